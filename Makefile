@@ -1,0 +1,45 @@
+# Every target sets up what it needs; `.venv` is reused while pyproject.toml and constraints.txt stand unchanged.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: test demo check bench docs slow peers clean
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) -e .
+	@touch $@
+
+# torch first and alone: asked for beside packages that want any torch, a resolver may fetch the CUDA build.
+$(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) torch
+	$(PIP) -e '.[test,report,arrow,frames,torch,causal,dask,docs]'
+	@touch $@ $(VENV)/.demo
+
+demo: $(VENV)/.demo
+	$(BIN)/graphgauge demo
+
+# The second run holds the NumPy twins to the same tests, without numba.
+test: $(VENV)/.test
+	$(BIN)/python -m pytest -n auto -m 'not slow and not peers'
+	GRAPHGAUGE_NUMBA=0 $(BIN)/python -m pytest -n auto -q -m 'not slow and not peers' tests/kernels tests/laws tests/ranking
+
+check: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+slow: $(VENV)/.test
+	$(BIN)/python -m pytest -n auto -m slow
+
+bench: $(VENV)/.test
+	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.test
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+clean:
+	rm -rf $(VENV) .venv-peers docs/_build

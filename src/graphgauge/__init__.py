@@ -1,0 +1,27 @@
+"""How good is a model that learns on graphs, and how far can the number be trusted."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from graphgauge._version import __version__
+
+if TYPE_CHECKING:
+    from graphgauge import core, ranking, stats
+
+_MODULES = ("core", "ranking", "stats")
+
+__all__ = ["__version__", "core", "ranking", "stats"]
+
+
+def __getattr__(name: str) -> ModuleType:
+    # Families load on first use: the command line's --help and a study of one family pay for nothing else.
+    if name in _MODULES:
+        return importlib.import_module(f"graphgauge.{name}")
+    raise AttributeError(f"module 'graphgauge' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

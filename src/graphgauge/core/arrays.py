@@ -1,0 +1,87 @@
+"""The one place that knows what an array can be: NumPy, torch on the host, torch on CUDA, a list."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.errors import InputError
+
+AnyArray = NDArray[Any]
+
+
+def is_tensor(value: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def is_cuda(value: Any) -> bool:
+    return is_tensor(value) and bool(value.is_cuda)
+
+
+def as_numeric(value: Any, name: str) -> AnyArray:
+    """A numeric host array, viewed where possible; what is not numbers is an error, never a conversion."""
+    if is_tensor(value):
+        array = _host_view(value)
+    else:
+        try:
+            array = np.asarray(value)
+        except ValueError as error:
+            raise InputError(f"rows of different lengths ({error})", where=name, fix=_RAGGED) from None
+    if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
+        found = "Python objects" if array.dtype == object else f"values of type {array.dtype}"
+        raise InputError(f"expected numbers, found {found}", where=name, fix="Convert it to a float or integer array.")
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def as_labels(value: Any, name: str) -> AnyArray:
+    """A 1-D array of integer, boolean or text labels, one per item."""
+    array = _host_view(value) if is_tensor(value) else np.asarray(value)
+    if array.dtype == object and all(isinstance(label, str) for label in array.ravel()):
+        array = array.astype(np.str_)
+    if array.dtype.kind not in "iubU" or array.ndim != 1:
+        raise InputError(
+            f"expected a 1-D array of integer or text labels, found shape {array.shape} of type {array.dtype}",
+            where=name,
+            fix="Pass one label per query.",
+        )
+    return array
+
+
+def require_shape(array: Any, shape: tuple[int | None, ...], name: str, fix: str) -> None:
+    """Check a shape, `None` standing for any length; nothing is ever broadcast."""
+    fits = len(array.shape) == len(shape) and all(
+        want in (None, have) for want, have in zip(shape, array.shape, strict=True)
+    )
+    if not fits:
+        wanted = ", ".join("any" if length is None else str(length) for length in shape)
+        raise InputError(f"expected shape ({wanted}), found {tuple(array.shape)}", where=name, fix=fix)
+
+
+def refuse_nan(array: AnyArray, name: str, *, fix: str = 'Repair the model, or pass nan="omit" to drop them.') -> None:
+    """An error that names how many NaN there are and where the first one stands."""
+    if array.dtype.kind != "f":
+        return
+    missing = np.isnan(array)
+    count = int(np.count_nonzero(missing))
+    if count:
+        first = tuple(int(index) for index in np.unravel_index(int(np.argmax(missing)), array.shape))
+        where = first[0] if len(first) == 1 else first
+        raise InputError(f"{count} of {array.size} values are NaN, the first at index {where}", where=name, fix=fix)
+
+
+def _host_view(tensor: Any) -> AnyArray:
+    torch = sys.modules["torch"]
+    tensor = tensor.detach()
+    if tensor.dtype == torch.bfloat16:
+        tensor = tensor.float()  # NumPy has no bfloat16; widening is exact
+    if tensor.dtype.is_complex or tensor.is_sparse:
+        raise InputError(f"expected a dense real tensor, found {tensor.dtype}", fix="Convert it before the call.")
+    array: AnyArray = tensor.cpu().numpy()
+    return array
+
+
+_RAGGED = "Pass ragged negatives as one flat array with offsets=, or as a padded matrix with mask=."

@@ -1,0 +1,62 @@
+"""Errors a user meets: what was wrong, where, and how to mend it, in one paragraph."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class GraphgaugeError(Exception):
+    """Base of all errors raised on purpose; `exit_code` is what the command line returns."""
+
+    exit_code = 3
+
+
+class InputError(GraphgaugeError, ValueError):
+    """The data cannot be evaluated as given."""
+
+    def __init__(self, what: str, *, where: str | None = None, fix: str | None = None) -> None:
+        self.what, self.where, self.fix = what, where, fix
+        super().__init__(" ".join(_sentence(part) for part in (f"{where}: {what}" if where else what, fix) if part))
+
+
+class OptionError(InputError):
+    """An option has a value it cannot have."""
+
+    exit_code = 2
+
+
+class UnknownNameError(OptionError):
+    """A name that is not known here, with the nearest ones that are."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        names = list(known)
+        near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+        fix = f"Did you mean {_either(near)}?" if near else f"Known: {', '.join(names)}."
+        super().__init__(f"unknown {kind} {name!r}", fix=fix)
+
+
+class MissingExtraError(GraphgaugeError, ImportError):
+    """An optional dependency is needed and not installed."""
+
+    exit_code = 2
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(f"{purpose} needs {package}. Install it with: pip install 'graphgauge[{extra}]'")
+
+
+def one_of(kind: str, name: str, known: Iterable[str]) -> str:
+    """`name` if it is known, else an error that suggests the nearest."""
+    names = list(known)
+    if name not in names:
+        raise UnknownNameError(kind, str(name), names)
+    return name
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "?", "!")) else text + "."
+
+
+def _either(names: list[str]) -> str:
+    quoted = [repr(name) for name in names]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"

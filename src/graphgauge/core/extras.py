@@ -1,0 +1,34 @@
+"""Optional dependencies, imported where they are used."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+from graphgauge.core.errors import MissingExtraError
+
+_EXTRA_OF = {
+    "altair": "report",
+    "jinja2": "report",
+    "matplotlib": "report",
+    "pyarrow": "arrow",
+    "pandas": "frames",
+    "networkx": "frames",
+    "torch": "torch",
+    "safetensors": "torch",
+    "gadjid": "causal",
+    "dask": "dask",
+    "mlflow": "mlflow",
+    "wandb": "wandb",
+}
+
+
+def need(module: str, purpose: str) -> ModuleType:
+    """Import an optional module, or say which pip command brings it."""
+    package = module.partition(".")[0]
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is not None and error.name.partition(".")[0] != package:
+            raise  # the package is there, one of its own dependencies is not: that is the message to show
+        raise MissingExtraError(package, _EXTRA_OF[package], purpose) from None

@@ -1,0 +1,61 @@
+"""Gates: `mrr >= 0.7`, `mrr.low >= 0.7`, `directed_shd <= 5`."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.result import Result
+
+_COMPARE = {
+    ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt, "==": operator.eq, "!=": operator.ne,
+}  # fmt: skip
+_GRAMMAR = re.compile(r"\s*(?P<key>\S+?)(?:\.(?P<bound>low|high))?\s*(?P<sign>>=|<=|==|!=|>|<)\s*(?P<limit>\S+)\s*")
+
+
+@dataclass(frozen=True)
+class GateOutcome:
+    gate: str
+    passed: bool
+    found: float
+
+    def __str__(self) -> str:
+        return f"gate {'passed' if self.passed else 'failed'}: {self.gate} (found {self.found:.6g})"
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A requirement on one result or on a bound of its interval. NaN passes no gate."""
+
+    text: str
+    key: str
+    bound: str | None
+    sign: str
+    limit: float
+
+    @classmethod
+    def parse(cls, text: str) -> Gate:
+        match = _GRAMMAR.fullmatch(text)
+        try:
+            if match is None:
+                raise ValueError
+            return cls(text.strip(), match["key"], match["bound"], match["sign"], float(match["limit"]))
+        except ValueError:
+            raise OptionError(
+                f"gate {text!r} cannot be read", fix="Write KEY[.low|.high] >= NUMBER, for example 'mrr.low >= 0.7'."
+            ) from None
+
+    def check(self, results: Mapping[str, Result]) -> GateOutcome:
+        result = results[self.key]
+        if self.bound is None:
+            found = result.value
+        elif result.interval is None:
+            raise InputError(f"gate {self.text!r}: {self.key} has no interval ({result.no_interval})")
+        else:
+            found = getattr(result.interval, self.bound)
+        if found != found:
+            return GateOutcome(self.text, False, found)
+        return GateOutcome(self.text, bool(_COMPARE[self.sign](found, self.limit)), found)

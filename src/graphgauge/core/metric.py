@@ -1,0 +1,306 @@
+"""The anatomy of a metric: one function with its facts beside it, and the registry that everything else reads."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import itertools
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.errors import OptionError, UnknownNameError
+from graphgauge.core.references import REFERENCES
+from graphgauge.core.result import Chance, Direction, Interval, Result
+
+FAMILIES = ("ranking",)
+LAWS = ("permutation", "merge", "monotone", "symmetry")
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Exempt:
+    """A law that does not hold, and why."""
+
+    reason: str
+
+
+Laws = Mapping[str, bool | Exempt]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a metric function returns: one value per group of items (one group: the whole).
+
+    `influence` is what one item of each cell adds to the value's first-order error; variances come from it. `facts`
+    are for the metric's own interval rule. `reason` says why a value is NaN, where one is.
+    """
+
+    value: Floats
+    n: NDArray[np.int64]
+    influence: Floats | None = None
+    reason: str = "no items"
+    warnings: tuple[str, ...] = ()
+    oracle: bool = False
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def warned(self, *warnings: str) -> Estimate:
+        return replace(self, warnings=(*self.warnings, *warnings))
+
+
+Bounds = tuple[Floats, Floats]
+MetricFunction = Callable[..., Estimate]
+ChanceFunction = Callable[[MetricFunction, Any, Mapping[str, Any]], Mapping[str, float]]
+
+
+@dataclass(frozen=True)
+class IntervalRule:
+    """How intervals of a metric are made; `function(sample, estimate, confidence)` gives bounds per group."""
+
+    method: str
+    over: str
+    function: Callable[[Any, Estimate, float], Bounds]
+    approximate: bool = False
+
+
+@dataclass(frozen=True)
+class NoInterval:
+    """No interval is defensible, and why."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class NoChance:
+    """No baseline is meaningful, and why."""
+
+    reason: str
+
+
+IntervalChoice = Callable[[Any, Estimate], IntervalRule | NoInterval]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A registered metric: its function and everything that is declared about it.
+
+    `needs` names the samples that it can be computed on; the first at hand is taken.
+    """
+
+    key: str
+    family: str
+    needs: tuple[str, ...]
+    function: MetricFunction
+    direction: Direction
+    bounds: tuple[float, float]
+    unit: str
+    conventions: Mapping[str, str]
+    reference: str
+    chance: ChanceFunction | NoChance
+    interval: IntervalChoice | NoInterval
+    laws: Laws
+    section: str | None = None
+    target: float | None = None
+    default: bool = True
+
+    @property
+    def name(self) -> str:
+        """The metric without its parameters: `hits` for `hits@{k}`."""
+        return re.sub(r"[@_.]*\{.*\}.*", "", self.key)
+
+    @cached_property
+    def params(self) -> dict[str, Any]:
+        """The parameters in the key, with their defaults."""
+        signature = inspect.signature(self.function)
+        return {name: signature.parameters[name].default for name in re.findall(r"\{(\w+)\}", self.key)}
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        return re.compile(re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>.+)", re.escape(self.key)))
+
+    def key_of(self, **params: Any) -> str:
+        return self.key.format(**params)
+
+    def parse(self, key: str) -> dict[str, Any] | None:
+        """The parameters that `key` spells, or None if it is not a key of this metric."""
+        match = self._pattern.fullmatch(key)
+        if match is None:
+            return None
+        params = {}
+        for name, text in match.groupdict().items():
+            try:
+                params[name] = type(self.params[name])(text)
+            except ValueError:
+                raise OptionError(f"{key!r}: {name} must be a number, not {text!r}") from None
+        return params
+
+    @property
+    def summary(self) -> str:
+        return (inspect.getdoc(self.function) or "").partition("\n")[0]
+
+    @property
+    def definition(self) -> str:
+        return inspect.getdoc(self.function) or ""
+
+    @property
+    def bibtex(self) -> str:
+        return REFERENCES[self.reference].bibtex
+
+    def __call__(self, sample: Any, **params: Any) -> Estimate:
+        return self.function(sample, **params)
+
+    def interval_of(
+        self, sample: Any, estimate: Estimate, confidence: float
+    ) -> tuple[IntervalRule, Floats, Floats] | NoInterval:
+        """The rule that applies and its bounds, one a group, never beyond the metric's own."""
+        rule = self.interval if isinstance(self.interval, NoInterval) else self.interval(sample, estimate)
+        if isinstance(rule, NoInterval):
+            return rule
+        low, high = rule.function(sample, estimate, confidence)
+        return rule, np.clip(low, *self.bounds), np.clip(high, *self.bounds)
+
+    def result(
+        self,
+        sample: Any,
+        estimate: Estimate,
+        params: Mapping[str, Any],
+        *,
+        confidence: float,
+        conventions: Mapping[str, str],
+    ) -> Result:
+        """The whole-sample estimate as a Result, with its interval and what chance would score."""
+        value, n = float(estimate.value[0]), int(estimate.n[0])
+        interval, no_interval = self._whole_interval(sample, estimate, confidence)
+        chance: tuple[Chance, ...] = ()
+        if not isinstance(self.chance, NoChance) and n > 0:
+            levels = self.chance(self.function, sample, params)
+            chance = tuple(Chance(name, level) for name, level in levels.items())
+        return Result(
+            key=self.key_of(**params),
+            metric=self.name,
+            params=dict(params),
+            value=value,
+            n=n,
+            unit=self.unit,
+            direction=self.direction,
+            target=self.target,
+            bounds=self.bounds,
+            section=self.section,
+            interval=interval,
+            no_interval=no_interval,
+            chance=chance,
+            conventions={**self.conventions, **conventions},
+            reason=estimate.reason if math.isnan(value) else None,
+            oracle=estimate.oracle,
+            warnings=estimate.warnings,
+        )
+
+    def _whole_interval(self, sample: Any, estimate: Estimate, confidence: float) -> tuple[Interval | None, str | None]:
+        if math.isnan(float(estimate.value[0])):
+            return None, f"no value: {estimate.reason}"
+        found = self.interval_of(sample, estimate, confidence)
+        if isinstance(found, NoInterval):
+            return None, found.reason
+        rule, low, high = found
+        if np.isnan(low[0]) or np.isnan(high[0]):
+            return None, f"needs at least two {rule.over} that differ"
+        return Interval(float(low[0]), float(high[0]), confidence, rule.method, rule.over, rule.approximate), None
+
+
+_REGISTRY: dict[str, dict[str, Metric]] = {}
+
+
+def metric(
+    *,
+    key: str,
+    family: str,
+    needs: tuple[str, ...],
+    direction: Direction,
+    bounds: tuple[float, float],
+    unit: str,
+    conventions: Mapping[str, str],
+    reference: str,
+    chance: ChanceFunction | NoChance,
+    interval: IntervalChoice | NoInterval,
+    laws: Laws,
+    section: str | None = None,
+    target: float | None = None,
+    default: bool = True,
+) -> Callable[[MetricFunction], Metric]:
+    """Declare a metric. The function keeps its arithmetic; the registry gets the facts."""
+    undeclared = [law for law in LAWS if law not in laws]
+    if undeclared:
+        raise TypeError(f"metric {key!r} does not declare the laws {', '.join(undeclared)}")
+    if reference not in REFERENCES:
+        raise TypeError(f"metric {key!r} cites {reference!r}, which is not in the references")
+
+    def register(function: MetricFunction) -> Metric:
+        entry = Metric(
+            key, family, needs, function, direction, bounds, unit, conventions, reference, chance, interval, laws,
+            section, target, default,
+        )  # fmt: skip
+        known = _REGISTRY.setdefault(family, {})
+        if key in known:
+            raise TypeError(f"metric {key!r} is registered twice in {family}")
+        known[key] = entry
+        return entry
+
+    return register
+
+
+def metrics(family: str | None = None) -> tuple[Metric, ...]:
+    """All registered metrics, of one family or of all."""
+    for name in FAMILIES if family is None else (family,):
+        importlib.import_module(f"graphgauge.{name}.metrics")
+    return tuple(entry for name, known in _REGISTRY.items() if family in (None, name) for entry in known.values())
+
+
+def find(key: str, family: str | None = None) -> tuple[Metric, dict[str, Any]]:
+    """The metric a key names, and the parameters it spells: `hits@10` is `hits` with k = 10."""
+    candidates = metrics(family)
+    for entry in candidates:
+        if key == entry.key:
+            return entry, dict(entry.params)
+        params = entry.parse(key)
+        if params is not None:
+            return entry, params
+    for entry in candidates:
+        if key == entry.name:
+            return entry, dict(entry.params)
+    raise UnknownNameError("metric", key, [entry.key_of(**entry.params) for entry in candidates])
+
+
+def select(
+    family: str, names: Sequence[str] | None, available: Iterable[str], swept: Mapping[str, Sequence[Any]]
+) -> list[tuple[Metric, dict[str, Any]]]:
+    """The metrics to compute, in the registry's order or as named, with their parameters.
+
+    `available` are the samples at hand. A parameter in `swept` takes each of its values where a name leaves it open.
+    """
+    at_hand = dict.fromkeys(available).keys()
+    chosen: dict[str, tuple[Metric, dict[str, Any]]] = {}
+    if names is None:
+        entries = [(entry, dict(entry.params), True) for entry in metrics(family) if entry.default]
+    else:
+        entries = [(*find(name, family), "{" in name or name in _open_names(family)) for name in names]
+    for entry, params, is_open in entries:
+        if at_hand.isdisjoint(entry.needs):
+            if names is None:
+                continue
+            raise OptionError(f"{entry.key} needs {' or '.join(entry.needs)}", fix=f"At hand: {', '.join(at_hand)}.")
+        grid = [name for name in params if is_open and name in swept]
+        for values in itertools.product(*(swept[name] for name in grid)):
+            filled = params | dict(zip(grid, values, strict=True))
+            chosen[entry.key_of(**filled)] = entry, filled
+    return list(chosen.values())
+
+
+def _open_names(family: str) -> set[str]:
+    return {entry.name for entry in metrics(family)}

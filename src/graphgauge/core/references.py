@@ -1,0 +1,90 @@
+"""The literature that definitions rest on, one entry a key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Reference:
+    key: str
+    kind: str
+    fields: tuple[tuple[str, str], ...]
+
+    @property
+    def short(self) -> str:
+        entry = dict(self.fields)
+        names = [name.partition(",")[0] for name in entry["author"].split(" and ")]
+        who = names[0] if len(names) == 1 else f"{names[0]} and {names[1]}" if len(names) == 2 else f"{names[0]} et al."
+        return f"{who} {entry['year']}"
+
+    @property
+    def bibtex(self) -> str:
+        lines = ",\n".join(f"  {name} = {{{value}}}" for name, value in self.fields)
+        return f"@{self.kind}{{{self.key},\n{lines}\n}}"
+
+
+def _reference(key: str, kind: str, **fields: str) -> tuple[str, Reference]:
+    return key, Reference(key, kind, tuple(fields.items()))
+
+
+REFERENCES: dict[str, Reference] = dict(
+    [
+        _reference(
+            "voorhees1999", "inproceedings",
+            author="Voorhees, Ellen M.", title="The TREC-8 Question Answering Track Report",
+            booktitle="Proceedings of the Eighth Text REtrieval Conference", year="1999",
+        ),
+        _reference(
+            "bordes2013", "inproceedings",
+            author="Bordes, Antoine and Usunier, Nicolas and Garcia-Duran, Alberto and Weston, Jason and "
+            "Yakhnenko, Oksana",
+            title="Translating Embeddings for Modeling Multi-relational Data",
+            booktitle="Advances in Neural Information Processing Systems", year="2013",
+        ),
+        _reference(
+            "berrendorf2020", "misc",
+            author="Berrendorf, Max and Faerman, Evgeniy and Vermue, Laurent and Tresp, Volker",
+            title="On the Ambiguity of Rank-Based Evaluation of Entity Alignment or Link Prediction Methods",
+            year="2020", eprint="2002.06914", archiveprefix="arXiv",
+        ),
+        _reference(
+            "hoyt2022", "misc",
+            author="Hoyt, Charles Tapley and Berrendorf, Max and Galkin, Mikhail and Tresp, Volker and "
+            "Gyori, Benjamin M.",
+            title="A Unified Framework for Rank-based Evaluation Metrics for Link Prediction in Knowledge Graphs",
+            year="2022", eprint="2203.07544", archiveprefix="arXiv",
+        ),
+        _reference(
+            "jarvelin2002", "article",
+            author="Järvelin, Kalervo and Kekäläinen, Jaana",
+            title="Cumulated Gain-based Evaluation of IR Techniques",
+            journal="ACM Transactions on Information Systems", volume="20", number="4", pages="422--446", year="2002",
+        ),
+        _reference(
+            "mcsherry2008", "inproceedings",
+            author="McSherry, Frank and Najork, Marc",
+            title="Computing Information Retrieval Performance Measures Efficiently in the Presence of Tied Scores",
+            booktitle="Advances in Information Retrieval", year="2008",
+        ),
+        _reference(
+            "hanley1982", "article",
+            author="Hanley, James A. and McNeil, Barbara J.",
+            title="The Meaning and Use of the Area under a Receiver Operating Characteristic (ROC) Curve",
+            journal="Radiology", volume="143", number="1", pages="29--36", year="1982",
+        ),
+        _reference(
+            "davis2006", "inproceedings",
+            author="Davis, Jesse and Goadrich, Mark",
+            title="The Relationship between Precision-Recall and ROC Curves",
+            booktitle="Proceedings of the 23rd International Conference on Machine Learning", year="2006",
+        ),
+        _reference(
+            "hu2020", "inproceedings",
+            author="Hu, Weihua and Fey, Matthias and Zitnik, Marinka and Dong, Yuxiao and Ren, Hongyu and Liu, Bowen "
+            "and Catasta, Michele and Leskovec, Jure",
+            title="Open Graph Benchmark: Datasets for Machine Learning on Graphs",
+            booktitle="Advances in Neural Information Processing Systems", year="2020",
+        ),
+    ]
+)  # fmt: skip

@@ -1,0 +1,249 @@
+"""What an evaluation returns: a value that is never bare."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from graphgauge.core.errors import InputError, UnknownNameError
+
+if TYPE_CHECKING:
+    import pandas
+
+    from graphgauge.core.findings import Finding
+
+Direction = Literal["higher", "lower", "target", "none"]
+Columns = dict[str, list[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A confidence interval and how it was made; unpacks as `(low, high)`."""
+
+    low: float
+    high: float
+    level: float
+    method: str
+    over: str
+    approximate: bool = False
+
+    def __iter__(self) -> Iterator[float]:
+        return iter((self.low, self.high))
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """What a named baseline without knowledge would score."""
+
+    name: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of equal length; the first is the axis that the rows run along."""
+
+    axis: str
+    columns: Mapping[str, np.ndarray[Any, Any]]
+
+    def __len__(self) -> int:
+        return len(self.columns[self.axis])
+
+    def __getitem__(self, column: str) -> np.ndarray[Any, Any]:
+        if column not in self.columns:
+            raise UnknownNameError("column", column, self.columns)
+        return self.columns[column]
+
+    def to_dict(self) -> Columns:
+        return {name: values.tolist() for name, values in self.columns.items()}
+
+    def to_frame(self) -> pandas.DataFrame:
+        from graphgauge.core.extras import need
+
+        return need("pandas", "a data frame").DataFrame(self.to_dict())
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """One scalar with everything that is needed to read it."""
+
+    key: str
+    metric: str
+    value: float
+    n: int
+    unit: str
+    direction: Direction
+    bounds: tuple[float, float]
+    params: Mapping[str, Any] = field(default_factory=dict)
+    section: str | None = None
+    target: float | None = None
+    interval: Interval | None = None
+    no_interval: str | None = None
+    chance: tuple[Chance, ...] = ()
+    conventions: Mapping[str, str] = field(default_factory=dict)
+    reason: str | None = None
+    oracle: bool = False
+    warnings: tuple[str, ...] = ()
+    breakdowns: Mapping[str, Table] = field(default_factory=dict, repr=False)
+
+    @property
+    def ci(self) -> Interval | None:
+        return self.interval
+
+    def by(self, axis: str) -> Table:
+        """This metric along an axis: label, n, value, low, high."""
+        if axis not in self.breakdowns:
+            if not self.breakdowns:
+                raise InputError(f"{self.key} was not broken down", fix="Pass groups={name: labels} to evaluate().")
+            raise UnknownNameError("axis", axis, self.breakdowns)
+        table = self.breakdowns[axis]
+        columns = {axis: table[axis], "n": table["n"], "value": table[self.key]}
+        for bound in ("low", "high"):
+            if f"{self.key}.{bound}" in table.columns:
+                columns[bound] = table[f"{self.key}.{bound}"]
+        return Table(axis, columns)
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.value, spec)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Result | int | float | np.number):
+            return float(self) == float(other)
+        return NotImplemented
+
+    def __lt__(self, other: Result | float) -> bool:
+        return float(self) < float(other)
+
+    def __le__(self, other: Result | float) -> bool:
+        return float(self) <= float(other)
+
+    def __gt__(self, other: Result | float) -> bool:
+        return float(self) > float(other)
+
+    def __ge__(self, other: Result | float) -> bool:
+        return float(self) >= float(other)
+
+    def __hash__(self) -> int:
+        return hash((self.key, self.value, self.n))
+
+    @property
+    def defined(self) -> bool:
+        return not math.isnan(self.value)
+
+
+class Evaluation(Mapping[str, Result]):
+    """The results of one evaluation, in a fixed order, with what was skipped and what was noticed."""
+
+    def __init__(
+        self,
+        family: str,
+        results: list[Result],
+        *,
+        conventions: Mapping[str, str] | None = None,
+        options: Mapping[str, Any] | None = None,
+        breakdowns: Mapping[str, Table] | None = None,
+        skipped: Mapping[str, str] | None = None,
+        findings: tuple[Finding, ...] = (),
+        notes: tuple[str, ...] = (),
+        run: Mapping[str, Any] | None = None,
+        per_item: Any = None,
+    ) -> None:
+        self.family = family
+        self._results = {result.key: result for result in results}
+        self.conventions = dict(conventions or {})
+        self.options = dict(options or {})
+        self.breakdowns = dict(breakdowns or {})
+        self.skipped = dict(skipped or {})
+        self.findings = findings
+        self.notes = notes
+        self.run = {"method": None, "dataset": None, "seed": None, "tags": {}, **(run or {})}
+        self.per_item = per_item
+
+    def __getitem__(self, key: str) -> Result:
+        if key not in self._results:
+            if key in self.skipped:
+                raise InputError(f"{key} was skipped: {self.skipped[key]}")
+            raise UnknownNameError("metric", key, self._results)
+        return self._results[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._results
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._results)
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    @property
+    def sections(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(result.section for result in self.values() if result.section is not None))
+
+    def section(self, name: str) -> dict[str, Result]:
+        if name not in self.sections:
+            raise UnknownNameError("section", name, self.sections)
+        return {key: result for key, result in self.items() if result.section == name}
+
+    def by(self, axis: str) -> Table:
+        """Every metric along an axis, one column each, with `key.low` and `key.high` beside it."""
+        if axis not in self.breakdowns:
+            raise UnknownNameError("axis", axis, self.breakdowns)
+        return self.breakdowns[axis]
+
+    def to_dict(self) -> dict[str, Any]:
+        from graphgauge.core.schema import evaluation_to_dict
+
+        return evaluation_to_dict(self)
+
+    def to_json(self) -> str:
+        from graphgauge.core.schema import dumps
+
+        return dumps(self.to_dict())
+
+    def to_flat(self) -> dict[str, Any]:
+        """The plain key → number dictionary; breakdowns as `{key}_per_{axis}` lists."""
+        flat: dict[str, Any] = {key: result.value for key, result in self._results.items()}
+        for axis, table in self.breakdowns.items():
+            flat |= {f"{key}_per_{axis}": table[key].tolist() for key in self._results if key in table.columns}
+        return flat
+
+    def to_frame(self) -> pandas.DataFrame:
+        from graphgauge.core.extras import need
+
+        rows = [
+            {
+                "key": result.key,
+                "value": result.value,
+                "low": result.interval.low if result.interval else math.nan,
+                "high": result.interval.high if result.interval else math.nan,
+                "n": result.n,
+                "unit": result.unit,
+                "direction": result.direction,
+            }
+            for result in self.values()
+        ]
+        return need("pandas", "a data frame").DataFrame(rows)
+
+    def __str__(self) -> str:
+        from graphgauge.report.console import evaluation_text
+
+        return evaluation_text(self)
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{key}={result.value:.4g}" for key, result in list(self._results.items())[:6])
+        return f"<Evaluation {self.family}: {values}{', …' if len(self) > 6 else ''}>"
+
+    def _repr_html_(self) -> str:
+        from graphgauge.report.console import evaluation_html
+
+        return evaluation_html(self)

@@ -1,0 +1,243 @@
+"""The result file, `graphgauge/result/1`: to a dictionary and back, written whole, read with suspicion."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from graphgauge._version import __version__
+from graphgauge.core.errors import InputError
+from graphgauge.core.files import write_text
+from graphgauge.core.findings import Finding
+from graphgauge.core.result import Chance, Evaluation, Interval, Result, Table
+
+SCHEMA = "graphgauge/result/1"
+SCHEMA_FILE = Path(__file__).parent.parent / "schema" / "result-1.json"
+# Breakdowns with more rows than this go to a side file.
+INLINE_ROWS = 1000
+_UNHASHED = ("id", "receipt")
+_SPECIAL = {"inf": math.inf, "-inf": -math.inf}
+
+
+def number_to_json(value: float | None) -> float | str | None:
+    """JSON has neither NaN nor infinity: `null`, `"inf"` and `"-inf"` stand for them."""
+    if value is None or math.isnan(value):
+        return None
+    return value if math.isfinite(value) else ("inf" if value > 0 else "-inf")
+
+
+def number_from_json(value: Any) -> float:
+    if value is None:
+        return math.nan
+    if isinstance(value, str) and value in _SPECIAL:
+        return _SPECIAL[value]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"expected a number, found {value!r:.60}")
+    return float(value)
+
+
+def evaluation_to_dict(evaluation: Evaluation) -> dict[str, Any]:
+    """The result file's content; `id` is a hash of everything in it but the receipt."""
+    content: dict[str, Any] = {
+        "schema": SCHEMA,
+        "status": "partial" if evaluation.skipped else "ok",
+        "run": {"family": evaluation.family, **evaluation.run},
+        "conventions": evaluation.conventions,
+        "options": _plain(evaluation.options),
+        "results": [_result_to_dict(result) for result in evaluation.values()],
+        "breakdowns": [_table_to_dict(table) for table in evaluation.breakdowns.values() if len(table) <= INLINE_ROWS],
+        "side_files": [],
+        "skipped": [{"key": key, "reason": reason} for key, reason in evaluation.skipped.items()],
+        "findings": [_plain(asdict(finding)) for finding in evaluation.findings],
+        "notes": list(evaluation.notes),
+        "error": None,
+        "receipt": {"inputs": [], "code": [], "versions": versions()},
+    }
+    return {"id": content_hash(content), **content}
+
+
+def content_hash(content: Mapping[str, Any]) -> str:
+    hashed = {name: value for name, value in content.items() if name not in _UNHASHED}
+    return hashlib.sha256(json.dumps(hashed, sort_keys=True, allow_nan=False).encode()).hexdigest()[:16]
+
+
+def versions() -> dict[str, str]:
+    """What the numbers were computed with."""
+    found = {"graphgauge": __version__, "python": platform.python_version()}
+    for package in ("numpy", "scipy", "numba"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def dumps(content: Mapping[str, Any]) -> str:
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def default_path(evaluation: Evaluation, root: str | Path = "results") -> Path:
+    """`results/{method}/{family}/metrics_{dataset}_{seed}.json`, every part made safe as a file name."""
+    run = evaluation.run
+    parts = {name: file_part(run[name]) for name in ("method", "dataset", "seed")}
+    return Path(root) / parts["method"] / evaluation.family / f"metrics_{parts['dataset']}_{parts['seed']}.json"
+
+
+def file_part(value: Any) -> str:
+    """A name as one component of a path; what could leave the folder or confuse a shell is replaced, visibly."""
+    text = "none" if value is None else str(value)
+    safe = "".join(character if character.isalnum() or character in "-_.+=" else "-" for character in text)
+    changed = safe != text or safe.startswith(".") or len(safe) > 80
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{safe.lstrip('.')[:80]}~{digest}" if changed else safe
+
+
+def write_result(evaluation: Evaluation, path: str | Path, *, receipt: Mapping[str, Any] | None = None) -> Path:
+    """Write the result file, and beside it what is too long or too detailed for it."""
+    target = Path(path)
+    content = evaluation.to_dict()
+    content["receipt"] |= dict(receipt or {})
+    for axis, table in evaluation.breakdowns.items():
+        if len(table) > INLINE_ROWS:
+            side = target.with_suffix(f".{file_part(axis)}.json")
+            write_text(side, dumps(_table_to_dict(table)))
+            content["side_files"].append(_side_file("breakdown", side, len(table)))
+    if evaluation.per_item is not None:
+        side = target.with_suffix(".items.npz")
+        evaluation.per_item.save(side)
+        content["side_files"].append(_side_file("items", side, len(evaluation.per_item)))
+    content["id"] = content_hash(content)
+    write_text(target, dumps(content))
+    return target
+
+
+def read_result(path: str | Path) -> Evaluation:
+    """Read a result file back into an Evaluation; a file that is not one is an error that says where."""
+    return evaluation_from_dict(read_content(path), where=str(path))
+
+
+def read_content(path: str | Path) -> dict[str, Any]:
+    """The dictionary in a result file, with its schema checked."""
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+    except FileNotFoundError:
+        raise InputError("no such file", where=str(path)) from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"not a JSON file ({error})", where=str(path)) from None
+    if not isinstance(content, dict) or content.get("schema") != SCHEMA:
+        found = content.get("schema") if isinstance(content, dict) else type(content).__name__
+        raise InputError(f"not a result file: schema is {found!r:.80}", where=str(path), fix=f"Expected {SCHEMA!r}.")
+    return content
+
+
+def evaluation_from_dict(content: Mapping[str, Any], *, where: str = "result") -> Evaluation:
+    try:
+        run = dict(content["run"])
+        return Evaluation(
+            str(run.pop("family")),
+            [_result_from_dict(entry) for entry in content["results"]],
+            conventions={str(name): str(value) for name, value in content["conventions"].items()},
+            options=content["options"],
+            breakdowns={entry["axis"]: _table_from_dict(entry) for entry in content["breakdowns"]},
+            skipped={entry["key"]: entry["reason"] for entry in content["skipped"]},
+            findings=tuple(Finding(**entry) for entry in content["findings"]),
+            notes=tuple(content.get("notes", ())),
+            run=run,
+        )
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise InputError(f"not a valid result file: {type(error).__name__} {error}", where=where) from None
+
+
+def _result_to_dict(result: Result) -> dict[str, Any]:
+    interval = result.interval
+    return {
+        "key": result.key,
+        "metric": result.metric,
+        "params": _plain(result.params),
+        "section": result.section,
+        "value": number_to_json(result.value),
+        "n": result.n,
+        "unit": result.unit,
+        "direction": result.direction,
+        "target": number_to_json(result.target),
+        "bounds": [number_to_json(bound) for bound in result.bounds],
+        "interval": interval
+        and {**asdict(interval), "low": number_to_json(interval.low), "high": number_to_json(interval.high)},
+        "no_interval": result.no_interval,
+        "chance": [{"name": chance.name, "value": number_to_json(chance.value)} for chance in result.chance],
+        "conventions": dict(result.conventions),
+        "reason": result.reason,
+        "oracle": result.oracle,
+        "warnings": list(result.warnings),
+    }
+
+
+def _result_from_dict(entry: Mapping[str, Any]) -> Result:
+    interval = entry["interval"]
+    low, high = (number_from_json(bound) for bound in entry["bounds"])
+    return Result(
+        key=str(entry["key"]),
+        metric=str(entry["metric"]),
+        params=entry["params"],
+        section=entry["section"],
+        value=number_from_json(entry["value"]),
+        n=int(entry["n"]),
+        unit=str(entry["unit"]),
+        direction=entry["direction"],
+        target=None if entry["target"] is None else number_from_json(entry["target"]),
+        bounds=(low, high),
+        interval=None
+        if interval is None
+        else Interval(
+            **{**interval, "low": number_from_json(interval["low"]), "high": number_from_json(interval["high"])}
+        ),
+        no_interval=entry.get("no_interval"),
+        chance=tuple(Chance(str(item["name"]), number_from_json(item["value"])) for item in entry["chance"]),
+        conventions=entry.get("conventions", {}),
+        reason=entry["reason"],
+        oracle=bool(entry["oracle"]),
+        warnings=tuple(entry["warnings"]),
+    )
+
+
+def _table_to_dict(table: Table) -> dict[str, Any]:
+    return {"axis": table.axis, "columns": _plain(table.to_dict())}
+
+
+def _table_from_dict(entry: Mapping[str, Any]) -> Table:
+    axis = str(entry["axis"])
+    columns = {
+        name: np.array(values) if name in (axis, "n") else np.array([number_from_json(value) for value in values])
+        for name, values in entry["columns"].items()
+    }
+    return Table(axis, columns)
+
+
+def _side_file(role: str, path: Path, rows: int) -> dict[str, Any]:
+    return {"role": role, "path": path.name, "hash": hashlib.sha256(path.read_bytes()).hexdigest(), "rows": rows}
+
+
+def _plain(value: Any) -> Any:
+    """NumPy scalars, tuples and special floats as what JSON can hold."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, np.generic):
+        value = value.item()
+    return number_to_json(value) if isinstance(value, float) else cast(Any, value)
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")

@@ -1,0 +1,108 @@
+"""What mergeable states share: a sparse histogram, the shards that were counted, and a file format without pickle."""
+
+from __future__ import annotations
+
+import json
+import uuid
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.errors import InputError
+from graphgauge.core.files import atomic_path
+from graphgauge.kernels.tally import tally
+
+Ints = NDArray[np.int64]
+
+
+class Histogram:
+    """Counts of integer rows. Rows are kept sorted, so equal contents have equal bits however they came in."""
+
+    # Rows are gathered until there are this many before they are folded in: sorting once is cheaper than often.
+    FOLD_AT = 1 << 18
+
+    def __init__(self, columns: int, max_bytes: int) -> None:
+        self._columns = columns
+        self._max_bytes = max_bytes
+        self._rows: list[Sequence[Ints]] = []
+        self._counts: list[Ints] = []
+        self._pending = 0
+        self._folded = 0
+
+    def add(self, rows: Sequence[Ints], counts: Ints | None = None) -> None:
+        length = len(rows[0])
+        if length == 0:
+            return
+        self._rows.append(rows)
+        self._counts.append(np.ones(length, np.int64) if counts is None else counts)
+        self._pending += length
+        if self._pending - self._folded > max(self.FOLD_AT, self._folded):
+            self.cells()
+
+    def cells(self) -> tuple[list[Ints], Ints]:
+        """The distinct rows, column by column, sorted, and how often each occurred."""
+        if not self._rows:
+            return [np.empty(0, np.int64) for _ in range(self._columns)], np.empty(0, np.int64)
+        if len(self._rows) > 1 or self._pending != self._folded:
+            columns = [np.concatenate([rows[column] for rows in self._rows]) for column in range(self._columns)]
+            distinct, counts = tally(columns, np.concatenate(self._counts))
+            self._rows, self._counts = [distinct], [counts]
+            self._pending = self._folded = len(counts)
+            size = (self._columns + 1) * 8 * self._folded
+            if size > self._max_bytes:
+                raise InputError(
+                    f"the counts take {size / 1e6:.0f} MB, more than max_memory allows ({self._max_bytes / 1e6:.0f} MB)",
+                    fix="Raise max_memory, drop cluster= or a group, or evaluate in parts.",
+                )
+        return list(self._rows[0]), self._counts[0]
+
+
+class Shards:
+    """Names of the parts a state has counted, so that nothing counts twice."""
+
+    def __init__(self, names: Sequence[str] = ()) -> None:
+        self.names = set(names)
+
+    def own(self) -> str:
+        return uuid.uuid4().hex
+
+    def add(self, name: str) -> None:
+        if name in self.names:
+            raise InputError(f"the shard {name!r} is counted already", fix="Give every part its own shard name.")
+        self.names.add(name)
+
+    def absorb(self, other: Shards) -> None:
+        twice = sorted(self.names & other.names)
+        if twice:
+            raise InputError(
+                f"both states hold the shard {twice[0]!r}" + (f" and {len(twice) - 1} more" if len(twice) > 1 else ""),
+                fix="Merge each part once.",
+            )
+        self.names |= other.names
+
+
+def save_state(path: str | Path, kind: str, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write a state as npz: arrays, and its facts as JSON text."""
+    header = np.frombuffer(json.dumps({"state": f"graphgauge/{kind}/1", **facts}).encode(), np.uint8)
+    with atomic_path(path) as temporary, temporary.open("wb") as stream:
+        np.savez(stream, allow_pickle=False, header=header, **arrays)
+
+
+def load_state(path: str | Path, kind: str | None = None) -> tuple[str, dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read a state back; never unpickles. Returns its kind, its facts and its arrays."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        facts = json.loads(arrays.pop("header").tobytes())
+        _, found, version = facts.pop("state").split("/")
+    except FileNotFoundError:
+        raise InputError("no such file", where=str(path)) from None
+    except (KeyError, ValueError, OSError, EOFError, AttributeError, zipfile.BadZipFile):
+        raise InputError("not a saved graphgauge state", where=str(path), fix="Write it with state.save().") from None
+    if version != "1" or kind not in (None, found):
+        raise InputError(f"holds a {found} state of version {version}", where=str(path), fix=f"Expected {kind}/1.")
+    return found, facts, arrays

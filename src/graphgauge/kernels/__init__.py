@@ -1,0 +1,1 @@
+"""The inner loops: numba kernels, each beside a NumPy twin that gives the same answers."""

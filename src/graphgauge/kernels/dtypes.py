@@ -1,0 +1,57 @@
+"""The dtype in which two arrays of scores compare exactly, and blocks of them in that dtype.
+
+Kernels see five dtypes: int32, int64, uint64, float32, float64. Whatever else comes in (float16, bool, small integers,
+swapped bytes, strides) is converted a block at a time, never as a whole. Nothing is narrowed unless every value
+survives. Where 64-bit integers meet floats, or signed ones meet unsigned ones, both compare as float64, and an
+integer beyond ±2**53 is refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Scores = NDArray[Any]
+
+_EXACT_IN_FLOAT64 = 2**53
+
+
+def working_dtype(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
+    """The smallest of the five dtypes that holds all of `dtypes`."""
+    for dtype in dtypes:
+        if dtype.kind not in "biuf" or dtype.itemsize > 8:
+            raise TypeError(f"scores must be real numbers of at most 64 bits, not {dtype}")
+    common = np.result_type(*dtypes)
+    if common.kind == "f":
+        return np.dtype(np.float64 if common.itemsize == 8 else np.float32)
+    if np.can_cast(common, np.int32):
+        return np.dtype(np.int32)
+    return np.dtype(np.int64 if np.can_cast(common, np.int64) else np.uint64)
+
+
+def exact(block: Scores, dtype: np.dtype[Any]) -> Scores:
+    """A C-contiguous, read-only view of `block` in `dtype`, or a copy where it has to be one."""
+    if dtype.kind == "f" and block.dtype.kind in "iu" and block.dtype.itemsize == 8 and block.size:
+        low, high = int(block.min()), int(block.max())
+        if max(high, -low) > _EXACT_IN_FLOAT64:
+            raise ValueError(
+                f"an integer beyond ±2**53 ({high if high > -low else low}) does not compare exactly with the other "
+                "scores; give both in the same dtype"
+            )
+    converted = np.ascontiguousarray(block, dtype).view()
+    # One mutability, so that each kernel is compiled once for a dtype and not twice.
+    converted.flags.writeable = False
+    return converted
+
+
+def comparable(pos: Scores, neg: Scores) -> Scores:
+    """`pos` in the dtype in which it compares exactly with `neg`, narrowed to that of `neg` where nothing is lost."""
+    dtype, narrow = working_dtype(pos.dtype, neg.dtype), working_dtype(neg.dtype)
+    if dtype.kind == narrow.kind == "f" and narrow.itemsize < dtype.itemsize:
+        with np.errstate(over="ignore", under="ignore"):
+            candidate = pos.astype(narrow)
+        if np.array_equal(candidate, pos, equal_nan=pos.dtype.kind == "f"):
+            return exact(candidate, narrow)
+    return exact(pos, dtype)

@@ -1,0 +1,288 @@
+"""Two graphs as bits, and how the four cells of every pair of nodes agree.
+
+One streaming pass turns a block of rows into two bit matrices, truth and prediction; everything that depends on the
+threshold is counted on those. A *state* is what a pair (i, j) looks like: bit 0 is the true cell (i, j), bit 1 the
+predicted one, bits 2 and 3 the same for (j, i). Pairs have no order, so a state and its mirror image are one class,
+counted under the smaller number.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.kernels.jit import kernel
+from graphgauge.kernels.threads import map_blocks, row_blocks
+
+Scores = NDArray[Any]
+Words = NDArray[np.uint64]
+Table = NDArray[np.int64]
+
+STATES = 16
+_WORD = np.uint64
+_FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
+# What the compiled pass reads as it is; its twin reads everything else, block by block.
+_COMPILED = tuple(np.dtype(name) for name in ("bool", "int8", "uint8", "int32", "int64", "float32", "float64"))
+# Cells that a twin holds as bytes at a time.
+_CACHED_CELLS = 1 << 20
+
+
+class Bits(NamedTuple):
+    """Rows of truth and prediction, one bit a cell, and what was met on the way."""
+
+    truth: Words
+    prediction: Words
+    missing_truth: bool
+    missing_scores: bool
+    negative_scores: bool
+    weighted_truth: bool
+
+
+def edge_bits(
+    truth: Scores, scores: Scores, threshold: float, *, absolute: bool, diagonal: bool, threads: int | None = None
+) -> Bits:
+    """Where `truth` is not 0 and where `scores` exceed `threshold`, for stacks (graphs, d, d) of one shape.
+
+    A cell with a NaN score is in neither. `diagonal` says whether diagonal cells can raise a flag.
+    """
+    graphs, d, _ = truth.shape
+    shape = (graphs * d, -(-d // 64))
+    true_words, score_words = np.empty(shape, np.uint64), np.empty(shape, np.uint64)
+    true_rows, score_rows = _rows(truth), _rows(scores)
+    compiled = all(rows.dtype in _COMPILED and rows.flags.c_contiguous for rows in (true_rows, score_rows))
+    chosen = _pack.implementation(truth.size) if compiled else _pack.twin
+
+    def pack(block: slice) -> Words:
+        flags = np.zeros(4, np.uint64)
+        parts = (true_rows[block], score_rows[block], true_words[block], score_words[block])
+        chosen(*parts, block.start, threshold, absolute, diagonal, flags)
+        return flags
+
+    flags = map_blocks(pack, row_blocks(graphs * d, truth.size), threads=threads)
+    found = np.bitwise_or.reduce(flags) != 0
+    return Bits(true_words, score_words, *(bool(flag) for flag in found))
+
+
+def pair_table(truth: Words, prediction: Words, d: int, *, threads: int | None = None) -> tuple[Table, Table]:
+    """For each graph of d nodes: how many pairs are in each state, and how many loops are (true + 2·predicted)."""
+    graphs = len(truth) // d if d else 0
+    chosen = _count_pairs.implementation(truth.size * 64)
+
+    def count(block: slice) -> Table:
+        table = np.zeros((block.stop - block.start, STATES + 4), np.int64)
+        rows = slice(block.start * d, block.stop * d)
+        chosen(truth[rows], prediction[rows], d, table)
+        return table
+
+    tables = map_blocks(count, row_blocks(graphs, truth.size), threads=threads)
+    table = np.concatenate(tables) if graphs else np.zeros((0, STATES + 4), np.int64)
+    return canonical(table[:, :STATES]), table[:, STATES:]
+
+
+def cells_of(words: Words, d: int) -> NDArray[np.int64]:
+    """The set bits as flat cell numbers row·d + column, in order."""
+    step = max(1, _CACHED_CELLS // max(d, 1))
+    found = [
+        np.flatnonzero(_unpacked(words[start : start + step], d)) + start * d for start in range(0, len(words), step)
+    ]
+    return np.concatenate(found) if found else np.empty(0, np.int64)
+
+
+def sparse_pair_table(truth: NDArray[np.int64], prediction: NDArray[np.int64], d: int) -> Table:
+    """As `pair_table` for one graph whose edges are listed as distinct flat cell numbers without loops."""
+    keys = np.concatenate([_pair_keys(truth, d), _pair_keys(prediction, d) + 1])
+    keys.sort()
+    starts = np.flatnonzero(np.diff(keys >> 2, prepend=-1))
+    states = np.add.reduceat(1 << (keys & 3), starts) if keys.size else keys
+    table = np.bincount(states, minlength=STATES)[np.newaxis].astype(np.int64)
+    table[0, 0] = d * (d - 1) // 2 - len(starts)
+    return canonical(table)
+
+
+def canonical(table: Table) -> Table:
+    """The same counts with every state under the smaller number of itself and its mirror image."""
+    folded = np.zeros_like(table)
+    for state in range(STATES):
+        folded[:, min(state, mirrored(state))] += table[:, state]
+    return folded
+
+
+def mirrored(state: int) -> int:
+    """The state of (j, i) where `state` is that of (i, j)."""
+    return state >> 2 | (state & 3) << 2
+
+
+def _pair_keys(cells: NDArray[np.int64], d: int) -> NDArray[np.int64]:
+    """4·pair, plus 2 where the cell points from the higher to the lower node."""
+    source, target = np.divmod(cells, d)
+    backward = source > target
+    return (np.minimum(source, target) * d + np.maximum(source, target)) * 4 + 2 * backward
+
+
+def _rows(stack: Scores) -> Scores:
+    """All rows of a stack as one matrix, viewed where that is possible, and never writable."""
+    rows = stack.reshape(-1, stack.shape[-1])
+    rows.flags.writeable = False  # one mutability, one compilation
+    return rows
+
+
+def _unpacked(words: Words, d: int) -> NDArray[np.uint8]:
+    little = words.astype("<u8", copy=False).view(np.uint8)
+    return np.unpackbits(little, axis=1, count=d, bitorder="little")
+
+
+def _packed(mask: NDArray[np.bool_], words: Words) -> None:
+    padded = np.zeros((len(mask), words.shape[1] * 8), np.uint8)
+    padded[:, : -(-mask.shape[1] // 8)] = np.packbits(mask, axis=1, bitorder="little")
+    words[:] = padded.view("<u8")
+
+
+def _pack_twin(
+    truth: Scores,
+    scores: Scores,
+    true_words: Words,
+    score_words: Words,
+    first: int,
+    threshold: float,
+    absolute: bool,
+    diagonal: bool,
+    flags: Words,
+) -> None:
+    d = truth.shape[1]
+    step = max(1, _CACHED_CELLS // max(d, 1))
+    for start in range(0, len(truth), step):
+        block = slice(start, start + step)
+        true_part, part = truth[block], scores[block]
+        missing = part != part
+        edge = (true_part != 0) & ~missing
+        _packed(edge, true_words[block])
+        above = part > threshold
+        if absolute:
+            above |= part < -threshold
+        _packed(above, score_words[block])
+        met = [true_part != true_part, missing, part < 0, edge & (true_part != 1)]
+        rows = np.arange(len(part))
+        for flag, mask in enumerate(met):
+            if not diagonal:
+                mask[rows, (first + start + rows) % d] = False
+            flags[flag] |= _WORD(mask.any())
+
+
+@kernel(twin=_pack_twin)
+def _pack(
+    truth: Scores,
+    scores: Scores,
+    true_words: Words,
+    score_words: Words,
+    first: int,
+    threshold: float,
+    absolute: bool,
+    diagonal: bool,
+    flags: Words,
+) -> None:
+    d = truth.shape[1]
+    nothing = _WORD(0)
+    for row in range(truth.shape[0]):
+        own = (first + row) % d
+        for word in range(true_words.shape[1]):
+            true_part, part = truth[row, 64 * word : 64 * word + 64], scores[row, 64 * word : 64 * word + 64]
+            edges, ones, above, below, missing, unknown = nothing, nothing, nothing, nothing, nothing, nothing
+            # Every comparison is a vector of bits that is or-ed in: no branch, no store.
+            for index in range(part.size):
+                bit = _WORD(1) << _WORD(index)
+                true_cell, score = true_part[index], part[index]
+                edges |= bit if true_cell != 0 else nothing
+                ones |= bit if true_cell == 1 else nothing
+                unknown |= bit if true_cell != true_cell else nothing
+                above |= bit if score > threshold or (absolute and score < -threshold) else nothing
+                below |= bit if score < 0 else nothing
+                missing |= bit if score != score else nothing
+            edges &= ~missing
+            true_words[row, word] = edges
+            score_words[row, word] = above
+            counted = _FULL
+            if not diagonal and word == own >> 6:
+                counted = ~(_WORD(1) << _WORD(own & 63))
+            flags[0] |= unknown & counted
+            flags[1] |= missing & counted
+            flags[2] |= below & counted
+            flags[3] |= edges & ~ones & counted
+
+
+def _count_pairs_twin(truth: Words, prediction: Words, d: int, table: Table) -> None:
+    graphs = len(table)
+    rows = max(1, _CACHED_CELLS // max(d, 1))
+    for first in range(0, graphs, max(1, rows // d)):
+        own = slice(first * d, min(first + max(1, rows // d), graphs) * d)
+        codes = _unpacked(truth[own], d) | _unpacked(prediction[own], d) << 1
+        codes = codes.reshape(-1, d, d)
+        offset = np.arange(len(codes))[:, np.newaxis, np.newaxis] * STATES
+        ordered = np.zeros(len(codes) * STATES, np.int64)
+        for start in range(0, d, rows):
+            block = slice(start, start + rows)
+            states = codes[:, block] | codes[:, :, block].transpose(0, 2, 1) << 2
+            ordered += np.bincount((states + offset).ravel(), minlength=len(ordered))
+        # Ordered cells meet every pair twice, once in each order; the diagonal meets itself.
+        loops = np.diagonal(codes, axis1=1, axis2=2) + offset[:, :, 0]
+        single = np.bincount(loops.ravel(), minlength=len(ordered)).reshape(-1, STATES)[:, :4]
+        both = ordered.reshape(-1, STATES)
+        both[:, 5 * np.arange(4)] -= single  # a cell that is its own mirror image
+        for state in range(STATES):
+            share = 2 if mirrored(state) == state else 1
+            if state <= mirrored(state):
+                table[first : first + len(codes), state] = both[:, state] // share
+        table[first : first + len(codes), STATES:] = single
+
+
+@kernel(twin=_count_pairs_twin)
+def _count_pairs(truth: Words, prediction: Words, d: int, table: Table) -> None:
+    tile = np.zeros((4, 64), np.uint64)
+    words = truth.shape[1]
+    for graph in range(table.shape[0]):
+        for upper in range(words):
+            for right in range(upper, words):
+                rows, columns = min(64, d - 64 * upper), min(64, d - 64 * right)
+                tile[:] = 0
+                tile[0, :rows] = truth[graph * d + 64 * upper : graph * d + 64 * upper + rows, right]
+                tile[1, :rows] = prediction[graph * d + 64 * upper : graph * d + 64 * upper + rows, right]
+                tile[2, :columns] = truth[graph * d + 64 * right : graph * d + 64 * right + columns, upper]
+                tile[3, :columns] = prediction[graph * d + 64 * right : graph * d + 64 * right + columns, upper]
+                # Turn the lower tile, bit by bit: halves, quarters, … change places (Hacker's Delight, 7-3).
+                for matrix in range(2, 4):
+                    width, mask = 32, _WORD(0x00000000FFFFFFFF)
+                    while width:
+                        row = 0
+                        while row < 64:
+                            moved = ((tile[matrix, row] >> _WORD(width)) ^ tile[matrix, row | width]) & mask
+                            tile[matrix, row] ^= moved << _WORD(width)
+                            tile[matrix, row | width] ^= moved
+                            row = ((row | width) + 1) & ~width
+                        width >>= 1
+                        mask ^= mask << _WORD(width)
+                inside = _FULL if columns == 64 else (_WORD(1) << _WORD(columns)) - _WORD(1)
+                for row in range(rows):
+                    pairs = inside
+                    if upper == right:
+                        pairs &= ~((_WORD(2) << _WORD(row)) - _WORD(1))
+                        own = _WORD(row)
+                        loop = (tile[0, row] >> own & _WORD(1)) + _WORD(2) * (tile[1, row] >> own & _WORD(1))
+                        table[graph, 16 + np.int64(loop)] += 1
+                    if not (tile[0, row] | tile[1, row] | tile[2, row] | tile[3, row]) & pairs:
+                        continue
+                    for state in range(1, 16):
+                        members = pairs
+                        for matrix in range(4):
+                            members &= tile[matrix, row] if state >> matrix & 1 else ~tile[matrix, row]
+                        # The bits of a word, counted in parallel; compilers know this form as one instruction.
+                        members -= members >> _WORD(1) & _WORD(0x5555555555555555)
+                        members = (members & _WORD(0x3333333333333333)) + (
+                            members >> _WORD(2) & _WORD(0x3333333333333333)
+                        )
+                        members = members + (members >> _WORD(4)) & _WORD(0x0F0F0F0F0F0F0F0F)
+                        table[graph, state] += np.int64(members * _WORD(0x0101010101010101) >> _WORD(56))
+        filled = np.int64(0)
+        for state in range(1, 16):
+            filled += table[graph, state]
+        table[graph, 0] = d * (d - 1) // 2 - filled

@@ -1,0 +1,68 @@
+"""Loops that numba compiles once the work pays for it, each beside a NumPy twin with the same answers.
+
+numba is never imported for small work unless the program has imported it already. The twin runs instead where
+`GRAPHGAUGE_NUMBA=0` is set, where numba is not installed or refuses this NumPy, and where compiled code has no
+directory to be cached in: compiling anew in every process would cost more than it saves.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Generic, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# Elements of work from which importing numba (about half a second) costs less than the twin would.
+IMPORT_PAYS_FROM = 1 << 24
+
+
+@cache
+def numba_enabled() -> bool:
+    """Whether compiled loops may run in this process; the environment is read once."""
+    return os.environ.get("GRAPHGAUGE_NUMBA", "1") != "0" and find_spec("numba") is not None
+
+
+class Kernel(Generic[P, R]):
+    """A loop and its NumPy twin: `implementation(work)` is the one that is faster for that much work."""
+
+    def __init__(self, loop: Callable[P, R], twin: Callable[P, R]) -> None:
+        self.loop = loop
+        self.twin = twin
+        self._chosen: Callable[P, R] | None = None
+
+    def implementation(self, work: int) -> Callable[P, R]:
+        """The compiled loop where `work` elements pay for it or numba is loaded anyway, else the twin."""
+        if self._chosen is None and (work >= IMPORT_PAYS_FROM or "numba" in sys.modules):
+            # Two threads may both come here; the loser's dispatcher is dropped before it has compiled anything.
+            self._chosen = _compiled(self.loop) or self.twin
+        return self._chosen or self.twin
+
+
+def kernel(twin: Callable[P, R]) -> Callable[[Callable[P, R]], Kernel[P, R]]:
+    """Decorate a loop in numba's subset of Python with the NumPy function that stands in for it."""
+    return lambda loop: Kernel(loop, twin)
+
+
+def _compiled(loop: Callable[P, R]) -> Callable[P, R] | None:
+    if not numba_enabled():
+        return None
+    try:
+        numba: Any = import_module("numba")
+    except ImportError:  # numba refuses a NumPy newer than it knows with an ImportError
+        return None
+    if numba.config.DISABLE_JIT:
+        return None
+    # nogil lets blocks run in threads; numba's own parallel loops abort when two Python threads enter them.
+    try:
+        compiled: Callable[P, R] = numba.njit(nogil=True, cache=True)(loop)
+    except RuntimeError as error:
+        if "no locator available" not in str(error):
+            raise
+        return None
+    return compiled

@@ -1,0 +1,73 @@
+"""Distinct rows of integer columns and how often each occurs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.integer[Any]]
+
+
+def tally(
+    columns: Sequence[Integers], counts: NDArray[np.int64] | None = None
+) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+    """The distinct rows of `columns`, sorted by the first column, then the second …, and the count of each.
+
+    Where rows come with `counts` of their own, these are added up.
+
+    >>> tally([np.array([2, 1, 2]), np.array([0, 5, 0])])
+    ([array([1, 2]), array([5, 0])], array([1, 2]))
+    """
+    if not columns[0].size:
+        return [np.empty(0, np.int64) for _ in columns], np.empty(0, np.int64)
+    lows = [int(column.min()) for column in columns]
+    spans = [int(column.max()) - low + 1 for column, low in zip(columns, lows, strict=True)]
+    if prod(spans) > np.iinfo(np.int64).max:
+        return _tally_by_lexsort(columns, counts)
+    codes = np.zeros(columns[0].size, np.int64)
+    for column, low, span in zip(columns, lows, spans, strict=True):
+        codes *= span
+        codes += column
+        codes -= low
+    dense = prod(spans) <= 4 * codes.size
+    if counts is not None and not dense:
+        order = codes.argsort()
+        codes = codes[order]
+        starts, _ = _runs(codes[1:] != codes[:-1])
+        totals = np.add.reduceat(counts[order], starts)
+        codes = codes[starts]
+    elif dense:
+        # Sums in floating point are exact here: no count comes near 2**53.
+        frequencies = np.bincount(codes, counts).astype(np.int64)
+        codes = np.flatnonzero(frequencies)
+        totals = frequencies[codes]
+    else:
+        codes.sort()
+        starts, totals = _runs(codes[1:] != codes[:-1])
+        codes = codes[starts]
+    distinct: list[NDArray[np.int64]] = []
+    for low, span in zip(reversed(lows), reversed(spans), strict=True):
+        distinct.append(codes % span + low)
+        codes //= span
+    return distinct[::-1], totals
+
+
+def _tally_by_lexsort(
+    columns: Sequence[Integers], counts: NDArray[np.int64] | None
+) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+    order = np.lexsort(tuple(reversed(columns)))
+    ordered = [column[order].astype(np.int64) for column in columns]
+    starts, totals = _runs(np.logical_or.reduce([column[1:] != column[:-1] for column in ordered]))
+    if counts is not None:
+        totals = np.add.reduceat(counts[order], starts)
+    return [column[starts] for column in ordered], totals
+
+
+def _runs(changes: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where runs of equal neighbours start, and how long they are; `changes[i]` says that item i + 1 starts one."""
+    starts = np.concatenate([[0], np.flatnonzero(changes) + 1])
+    return starts, np.diff(starts, append=changes.size + 1)

@@ -1,0 +1,17 @@
+"""Link prediction and retrieval: how far up stand the right answers."""
+
+from graphgauge.ranking.evaluate import average_precision, evaluate, hits_at_k, mrr, ranks, roc_auc
+from graphgauge.ranking.items import Items, compare
+from graphgauge.ranking.state import RankingState
+
+__all__ = [
+    "Items",
+    "RankingState",
+    "average_precision",
+    "compare",
+    "evaluate",
+    "hits_at_k",
+    "mrr",
+    "ranks",
+    "roc_auc",
+]

@@ -1,0 +1,269 @@
+"""The family's one entry point, and plain functions for plain arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core import findings
+from graphgauge.core.errors import OptionError, one_of
+from graphgauge.core.metric import Estimate, Metric, NoInterval, find, select
+from graphgauge.core.result import Evaluation, Interval, Result, Table
+from graphgauge.ranking import metrics as _metrics
+from graphgauge.ranking.inputs import Scores, counted
+from graphgauge.ranking.samples import Lists, Pooled, Ranks
+from graphgauge.ranking.state import RankingState
+from graphgauge.ranking.ties import TIES, rank
+from graphgauge.stats.intervals import standard_error, t_interval
+
+Floats = NDArray[np.float64]
+
+
+def evaluate(
+    pos_scores: Any = None,
+    neg_scores: Any = None,
+    *,
+    scores: Any = None,
+    labels: Any = None,
+    queries: Any = None,
+    k: Sequence[int] | int = (1, 3, 10),
+    ties: str = "realistic",
+    groups: Mapping[str, Any] | None = None,
+    cluster: Any = None,
+    metrics: Sequence[str] | None = None,
+    offsets: Any = None,
+    mask: Any = None,
+    ids: Any = None,
+    nan: str = "raise",
+    confidence: float = 0.95,
+    keep: str | None = None,
+    threads: int | None = None,
+) -> Evaluation:
+    """Rank every positive among its negatives and say how good that is, with intervals and chance.
+
+    Parameters
+    ----------
+    pos_scores, neg_scores
+        Scores (n,) of the positives and (n, k) of their negatives, higher is better: NumPy, torch (CUDA is counted on
+        its device) or lists. Ragged negatives: one flat array with `offsets` (n + 1), or a matrix with a boolean `mask`.
+    scores, labels, queries
+        The flat form: one score, 0/1 label and query id per candidate, several positives per query allowed. Adds
+        `recall@k`, `precision@k`, `map@k` and the whole-list `ndcg@k`.
+    k
+        The cut-offs of `hits@k` and the other metrics at k.
+    ties
+        How equal scores rank: `realistic` (the mean place), `optimistic`, `pessimistic`, or `expected`, the exact mean
+        of each metric over random tie-breaking.
+    groups
+        Labels per query to break results down by, `{"relation": ...}`; see `Evaluation.by`.
+    cluster
+        Integers; queries with one label (head and tail of one triple) err together, and intervals respect that.
+    metrics
+        Keys to compute instead of the default rank-based ones; `roc_auc`, `average_precision` and `pooled_hits@k`,
+        which pool all scores, have to be named.
+    nan
+        `raise`, or `omit`: a NaN positive drops the query, a NaN negative the candidate, both counted.
+    keep
+        `"items"` keeps each query's counts (under `ids`, if given) in `Evaluation.per_item`, for `compare`.
+    """
+    state = RankingState(pooled=_pooled(metrics), keep=keep)
+    state.update(
+        pos_scores, neg_scores, scores=scores, labels=labels, queries=queries, groups=groups, cluster=cluster,
+        offsets=offsets, mask=mask, ids=ids, nan=nan, threads=threads,
+    )  # fmt: skip
+    return evaluate_state(state, k=k, ties=ties, metrics=metrics, confidence=confidence, nan=nan)
+
+
+def evaluate_state(
+    state: RankingState,
+    *,
+    k: Sequence[int] | int = (1, 3, 10),
+    ties: str = "realistic",
+    metrics: Sequence[str] | None = None,
+    confidence: float = 0.95,
+    nan: str = "raise",
+) -> Evaluation:
+    """The metrics of what a state has counted."""
+    one_of("tie rule", ties, TIES)
+    cutoffs = _cutoffs(k)
+    samples = {name: sample for name, sample in _samples(state, ties).items() if sample is not None}
+    chosen = select("ranking", metrics, samples, {"k": cutoffs})
+    conventions = {"ties": ties, "nan": nan}
+    results, tables = [], {axis: _axis_columns(state, axis) for axis in state.axes}
+    grouped = {axis: _samples(state, ties, axis) for axis in state.axes}
+    for metric, params in chosen:
+        if "k" in params:
+            _cutoffs(params["k"])
+        sample = _first(metric, samples)
+        estimate = metric(sample, **params)
+        if ties == "optimistic" and isinstance(sample, Ranks) and sample.equal.any():
+            estimate = estimate.warned("scores are tied, and optimistic ranks count every tie as a win")
+        results.append(metric.result(sample, estimate, params, confidence=confidence, conventions=conventions))
+        for axis, columns in tables.items():
+            if "pooled" not in metric.needs:
+                part = _first(metric, grouped[axis])
+                by_group = metric(part, **params)
+                columns |= _columns(metric, part, by_group, params, confidence)
+                results.append(_macro(results[-1 - list(tables).index(axis)], axis, part, by_group, confidence))
+    ranks = samples["ranks"]
+    return Evaluation(
+        "ranking",
+        sorted(results, key=lambda result: "macro" in result.params),
+        conventions=conventions,
+        options={"k": list(cutoffs), "confidence": confidence},
+        breakdowns={axis: Table(axis, columns) for axis, columns in tables.items()},
+        findings=findings.find("ranking", ranks, {result.key: result for result in results}),
+        notes=_notes(state),
+        per_item=state.items(),
+    )
+
+
+def mrr(
+    pos_scores: Any, neg_scores: Any, *, ties: str = "realistic", offsets: Any = None, mask: Any = None,
+    nan: str = "raise",
+) -> float:  # fmt: skip
+    """Mean reciprocal rank; see `evaluate` for the arguments.
+
+    >>> round(mrr([0.5], [[0.5] * 9], ties="expected"), 5)
+    0.2929
+    """
+    return _plain(_metrics.mrr, pos_scores, neg_scores, ties, offsets, mask, nan)
+
+
+def hits_at_k(
+    pos_scores: Any, neg_scores: Any, *, k: int = 10, ties: str = "realistic", offsets: Any = None, mask: Any = None,
+    nan: str = "raise",
+) -> float:  # fmt: skip
+    """Share of positives among the first k; see `evaluate` for the arguments."""
+    return _plain(_metrics.hits_at_k, pos_scores, neg_scores, ties, offsets, mask, nan, k=_cutoffs(k)[0])
+
+
+def ranks(
+    pos_scores: Any, neg_scores: Any, *, ties: str = "realistic", offsets: Any = None, mask: Any = None,
+    threads: int | None = None,
+) -> Floats:  # fmt: skip
+    """The rank of every positive among its candidates; under `expected` the mean rank.
+
+    >>> ranks([0.5, 0.9], [[0.7, 0.5], [0.1, 0.2]])
+    array([2.5, 1. ])
+    """
+    counts = counted(Scores.of(pos_scores, neg_scores, offsets=offsets, mask=mask), "raise", threads)
+    return rank(counts.greater, counts.equal, one_of("tie rule", ties, TIES))
+
+
+def roc_auc(pos_scores: Any, neg_scores: Any) -> float:
+    """Probability that a positive outscores a negative, over all pairs of two 1-D arrays; ties count half.
+
+    >>> roc_auc([0.9, 0.4], [0.4, 0.1])
+    0.875
+    """
+    return float(_metrics.roc_auc(Pooled.of(pos_scores, neg_scores)).value[0])
+
+
+def average_precision(pos_scores: Any, neg_scores: Any) -> float:
+    """Step-wise average precision of two 1-D arrays of positive and negative scores."""
+    return float(_metrics.average_precision(Pooled.of(pos_scores, neg_scores)).value[0])
+
+
+def _plain(metric: Metric, pos: Any, neg: Any, ties: str, offsets: Any, mask: Any, nan: str, **params: Any) -> float:
+    one_of("tie rule", ties, TIES)
+    state = RankingState().update(pos, neg, offsets=offsets, mask=mask, nan=nan)
+    return float(metric(state.ranks(ties), **params).value[0])
+
+
+def _pooled(metrics: Sequence[str] | None) -> bool:
+    return metrics is not None and any("pooled" in find(name, "ranking")[0].needs for name in metrics)
+
+
+def _cutoffs(k: Sequence[int] | int) -> tuple[int, ...]:
+    values = (k,) if isinstance(k, int | np.integer) else tuple(k)
+    for value in values:
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+            raise OptionError(f"k must be a whole number of at least 1, not {value!r}")
+    return tuple(int(value) for value in values)
+
+
+def _samples(state: RankingState, ties: str, axis: str | None = None) -> dict[str, Ranks | Lists | Pooled | None]:
+    samples: dict[str, Ranks | Lists | Pooled | None] = {
+        "ranks": state.ranks(ties, axis), "lists": state.lists(ties, axis),
+    }  # fmt: skip
+    return samples if axis is not None else samples | {"pooled": state.pool()}
+
+
+def _first(metric: Metric, samples: Mapping[str, Any]) -> Any:
+    return next(samples[name] for name in metric.needs if samples.get(name) is not None)
+
+
+def _axis_columns(state: RankingState, axis: str) -> dict[str, Any]:
+    return {axis: state.labels(axis), "n": state.ranks("realistic", axis).n}
+
+
+def _columns(
+    metric: Metric, sample: Any, estimate: Estimate, params: Mapping[str, Any], confidence: float
+) -> dict[str, Floats]:
+    key = metric.key_of(**params)
+    columns = {key: estimate.value}
+    found = metric.interval_of(sample, estimate, confidence)
+    if not isinstance(found, NoInterval):
+        _, columns[f"{key}.low"], columns[f"{key}.high"] = found
+    return columns
+
+
+def _macro(micro: Result, axis: str, sample: Any, estimate: Estimate, confidence: float) -> Result:
+    """The mean over groups, each counting the same; its error adds up from theirs."""
+    value = float(np.mean(estimate.value)) if len(estimate.value) else np.nan
+    interval, no_interval = None, "a median has no linear error" if estimate.influence is None else None
+    if estimate.influence is not None:
+        error, df = standard_error(
+            estimate.influence, sample.count, group=sample.group, groups=sample.groups, cluster=sample.cluster
+        )
+        variance = error**2
+        if np.isnan(variance).any() or not variance.sum():
+            no_interval = "some groups have fewer than two queries, or none differ"
+        else:
+            pooled_df = variance.sum() ** 2 / (variance**2 / df).sum()
+            low, high = t_interval([value], [np.sqrt(variance.sum()) / len(variance)], [pooled_df], confidence)
+            low, high = np.clip(low, *micro.bounds), np.clip(high, *micro.bounds)
+            interval = Interval(
+                float(low[0]), float(high[0]), confidence, "satterthwaite-t", f"{sample.over} by {axis}"
+            )
+    return replace(
+        micro, key=f"{micro.key}_macro_{axis}", params={**micro.params, "macro": axis}, value=value,
+        n=len(estimate.value), unit=axis, interval=interval, no_interval=no_interval, chance=(), warnings=(),
+        reason=None if value == value else "a group has no value",
+    )  # fmt: skip
+
+
+def _notes(state: RankingState) -> tuple[str, ...]:
+    notes = []
+    if state.dropped_queries:
+        notes.append(f"{state.dropped_queries} queries dropped: their positive's score is NaN")
+    if state.dropped_candidates:
+        notes.append(f"{state.dropped_candidates} candidates dropped: their score is NaN")
+    if state.without_positives:
+        notes.append(f"{state.without_positives} queries left out: they have no positive")
+    return tuple(notes)
+
+
+@findings.check(
+    "tied-scores",
+    family="ranking",
+    severity="warning",
+    message="{share:.1%} of the queries have negatives tied with their positive: MRR is {pessimistic:.4f} or "
+    "{optimistic:.4f}, depending on who wins ties",
+    remedy='Report ties="expected" or both bounds, and find out why scores collide (saturation, rounding, float16).',
+)
+def _tied_scores(ranks: Ranks, results: Mapping[str, Result]) -> Mapping[str, Any] | None:
+    if not ranks.n[0]:
+        return None
+    optimistic, pessimistic = (
+        float(_metrics.mrr(ranks.under(rule)).value[0]) for rule in ("optimistic", "pessimistic")
+    )
+    if optimistic - pessimistic <= 0.01:
+        return None
+    share = float(ranks.mean((ranks.equal > 0).astype(float))[0])
+    return {"share": share, "optimistic": optimistic, "pessimistic": pessimistic}

@@ -1,0 +1,244 @@
+"""What a ranking evaluation takes in, validated once, and counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.arrays import AnyArray, as_labels, as_numeric, is_cuda, refuse_nan, require_shape
+from graphgauge.core.errors import InputError, one_of
+from graphgauge.kernels.counting import RowCounts, masked_counts, ragged_counts, row_counts
+
+Ints = NDArray[np.int64]
+
+NAN_POLICIES = ("raise", "omit")
+_MEND_NAN = 'Repair the model, or pass nan="omit" to drop them and have them counted.'
+_SHAPES = "One positive score per query, and one row of negatives for each: pos (n,), neg (n, k)."
+# Elements compared at once on a CUDA device.
+_DEVICE_BLOCK = 1 << 26
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Positive scores (n,) and their negatives: a matrix (n, k), perhaps masked, or flat values with offsets."""
+
+    pos: Any
+    neg: Any
+    offsets: Ints | None = None
+    mask: NDArray[np.bool_] | None = None
+
+    @classmethod
+    def of(cls, pos: Any, neg: Any, *, offsets: Any = None, mask: Any = None) -> Scores:
+        if is_cuda(pos) and is_cuda(neg) and offsets is None and mask is None:
+            require_shape(pos, (None,), "pos_scores", _SHAPES)
+            require_shape(neg, (len(pos), None), "neg_scores", _SHAPES)
+            return cls(pos, neg)
+        pos, neg = as_numeric(pos, "pos_scores"), as_numeric(neg, "neg_scores")
+        require_shape(pos, (None,), "pos_scores", _SHAPES)
+        if offsets is None:
+            require_shape(neg, (len(pos), None), "neg_scores", _SHAPES)
+            return cls(pos, neg, mask=None if mask is None else _mask(mask, neg))
+        if mask is not None:
+            raise InputError("offsets and mask exclude each other", fix="Ragged negatives are given in one way.")
+        require_shape(neg, (None,), "neg_scores", "With offsets, the negatives are one flat array.")
+        return cls(pos, neg, offsets=_offsets(offsets, len(pos), len(neg)))
+
+    def __len__(self) -> int:
+        return len(self.pos)
+
+    def count(self, threads: int | None) -> RowCounts:
+        if is_cuda(self.neg):
+            return _device_counts(self.pos, self.neg)
+        if self.offsets is not None:
+            return ragged_counts(self.pos, self.neg, self.offsets, threads=threads)
+        if self.mask is not None:
+            return masked_counts(self.pos, self.neg, self.mask, threads=threads)
+        return row_counts(self.pos, self.neg, threads=threads)
+
+    def flat_negatives(self, rows: NDArray[np.bool_]) -> tuple[AnyArray, Ints]:
+        """The valid negatives of the given rows in one array, and how many each row has."""
+        neg = as_numeric(self.neg, "neg_scores")
+        if self.offsets is None:
+            use = np.broadcast_to(rows[:, None], neg.shape)
+            use = use if self.mask is None else use & self.mask
+        else:
+            use = np.repeat(rows, np.diff(self.offsets))
+        if neg.dtype.kind == "f" and np.isnan(neg).any():
+            use = use & ~np.isnan(neg)
+        if self.offsets is None:
+            lengths = np.count_nonzero(use, axis=1)[rows]
+        else:
+            lengths = np.bincount(np.repeat(np.arange(len(rows)), np.diff(self.offsets))[use], minlength=len(rows))[
+                rows
+            ]
+        return (neg.reshape(-1) if use.all() else neg[use]), lengths.astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The three integers of each query, the rows they come from, and what was dropped on the way."""
+
+    greater: Ints
+    equal: Ints
+    candidates: Ints
+    rows: NDArray[np.bool_] | None
+    dropped_queries: int = 0
+    dropped_candidates: int = 0
+
+
+def counted(scores: Scores, nan: str, threads: int | None) -> Counted:
+    """Count every query; NaN is an error or is dropped and counted, by policy."""
+    counts = scores.count(threads)
+    unscored, missing = int(counts.pos_missing.sum()), int(counts.missing.sum(dtype=np.int64))
+    if (unscored or missing) and one_of("nan policy", nan, NAN_POLICIES) == "raise":
+        _report_nan(scores, counts)
+    greater, equal = counts.greater.astype(np.int64), counts.equal.astype(np.int64)
+    candidates = counts.negatives.astype(np.int64) - counts.missing + 1
+    if not unscored:
+        return Counted(greater, equal, candidates, None, 0, missing)
+    rows = ~counts.pos_missing
+    missing = int(counts.missing[rows].sum(dtype=np.int64))
+    return Counted(greater[rows], equal[rows], candidates[rows], rows, unscored, missing)
+
+
+@dataclass(frozen=True)
+class FlatLists:
+    """Whole candidate lists, counted: each positive against its query's negatives, and the runs of equal scores.
+
+    `positive_query` and the run's `query` number the queries by their place in `queries`, the distinct ids in order.
+    """
+
+    queries: AnyArray
+    greater: Ints
+    equal: Ints
+    negatives: Ints
+    positive_query: Ints
+    run_query: Ints
+    run_start: Ints
+    run_length: Ints
+    run_positives: Ints
+    relevant: Ints
+    candidates: Ints
+    dropped: int
+    without_positives: int
+
+    @classmethod
+    def of(cls, scores: Any, labels: Any, queries: Any, nan: str) -> FlatLists:
+        scores = as_numeric(scores, "scores")
+        require_shape(scores, (None,), "scores", "The flat form has one score per candidate.")
+        labels, queries = _binary(labels, len(scores)), as_labels(queries, "queries")
+        require_shape(queries, (len(scores),), "queries", "One query id per score.")
+        dropped = 0
+        if one_of("nan policy", nan, NAN_POLICIES) == "raise":
+            refuse_nan(scores, "scores", fix=_MEND_NAN)
+        elif scores.dtype.kind == "f":
+            valid = ~np.isnan(scores)
+            dropped = int(len(valid) - np.count_nonzero(valid))
+            scores, labels, queries = scores[valid], labels[valid], queries[valid]
+        names, query = np.unique(queries, return_inverse=True)
+        # Stable and ascending, read from the end: works for unsigned integers too, which cannot be negated.
+        order = np.lexsort((scores, query))[::-1]
+        query, value, label = query[order], scores[order], labels[order].astype(np.int64)
+        new_query = np.r_[True, query[1:] != query[:-1]] if len(query) else np.empty(0, bool)
+        starts = (
+            np.flatnonzero(new_query | np.r_[True, value[1:] != value[:-1]]) if len(query) else np.empty(0, np.int64)
+        )
+        length = np.diff(np.r_[starts, len(query)])
+        positives = np.add.reduceat(label, starts) if len(starts) else np.empty(0, np.int64)
+        owner = query[starts]
+        total = np.bincount(query, minlength=len(names))
+        relevant = np.bincount(query, label, len(names)).astype(np.int64)
+        query_start = np.flatnonzero(new_query)
+        before = starts - np.repeat(query_start, np.diff(np.r_[np.searchsorted(starts, query_start), len(starts)]))
+        ahead = np.cumsum(positives) - positives
+        ahead = ahead - _at_query_start(ahead, owner)
+        own = positives > 0
+        return cls(
+            queries=names,
+            greater=np.repeat(before[own] - ahead[own], positives[own]),
+            equal=np.repeat(length[own] - positives[own], positives[own]),
+            negatives=np.repeat((total - relevant)[owner[own]], positives[own]),
+            positive_query=np.repeat(owner[own], positives[own]),
+            run_query=owner[own],
+            run_start=before[own],
+            run_length=length[own],
+            run_positives=positives[own],
+            relevant=relevant,
+            candidates=total,
+            dropped=dropped,
+            without_positives=int(np.count_nonzero(relevant == 0)),
+        )
+
+
+def _at_query_start(values: Ints, owner: Ints) -> Ints:
+    """For each run, the value at the first run of its query."""
+    if not len(owner):
+        return values
+    first = np.flatnonzero(np.r_[True, owner[1:] != owner[:-1]])
+    return np.repeat(values[first], np.diff(np.r_[first, len(owner)]))
+
+
+def _mask(mask: Any, neg: AnyArray) -> NDArray[np.bool_]:
+    array = as_numeric(mask, "mask")
+    if array.dtype != np.bool_:
+        raise InputError(f"expected booleans, found {array.dtype}", where="mask", fix="True marks a valid negative.")
+    require_shape(array, neg.shape, "mask", "The mask has the shape of neg_scores.")
+    return array
+
+
+def _offsets(offsets: Any, rows: int, values: int) -> Ints:
+    array = as_numeric(offsets, "offsets")
+    if array.dtype.kind not in "iu":
+        raise InputError(f"expected integers, found {array.dtype}", where="offsets")
+    require_shape(array, (rows + 1,), "offsets", "n queries have n + 1 offsets: negatives of i are offsets[i:i+2].")
+    if array[0] != 0 or array[-1] != values or (np.diff(array.astype(np.int64)) < 0).any():
+        raise InputError(
+            f"offsets must rise from 0 to {values}, the number of negatives", where="offsets",
+            fix=f"Found {array[0]} … {array[-1]}.",
+        )  # fmt: skip
+    return array.astype(np.int64)
+
+
+def _binary(labels: Any, length: int) -> NDArray[np.bool_]:
+    array = as_numeric(labels, "labels")
+    require_shape(array, (length,), "labels", "One label per score: 1 for positives, 0 for negatives.")
+    refuse_nan(array, "labels", fix="Labels are 0 or 1.")
+    if not np.isin(array, (0, 1)).all():
+        raise InputError("labels other than 0 and 1", where="labels", fix="Graded relevance is not supported.")
+    return array.astype(bool)
+
+
+def _report_nan(scores: Scores, counts: RowCounts) -> None:
+    if counts.pos_missing.any():
+        refuse_nan(as_numeric(scores.pos, "pos_scores"), "pos_scores", fix=_MEND_NAN)
+    row = int(np.argmax(counts.missing > 0))
+    if scores.offsets is None:
+        valid = True if scores.mask is None else scores.mask[row]
+        column = int(np.argmax(np.isnan(as_numeric(scores.neg[row], "neg_scores")) & valid))
+        where = f"({row}, {column})"
+    else:
+        start = int(scores.offsets[row])
+        where = str(start + int(np.argmax(np.isnan(scores.neg[start : int(scores.offsets[row + 1])]))))
+    total = int(counts.missing.sum(dtype=np.int64))
+    size = int(counts.negatives.sum(dtype=np.int64))
+    raise InputError(f"{total} of {size} values are NaN, the first at index {where}", where="neg_scores", fix=_MEND_NAN)
+
+
+def _device_counts(pos: Any, neg: Any) -> RowCounts:
+    """The same counts on the tensors' own device; only the counts travel."""
+    import torch
+
+    step = max(1, _DEVICE_BLOCK // max(1, neg.shape[1]))
+    blocks: list[list[Any]] = [[], [], []]
+    for start in range(0, len(pos), step):
+        reference, block = pos[start : start + step, None], neg[start : start + step]
+        for found, into in zip((block > reference, block == reference, block != block), blocks, strict=True):
+            into.append(found.sum(1, dtype=torch.int32))
+    greater, equal, missing = (
+        (torch.cat(parts) if parts else torch.empty(0, dtype=torch.int32)).cpu().numpy() for parts in blocks
+    )
+    negatives = np.broadcast_to(np.int32(neg.shape[1]), len(pos))
+    return RowCounts(greater, equal, missing, negatives, torch.isnan(pos).cpu().numpy())

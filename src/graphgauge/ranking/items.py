@@ -1,0 +1,109 @@
+"""Per-query counts, kept where two rankers are to be compared query by query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.arrays import AnyArray
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.metric import find
+from graphgauge.core.state import load_state, save_state
+from graphgauge.ranking.samples import Floats, Ranks
+
+if TYPE_CHECKING:
+    from graphgauge.stats.permutation import ItemsTest
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Items:
+    """One row a query: its id, how many negatives stood above and beside its positive, and the candidates."""
+
+    ids: AnyArray
+    greater: Ints
+    equal: Ints
+    candidates: Ints
+    cluster: Ints | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def values(self, metric: str = "mrr", *, ties: str = "realistic") -> Floats:
+        """What each query adds to a metric that is a mean over queries."""
+        entry, params = find(metric, "ranking")
+        ranks = Ranks.of(self.greater, self.equal, self.candidates, ties=ties)
+        if "ranks" not in entry.needs or entry.name not in ("mrr", "hits", "mean_rank", "ndcg"):
+            raise OptionError(f"{metric} is not a mean over queries", fix="Compare mrr, hits@k, ndcg@k or mean_rank.")
+        estimate = entry(ranks, **params)
+        assert estimate.influence is not None
+        return estimate.influence + (estimate.value[0] if len(self) else 0.0)
+
+    def columns(self) -> dict[str, AnyArray]:
+        columns = {"ids": self.ids, "greater": self.greater, "equal": self.equal, "candidates": self.candidates}
+        return columns if self.cluster is None else columns | {"cluster": self.cluster}
+
+    @classmethod
+    def from_columns(cls, columns: Mapping[str, AnyArray]) -> Items:
+        return cls(**columns)
+
+    @classmethod
+    def join(cls, parts: Sequence[Items]) -> Items:
+        if not parts:
+            return cls(*(np.empty(0, np.int64) for _ in range(4)))
+        columns = {name: np.concatenate([part.columns()[name] for part in parts]) for name in parts[0].columns()}
+        return cls(**columns)
+
+    def save(self, path: str | Path) -> None:
+        save_state(path, "ranking-items", {}, self.columns())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Items:
+        _, _, columns = load_state(path, "ranking-items")
+        try:
+            return cls(**columns)
+        except TypeError:
+            raise InputError("not per-query ranking items", where=str(path)) from None
+
+
+def compare(
+    items_a: Items,
+    items_b: Items,
+    metric: str = "mrr",
+    *,
+    ties: str = "realistic",
+    confidence: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> ItemsTest:
+    """Are two rankers different on the same queries? Paired by id, tested by flipping signs of differences.
+
+    The estimate is the mean of a − b. Where the items carry clusters, whole clusters are flipped together.
+    """
+    from graphgauge.stats.permutation import paired_items
+
+    order_a, order_b = _matched(items_a.ids, items_b.ids)
+    differences = items_a.values(metric, ties=ties)[order_a] - items_b.values(metric, ties=ties)[order_b]
+    cluster = None if items_a.cluster is None else items_a.cluster[order_a]
+    return paired_items(differences, cluster=cluster, seed=seed, resamples=resamples, confidence=confidence)
+
+
+def _matched(first: AnyArray, second: AnyArray) -> tuple[Ints, Ints]:
+    order_a, order_b = np.argsort(first, kind="stable"), np.argsort(second, kind="stable")
+    for name, ids, order in (("items_a", first, order_a), ("items_b", second, order_b)):
+        if (ids[order][1:] == ids[order][:-1]).any():
+            raise InputError("an id occurs twice", where=name, fix="Give each query an id of its own.")
+    only_a, only_b = np.setdiff1d(first, second), np.setdiff1d(second, first)
+    if len(only_a) or len(only_b):
+        raise InputError(
+            f"{len(only_a)} queries only in items_a (such as {only_a[:3].tolist()}), "
+            f"{len(only_b)} only in items_b (such as {only_b[:3].tolist()})",
+            fix="Compare rankers on the same queries.",
+        )
+    return order_a, order_b

@@ -1,0 +1,302 @@
+"""The ranking metrics: one function each, its facts beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.metric import Bounds, Estimate, Exempt, IntervalRule, Laws, MetricFunction, metric
+from graphgauge.kernels import tails
+from graphgauge.ranking.pooled import average_precision_error
+from graphgauge.ranking.samples import Floats, Lists, Pooled, Ranks, Sample
+from graphgauge.stats.intervals import (
+    agreement_interval,
+    delong,
+    logit_t_interval,
+    standard_error,
+    t_interval,
+    wilson_interval,
+)
+
+_NO_SYMMETRY = Exempt("a positive and its negatives play different parts")
+_LAWS: Laws = {"permutation": True, "merge": True, "monotone": True, "symmetry": _NO_SYMMETRY}
+_RULES = {"ties": "as chosen", "empty": "nan"}
+_EXPECTED = _RULES | {"ties": "expected, whatever is chosen"}
+_LIST_RULES = _RULES | {"ties": "optimistic and pessimistic as chosen, else the mean over random order"}
+_POOLED_RULES = _RULES | {"ties": "count half", "pool": "all positives against all negatives"}
+
+
+def _error(sample: Sample, estimate: Estimate) -> tuple[Floats, Floats]:
+    assert estimate.influence is not None
+    error, df = standard_error(
+        estimate.influence, sample.count, group=sample.group, groups=sample.groups, cluster=sample.cluster
+    )
+    return error, df.astype(float)
+
+
+def _t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
+    error, df = _error(sample, estimate)
+    low, high = t_interval(estimate.value, error, df, confidence)
+    flat = error == 0
+    if flat.any() and "range" in estimate.facts:
+        floor, ceiling = agreement_interval(estimate.value, df + 1, estimate.facts["range"], confidence)
+        return np.where(flat, floor, low), np.where(flat, ceiling, high)
+    return np.where(flat, np.nan, low), np.where(flat, np.nan, high)
+
+
+def _log_t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
+    error, df = _error(sample, estimate)
+    relative = np.where(error == 0, np.nan, error / estimate.value)
+    low, high = t_interval(np.log(estimate.value), relative, df, confidence)
+    return np.exp(low), np.exp(high)
+
+
+def _wilson_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
+    return wilson_interval(np.round(estimate.value * estimate.n), estimate.n, confidence)
+
+
+def _woodruff_bounds(ranks: Ranks, estimate: Estimate, confidence: float) -> Bounds:
+    """The distribution function's own interval at the median, carried back to ranks (Woodruff 1952)."""
+    below = ranks.within(ranks.spread(estimate.value))
+    share = ranks.estimate(below)
+    error, df = _error(ranks, share)
+    low, high = t_interval(np.full(ranks.groups, 0.5), error, df, confidence)
+    flat = np.isnan(low) | (error == 0)
+    bounds = ranks.quantile(np.where(flat, 0.5, low)), ranks.quantile(np.where(flat, 0.5, high))
+    return np.where(flat, np.nan, bounds[0]), np.where(flat, np.nan, bounds[1])
+
+
+def _mean(sample: Sample, estimate: Estimate) -> IntervalRule:
+    """Student's t over queries, or over clusters where given."""
+    return IntervalRule("t" if sample.cluster is None else "cluster-t", sample.over, _t_bounds)
+
+
+def _share(sample: Sample, estimate: Estimate) -> IntervalRule:
+    """Wilson where every query scores 0 or 1 and none are clustered, else Student's t."""
+    if sample.cluster is None and estimate.facts["binary"]:
+        return IntervalRule("wilson", "queries", _wilson_bounds)
+    return _mean(sample, estimate)
+
+
+def _log_mean(sample: Sample, estimate: Estimate) -> IntervalRule:
+    """Student's t on the logarithm, over queries or clusters."""
+    return IntervalRule("log-t" if sample.cluster is None else "cluster-log-t", sample.over, _log_t_bounds)
+
+
+def _median(ranks: Ranks, estimate: Estimate) -> IntervalRule:
+    """Woodruff's inversion of the distribution function, over queries or clusters."""
+    return IntervalRule("woodruff", ranks.over, _woodruff_bounds)
+
+
+def _delong(pooled: Pooled, estimate: Estimate) -> IntervalRule:
+    """DeLong on the logit scale, a query (or cluster) being one unit."""
+    return IntervalRule("delong-logit", pooled.over, _logit_bounds)
+
+
+def _linearised(pooled: Pooled, estimate: Estimate) -> IntervalRule:
+    """First-order variance on the logit scale, a query (or cluster) being one unit."""
+    return IntervalRule("linearised-logit", pooled.over, _logit_bounds, approximate=True)
+
+
+def _given_negatives(pooled: Pooled, estimate: Estimate) -> IntervalRule:
+    """Wilson over the positives, the negatives' threshold taken as given."""
+    return IntervalRule("wilson", "queries", _wilson_bounds, approximate=True)
+
+
+def _logit_bounds(pooled: Pooled, estimate: Estimate, confidence: float) -> Bounds:
+    error, df = estimate.facts["error"](pooled)
+    return logit_t_interval(estimate.value, error, df, confidence)
+
+
+def _blind(function: MetricFunction, sample: Ranks | Lists, params: Mapping[str, Any]) -> dict[str, float]:
+    """The constant scorer under the chosen tie rule, and the mean of a random order."""
+    blind = sample.constant()
+    return {
+        "constant scorer": float(function(blind, **params).value[0]),
+        "random scorer": float(function(blind.under("expected"), **params).value[0]),
+    }
+
+
+def _prevalence(function: MetricFunction, pooled: Pooled, params: Mapping[str, Any]) -> dict[str, float]:
+    """The share of positives among all scores."""
+    return {"constant scorer": len(pooled.pos) / (len(pooled.pos) + len(pooled.neg))}
+
+
+def _half(function: MetricFunction, pooled: Pooled, params: Mapping[str, Any]) -> dict[str, float]:
+    """One half, for the constant and for the random scorer."""
+    return {"constant scorer": 0.5}
+
+
+def _random_threshold(function: MetricFunction, pooled: Pooled, params: Mapping[str, Any]) -> dict[str, float]:
+    """K / (N + 1): the chance to stand above the K-th of N exchangeable negatives."""
+    return {"random scorer": min(1.0, params["k"] / (len(pooled.neg) + 1))}
+
+
+def _trivial(ranks: Ranks, k: int) -> tuple[str, ...]:
+    queries = int(ranks.count[ranks.candidates <= k].sum())
+    if not queries:
+        return ()
+    return (f"k = {k} is at or above the number of candidates in {queries} queries, which score 1 whatever the model",)
+
+
+@metric(
+    key="mrr", family="ranking", needs=("ranks",), direction="higher", bounds=(0, 1), unit="query",
+    conventions=_RULES, reference="voorhees1999", chance=_blind, interval=_mean, laws=_LAWS,
+)  # fmt: skip
+def mrr(ranks: Ranks) -> Estimate:
+    """Mean reciprocal rank of the positives among their candidates."""
+    return ranks.estimate(ranks.reciprocal(), range=(0.0, 1.0))
+
+
+@metric(
+    key="hits@{k}", family="ranking", needs=("ranks",), direction="higher", bounds=(0, 1), unit="query",
+    conventions=_RULES, reference="bordes2013", chance=_blind, interval=_share, laws=_LAWS,
+)  # fmt: skip
+def hits_at_k(ranks: Ranks, *, k: int = 10) -> Estimate:
+    """Share of queries whose positive stands among the first k."""
+    values = ranks.within(k)
+    binary = ranks.ties != "expected" or bool(((values == 0) | (values == 1)).all())
+    return ranks.estimate(values, binary=binary, range=(0.0, 1.0)).warned(*_trivial(ranks, k))
+
+
+@metric(
+    key="mean_rank", family="ranking", needs=("ranks",), direction="lower", bounds=(1, np.inf), unit="query",
+    conventions=_RULES, reference="bordes2013", chance=_blind, interval=_mean, laws=_LAWS,
+)  # fmt: skip
+def mean_rank(ranks: Ranks) -> Estimate:
+    """Mean rank of the positives."""
+    return ranks.estimate(ranks.rank())
+
+
+@metric(
+    key="median_rank", family="ranking", needs=("ranks",), direction="lower", bounds=(1, np.inf), unit="query",
+    conventions=_RULES, reference="hoyt2022", chance=_blind, interval=_median, laws=_LAWS,
+)  # fmt: skip
+def median_rank(ranks: Ranks) -> Estimate:
+    """Median rank of the positives."""
+    return Estimate(ranks.quantile(np.full(ranks.groups, 0.5)), ranks.n, reason="no queries")
+
+
+@metric(
+    key="geometric_mean_rank", family="ranking", needs=("ranks",), direction="lower", bounds=(1, np.inf), unit="query",
+    conventions=_RULES, reference="hoyt2022", chance=_blind, interval=_log_mean, laws=_LAWS,
+)  # fmt: skip
+def geometric_mean_rank(ranks: Ranks) -> Estimate:
+    """Geometric mean rank of the positives: less ruled by the worst queries than the mean rank."""
+    logs = ranks.log()
+    value = np.exp(ranks.mean(logs))
+    return Estimate(value, ranks.n, ranks.spread(value) * (logs - ranks.spread(np.log(value))), reason="no queries")
+
+
+@metric(
+    key="ndcg@{k}", family="ranking", needs=("lists", "ranks"), direction="higher", bounds=(0, 1), unit="query",
+    conventions=_RULES, reference="jarvelin2002", chance=_blind, interval=_mean, laws=_LAWS,
+)  # fmt: skip
+def ndcg_at_k(sample: Lists | Ranks, *, k: int = 10) -> Estimate:
+    """Discounted gain 1/log2(1 + rank) of the positives among the first k, over that of the best possible order."""
+    return sample.estimate(sample.ndcg(k), range=(0.0, 1.0))
+
+
+@metric(
+    key="amri", family="ranking", needs=("ranks",), direction="higher", bounds=(-1, 1), unit="query",
+    conventions=_EXPECTED, reference="berrendorf2020", chance=_blind, interval=_mean, laws=_LAWS,
+)  # fmt: skip
+def amri(ranks: Ranks) -> Estimate:
+    """Adjusted mean rank index: 1 for perfect, 0 for random order, whatever the number of candidates."""
+    ranks = ranks.under("expected")
+    return ranks.ratio(ranks.rank() - 1, (ranks.candidates - 1) / 2, reason="no query has a negative")
+
+
+@metric(
+    key="adjusted_mrr", family="ranking", needs=("ranks",), direction="higher", bounds=(-1, 1), unit="query",
+    conventions=_EXPECTED, reference="hoyt2022", chance=_blind, interval=_mean, laws=_LAWS,
+)  # fmt: skip
+def adjusted_mrr(ranks: Ranks) -> Estimate:
+    """Mean reciprocal rank between random order (0) and perfect (1)."""
+    ranks = ranks.under("expected")
+    random = ranks.constant().reciprocal()
+    return ranks.ratio(1 - ranks.reciprocal(), 1 - random, reason="no query has a negative")
+
+
+@metric(
+    key="adjusted_hits@{k}", family="ranking", needs=("ranks",), direction="higher", bounds=(-np.inf, 1), unit="query",
+    conventions=_EXPECTED, reference="hoyt2022", chance=_blind, interval=_mean, laws=_LAWS,
+)  # fmt: skip
+def adjusted_hits_at_k(ranks: Ranks, *, k: int = 10) -> Estimate:
+    """Hits@k between random order (0) and perfect (1)."""
+    ranks = ranks.under("expected")
+    random = ranks.constant().within(k)
+    return ranks.ratio(1 - ranks.within(k), 1 - random, reason=f"every query has at most k = {k} candidates")
+
+
+@metric(
+    key="recall@{k}", family="ranking", needs=("lists",), direction="higher", bounds=(0, 1), unit="query",
+    conventions=_LIST_RULES, reference="mcsherry2008", chance=_blind, interval=_mean, laws=_LAWS,
+)  # fmt: skip
+def recall_at_k(lists: Lists, *, k: int = 10) -> Estimate:
+    """Share of a query's positives that stand among its first k candidates, mean over queries."""
+    return lists.estimate(lists.hits(k) / lists.relevant, range=(0.0, 1.0))
+
+
+@metric(
+    key="precision@{k}", family="ranking", needs=("lists",), direction="higher", bounds=(0, 1), unit="query",
+    conventions=_LIST_RULES | {"short lists": "divided by k all the same"}, reference="mcsherry2008",
+    chance=_blind, interval=_mean, laws=_LAWS,
+)  # fmt: skip
+def precision_at_k(lists: Lists, *, k: int = 10) -> Estimate:
+    """Share of a query's first k candidates that are positives, mean over queries."""
+    return lists.estimate(lists.hits(k) / k, range=(0.0, 1.0))
+
+
+@metric(
+    key="map@{k}", family="ranking", needs=("lists",), direction="higher", bounds=(0, 1), unit="query",
+    conventions=_LIST_RULES | {"divided by": "min(positives, k)"}, reference="mcsherry2008",
+    chance=_blind, interval=_mean, laws=_LAWS,
+)  # fmt: skip
+def map_at_k(lists: Lists, *, k: int = 10) -> Estimate:
+    """Mean average precision: precision at each positive among the first k, over min(positives, k)."""
+    return lists.estimate(lists.precision_sum(k) / np.minimum(lists.relevant, k), range=(0.0, 1.0))
+
+
+@metric(
+    key="roc_auc", family="ranking", needs=("pooled",), direction="higher", bounds=(0, 1), unit="query",
+    conventions=_POOLED_RULES, reference="hanley1982", chance=_half, interval=_delong, laws=_LAWS, default=False,
+)  # fmt: skip
+def roc_auc(pooled: Pooled) -> Estimate:
+    """Probability that a positive outscores a negative, over all pairs of the pool, ties counted half."""
+    return pooled.estimate_of(tails.roc_auc(pooled.tails), error=_auc_error)
+
+
+@metric(
+    key="average_precision", family="ranking", needs=("pooled",), direction="higher", bounds=(0, 1), unit="query",
+    conventions=_POOLED_RULES | {"ties": "enter together", "curve": "steps, not trapezoids"}, reference="davis2006",
+    chance=_prevalence, interval=_linearised, laws=_LAWS, default=False,
+)  # fmt: skip
+def average_precision(pooled: Pooled) -> Estimate:
+    """Precision at each positive of the pool, averaged over the positives."""
+    return pooled.estimate_of(tails.average_precision(pooled.tails), error=_precision_error)
+
+
+@metric(
+    key="pooled_hits@{k}", family="ranking", needs=("pooled",), direction="higher", bounds=(0, 1), unit="query",
+    conventions=_POOLED_RULES | {"ties": "with the k-th negative are no hit"}, reference="hu2020",
+    chance=_random_threshold, interval=_given_negatives, laws=_LAWS, default=False,
+)  # fmt: skip
+def pooled_hits_at_k(pooled: Pooled, *, k: int = 10) -> Estimate:
+    """Share of positives strictly above the k-th best of all negatives together."""
+    if len(pooled.neg) < k:
+        return pooled.estimate_of(1.0).warned(f"only {len(pooled.neg)} negatives: every positive is a hit at k = {k}")
+    place = len(pooled.neg) - k
+    threshold = np.partition(pooled.neg, place)[place]
+    return pooled.estimate_of(float(np.count_nonzero(pooled.pos > threshold)) / max(len(pooled.pos), 1))
+
+
+def _auc_error(pooled: Pooled) -> tuple[float, float]:
+    _, error, df = delong(pooled.pos, pooled.neg, pooled.offsets, cluster=pooled.cluster)
+    return error, df
+
+
+def _precision_error(pooled: Pooled) -> tuple[float, float]:
+    return average_precision_error(pooled.pos, pooled.neg, pooled.offsets, pooled.tails, pooled.cluster)

@@ -1,0 +1,233 @@
+"""What ranking metrics are computed on: ranks, whole lists, or pooled scores, of queries that may stand in groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.arrays import AnyArray, as_numeric, refuse_nan, require_shape
+from graphgauge.core.metric import Estimate
+from graphgauge.kernels.tails import TailCounts, tail_counts
+from graphgauge.kernels.tally import tally
+from graphgauge.ranking import ties as rules
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Cells of equal items: how many, in which group, in which cluster. Sums run over cells, one a group."""
+
+    count: Ints
+    group: Ints | None
+    groups: int
+    cluster: Ints | None
+    over: str
+
+    @cached_property
+    def n(self) -> Ints:
+        return self._total(self.count).astype(np.int64)
+
+    def mean(self, values: Floats) -> Floats:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return self._total(values * self.count) / self.n
+
+    def spread(self, values: Floats) -> Floats:
+        """A number per group, repeated for each of its cells."""
+        return np.broadcast_to(values[0], self.count.shape) if self.group is None else values[self.group]
+
+    def estimate(self, values: Floats, **facts: object) -> Estimate:
+        """The mean of the items' values."""
+        mean = self.mean(values)
+        return Estimate(mean, self.n, values - self.spread(mean), reason="no queries", facts=facts)
+
+    def ratio(self, numerator: Floats, denominator: Floats, *, reason: str) -> Estimate:
+        """1 − Σ numerator / Σ denominator; NaN where the denominator is 0."""
+        above, below = self.mean(numerator), self.mean(denominator)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = np.where(below > 0, above / below, np.nan)
+            influence = (numerator - self.spread(share) * denominator) / -self.spread(below)
+        return Estimate(1 - share, self.n, influence, reason=reason if self.n[0] else "no queries")
+
+    def _total(self, values: NDArray[np.generic]) -> Floats:
+        if self.group is None:
+            return np.array([values.sum()], dtype=float)
+        return np.bincount(self.group, values, self.groups).astype(float)
+
+
+@dataclass(frozen=True)
+class Ranks(Sample):
+    """Queries as counted cells of (greater, equal, candidates), under one tie rule."""
+
+    greater: Ints
+    equal: Ints
+    candidates: Ints
+    ties: str
+
+    @classmethod
+    def of(cls, greater: Ints, equal: Ints, candidates: Ints, *, ties: str = "realistic") -> Ranks:
+        """Queries one by one."""
+        return cls(np.ones(len(greater), np.int64), None, 1, None, "queries", greater, equal, candidates, ties)
+
+    def under(self, ties: str) -> Ranks:
+        return replace(self, ties=ties)
+
+    def constant(self) -> Ranks:
+        """The same queries, answered by a scorer that gives every candidate the same score."""
+        return replace(self, greater=np.zeros_like(self.greater), equal=self.candidates - 1)
+
+    def rank(self) -> Floats:
+        return rules.rank(self.greater, self.equal, self.ties)
+
+    def reciprocal(self) -> Floats:
+        return rules.reciprocal(self.greater, self.equal, self.ties)
+
+    def log(self) -> Floats:
+        return rules.log(self.greater, self.equal, self.ties)
+
+    def within(self, k: float | Floats) -> Floats:
+        return rules.within(self.greater, self.equal, self.ties, k)
+
+    def ndcg(self, k: int) -> Floats:
+        """One positive a query: its best place has gain 1."""
+        return rules.discount(self.greater, self.equal, self.ties, k)
+
+    def quantile(self, probability: Floats) -> Floats:
+        """The rank below which `probability` of each group's queries lie; halfway between two where it falls there.
+
+        Under `expected` a query spreads its mass evenly over the places that it may take.
+        """
+        cells = self if self.ties == "expected" else self._by_rank()
+        wanted = np.clip(probability, 0.0, 1.0) * self.n
+        # Shares such as 1/3 + 1/3 + 1/3 miss their sum by rounding: what is this near counts as reached.
+        slack = 1e-9 * np.maximum(self.n, 1)
+        middle = (cells._first_reaching(wanted - slack) + cells._first_reaching(wanted + slack)) / 2
+        return np.where(self.n > 0, middle, np.nan)
+
+    def _by_rank(self) -> Ranks:
+        """The same ranks in as few cells as they have values; how a rank came about is forgotten."""
+        group = np.zeros_like(self.count) if self.group is None else self.group
+        (group, half_ranks), count = tally([group, (2 * self.rank()).astype(np.int64)], self.count)
+        odd = half_ranks % 2
+        point = replace(self, count=count, group=None if self.group is None else group, cluster=None)
+        return replace(point, greater=(half_ranks - odd) // 2 - 1, equal=odd, candidates=count, ties="realistic")
+
+    def _first_reaching(self, wanted: Floats) -> Floats:
+        """For each group the smallest rank at or below which `wanted` queries lie, by bisection over half ranks."""
+        low = np.full(self.groups, 2)
+        high = np.full(self.groups, 2 * int((self.greater + self.equal).max(initial=0)) + 2)
+        while (low < high).any():
+            middle = (low + high) // 2
+            reached = self._total(self.within(self.spread(middle / 2)) * self.count) >= wanted
+            low, high = np.where(reached, low, middle + 1), np.where(reached, middle, high)
+        return low / 2
+
+
+@dataclass(frozen=True)
+class Lists(Sample):
+    """Whole candidate lists with any number of positives, as runs of equal scores that hold a positive.
+
+    A run starts after `start` better candidates, is `length` long and holds `positives`; `query` says whose it is.
+    `relevant` and `candidates` are the totals of each query.
+    """
+
+    query: Ints
+    start: Ints
+    length: Ints
+    positives: Ints
+    relevant: Ints
+    candidates: Ints
+    ties: str
+
+    def under(self, ties: str) -> Lists:
+        return replace(self, ties=ties)
+
+    def constant(self) -> Lists:
+        """The same queries, answered by a scorer that gives every candidate the same score."""
+        query = np.arange(len(self.relevant))
+        start = np.zeros_like(self.relevant)
+        return replace(self, query=query, start=start, length=self.candidates, positives=self.relevant)
+
+    def per_query(self, per_run: Floats) -> Floats:
+        return np.bincount(self.query, per_run, len(self.relevant)).astype(float)
+
+    def _total(self, values: NDArray[np.generic]) -> Floats:
+        # Queries come in the order of the shards; sums over sorted values do not depend on it.
+        group = np.zeros(len(values), np.int64) if self.group is None else self.group
+        order = np.lexsort((values, group))
+        return np.bincount(group[order], values[order], self.groups).astype(float)
+
+    @cached_property
+    def first(self) -> Ints:
+        """Where a run's positives begin: under `optimistic` and `pessimistic` they stand together in it."""
+        return self.start + (self.length - self.positives if self.ties == "pessimistic" else 0)
+
+    @property
+    def settled(self) -> bool:
+        return self.ties in ("optimistic", "pessimistic")
+
+    def hits(self, k: int) -> Floats:
+        """Positives among the first k of each query; exact means over random order within runs, unless settled."""
+        if self.settled:
+            return self.per_query(np.clip(k - self.first, 0, self.positives).astype(float))
+        return self.per_query(self.positives * (np.clip(k - self.start, 0, self.length) / self.length))
+
+    def ndcg(self, k: int) -> Floats:
+        """The discounted gain of each query's first k places, over that of all positives in front."""
+        total = rules.cumulative_discount(k)
+        first, length = (self.first, self.positives) if self.settled else (self.start, self.length)
+        inside = total[np.minimum(first + length, k)] - total[np.minimum(first, k)]
+        return self.per_query(inside * (self.positives / length)) / total[np.minimum(self.relevant, k)]
+
+    def precision_sum(self, k: int) -> Floats:
+        """The sum of precision at the positives among the first k places.
+
+        In a run of b candidates with p positives, after a candidates with P positives, place j holds a positive with
+        probability p/b, and then P + 1 + (j − 1)(p − 1)/(b − 1) positives stand at or before it on average.
+        """
+        before = np.cumsum(self.positives) - self.positives
+        before = before - before[np.searchsorted(self.query, self.query)]  # runs come in the order of their queries
+        first, length = (self.first, self.positives) if self.settled else (self.start, self.length)
+        places = np.clip(k - first, 0, length)
+        run = np.repeat(np.arange(len(first)), places)
+        place = np.arange(len(run)) - np.repeat(np.cumsum(places) - places, places)  # j − 1
+        share = (self.positives / length)[run]
+        pace = ((self.positives - 1) / np.maximum(length - 1, 1))[run]
+        term = share * (before[run] + 1 + place * pace) / (first[run] + 1 + place)
+        return np.bincount(self.query[run], term, len(self.relevant)).astype(float)
+
+
+@dataclass(frozen=True)
+class Pooled(Sample):
+    """All positives against all negatives, whoever's they are; `offsets` remember which query each came with."""
+
+    pos: AnyArray
+    neg: AnyArray
+    offsets: Ints
+
+    @classmethod
+    def of(cls, pos: Any, neg: Any) -> Pooled:
+        """Two flat arrays; every positive is a query, and the negatives are nobody's."""
+        pos, neg = as_numeric(pos, "pos_scores"), as_numeric(neg, "neg_scores")
+        for name, scores in (("pos_scores", pos), ("neg_scores", neg)):
+            require_shape(scores, (None,), name, "Pooled metrics take two 1-D arrays.")
+        pooled = cls(np.ones(len(pos), np.int64), None, 1, None, "queries", pos, neg, np.empty(0, np.int64))
+        if pooled.tails.pos_missing or pooled.tails.neg_missing:
+            fix = "Repair the model or drop them before the call."
+            refuse_nan(pos, "pos_scores", fix=fix)
+            refuse_nan(neg, "neg_scores", fix=fix)
+        return pooled
+
+    def estimate_of(self, value: float, **facts: object) -> Estimate:
+        reason = "no positives" if len(self.pos) == 0 else "no negatives"
+        empty = len(self.pos) == 0 or len(self.neg) == 0
+        return Estimate(np.array([np.nan if empty else value]), self.n, reason=reason, facts=facts)
+
+    @cached_property
+    def tails(self) -> TailCounts:
+        return tail_counts(self.pos, self.neg)

@@ -1,0 +1,465 @@
+"""The mergeable state of a ranking evaluation: counts of (groups, cluster, greater, equal, candidates)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.arrays import AnyArray, as_labels, as_numeric, is_cuda, require_shape
+from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.state import Histogram, Shards, load_state, save_state
+from graphgauge.kernels.counting import joint_histogram, single_row_counts
+from graphgauge.kernels.tally import tally
+from graphgauge.ranking.inputs import Counted, FlatLists, Scores, counted
+from graphgauge.ranking.items import Items
+from graphgauge.ranking.samples import Lists, Pooled, Ranks
+
+if TYPE_CHECKING:
+    from graphgauge.core.result import Evaluation
+
+Ints = NDArray[np.int64]
+
+# Single queries are gathered as plain integers and turned into arrays this many at a time.
+_GATHER = 1 << 14
+
+
+class RankingState:
+    """Counts that any number of batches, shards and machines add up to; metrics are computed from it at the end.
+
+    Memory is that of a sparse histogram: with k negatives at most (k+1)(k+2)/2 cells a group. `cluster` labels and
+    ragged candidates can bring it near one cell a query; past `max_memory` bytes it stops with a message. `pooled=True`
+    also keeps all scores, for `roc_auc`, `average_precision` and `pooled_hits@k`; `keep="items"` keeps the counts of
+    each query, for paired comparisons.
+    """
+
+    kind = "ranking"
+
+    def __init__(
+        self, *, pooled: bool = False, keep: str | None = None, max_memory: int = 1 << 30, shard: str | None = None
+    ) -> None:
+        if keep is not None:
+            one_of("keep", keep, ("items",))
+        self.pooled, self.keep, self.max_memory = pooled, keep, max_memory
+        self._first_shard = shard
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything that was counted."""
+        self.dropped_queries = self.dropped_candidates = self.without_positives = 0
+        self._axes: tuple[str, ...] | None = None
+        self._clustered = False
+        self._own_clusters = 0
+        self._labels: dict[str, dict[Any, int]] = {}
+        self._cells: Histogram | None = None
+        self._singles: list[tuple[int, int, int]] = []
+        self._pool: list[tuple[AnyArray, AnyArray, Ints, Ints | None]] = []
+        self._items: list[Items] = []
+        self._lists: list[dict[str, Ints]] = []
+        self._shards = Shards()
+        self._own_shard: str | None = None
+
+    # ------------------------------------------------------------------ in
+
+    def update(
+        self,
+        pos_scores: Any = None,
+        neg_scores: Any = None,
+        *,
+        scores: Any = None,
+        labels: Any = None,
+        queries: Any = None,
+        groups: Mapping[str, Any] | None = None,
+        cluster: Any = None,
+        offsets: Any = None,
+        mask: Any = None,
+        ids: Any = None,
+        nan: str = "raise",
+        threads: int | None = None,
+    ) -> RankingState:
+        """Count one batch: positives with their negatives, or flat scores with labels and queries."""
+        if (
+            type(neg_scores) is np.ndarray
+            and len(neg_scores) == 1
+            and self._counts_only
+            and groups is cluster is offsets is mask is ids is None
+            and self._count_single(pos_scores, neg_scores)
+        ):
+            return self
+        if scores is not None:
+            if pos_scores is not None or neg_scores is not None:
+                raise InputError("scores= excludes pos_scores and neg_scores", fix="Give one of the two forms.")
+            self._update_flat(FlatLists.of(scores, labels, queries, nan), queries, groups, cluster)
+        else:
+            if pos_scores is None or neg_scores is None:
+                raise InputError(
+                    "nothing to evaluate", fix="Give pos_scores and neg_scores, or scores=, labels= and queries=."
+                )
+            batch = Scores.of(pos_scores, neg_scores, offsets=offsets, mask=mask)
+            self._update_scores(batch, groups, cluster, ids, nan, threads)
+        return self
+
+    @property
+    def _counts_only(self) -> bool:
+        return not (self.pooled or self.keep or self._clustered or self._axes)
+
+    def _count_single(self, pos: Any, neg: AnyArray) -> bool:
+        """The short way for one query; False where the batch has to go the long way."""
+        if type(pos) is not np.ndarray or pos.shape != (1,) or neg.ndim != 2 or neg.dtype != pos.dtype:
+            return False
+        score = pos[0]
+        if score != score:
+            return False
+        greater, equal, missing = single_row_counts(score, neg[0])
+        if missing:
+            return False
+        self._singles.append((greater, equal, neg.shape[1] + 1))
+        if len(self._singles) >= _GATHER:
+            self._gather()
+        return True
+
+    def _gather(self) -> None:
+        if self._singles:
+            rows = np.array(self._singles, dtype=np.int64).T
+            self._singles = []
+            self._add(Counted(rows[0], rows[1], rows[2], None), {}, None)
+
+    def _update_scores(
+        self, batch: Scores, groups: Mapping[str, Any] | None, cluster: Any, ids: Any, nan: str, threads: int | None
+    ) -> None:
+        self._mark()
+        matrix = batch.offsets is None and batch.mask is None and not is_cuda(batch.neg)
+        if matrix and self._counts_only and not groups and cluster is None:
+            cells = joint_histogram(batch.pos, batch.neg, threads=threads)
+            if cells is not None:
+                candidates = np.full(len(cells.rows), batch.neg.shape[1] + 1, np.int64)
+                self._layout((), False).add([cells.greater, cells.equal, candidates], cells.rows)
+                return
+        counts = counted(batch, nan, threads)
+        labels = {name: as_labels(values, f"groups[{name!r}]") for name, values in (groups or {}).items()}
+        cluster = None if cluster is None else _cluster(cluster)
+        numbers = self._numbers(ids, len(batch))
+        for name, values in [*labels.items(), ("cluster", cluster), ("ids", numbers)]:
+            if values is not None:
+                require_shape(values, (len(batch),), name, "One per query.")
+        keep = slice(None) if counts.rows is None else counts.rows
+        labels = {name: values[keep] for name, values in labels.items()}
+        cluster = None if cluster is None else cluster[keep]
+        self._add(counts, labels, cluster)
+        if numbers is not None:
+            self._items.append(Items(numbers[keep], counts.greater, counts.equal, counts.candidates, cluster))
+        if self.pooled:
+            rows = np.ones(len(batch), bool) if counts.rows is None else counts.rows
+            neg, lengths = batch.flat_negatives(rows)
+            self._pool.append((as_numeric(batch.pos, "pos_scores")[keep].copy(), neg.copy(), lengths, cluster))
+
+    def _numbers(self, ids: Any, length: int) -> AnyArray | None:
+        if self.keep is None:
+            return None
+        if ids is not None:
+            return as_labels(ids, "ids")
+        start = sum(len(items) for items in self._items)
+        return np.arange(start, start + length)
+
+    def _update_flat(self, lists: FlatLists, queries: Any, groups: Mapping[str, Any] | None, cluster: Any) -> None:
+        if self.pooled or self.keep:
+            raise OptionError("pooled metrics and kept items need pos_scores and neg_scores, not the flat form")
+        self._mark()
+        place = np.searchsorted(lists.queries, as_labels(queries, "queries"))
+        labels = {
+            name: _one_per_query(as_labels(values, f"groups[{name!r}]"), place, len(lists.queries), name)
+            for name, values in (groups or {}).items()
+        }
+        clusters = None if cluster is None else _one_per_query(_cluster(cluster), place, len(lists.queries), "cluster")
+        owner = lists.positive_query
+        counts = Counted(lists.greater, lists.equal, lists.negatives + 1, None, 0, lists.dropped)
+        # Positives of one query share its negatives and so its luck: the query is their cluster.
+        shared = clusters
+        if shared is None:
+            shared = np.arange(self._own_clusters, self._own_clusters + len(lists.queries))
+            self._own_clusters += len(lists.queries)
+        self._add(counts, {name: values[owner] for name, values in labels.items()}, shared[owner])
+        self.without_positives += lists.without_positives
+        has = lists.relevant > 0
+        codes = {f"group:{name}": self._encode(name, values)[has] for name, values in labels.items()}
+        self._lists.append(
+            {
+                **codes,
+                "cluster": clusters[has] if clusters is not None else np.empty(0, np.int64),
+                "relevant": lists.relevant[has],
+                "candidates": lists.candidates[has],
+                "runs": np.bincount(lists.run_query, minlength=len(has))[has],
+                # Runs come in descending order of their query; the stored ones follow the queries.
+                **_in_query_order(lists),
+            }
+        )
+
+    def _mark(self) -> None:
+        if self._own_shard is None:
+            self._own_shard = self._first_shard or self._shards.own()
+            self._shards.add(self._own_shard)
+
+    def _layout(self, axes: tuple[str, ...], clustered: bool) -> Histogram:
+        if self._cells is None:
+            self._axes, self._clustered = axes, clustered
+            self._labels = {name: {} for name in axes}
+            self._cells = Histogram(len(axes) + clustered + 3, self.max_memory)
+        elif (axes, clustered) != (self._axes, self._clustered):
+            raise InputError(
+                f"this batch has groups {list(axes)}{' and clusters' if clustered else ''}, "
+                f"earlier ones {list(self._axes or ())}{' and clusters' if self._clustered else ''}",
+                fix="Give every batch the same groups and cluster.",
+            )
+        return self._cells
+
+    def _add(self, counts: Counted, labels: Mapping[str, AnyArray], cluster: Ints | None) -> None:
+        self._mark()
+        cells = self._layout(tuple(labels), cluster is not None)
+        columns = [self._encode(name, values) for name, values in labels.items()]
+        columns += [] if cluster is None else [cluster]
+        cells.add([*columns, counts.greater, counts.equal, counts.candidates])
+        self.dropped_queries += counts.dropped_queries
+        self.dropped_candidates += counts.dropped_candidates
+
+    def _encode(self, axis: str, values: AnyArray) -> Ints:
+        """Labels as numbers in order of first appearance."""
+        known = self._labels[axis]
+        names, place = np.unique(values, return_inverse=True)
+        if known and len(names) and isinstance(names[0].item(), str) != isinstance(next(iter(known)), str):
+            raise InputError(f"text labels meet integer labels in group {axis!r}", fix="Use one kind of label.")
+        codes = np.array([known.setdefault(name, len(known)) for name in names.tolist()], dtype=np.int64)
+        return codes[place]
+
+    # --------------------------------------------------------------- merge
+
+    def merge(self, other: RankingState) -> RankingState:
+        """Add another state's counts to this one."""
+        if not isinstance(other, RankingState):
+            raise TypeError(f"cannot merge {type(other).__name__} into a RankingState")
+        if (self.pooled, self.keep) != (other.pooled, other.keep):
+            raise InputError("one state keeps pooled scores or items, the other does not", fix="Build both alike.")
+        self._gather()
+        other._gather()
+        self._shards.absorb(other._shards)
+        if other._cells is not None:
+            mine = self._layout(other._axes or (), other._clustered)
+            columns, counts = other._cells.cells()
+            recoded = [self._recode(axis, column, other) for axis, column in zip(other._labels, columns, strict=False)]
+            columns = [*recoded, *columns[len(recoded) :]]
+            if bool(self._own_clusters) != bool(other._own_clusters) and self.n:
+                raise InputError("one state numbers its clusters itself, the other was given them", fix="Give both.")
+            if other._own_clusters:
+                columns[-4] = columns[-4] + self._own_clusters
+                self._own_clusters += other._own_clusters
+            mine.add(columns, counts)
+        for part in other._lists:
+            codes = {
+                name: self._recode(name.removeprefix("group:"), values, other) if name.startswith("group:") else values
+                for name, values in part.items()
+            }
+            self._lists.append(codes)
+        self._pool += other._pool
+        self._items += other._items
+        self.dropped_queries += other.dropped_queries
+        self.dropped_candidates += other.dropped_candidates
+        self.without_positives += other.without_positives
+        return self
+
+    def _recode(self, axis: str, codes: Ints, other: RankingState) -> Ints:
+        theirs = other._labels[axis]
+        mine = self._labels[axis]
+        table = np.array([mine.setdefault(name, len(mine)) for name in theirs], dtype=np.int64)
+        return table[codes]
+
+    # ----------------------------------------------------------------- out
+
+    @property
+    def n(self) -> int:
+        """Queries counted so far."""
+        self._gather()
+        return 0 if self._cells is None else int(self._cells.cells()[1].sum())
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        return self._axes or ()
+
+    def labels(self, axis: str) -> AnyArray:
+        """The distinct labels of a group axis, sorted."""
+        return np.array(sorted(self._labels[axis]))
+
+    def ranks(self, ties: str, axis: str | None = None) -> Ranks:
+        """What was counted, whole or by the labels of one axis; cells are sorted, so equal counts give equal bits."""
+        self._gather()
+        columns, counts = [np.empty(0, np.int64)] * 3, np.empty(0, np.int64)
+        if self._cells is not None:
+            columns, counts = self._cells.cells()
+        group = None if axis is None else self._sorted_codes(axis, columns[self.axes.index(axis)])
+        columns = columns[len(self.axes) :]
+        if self.axes:
+            columns, counts = tally(columns if group is None else [group, *columns], counts)
+            group = None if axis is None else columns[0]
+        return Ranks(
+            count=counts,
+            group=group,
+            groups=1 if axis is None else len(self._labels[axis]),
+            cluster=columns[-4] if self._clustered else None,
+            over=self._over,
+            greater=columns[-3],
+            equal=columns[-2],
+            candidates=columns[-1],
+            ties=ties,
+        )
+
+    @property
+    def _over(self) -> str:
+        """What the intervals run over; queries with several positives are clusters of their own accord."""
+        return "clusters" if self._clustered and not self._own_clusters else "queries"
+
+    def _sorted_codes(self, axis: str, codes: Ints) -> Ints:
+        place = {name: index for index, name in enumerate(sorted(self._labels[axis]))}
+        return np.array([place[name] for name in self._labels[axis]], dtype=np.int64)[codes]
+
+    def lists(self, ties: str, axis: str | None = None) -> Lists | None:
+        """The whole candidate lists, where the flat form was given."""
+        if not self._lists:
+            return None
+        joined = {name: np.concatenate([part[name] for part in self._lists]) for name in self._lists[0]}
+        relevant = joined["relevant"]
+        return Lists(
+            count=np.ones(len(relevant), np.int64),
+            group=None if axis is None else self._sorted_codes(axis, joined[f"group:{axis}"]),
+            groups=1 if axis is None else len(self._labels[axis]),
+            cluster=joined["cluster"] if len(joined["cluster"]) else None,
+            over=self._over,
+            query=np.repeat(np.arange(len(relevant)), joined["runs"]),
+            start=joined["start"],
+            length=joined["length"],
+            positives=joined["positives"],
+            relevant=relevant,
+            candidates=joined["candidates"],
+            ties=ties,
+        )
+
+    def pool(self) -> Pooled | None:
+        """All scores together, where they were kept."""
+        if not self.pooled:
+            return None
+        parts = self._pool or [(np.empty(0), np.empty(0), np.empty(0, np.int64), None)]
+        pos, neg, lengths = (np.concatenate([part[column] for part in parts]) for column in range(3))
+        clusters = [part[3] for part in parts if part[3] is not None]
+        return Pooled(
+            count=np.ones(len(pos), np.int64),
+            group=None,
+            groups=1,
+            cluster=np.concatenate(clusters) if clusters else None,
+            over=self._over,
+            pos=pos,
+            neg=neg,
+            offsets=np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
+        )
+
+    def items(self) -> Items | None:
+        """The counts of each query, where they were kept."""
+        return Items.join(self._items) if self.keep else None
+
+    def evaluate(self, **options: Any) -> Evaluation:
+        """The metrics of everything counted so far; options as in `graphgauge.ranking.evaluate`."""
+        from graphgauge.ranking.evaluate import evaluate_state
+
+        return evaluate_state(self, **options)
+
+    compute = evaluate
+
+    # ---------------------------------------------------------------- file
+
+    def save(self, path: str | Path) -> None:
+        """Write the state as `.npz`, whole or not at all."""
+        self._gather()
+        columns, counts = self._cells.cells() if self._cells is not None else ([], np.empty(0, np.int64))
+        arrays: dict[str, AnyArray] = {"cells": np.array([*columns, counts], dtype=np.int64)}
+        pooled, items = self.pool(), self.items()
+        if pooled is not None:
+            arrays |= {"pos": pooled.pos, "neg": pooled.neg, "offsets": pooled.offsets}
+            if pooled.cluster is not None:
+                arrays["pool_cluster"] = pooled.cluster
+        if items is not None:
+            arrays |= {f"item_{name}": values for name, values in items.columns().items()}
+        for name in self._lists[0] if self._lists else ():
+            arrays[f"list_{name}"] = np.concatenate([part[name] for part in self._lists])
+        facts = {
+            "axes": None if self._cells is None else list(self.axes),
+            "labels": {axis: list(known) for axis, known in self._labels.items()},
+            "clustered": self._clustered,
+            "pooled": self.pooled,
+            "keep": self.keep,
+            "max_memory": self.max_memory,
+            "own_clusters": self._own_clusters,
+            "dropped": [self.dropped_queries, self.dropped_candidates, self.without_positives],
+            "shards": sorted(self._shards.names),
+        }
+        save_state(path, self.kind, facts, arrays)
+
+    @classmethod
+    def load(cls, path: str | Path) -> RankingState:
+        """Read a saved state back."""
+        _, facts, arrays = load_state(path, cls.kind)
+        try:
+            return cls._restored(facts, arrays)
+        except (KeyError, TypeError, ValueError, IndexError):
+            raise InputError("the saved state is damaged", where=str(path)) from None
+
+    @classmethod
+    def _restored(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> RankingState:
+        state = cls(pooled=facts["pooled"], keep=facts["keep"], max_memory=facts["max_memory"])
+        state.dropped_queries, state.dropped_candidates, state.without_positives = facts["dropped"]
+        state._shards = Shards(facts["shards"])
+        state._own_clusters = facts["own_clusters"]
+        if facts["axes"] is not None:
+            cells = state._layout(tuple(facts["axes"]), facts["clustered"])
+            state._labels = {
+                axis: {name: code for code, name in enumerate(names)} for axis, names in facts["labels"].items()
+            }
+            *columns, counts = arrays["cells"]
+            if len(columns) != len(state.axes) + state._clustered + 3:
+                raise ValueError("wrong number of columns")
+            cells.add(columns, counts)
+        if state.pooled:
+            lengths = np.diff(arrays["offsets"])
+            state._pool = [(arrays["pos"], arrays["neg"], lengths, arrays.get("pool_cluster"))]
+        if state.keep:
+            state._items = [Items.from_columns({name[5:]: a for name, a in arrays.items() if name.startswith("item_")})]
+        lists = {name[5:]: values for name, values in arrays.items() if name.startswith("list_")}
+        state._lists = [lists] if lists else []
+        return state
+
+
+def _cluster(cluster: Any) -> Ints:
+    array = as_labels(cluster, "cluster")
+    if array.dtype.kind not in "iu":
+        raise InputError(
+            f"expected integers, found {array.dtype}", where="cluster",
+            fix="Number the clusters: np.unique(names, return_inverse=True)[1].",
+        )  # fmt: skip
+    return array.astype(np.int64)
+
+
+def _one_per_query(values: AnyArray, place: Ints, queries: int, name: str) -> AnyArray:
+    require_shape(values, (len(place),), name, "In the flat form, one per score.")
+    first = np.zeros(queries, np.int64)
+    first[place[::-1]] = np.arange(len(place))[::-1]
+    if (values != values[first][place]).any():
+        raise InputError(f"{name} differs within a query", fix="All candidates of a query belong to one group.")
+    chosen: AnyArray = values[first]
+    return chosen
+
+
+def _in_query_order(lists: FlatLists) -> dict[str, Ints]:
+    order = np.argsort(lists.run_query, kind="stable")
+    return {
+        "start": lists.run_start[order],
+        "length": lists.run_length[order],
+        "positives": lists.run_positives[order],
+    }

@@ -1,0 +1,116 @@
+"""What a query is worth, from its three integers: negatives greater, negatives equal, candidates.
+
+Under the rules `realistic`, `optimistic` and `pessimistic` a query has one rank. Under `expected` it has none: its
+e tied negatives and the positive share the e + 1 places after the g greater ones, and every quantity is the exact
+mean over the random order of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+TIES = ("realistic", "optimistic", "pessimistic", "expected")
+
+# From here on the asymptotic series below are exact to the last bits of a double.
+_SERIES_FROM = 32
+
+
+def rank(greater: Ints, equal: Ints, ties: str) -> Floats:
+    """The rank, or under `expected` the mean rank, which is the realistic one."""
+    tied = {"optimistic": 0.0, "pessimistic": 1.0}.get(ties, 0.5)
+    return 1.0 + greater + tied * equal
+
+
+def reciprocal(greater: Ints, equal: Ints, ties: str) -> Floats:
+    """1 / rank."""
+    if ties != "expected":
+        return 1.0 / rank(greater, equal, ties)
+    return _mean_over_ties(greater, equal, lambda r: 1.0 / r, _harmonic_difference)
+
+
+def log(greater: Ints, equal: Ints, ties: str) -> Floats:
+    """The logarithm of the rank."""
+    if ties != "expected":
+        return np.log(rank(greater, equal, ties))
+    return _mean_over_ties(greater, equal, np.log, _log_factorial_difference)
+
+
+def within(greater: Ints, equal: Ints, ties: str, k: float | Floats) -> Floats:
+    """1 where the rank is at most k; under `expected` the probability of that."""
+    if ties != "expected":
+        return (rank(greater, equal, ties) <= k).astype(float)
+    places = equal + 1.0
+    share: Floats = np.clip(np.floor(k) - greater, 0.0, places) / places
+    return share
+
+
+def discount(greater: Ints, equal: Ints, ties: str, k: int) -> Floats:
+    """1 / log2(1 + rank) where the rank is at most k, else 0."""
+    if ties != "expected":
+        ranks = rank(greater, equal, ties)
+        return np.where(ranks <= k, 1.0 / np.log2(1.0 + ranks), 0.0)
+    last = min(k, int((greater + equal).max(initial=0)) + 1)
+    total = cumulative_discount(last)
+    return (total[np.minimum(greater + equal + 1, last)] - total[np.minimum(greater, last)]) / (equal + 1)
+
+
+def cumulative_discount(last: int) -> Floats:
+    """The sum of 1 / log2(1 + rank) over the ranks 1 … r, for r = 0 … last."""
+    return np.concatenate(([0.0], np.cumsum(1.0 / np.log2(np.arange(2.0, last + 2.0)))))
+
+
+def _mean_over_ties(
+    greater: Ints,
+    equal: Ints,
+    at_rank: Callable[[Floats], Floats],
+    total_over_ranks: Callable[[Floats, Floats], Floats],
+) -> Floats:
+    """The mean of a function over the ranks g + 1 … g + e + 1; without ties its value at g + 1, to the last bit."""
+    mean = at_rank(greater + 1.0)
+    tied = np.flatnonzero(equal)
+    mean[tied] = total_over_ranks(greater[tied].astype(float), equal[tied] + 1.0) / (equal[tied] + 1.0)
+    return mean
+
+
+def _harmonic_difference(start: Floats, terms: Floats) -> Floats:
+    """The sum of 1/i over i = start + 1 … start + terms, without the cancellation of two harmonic numbers."""
+    head, start, terms = _leading_terms(start, terms, lambda i: 1.0 / i)
+    stop = start + terms
+
+    def tail(n: Floats) -> Floats:
+        return 1 / (2 * n) - 1 / (12 * n**2) + 1 / (120 * n**4) - 1 / (252 * n**6)
+
+    total: Floats = head + np.log1p(terms / start) + (tail(stop) - tail(start))
+    return total
+
+
+def _log_factorial_difference(start: Floats, terms: Floats) -> Floats:
+    """The sum of log(i) over i = start + 1 … start + terms, without the cancellation of two log-factorials."""
+    head, start, terms = _leading_terms(start, terms, np.log)
+    stop = start + terms
+
+    def tail(n: Floats) -> Floats:
+        return 1 / (12 * n) - 1 / (360 * n**3) + 1 / (1260 * n**5)
+
+    body = (start + 0.5) * np.log1p(terms / start) + terms * (np.log(stop) - 1)
+    total: Floats = head + body + (tail(stop) - tail(start))
+    return total
+
+
+def _leading_terms(start: Floats, terms: Floats, function: Callable[[Floats], Floats]) -> tuple[Floats, Floats, Floats]:
+    """Sum the first terms one by one until the series hold (or none is left), and what remains to be summed."""
+    head = np.zeros_like(start)
+    for _ in range(_SERIES_FROM):
+        single = (start < _SERIES_FROM) & (terms > 0)
+        if not single.any():
+            break
+        head += np.where(single, function(start + 1), 0.0)
+        start, terms = start + single, terms - single
+    # Nothing left to sum: any start will do, and zero would divide by itself.
+    return head, np.maximum(start, 1.0), terms

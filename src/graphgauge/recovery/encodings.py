@@ -1,0 +1,83 @@
+"""How tools write graphs with undirected edges, decoded to one form: A[i, j] for i → j, both cells for i – j."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.errors import InputError, one_of
+
+Marks = NDArray[Any]
+Cells = NDArray[np.bool_]
+
+
+def decode(marks: Marks, encoding: str, name: str) -> Cells:
+    """The adjacency behind a matrix of marks; a mark that no CPDAG has is an error that says where it stands."""
+    one_of("encoding", encoding, ENCODINGS)
+    if marks.ndim not in (2, 3) or marks.shape[0] != marks.shape[1]:
+        raise InputError(f"expected a square matrix of {encoding} marks, found shape {marks.shape}", where=name)
+    if encoding == "tigramite":
+        marks = marks if marks.ndim == 3 else marks[:, :, np.newaxis]
+        known = np.isin(marks, tuple(_TIGRAMITE))
+        _refuse(~known, marks, encoding, name)
+        return ENCODINGS[encoding](marks)
+    if marks.ndim != 2 or marks.dtype.kind not in "iufb":
+        raise InputError(f"expected one matrix of numbers, found {marks.dtype} of shape {marks.shape}", where=name)
+    _refuse(_UNKNOWN[encoding](marks, marks.T), marks, encoding, name)
+    return ENCODINGS[encoding](marks)
+
+
+def _refuse(wrong: Cells, marks: Marks, encoding: str, name: str) -> None:
+    if wrong.any():
+        first = tuple(int(index) for index in np.argwhere(wrong)[0])
+        opposite = marks[(first[1], first[0], *first[2:])]
+        raise InputError(
+            f"{np.count_nonzero(wrong)} cells hold marks that no graph with directed and undirected edges has in the "
+            f"{encoding} encoding, the first at {first}: {marks[first]!s} with {opposite!s} opposite",
+            where=name,
+            fix="Bidirected and circle marks belong to PAGs, which are not compared here.",
+        )
+
+
+def _causal_learn(marks: Marks) -> Cells:
+    """A tail is −1 and stands in the row of the edge's start; an arrowhead is 1 and stands in the row of its end."""
+    return np.asarray(marks == -1)
+
+
+def _pcalg(marks: Marks) -> Cells:
+    """`amat.cpdag`: the mark in row a, column b is at a, so a → b is a 1 in row b, column a."""
+    return np.asarray(marks.T == 1)
+
+
+def _gadjid(marks: Marks) -> Cells:
+    """1 is row → column; 2 is undirected, and one of the two cells is enough."""
+    return np.asarray((marks == 1) | (marks == 2) | (marks.T == 2))
+
+
+def _tigramite(marks: Marks) -> Cells:
+    """Links as text, lag by lag: `-->` from i at t − lag to j at t; `<--` is its other end; `o-o`, `x-x` have none."""
+    return np.isin(marks, [link for link, leaves in _TIGRAMITE.items() if leaves])
+
+
+_TIGRAMITE = {"": False, "-->": True, "<--": False, "o-o": True, "x-x": True}
+
+ENCODINGS: dict[str, Callable[[Marks], Cells]] = {
+    "causal-learn": _causal_learn,
+    "pcalg": _pcalg,
+    "gadjid": _gadjid,
+    "tigramite": _tigramite,
+}
+
+_UNKNOWN: dict[str, Callable[[Marks, Marks], Cells]] = {
+    # Of the nine pairs of marks (0, −1, 1) four are a graph's: none, →, ←, –.
+    "causal-learn": lambda marks, turned: ~(
+        (marks == 0) & (turned == 0) | (marks == -1) & (np.abs(turned) == 1) | (marks == 1) & (turned == -1)
+    ),
+    "pcalg": lambda marks, turned: (marks != 0) & (marks != 1),
+    "gadjid": lambda marks, turned: (
+        ~np.isin(marks, (0, 1, 2)) | (marks == 1) & (turned != 0) | (marks == 2) & (turned == 1)
+    ),
+}

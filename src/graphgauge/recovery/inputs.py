@@ -1,0 +1,292 @@
+"""What a recovery evaluation takes in: a true and a predicted graph in any of their forms, brought to one."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.arrays import AnyArray, as_numeric
+from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.recovery.encodings import decode
+
+Ints = NDArray[np.int64]
+Names = tuple[Hashable, ...]
+
+EDGES = ("row_to_column", "column_to_row")
+SIGNS = ("absolute", "keep")
+_ARGUMENTS = ("A_true", "A_pred")
+_EDGE_LIST_COLUMNS = (("source", "target"), ("source", "target", "weight"))
+
+
+@dataclass(frozen=True)
+class EdgeList:
+    """Edges (source, target) or (source, target, weight) by node name or number, and the nodes where they are known."""
+
+    edges: Sequence[tuple[Any, ...]]
+    nodes: Names | None = None
+
+
+@dataclass(frozen=True)
+class NamedMatrix:
+    """A square matrix whose rows and columns belong to named nodes."""
+
+    values: Any
+    names: Names
+
+
+@dataclass(frozen=True)
+class SparseGraph:
+    """The stored cells row·d + column of one graph, distinct and in order, and their values; the others are 0."""
+
+    cells: Ints
+    values: AnyArray
+
+    def transposed(self, d: int) -> SparseGraph:
+        source, target = np.divmod(self.cells, d)
+        cells = target * d + source
+        order = np.argsort(cells)
+        return SparseGraph(cells[order], self.values[order])
+
+    def dense(self, d: int) -> AnyArray:
+        matrix = np.zeros(d * d, self.values.dtype)
+        matrix[self.cells] = self.values
+        return matrix.reshape(1, d, d)
+
+
+@dataclass(frozen=True)
+class Graph:
+    """One side of a comparison: a stack (graphs, d, d) or stored cells. `undirected`: two-way pairs are such edges."""
+
+    data: AnyArray | SparseGraph
+    d: int
+    names: Names | None = None
+    undirected: bool = False
+
+    @property
+    def graphs(self) -> int:
+        return 1 if isinstance(self.data, SparseGraph) else len(self.data)
+
+    def transposed(self) -> Graph:
+        data = self.data.transposed(self.d) if isinstance(self.data, SparseGraph) else self.data.transpose(0, 2, 1)
+        return replace(self, data=data)
+
+
+def read_pair(
+    A_true: Any,
+    A_pred: Any,
+    *,
+    edges: str | tuple[str, str] = "row_to_column",
+    encoding: str | tuple[str | None, str | None] | None = None,
+    nodes: int | Sequence[Hashable] | None = None,
+    lagged: bool = False,
+) -> tuple[Graph, Graph]:
+    """Both graphs with A[i, j] for i → j, over the same nodes in the same order."""
+    directions = _per_argument("edges", edges, "row_to_column")
+    encodings = _per_argument("encoding", encoding, None)
+    for direction, code in zip(directions, encodings, strict=True):
+        one_of("edges", str(direction), EDGES)
+        if code is not None and direction != "row_to_column":
+            raise OptionError(f"edges={direction!r} with encoding={code!r}", fix="An encoding says its own direction.")
+    count, names = (nodes, None) if isinstance(nodes, int | None) else (len(nodes), tuple(nodes))
+    sides = [
+        _as_matrix(value, name, code, lagged)
+        for value, name, code in zip((A_true, A_pred), _ARGUMENTS, encodings, strict=True)
+    ]
+    order = names or next((side.names for side in sides if _names_known(side)), None)
+    sizes = [count, *(side.d for side in sides if isinstance(side, Graph)), order and len(order)]
+    d = next((size for size in sizes if size is not None), None)
+    placed = [_placed(side, name, order, d) for side, name in zip(sides, _ARGUMENTS, strict=True)]
+    for side, name in zip(placed, _ARGUMENTS, strict=True):
+        if side.d != (d if count is None else count):
+            raise InputError(
+                f"{name} has {side.d} nodes", where="A_true and A_pred" if count is None else "nodes",
+                fix=f"The other has {d}; both describe the same nodes." if count is None else f"nodes= says {count}.",
+            )  # fmt: skip
+    if placed[0].graphs != placed[1].graphs:
+        raise InputError(
+            f"{placed[0].graphs} true graphs with {placed[1].graphs} predicted ones",
+            where="A_true and A_pred",
+            fix="To compare several predictions with one truth, repeat it: np.broadcast_to(A_true, A_pred.shape).",
+        )
+    truth, prediction = (
+        side.transposed() if direction == "column_to_row" else side
+        for side, direction in zip(placed, directions, strict=True)
+    )
+    return truth, prediction
+
+
+def _per_argument(option: str, value: Any, default: Any) -> tuple[Any, Any]:
+    """An option that one value sets for the prediction and a pair for truth and prediction."""
+    if isinstance(value, str) or value is None:
+        return default, value
+    if len(value) != 2:
+        raise OptionError(f"{option} takes one value, for the prediction, or two, for truth and prediction")
+    truth, prediction = value
+    return truth, prediction
+
+
+def _names_known(side: Graph | EdgeList) -> bool:
+    return (side.nodes if isinstance(side, EdgeList) else side.names) is not None
+
+
+def _as_matrix(value: Any, name: str, encoding: str | None, lagged: bool) -> Graph | EdgeList:
+    """Whatever was given, as a matrix, or as edges whose nodes have yet to be numbered."""
+    names: Names | None = None
+    if _is_frame(value):
+        columns = tuple(value.columns)
+        if columns in _EDGE_LIST_COLUMNS:
+            value = EdgeList(list(value.itertuples(index=False, name=None)))
+        else:
+            value = NamedMatrix(_square_frame(value, name), columns)
+    elif _is_networkx(value):
+        value = _networkx_edges(value)
+    elif isinstance(value, list) and value and all(isinstance(edge, tuple) for edge in value):
+        value = EdgeList(value)
+    if isinstance(value, EdgeList):
+        if encoding is not None or lagged:
+            option = "an encoding" if encoding is not None else "lagged=True"
+            raise InputError(f"edges in a list do not go with {option}", where=name, fix="Pass a matrix.")
+        return value
+    if isinstance(value, NamedMatrix):
+        value, names = value.values, value.names
+    if _is_sparse(value):
+        if encoding is not None or lagged:
+            value = value.toarray()
+        else:
+            return _from_sparse(value, name)
+    if encoding is not None:
+        cells = decode(np.asarray(value), encoding, name)
+        if cells.ndim == 3 and not lagged:
+            raise InputError("tigramite's links have lags", where=name, fix="Pass lagged=True.")
+        return Graph(_stacked(cells, name, lagged), cells.shape[0], names, undirected=True)
+    stack = _stacked(as_numeric(value, name), name, lagged)
+    return Graph(stack, stack.shape[-1], names)
+
+
+def _stacked(array: AnyArray, name: str, lagged: bool) -> AnyArray:
+    """A stack (graphs, d, d); the lags of one graph come as such a stack too, lag 0 first."""
+    if lagged:
+        if array.ndim != 3 or array.shape[0] != array.shape[1]:
+            raise InputError(f"expected shape (d, d, lags + 1), found {array.shape}", where=name, fix=_LAGS)
+        return np.moveaxis(array, 2, 0)
+    if array.ndim not in (2, 3) or array.shape[-1] != array.shape[-2]:
+        raise InputError(f"expected shape (d, d) or (graphs, d, d), found {array.shape}", where=name, fix=_SQUARE)
+    return array if array.ndim == 3 else array[np.newaxis]
+
+
+def _placed(side: Graph | EdgeList, name: str, order: Names | None, d: int | None) -> Graph:
+    """The side over the nodes in `order`, or over the first d numbers where nothing has a name."""
+    if isinstance(side, EdgeList):
+        if d is None:
+            raise InputError(
+                "a list of edges does not say which nodes have none", where=name, fix="Pass nodes=, a number or names."
+            )
+        if side.nodes is not None and order is not None:
+            _same_names(side.nodes, order, name)
+        return _from_edges(side.edges, name, order, d)
+    if side.names is None or order is None or side.names == order:
+        return replace(side, names=order)
+    _same_names(side.names, order, name)
+    place = {label: index for index, label in enumerate(side.names)}
+    index = np.array([place[label] for label in order])
+    assert not isinstance(side.data, SparseGraph)
+    return replace(side, data=side.data[:, index[:, np.newaxis], index], names=order)
+
+
+def _same_names(found: Names, expected: Names, name: str) -> None:
+    for names in (found, expected):
+        if len(set(names)) < len(names):
+            twice = next(label for index, label in enumerate(names) if label in names[:index])
+            raise InputError(f"the node {twice!r} stands twice among the names", where=name)
+    absent = [repr(label) for label in expected if label not in set(found)]
+    unknown = [repr(label) for label in found if label not in set(expected)]
+    if absent or unknown:
+        parts = [f"{text} {', '.join(labels[:12])}{' …' if len(labels) > 12 else ''}" for text, labels in
+                 (("lacks", absent), ("has unknown", unknown)) if labels]  # fmt: skip
+        raise InputError(f"node names differ: {' and '.join(parts)}", where=name, fix="Nodes are matched by name.")
+
+
+def _from_edges(edges: Sequence[tuple[Any, ...]], name: str, order: Names | None, d: int) -> Graph:
+    widths = {len(edge) for edge in edges}
+    if not widths <= {2, 3} or len(widths) > 1:
+        raise InputError("edges of different lengths", where=name, fix="(source, target) or (source, target, weight).")
+    ends = [edge[:2] for edge in edges]
+    if order is None:
+        wrong = next((edge for edge in ends if not all(_is_node_number(end, d) for end in edge)), None)
+        if wrong is not None:
+            raise InputError(
+                f"the edge {wrong!r} is not between nodes 0 … {d - 1}", where=name, fix="Pass nodes= to name them."
+            )
+        numbers = np.array(ends, np.int64).reshape(-1, 2)
+    else:
+        place = {label: index for index, label in enumerate(order)}
+        unknown = sorted({repr(end) for edge in ends for end in edge if end not in place})
+        if unknown:
+            raise InputError(
+                f"edges between unknown nodes: {', '.join(unknown[:12])}{' …' if len(unknown) > 12 else ''}",
+                where=name,
+                fix=f"Known: {', '.join(map(repr, order[:12]))}{' …' if d > 12 else ''}.",
+            )
+        numbers = np.array([[place[end] for end in edge] for edge in ends], np.int64).reshape(-1, 2)
+    weights = as_numeric([edge[2] for edge in edges] if widths == {3} else np.ones(len(edges)), f"weights of {name}")
+    cells = numbers[:, 0] * d + numbers[:, 1]
+    sequence = np.argsort(cells, kind="stable")
+    cells = cells[sequence]
+    twice = np.flatnonzero(cells[1:] == cells[:-1])
+    if twice.size:
+        raise InputError(f"the edge {ends[sequence[twice[0]]]!r} is listed twice", where=name, fix="List it once.")
+    return Graph(SparseGraph(cells, weights[sequence]), d, order)
+
+
+def _is_node_number(end: Any, d: int) -> bool:
+    return isinstance(end, int | np.integer) and 0 <= end < d
+
+
+def _from_sparse(matrix: Any, name: str) -> Graph:
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise InputError(f"expected a square matrix, found shape {matrix.shape}", where=name, fix=_SQUARE)
+    rows = matrix.tocsr(copy=False)
+    if not rows.has_canonical_format:  # the caller's matrix stays as it is
+        rows = rows.copy()
+        rows.sum_duplicates()
+    d = int(rows.shape[0])
+    cells = np.repeat(np.arange(d, dtype=np.int64) * d, np.diff(rows.indptr))
+    cells += rows.indices
+    return Graph(SparseGraph(cells, as_numeric(rows.data, name)), d)
+
+
+def _is_sparse(value: Any) -> bool:
+    return hasattr(value, "tocsr") and hasattr(value, "nnz")
+
+
+def _is_frame(value: Any) -> bool:
+    return hasattr(value, "columns") and hasattr(value, "itertuples")
+
+
+def _is_networkx(value: Any) -> bool:
+    return hasattr(value, "is_multigraph") and hasattr(value, "adjacency")
+
+
+def _square_frame(frame: Any, name: str) -> AnyArray:
+    """The frame's values with its rows in the order of its columns."""
+    rows, columns = tuple(frame.index), tuple(frame.columns)
+    if rows != columns:
+        _same_names(rows, columns, f"{name}, its rows against its columns")
+        frame = frame.loc[list(columns)]
+    return as_numeric(frame.to_numpy(), name)
+
+
+def _networkx_edges(graph: Any) -> EdgeList:
+    """Every edge with its `weight`, or 1; an edge without direction stands both ways."""
+    listed = [(source, target, weight) for source, target, weight in graph.edges(data="weight", default=1)]
+    if not graph.is_directed():
+        listed += [(target, source, weight) for source, target, weight in listed if source != target]
+    return EdgeList(listed, tuple(graph.nodes))
+
+
+_SQUARE = "Row i, column j is the edge i → j."
+_LAGS = "A[i, j, l] is the edge from i at t − l to j at t; without lags leave lagged=False."

@@ -1,0 +1,138 @@
+"""More than two methods: Holm, Friedman, Nemenyi's critical difference."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.stats.power import require_alpha
+
+Floats = NDArray[np.float64]
+
+# Arrays of this many rank-sum states are enumerated; more methods or blocks take the chi-squared approximation.
+_MAX_STATES = 1 << 20
+
+
+def holm(p_values: ArrayLike) -> Floats:
+    """Adjusted p of Holm's step-down procedure, in the order given; rejecting those ≤ α keeps the family-wise error."""
+    p = np.asarray(p_values, dtype=float)
+    order = np.argsort(p, kind="stable")
+    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    adjusted = np.empty(len(p))
+    adjusted[order] = np.minimum(stepped, 1.0)
+    return adjusted
+
+
+def mean_ranks(scores: ArrayLike) -> Floats:
+    """Mean rank of each column over the rows, 1 for the highest score, ties shared."""
+    return np.asarray(_ranks(_matrix(scores)).mean(axis=0))
+
+
+@dataclass(frozen=True)
+class Friedman:
+    """`statistic` is the tie-corrected chi-squared; p comes from all orders of the ranks where they can be counted."""
+
+    statistic: float
+    p_value: float
+    blocks: int
+    methods: int
+    exact: bool
+
+
+def friedman(scores: ArrayLike) -> Friedman:
+    """Do the columns (methods) rank alike over the rows (seeds or datasets)? Exact for small designs."""
+    ranks = _ranks(_matrix(scores))
+    blocks, methods = ranks.shape
+    spread = float(np.sum(np.square(ranks - (methods + 1) / 2)))
+    if spread == 0:
+        return Friedman(0.0, 1.0, blocks, methods, True)
+    scale = blocks * (methods - 1) / spread
+    deviations = ranks.mean(axis=0) - (methods + 1) / 2
+    statistic = scale * blocks * float(deviations @ deviations)
+    exact = _exact_friedman(ranks)
+    if exact is not None:
+        return Friedman(statistic, exact, blocks, methods, True)
+    from scipy.special import chdtrc
+
+    return Friedman(statistic, float(chdtrc(methods - 1, statistic)), blocks, methods, False)
+
+
+def critical_difference(methods: int, blocks: int, alpha: float = 0.05) -> float:
+    """How far two mean ranks must lie apart for Nemenyi's test to tell the methods apart (Demšar 2006).
+
+    >>> round(critical_difference(4, 14, alpha=0.05), 2)
+    1.25
+    """
+    require_alpha(alpha)
+    if methods < 2 or blocks < 1:
+        raise OptionError(f"needs at least two methods and one block, not {methods} and {blocks}")
+    return studentized_range(methods, alpha) * math.sqrt(methods * (methods + 1) / (12 * blocks))
+
+
+def studentized_range(methods: int, alpha: float) -> float:
+    """The upper α point of the range of `methods` independent standard normals: infinite degrees of freedom."""
+    from scipy.optimize import brentq
+    from scipy.special import ndtr
+
+    z = np.linspace(-9, 9, 20_001)
+    density = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi) * (z[1] - z[0])
+
+    def excess(q: float) -> float:
+        within = methods * float(np.sum(density * (ndtr(z) - ndtr(z - q)) ** (methods - 1)))
+        return 1 - within - alpha
+
+    return float(brentq(excess, 1e-6, 60, xtol=1e-10))
+
+
+def _matrix(scores: ArrayLike) -> Floats:
+    scores = np.asarray(scores, dtype=float)
+    if scores.ndim != 2 or scores.shape[0] < 1 or scores.shape[1] < 2:
+        raise InputError(
+            f"expected a matrix with a row for each seed or dataset and at least two methods, found {scores.shape}",
+            where="scores",
+        )
+    if np.isnan(scores).any():
+        raise InputError("some scores are NaN", where="scores", fix="Drop or impute those rows first.")
+    return scores
+
+
+def _ranks(scores: Floats) -> Floats:
+    """1 for the highest score of a row, ties shared."""
+    above = (scores[:, None, :] > scores[:, :, None]).sum(axis=2)
+    equal = (scores[:, None, :] == scores[:, :, None]).sum(axis=2)
+    return np.asarray(1 + above + (equal - 1) / 2)
+
+
+def _exact_friedman(ranks: Floats) -> float | None:
+    """P(rank sums at least as unequal) when each row's ranks come in random order, or None if too many to count.
+
+    Rank sums are built up row by row as counts of distinct sums; those of all columns but the last determine the rest.
+    """
+    methods = ranks.shape[1]
+    if methods > 5:
+        return None
+    doubled = np.rint(2 * ranks).astype(np.int64)
+    base = int(doubled.sum()) + 1
+    weights = base ** np.arange(methods - 1)
+    if base ** (methods - 1) > 2**62:
+        return None
+    states: NDArray[np.int64] = np.zeros(1, dtype=np.int64)
+    probability: Floats = np.ones(1)
+    for row in doubled:
+        orders = np.array(list(itertools.permutations(row)))[:, :-1] @ weights
+        if len(states) * len(orders) > _MAX_STATES:
+            return None
+        sums = (states[:, None] + orders).ravel()
+        spread = np.repeat(probability / len(orders), len(orders))
+        states, inverse = np.unique(sums, return_inverse=True)
+        probability = np.bincount(inverse, spread).astype(float, copy=False)
+    columns = states[:, None] // weights % base
+    columns = np.column_stack((columns, doubled.sum() - columns.sum(axis=1)))
+    spreads = np.sum(np.square(columns), axis=1)
+    observed = int(np.sum(np.square(doubled.sum(axis=0))))
+    return min(1.0, float(probability[spreads >= observed].sum()))

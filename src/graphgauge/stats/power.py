@@ -1,0 +1,29 @@
+"""What a design can show at all, before any data."""
+
+from __future__ import annotations
+
+import math
+
+from graphgauge.core.errors import OptionError
+
+
+def attainable_p(n: int) -> float:
+    """The smallest two-sided p that a signed-rank or sign-flip test on n non-zero differences can reach: 2^(1−n)."""
+    return min(1.0, 2.0 ** (1 - n))
+
+
+def seeds_needed(comparisons: int = 1, alpha: float = 0.05) -> int:
+    """The fewest pairs with which the smallest p of `comparisons` tests can pass Holm's first step at `alpha`.
+
+    >>> [seeds_needed(m) for m in (1, 3, 6, 10)]
+    [6, 7, 8, 9]
+    """
+    require_alpha(alpha)
+    if comparisons < 1:
+        raise OptionError(f"comparisons must be at least 1, not {comparisons}")
+    return math.ceil(1 + math.log2(comparisons / alpha))
+
+
+def require_alpha(alpha: float) -> None:
+    if not 0 < alpha < 1:
+        raise OptionError(f"alpha must lie between 0 and 1, not {alpha}", fix="Use 0.05 for a 5 % test.")

@@ -1,0 +1,82 @@
+"""Wilcoxon's signed-rank test, exact with ties, and its effect size."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+# The exact distribution of 500 differences takes a tenth of a second; beyond, the normal is good to three digits.
+EXACT_LIMIT = 500
+
+
+@dataclass(frozen=True)
+class SignedRank:
+    """`n` differences that are not zero, the rank sums of the positive and the negative ones, and the two-sided p."""
+
+    n: int
+    w_plus: float
+    w_minus: float
+    p_value: float
+    exact: bool
+
+    @property
+    def statistic(self) -> float:
+        return min(self.w_plus, self.w_minus)
+
+    @property
+    def rank_biserial(self) -> float:
+        """(W₊ − W₋)/(W₊ + W₋): 1 if every difference is positive, −1 if every one is negative (Kerby 2014)."""
+        return (self.w_plus - self.w_minus) / (self.w_plus + self.w_minus) if self.n else math.nan
+
+
+def signed_rank(differences: ArrayLike) -> SignedRank:
+    """Test that differences are symmetric about zero; zeros are dropped, equal sizes share their mean rank.
+
+    Up to 500 differences p is exact: the distribution of twice the rank sum, an integer even with ties, is built up
+    difference by difference. Beyond, the normal approximation with the variance of the ranks as they are.
+    """
+    signed = np.asarray(differences, dtype=float)
+    signed = signed[signed != 0]
+    n = len(signed)
+    doubled = _doubled_midranks(np.abs(signed))
+    plus = int(doubled[signed > 0].sum())
+    minus = int(doubled.sum()) - plus
+    if n <= EXACT_LIMIT:
+        p = min(1.0, 2 * float(_distribution(doubled)[: min(plus, minus) + 1].sum()))
+    else:
+        spread = math.sqrt(float(np.sum(np.square(doubled, dtype=float))) / 4)
+        distance = abs(plus - minus) / 2
+        p = min(1.0, math.erfc(max(distance - 1, 0.0) / spread / math.sqrt(2)))  # 1: continuity, in doubled ranks
+    return SignedRank(n, plus / 2, minus / 2, p, n <= EXACT_LIMIT)
+
+
+def paired_differences(a: Floats, b: Floats) -> Floats:
+    """a − b, rounded to 12 digits of the largest score, so that .9 − .8 ties with .8 − .7."""
+    largest = float(max(np.max(np.abs(a)), np.max(np.abs(b))))
+    if largest == 0:
+        return np.zeros(len(a))
+    return np.round(a - b, 11 - math.floor(math.log10(largest)))
+
+
+def _doubled_midranks(sizes: Floats) -> NDArray[np.int64]:
+    _, inverse, count = np.unique(sizes, return_inverse=True, return_counts=True)
+    last = np.cumsum(count)
+    return (2 * last - count + 1)[inverse]
+
+
+def _distribution(doubled: NDArray[np.int64]) -> Floats:
+    """Probability of each value of the doubled rank sum under random signs."""
+    probability = np.zeros(int(doubled.sum()) + 1)
+    probability[0] = 1.0
+    reached = 0
+    for rank in doubled:
+        moved = probability[: reached + 1] / 2
+        probability[: reached + 1] = moved
+        probability[rank : reached + rank + 1] += moved
+        reached += int(rank)
+    return probability

@@ -1,0 +1,245 @@
+"""Intervals against published tables, brute force and exact enumeration."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from graphgauge.core.errors import OptionError
+from graphgauge.stats.intervals import (
+    delong,
+    histogram_bootstrap,
+    logit_t_interval,
+    quantile_interval,
+    standard_error,
+    t_interval,
+    t_quantile,
+    wilson_interval,
+)
+
+
+# Student's table, two-sided 95 %.
+@pytest.mark.parametrize(("df", "t"), [(1, 12.706), (2, 4.303), (4, 2.776), (9, 2.262), (29, 2.045), (120, 1.980)])
+def test_t_quantile_is_students(df: int, t: float) -> None:
+    assert t_quantile(df, 0.95)[0] == pytest.approx(t, abs=5e-4)
+
+
+def test_t_interval_has_no_bounds_without_spread() -> None:
+    low, high = t_interval([0.5, 0.5], [np.nan, 0.1], [0, 4], 0.95)
+    assert np.isnan([low[0], high[0]]).all()
+    assert (low[1], high[1]) == pytest.approx((0.5 - 0.27764, 0.5 + 0.27764), abs=1e-5)
+
+
+# Newcombe (1998), Statistics in Medicine 17, Table I, method 3.
+@pytest.mark.parametrize(
+    ("x", "n", "low", "high"),
+    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
+)
+def test_wilson_is_newcombes_method_3(x: int, n: int, low: float, high: float) -> None:
+    bounds = wilson_interval([x], [n], 0.95)
+    assert (bounds[0][0], bounds[1][0]) == pytest.approx((low, high), abs=5e-5)
+
+
+def test_wilson_stays_inside_and_touches_the_ends() -> None:
+    low, high = wilson_interval([0, 7, 0], [7, 7, 0], 0.95)
+    assert low[0] == 0
+    assert high[1] == 1
+    assert np.isnan([low[2], high[2]]).all()
+
+
+@pytest.mark.parametrize(("n", "df"), [(5, 4), (30, 29), (200, 199)])
+def test_logit_at_one_is_clopper_pearson(n: int, df: int) -> None:
+    low, high = logit_t_interval([1.0, 0.0], [0.0, 0.0], [df, df], 0.95)
+    assert low[0] ** n == pytest.approx(0.025)  # n agreeing units have probability α/2 at the bound
+    assert (1 - high[1]) ** n == pytest.approx(0.025)
+    assert (high[0], low[1]) == (1.0, 0.0)
+
+
+def test_logit_is_the_delta_method() -> None:
+    low, high = logit_t_interval([0.9], [0.03], [24], 0.95)
+    for bound, sign in ((low[0], -1), (high[0], 1)):
+        moved = math.log(0.9 / 0.1) + sign * 2.0638986 * 0.03 / 0.09
+        assert bound == pytest.approx(1 / (1 + math.exp(-moved)), abs=1e-7)
+
+
+def test_logit_without_units_has_no_bounds() -> None:
+    low, high = logit_t_interval([1.0, 0.5, np.nan], [np.nan, np.nan, 0.1], [0, 0, 9], 0.95)
+    assert np.isnan([low, high]).all()
+
+
+def test_standard_error_of_cells_is_that_of_items() -> None:
+    items = np.array([1.0, 1.0, 1.0, 0.5, 0.5, 0.25])
+    cells, count = np.unique(items, return_counts=True)
+    error, df = standard_error(cells - items.mean(), count)
+    assert error[0] == pytest.approx(items.std(ddof=1) / math.sqrt(6))
+    assert df[0] == 5
+
+
+def test_standard_error_over_clusters_by_loop() -> None:
+    rng = np.random.default_rng(4)
+    x, count = rng.normal(size=60), rng.integers(1, 4, 60)
+    group, cluster = rng.integers(0, 3, 60), rng.integers(-2, 8, 60) * 10**9
+    for labels in (cluster, cluster // 10**9):  # far apart and dense labels take different ways
+        influence = np.empty(60)
+        expected = []
+        for g in range(3):
+            at = group == g
+            influence[at] = x[at] - np.average(x[at], weights=count[at])
+            sums = [np.sum((influence * count)[at & (labels == c)]) for c in np.unique(labels[at])]
+            size = len(sums)
+            expected.append(math.sqrt(size / (size - 1) * sum(s**2 for s in sums)) / count[at].sum())
+        error, df = standard_error(influence, count, group=group, groups=4, cluster=labels)
+        assert error[:3] == pytest.approx(expected)
+        assert df.tolist()[:3] == [len(np.unique(labels[group == g])) - 1 for g in range(3)]
+        assert np.isnan(error[3])
+
+
+def test_clusters_of_one_item_change_nothing() -> None:
+    x = np.random.default_rng(1).normal(size=12)
+    plain = standard_error(x - x.mean(), np.ones(12))
+    single = standard_error(x - x.mean(), np.ones(12), cluster=np.arange(12))
+    assert single[0] == pytest.approx(plain[0])
+    assert single[1] == plain[1]
+
+
+def test_cells_without_items_are_no_cluster() -> None:
+    error, df = standard_error([0.5, -0.5, 9.0], [1, 1, 0], cluster=np.array([0, 1, 2]))
+    assert (error[0], df[0]) == (pytest.approx(0.5), 1)
+
+
+def test_one_unit_has_no_standard_error() -> None:
+    assert np.isnan(standard_error([0.0], [1])[0][0])
+    assert np.isnan(standard_error([0.1, -0.1], [1, 1], cluster=np.array([7, 7]))[0][0])
+    assert np.isnan(standard_error([], [], cluster=np.array([], dtype=int))[0][0])
+
+
+@pytest.mark.parametrize("n", [6, 11, 25, 50])
+@pytest.mark.parametrize("probability", [Fraction(1, 2), Fraction(1, 4)])
+def test_order_statistics_by_exact_binomial(n: int, probability: Fraction) -> None:
+    def at_most(k: int, p: Fraction) -> Fraction:
+        return sum((math.comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(k + 1)), Fraction(0))
+
+    outside = Fraction(25, 1000)
+    low_ranks = [rank for rank in range(1, n + 1) if at_most(rank - 1, probability) <= outside]
+    high_ranks = [rank for rank in range(1, n + 1) if 1 - at_most(rank - 1, probability) <= outside]
+    low, high = quantile_interval(np.arange(1.0, n + 1), np.ones(n), float(probability), 0.95)
+    if low_ranks and high_ranks:
+        assert (low[0], high[0]) == (max(low_ranks), min(high_ranks))
+    else:
+        assert np.isnan([low[0], high[0]]).all()
+
+
+def test_quantile_interval_of_cells_groups_and_too_few() -> None:
+    values = np.array([3.0, 1.0, 2.0, 5.0, 5.0])
+    low, high = quantile_interval(values, [10, 20, 20, 2, 3], 0.5, 0.95, group=np.array([0, 0, 0, 1, 1]), groups=3)
+    items = np.sort(np.repeat(values[:3], [10, 20, 20]))
+    assert (low[0], high[0]) == (items[17], items[32])  # ranks 18 and 33 of 50, as printed in tables of the sign test
+    assert np.isnan([low[1], high[1], low[2], high[2]]).all()
+
+
+def test_quantile_interval_of_single_item_clusters_is_near_the_order_statistics() -> None:
+    x = np.random.default_rng(0).normal(size=400)
+    plain = quantile_interval(x, np.ones(400), 0.5, 0.95)
+    clustered = quantile_interval(x, np.ones(400), 0.5, 0.95, cluster=np.arange(400))
+    rank = np.sort(x).searchsorted
+    assert abs(rank(plain[0][0]) - rank(clustered[0][0])) <= 2
+    assert abs(rank(plain[1][0]) - rank(clustered[1][0])) <= 2
+
+
+def brute_force_delong(
+    pos: np.ndarray, neg: np.ndarray, offsets: np.ndarray, cluster: np.ndarray
+) -> tuple[float, float]:
+    wins = np.array([[(p > q) + 0.5 * (p == q) for q in neg] for p in pos])
+    auc = wins.mean()
+    label = np.repeat(cluster, np.diff(offsets))
+    labels = np.unique(cluster)
+    total = 0.0
+    for c in labels:
+        mine = np.sum(wins.mean(axis=1)[cluster == c] - auc) / len(pos)
+        theirs = np.sum(wins.mean(axis=0)[label == c] - auc) / len(neg)
+        total += (mine + theirs) ** 2
+    return auc, math.sqrt(len(labels) / (len(labels) - 1) * total)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_delong_by_pairs(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(3, 9))
+    offsets = np.concatenate(
+        (
+            [0],
+            np.cumsum(rng.integers(0, 5, m)),
+        )
+    )
+    offsets[-1] += 2  # at least two negatives
+    pos, neg = rng.integers(0, 5, m).astype(np.float32), rng.integers(0, 5, offsets[-1]).astype(np.float64)
+    for cluster in (np.arange(m), np.arange(m) // 2):
+        auc, error, df = delong(pos, neg, offsets, cluster=cluster)
+        assert (auc, error) == pytest.approx(brute_force_delong(pos, neg, offsets, cluster))
+        assert 1 <= df <= len(np.unique(cluster)) - 1
+    assert delong(pos, neg, offsets) == pytest.approx(delong(pos, neg, offsets, cluster=np.arange(m)))
+    auc, error, df = delong(pos, neg)
+    wins = (pos[:, None] > neg) + 0.5 * (pos[:, None] == neg)
+    spread = wins.mean(axis=1).var(ddof=1) / m + wins.mean(axis=0).var(ddof=1) / len(neg)
+    assert (auc, error, df) == pytest.approx((wins.mean(), math.sqrt(spread), min(m, len(neg)) - 1))
+
+
+def test_delong_counts_the_units_that_carry_the_error() -> None:
+    """One query of a hundred holds all discordant pairs: its kurtosis leaves about two degrees of freedom."""
+    pos, neg, offsets = np.arange(101.0, 201.0), np.arange(100.0), np.arange(101)
+    assert delong(pos, neg, offsets) == (1.0, 0.0, 99)
+    auc, error, df = delong(np.append(pos[:-1], -1.0), neg, offsets)
+    assert auc == pytest.approx(0.99)
+    assert 2 < df < 2.1
+    assert error > 0
+
+
+def test_delong_does_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    pos, neg, offsets = rng.normal(size=50), rng.normal(size=500).round(1), np.arange(51) * 10
+    whole = delong(pos, neg, offsets)
+    monkeypatch.setattr("graphgauge.stats.intervals._BLOCK", 7)
+    assert delong(pos, neg, offsets) == whole
+
+
+def test_delong_extremes() -> None:
+    assert delong(np.array([np.inf, 2.0]), np.array([-np.inf, 1.0]))[:2] == (1.0, 0.0)
+    assert delong(np.zeros(3), np.zeros(4))[:2] == (0.5, 0.0)
+    assert np.isnan(delong(np.zeros(0), np.zeros(4))[0])
+    assert np.isnan(delong(np.zeros(1), np.zeros(4))[1])
+
+
+def test_histogram_bootstrap_by_full_enumeration() -> None:
+    """All 4⁴ resamples of four items, each equally likely: the percentiles are known exactly."""
+    items = np.array([0.0, 1.0, 1.0, 3.0])
+    means = np.sort([np.mean(draw) for draw in itertools.product(items, repeat=4)])
+    values, counts = np.unique(items, return_counts=True)
+    low, high = histogram_bootstrap(lambda c: c @ values / 4, counts, confidence=0.5, seed=1, resamples=40_000)
+    outside = 0.18856  # Φ(−√(4/3)·0.76489): Student's quartile at 3 df from the table, widened by √(n/(n−1))
+    assert low == pytest.approx(np.quantile(means, outside), abs=0.01)
+    assert high == pytest.approx(np.quantile(means, 1 - outside), abs=0.01)
+
+
+def test_histogram_bootstrap_is_seeded_and_needs_two_items() -> None:
+    values = np.arange(5.0)
+    runs = [
+        histogram_bootstrap(lambda c: c @ values, [5, 4, 3, 2, 1], confidence=0.9, seed=seed, resamples=200)
+        for seed in (1, 1, 2)
+    ]
+    assert runs[0] == runs[1] != runs[2]
+    assert np.isnan(histogram_bootstrap(lambda c: c @ values, [0, 1, 0, 0, 0], confidence=0.9, seed=0)).all()
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, 95])
+def test_confidence_outside_the_unit_interval(confidence: float) -> None:
+    with pytest.raises(OptionError, match="between 0 and 1"):
+        t_interval([0.5], [0.1], [4], confidence)
+
+
+def test_probability_outside_the_unit_interval() -> None:
+    with pytest.raises(OptionError, match="probability"):
+        quantile_interval([1.0], [1], 1.5, 0.95)
