@@ -26,6 +26,9 @@ def as_numeric(value: Any, name: str) -> AnyArray:
     """A numeric host array, viewed where possible; what is not numbers is an error, never a conversion."""
     if is_tensor(value):
         array = _host_view(value)
+    elif isinstance(value, np.ma.MaskedArray):
+        # np.asarray would drop the mask and bring back what it hides.
+        raise InputError("found a masked array", where=name, fix="Pass its data and, where there is one, mask=.")
     else:
         try:
             array = np.asarray(value)
@@ -42,6 +45,8 @@ def as_labels(value: Any, name: str) -> AnyArray:
     array = _host_view(value) if is_tensor(value) else np.asarray(value)
     if array.dtype == object and all(isinstance(label, str) for label in array.ravel()):
         array = array.astype(np.str_)
+    if array.shape == (0,):
+        array = array.astype(np.int64)  # an empty list comes as floats
     if array.dtype.kind not in "iubU" or array.ndim != 1:
         raise InputError(
             f"expected a 1-D array of integer or text labels, found shape {array.shape} of type {array.dtype}",
@@ -78,7 +83,7 @@ def _host_view(tensor: Any) -> AnyArray:
     tensor = tensor.detach()
     if tensor.dtype == torch.bfloat16:
         tensor = tensor.float()  # NumPy has no bfloat16; widening is exact
-    if tensor.dtype.is_complex or tensor.is_sparse:
+    if tensor.dtype.is_complex or tensor.layout != torch.strided:
         raise InputError(f"expected a dense real tensor, found {tensor.dtype}", fix="Convert it before the call.")
     array: AnyArray = tensor.cpu().numpy()
     return array

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class GraphgaugeError(Exception):
     """Base of all errors raised on purpose; `exit_code` is what the command line returns."""
 
     exit_code = 3
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Pickle would call the class with the finished message, which is not what its arguments are.
+        return _rebuilt, (type(self), self.args, self.__dict__)
 
 
 class InputError(GraphgaugeError, ValueError):
@@ -26,8 +31,10 @@ class OptionError(InputError):
     exit_code = 2
 
 
-class UnknownNameError(OptionError):
+class UnknownNameError(OptionError, KeyError):
     """A name that is not known here, with the nearest ones that are."""
+
+    __str__ = Exception.__str__  # KeyError would print the message quoted
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         names = list(known)
@@ -51,6 +58,12 @@ def one_of(kind: str, name: str, known: Iterable[str]) -> str:
     if name not in names:
         raise UnknownNameError(kind, str(name), names)
     return name
+
+
+def _rebuilt(kind: type[GraphgaugeError], args: tuple[Any, ...], facts: dict[str, Any]) -> GraphgaugeError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(facts)
+    return error
 
 
 def _sentence(text: str) -> str:

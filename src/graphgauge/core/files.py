@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,20 +16,23 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     target = Path(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{target.name[:64]}.", suffix=target.suffix, dir=target.parent)
-    except OSError as error:
-        raise InputError(f"cannot be written ({error.strerror})", where=str(target)) from None
-    os.close(handle)
-    temporary = Path(name)
+        temporary = target.parent / f".{uuid.uuid4().hex}{target.suffix}"
+        temporary.touch(exist_ok=False)
+    except (OSError, ValueError) as error:
+        raise _unwritable(target, error) from None
     try:
         yield temporary
-        # mkstemp makes private files; a result is as readable as the umask says.
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
-        temporary.replace(target)
+        try:
+            temporary.replace(target)
+        except OSError as error:
+            raise _unwritable(target, error) from None
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _unwritable(target: Path, error: OSError | ValueError) -> InputError:
+    reason = error.strerror if isinstance(error, OSError) else error
+    return InputError(f"cannot be written ({reason})", where=str(target))
 
 
 def write_text(path: str | Path, text: str) -> None:

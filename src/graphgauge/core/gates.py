@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Mapping
@@ -13,7 +14,9 @@ from graphgauge.core.result import Result
 _COMPARE = {
     ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt, "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
-_GRAMMAR = re.compile(r"\s*(?P<key>\S+?)(?:\.(?P<bound>low|high))?\s*(?P<sign>>=|<=|==|!=|>|<)\s*(?P<limit>\S+)\s*")
+_GRAMMAR = re.compile(
+    r"\s*(?P<key>[^\s<>=!]+?)(?:\.(?P<bound>low|high))?\s*(?P<sign>>=|<=|==|!=|>|<)\s*(?P<limit>\S+)\s*"
+)
 
 
 @dataclass(frozen=True)
@@ -40,9 +43,9 @@ class Gate:
     def parse(cls, text: str) -> Gate:
         match = _GRAMMAR.fullmatch(text)
         try:
-            if match is None:
+            if match is None or math.isnan(limit := float(match["limit"])):
                 raise ValueError
-            return cls(text.strip(), match["key"], match["bound"], match["sign"], float(match["limit"]))
+            return cls(text.strip(), match["key"], match["bound"], match["sign"], limit)
         except ValueError:
             raise OptionError(
                 f"gate {text!r} cannot be read", fix="Write KEY[.low|.high] >= NUMBER, for example 'mrr.low >= 0.7'."

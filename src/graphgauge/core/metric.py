@@ -21,8 +21,10 @@ from graphgauge.core.result import Chance, Direction, Interval, Result
 
 FAMILIES = ("ranking",)
 LAWS = ("permutation", "merge", "monotone", "symmetry")
+# The convention of a metric that follows an option.
+AS_CHOSEN = "as chosen"
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True)
@@ -142,6 +144,11 @@ class Metric:
         return params
 
     @property
+    def fixed_conventions(self) -> dict[str, str]:
+        """The conventions that no option changes."""
+        return {name: rule for name, rule in self.conventions.items() if rule != AS_CHOSEN}
+
+    @property
     def summary(self) -> str:
         return (inspect.getdoc(self.function) or "").partition("\n")[0]
 
@@ -176,7 +183,8 @@ class Metric:
         conventions: Mapping[str, str],
     ) -> Result:
         """The whole-sample estimate as a Result, with its interval and what chance would score."""
-        value, n = float(estimate.value[0]), int(estimate.n[0])
+        value = float(estimate.value[0])
+        n = 0 if math.isnan(value) else int(estimate.n[0])  # what has no value was measured on nothing
         interval, no_interval = self._whole_interval(sample, estimate, confidence)
         chance: tuple[Chance, ...] = ()
         if not isinstance(self.chance, NoChance) and n > 0:
@@ -196,7 +204,8 @@ class Metric:
             interval=interval,
             no_interval=no_interval,
             chance=chance,
-            conventions={**self.conventions, **conventions},
+            # What a metric fixes for itself stands; what it leaves open was chosen.
+            conventions={**self.conventions, **conventions, **self.fixed_conventions},
             reason=estimate.reason if math.isnan(value) else None,
             oracle=estimate.oracle,
             warnings=estimate.warnings,
@@ -258,7 +267,12 @@ def metric(
 def metrics(family: str | None = None) -> tuple[Metric, ...]:
     """All registered metrics, of one family or of all."""
     for name in FAMILIES if family is None else (family,):
-        importlib.import_module(f"graphgauge.{name}.metrics")
+        try:
+            importlib.import_module(f"graphgauge.{name}.metrics")
+        except ModuleNotFoundError as error:
+            if not (error.name or "").startswith("graphgauge."):
+                raise
+            raise UnknownNameError("family", name, FAMILIES) from None
     return tuple(entry for name, known in _REGISTRY.items() if family in (None, name) for entry in known.values())
 
 

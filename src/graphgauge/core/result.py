@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -134,7 +135,7 @@ class Result:
         return float(self) >= float(other)
 
     def __hash__(self) -> int:
-        return hash((self.key, self.value, self.n))
+        return hash(float(self))  # equal to its number, so it hashes as one
 
     @property
     def defined(self) -> bool:
@@ -157,9 +158,12 @@ class Evaluation(Mapping[str, Result]):
         notes: tuple[str, ...] = (),
         run: Mapping[str, Any] | None = None,
         per_item: Any = None,
+        figure: Callable[[Evaluation, str | Path], None] | None = None,
     ) -> None:
         self.family = family
-        self._results = {result.key: result for result in results}
+        self._results = {
+            result.key: replace(result, breakdowns=breakdowns) if breakdowns else result for result in results
+        }
         self.conventions = dict(conventions or {})
         self.options = dict(options or {})
         self.breakdowns = dict(breakdowns or {})
@@ -168,6 +172,7 @@ class Evaluation(Mapping[str, Result]):
         self.notes = notes
         self.run = {"method": None, "dataset": None, "seed": None, "tags": {}, **(run or {})}
         self.per_item = per_item
+        self._figure = figure
 
     def __getitem__(self, key: str) -> Result:
         if key not in self._results:
@@ -175,6 +180,10 @@ class Evaluation(Mapping[str, Result]):
                 raise InputError(f"{key} was skipped: {self.skipped[key]}")
             raise UnknownNameError("metric", key, self._results)
         return self._results[key]
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The result, or `default` where it was skipped or is not known."""
+        return self._results.get(key, default)
 
     def __contains__(self, key: object) -> bool:
         return key in self._results
@@ -233,6 +242,14 @@ class Evaluation(Mapping[str, Result]):
             for result in self.values()
         ]
         return need("pandas", "a data frame").DataFrame(rows)
+
+    def plot(self, path: str | Path) -> None:
+        """Draw the family's figure into a .svg, .png or .pdf file."""
+        if self._figure is None:
+            raise InputError(
+                f"this {self.family} evaluation has no figure", fix="Evaluations read from files have none."
+            )
+        self._figure(self, path)
 
     def __str__(self) -> str:
         from graphgauge.report.console import evaluation_text

@@ -7,18 +7,18 @@ import json
 import math
 import platform
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import numpy as np
 
 from graphgauge._version import __version__
-from graphgauge.core.errors import InputError
+from graphgauge.core.errors import InputError, one_of
 from graphgauge.core.files import write_text
 from graphgauge.core.findings import Finding
-from graphgauge.core.result import Chance, Evaluation, Interval, Result, Table
+from graphgauge.core.result import Chance, Direction, Evaluation, Interval, Result, Table
 
 SCHEMA = "graphgauge/result/1"
 SCHEMA_FILE = Path(__file__).parent.parent / "schema" / "result-1.json"
@@ -96,9 +96,10 @@ def file_part(value: Any) -> str:
     """A name as one component of a path; what could leave the folder or confuse a shell is replaced, visibly."""
     text = "none" if value is None else str(value)
     safe = "".join(character if character.isalnum() or character in "-_.+=" else "-" for character in text)
-    changed = safe != text or safe.startswith(".") or len(safe) > 80
+    # File systems count bytes; a character cut in half is dropped.
+    safe = safe.lstrip(".").encode()[:80].decode(errors="ignore")
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return f"{safe.lstrip('.')[:80]}~{digest}" if changed else safe
+    return safe if safe and safe == text else f"{safe}~{digest}"
 
 
 def write_result(evaluation: Evaluation, path: str | Path, *, receipt: Mapping[str, Any] | None = None) -> Path:
@@ -149,11 +150,11 @@ def evaluation_from_dict(content: Mapping[str, Any], *, where: str = "result") -
             options=content["options"],
             breakdowns={entry["axis"]: _table_from_dict(entry) for entry in content["breakdowns"]},
             skipped={entry["key"]: entry["reason"] for entry in content["skipped"]},
-            findings=tuple(Finding(**entry) for entry in content["findings"]),
+            findings=tuple(Finding(**{"message": "", **_known(Finding, entry)}) for entry in content["findings"]),
             notes=tuple(content.get("notes", ())),
             run=run,
         )
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
         raise InputError(f"not a valid result file: {type(error).__name__} {error}", where=where) from None
 
 
@@ -192,13 +193,17 @@ def _result_from_dict(entry: Mapping[str, Any]) -> Result:
         value=number_from_json(entry["value"]),
         n=int(entry["n"]),
         unit=str(entry["unit"]),
-        direction=entry["direction"],
+        direction=cast(Direction, one_of("direction", entry["direction"], get_args(Direction))),
         target=None if entry["target"] is None else number_from_json(entry["target"]),
         bounds=(low, high),
         interval=None
         if interval is None
         else Interval(
-            **{**interval, "low": number_from_json(interval["low"]), "high": number_from_json(interval["high"])}
+            **{
+                **_known(Interval, interval),
+                "low": number_from_json(interval["low"]),
+                "high": number_from_json(interval["high"]),
+            }
         ),
         no_interval=entry.get("no_interval"),
         chance=tuple(Chance(str(item["name"]), number_from_json(item["value"])) for item in entry["chance"]),
@@ -219,7 +224,14 @@ def _table_from_dict(entry: Mapping[str, Any]) -> Table:
         name: np.array(values) if name in (axis, "n") else np.array([number_from_json(value) for value in values])
         for name, values in entry["columns"].items()
     }
+    if {values.shape for values in columns.values()} != {(len(columns[axis]),)}:
+        raise ValueError(f"columns of the breakdown by {axis} differ in length")
     return Table(axis, columns)
+
+
+def _known(kind: type[Finding | Interval], entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that this version knows; later ones may add to them."""
+    return {field.name: entry[field.name] for field in fields(kind) if field.name in entry}
 
 
 def _side_file(role: str, path: Path, rows: int) -> dict[str, Any]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import struct
+import tokenize
 import uuid
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +20,12 @@ from graphgauge.core.files import atomic_path
 from graphgauge.kernels.tally import tally
 
 Ints = NDArray[np.int64]
+
+# What reading a file that is no archive, or a damaged one, can raise.
+_DAMAGE = (
+    KeyError, ValueError, TypeError, AttributeError, OSError, EOFError, RuntimeError, MemoryError, struct.error,
+    tokenize.TokenError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 
 
 class Histogram:
@@ -55,7 +64,7 @@ class Histogram:
             size = (self._columns + 1) * 8 * self._folded
             if size > self._max_bytes:
                 raise InputError(
-                    f"the counts take {size / 1e6:.0f} MB, more than max_memory allows ({self._max_bytes / 1e6:.0f} MB)",
+                    f"the counts take {size / 1e6:.0f} MB, max_memory allows {self._max_bytes / 1e6:.0f} MB",
                     fix="Raise max_memory, drop cluster= or a group, or evaluate in parts.",
                 )
         return list(self._rows[0]), self._counts[0]
@@ -97,11 +106,11 @@ def load_state(path: str | Path, kind: str | None = None) -> tuple[str, dict[str
     try:
         with np.load(path, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
-        facts = json.loads(arrays.pop("header").tobytes())
+        facts = dict(json.loads(arrays.pop("header").tobytes()))
         _, found, version = facts.pop("state").split("/")
     except FileNotFoundError:
         raise InputError("no such file", where=str(path)) from None
-    except (KeyError, ValueError, OSError, EOFError, AttributeError, zipfile.BadZipFile):
+    except _DAMAGE:
         raise InputError("not a saved graphgauge state", where=str(path), fix="Write it with state.save().") from None
     if version != "1" or kind not in (None, found):
         raise InputError(f"holds a {found} state of version {version}", where=str(path), fix=f"Expected {kind}/1.")

@@ -22,7 +22,7 @@ Mask = NDArray[np.bool_]
 Offsets = NDArray[np.int64]
 
 # Elements converted, or handed to a twin, at a time: the temporaries stay in the cache.
-_CACHED_WORK = 1 << 17
+_CACHED_WORK = 1 << 18
 # Cells of the largest joint histogram that every thread may hold one of.
 _DENSE_CELLS = 1 << 20
 # The scalar types that compare exactly, as they are, with a row of the dtype.

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.kernels.half import singles
+
 Scores = NDArray[Any]
 
 _EXACT_IN_FLOAT64 = 2**53
@@ -40,6 +42,8 @@ def exact(block: Scores, dtype: np.dtype[Any]) -> Scores:
                 f"an integer beyond ±2**53 ({high if high > -low else low}) does not compare exactly with the other "
                 "scores; give both in the same dtype"
             )
+    if block.dtype == np.float16 and dtype == np.float32:
+        block = singles(block)
     converted = np.ascontiguousarray(block, dtype).view()
     # One mutability, so that each kernel is compiled once for a dtype and not twice.
     converted.flags.writeable = False
@@ -49,9 +53,9 @@ def exact(block: Scores, dtype: np.dtype[Any]) -> Scores:
 def comparable(pos: Scores, neg: Scores) -> Scores:
     """`pos` in the dtype in which it compares exactly with `neg`, narrowed to that of `neg` where nothing is lost."""
     dtype, narrow = working_dtype(pos.dtype, neg.dtype), working_dtype(neg.dtype)
-    if dtype.kind == narrow.kind == "f" and narrow.itemsize < dtype.itemsize:
+    if pos.dtype.kind == narrow.kind == "f" and narrow.itemsize < dtype.itemsize:
         with np.errstate(over="ignore", under="ignore"):
             candidate = pos.astype(narrow)
-        if np.array_equal(candidate, pos, equal_nan=pos.dtype.kind == "f"):
+        if np.array_equal(candidate, pos, equal_nan=True):
             return exact(candidate, narrow)
     return exact(pos, dtype)

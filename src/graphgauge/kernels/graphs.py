@@ -19,6 +19,7 @@ from graphgauge.kernels.threads import map_blocks, row_blocks
 Scores = NDArray[Any]
 Words = NDArray[np.uint64]
 Table = NDArray[np.int64]
+Ints = NDArray[np.int64]
 
 STATES = 16
 _WORD = np.uint64
@@ -41,11 +42,11 @@ class Bits(NamedTuple):
 
 
 def edge_bits(
-    truth: Scores, scores: Scores, threshold: float, *, absolute: bool, diagonal: bool, threads: int | None = None
+    truth: Scores, scores: Scores, threshold: float, *, absolute: bool, loopless: int, threads: int | None = None
 ) -> Bits:
     """Where `truth` is not 0 and where `scores` exceed `threshold`, for stacks (graphs, d, d) of one shape.
 
-    A cell with a NaN score is in neither. `diagonal` says whether diagonal cells can raise a flag.
+    A cell with a NaN score is in neither. In the first `loopless` graphs diagonal cells raise no flag.
     """
     graphs, d, _ = truth.shape
     shape = (graphs * d, -(-d // 64))
@@ -57,7 +58,7 @@ def edge_bits(
     def pack(block: slice) -> Words:
         flags = np.zeros(4, np.uint64)
         parts = (true_rows[block], score_rows[block], true_words[block], score_words[block])
-        chosen(*parts, block.start, threshold, absolute, diagonal, flags)
+        chosen(*parts, block.start, loopless * d, threshold, absolute, flags)
         return flags
 
     flags = map_blocks(pack, row_blocks(graphs * d, truth.size), threads=threads)
@@ -81,7 +82,7 @@ def pair_table(truth: Words, prediction: Words, d: int, *, threads: int | None =
     return canonical(table[:, :STATES]), table[:, STATES:]
 
 
-def cells_of(words: Words, d: int) -> NDArray[np.int64]:
+def cells_of(words: Words, d: int) -> Ints:
     """The set bits as flat cell numbers row·d + column, in order."""
     step = max(1, _CACHED_CELLS // max(d, 1))
     found = [
@@ -90,7 +91,7 @@ def cells_of(words: Words, d: int) -> NDArray[np.int64]:
     return np.concatenate(found) if found else np.empty(0, np.int64)
 
 
-def sparse_pair_table(truth: NDArray[np.int64], prediction: NDArray[np.int64], d: int) -> Table:
+def sparse_pair_table(truth: Ints, prediction: Ints, d: int) -> Table:
     """As `pair_table` for one graph whose edges are listed as distinct flat cell numbers without loops."""
     keys = np.concatenate([_pair_keys(truth, d), _pair_keys(prediction, d) + 1])
     keys.sort()
@@ -114,11 +115,11 @@ def mirrored(state: int) -> int:
     return state >> 2 | (state & 3) << 2
 
 
-def _pair_keys(cells: NDArray[np.int64], d: int) -> NDArray[np.int64]:
+def _pair_keys(cells: Ints, d: int) -> Ints:
     """4·pair, plus 2 where the cell points from the higher to the lower node."""
     source, target = np.divmod(cells, d)
-    backward = source > target
-    return (np.minimum(source, target) * d + np.maximum(source, target)) * 4 + 2 * backward
+    keys: Ints = (np.minimum(source, target) * d + np.maximum(source, target)) * 4 + 2 * (source > target)
+    return keys
 
 
 def _rows(stack: Scores) -> Scores:
@@ -145,9 +146,9 @@ def _pack_twin(
     true_words: Words,
     score_words: Words,
     first: int,
+    loopless: int,
     threshold: float,
     absolute: bool,
-    diagonal: bool,
     flags: Words,
 ) -> None:
     d = truth.shape[1]
@@ -163,10 +164,9 @@ def _pack_twin(
             above |= part < -threshold
         _packed(above, score_words[block])
         met = [true_part != true_part, missing, part < 0, edge & (true_part != 1)]
-        rows = np.arange(len(part))
+        rows = np.arange(min(len(part), max(0, loopless - first - start)))
         for flag, mask in enumerate(met):
-            if not diagonal:
-                mask[rows, (first + start + rows) % d] = False
+            mask[rows, (first + start + rows) % d] = False
             flags[flag] |= _WORD(mask.any())
 
 
@@ -177,9 +177,9 @@ def _pack(
     true_words: Words,
     score_words: Words,
     first: int,
+    loopless: int,
     threshold: float,
     absolute: bool,
-    diagonal: bool,
     flags: Words,
 ) -> None:
     d = truth.shape[1]
@@ -203,7 +203,7 @@ def _pack(
             true_words[row, word] = edges
             score_words[row, word] = above
             counted = _FULL
-            if not diagonal and word == own >> 6:
+            if first + row < loopless and word == own >> 6:
                 counted = ~(_WORD(1) << _WORD(own & 63))
             flags[0] |= unknown & counted
             flags[1] |= missing & counted
@@ -286,3 +286,80 @@ def _count_pairs(truth: Words, prediction: Words, d: int, table: Table) -> None:
         for state in range(1, 16):
             filled += table[graph, state]
         table[graph, 0] = d * (d - 1) // 2 - filled
+
+
+def compelled_edges(cells: Ints, d: int) -> NDArray[np.bool_] | None:
+    """For each edge of a DAG (cells source·d + target, in order): do all equivalent DAGs have it; None for a cycle."""
+    source, target = np.divmod(cells, d)
+    by_target = np.argsort(target, kind="stable")
+    parents = np.append(0, np.cumsum(np.bincount(target, minlength=d)))
+    children = np.append(0, np.cumsum(np.bincount(source, minlength=d)))
+    order = np.empty(d, np.int64)
+    if not _topological.implementation(cells.size)(target, children, np.diff(parents), order):
+        return None
+    compelled = np.zeros(cells.size, np.bool_)
+    _label.implementation(cells.size)(source[by_target], parents, order, compelled)
+    labels = np.empty_like(compelled)
+    labels[by_target] = compelled
+    return labels
+
+
+def _topological_loop(target: Ints, children: Ints, waiting: Ints, order: Ints) -> bool:
+    """Order the nodes so that no edge leads back (Kahn 1962); False where a cycle forbids it."""
+    ready = 0
+    for node in range(order.size):
+        if waiting[node] == 0:
+            order[ready] = node
+            ready += 1
+    for done in range(order.size):
+        if done == ready:
+            return False
+        for edge in range(children[order[done]], children[order[done] + 1]):
+            waiting[target[edge]] -= 1
+            if waiting[target[edge]] == 0:
+                order[ready] = target[edge]
+                ready += 1
+    return True
+
+
+def _label_loop(source: Ints, parents: Ints, order: Ints, compelled: NDArray[np.bool_]) -> None:
+    """Label the edges into each node by its nearest parent (Chickering 1995).
+
+    All are compelled where a compelled edge leads into that parent from a node that is no parent here, or where a
+    parent here is not adjacent to it; else those whose source has a compelled edge into the nearest parent are.
+    """
+    place = np.empty(order.size, np.int64)
+    place[order] = np.arange(order.size)
+    parent_of = np.full(order.size, -1)
+    above_of = np.full(order.size, -1)
+    for step in range(order.size):
+        node = order[step]
+        first, end = parents[node], parents[node + 1]
+        if first == end:
+            continue
+        nearest = source[first]
+        for edge in range(first, end):
+            parent_of[source[edge]] = node
+            if place[source[edge]] > place[nearest]:
+                nearest = source[edge]
+        all_compelled = False
+        for above in range(parents[nearest], parents[nearest + 1]):
+            above_of[source[above]] = node
+            if compelled[above] and parent_of[source[above]] != node:
+                all_compelled = True
+        for edge in range(first, end):
+            if source[edge] != nearest and above_of[source[edge]] != node:
+                all_compelled = True
+        for edge in range(first, end):
+            compelled[edge] = all_compelled
+        if not all_compelled:
+            for above in range(parents[nearest], parents[nearest + 1]):
+                if compelled[above]:
+                    above_of[source[above]] = -2 - node
+            for edge in range(first, end):
+                compelled[edge] = above_of[source[edge]] == -2 - node
+
+
+# Each step depends on the one before it: there is no array form, and the loops are their own twins.
+_topological = kernel(twin=_topological_loop)(_topological_loop)
+_label = kernel(twin=_label_loop)(_label_loop)

@@ -18,8 +18,9 @@ from typing import Any, Generic, ParamSpec, TypeVar
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Elements of work from which importing numba (about half a second) costs less than the twin would.
+# Elements of work, in one call or in many, after which importing numba and loading a kernel pays for itself.
 IMPORT_PAYS_FROM = 1 << 24
+_work_so_far = 0
 
 
 @cache
@@ -37,11 +38,21 @@ class Kernel(Generic[P, R]):
         self._chosen: Callable[P, R] | None = None
 
     def implementation(self, work: int) -> Callable[P, R]:
-        """The compiled loop where `work` elements pay for it or numba is loaded anyway, else the twin."""
-        if self._chosen is None and (work >= IMPORT_PAYS_FROM or "numba" in sys.modules):
-            # Two threads may both come here; the loser's dispatcher is dropped before it has compiled anything.
+        """The compiled loop where numba is loaded, or where the work of this process so far pays for it; else the twin.
+
+        `work` is what the twin would do now, in comparisons of two scores or what takes as long.
+        """
+        if self._chosen is None and _numba_pays(work):
+            # Two threads may both come here: at worst the loop is compiled twice.
             self._chosen = _compiled(self.loop) or self.twin
         return self._chosen or self.twin
+
+
+def _numba_pays(work: int) -> bool:
+    global _work_so_far
+    # Threads may lose an addition to each other, which only delays the import.
+    _work_so_far += work
+    return _work_so_far >= IMPORT_PAYS_FROM or "numba" in sys.modules
 
 
 def kernel(twin: Callable[P, R]) -> Callable[[Callable[P, R]], Kernel[P, R]]:

@@ -26,6 +26,8 @@ _FEW_POSITIVES = 128
 _BINS_PER_POSITIVE = 16
 _MOST_BINS = 1 << 18
 _CACHED_WORK = 1 << 16
+# What merging costs a score, in the simple operations that work is counted in.
+_MERGING = 4
 
 
 class TailCounts(NamedTuple):
@@ -60,7 +62,8 @@ def tail_counts(pos: Scores, neg: Scores, *, threads: int | None = None) -> Tail
         values, positives = _distinct_descending(ordered)
         greater, equal, neg_missing = _placed(values, neg, threads)
     else:
-        count = min(len(row_blocks(neg.size, neg.size)), 1 + neg.size // pos.size)
+        # Every chunk of negatives is merged with all positives: more chunks than this would cost more than they save.
+        count = min(len(row_blocks(neg.size, neg.size)), neg.size // pos.size)
         sides = [pos, *(neg[block] for block in even_blocks(neg.size, count))]
         (ordered, pos_missing), *chunks = map_blocks(
             lambda side: _sorted(exact(side, dtype), work), sides, threads=threads
@@ -74,10 +77,13 @@ def tail_counts(pos: Scores, neg: Scores, *, threads: int | None = None) -> Tail
 
 def roc_auc_wins(tails: TailCounts) -> int:
     """Over all pairs of a positive and a negative, twice the wins of the positive plus the ties, exactly."""
-    # Two halves of 31 bits: neither sum of products can leave 64 bits below 2**32 positives.
-    doubled = 2 * (tails.negatives - tails.greater) - tails.equal
-    high, low = doubled >> 31, doubled & (2**31 - 1)
-    return (int(np.dot(tails.positives, high)) << 31) + int(np.dot(tails.positives, low))
+    wins = 0
+    for part in _cached_parts(tails):
+        doubled = 2 * (tails.negatives - tails.greater[part]) - tails.equal[part]
+        # Two halves of 31 bits: neither sum of products leaves 64 bits while there are fewer than 2**32 positives.
+        high, low = doubled >> 31, doubled & (2**31 - 1)
+        wins += (int(np.dot(tails.positives[part], high)) << 31) + int(np.dot(tails.positives[part], low))
+    return wins
 
 
 def roc_auc(tails: TailCounts) -> float:
@@ -92,14 +98,17 @@ def average_precision(tails: TailCounts) -> float:
     if not total or not tails.negatives:
         return math.nan
     found, sums = 0, []
-    for start in range(0, tails.values.size, _CACHED_WORK):
-        part = slice(start, start + _CACHED_WORK)
+    for part in _cached_parts(tails):
         positives = tails.positives[part]
         hits = np.cumsum(positives) + found
         precision = hits / (hits + tails.greater[part] + tails.equal[part])
         sums.append(float((positives * precision).sum()))
         found = int(hits[-1])
     return math.fsum(sums) / total
+
+
+def _cached_parts(tails: TailCounts) -> list[slice]:
+    return [slice(start, start + _CACHED_WORK) for start in range(0, tails.values.size, _CACHED_WORK)]
 
 
 def _sorted(scores: Scores, work: int) -> tuple[Scores, int]:
@@ -125,7 +134,7 @@ def _merged(values: Scores, chunks: list[Scores], threads: int | None) -> tuple[
         for chunk in chunks:
             merge(values[block], chunk, greater[block], equal[block])
 
-    map_blocks(merge_block, row_blocks(values.size, work), threads=threads)
+    map_blocks(merge_block, row_blocks(values.size, _MERGING * work), threads=threads)
     return greater, equal
 
 

@@ -1,5 +1,6 @@
 """Link prediction and retrieval: how far up stand the right answers."""
 
+from graphgauge.ranking.all_entities import rank_all
 from graphgauge.ranking.evaluate import average_precision, evaluate, hits_at_k, mrr, ranks, roc_auc
 from graphgauge.ranking.items import Items, compare
 from graphgauge.ranking.state import RankingState
@@ -12,6 +13,7 @@ __all__ = [
     "evaluate",
     "hits_at_k",
     "mrr",
+    "rank_all",
     "ranks",
     "roc_auc",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.ties import TIES, rank
 from graphgauge.stats.intervals import standard_error, t_interval
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating[Any]]
 
 
 def evaluate(
@@ -49,7 +50,7 @@ def evaluate(
     ----------
     pos_scores, neg_scores
         Scores (n,) of the positives and (n, k) of their negatives, higher is better: NumPy, torch (CUDA is counted on
-        its device) or lists. Ragged negatives: one flat array with `offsets` (n + 1), or a matrix with a boolean `mask`.
+        its device) or lists. Ragged negatives: one flat array with `offsets` (n + 1), or a matrix with boolean `mask`.
     scores, labels, queries
         The flat form: one score, 0/1 label and query id per candidate, several positives per query allowed. Adds
         `recall@k`, `precision@k`, `map@k` and the whole-list `ndcg@k`.
@@ -70,7 +71,7 @@ def evaluate(
     keep
         `"items"` keeps each query's counts (under `ids`, if given) in `Evaluation.per_item`, for `compare`.
     """
-    state = RankingState(pooled=_pooled(metrics), keep=keep)
+    state = RankingState(pooled=needs_pool(metrics), keep=keep)
     state.update(
         pos_scores, neg_scores, scores=scores, labels=labels, queries=queries, groups=groups, cluster=cluster,
         offsets=offsets, mask=mask, ids=ids, nan=nan, threads=threads,
@@ -109,7 +110,13 @@ def evaluate_state(
                 by_group = metric(part, **params)
                 columns |= _columns(metric, part, by_group, params, confidence)
                 results.append(_macro(results[-1 - list(tables).index(axis)], axis, part, by_group, confidence))
-    ranks = samples["ranks"]
+    ranks = state.ranks(ties)
+
+    def draw(evaluation: Evaluation, path: str | Path) -> None:
+        from graphgauge.report.ranking_figure import draw_ranking
+
+        draw_ranking(evaluation, hits_curve(ranks, confidence), path)
+
     return Evaluation(
         "ranking",
         sorted(results, key=lambda result: "macro" in result.params),
@@ -119,6 +126,7 @@ def evaluate_state(
         findings=findings.find("ranking", ranks, {result.key: result for result in results}),
         notes=_notes(state),
         per_item=state.items(),
+        figure=draw,
     )
 
 
@@ -169,13 +177,28 @@ def average_precision(pos_scores: Any, neg_scores: Any) -> float:
     return float(_metrics.average_precision(Pooled.of(pos_scores, neg_scores)).value[0])
 
 
+def hits_curve(ranks: Ranks, confidence: float) -> Table:
+    """Hits@k over all cut-offs that matter, with its interval and the random scorer's."""
+    last = int(ranks.candidates.max(initial=1))
+    hits = _metrics.hits_at_k
+    cutoffs = np.unique(np.geomspace(1, last, 64).astype(np.int64))
+    rows = []
+    for k in cutoffs.tolist():
+        result = hits.result(ranks, hits(ranks, k=k), {"k": k}, confidence=confidence, conventions={})
+        low, high = result.interval or (np.nan, np.nan)
+        rows.append((result.value, low, high, result.chance[-1].value if result.chance else np.nan))
+    values = np.array(rows).T
+    return Table("k", {"k": cutoffs, **dict(zip(("value", "low", "high", "random"), values, strict=True))})
+
+
 def _plain(metric: Metric, pos: Any, neg: Any, ties: str, offsets: Any, mask: Any, nan: str, **params: Any) -> float:
     one_of("tie rule", ties, TIES)
     state = RankingState().update(pos, neg, offsets=offsets, mask=mask, nan=nan)
     return float(metric(state.ranks(ties), **params).value[0])
 
 
-def _pooled(metrics: Sequence[str] | None) -> bool:
+def needs_pool(metrics: Sequence[str] | None) -> bool:
+    """Whether one of the named metrics pools the scores of all queries."""
     return metrics is not None and any("pooled" in find(name, "ranking")[0].needs for name in metrics)
 
 

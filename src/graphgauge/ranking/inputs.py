@@ -84,7 +84,7 @@ class Counted:
     greater: Ints
     equal: Ints
     candidates: Ints
-    rows: NDArray[np.bool_] | None
+    rows: NDArray[np.bool_] | None = None
     dropped_queries: int = 0
     dropped_candidates: int = 0
 

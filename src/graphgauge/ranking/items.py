@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from graphgauge.core.state import load_state, save_state
 from graphgauge.ranking.samples import Floats, Ranks
 
 if TYPE_CHECKING:
-    from graphgauge.stats.permutation import ItemsTest
+    from graphgauge.stats.permutation import PairedItems
 
 Ints = NDArray[np.int64]
 
@@ -41,9 +41,9 @@ class Items:
         ranks = Ranks.of(self.greater, self.equal, self.candidates, ties=ties)
         if "ranks" not in entry.needs or entry.name not in ("mrr", "hits", "mean_rank", "ndcg"):
             raise OptionError(f"{metric} is not a mean over queries", fix="Compare mrr, hits@k, ndcg@k or mean_rank.")
-        estimate = entry(ranks, **params)
-        assert estimate.influence is not None
-        return estimate.influence + (estimate.value[0] if len(self) else 0.0)
+        # Each query as a group of its own: its value comes out exactly, and equal queries stay equal in a difference.
+        alone = replace(ranks, group=np.arange(len(self)), groups=len(self))
+        return entry(alone, **params).value
 
     def columns(self) -> dict[str, AnyArray]:
         columns = {"ids": self.ids, "greater": self.greater, "equal": self.equal, "candidates": self.candidates}
@@ -55,6 +55,7 @@ class Items:
 
     @classmethod
     def join(cls, parts: Sequence[Items]) -> Items:
+        parts = [part for part in parts if len(part)]
         if not parts:
             return cls(*(np.empty(0, np.int64) for _ in range(4)))
         columns = {name: np.concatenate([part.columns()[name] for part in parts]) for name in parts[0].columns()}
@@ -81,7 +82,7 @@ def compare(
     confidence: float = 0.95,
     resamples: int = 10_000,
     seed: int = 0,
-) -> ItemsTest:
+) -> PairedItems:
     """Are two rankers different on the same queries? Paired by id, tested by flipping signs of differences.
 
     The estimate is the mean of a − b. Where the items carry clusters, whole clusters are flipped together.
@@ -90,7 +91,13 @@ def compare(
 
     order_a, order_b = _matched(items_a.ids, items_b.ids)
     differences = items_a.values(metric, ties=ties)[order_a] - items_b.values(metric, ties=ties)[order_b]
-    cluster = None if items_a.cluster is None else items_a.cluster[order_a]
+    clusters = [
+        None if items.cluster is None else items.cluster[order]
+        for items, order in ((items_a, order_a), (items_b, order_b))
+    ]
+    if not np.array_equal(*clusters):
+        raise InputError("the two rankers' queries are clustered differently", fix="Give both the same cluster=.")
+    cluster = clusters[0]
     return paired_items(differences, cluster=cluster, seed=seed, resamples=resamples, confidence=confidence)
 
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from graphgauge.core.metric import Bounds, Estimate, Exempt, IntervalRule, Laws, MetricFunction, metric
+from graphgauge.core.metric import AS_CHOSEN, Bounds, Estimate, Exempt, IntervalRule, Laws, MetricFunction, metric
 from graphgauge.kernels import tails
 from graphgauge.ranking.pooled import average_precision_error
 from graphgauge.ranking.samples import Floats, Lists, Pooled, Ranks, Sample
@@ -22,7 +23,7 @@ from graphgauge.stats.intervals import (
 
 _NO_SYMMETRY = Exempt("a positive and its negatives play different parts")
 _LAWS: Laws = {"permutation": True, "merge": True, "monotone": True, "symmetry": _NO_SYMMETRY}
-_RULES = {"ties": "as chosen", "empty": "nan"}
+_RULES = {"ties": AS_CHOSEN, "empty": "nan"}
 _EXPECTED = _RULES | {"ties": "expected, whatever is chosen"}
 _LIST_RULES = _RULES | {"ties": "optimistic and pessimistic as chosen, else the mean over random order"}
 _POOLED_RULES = _RULES | {"ties": "count half", "pool": "all positives against all negatives"}
@@ -36,10 +37,15 @@ def _error(sample: Sample, estimate: Estimate) -> tuple[Floats, Floats]:
     return error, df.astype(float)
 
 
+def _is_rounding(error: Floats, value: Floats) -> NDArray[np.bool_]:
+    """Whether all units agree and the error is only what rounding left of zero."""
+    return error <= 1e-13 * np.maximum(1.0, np.abs(value))
+
+
 def _t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
     error, df = _error(sample, estimate)
     low, high = t_interval(estimate.value, error, df, confidence)
-    flat = error == 0
+    flat = _is_rounding(error, estimate.value)
     if flat.any() and "range" in estimate.facts:
         floor, ceiling = agreement_interval(estimate.value, df + 1, estimate.facts["range"], confidence)
         return np.where(flat, floor, low), np.where(flat, ceiling, high)
@@ -48,7 +54,7 @@ def _t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
 
 def _log_t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
     error, df = _error(sample, estimate)
-    relative = np.where(error == 0, np.nan, error / estimate.value)
+    relative = np.where(_is_rounding(error, estimate.value), np.nan, error / estimate.value)
     low, high = t_interval(np.log(estimate.value), relative, df, confidence)
     return np.exp(low), np.exp(high)
 
@@ -58,14 +64,17 @@ def _wilson_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bou
 
 
 def _woodruff_bounds(ranks: Ranks, estimate: Estimate, confidence: float) -> Bounds:
-    """The distribution function's own interval at the median, carried back to ranks (Woodruff 1952)."""
-    below = ranks.within(ranks.spread(estimate.value))
-    share = ranks.estimate(below)
-    error, df = _error(ranks, share)
-    low, high = t_interval(np.full(ranks.groups, 0.5), error, df, confidence)
-    flat = np.isnan(low) | (error == 0)
-    bounds = ranks.quantile(np.where(flat, 0.5, low)), ranks.quantile(np.where(flat, 0.5, high))
-    return np.where(flat, np.nan, bounds[0]), np.where(flat, np.nan, bounds[1])
+    """The distribution function's own interval at the median, carried back to ranks (Woodruff 1952).
+
+    Many queries may share the median's rank: what lies below it and what lies at or below it err differently.
+    """
+    shares = [ranks.estimate(ranks.within(ranks.spread(estimate.value - step))) for step in (0.25, 0.0)]
+    (below, df), (upto, _) = (_error(ranks, share) for share in shares)
+    low, _ = t_interval(np.full(ranks.groups, 0.5), below, df, confidence)
+    _, high = t_interval(np.full(ranks.groups, 0.5), upto, df, confidence)
+    unknown = np.isnan(low) | (_is_rounding(below, low) & _is_rounding(upto, high))
+    bounds = ranks.quantile(np.where(unknown, 0.5, low)), ranks.quantile(np.where(unknown, 0.5, high))
+    return np.where(unknown, np.nan, bounds[0]), np.where(unknown, np.nan, bounds[1])
 
 
 def _mean(sample: Sample, estimate: Estimate) -> IntervalRule:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,7 +11,7 @@ from graphgauge.core.arrays import AnyArray
 from graphgauge.kernels.tails import TailCounts
 from graphgauge.stats.intervals import standard_error
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.int64]
 
 _BLOCK = 1 << 20

@@ -15,7 +15,7 @@ from graphgauge.kernels.tails import TailCounts, tail_counts
 from graphgauge.kernels.tally import tally
 from graphgauge.ranking import ties as rules
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.int64]
 
 
@@ -52,7 +52,7 @@ class Sample:
         with np.errstate(invalid="ignore", divide="ignore"):
             share = np.where(below > 0, above / below, np.nan)
             influence = (numerator - self.spread(share) * denominator) / -self.spread(below)
-        return Estimate(1 - share, self.n, influence, reason=reason if self.n[0] else "no queries")
+        return Estimate(1 - share, self.n, influence, reason=reason if self.n.any() else "no queries")
 
     def _total(self, values: NDArray[np.generic]) -> Floats:
         if self.group is None:

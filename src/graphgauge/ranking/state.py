@@ -139,22 +139,51 @@ class RankingState:
                 self._layout((), False).add([cells.greater, cells.equal, candidates], cells.rows)
                 return
         counts = counted(batch, nan, threads)
-        labels = {name: as_labels(values, f"groups[{name!r}]") for name, values in (groups or {}).items()}
-        cluster = None if cluster is None else _cluster(cluster)
-        numbers = self._numbers(ids, len(batch))
-        for name, values in [*labels.items(), ("cluster", cluster), ("ids", numbers)]:
-            if values is not None:
-                require_shape(values, (len(batch),), name, "One per query.")
-        keep = slice(None) if counts.rows is None else counts.rows
-        labels = {name: values[keep] for name, values in labels.items()}
-        cluster = None if cluster is None else cluster[keep]
-        self._add(counts, labels, cluster)
-        if numbers is not None:
-            self._items.append(Items(numbers[keep], counts.greater, counts.equal, counts.candidates, cluster))
+        cluster = self._add_batch(counts, len(batch), groups, cluster, ids)
         if self.pooled:
             rows = np.ones(len(batch), bool) if counts.rows is None else counts.rows
             neg, lengths = batch.flat_negatives(rows)
-            self._pool.append((as_numeric(batch.pos, "pos_scores")[keep].copy(), neg.copy(), lengths, cluster))
+            self._pool.append((as_numeric(batch.pos, "pos_scores")[rows], neg.copy(), lengths, cluster))
+
+    def update_counts(
+        self,
+        greater: Ints,
+        equal: Ints,
+        candidates: Ints,
+        *,
+        groups: Mapping[str, Any] | None = None,
+        cluster: Any = None,
+        ids: Any = None,
+    ) -> RankingState:
+        """Add queries that were counted elsewhere: negatives above, negatives tied, candidates with the positive."""
+        if self.pooled:
+            raise OptionError("pooled metrics need scores, not counts")
+        above, tied, among = (as_numeric(column, "counts").astype(np.int64) for column in (greater, equal, candidates))
+        counts = Counted(above, tied, among)
+        if min(counts.greater.min(initial=0), counts.equal.min(initial=0)) < 0:
+            raise InputError("counts below 0")
+        if (counts.greater + counts.equal >= counts.candidates).any():
+            raise InputError("more negatives above and beside the positive than candidates")
+        self._add_batch(counts, len(counts.greater), groups, cluster, ids)
+        return self
+
+    def _add_batch(
+        self, counts: Counted, length: int, groups: Mapping[str, Any] | None, cluster: Any, ids: Any
+    ) -> Ints | None:
+        """Count queries under their labels; returns the clusters of those that were kept."""
+        labels = {name: as_labels(values, f"groups[{name!r}]") for name, values in (groups or {}).items()}
+        cluster = None if cluster is None else _cluster(cluster)
+        numbers = self._numbers(ids, length)
+        for name, values in [*labels.items(), ("cluster", cluster), ("ids", numbers)]:
+            if values is not None:
+                require_shape(values, (length,), name, "One per query.")
+        keep = slice(None) if counts.rows is None else counts.rows
+        labels = {name: values[keep] for name, values in labels.items()}
+        clusters: Ints | None = None if cluster is None else cluster[keep]
+        self._add(counts, labels, clusters)
+        if numbers is not None:
+            self._items.append(Items(numbers[keep], counts.greater, counts.equal, counts.candidates, clusters))
+        return clusters
 
     def _numbers(self, ids: Any, length: int) -> AnyArray | None:
         if self.keep is None:

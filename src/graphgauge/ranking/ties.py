@@ -8,11 +8,12 @@ mean over the random order of these.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.int64]
 
 TIES = ("realistic", "optimistic", "pessimistic", "expected")
@@ -57,7 +58,8 @@ def discount(greater: Ints, equal: Ints, ties: str, k: int) -> Floats:
         return np.where(ranks <= k, 1.0 / np.log2(1.0 + ranks), 0.0)
     last = min(k, int((greater + equal).max(initial=0)) + 1)
     total = cumulative_discount(last)
-    return (total[np.minimum(greater + equal + 1, last)] - total[np.minimum(greater, last)]) / (equal + 1)
+    inside: Floats = total[np.minimum(greater + equal + 1, last)] - total[np.minimum(greater, last)]
+    return inside / (equal + 1)
 
 
 def cumulative_discount(last: int) -> Floats:
@@ -84,7 +86,7 @@ def _harmonic_difference(start: Floats, terms: Floats) -> Floats:
     stop = start + terms
 
     def tail(n: Floats) -> Floats:
-        return 1 / (2 * n) - 1 / (12 * n**2) + 1 / (120 * n**4) - 1 / (252 * n**6)
+        return 1 / (2 * n) - 1 / (12 * n**2) + 1 / (120 * n**4) - 1 / (252 * n**6) + 1 / (240 * n**8)
 
     total: Floats = head + np.log1p(terms / start) + (tail(stop) - tail(start))
     return total
@@ -96,7 +98,7 @@ def _log_factorial_difference(start: Floats, terms: Floats) -> Floats:
     stop = start + terms
 
     def tail(n: Floats) -> Floats:
-        return 1 / (12 * n) - 1 / (360 * n**3) + 1 / (1260 * n**5)
+        return 1 / (12 * n) - 1 / (360 * n**3) + 1 / (1260 * n**5) - 1 / (1680 * n**7)
 
     body = (start + 0.5) * np.log1p(terms / start) + terms * (np.log(stop) - 1)
     total: Floats = head + body + (tail(stop) - tail(start))

@@ -96,8 +96,8 @@ class Counts:
         """All rows as one graph."""
         return Counts(*(part.sum(0, keepdims=True) for part in self._parts()))
 
-    def row(self, index: int) -> Counts:
-        return Counts(*(part[index : index + 1] for part in self._parts()))
+    def rows(self, index: slice) -> Counts:
+        return Counts(*(part[index] for part in self._parts()))
 
     def crossed(self) -> Counts:
         """The counts if the predictions were transposed."""
@@ -119,8 +119,16 @@ class Counts:
             both, neither = drawn * (drawn - 1) / ordered, (cells - drawn) * (cells - drawn - 1) / ordered
         return self._predicting(both, neither, drawn / np.maximum(cells, 1))
 
+    def with_random_skeleton(self) -> Counts:
+        """The expected counts if as many pairs as are adjacent were drawn uniformly; directions are left out."""
+        true, drawn, units = (self[name].astype(float) for name in ("true_pairs", "predicted_pairs", "pairs"))
+        common = true * drawn / np.maximum(units, 1)
+        pairs = np.zeros((len(self), STATES))
+        pairs[:, :4] = np.stack([units - true - drawn + common, true - common, drawn - common, common], 1)
+        return Counts.of(pairs, np.zeros((len(self), 4)))
+
     def _predicting(self, both: Numbers, neither: Numbers, one: Numbers) -> Counts:
-        """The expected counts where a pair is drawn `both` ways, in `neither`, else in one; a lagged cell with `one`."""
+        """The expected counts where a pair is drawn `both` ways, `neither`, or either; a lagged cell with chance `one`."""
         chances = np.zeros((len(self), STATES))
         either = (1 - both - neither) / 2
         for state in range(STATES):
@@ -129,7 +137,7 @@ class Counts:
         true_state = _STATE & 0b0101
         pairs = np.stack([self.pairs[:, true_state == state].sum(1) for state in true_state], 1) * chances
         cells = self._lagged_cells()
-        drawn = np.stack([cells[:, _TRUE_CELL == (cell & 1)].sum(1) for cell in _CELL], 1).astype(float)
+        drawn = np.stack([cells[:, (cell & 1) == _TRUE_CELL].sum(1) for cell in _CELL], 1).astype(float)
         drawn *= np.stack([1 - one, 1 - one, one, one], 1)
         return Counts(pairs, np.zeros_like(pairs), drawn, np.zeros_like(drawn))
 

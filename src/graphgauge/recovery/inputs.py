@@ -17,17 +17,20 @@ Ints = NDArray[np.int64]
 Names = tuple[Hashable, ...]
 
 EDGES = ("row_to_column", "column_to_row")
-SIGNS = ("absolute", "keep")
 _ARGUMENTS = ("A_true", "A_pred")
 _EDGE_LIST_COLUMNS = (("source", "target"), ("source", "target", "weight"))
 
 
 @dataclass(frozen=True)
 class EdgeList:
-    """Edges (source, target) or (source, target, weight) by node name or number, and the nodes where they are known."""
+    """Edges (source, target) or (source, target, weight), and the nodes where they are known.
 
-    edges: Sequence[tuple[Any, ...]]
+    `edges` are tuples, or an array (edges, 2) or (edges, 3) of node numbers and weights.
+    """
+
+    edges: Sequence[tuple[Any, ...]] | AnyArray
     nodes: Names | None = None
+    undirected: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,12 +48,6 @@ class SparseGraph:
     cells: Ints
     values: AnyArray
 
-    def transposed(self, d: int) -> SparseGraph:
-        source, target = np.divmod(self.cells, d)
-        cells = target * d + source
-        order = np.argsort(cells)
-        return SparseGraph(cells[order], self.values[order])
-
     def dense(self, d: int) -> AnyArray:
         matrix = np.zeros(d * d, self.values.dtype)
         matrix[self.cells] = self.values
@@ -59,20 +56,20 @@ class SparseGraph:
 
 @dataclass(frozen=True)
 class Graph:
-    """One side of a comparison: a stack (graphs, d, d) or stored cells. `undirected`: two-way pairs are such edges."""
+    """One side of a comparison: a stack (graphs, d, d) or stored cells, as they were given.
+
+    `turned` says that row i, column j is the edge j → i; `undirected`, that two-way pairs are edges without direction.
+    """
 
     data: AnyArray | SparseGraph
     d: int
     names: Names | None = None
     undirected: bool = False
+    turned: bool = False
 
     @property
     def graphs(self) -> int:
         return 1 if isinstance(self.data, SparseGraph) else len(self.data)
-
-    def transposed(self) -> Graph:
-        data = self.data.transposed(self.d) if isinstance(self.data, SparseGraph) else self.data.transpose(0, 2, 1)
-        return replace(self, data=data)
 
 
 def read_pair(
@@ -84,7 +81,7 @@ def read_pair(
     nodes: int | Sequence[Hashable] | None = None,
     lagged: bool = False,
 ) -> tuple[Graph, Graph]:
-    """Both graphs with A[i, j] for i → j, over the same nodes in the same order."""
+    """Both graphs, over the same nodes in the same order."""
     directions = _per_argument("edges", edges, "row_to_column")
     encodings = _per_argument("encoding", encoding, None)
     for direction, code in zip(directions, encodings, strict=True):
@@ -96,8 +93,8 @@ def read_pair(
         _as_matrix(value, name, code, lagged)
         for value, name, code in zip((A_true, A_pred), _ARGUMENTS, encodings, strict=True)
     ]
-    order = names or next((side.names for side in sides if _names_known(side)), None)
-    sizes = [count, *(side.d for side in sides if isinstance(side, Graph)), order and len(order)]
+    order = names or next((known for known in map(_known_names, sides) if known is not None), None)
+    sizes = [count, *(side.d for side in sides if isinstance(side, Graph)), None if order is None else len(order)]
     d = next((size for size in sizes if size is not None), None)
     placed = [_placed(side, name, order, d) for side, name in zip(sides, _ARGUMENTS, strict=True)]
     for side, name in zip(placed, _ARGUMENTS, strict=True):
@@ -113,7 +110,7 @@ def read_pair(
             fix="To compare several predictions with one truth, repeat it: np.broadcast_to(A_true, A_pred.shape).",
         )
     truth, prediction = (
-        side.transposed() if direction == "column_to_row" else side
+        replace(side, turned=direction == "column_to_row")
         for side, direction in zip(placed, directions, strict=True)
     )
     return truth, prediction
@@ -129,8 +126,8 @@ def _per_argument(option: str, value: Any, default: Any) -> tuple[Any, Any]:
     return truth, prediction
 
 
-def _names_known(side: Graph | EdgeList) -> bool:
-    return (side.nodes if isinstance(side, EdgeList) else side.names) is not None
+def _known_names(side: Graph | EdgeList) -> Names | None:
+    return side.nodes if isinstance(side, EdgeList) else side.names
 
 
 def _as_matrix(value: Any, name: str, encoding: str | None, lagged: bool) -> Graph | EdgeList:
@@ -187,7 +184,7 @@ def _placed(side: Graph | EdgeList, name: str, order: Names | None, d: int | Non
             )
         if side.nodes is not None and order is not None:
             _same_names(side.nodes, order, name)
-        return _from_edges(side.edges, name, order, d)
+        return _from_edges(side, name, order, d)
     if side.names is None or order is None or side.names == order:
         return replace(side, names=order)
     _same_names(side.names, order, name)
@@ -205,45 +202,68 @@ def _same_names(found: Names, expected: Names, name: str) -> None:
     absent = [repr(label) for label in expected if label not in set(found)]
     unknown = [repr(label) for label in found if label not in set(expected)]
     if absent or unknown:
-        parts = [f"{text} {', '.join(labels[:12])}{' …' if len(labels) > 12 else ''}" for text, labels in
-                 (("lacks", absent), ("has unknown", unknown)) if labels]  # fmt: skip
+        parts = [f"{text} {_some(labels)}" for text, labels in (("lacks", absent), ("adds", unknown)) if labels]
         raise InputError(f"node names differ: {' and '.join(parts)}", where=name, fix="Nodes are matched by name.")
 
 
-def _from_edges(edges: Sequence[tuple[Any, ...]], name: str, order: Names | None, d: int) -> Graph:
-    widths = {len(edge) for edge in edges}
-    if not widths <= {2, 3} or len(widths) > 1:
-        raise InputError("edges of different lengths", where=name, fix="(source, target) or (source, target, weight).")
-    ends = [edge[:2] for edge in edges]
+def _from_edges(listed: EdgeList, name: str, order: Names | None, d: int) -> Graph:
+    if isinstance(listed.edges, np.ndarray):
+        numbers, weights = _split_array(listed.edges, name, order, d)
+    else:
+        widths = {len(edge) for edge in listed.edges}
+        if not widths <= {2, 3} or len(widths) > 1:
+            raise InputError("edges of different lengths", where=name, fix=_EDGE)
+        ends = [edge[:2] for edge in listed.edges]
+        numbers = np.array(_numbered(ends, name, order, d), np.int64).reshape(-1, 2)
+        given = [edge[2] for edge in listed.edges] if widths == {3} else np.ones(len(ends))
+        weights = as_numeric(given, f"weights of {name}")
+    cells = numbers[:, 0] * d + numbers[:, 1]
+    sequence = np.argsort(cells, kind="stable")
+    cells = cells[sequence]
+    twice = np.flatnonzero(cells[1:] == cells[:-1])
+    if twice.size:
+        source, target = divmod(int(cells[twice[0]]), d)
+        labels = (source, target) if order is None else (order[source], order[target])
+        raise InputError(f"the edge {labels!r} is listed twice", where=name, fix="List it once.")
+    return Graph(SparseGraph(cells, weights[sequence]), d, order, listed.undirected)
+
+
+def _split_array(edges: AnyArray, name: str, order: Names | None, d: int) -> tuple[Ints, AnyArray]:
+    edges = as_numeric(edges, name)
+    if edges.ndim != 2 or edges.shape[1] not in (2, 3):
+        raise InputError(f"expected edges of shape (edges, 2 or 3), found {edges.shape}", where=name, fix=_EDGE)
+    if order is not None and order != tuple(range(d)):
+        raise InputError("edges by number, but the nodes have names", where=name, fix="List edges by name.")
+    numbers = edges[:, :2].astype(np.int64)
+    wrong = ((numbers < 0) | (numbers >= d) | (numbers != edges[:, :2])).any(1)
+    if wrong.any():
+        first = tuple(edges[np.argmax(wrong), :2].tolist())
+        raise InputError(f"the edge {first!r} is not between nodes 0 … {d - 1}", where=name)
+    return numbers, edges[:, 2] if edges.shape[1] == 3 else np.ones(len(edges))
+
+
+def _numbered(ends: list[tuple[Any, ...]], name: str, order: Names | None, d: int) -> list[Any]:
     if order is None:
         wrong = next((edge for edge in ends if not all(_is_node_number(end, d) for end in edge)), None)
         if wrong is not None:
             raise InputError(
                 f"the edge {wrong!r} is not between nodes 0 … {d - 1}", where=name, fix="Pass nodes= to name them."
             )
-        numbers = np.array(ends, np.int64).reshape(-1, 2)
-    else:
-        place = {label: index for index, label in enumerate(order)}
-        unknown = sorted({repr(end) for edge in ends for end in edge if end not in place})
-        if unknown:
-            raise InputError(
-                f"edges between unknown nodes: {', '.join(unknown[:12])}{' …' if len(unknown) > 12 else ''}",
-                where=name,
-                fix=f"Known: {', '.join(map(repr, order[:12]))}{' …' if d > 12 else ''}.",
-            )
-        numbers = np.array([[place[end] for end in edge] for edge in ends], np.int64).reshape(-1, 2)
-    weights = as_numeric([edge[2] for edge in edges] if widths == {3} else np.ones(len(edges)), f"weights of {name}")
-    cells = numbers[:, 0] * d + numbers[:, 1]
-    sequence = np.argsort(cells, kind="stable")
-    cells = cells[sequence]
-    twice = np.flatnonzero(cells[1:] == cells[:-1])
-    if twice.size:
-        raise InputError(f"the edge {ends[sequence[twice[0]]]!r} is listed twice", where=name, fix="List it once.")
-    return Graph(SparseGraph(cells, weights[sequence]), d, order)
+        return ends
+    place = {label: index for index, label in enumerate(order)}
+    unknown = list(dict.fromkeys(repr(end) for edge in ends for end in edge if end not in place))
+    if unknown:
+        raise InputError(f"edges between unknown nodes: {_some(unknown)}", where=name,
+                         fix=f"Known: {_some([repr(label) for label in order])}.")  # fmt: skip
+    return [[place[end] for end in edge] for edge in ends]
+
+
+def _some(labels: list[str]) -> str:
+    return ", ".join(labels[:12]) + (" …" if len(labels) > 12 else "")
 
 
 def _is_node_number(end: Any, d: int) -> bool:
-    return isinstance(end, int | np.integer) and 0 <= end < d
+    return isinstance(end, int | np.integer) and 0 <= int(end) < d
 
 
 def _from_sparse(matrix: Any, name: str) -> Graph:
@@ -285,8 +305,9 @@ def _networkx_edges(graph: Any) -> EdgeList:
     listed = [(source, target, weight) for source, target, weight in graph.edges(data="weight", default=1)]
     if not graph.is_directed():
         listed += [(target, source, weight) for source, target, weight in listed if source != target]
-    return EdgeList(listed, tuple(graph.nodes))
+    return EdgeList(listed, tuple(graph.nodes), undirected=not graph.is_directed())
 
 
-_SQUARE = "Row i, column j is the edge i → j."
+_SQUARE = "Row i, column j is the edge i → j; edges in a list come as a list of tuples."
+_EDGE = "An edge is (source, target) or (source, target, weight)."
 _LAGS = "A[i, j, l] is the edge from i at t − l to j at t; without lags leave lagged=False."

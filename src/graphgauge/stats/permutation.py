@@ -72,10 +72,14 @@ def paired_items(
         raise InputError(f"differences must be finite, the first that is not stands at index {bad}", where="items")
     if resamples < 1:
         raise OptionError(f"resamples must be at least 1, not {resamples}")
+    if cluster is not None and np.shape(cluster) != differences.shape:
+        raise InputError(f"{np.shape(cluster)} labels for {differences.shape} differences", where="cluster")
     n, mean = len(differences), float(differences.mean())
     error, df = standard_error(differences - mean, np.broadcast_to(1.0, n), cluster=cluster)
     low, high = t_interval(mean, error, df, confidence)
-    sums = differences if cluster is None else _cluster_sums(differences, np.asarray(cluster))
+    sums = differences
+    if cluster is not None:
+        sums = np.bincount(np.unique(cluster, return_inverse=True)[1], differences).astype(float, copy=False)
     p, p_error, drawn = _sign_flip(sums, resamples, np.random.default_rng(seed))
     unit = "items" if cluster is None else "clusters"
     return PairedItems(
@@ -91,13 +95,6 @@ def paired_items(
         p_error=p_error,
         resamples=drawn,
     )
-
-
-def _cluster_sums(differences: Floats, cluster: NDArray[np.integer]) -> Floats:
-    if cluster.shape != differences.shape:
-        raise InputError(f"{cluster.shape} labels for {differences.shape} differences", where="cluster")
-    _, inverse = np.unique(cluster, return_inverse=True)
-    return np.bincount(inverse, differences).astype(float, copy=False)
 
 
 def _sign_flip(sums: Floats, resamples: int, generator: np.random.Generator) -> tuple[float, float, int]:

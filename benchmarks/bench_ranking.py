@@ -1,0 +1,265 @@
+"""Ranking: whole evaluations, pooled metrics, the command line, streaming, and ranking among all entities."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.harness import READ, Row, Work, faster, memory, running, seconds, two_thread_read, uses, within
+
+# Where the console script of the running interpreter stands.
+GRAPHGAUGE = str(Path(sys.executable).parent / "graphgauge")
+
+
+@dataclass(frozen=True)
+class Scores:
+    pos: np.ndarray
+    neg: np.ndarray
+
+
+def scores(queries: int, negatives: int) -> Scores:
+    """A model that is better than chance: a positive is the best of three draws, a negative one draw."""
+    random = np.random.default_rng(0)
+    pos = random.random((queries, 3), dtype=np.float32).max(axis=1)
+    return Scores(pos, random.random((queries, negatives), dtype=np.float32))
+
+
+def evaluation(data: Scores) -> Work:
+    from graphgauge import ranking
+
+    return partial(ranking.evaluate, data.pos, data.neg)
+
+
+@uses("py-tgb")
+def by_tgb(data: Scores) -> Work:
+    from tgb.linkproppred.evaluate import Evaluator
+
+    evaluator = Evaluator(name="tgbl-wiki")
+    return partial(evaluator.eval, {"y_pred_pos": data.pos, "y_pred_neg": data.neg, "eval_metric": ["mrr"]})
+
+
+@uses("ogb", "torch")
+def by_ogb(data: Scores) -> Work:
+    import torch
+    from ogb.linkproppred import Evaluator
+
+    evaluator = Evaluator(name="ogbl-citation2")
+    pos, neg = torch.from_numpy(data.pos), torch.from_numpy(data.neg)
+    return lambda: {
+        name: float(values.mean())
+        for name, values in evaluator.eval({"y_pred_pos": pos, "y_pred_neg": neg}).items()
+    }
+
+
+def whole(queries: int, negatives: int, *, reads: float, peers: Sequence[tuple[float, str]]) -> Row:
+    return Row(
+        f"{_count(queries)} × {_count(negatives)} float32, whole evaluation with intervals",
+        make=partial(scores, queries, negatives),
+        ours=evaluation,
+        reads=lambda data: [data.pos, data.neg],
+        peers={"TGB": by_tgb, "OGB": by_ogb},
+        goals=(within(reads, READ), *(faster(factor, name) for factor, name in peers), memory(32)),
+        rounds=15,
+    )
+
+
+# ------------------------------------------------------------- pooled metrics
+
+
+def pooled(positives: int, negatives: int) -> Scores:
+    random = np.random.default_rng(0)
+    return Scores(
+        random.normal(1.0, 1.0, positives).astype(np.float32), random.normal(0.0, 1.0, negatives).astype(np.float32)
+    )
+
+
+def auc_and_precision(data: Scores) -> Work:
+    from graphgauge import ranking
+
+    if hasattr(ranking, "pooled"):
+        return partial(ranking.pooled, data.pos, data.neg)
+    return lambda: (ranking.roc_auc(data.pos, data.neg), ranking.average_precision(data.pos, data.neg))
+
+
+@uses("scikit-learn")
+def auc_by_sklearn(data: Scores) -> Work:
+    from sklearn.metrics import roc_auc_score
+
+    labels = np.repeat([1, 0], [len(data.pos), len(data.neg)])
+    return partial(roc_auc_score, labels, np.concatenate([data.pos, data.neg]))
+
+
+# --------------------------------------------------------------- command line
+
+
+class Shards:
+    """Score files of some four billion bytes, and a small pair beside them, in a folder that goes with the row."""
+
+    SHARDS, ROWS, NEGATIVES = 8, 1_250_000, 100
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="graphgauge-bench-"))
+        random = np.random.default_rng(0)
+        for shard in range(self.SHARDS):
+            self._write(f"{shard}", random, self.ROWS)
+        self._write("small", random, 10)
+        self.files = sorted(self.folder.glob("*-[0-9].npy"))
+
+    def _write(self, name: str, random: np.random.Generator, rows: int) -> None:
+        np.save(self.folder / f"pos-{name}.npy", random.random((rows, 3), dtype=np.float32).max(axis=1))
+        np.save(self.folder / f"neg-{name}.npy", random.random((rows, self.NEGATIVES), dtype=np.float32))
+
+    def command(self, which: str) -> list[str]:
+        files = [f"--{side}-scores={self.folder / f'{side}-{which}.npy'}" for side in ("pos", "neg")]
+        return [GRAPHGAUGE, "ranking", *files, "--quiet"]
+
+    def close(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def read_files(data: Shards) -> Work:
+    """Every byte of the files, mapped and summed by two threads."""
+    return lambda: two_thread_read([np.load(path, mmap_mode="r") for path in data.files])
+
+
+def import_click(_: Any) -> Work:
+    return running([sys.executable, "-c", "import click"])
+
+
+# ------------------------------------------------------------------ streaming
+
+
+def one_query() -> Scores:
+    return scores(1, 999)
+
+
+def update(data: Scores) -> Work:
+    from graphgauge.ranking import RankingState
+
+    state = RankingState()
+    # A program that streams a million queries has long loaded the compiled loops.
+    state.update(*vars(scores(200_000, 100)).values())
+    return partial(state.update, data.pos, data.neg)
+
+
+# --------------------------------------------------------------- all entities
+
+
+@dataclass(frozen=True)
+class Embedded:
+    queries: np.ndarray
+    entities: np.ndarray
+    targets: np.ndarray
+    known: np.ndarray
+    offsets: np.ndarray
+
+
+def embedded() -> Embedded:
+    random = np.random.default_rng(0)
+    queries, entities, known = 1_000, 200_000, 50
+    return Embedded(
+        random.standard_normal((queries, 128), dtype=np.float32),
+        random.standard_normal((entities, 128), dtype=np.float32),
+        random.integers(0, entities, queries),
+        np.concatenate([np.sort(random.choice(entities, known, replace=False)) for _ in range(queries)]),
+        np.arange(0, queries * known + 1, known),
+    )
+
+
+def rank_all(data: Embedded) -> Work:
+    from graphgauge import ranking
+
+    return lambda: ranking.rank_all(
+        data.queries, data.entities, data.targets, score="dot", known=(data.known, data.offsets)
+    ).evaluate()
+
+
+@uses("pykeen", "torch")
+def rank_all_by_pykeen(data: Embedded) -> Work:
+    import torch
+    from pykeen.evaluation import RankBasedEvaluator
+    from pykeen.evaluation.evaluator import filter_scores_
+
+    queries, entities = torch.from_numpy(data.queries), torch.from_numpy(data.entities)
+    targets = torch.from_numpy(data.targets)
+    batch = 256
+
+    def run() -> object:
+        evaluator = RankBasedEvaluator(metrics=["mrr", "hits@10"], add_defaults=False)
+        with torch.inference_mode():
+            for start in range(0, len(queries), batch):
+                stop = min(start + batch, len(queries))
+                scores = queries[start:stop] @ entities.T
+                true = scores.gather(1, targets[start:stop, None])
+                first, last = data.offsets[start], data.offsets[stop]
+                rows = np.repeat(np.arange(stop - start), np.diff(data.offsets[start : stop + 1]))
+                filtered = torch.from_numpy(np.column_stack([rows, data.known[first:last]]))
+                scores = filter_scores_(scores, filtered)
+                scores.scatter_(1, targets[start:stop, None], true)
+                evaluator.process_scores_(torch.empty(0), "tail", scores, true)
+        return evaluator.finalize()
+
+    return run
+
+
+def _count(number: int) -> str:
+    for unit, size in (("M", 1_000_000), ("k", 1_000)):
+        if number % size == 0:
+            return f"{number // size}{unit}"
+    return str(number)
+
+
+ROWS = (
+    whole(1_000_000, 100, reads=1.5, peers=[(9, "TGB"), (50, "OGB")]),
+    whole(100_000, 1_000, reads=1.25, peers=[(9, "TGB"), (50, "OGB")]),
+    whole(5_000, 50_000, reads=1.15, peers=[(50, "OGB")]),
+    Row(
+        "ROC-AUC and average precision together, exact, 10M scores (5M + 5M float32)",
+        make=partial(pooled, 5_000_000, 5_000_000),
+        ours=auc_and_precision,
+        reads=lambda data: [data.pos, data.neg],
+        peers={"scikit-learn AUC alone": auc_by_sklearn},
+        goals=(faster(12, "scikit-learn AUC alone"),),
+        rounds=5,
+    ),
+    Row(
+        "`graphgauge ranking` on 4 GB of .npy shards",
+        make=Shards,
+        command=lambda data: data.command("[0-9]"),
+        start_up=lambda data: data.command("small"),
+        read=read_files,
+        goals=(within(1.5, READ), memory(300)),
+        rounds=5,
+    ),
+    Row(
+        "`RankingState.update`, one query × 999 negatives",
+        make=one_query,
+        ours=update,
+        goals=(seconds(8e-6),),
+        repeat=5_000,
+    ),
+    Row(
+        "`graphgauge --help`",
+        make=lambda: None,
+        command=lambda _: [GRAPHGAUGE, "--help"],
+        peers={'`python -c "import click"`': import_click},
+        goals=(within(3, '`python -c "import click"`'),),
+        rounds=15,
+    ),
+    Row(
+        "`rank_all`, 1k queries × 200k entities × 128, filtered, with the matrix product",
+        make=embedded,
+        ours=rank_all,
+        peers={"PyKEEN": rank_all_by_pykeen},
+        goals=(faster(4, "PyKEEN"), memory(500)),
+        rounds=5,
+    ),
+)

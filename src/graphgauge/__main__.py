@@ -1,0 +1,3 @@
+from graphgauge.cli import main
+
+main()

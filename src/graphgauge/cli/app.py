@@ -1,0 +1,81 @@
+"""The command group. Commands load when they are called, so that `--help` costs no more than click."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+import click
+
+from graphgauge._version import __version__
+
+# One line each, shown by --help without importing the command.
+COMMANDS = {
+    "ranking": "Link prediction: MRR, Hits@K and their kin.",
+    "merge": "Merge saved states of parts of one evaluation.",
+    "metrics": "List all metrics, or explain one.",
+    "demo": "Evaluate built-in examples.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands live in modules of their own names."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"graphgauge.cli.{cmd_name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0] if args else ""
+        if name and not name.startswith("-") and name not in COMMANDS:
+            from graphgauge.core.errors import UnknownNameError
+
+            raise UnknownNameError("command", name, COMMANDS)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 ok; 1 a gate failed; 2 usage; 3 bad input; 130 interrupted.",
+)
+@click.version_option(__version__, prog_name="graphgauge")
+def cli() -> None:
+    """How good is a model that learns on graphs, and how far can the number be trusted."""
+
+
+def main() -> None:
+    """Run the command line; errors are one paragraph and an exit code, a traceback only with --debug."""
+    try:
+        status = cli.main(standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        status = stop.exit_code
+    except click.Abort:
+        status = 130
+    except click.ClickException as error:
+        error.show()
+        status = error.exit_code
+    except BrokenPipeError:
+        # The reader went away (`graphgauge … | head`); what it did not want is not an error.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 0
+    except Exception as error:
+        from graphgauge.core.errors import GraphgaugeError
+
+        if not isinstance(error, GraphgaugeError) or "--debug" in sys.argv:
+            raise
+        click.echo(f"Error: {error}", err=True)
+        status = error.exit_code
+    sys.exit(status if isinstance(status, int) else 0)

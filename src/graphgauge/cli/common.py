@@ -1,0 +1,178 @@
+"""What every family's command shares: options, output, gates and the exit code."""
+
+from __future__ import annotations
+
+import csv
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from io import StringIO
+from typing import Any, TypeVar
+
+import click
+
+from graphgauge.core.files import write_text
+from graphgauge.core.gates import Gate
+from graphgauge.core.result import Evaluation
+from graphgauge.core.schema import default_path, dumps, number_to_json, write_result
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _Integers(click.ParamType):  # type: ignore[type-arg]
+    """Whole numbers of at least 1, separated by commas."""
+
+    name = "integers"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        if isinstance(value, tuple):
+            return value
+        try:
+            numbers = tuple(int(part) for part in str(value).split(","))
+        except ValueError:
+            self.fail(f"{value!r} is not a list of whole numbers such as 1,3,10", param, ctx)
+        if min(numbers) < 1:
+            self.fail(f"{min(numbers)} is below 1", param, ctx)
+        return numbers
+
+
+INTEGERS = _Integers()
+
+_SHARED = [
+    click.option("--metrics", help="Keys to compute, separated by commas (see `graphgauge metrics`)."),
+    click.option("--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95,
+                 show_default=True, help="Level of the intervals."),
+    click.option("--nan", type=click.Choice(["raise", "omit"]), default="raise", show_default=True,
+                 help="NaN is an error, or is dropped and counted."),
+    click.option("--seed", type=int, default=0, show_default=True, help="For anything random."),
+    click.option("--method", help="Name of what is evaluated; with it the result file has a default place."),
+    click.option("--dataset", help="Name of the data."),
+    click.option("--run-seed", type=int, help="Seed that the evaluated run was trained with."),
+    click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write the result file (JSON)."),
+    click.option("--flat", type=click.Path(dir_okay=False), help="Also write a plain key → number JSON."),
+    click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True,
+                 help="What stdout gets."),
+    click.option("--figure", type=click.Path(dir_okay=False), help="Draw the figure (.svg, .png, .pdf)."),
+    click.option("--gate", "gates", multiple=True, metavar="'KEY >= NUMBER'",
+                 help="Exit with 1 unless it holds; KEY.low and KEY.high are the interval. Repeatable."),
+    click.option("--threads", type=click.IntRange(min=1), help="At most this many threads (default: all cores)."),
+    click.option("--quiet", is_flag=True, help="No progress and no notes on stderr."),
+    click.option("--debug", is_flag=True, help="Show tracebacks."),
+]  # fmt: skip
+
+
+def family_options(function: F) -> F:
+    """The options every family takes; they reach the command as one `Run`."""
+
+    def command(**options: Any) -> Any:
+        shared = {name: options.pop(name) for name in Run.__dataclass_fields__ if name in options}
+        return function(run=Run(**shared), **options)
+
+    command.__doc__ = function.__doc__
+    command.__name__ = function.__name__
+    command.__click_params__ = list(getattr(function, "__click_params__", []))  # type: ignore[attr-defined]
+    for option in reversed(_SHARED):
+        command = option(command)
+    return command  # type: ignore[return-value]
+
+
+@dataclass
+class Run:
+    """The shared options of one call, and what is done with its evaluation."""
+
+    metrics: str | None
+    confidence: float
+    nan: str
+    seed: int
+    method: str | None
+    dataset: str | None
+    run_seed: int | None
+    output: str | None
+    flat: str | None
+    form: str
+    figure: str | None
+    gates: tuple[str, ...]
+    threads: int | None
+    quiet: bool
+    debug: bool
+    started: float = field(default_factory=time.time)
+
+    def __post_init__(self) -> None:
+        # A gate that cannot be read should fail before an hour of work, not after it.
+        self._gates = [Gate.parse(text) for text in self.gates]
+
+    @property
+    def metric_keys(self) -> list[str] | None:
+        return None if self.metrics is None else [key.strip() for key in self.metrics.split(",") if key.strip()]
+
+    def finish(self, evaluation: Evaluation, inputs: Callable[[], Iterable[Mapping[str, Any]]]) -> None:
+        """Print, write and judge. `inputs` hashes the input files, which only a result file needs."""
+        evaluation.run |= {"method": self.method, "dataset": self.dataset, "seed": self.run_seed}
+        emit(evaluation, self.form)
+        path = self.output or (default_path(evaluation) if self.method is not None else None)
+        if path is not None:
+            seconds = time.time() - self.started
+            started = datetime.fromtimestamp(self.started, UTC).isoformat(timespec="seconds")
+            receipt = {"inputs": list(inputs()), "started": started, "seconds": round(seconds, 3)}
+            self.say(f"wrote {write_result(evaluation, path, receipt=receipt)}")
+        if self.flat is not None:
+            flat = {name: _jsonable(value) for name, value in evaluation.to_flat().items()}
+            write_text(self.flat, dumps(flat))
+        outcomes = [gate.check(evaluation) for gate in self._gates]
+        for outcome in outcomes:
+            click.echo(str(outcome), err=True)
+        if not all(outcome.passed for outcome in outcomes):
+            raise click.exceptions.Exit(1)
+
+    def say(self, text: str) -> None:
+        if not self.quiet:
+            click.echo(text, err=True)
+
+
+def progress(blocks: Iterable[slice], total: int, run: Run) -> Iterator[slice]:
+    """The blocks, with a bar on a terminal's stderr."""
+    if run.quiet or not sys.stderr.isatty():
+        yield from blocks
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("counting", total=total)
+        for block in blocks:
+            yield block
+            bar.update(task, completed=block.stop)
+
+
+def emit(evaluation: Evaluation, form: str) -> None:
+    """The result on stdout, and nothing else."""
+    if form == "json":
+        click.echo(evaluation.to_json(), nl=False)
+    elif form == "csv":
+        click.echo(_as_csv(evaluation), nl=False)
+    else:
+        from rich.console import Console
+
+        from graphgauge.report.console import evaluation_text, render
+
+        if sys.stdout.isatty():
+            Console(highlight=False).print(render(evaluation))
+        else:
+            click.echo(evaluation_text(evaluation))
+
+
+def _as_csv(evaluation: Evaluation) -> str:
+    stream = StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["key", "value", "low", "high", "n", "unit", "direction"])
+    for result in evaluation.values():
+        low, high = result.interval or (None, None)
+        cells = [result.value if result.defined else None, low, high, result.n, result.unit, result.direction]
+        writer.writerow([result.key, *cells])
+    return stream.getvalue()
+
+
+def _jsonable(value: Any) -> Any:
+    return [_jsonable(item) for item in value] if isinstance(value, list) else number_to_json(value)

@@ -1,0 +1,45 @@
+"""`graphgauge merge STATE…`."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import click
+
+from graphgauge.cli.common import INTEGERS, Run, family_options
+from graphgauge.core.errors import InputError
+from graphgauge.core.state import load_state
+from graphgauge.io.hashing import receipt_input
+
+# Kinds of state and the class that reads each.
+_STATES = {"ranking": "graphgauge.ranking.state:RankingState"}
+
+
+@click.command(name="merge")
+@click.argument("states", nargs=-1, required=True, type=click.Path())
+@click.option("--save", type=click.Path(dir_okay=False), help="Write the merged state (.npz).")
+@click.option(
+    "--k", type=INTEGERS, default="1,3,10", show_default=True, help="Cut-offs of ranking metrics, separated by commas."
+)
+@click.option("--ties", default="realistic", show_default=True, help="Tie rule of ranking metrics.")
+@family_options
+def command(run: Run, states: tuple[str, ...], save: str | None, k: tuple[int, ...], ties: str) -> None:
+    """Merge states saved from parts of one evaluation, and evaluate the whole."""
+    merged: Any = None
+    for path in states:
+        state = _state_class(path).load(path)
+        merged = state if merged is None else merged.merge(state)
+    if save is not None:
+        merged.save(save)
+        run.say(f"wrote {save}")
+    evaluation = merged.evaluate(k=k, ties=ties, metrics=run.metric_keys, confidence=run.confidence)
+    run.finish(evaluation, lambda: [receipt_input("state", path) for path in states])
+
+
+def _state_class(path: str) -> Any:
+    kind, _, _ = load_state(path)
+    if kind not in _STATES:
+        raise InputError(f"holds {kind}, which cannot be merged", where=path)
+    module, _, name = _STATES[kind].partition(":")
+    return getattr(importlib.import_module(module), name)

@@ -1,0 +1,53 @@
+"""`graphgauge metrics [KEY]`."""
+
+from __future__ import annotations
+
+import click
+
+from graphgauge.core.metric import FAMILIES, Metric, NoChance, NoInterval, find, metrics
+from graphgauge.core.references import REFERENCES
+
+
+@click.command(name="metrics")
+@click.argument("key", required=False)
+@click.option("--family", type=click.Choice(FAMILIES), help="Only this family.")
+def command(key: str | None, family: str | None) -> None:
+    """List all metrics, or explain the one that KEY names."""
+    click.echo(listing(family) if key is None else explanation(find(key, family)[0]))
+
+
+def listing(family: str | None) -> str:
+    entries = metrics(family)
+    width = max(len(entry.key) for entry in entries)
+    lines: list[str] = []
+    for entry in entries:
+        if not lines or entry.family != family:
+            family = entry.family
+            lines += ["", family] if lines else [family]
+        lines.append(f"  {entry.key:<{width}}  {entry.direction:<6}  {entry.summary}")
+    return "\n".join(lines)
+
+
+def explanation(entry: Metric) -> str:
+    """Everything that is declared about a metric."""
+    low, high = entry.bounds
+    interval = entry.interval.reason if isinstance(entry.interval, NoInterval) else _doc(entry.interval)
+    chance = entry.chance.reason if isinstance(entry.chance, NoChance) else _doc(entry.chance)
+    facts = {
+        "family": entry.family + (f", section {entry.section}" if entry.section else ""),
+        "direction": entry.direction + (f" {entry.target}" if entry.target is not None else ""),
+        "range": f"{low:g} to {high:g}",
+        "unit": entry.unit,
+        "computed": "by default" if entry.default else "when named in --metrics",
+        "interval": interval,
+        "chance": chance,
+        **{f"convention, {name}": rule for name, rule in entry.conventions.items()},
+        "reference": REFERENCES[entry.reference].short,
+    }
+    width = max(map(len, facts))
+    rows = "\n".join(f"  {name:<{width}}  {value}" for name, value in facts.items())
+    return f"{entry.key}\n\n{entry.definition}\n\n{rows}\n\n{entry.bibtex}"
+
+
+def _doc(function: object) -> str:
+    return (function.__doc__ or "").partition("\n")[0]

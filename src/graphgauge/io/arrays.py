@@ -1,0 +1,276 @@
+"""Array files, opened without reading them and read in blocks of rows where the format allows."""
+
+from __future__ import annotations
+
+import glob
+import re
+import zipfile
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.arrays import AnyArray, as_numeric
+from graphgauge.core.errors import InputError
+from graphgauge.core.extras import need
+
+
+class ArrayFile(ABC):
+    """One array in a file; `rows` reads a range of its first axis."""
+
+    def __init__(self, path: Path, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self.path, self.shape, self.dtype = path, shape, dtype
+
+    def __len__(self) -> int:
+        return self.shape[0] if self.shape else 0
+
+    @abstractmethod
+    def rows(self, start: int, stop: int) -> AnyArray: ...
+
+
+class LoadedArray(ArrayFile):
+    """An array that is in memory, or mapped into it."""
+
+    def __init__(self, path: Path, array: AnyArray) -> None:
+        super().__init__(path, array.shape, array.dtype)
+        self._array = array
+
+    def rows(self, start: int, stop: int) -> AnyArray:
+        return self._array[start:stop]
+
+
+class ParquetArray(ArrayFile):
+    """Numeric columns side by side, or one column of equally long lists; read a row group at a time."""
+
+    def __init__(self, path: Path) -> None:
+        parquet = need("pyarrow.parquet", "reading .parquet")
+        self._file = parquet.ParquetFile(path)
+        first = next(self._file.iter_batches(batch_size=1), None)
+        sample = np.empty((0, 0)) if first is None else _matrix(first)
+        self._starts = [0]
+        for group in range(self._file.num_row_groups):
+            self._starts.append(self._starts[-1] + self._file.metadata.row_group(group).num_rows)
+        super().__init__(path, (self._starts[-1], *sample.shape[1:]), sample.dtype)
+        self._cached: tuple[int, AnyArray] | None = None
+
+    def rows(self, start: int, stop: int) -> AnyArray:
+        parts = []
+        for group, (first, last) in enumerate(zip(self._starts, self._starts[1:], strict=False)):
+            if first < stop and start < last:
+                block = self._group(group)
+                parts.append(block[max(start - first, 0) : stop - first])
+        return np.concatenate(parts) if parts else np.empty((0, *self.shape[1:]), self.dtype)
+
+    def _group(self, group: int) -> AnyArray:
+        # Consecutive blocks mostly fall into one row group.
+        if self._cached is None or self._cached[0] != group:
+            self._cached = group, _matrix(self._file.read_row_group(group))
+        return self._cached[1]
+
+
+def open_array(path: str | Path) -> ArrayFile:
+    """Open an array file by its ending. `archive.npz:name` picks one array of several."""
+    target, name = _split_member(str(path))
+    opener = _OPENERS.get(target.suffix.lower())
+    if opener is None:
+        known = ", ".join(_OPENERS)
+        raise InputError(
+            f"files ending in {target.suffix or 'nothing'} are not read", where=str(path), fix=f"Use {known}."
+        )
+    if not target.exists():
+        raise InputError("no such file", where=str(path))
+    if target.is_dir():
+        raise InputError("is a folder", where=str(path), fix="Name a file, or quote a pattern such as 'pos-*.npy'.")
+    if target.stat().st_size == 0:
+        raise InputError("the file is empty", where=str(path))
+    try:
+        return opener(target, name)
+    except InputError:
+        raise
+    except (ValueError, OSError, EOFError, KeyError, TypeError, RuntimeError, zipfile.BadZipFile) as error:
+        raise InputError(f"cannot be read ({_first_line(error)})", where=str(path), fix=_damaged(target)) from None
+    except Exception as error:
+        # pyarrow, torch and safetensors have exception classes of their own; a damaged file may bring any of them.
+        if type(error).__module__.partition(".")[0] not in (
+            "pyarrow",
+            "torch",
+            "safetensors",
+            "safetensors_rust",
+            "_pickle",
+        ):
+            raise
+        raise InputError(f"cannot be read ({_first_line(error)})", where=str(path), fix=_damaged(target)) from None
+
+
+def open_arrays(patterns: Sequence[str]) -> list[ArrayFile]:
+    """Open every file that the names and patterns give, numbers in names in numeric order."""
+    paths: list[str] = []
+    for pattern in patterns:
+        found = sorted(glob.glob(pattern), key=_natural) if glob.has_magic(pattern) else [pattern]
+        if not found:
+            raise InputError("no file fits this pattern", where=pattern)
+        paths += found
+    return [open_array(path) for path in paths]
+
+
+def read_array(path: str | Path) -> AnyArray:
+    """The whole array of a file."""
+    source = open_array(path)
+    return source.rows(0, len(source))
+
+
+def read_labels(path: str | Path) -> AnyArray:
+    """Labels, one per line of a text file, or an integer or text array."""
+    target = Path(path)
+    if target.suffix.lower() in (".txt", ".csv"):
+        if not target.exists():
+            raise InputError("no such file", where=str(path))
+        try:
+            return np.array(target.read_text(encoding="utf-8").split("\n")[: _lines(target)])
+        except UnicodeDecodeError:
+            raise InputError("not UTF-8 text", where=str(path)) from None
+    return read_array(path)
+
+
+@dataclass(frozen=True)
+class Shards:
+    """Files of one array, read as if they stood one after the other."""
+
+    files: Sequence[ArrayFile]
+
+    def __len__(self) -> int:
+        return sum(len(file) for file in self.files)
+
+    def rows(self, start: int, stop: int) -> AnyArray:
+        parts, first = [], 0
+        for file in self.files:
+            last = first + len(file)
+            if first < stop and start < last:
+                parts.append(file.rows(max(start - first, 0), min(stop, last) - first))
+            first = last
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def blocks(self, max_bytes: int) -> Iterator[slice]:
+        """Ranges of rows that never span two files, and are at most `max_bytes` long."""
+        first = 0
+        for file in self.files:
+            width = int(np.prod(file.shape[1:], dtype=np.int64)) * file.dtype.itemsize
+            step = max(1, max_bytes // max(1, width))
+            for start in range(0, len(file), step):
+                yield slice(first + start, first + min(start + step, len(file)))
+            first += len(file)
+
+
+def _open_npy(path: Path, name: str | None) -> ArrayFile:
+    array = np.load(path, mmap_mode="r", allow_pickle=False)
+    return LoadedArray(path, array)
+
+
+def _open_npz(path: Path, name: str | None) -> ArrayFile:
+    with np.load(path, allow_pickle=False) as archive:
+        if not isinstance(archive, np.lib.npyio.NpzFile):
+            raise ValueError("not an npz archive")
+        return LoadedArray(path, archive[_member(path, name, archive.files)])
+
+
+def _open_torch(path: Path, name: str | None) -> ArrayFile:
+    torch = need("torch", "reading .pt files")
+    content = torch.load(path, map_location="cpu", weights_only=True)
+    if isinstance(content, dict):
+        content = content[_member(path, name, [str(key) for key in content])]
+    return LoadedArray(path, as_numeric(content, str(path)))
+
+
+def _open_safetensors(path: Path, name: str | None) -> ArrayFile:
+    tensors = need("safetensors.numpy", "reading .safetensors files").load_file(path)
+    return LoadedArray(path, tensors[_member(path, name, list(tensors))])
+
+
+def _open_parquet(path: Path, name: str | None) -> ArrayFile:
+    return ParquetArray(path)
+
+
+def _open_csv(path: Path, name: str | None) -> ArrayFile:
+    with path.open(encoding="utf-8") as stream:
+        first = stream.readline()
+    header = not all(_is_number(cell) for cell in first.strip().split(","))
+    array = np.loadtxt(path, delimiter=",", skiprows=int(header), ndmin=2, encoding="utf-8")
+    return LoadedArray(path, array[:, 0] if array.shape[1] == 1 else array)
+
+
+_OPENERS: dict[str, Callable[[Path, str | None], ArrayFile]] = {
+    ".npy": _open_npy,
+    ".npz": _open_npz,
+    ".pt": _open_torch,
+    ".pth": _open_torch,
+    ".safetensors": _open_safetensors,
+    ".parquet": _open_parquet,
+    ".csv": _open_csv,
+}
+
+
+def _matrix(batch: Any) -> AnyArray:
+    columns = []
+    for field, column in zip(batch.schema, batch.columns, strict=True):
+        if column.null_count:
+            raise InputError(f"column {field.name!r} has empty cells", fix="Write NaN where a score is missing.")
+        flat = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+        if hasattr(flat.type, "value_type"):
+            lengths = np.diff(np.asarray(flat.offsets)) if hasattr(flat, "offsets") else np.array([flat.type.list_size])
+            if len(set(lengths.tolist())) > 1:
+                raise InputError(
+                    f"lists of different lengths in column {field.name!r}", fix="Write values and offsets."
+                )
+            columns.append(flat.flatten().to_numpy(zero_copy_only=False).reshape(len(flat), -1))
+        else:
+            columns.append(flat.to_numpy(zero_copy_only=False))
+    if len(columns) == 1:
+        only: AnyArray = columns[0]
+        return only
+    return np.column_stack(columns)
+
+
+def _member(path: Path, name: str | None, members: Sequence[str]) -> str:
+    if name is None and len(members) == 1:
+        return members[0]
+    if name is None or name not in members:
+        wanted = "holds several arrays" if name is None else f"has no array {name!r}"
+        raise InputError(wanted, where=str(path), fix=f"Pick one as {path.name}:NAME, NAME in {', '.join(members)}.")
+    return name
+
+
+def _split_member(text: str) -> tuple[Path, str | None]:
+    match = re.fullmatch(r"(.+\.(?:npz|pt|pth|safetensors)):([^/\\:]+)", text)
+    return (Path(match[1]), match[2]) if match else (Path(text), None)
+
+
+def _natural(text: str) -> list[tuple[int, str]]:
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", text)]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _lines(path: Path) -> int:
+    text = path.read_text(encoding="utf-8")
+    return text.count("\n") + (not text.endswith("\n"))
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]
+
+
+def _damaged(path: Path) -> str:
+    if path.suffix.lower() in (".npy", ".npz"):
+        return "Write it with np.save; arrays of Python objects are never read, because they can carry code."
+    if path.suffix.lower() in (".pt", ".pth"):
+        return "Save a plain tensor; files that carry code are never loaded."
+    return "Write the file again; it may be damaged."

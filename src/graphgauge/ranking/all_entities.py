@@ -1,0 +1,232 @@
+"""The exact rank of each target among all entities, without ever holding queries × entities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.arrays import AnyArray, as_numeric, refuse_nan, require_shape
+from graphgauge.core.errors import InputError, OptionError, UnknownNameError
+from graphgauge.kernels.bands import band_counts
+from graphgauge.kernels.threads import map_blocks, row_blocks
+from graphgauge.ranking.state import RankingState
+
+Floats = NDArray[np.floating[Any]]
+Ints = NDArray[np.int64]
+Scorer = Callable[[AnyArray, AnyArray], AnyArray]
+
+SCORES = ("dot", "l1", "l2", "distmult")
+# Scores of one block of queries against all entities, in bytes.
+_BLOCK_BYTES = 1 << 26
+
+
+def rank_all(
+    queries: Any,
+    entities: Any,
+    targets: Any,
+    *,
+    score: str | Scorer = "dot",
+    known: tuple[Any, Any] | None = None,
+    groups: Mapping[str, Any] | None = None,
+    cluster: Any = None,
+    ids: Any = None,
+    keep: str | None = None,
+    threads: int | None = None,
+) -> RankingState:
+    """Rank each query's target among all entities; returns the state to evaluate.
+
+    Parameters
+    ----------
+    queries, entities
+        Embeddings (q, d) and (m, d). For `distmult` queries are a pair (heads, relations), multiplied cell by cell.
+    targets
+        For each query the number of the right entity. It is left out of its own candidates by that number, never by
+        its score.
+    score
+        `dot`, `distmult`, `l1` and `l2` (negated distances), or a function that scores a block of queries against the
+        entities: `(b, d), (m, d) → (b, m)`. The built-in ones are exact: a candidate whose score lies within
+        rounding of the target's is scored again in float64, in a fixed order, so equal rows tie.
+    known
+        Other right answers to leave out, as flat entity numbers and offsets (q + 1): `(values, offsets)`.
+    """
+    scorer = _Exact.of(queries, entities, score) if isinstance(score, str) else _Given(queries, entities, score)
+    targets = _entity_numbers(targets, "targets", scorer.entities)
+    require_shape(targets, (scorer.queries,), "targets", "One target per query.")
+    values, offsets = _known(known, scorer)
+    greater, equal = np.empty(scorer.queries, np.int64), np.empty(scorer.queries, np.int64)
+    left_out = np.empty(scorer.queries, np.int64)
+    step = max(1, _BLOCK_BYTES // max(1, scorer.entities * scorer.itemsize))
+    for start in range(0, scorer.queries, step):
+        block = slice(start, min(start + step, scorer.queries))
+        excluded = _excluded(targets, values, offsets, block)
+        greater[block], equal[block] = scorer.counts(block, targets[block], excluded, threads)
+        left_out[block] = np.bincount(excluded[0], minlength=block.stop - block.start)
+    state = RankingState(keep=keep)
+    state.update_counts(greater, equal, scorer.entities - left_out + 1, groups=groups, cluster=cluster, ids=ids)
+    return state
+
+
+class _Given:
+    """A function that the caller brings; its scores are compared as they come."""
+
+    itemsize = 8
+
+    def __init__(self, queries: Any, entities: Any, function: Scorer) -> None:
+        self._queries, self._entities = as_numeric(queries, "queries"), as_numeric(entities, "entities")
+        self._function = function
+        self.queries, self.entities = len(self._queries), len(self._entities)
+
+    def counts(
+        self, block: slice, targets: Ints, excluded: tuple[Ints, Ints], threads: int | None
+    ) -> tuple[Ints, Ints]:
+        scores = as_numeric(self._function(self._queries[block], self._entities), "score")
+        require_shape(scores, (len(targets), self.entities), "score", "It returns one row a query.")
+        refuse_nan(scores, "score", fix="Repair the model.")
+        own = scores[np.arange(len(targets)), targets][:, None]
+        use = np.ones(scores.shape, bool)
+        use[excluded] = False
+        return np.count_nonzero((scores > own) & use, axis=1), np.count_nonzero((scores == own) & use, axis=1)
+
+
+class _Exact:
+    """Dot products and distances. A fast product decides all but near ties; these are scored again in float64.
+
+    The fast score of a pair errs by at most its bound, so what lies further than that from the target is decided.
+    """
+
+    def __init__(self, queries: AnyArray, entities: AnyArray, score: str) -> None:
+        self.itemsize = queries.dtype.itemsize
+        self._left, self._right, self._distance = queries, entities, score in ("l1", "l2")
+        self._score = score
+        self.queries, self.entities = len(queries), len(entities)
+        size = queries.shape[1]
+        # Rounding of the fast score and of the one in float64 that it is held against.
+        unit = (float(np.finfo(queries.dtype).eps) + float(np.finfo(float).eps)) / 2
+        norms = np.sqrt(np.einsum("ij,ij->i", entities, entities, dtype=float))
+        own = np.sqrt(np.einsum("ij,ij->i", queries, queries, dtype=float))
+        largest = float(norms.max(initial=0.0))
+        if score == "l2":
+            self._squares = (norms**2).astype(queries.dtype)
+            # −|q−e|² as 2q·e − |e|²: two terms, each with a product's error, and the rounding of their sum.
+            self._bound = (size + 4) * unit * (2 * own * largest + largest**2 + own**2)
+        elif score == "l1":
+            self._bound = (size + 4) * unit * np.sqrt(size) * (own + largest)
+        else:
+            self._bound = (size + 2) * unit * own * largest
+
+    @classmethod
+    def of(cls, queries: Any, entities: Any, score: str) -> _Exact:
+        if score not in SCORES:
+            raise UnknownNameError("score", score, SCORES)
+        entities = as_numeric(entities, "entities")
+        if score == "distmult":
+            if not isinstance(queries, tuple | list) or len(queries) != 2:
+                raise OptionError("distmult takes queries=(heads, relations)", fix="Both have the entities' width.")
+            heads, relations = (as_numeric(part, "queries") for part in queries)
+            require_shape(relations, heads.shape, "queries[1]", "Heads and relations have one shape.")
+            dtype = np.result_type(heads, relations, entities, np.float32)
+            # The product is rounded once and is then the query; every candidate sees the same one.
+            queries = heads.astype(dtype) * relations.astype(dtype)
+        queries = as_numeric(queries, "queries")
+        require_shape(entities, (None, None), "entities", "Embeddings have shape (m, d).")
+        require_shape(queries, (None, entities.shape[1]), "queries", "Queries and entities have one width.")
+        dtype = np.result_type(queries, entities, np.float32)
+        for name, array in (("queries", queries), ("entities", entities)):
+            refuse_nan(array, name, fix="Repair the embeddings.")
+            if array.dtype.kind == "f" and not np.isfinite(array).all():
+                raise InputError("infinite values in embeddings", where=name, fix="Repair the embeddings.")
+        return cls(np.ascontiguousarray(queries, dtype), np.ascontiguousarray(entities, dtype), score)
+
+    def counts(
+        self, block: slice, targets: Ints, excluded: tuple[Ints, Ints], threads: int | None
+    ) -> tuple[Ints, Ints]:
+        left = self._left[block]
+        own = self._slow(left, targets)
+        fast = self._fast(left, threads)
+        low, high = own - self._bound[block], own + self._bound[block]
+        # The fast distances leave out the query's own square, which shifts a row and not its order.
+        shift = np.einsum("ij,ij->i", left, left, dtype=float) if self._score == "l2" else 0.0
+        greater, near_row, near_entity = band_counts(fast, low + shift, high + shift, threads=threads)
+        greater, equal = greater.astype(np.int64), np.zeros(len(targets), np.int64)
+        # Left out wherever they stand: those above the band were counted, those inside it are dropped below.
+        row, entity = excluded
+        gone = fast[row, entity] > (high + shift)[row]
+        greater -= np.bincount(row[gone], minlength=len(targets))
+        near = np.setdiff1d(near_row * self.entities + near_entity, row * self.entities + entity)
+        near_row, near_entity = np.divmod(near, self.entities)
+        again = self._slow(left[near_row], near_entity) if len(near) else np.empty(0)
+        greater += np.bincount(near_row[again > own[near_row]], minlength=len(targets))
+        equal += np.bincount(near_row[again == own[near_row]], minlength=len(targets))
+        return greater, equal
+
+    def _fast(self, left: AnyArray, threads: int | None) -> AnyArray:
+        if self._score == "l1":
+            from scipy.spatial.distance import cdist
+
+            fast = np.empty((len(left), self.entities), left.dtype)
+
+            def fill(part: slice) -> None:
+                fast[:, part] = -cdist(left, self._right[part], "cityblock")
+
+            map_blocks(fill, row_blocks(self.entities, fast.size), threads=threads)
+            return fast
+        product: AnyArray = left @ self._right.T
+        if self._score == "l2":
+            product *= 2
+            product -= self._squares
+        return product
+
+    def _slow(self, left: AnyArray, entities: Ints) -> Floats:
+        """The score of each row with its entity in float64, summed in one order whatever stands beside it."""
+        total = np.zeros(len(left))
+        for start in range(0, len(left), 4096):
+            part = slice(start, start + 4096)
+            a, b = left[part].astype(float), self._right[entities[part]].astype(float)
+            if self._distance:
+                terms = np.abs(a - b) if self._score == "l1" else (a - b) ** 2
+                total[part] = -_ordered_sum(terms)
+            else:
+                total[part] = _ordered_sum(a * b)
+        return total
+
+
+def _ordered_sum(terms: Floats) -> Floats:
+    """Row sums from left to right: NumPy's own sum picks its order by the array's shape."""
+    total = np.zeros(len(terms))
+    for column in terms.T:
+        total += column
+    return total
+
+
+def _entity_numbers(numbers: Any, name: str, entities: int) -> Ints:
+    array = as_numeric(numbers, name)
+    if array.dtype.kind not in "iu" and array.size:
+        raise InputError(f"expected entity numbers, found {array.dtype}", where=name)
+    if array.size and (int(array.min()) < 0 or int(array.max()) >= entities):
+        raise InputError(f"entity numbers must lie in 0 … {entities - 1}", where=name)
+    return array.astype(np.int64)
+
+
+def _known(known: tuple[Any, Any] | None, scorer: _Exact | _Given) -> tuple[Ints, Ints]:
+    if known is None:
+        return np.empty(0, np.int64), np.zeros(scorer.queries + 1, np.int64)
+    values = _entity_numbers(known[0], "known", scorer.entities)
+    offsets = as_numeric(known[1], "known offsets").astype(np.int64)
+    require_shape(offsets, (scorer.queries + 1,), "known offsets", "q queries have q + 1 offsets.")
+    if offsets[0] != 0 or offsets[-1] != len(values) or (np.diff(offsets) < 0).any():
+        raise InputError(f"offsets must rise from 0 to {len(values)}", where="known offsets")
+    return values, offsets
+
+
+def _excluded(targets: Ints, values: Ints, offsets: Ints, block: slice) -> tuple[Ints, Ints]:
+    """Row (within the block) and entity of everything that is no candidate: each target, and its known answers once."""
+    ends = offsets[block.start : block.stop + 1]
+    count = block.stop - block.start
+    row = np.concatenate([np.repeat(np.arange(count), np.diff(ends)), np.arange(count)])
+    entity = np.concatenate([values[ends[0] : ends[-1]], targets[block]])
+    span = int(entity.max(initial=0)) + 1
+    pair = np.unique(row * span + entity)
+    return pair // span, pair % span

@@ -1,0 +1,246 @@
+"""Two graphs counted against each other: bits where they are dense, stored cells where they are sparse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import isnan
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.arrays import AnyArray
+from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.kernels.graphs import cells_of, edge_bits, pair_table, sparse_pair_table
+from graphgauge.recovery.counts import Counts, joined
+from graphgauge.recovery.curves import Layer
+from graphgauge.recovery.inputs import Graph, SparseGraph
+
+Ints = NDArray[np.int64]
+Predicate = Callable[[AnyArray], AnyArray]
+# How many cells are so, and the first of them: row, source, target.
+Offence = tuple[int, tuple[int, ...]]
+
+NAN_POLICIES = ("raise", "omit")
+SIGNS = ("absolute", "keep")
+
+
+class Edges(NamedTuple):
+    """The edges of a true graph and of its prediction, as distinct cells source·d + target in order."""
+
+    truth: Ints
+    prediction: Ints
+
+
+@dataclass(frozen=True)
+class Options:
+    threshold: float = 0.5
+    sign: str | None = None
+    nan: str = "raise"
+    lagged: bool = False
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.threshold, int | float | np.number) or isnan(self.threshold):
+            raise OptionError(f"threshold must be a number, not {self.threshold!r}")
+        if self.sign is not None:
+            one_of("sign", self.sign, SIGNS)
+        one_of("nan policy", self.nan, NAN_POLICIES)
+
+
+def compared(truth: Graph, prediction: Graph, options: Options) -> DensePair | SparsePair:
+    """Both graphs, checked, in the form that suits them."""
+    sparse = isinstance(prediction.data, SparseGraph)
+    pair = (SparsePair if sparse else DensePair)(truth, prediction, options)
+    if pair.missing_truth:
+        count, first = pair.offending("A_true", np.isnan)
+        raise InputError(f"{count} cells are NaN, the first at {first}", where="A_true", fix="An edge is 0 or not 0.")
+    if pair.missing_scores and options.nan == "raise":
+        count, first = pair.offending("A_pred", np.isnan)
+        raise InputError(f"{count} scores are NaN, the first at {first}", where="A_pred", fix=_MEND_NAN)
+    if pair.negative_scores and options.sign is None:
+        count, first = pair.offending("A_pred", lambda part: part < 0)
+        raise InputError(f"{count} scores are negative, the first at {first}", where="A_pred", fix=_MEND_SIGN)
+    if pair.weighted_truth and not pair.offending("A_pred", lambda part: (part != 0) & (part != 1))[0]:
+        raise InputError(
+            "the arguments look swapped: the first has values other than 0 and 1, the second has not",
+            where="A_true and A_pred",
+            fix="The truth comes first. If it has weights, pass A_true != 0.",
+        )
+    return pair
+
+
+class DensePair:
+    """Stacks (rows, d, d): the graphs of a stack, or the lags of one graph. Row i, column j is the edge i → j."""
+
+    def __init__(self, truth: Graph, prediction: Graph, options: Options) -> None:
+        self.d, self.options = truth.d, options
+        self._truth, self._scores = _stack(truth), _stack(prediction)
+        self._loopless = 1 if options.lagged else len(self._scores)
+        self._pack()
+        if self.missing_scores and self._turned[0] != self._turned[1]:
+            # A missing score takes its true cell along, which it can only find in the same layout.
+            self._truth, self._scores = np.ascontiguousarray(self._truth), np.ascontiguousarray(self._scores)
+            self._pack()
+        self.omitted = self.offending("A_pred", np.isnan)[0] if self.missing_scores else 0
+
+    def _pack(self) -> None:
+        (truth, true_turned), (scores, scores_turned) = _row_major(self._truth), _row_major(self._scores)
+        bits = edge_bits(
+            truth, scores, self.options.threshold,
+            absolute=self.options.sign == "absolute", loopless=self._loopless, threads=self.options.threads,
+        )  # fmt: skip
+        self._words, self._turned = (bits.truth, bits.prediction), (true_turned, scores_turned)
+        self.missing_truth, self.missing_scores = bits.missing_truth, bits.missing_scores
+        self.negative_scores, self.weighted_truth = bits.negative_scores, bits.weighted_truth
+
+    def counts(self) -> Counts:
+        counts = Counts.of(*pair_table(*self._words, self.d, threads=self.options.threads))
+        if self._turned[0] != self._turned[1]:
+            counts = counts.crossed()
+        if not self.options.lagged:
+            return counts
+        return joined([counts.rows(slice(0, 1)), counts.rows(slice(1, None)).lagged()])
+
+    def edges(self, row: int) -> Edges:
+        """The edges of one row; loops only where they count."""
+        found = []
+        for words, turned in zip(self._words, self._turned, strict=True):
+            cells = cells_of(words[row * self.d : (row + 1) * self.d], self.d)
+            source, target = np.divmod(cells, self.d)[:: -1 if turned else 1]
+            counted = (source != target) | (row >= self._loopless)
+            cells = (source * self.d + target)[counted]
+            found.append(np.sort(cells) if turned else cells)
+        return Edges(*found)
+
+    def layer(self, row: int) -> Layer:
+        return Layer(self._signed(self._scores[row]), row >= self._loopless)
+
+    def scores_at(self, row: int, source: Ints, target: Ints) -> AnyArray:
+        return self._signed(self._scores[row, source, target])
+
+    def summary(self) -> DensePair:
+        """The graph over all lags: an edge where some lag has one, with its highest score; no self-edges."""
+        options = Options(self.options.threshold, "keep", self.options.nan, threads=self.options.threads)
+        scores = self._signed(self._scores)
+        if self.missing_scores:
+            scores = np.where(np.isnan(scores), -np.inf, scores)
+        truth = (self._truth != 0).any(0)
+        return DensePair(Graph(truth[np.newaxis], self.d), Graph(scores.max(0)[np.newaxis], self.d), options)
+
+    def offending(self, name: str, is_wrong: Predicate) -> Offence:
+        """How many cells that count are wrong, and the first of them as row, source, target."""
+        count = 0
+        first: tuple[int, ...] = ()
+        for row, matrix in enumerate(self._truth if name == "A_true" else self._scores):
+            wrong = is_wrong(matrix)
+            if row < self._loopless:
+                np.fill_diagonal(wrong, False)
+            if wrong.any():
+                count += int(np.count_nonzero(wrong))
+                first = first or self._index(row, *(int(index) for index in np.argwhere(wrong)[0]))
+        return count, first
+
+    def _index(self, row: int, source: int, target: int) -> tuple[int, ...]:
+        if self.options.lagged:
+            return source, target, row
+        return (row, source, target) if len(self._scores) > 1 else (source, target)
+
+    def _signed(self, scores: AnyArray) -> AnyArray:
+        return _absolute(scores) if self.options.sign == "absolute" else scores
+
+
+class SparsePair:
+    """One graph whose stored cells are listed; cells that are not stored score 0. Loops are left out at once."""
+
+    def __init__(self, truth: Graph, prediction: Graph, options: Options) -> None:
+        self.d, self.options = truth.d, options
+        if options.threshold < 0:
+            raise OptionError(
+                f"threshold {options.threshold} is below 0, so every cell that is not stored would be an edge",
+                fix="Pass a dense matrix, or a threshold of at least 0.",
+            )
+        true_loops, self._truth = _listed(truth)
+        loops, self._scores = _listed(prediction)
+        self._loops = true_loops, loops
+        self.missing_truth = bool(np.isnan(self._truth.values).any())
+        missing = np.isnan(self._scores.values)
+        self.missing_scores, self.omitted = bool(missing.any()), int(np.count_nonzero(missing))
+        self.negative_scores = bool((self._scores.values < 0).any())
+        self.weighted_truth = bool(((self._truth.values != 0) & (self._truth.values != 1)).any())
+        self._kept = SparseGraph(self._scores.cells[~missing], self._signed(self._scores.values[~missing]))
+        true_cells = self._truth.cells[self._truth.values != 0]
+        if self.omitted:
+            true_cells = np.setdiff1d(true_cells, self._scores.cells[missing], assume_unique=True)
+        self._edges = Edges(true_cells, self._kept.cells[self._kept.values > options.threshold])
+
+    def counts(self) -> Counts:
+        pairs = sparse_pair_table(*self._edges, self.d)
+        true_loops, loops = self._loops
+        return Counts.of(pairs, np.array([[self.d - true_loops - loops, true_loops, loops, 0]]))
+
+    def edges(self, row: int) -> Edges:
+        return self._edges
+
+    def layer(self, row: int) -> Layer:
+        return Layer(self._kept.values, zeros=self.d * (self.d - 1) - len(self._scores.cells))
+
+    def scores_at(self, row: int, source: Ints, target: Ints) -> AnyArray:
+        cells, stored = source * self.d + target, self._kept
+        scores = np.zeros(len(cells), stored.values.dtype)
+        place = np.searchsorted(stored.cells, cells)
+        held = np.flatnonzero(place < len(stored.cells))
+        held = held[stored.cells[place[held]] == cells[held]]
+        scores[held] = stored.values[place[held]]
+        return scores
+
+    def offending(self, name: str, is_wrong: Predicate) -> Offence:
+        side = self._truth if name == "A_true" else self._scores
+        wrong = np.flatnonzero(is_wrong(side.values))
+        return len(wrong), divmod(int(side.cells[wrong[0]]), self.d) if len(wrong) else ()
+
+    def _signed(self, scores: AnyArray) -> AnyArray:
+        return _absolute(scores) if self.options.sign == "absolute" else scores
+
+
+def _stack(side: Graph) -> AnyArray:
+    stack = side.data.dense(side.d) if isinstance(side.data, SparseGraph) else side.data
+    return stack.transpose(0, 2, 1) if side.turned else stack
+
+
+def _listed(side: Graph) -> tuple[int, SparseGraph]:
+    """How many loops there are, and the other stored cells in order."""
+    graph = side.data
+    if not isinstance(graph, SparseGraph):
+        cells = np.flatnonzero(graph[0])
+        graph = SparseGraph(cells, graph[0].reshape(-1)[cells])
+    source, target = np.divmod(graph.cells, side.d)
+    if side.turned:
+        source, target = target, source
+    between = source != target
+    cells, values = (source * side.d + target)[between], graph.values[between]
+    if side.turned:
+        order = np.argsort(cells)
+        cells, values = cells[order], values[order]
+    return int(np.count_nonzero(graph.values[~between])), SparseGraph(cells, values)
+
+
+def _row_major(stack: AnyArray) -> tuple[AnyArray, bool]:
+    """The stack as it lies in memory, and whether that is turned against the order of its indices."""
+    if not stack.flags.c_contiguous and stack.transpose(0, 2, 1).flags.c_contiguous:
+        return stack.transpose(0, 2, 1), True
+    return stack, False
+
+
+def _absolute(scores: AnyArray) -> AnyArray:
+    # The lowest number of a signed integer type has no positive counterpart in it.
+    widened: Any = scores.astype(np.int64) if scores.dtype.kind == "i" else scores
+    return np.abs(widened) if scores.dtype.kind in "if" else scores
+
+
+_MEND_NAN = 'Repair the model, or pass nan="omit": such a cell is then left out of both graphs, and counted.'
+_MEND_SIGN = (
+    'Weights: pass sign="absolute". Scores that are negative where no edge is likely: sign="keep". '
+    "Marks of a CPDAG: encoding=."
+)

@@ -1,0 +1,152 @@
+"""Metrics over all thresholds, from what stands above and beside each true edge's score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import floor, inf, nan
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.arrays import AnyArray
+from graphgauge.kernels.tails import TailCounts, average_precision, roc_auc, tail_counts
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_BLOCK = 1 << 20
+
+
+class Layer(NamedTuple):
+    """Scores of the cells that count: a matrix, with or without its diagonal, or stored values and so many zeros."""
+
+    scores: AnyArray
+    diagonal: bool = True
+    zeros: int = 0
+
+    def above_and_beside(self, marks: AnyArray, threads: int | None) -> tuple[AnyArray, Ints, Ints, int]:
+        """The distinct marks, highest first, how many scores are greater and equal, and how many scores there are."""
+        tails = tail_counts(marks, self.scores.ravel(order="K"), threads=threads)
+        greater, equal, cells = tails.greater, tails.equal, tails.negatives
+        if not self.diagonal:
+            own = tail_counts(marks, np.diagonal(self.scores))
+            greater, equal, cells = greater - own.greater, equal - own.equal, cells - own.negatives
+        if self.zeros:
+            greater = greater + self.zeros * (tails.values < 0)
+            equal = equal + self.zeros * (tails.values == 0)
+        return tails.values, greater, equal, cells + self.zeros
+
+    def highest_below(self, bound: float) -> float:
+        found = [0.0] if self.zeros and bound > 0 else []
+        matrix = np.atleast_2d(self.scores)
+        step = max(1, _BLOCK // max(1, matrix.shape[1]))
+        for start in range(0, len(matrix), step):
+            block = matrix[start : start + step]
+            below = np.where(block < bound, block, -inf)
+            if not self.diagonal:
+                rows = np.arange(len(block))
+                below[rows, start + rows] = -inf
+            found.append(float(below.max(initial=-inf)))
+        return max(found, default=-inf)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """At each distinct score of a true edge, highest first: the true edges with it, and the other cells."""
+
+    tails: TailCounts
+    highest_below: Callable[[float], float]
+
+    @property
+    def edges(self) -> int:
+        return int(self.tails.positives.sum())
+
+    @property
+    def cells(self) -> int:
+        return self.edges + self.tails.negatives
+
+    def found(self) -> Ints:
+        """True edges at or above each score."""
+        return np.cumsum(self.tails.positives)
+
+    def selected(self) -> Ints:
+        """Cells at or above each score."""
+        return self.found() + self.tails.greater + self.tails.equal
+
+    def average_precision(self) -> float:
+        return average_precision(self.tails)
+
+    def trapezoid(self) -> float:
+        """The area under straight lines between the points of the precision-recall curve, from (0, 1)."""
+        if not self.edges or not self.tails.negatives:
+            return nan
+        found, selected = self.found(), self.selected()
+        # Negatives between two true scores lower precision at constant recall: where they end, the curve goes on.
+        ahead = np.append(self.tails.greater[1:], self.tails.negatives) + found
+        points = np.empty(2 * len(found) + 1)
+        points[0], points[1::2], points[2::2] = 1.0, found / selected, found / np.maximum(ahead, 1)
+        recall = np.repeat(np.append(0, found), 2)[1:] / self.edges
+        return float(np.sum(np.diff(recall) * (points[1:] + points[:-1]) / 2))
+
+    def roc_auc(self) -> float:
+        return roc_auc(self.tails)
+
+    def f1_at(self, fraction: float) -> float:
+        """F1 of the K highest cells, K = fraction · edges, the mean over random order among equal scores."""
+        if not self.edges:
+            return nan
+        k = self.cut(fraction)
+        found, selected = self.found(), self.selected()
+        level = int(np.searchsorted(selected, k))
+        hits = float(found[level - 1]) if level else 0.0
+        if level < len(selected):
+            tied = int(self.tails.positives[level] + self.tails.equal[level])
+            inside = k - (int(selected[level]) - tied)
+            hits += max(inside, 0) * int(self.tails.positives[level]) / tied
+        return 2 * hits / (k + self.edges)
+
+    def cut(self, fraction: float) -> int:
+        # .29 · 100 is 28.999… in floating point.
+        return min(max(1, floor(fraction * self.edges + 1e-9)), self.cells)
+
+    def best_f1(self) -> tuple[float, float]:
+        """The highest F1 of any threshold, and the highest threshold that gives it: the best score not selected."""
+        if not self.edges:
+            return nan, nan
+        scores = 2 * self.found() / (self.selected() + self.edges)
+        best = int(np.argmax(scores))
+        return float(scores[best]), self.highest_below(float(self.tails.values[best]))
+
+
+def curves(layers: list[Layer], pos: AnyArray, crossed: AnyArray, *, threads: int | None) -> tuple[Curve, Curve]:
+    """The curve of the true edges' scores `pos`, and the one of the scores they would have in the transposed graph."""
+    marks = np.concatenate([pos, crossed])
+    counted = [layer.above_and_beside(marks, threads) for layer in layers]
+    values = counted[0][0]
+    greater, equal = sum(part[1] for part in counted), sum(part[2] for part in counted)
+    cells = sum(part[3] for part in counted)
+
+    def highest_below(bound: float) -> float:
+        return max(layer.highest_below(bound) for layer in layers)
+
+    def curve(scores: AnyArray) -> Curve:
+        positives = _occurrences(values, scores)
+        before = np.cumsum(positives) - positives
+        held = positives > 0
+        return Curve(
+            TailCounts(
+                values[held], positives[held], (greater - before)[held], (equal - positives)[held],
+                cells - len(scores), 0, 0,
+            ),
+            highest_below,
+        )  # fmt: skip
+
+    return curve(pos), curve(crossed)
+
+
+def _occurrences(descending: AnyArray, scores: Any) -> Ints:
+    """How often each of the distinct `descending` values is among `scores`, all of which are among them."""
+    place = len(descending) - 1 - np.searchsorted(descending[::-1], scores)
+    return np.bincount(place, minlength=len(descending)).astype(np.int64)

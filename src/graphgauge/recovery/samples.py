@@ -1,0 +1,149 @@
+"""What recovery metrics are computed on: counted states, curves, or the graphs themselves; a row a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.metric import Estimate
+from graphgauge.recovery.counts import Counts
+from graphgauge.recovery.curves import Curve
+from graphgauge.recovery.structure import Model, adjustment_distance, cpdag_counts, v_structures
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows that are averaged (the graphs of a stack) or stand for themselves (`averaged` false)."""
+
+    averaged: bool = True
+    zero_division: float = np.nan
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def estimate(self, values: Numbers, n: Numbers, reason: str, **facts: Any) -> Estimate:
+        """The mean of the rows' values where they have one, or the values themselves."""
+        values, sizes = np.asarray(values, dtype=float), np.asarray(n).astype(np.int64)
+        if not self.averaged:
+            return Estimate(values, sizes, reason=reason)
+        defined = ~np.isnan(values)
+        # One number a graph: a sum over sorted values does not depend on their order.
+        mean = np.sort(values[defined]).sum() / defined.sum() if defined.any() else np.nan
+        estimate = Estimate(
+            np.array([mean]), np.array([sizes[defined].sum()]), (values - mean)[defined], reason=reason, facts=facts
+        )
+        if defined.any() and not defined.all():
+            share = f"{np.count_nonzero(~defined)} of {len(values)} graphs"
+            return estimate.warned(f"{share} have no value ({reason}) and are left out of a mean")
+        return estimate
+
+    def ratio(self, part: Numbers, whole: Numbers, reason: str) -> Estimate:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            values = np.where(whole > 0, part / whole, self.zero_division)
+        return self.estimate(values, whole, reason, range=(0.0, 1.0))
+
+
+@dataclass(frozen=True)
+class EdgeCounts(Sample):
+    """Thresholded graphs as counted states; `shd` says what a distance counts."""
+
+    counts: Counts = field(kw_only=True)
+    shd: str = "pair"
+    omitted: int = 0
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def __getitem__(self, name: str) -> Numbers:
+        return self.counts[name]
+
+    def empty(self) -> EdgeCounts:
+        return replace(self, counts=self.counts.without_prediction())
+
+    def transposed(self) -> EdgeCounts:
+        return replace(self, counts=self.counts.crossed())
+
+    def at_random(self) -> EdgeCounts:
+        return replace(self, counts=self.counts.at_random())
+
+    def with_random_skeleton(self) -> EdgeCounts:
+        return replace(self, counts=self.counts.with_random_skeleton())
+
+
+@dataclass(frozen=True)
+class Curves(Sample):
+    """The scores of each row, as the curve of the prediction and that of its transpose; drawn when first asked for."""
+
+    draw: Callable[[], list[tuple[Curve, Curve]]] = field(kw_only=True)
+    area: str = "steps"
+
+    @cached_property
+    def _drawn(self) -> list[tuple[Curve, Curve]]:
+        return self.draw()
+
+    @property
+    def curves(self) -> list[Curve]:
+        return [curve for curve, _ in self._drawn]
+
+    def __len__(self) -> int:
+        return len(self._drawn)
+
+    def transposed(self) -> Curves:
+        drawn = self._drawn
+        return replace(self, draw=lambda: [(other, curve) for curve, other in drawn])
+
+    def each(self, value: Callable[[Curve], float], reason: str, **facts: Any) -> Estimate:
+        cells = [curve.cells if curve.edges else 0 for curve in self.curves]
+        return self.estimate(np.array([value(curve) for curve in self.curves]), np.array(cells), reason, **facts)
+
+    def per_curve(self, value: Callable[[Curve], float]) -> float:
+        """A mean over the graphs that have one."""
+        values = np.array([value(curve) for curve in self.curves if curve.edges])
+        return float(values.mean()) if len(values) else np.nan
+
+
+@dataclass(frozen=True)
+class Models(Sample):
+    """The graphs themselves, true and predicted."""
+
+    pairs: Callable[[], list[tuple[Model, Model]]] = field(kw_only=True)
+
+    @cached_property
+    def _pairs(self) -> list[tuple[Model, Model]]:
+        return self.pairs()
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    @property
+    def d(self) -> int:
+        return self._pairs[0][0].d if self._pairs else 0
+
+    def empty(self) -> Models:
+        blank = [(truth, Model(truth.cells[:0], truth.d, False, "A_pred")) for truth, _ in self._pairs]
+        return replace(self, pairs=lambda: blank)
+
+    def transposed(self) -> Models:
+        turned = [(truth, found._replace(cells=found.mirrored())) for truth, found in self._pairs]
+        return replace(self, pairs=lambda: turned)
+
+    @cached_property
+    def v_structures(self) -> tuple[Numbers, Numbers, Numbers]:
+        """For each graph the number of true, of predicted and of common ones."""
+        found = [(v_structures(truth), v_structures(prediction)) for truth, prediction in self._pairs]
+        common = [len(np.intersect1d(true, predicted, assume_unique=True)) for true, predicted in found]
+        return np.array([len(true) for true, _ in found]), np.array([len(own) for _, own in found]), np.array(common)
+
+    def cpdag_distances(self) -> Numbers:
+        return np.array([cpdag_counts(*pair)["differing_pairs"][0] for pair in self._pairs])
+
+    def adjustment_distances(self, kind: str) -> Numbers:
+        return np.array([adjustment_distance(kind, *pair) for pair in self._pairs])

@@ -1,0 +1,246 @@
+"""Mean, spread and interval over seeds, for each metric, method and dataset."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.errors import InputError, UnknownNameError, one_of
+from graphgauge.core.schema import dumps, number_to_json
+from graphgauge.stats.intervals import t_interval, tail
+from graphgauge.stats.many import holm
+from graphgauge.stats.paired import paired_test
+from graphgauge.stats.power import seeds_needed
+from graphgauge.stats.runs import MISSING, Better, Gap, Missing, Panel, as_runs, panel
+from graphgauge.stats.tables import Cell, Grid
+from graphgauge.stats.text import listing, plus_minus, several
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One metric of one method on one dataset over its seeds; `planned` counts the seeds that should be there."""
+
+    metric: str
+    method: str
+    dataset: str
+    mean: float
+    std: float
+    min: float
+    max: float
+    n: int
+    planned: int
+    ci_lower: float
+    ci_upper: float
+    reason: str | None = None
+
+
+class Aggregate:
+    """Summaries of many runs: `table["mrr"]`, `table["mrr", "transe"]` or `table["mrr", "transe", "wn18rr"]`."""
+
+    def __init__(
+        self, rows: Iterable[Summary], panels: Mapping[str, Panel], *, confidence: float, alpha: float, missing: Missing
+    ) -> None:
+        self.rows = tuple(rows)
+        self.panels = dict(panels)
+        self.confidence, self.alpha, self.missing = confidence, alpha, missing
+
+    def __iter__(self) -> Iterator[Summary]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, key: str | tuple[str, ...]) -> Summary:
+        wanted = (key,) if isinstance(key, str) else key
+        names = ("metric", "method", "dataset")
+        rows = list(self.rows)
+        for name, value in zip(names, wanted, strict=False):
+            known = dict.fromkeys(getattr(row, name) for row in rows)
+            rows = [row for row in rows if getattr(row, name) == value]
+            if not rows:
+                raise UnknownNameError(name, value, known)
+        if len(rows) > 1:
+            open_names = names[len(wanted) :]
+            raise InputError(
+                f"{', '.join(wanted)} stands for {len(rows)} rows", fix=f"Also name the {' and the '.join(open_names)}."
+            )
+        return rows[0]
+
+    @property
+    def gaps(self) -> tuple[Gap, ...]:
+        """Runs without a value, each once."""
+        return tuple(dict.fromkeys(gap for panel in self.panels.values() for gap in panel.gaps))
+
+    def marks(self, metric: str, dataset: str) -> dict[str, str]:
+        """`best` for the best mean, `close` for methods that the data do not tell apart from it.
+
+        Close means: not rejected by paired Wilcoxon tests with Holm's correction over all pairs of methods. Nothing is
+        marked where the direction is not known, or where seeds do not pair.
+        """
+        view = self.panels[metric]
+        values = view.values[dataset]
+        closed = [
+            row.method for row in self.rows if (row.metric, row.dataset) == (metric, dataset) and row.mean == row.mean
+        ]
+        scores = {
+            method: {seed: view.badness(value) for seed, value in values[method].items() if value == value}
+            for method in closed
+        }
+        if view.better is None or len(scores) < 2 or len({frozenset(seeds) for seeds in scores.values()}) > 1:
+            return {}
+        best = min(scores, key=lambda method: float(np.mean(list(scores[method].values()))))
+        pairs = list(combinations(scores, 2))
+        adjusted = holm([paired_test(scores[a], scores[b]).p_value for a, b in pairs])
+        rejected = {pair for pair, p in zip(pairs, adjusted, strict=True) if p <= self.alpha}
+        close = [name for name in scores if name != best and not {(name, best), (best, name)} & rejected]
+        return {best: "best", **dict.fromkeys(close, "close")}
+
+    def grid(self) -> Grid:
+        """The table of the paper: a row for each method, a column for each dataset and metric."""
+        methods = dict.fromkeys(row.method for row in self.rows)
+        columns = list(dict.fromkeys((row.dataset, row.metric) for row in self.rows))
+        several_sets = len({dataset for dataset, _ in columns}) > 1
+        marks = {column: self.marks(column[1], column[0]) for column in columns}
+        rows = []
+        for method in methods:
+            cells = [Cell(method or "all runs")]
+            for dataset, metric in columns:
+                row = self[metric, method, dataset]
+                count = f" ({row.n} of {row.planned})" if row.n != row.planned else ""
+                cells.append(Cell(plus_minus(row.mean, row.std) + count, marks[dataset, metric].get(method, "")))
+            rows.append(cells)
+        heads = [f"{metric} {_ARROWS.get(self.panels[metric].direction or '', '')}".strip() for _, metric in columns]
+        if several_sets:
+            heads = [f"{dataset}: {head}" for (dataset, _), head in zip(columns, heads, strict=True)]
+        return Grid(["method", *heads], rows, tuple(self._notes(marks.values())))
+
+    def _notes(self, marks: Iterable[Mapping[str, str]]) -> Iterator[str]:
+        spread = sorted({row.planned for row in self.rows})
+        runs = several(spread[-1], "run") if len(spread) == 1 else f"{spread[0]} to {spread[-1]} runs"
+        yield f"Mean ± standard deviation over {runs} a cell."
+        if any(marks):
+            yield (
+                "Marked: the best mean, and what paired Wilcoxon tests with Holm's correction over all pairs of methods "
+                f"do not tell apart from it at α = {self.alpha:g}."
+            )
+            methods = max(len(panel.methods) for panel in self.panels.values())
+            needed = seeds_needed(methods * (methods - 1) // 2, self.alpha)
+            if spread[-1] < needed:
+                yield f"With fewer than {needed} seeds no test can tell {methods} methods apart, whatever the scores."
+        if self.gaps:
+            names = listing([str(gap) for gap in self.gaps])
+            yield f"{several(len(self.gaps), 'run')} without a value: {names}. {_POLICY[self.missing]}"
+        for note in dict.fromkeys(note for view in self.panels.values() for note in view.notes):
+            yield f"{note}."
+
+    def to_dict(self) -> dict[str, Any]:
+        rows = [
+            {name: number_to_json(value) if isinstance(value, float) else value for name, value in asdict(row).items()}
+            for row in self.rows
+        ]
+        return {
+            "confidence": self.confidence,
+            "missing": self.missing,
+            "conventions": {metric: dict(view.conventions) for metric, view in self.panels.items()},
+            "rows": rows,
+            "gaps": [asdict(gap) for gap in self.gaps],
+        }
+
+    def to_json(self) -> str:
+        return dumps(self.to_dict())
+
+    def to_csv(self) -> str:
+        """Every summary in full, one a line."""
+        names = list(Summary.__dataclass_fields__)
+        lines = [[Cell(_plain(getattr(row, name))) for name in names] for row in self.rows]
+        return Grid(names, lines, ()).csv()
+
+    def render(self, form: str) -> str:
+        """The table as `table`, `markdown`, `latex`, `csv` or `json`."""
+        if form == "json":
+            return self.to_json()
+        return self.to_csv() if form == "csv" else self.grid().render(form)
+
+    def __str__(self) -> str:
+        return self.render("table")
+
+
+def aggregate(
+    runs: Any,
+    confidence: float = 0.95,
+    missing: Missing = "raise",
+    *,
+    metrics: Iterable[str] | None = None,
+    directions: Mapping[str, Better] | None = None,
+) -> Aggregate:
+    """Summaries of every metric over seeds, with Student's t-interval.
+
+    `runs` is anything `load` takes. A run that failed, is NaN or is not there must not improve a mean: by default the
+    mean is NaN with the reason; `missing="omit"` averages what is there and states how many; `missing="worst"` scores
+    it at the metric's bad bound.
+
+    >>> round(aggregate([{"f1": 0.9}, {"f1": 0.8}])["f1"].ci_lower, 4)
+    0.2147
+    """
+    one_of("missing", missing, MISSING)
+    alpha = 2 * tail(confidence)
+    known = as_runs(runs)
+    chosen = list(metrics) if metrics is not None else known.metrics
+    panels = {metric: panel(known, metric, direction=(directions or {}).get(metric)) for metric in chosen}
+    if missing == "worst":
+        panels = {metric: view.filled() for metric, view in panels.items()}
+    rows = [
+        _summary(view, method, dataset, confidence, missing)
+        for view in panels.values()
+        for dataset in view.datasets
+        for method in view.methods
+    ]
+    return Aggregate(rows, panels, confidence=confidence, alpha=alpha, missing=missing)
+
+
+def _summary(view: Panel, method: str, dataset: str, confidence: float, missing: Missing) -> Summary:
+    scores = np.array(list(view.values[dataset][method].values()))
+    gaps = [gap for gap in view.gaps if (gap.method, gap.dataset) == (method, dataset)]
+    used = scores[~np.isnan(scores)]
+    n, reason = len(used), None
+    if n < len(scores) and missing == "raise":
+        reason = f"no value for {listing([f'seed {gap.seed} ({gap.why})' for gap in gaps])}"
+        used = np.full(1, np.nan)
+    elif n == 0:
+        reason = "no runs"
+        used = np.full(1, np.nan)
+    elif n == 1:
+        reason = "one run has no spread"
+    mean, std = float(used.mean()), float(used.std(ddof=1)) if len(used) > 1 else math.nan
+    low, high = t_interval(mean, std / math.sqrt(len(used)), len(used) - 1, confidence)
+    return Summary(
+        metric=view.metric,
+        method=method,
+        dataset=dataset,
+        mean=mean,
+        std=std,
+        min=float(used.min()),
+        max=float(used.max()),
+        n=n,
+        planned=len(scores),
+        ci_lower=float(low[0]),
+        ci_upper=float(high[0]),
+        reason=reason,
+    )
+
+
+def _plain(value: Any) -> str:
+    return "" if value is None or value != value else str(value)
+
+
+_ARROWS = {"higher": "↑", "lower": "↓", "target": "◎"}
+_POLICY = {
+    "raise": 'Their means are left open; missing="omit" or "worst" closes them.',
+    "omit": "They are left out.",
+    "worst": "They are scored at the metric's worst value.",
+}

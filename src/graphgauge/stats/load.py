@@ -1,0 +1,243 @@
+"""Runs from result files, flat JSON, tables and frames."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.extras import need
+from graphgauge.core.result import Direction, Evaluation, Result
+from graphgauge.core.schema import SCHEMA, evaluation_from_dict, number_from_json
+from graphgauge.stats.runs import Run, Runs, Score, Seed
+
+# `metrics_{dataset}_{seed}.json`; the seed is what follows the last underscore.
+_FLAT_NAME = re.compile(r"metrics_(?P<dataset>.+)_(?P<seed>[^_]+)")
+_FAMILY_FOLDERS = ("ranking", "recovery", "forecasting", "generation", "explanation", "evolution")
+_LABELS = ("method", "dataset", "seed")
+_EMPTY = ("", "nan", "na", "null", "none")
+
+
+def load(source: Any) -> Runs:
+    """Runs from a folder or files of results, a table, a frame, or a list of records or evaluations.
+
+    A folder is searched for result files and for flat JSON named `metrics_{dataset}_{seed}.json` in a folder named
+    after the method. Tables (.csv, .parquet, frames, lists of dictionaries) have the columns `method`, `dataset` and
+    `seed`, as far as they differ, and one for each metric, or the two columns `metric` and `value`.
+    """
+    if isinstance(source, Runs):
+        return source
+    if isinstance(source, str | Path):
+        return Runs(_from_path(Path(source)))
+    if isinstance(source, Evaluation):
+        return Runs([_from_evaluation(source)])
+    if hasattr(source, "columns") and hasattr(source, "to_dict"):
+        return Runs(_from_records(source.to_dict(orient="records"), "frame"))
+    if isinstance(source, Iterable):
+        return Runs(_from_sequence(list(source)))
+    raise InputError(f"cannot be read as runs: {type(source).__name__}", fix="Pass a path, a frame or a list.")
+
+
+def _from_sequence(parts: list[Any]) -> Iterator[Run]:
+    if all(isinstance(part, Mapping) and not isinstance(part, Evaluation) for part in parts):
+        yield from _from_records(parts, "records")
+        return
+    for part in parts:
+        yield from load(part)
+
+
+def _from_path(path: Path) -> Iterator[Run]:
+    if path.is_dir():
+        yield from _from_folder(path)
+    elif not path.exists():
+        raise InputError("no such file or folder", where=str(path))
+    elif path.suffix.lower() == ".csv":
+        yield from _from_csv(path)
+    elif path.suffix.lower() == ".parquet":
+        yield from _from_records(need("pyarrow.parquet", "reading .parquet").read_table(path).to_pylist(), str(path))
+    elif path.suffix.lower() == ".json":
+        found = _from_json(path)
+        if found is None:
+            raise InputError(
+                "neither a result file nor flat metrics",
+                where=str(path),
+                fix="Flat metrics are named metrics_{dataset}_{seed}.json or hold method, dataset and seed.",
+            )
+        yield found
+    else:
+        raise InputError(f"files ending in {path.suffix or 'nothing'} are not read", where=str(path),
+                         fix="Use .json, .csv or .parquet.")  # fmt: skip
+
+
+def _from_folder(folder: Path) -> Iterator[Run]:
+    files = sorted(folder.rglob("*.json"))
+    found = [run for run in (_from_json(path) for path in files) if run is not None]
+    if not found:
+        raise InputError(
+            f"no results among {len(files)} JSON files",
+            where=str(folder),
+            fix="Evaluate with --method, --dataset and --run-seed, which writes result files here.",
+        )
+    # A flat copy of a result file is the same run, not a second one.
+    whole = {(run.method, run.dataset, run.seed) for run in found if run.family}
+    yield from (run for run in found if run.family or (run.method, run.dataset, run.seed) not in whole)
+
+
+def _from_json(path: Path) -> Run | None:
+    """A result file or flat metrics; None for other JSON, such as a breakdown beside its result."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"not a JSON file ({error})", where=str(path)) from None
+    if not isinstance(content, dict):
+        return None
+    if "schema" in content:
+        return _from_result(content, path)
+    if "axis" in content and "columns" in content:
+        return None
+    named = _FLAT_NAME.fullmatch(path.name.removesuffix(".json").removesuffix(".flat"))
+    if named is None and not set(_LABELS) <= set(content):
+        return None
+    labels = {"method": _method_folder(path), **(named.groupdict() if named else {})}
+    return _record(
+        {**labels, **{name: value for name, value in content.items() if not isinstance(value, list)}}, str(path)
+    )
+
+
+def _method_folder(path: Path) -> str:
+    parent = path.resolve().parent
+    return parent.parent.name if parent.name in _FAMILY_FOLDERS else parent.name
+
+
+def _from_result(content: Mapping[str, Any], path: Path) -> Run:
+    if content["schema"] != SCHEMA:
+        raise InputError(f"schema is {content['schema']!r:.80}", where=str(path), fix=f"Expected {SCHEMA!r}.")
+    if content.get("status") == "failed":
+        run = content.get("run", {})
+        error = content.get("error")
+        why = f"failed: {error}" if error else "failed"
+        return Run(str(run.get("method")), str(run.get("dataset")), run.get("seed", 0), {}, str(run.get("family", "")),
+                   str(path), why)  # fmt: skip
+    items = next((entry["path"] for entry in content.get("side_files", ()) if entry.get("role") == "items"), None)
+    return _from_evaluation(
+        evaluation_from_dict(content, where=str(path)),
+        source=str(path),
+        items=None if items is None else path.parent / Path(items).name,
+    )
+
+
+def _from_evaluation(evaluation: Evaluation, source: str = "evaluation", items: Path | None = None) -> Run:
+    run = evaluation.run
+    missing = [name for name in ("method", "dataset") if run.get(name) is None]
+    if missing:
+        raise InputError(f"the run names no {' and no '.join(missing)}", where=source,
+                         fix="Evaluate with --method, --dataset and --run-seed.")  # fmt: skip
+    return Run(
+        str(run["method"]),
+        str(run["dataset"]),
+        _seed(0 if run.get("seed") is None else run["seed"]),
+        {key: _score(result, evaluation.conventions) for key, result in evaluation.items()},
+        evaluation.family,
+        source,
+        items=items,
+    )
+
+
+def _score(result: Result, conventions: Mapping[str, str]) -> Score:
+    stated = {**conventions, **result.conventions, **{name: str(value) for name, value in result.params.items()}}
+    return Score(result.value, result.direction, result.target, result.bounds, stated, result.n, result.reason)
+
+
+def _from_csv(path: Path) -> Iterator[Run]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            rows = list(csv.DictReader(stream))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"cannot be read ({error})", where=str(path)) from None
+    if not rows:
+        raise InputError("has no rows", where=str(path))
+    yield from _from_records(rows, str(path))
+
+
+def _from_records(records: Sequence[Mapping[str, Any]], source: str) -> Iterator[Run]:
+    """One run a record, or one run for all records that share method, dataset and seed when they are in long form."""
+    if records and {"metric", "value"} <= set(records[0]):
+        wide: dict[tuple[Any, ...], dict[str, Any]] = {}
+        for record in records:
+            labels = tuple(record.get(name) for name in _LABELS)
+            run = wide.setdefault(labels, {name: record[name] for name in _LABELS if name in record})
+            if record["metric"] in run:
+                raise InputError(f"{record['metric']} occurs twice for {', '.join(map(str, labels))}", where=source)
+            run[str(record["metric"])] = record["value"]
+        records = list(wide.values())
+    text = _text_columns(records)
+    for number, record in enumerate(records):
+        # Records without a seed are repetitions in the order given, unless datasets tell them apart.
+        seed = 0 if "dataset" in record else number
+        yield _record({"seed": seed, **{name: record[name] for name in record if name not in text}}, source, number)
+
+
+def _text_columns(records: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Columns without a single number: remarks, not metrics."""
+    names = {name for record in records for name in record if name not in _LABELS}
+    return {name for name in names if not any(_is_number(record.get(name)) for record in records)} - {
+        name for name in names if all(_is_empty(record.get(name)) for record in records)
+    }
+
+
+def _record(record: Mapping[str, Any], source: str, row: int | None = None) -> Run:
+    scores = {}
+    for name, value in record.items():
+        if name in _LABELS or name is None:
+            continue
+        if not (_is_number(value) or _is_empty(value)):
+            where = source if row is None else f"{source}, record {row + 1}"
+            raise InputError(f"{name} is {value!r:.60}, not a number", where=where)
+        direction, target, bounds = _known(str(name))
+        scores[str(name)] = Score(math.nan if _is_empty(value) else _number(value), direction, target, bounds)
+    if not scores:
+        raise InputError("no metric in it", where=source, fix="Give each metric a column of numbers.")
+    method, dataset = (str(record.get(name, "")) for name in ("method", "dataset"))
+    return Run(method, dataset, _seed(record.get("seed", 0)), scores, source=source)
+
+
+@cache
+def _known(key: str) -> tuple[Direction | None, float | None, tuple[float, float]]:
+    """What the registry says of a metric that comes as a bare number."""
+    from graphgauge.core.metric import find
+
+    try:
+        entry, _ = find(key)
+    except OptionError:
+        return None, None, (-math.inf, math.inf)
+    return entry.direction, entry.target, entry.bounds
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and value.strip().lower() in _EMPTY) or value != value
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        _number(value)
+    except (TypeError, ValueError):
+        return False
+    return not isinstance(value, bool)
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, str) else number_from_json(float(value))
+
+
+def _seed(value: Any) -> Seed:
+    """Seeds are compared as integers where they look like them, whatever the file made of them."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    text = str(value).strip()
+    return int(text) if re.fullmatch(r"-?\d+", text) else text

@@ -1,0 +1,259 @@
+"""Two methods on the same seeds or datasets: one test, its effect size, and a sentence that claims no more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from graphgauge.core.arrays import as_numeric
+from graphgauge.core.errors import InputError, one_of
+from graphgauge.core.result import Interval
+from graphgauge.stats.intervals import t_interval
+from graphgauge.stats.power import attainable_p, require_alpha, seeds_needed
+from graphgauge.stats.runs import Better
+from graphgauge.stats.text import decimals, fixed, listing, p_text, plus_minus, several
+from graphgauge.stats.wilcoxon import paired_differences, signed_rank
+
+Floats = NDArray[np.float64]
+
+# Cohen's words for correlations.
+_WORDS = ((0.5, "large"), (0.3, "medium"), (0.1, "small"), (0.0, "negligible"))
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """Outcome of `paired_test`. Differences are first minus second, as measured.
+
+    `p_value` is the test's own; `p_adjusted` accounts for `comparisons` tests, and `significant` and `can_reject` are
+    decided on it. `n` counts the pairs that differ: only they carry evidence.
+    """
+
+    names: tuple[str, str]
+    pairs: int
+    n: int
+    means: tuple[float, float]
+    stds: tuple[float, float]
+    mean_difference: float
+    ci: Interval | None
+    test_statistic: float
+    p_value: float
+    exact: bool
+    effect_size_r: float
+    alpha: float
+    unit: str = "seed"
+    better: Better | None = None
+    metric: str | None = None
+    comparisons: int = 1
+    p_adjusted: float = math.nan
+
+    @property
+    def significant(self) -> bool:
+        return self.p_adjusted <= self.alpha
+
+    @property
+    def p_min_attainable(self) -> float:
+        """The smallest p that this many differing pairs can give."""
+        return attainable_p(self.n)
+
+    @property
+    def can_reject(self) -> bool:
+        return self.p_min_attainable * self.comparisons <= self.alpha
+
+    @property
+    def seeds_needed(self) -> int:
+        """The fewest differing pairs with which the design can reject."""
+        return seeds_needed(self.comparisons, self.alpha)
+
+    @property
+    def effect_word(self) -> str:
+        if math.isnan(self.effect_size_r):
+            return "undefined"
+        return next(word for least, word in _WORDS if abs(self.effect_size_r) >= least)
+
+    def among(self, comparisons: int, p_adjusted: float) -> PairedTest:
+        """This test as one of several."""
+        return replace(self, comparisons=comparisons, p_adjusted=p_adjusted)
+
+    @property
+    def summary(self) -> str:
+        digits = decimals(max(self.stds, key=lambda std: 0.0 if math.isnan(std) else std), self.means[0])
+        first, second = self.names
+        scores = [
+            f"{name} {plus_minus(mean, std, digits)}"
+            for name, mean, std in zip(self.names, self.means, self.stds, strict=True)
+        ]
+        head = f"{first} vs {second}" + (f" ({self.metric})" if self.metric else "")
+        return "\n".join(
+            [
+                f"{head}: {', '.join(scores)} (mean ± std over {several(self.pairs, self.unit)})",
+                f"  difference: {self._difference(digits)}",
+                f"  test: {self._test()}",
+                f"  conclusion: {self.conclusion}",
+            ]
+        )
+
+    def _difference(self, digits: int) -> str:
+        estimate = fixed(self.mean_difference, digits)
+        if self.ci is None:
+            return f"{estimate}; one pair has no interval"
+        if self.ci.low == self.ci.high:
+            return f"{estimate} in every pair, so its spread is not known and the interval has no width"
+        level = f"{100 * self.ci.level:g} %"
+        return (
+            f"{estimate}, {level} interval [{fixed(self.ci.low, digits)}, {fixed(self.ci.high, digits)}] (Student's t)"
+        )
+
+    def _test(self) -> str:
+        if self.n == 0:
+            return "none, as no pair differs"
+        kind = "exact" if self.exact else "normal approximation"
+        dropped = f", {several(self.pairs - self.n, 'equal pair')} dropped" if self.pairs > self.n else ""
+        adjusted = (
+            f", {p_text(self.p_adjusted)} after Holm over {self.comparisons} tests" if self.comparisons > 1 else ""
+        )
+        return (
+            f"Wilcoxon signed-rank, two-sided, {kind}{dropped}: W = {self.test_statistic:g}, {p_text(self.p_value)}"
+            f"{adjusted}; rank-biserial r = {self.effect_size_r:.2f} ({self.effect_word})"
+        )
+
+    @property
+    def conclusion(self) -> str:
+        """What the data support, and no more."""
+        if self.n == 0:
+            return f"all {several(self.pairs, 'pair')} are equal, so there is nothing to test."
+        if not self.can_reject:
+            return self._cannot_reject()
+        if self.significant:
+            verb = "scores higher" if self.better is None else "is better"
+            leader = self.names[(self.effect_size_r > 0) == (self.better == "lower")]
+            other = self.names[1 - self.names.index(leader)]
+            return f"{leader} {verb} than {other} ({p_text(self.p_adjusted)} at α = {self.alpha:g})."
+        return (
+            f"not distinguished at α = {self.alpha:g}; this does not show that they are equal, "
+            "the interval says which differences remain possible."
+        )
+
+    def _cannot_reject(self) -> str:
+        over = f" over {self.comparisons} tests" if self.comparisons > 1 else ""
+        lowest = min(1.0, self.p_min_attainable * self.comparisons)
+        text = (
+            f"this design cannot reject: with {several(self.n, 'differing pair')} p{over} cannot fall below "
+            f"{lowest:.4g}, whatever the scores; it takes at least {several(self.seeds_needed, self.unit)}."
+        )
+        if self.ci is not None and self.ci.low < self.ci.high and 0 not in self.ci:
+            text += " The interval excludes 0, on the assumption that differences are normal."
+        return text
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "names": list(self.names),
+            "metric": self.metric,
+            "better": self.better,
+            "unit": self.unit,
+            "pairs": self.pairs,
+            "n": self.n,
+            "means": list(self.means),
+            "stds": list(self.stds),
+            "mean_difference": self.mean_difference,
+            "ci": None if self.ci is None else list(self.ci),
+            "confidence": 1 - self.alpha,
+            "test_statistic": self.test_statistic,
+            "p_value": self.p_value,
+            "p_adjusted": self.p_adjusted,
+            "comparisons": self.comparisons,
+            "alpha": self.alpha,
+            "significant": self.significant,
+            "p_min_attainable": self.p_min_attainable,
+            "can_reject": self.can_reject,
+            "seeds_needed": self.seeds_needed,
+            "effect_size_r": self.effect_size_r,
+            "effect_word": self.effect_word,
+            "summary": self.summary,
+        }
+
+    def __str__(self) -> str:
+        return self.summary
+
+
+def paired_test(
+    a: ArrayLike | Mapping[Any, float],
+    b: ArrayLike | Mapping[Any, float],
+    *,
+    names: tuple[str, str] | None = None,
+    alpha: float = 0.05,
+    better: Better | None = None,
+    metric: str | None = None,
+    unit: str = "seed",
+) -> PairedTest:
+    """Wilcoxon's signed-rank test of two methods on the same seeds (or datasets, as `unit` says).
+
+    Arrays pair by position, mappings from seed to score by seed; what does not match is refused. Two-sided always. Ties
+    and zeros are exact. `better` says which direction is good, so that the conclusion can.
+
+    >>> test = paired_test([.91, .93, .95, .90, .91], [.64, .70, .66, .58, .67], names=("RC-GNN", "NOTEARS"))
+    >>> test.p_value, test.can_reject, test.seeds_needed
+    (0.0625, False, 6)
+    """
+    require_alpha(alpha)
+    if better is not None:
+        one_of("direction", better, ("higher", "lower"))
+    first, second = _matched(a, b)
+    differences = paired_differences(first, second)
+    ranks = signed_rank(differences)
+    pairs, mean = len(differences), float(differences.mean())
+    ci = None
+    if pairs > 1:
+        low, high = t_interval(mean, differences.std(ddof=1) / math.sqrt(pairs), pairs - 1, 1 - alpha)
+        ci = Interval(float(low[0]), float(high[0]), 1 - alpha, "t", f"{unit}s")
+    return PairedTest(
+        names=names or ("a", "b"),
+        pairs=pairs,
+        n=ranks.n,
+        means=(float(first.mean()), float(second.mean())),
+        stds=(_std(first), _std(second)),
+        mean_difference=mean,
+        ci=ci,
+        test_statistic=ranks.statistic,
+        p_value=ranks.p_value,
+        exact=ranks.exact,
+        effect_size_r=ranks.rank_biserial,
+        alpha=alpha,
+        unit=unit,
+        better=better,
+        metric=metric,
+        p_adjusted=ranks.p_value,
+    )
+
+
+def _std(scores: Floats) -> float:
+    return float(scores.std(ddof=1)) if len(scores) > 1 else math.nan
+
+
+def _matched(a: ArrayLike | Mapping[Any, float], b: ArrayLike | Mapping[Any, float]) -> tuple[Floats, Floats]:
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        unmatched = [str(seed) for seed in (*a, *b) if not (seed in a and seed in b)]
+        if unmatched:
+            raise InputError(f"seeds without a partner: {listing(unmatched)}", fix="Test runs on the same seeds.")
+        a, b = list(a.values()), [b[seed] for seed in a]
+    elif isinstance(a, Mapping) or isinstance(b, Mapping):
+        raise InputError("one side has seeds, the other has not", fix="Pass two arrays or two mappings.")
+    first, second = (as_numeric(scores, name).astype(float) for scores, name in ((a, "a"), (b, "b")))
+    if first.ndim != 1 or first.shape != second.shape or len(first) == 0:
+        raise InputError(
+            f"expected two rows of equally many scores, found shapes {first.shape} and {second.shape}",
+            fix="Arrays pair by position; pass mappings from seed to score to pair by seed.",
+        )
+    for scores, name in ((first, "a"), (second, "b")):
+        bad = np.flatnonzero(~np.isfinite(scores))
+        if len(bad):
+            raise InputError(
+                f"{len(bad)} of {len(scores)} scores are NaN or infinite, the first at index {bad[0]}",
+                where=name,
+                fix="A failed run cannot be paired: repeat it, or leave its seed out on both sides and say so.",
+            )
+    return first, second

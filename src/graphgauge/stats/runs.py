@@ -1,0 +1,264 @@
+"""Runs: method × dataset × seed, each with the scores of its metrics."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from graphgauge.core.errors import InputError, OptionError, UnknownNameError, one_of
+from graphgauge.core.result import Direction
+from graphgauge.stats.text import listing
+
+Missing = Literal["raise", "omit", "worst"]
+Better = Literal["higher", "lower"]
+Seed = int | str
+MISSING = ("raise", "omit", "worst")
+
+
+@dataclass(frozen=True)
+class Score:
+    """A metric's value in one run, with what decides whether it can be compared. Direction None: not known."""
+
+    value: float
+    direction: Direction | None = None
+    target: float | None = None
+    bounds: tuple[float, float] = (-math.inf, math.inf)
+    conventions: Mapping[str, str] = field(default_factory=dict)
+    n: int | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One trained and evaluated model. `failed` says why there are no scores, `items` where per-item values lie."""
+
+    method: str
+    dataset: str
+    seed: Seed
+    scores: Mapping[str, Score]
+    family: str = ""
+    source: str = ""
+    failed: str | None = None
+    items: Path | None = None
+
+    def __str__(self) -> str:
+        return (
+            f"{self.method} on {self.dataset}, seed {self.seed}" if self.dataset else f"{self.method}, seed {self.seed}"
+        )
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A run without a value, and why."""
+
+    method: str
+    dataset: str
+    seed: Seed
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.method} on {self.dataset} seed {self.seed} ({self.why})"
+
+
+class Runs:
+    """A set of runs; two of the same method, dataset, seed and family are refused."""
+
+    def __init__(self, runs: Iterable[Run]) -> None:
+        self._runs = tuple(runs)
+        seen: dict[tuple[str, str, Seed, str], Run] = {}
+        twice = []
+        for run in self._runs:
+            key = (run.method, run.dataset, run.seed, run.family)
+            if key in seen:
+                twice.append(f"{run} ({seen[key].source or 'twice in one input'}; {run.source})")
+            seen[key] = run
+        if twice:
+            raise InputError(f"{len(twice)} runs occur twice: {listing(twice)}", fix="Keep one file for each run.")
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(self._runs)
+
+    def __repr__(self) -> str:
+        counts = (len(self.methods), len(self.datasets), len({run.seed for run in self}))
+        return "<Runs: {} of {} methods, {} datasets, {} seeds>".format(len(self), *counts)
+
+    @property
+    def methods(self) -> list[str]:
+        return list(dict.fromkeys(run.method for run in self))
+
+    @property
+    def datasets(self) -> list[str]:
+        return list(dict.fromkeys(run.dataset for run in self))
+
+    @property
+    def metrics(self) -> list[str]:
+        return list(dict.fromkeys(key for run in self for key in run.scores))
+
+    def only(self, *, method: Iterable[str] = (), dataset: Iterable[str] = (), family: str | None = None) -> Runs:
+        """The runs of some methods, datasets or of one family; a name that nobody has is an error."""
+        methods, datasets = list(method), list(dataset)
+        for name in methods:
+            one_of("method", name, self.methods)
+        for name in datasets:
+            one_of("dataset", name, self.datasets)
+        if family is not None:
+            one_of("family", family, dict.fromkeys(run.family for run in self))
+        return Runs(
+            run
+            for run in self
+            if (not methods or run.method in methods)
+            and (not datasets or run.dataset in datasets)
+            and family in (None, run.family)
+        )
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One metric over methods, datasets and seeds; NaN where a run has no value, and `gaps` says why."""
+
+    metric: str
+    direction: Direction | None
+    target: float | None
+    bounds: tuple[float, float]
+    conventions: Mapping[str, str]
+    values: Mapping[str, Mapping[str, Mapping[Seed, float]]]  # dataset → method → seed
+    gaps: tuple[Gap, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def methods(self) -> list[str]:
+        return list(dict.fromkeys(method for methods in self.values.values() for method in methods))
+
+    @property
+    def datasets(self) -> list[str]:
+        return list(self.values)
+
+    @property
+    def better(self) -> Better | None:
+        """Which way is good; a target is approached from both sides, by its distance."""
+        return (
+            "lower" if self.direction == "target" else self.direction if self.direction in ("higher", "lower") else None
+        )
+
+    def badness(self, value: float) -> float:
+        """Lower is better, whatever the direction."""
+        if self.direction == "target" and self.target is not None:
+            return abs(value - self.target)
+        return -value if self.direction == "higher" else value
+
+    def filled(self) -> Panel:
+        """This panel with the worst value in every gap."""
+        if not self.gaps:
+            return self
+        worst = self.worst
+        values = {
+            dataset: {
+                method: {seed: worst if math.isnan(value) else value for seed, value in seeds.items()}
+                for method, seeds in methods.items()
+            }
+            for dataset, methods in self.values.items()
+        }
+        return replace(self, values=values)
+
+    @property
+    def worst(self) -> float:
+        """The bound that is farthest from good, for runs that gave nothing."""
+        low, high = self.bounds
+        if self.direction == "target" and self.target is not None:
+            worst = low if abs(low - self.target) >= abs(high - self.target) else high
+        else:
+            worst = {"higher": low, "lower": high}.get(self.direction or "", math.nan)
+        if not math.isfinite(worst):
+            why = "has no bound on its bad side" if self.direction else "has no known direction"
+            raise OptionError(f'{self.metric} {why}, so missing="worst" is not defined', fix='Use missing="omit".')
+        return worst
+
+
+def panel(runs: Runs, metric: str, *, direction: Better | None = None) -> Panel:
+    """The values of one metric; runs scored under different conventions are refused with the list."""
+    if not len(runs):
+        raise InputError("there are no runs")
+    if metric not in runs.metrics:
+        raise UnknownNameError("metric", metric, runs.metrics)
+    families = {run.family for run in runs if metric in run.scores}
+    if len(families) > 1:
+        raise InputError(f"{metric} was measured in {' and '.join(sorted(families))}", fix="Choose one with family=.")
+    chosen = [run for run in runs if run.family in families]
+    scored = [(run, run.scores[metric]) for run in chosen if metric in run.scores]
+    _refuse_mixed(metric, "direction", [(run, str(score.direction)) for run, score in scored])
+    _refuse_mixed(metric, "target", [(run, str(score.target)) for run, score in scored])
+    for name in dict.fromkeys(name for _, score in scored for name in score.conventions):
+        _refuse_mixed(metric, name, [(run, score.conventions.get(name, "not stated")) for run, score in scored])
+    first = scored[0][1]
+    values, gaps = _values(chosen, metric)
+    return Panel(
+        metric, direction or first.direction, first.target, first.bounds, first.conventions, values, tuple(gaps),
+        tuple(_notes(scored, metric)),
+    )  # fmt: skip
+
+
+def _values(runs: list[Run], metric: str) -> tuple[dict[str, dict[str, dict[Seed, float]]], list[Gap]]:
+    methods = list(dict.fromkeys(run.method for run in runs))
+    values: dict[str, dict[str, dict[Seed, float]]] = {
+        dataset: {method: {} for method in methods} for dataset in dict.fromkeys(run.dataset for run in runs)
+    }
+    gaps = []
+    for run in runs:
+        score = run.scores.get(metric)
+        value = math.nan if score is None else score.value
+        values[run.dataset][run.method][run.seed] = value
+        if math.isnan(value):
+            why = run.failed or (f"no {metric}" if score is None else score.reason or "NaN")
+            gaps.append(Gap(run.method, run.dataset, run.seed, why))
+    for dataset, by_method in values.items():
+        for method, seed in _absent(by_method):
+            by_method[method][seed] = math.nan
+            gaps.append(Gap(method, dataset, seed, "no run"))
+    return values, gaps
+
+
+def _absent(by_method: Mapping[str, Mapping[Seed, float]]) -> list[tuple[str, Seed]]:
+    """Runs that a method has fewer of than the fullest one: absence must not help. Other labels alone are no gap."""
+    fullest = max(by_method.values(), key=len)
+    return [
+        (method, seed)
+        for method, seeds in by_method.items()
+        for seed in [seed for seed in fullest if seed not in seeds][: len(fullest) - len(seeds)]
+    ]
+
+
+def _refuse_mixed(metric: str, name: str, stated: list[tuple[Run, str]]) -> None:
+    by_value = defaultdict(list)
+    for run, value in stated:
+        by_value[value].append(str(run))
+    if len(by_value) > 1:
+        parts = [f"{value} in {len(who)} runs ({listing(who, 3)})" for value, who in by_value.items()]
+        raise InputError(
+            f"{metric} was measured under different conventions: {name} is {'; '.join(parts)}",
+            fix="Measure all runs alike, or compare them apart.",
+        )
+
+
+def _notes(scored: list[tuple[Run, Score]], metric: str) -> Iterator[str]:
+    """What does not forbid a comparison but should be known."""
+    for dataset in dict.fromkeys(run.dataset for run, _ in scored):
+        sizes = Counter(score.n for run, score in scored if run.dataset == dataset and score.n is not None)
+        if len(sizes) > 1:
+            counts = ", ".join(f"{n:,} in {times} runs" for n, times in sorted(sizes.items()))
+            yield f"{metric} on {dataset} rests on different numbers of items: {counts}"
+
+
+def as_runs(source: Any) -> Runs:
+    """Runs as they are, or loaded from whatever `load` takes."""
+    if isinstance(source, Runs):
+        return source
+    from graphgauge.stats.load import load
+
+    return load(source)

@@ -1,0 +1,39 @@
+"""Numbers as sentences and tables print them."""
+
+from __future__ import annotations
+
+import math
+
+
+def decimals(spread: float, value: float = 0.0) -> int:
+    """Digits after the point that show two figures of the spread, or four of the value where there is no spread."""
+    if math.isfinite(spread) and spread > 0:
+        return min(max(1 - math.floor(math.log10(spread)), 0), 10)
+    if math.isfinite(value) and value != 0:
+        return min(max(3 - math.floor(math.log10(abs(value))), 0), 10)
+    return 1
+
+
+def fixed(value: float, digits: int) -> str:
+    return "–" if math.isnan(value) else f"{value:.{digits}f}"
+
+
+def plus_minus(mean: float, std: float, digits: int | None = None) -> str:
+    """`0.920 ± 0.030`; the mean alone where there is no spread to state."""
+    digits = decimals(std, mean) if digits is None else digits
+    return fixed(mean, digits) if math.isnan(std) else f"{fixed(mean, digits)} ± {fixed(std, digits)}"
+
+
+def p_text(p: float) -> str:
+    return "p < 0.0001" if p < 1e-4 else f"p = {p:.4f}".rstrip("0") if p < 1 else "p = 1"
+
+
+def several(count: int, noun: str) -> str:
+    """`1 seed`, `5 seeds`."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def listing(names: list[str], limit: int = 8) -> str:
+    """Names in a row, the rest as a count."""
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(names[:limit]) + more

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from graphgauge.kernels import jit
+
+
+def run(code: str, **environment: str) -> str:
+    """What a fresh interpreter prints."""
+    source = Path(jit.__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(code)],
+        env={**os.environ, "PYTHONPATH": str(source), "GRAPHGAUGE_NUMBA": "1", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+SMALL_AND_LARGE = """
+    import sys
+    import numpy as np
+    from graphgauge.kernels.counting import joint_histogram, row_counts, single_row_counts
+    from graphgauge.kernels.tails import average_precision, roc_auc, tail_counts
+
+    pos, neg = np.arange(200.0), np.arange(200.0 * 50).reshape(200, 50) % 173
+    answers = [int(row_counts(pos, neg).greater.sum()), int(joint_histogram(pos, neg).rows.sum())]
+    answers += single_row_counts(3.0, neg[0])
+    tails = tail_counts(pos, neg.ravel())
+    answers += [roc_auc(tails), average_precision(tails)]
+    print("numba" in sys.modules, "scipy" in sys.modules, answers)
+"""
+
+
+def test_importing_and_small_work_leave_numba_alone() -> None:
+    assert run(SMALL_AND_LARGE).startswith("False False")
+
+
+def test_small_calls_add_up_to_work_that_pays() -> None:
+    pytest.importorskip("numba")
+    code = """
+        import sys
+        from graphgauge.kernels import jit
+        add = jit.kernel(twin=lambda a: a + 1)(lambda a: a + 1)
+        half = jit.IMPORT_PAYS_FROM // 2
+        print(add.implementation(half) is add.twin, "numba" in sys.modules)
+        add.implementation(half)
+        print("numba" in sys.modules)
+    """
+    assert run(code) == "True False\nTrue"
+
+
+@pytest.mark.parametrize("environment", [{"GRAPHGAUGE_NUMBA": "0"}, {"NUMBA_DISABLE_JIT": "1"}])
+def test_switched_off_numba_gives_the_same_answers(environment: dict[str, str]) -> None:
+    pytest.importorskip("numba")
+    loaded = "import numba\n" + textwrap.dedent(SMALL_AND_LARGE) + "print(row_counts.__globals__['_dense']._chosen)"
+    on, off = run(loaded).splitlines(), run(loaded, **environment).splitlines()
+    assert on[0] == off[0]
+    assert "Dispatcher" in on[1]
+    assert "_dense_twin" in off[1]
+
+
+def test_without_numba_the_twin_runs() -> None:
+    code = """
+        import sys
+        sys.modules["numba"] = None
+        from graphgauge.kernels import jit
+        jit.numba_enabled.cache_clear()
+        double = jit.kernel(twin=lambda a: 2 * a)(lambda a: a + a)
+        print(double.implementation(jit.IMPORT_PAYS_FROM) is double.twin)
+    """
+    assert run(code) == "True"
+
+
+def test_without_a_place_to_cache_the_twin_runs() -> None:
+    pytest.importorskip("numba")
+    # A function typed in has no source file, and so numba finds no directory to cache it in.
+    code = """
+        from graphgauge.kernels import jit
+        namespace = {}
+        exec("def loop(a):\\n    return a + a", namespace)
+        double = jit.kernel(twin=lambda a: 2 * a)(namespace["loop"])
+        print(double.implementation(jit.IMPORT_PAYS_FROM) is double.twin)
+    """
+    assert run(code) == "True"
+
+
+def test_other_failures_of_numba_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    numba = pytest.importorskip("numba")
+
+    def broken(**options: bool) -> None:
+        raise RuntimeError("something else")
+
+    monkeypatch.setattr(jit, "numba_enabled", lambda: True)
+    monkeypatch.setattr(numba, "njit", broken)
+    with pytest.raises(RuntimeError, match="something else"):
+        jit.kernel(twin=abs)(abs).implementation(0)

@@ -1,0 +1,121 @@
+"""What is said about two methods, and what must not be said."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from graphgauge.core.errors import InputError, OptionError, UnknownNameError
+from graphgauge.stats import attainable_p, paired_test, seeds_needed
+
+A = [0.91, 0.93, 0.95, 0.90, 0.91, 0.92]
+B = [0.64, 0.70, 0.66, 0.58, 0.67, 0.65]
+
+
+def test_five_seeds_cannot_reject_and_say_so() -> None:
+    test = paired_test(A[:5], B[:5], names=("RC-GNN", "NOTEARS"), better="higher")
+    assert test.p_value == test.p_min_attainable == 2 / 2**5
+    assert not test.can_reject
+    assert not test.significant
+    assert test.seeds_needed == 6
+    assert "cannot reject" in test.conclusion
+    assert "at least 6 seeds" in test.conclusion
+    assert "no difference" not in test.summary
+
+
+def test_six_seeds_can() -> None:
+    test = paired_test(A, B, names=("RC-GNN", "NOTEARS"), better="higher")
+    assert (test.p_value, test.significant) == (2 / 2**6, True)
+    assert "RC-GNN is better than NOTEARS" in test.conclusion
+    assert "NOTEARS is better" in paired_test(A, B, names=("RC-GNN", "NOTEARS"), better="lower").conclusion
+    assert "RC-GNN scores higher" in paired_test(A, B, names=("RC-GNN", "NOTEARS")).conclusion
+
+
+def test_estimates_are_those_of_the_differences() -> None:
+    test = paired_test([5.0, 7.0, 9.0], [4.0, 5.0, 8.0])  # differences 1, 2, 1
+    assert test.mean_difference == pytest.approx(4 / 3)
+    margin = 4.302653 * math.sqrt(1 / 3) / math.sqrt(3)  # Student's t at 2 df
+    assert tuple(test.ci) == pytest.approx((4 / 3 - margin, 4 / 3 + margin), abs=1e-6)
+    assert test.stds == pytest.approx((2.0, math.sqrt(13 / 3)))
+    assert test.effect_size_r == 1.0
+
+
+def test_swapping_the_methods_turns_every_sign() -> None:
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(size=(2, 9))
+    one, other = paired_test(a, b), paired_test(b, a)
+    assert one.p_value == other.p_value
+    assert one.effect_size_r == -other.effect_size_r
+    assert one.mean_difference == -other.mean_difference
+    assert tuple(one.ci) == pytest.approx((-other.ci.high, -other.ci.low))
+
+
+def test_correction_counts_against_the_design() -> None:
+    alone = paired_test(A, B)
+    among = alone.among(3, 3 * alone.p_value)
+    assert alone.can_reject
+    assert not among.can_reject
+    assert among.seeds_needed == 7
+    assert "over 3 tests" in among.summary
+
+
+def test_not_distinguished_is_not_equal() -> None:
+    test = paired_test([1, 2, 3, 4, 5, 6, 7], [2, 1, 4, 3, 6, 5, 8])
+    assert test.can_reject
+    assert not test.significant
+    assert "does not show that they are equal" in test.conclusion
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "said"),
+    [
+        ([1.0], [2.0], "one pair has no interval"),
+        ([1.0, 2.0, 3.0], [0.0, 1.0, 2.0], "in every pair"),
+        ([1.0, 2.0], [1.0, 2.0], "nothing to test"),
+        ([1.0, 2.0, 5.0], [1.0, 2.0, 4.0], "2 equal pairs dropped"),
+    ],
+)
+def test_degenerate_pairs_get_an_answer(a: list[float], b: list[float], said: str) -> None:
+    assert said in paired_test(a, b).summary
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "message"),
+    [
+        ([1.0, math.nan], [1.0, 2.0], "1 of 2 scores are NaN or infinite, the first at index 1"),
+        ([1.0, 2.0], [1.0], "pair by position"),
+        ([], [], "equally many scores"),
+        (["x"], ["y"], "expected numbers"),
+        ({0: 1.0, 1: 2.0}, {0: 1.0, 2: 2.0}, "seeds without a partner: 1, 2"),
+        ({0: 1.0}, [1.0], "two arrays or two mappings"),
+    ],
+)
+def test_what_cannot_be_paired(a: object, b: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        paired_test(a, b)  # type: ignore[arg-type]
+
+
+def test_mappings_pair_by_seed() -> None:
+    by_seed = paired_test({1: 5.0, 0: 3.0, 2: 9.0}, {0: 2.0, 1: 1.0, 2: 3.0})
+    assert by_seed.mean_difference == pytest.approx(np.mean([3 - 2, 5 - 1, 9 - 3]))
+
+
+def test_options_are_checked() -> None:
+    with pytest.raises(OptionError, match="alpha"):
+        paired_test(A, B, alpha=5)
+    with pytest.raises(UnknownNameError, match="direction"):
+        paired_test(A, B, better="highest")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("m", [1, 3, 6, 10, 45])
+@pytest.mark.parametrize("alpha", [0.05, 0.01])
+def test_seeds_needed_is_the_first_that_can_reject(m: int, alpha: float) -> None:
+    n = seeds_needed(m, alpha)
+    assert attainable_p(n) * m <= alpha < attainable_p(n - 1) * m
+
+
+def test_attainable_p_is_attained() -> None:
+    for n in range(1, 12):
+        assert paired_test(np.arange(1.0, n + 1), np.zeros(n)).p_value == pytest.approx(attainable_p(n))
