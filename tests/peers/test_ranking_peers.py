@@ -12,7 +12,7 @@ import os
 import statistics
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
@@ -26,7 +26,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphgauge import ranking
-from graphgauge.core.errors import InputError
 from graphgauge.core.result import Result
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
@@ -53,16 +52,22 @@ def tensor(values: Any) -> Any:
     return peer("torch").as_tensor(np.asarray(values))
 
 
+class NotExpressible(Exception):
+    """The peer's interface has no place for such an input."""
+
+
 def beside(pos: Any, neg: Any, place: int = 0) -> np.ndarray:
     """Each positive in one row with its negatives, at a given place."""
     pos, neg = np.asarray(pos), np.asarray(neg)
+    if len(pos) != len(neg):
+        raise NotExpressible
     return np.concatenate([neg[:, :place], pos[:, None], neg[:, place:]], axis=1)
 
 
-def over_places(at_place: Callable[[int], float], places: int) -> tuple[float, float]:
-    """The lowest and the highest answer, as the positive stands first, second, … among its candidates."""
-    answers = [float(at_place(place)) for place in range(max(places, 1))]
-    return min(answers), max(answers)
+def extremes(answers: Iterable[Any]) -> tuple[float, float]:
+    """The lowest and the highest answer, of the same candidates in other orders."""
+    found = [float(answer) for answer in answers]
+    return min(found), max(found)
 
 
 def ogb(pos: Any, neg: Any, key: str = "mrr") -> float:
@@ -133,7 +138,7 @@ def pyg(pos: Any, neg: Any, metric: str = "MRR", k: int | None = None) -> tuple[
         labels[:, place] = 1
         return pyg_lists(scores, labels, metric, k or scores.shape[1])
 
-    return over_places(at_place, np.asarray(neg).shape[1] + 1)
+    return extremes(at_place(place) for place in range(np.asarray(neg).shape[1] + 1))
 
 
 def torchmetrics_flat(scores: Any, labels: Any, queries: Any, metric: str, k: int | None) -> float:
@@ -150,13 +155,17 @@ def torchmetrics(pos: Any, neg: Any, metric: str = "MRR", k: int | None = None) 
         queries = np.repeat(np.arange(len(scores)), scores.shape[1])
         return torchmetrics_flat(scores.ravel(), labels.ravel(), queries, metric, k)
 
-    return over_places(at_place, np.asarray(neg).shape[1] + 1)
+    return extremes(at_place(place) for place in range(np.asarray(neg).shape[1] + 1))
 
 
-def torchmetrics_pooled(pos: Any, neg: Any, metric: str) -> float:
-    found = getattr(peer("torchmetrics.classification"), f"Binary{metric}")()
-    found.update(*(tensor(values) for values in _pool(pos, neg)[::-1]))
-    return float(found.compute())
+def torchmetrics_pooled(pos: Any, neg: Any, metric: str) -> tuple[float, float]:
+    def in_order(step: int) -> float:
+        labels, scores = (tensor(values[::step].copy()) for values in _pool(pos, neg))
+        found = getattr(peer("torchmetrics.classification"), f"Binary{metric}")()
+        found.update(scores, labels)
+        return float(found.compute())
+
+    return extremes(in_order(step) for step in (1, -1))
 
 
 def sklearn(pos: Any, neg: Any, metric: str = "label_ranking_average_precision_score", **options: Any) -> float:
@@ -331,7 +340,9 @@ scored = pytest.mark.parametrize(
     ("pos", "neg"), [draw_scores(seed, levels) for seed in SEEDS for levels in (None, 12, 3)]
 )
 untied = pytest.mark.parametrize(("pos", "neg"), [draw_scores(seed) for seed in SEEDS])
-lists = pytest.mark.parametrize(("scores", "labels"), [draw_lists(seed, levels) for seed in SEEDS for levels in (None, 4)])
+lists = pytest.mark.parametrize(
+    ("scores", "labels"), [draw_lists(seed, levels) for seed in SEEDS for levels in (None, 4)]
+)
 untied_lists = pytest.mark.parametrize(("scores", "labels"), [draw_lists(seed) for seed in SEEDS])
 
 
@@ -448,6 +459,405 @@ def test_torchmetrics_agrees_on_lists_without_ties(scores: np.ndarray, labels: n
 @scored
 def test_torchmetrics_pools_alike_between_0_and_1(pos: np.ndarray, neg: np.ndarray) -> None:
     pos, neg = (np.float32(0.5) + values / 16 for values in (pos, neg))
-    assert ranking.roc_auc(pos, neg.ravel()) == pytest.approx(torchmetrics_pooled(pos, neg.ravel(), "AUROC"), rel=1e-5)
-    theirs = torchmetrics_pooled(pos, neg.ravel(), "AveragePrecision")
-    assert ranking.average_precision(pos, neg.ravel()) == pytest.approx(theirs, rel=1e-5)
+    neg = neg.ravel()
+    for ours, metric in ((ranking.roc_auc, "AUROC"), (ranking.average_precision, "AveragePrecision")):
+        assert torchmetrics_pooled(pos, neg, metric) == pytest.approx([ours(pos, neg)] * 2, rel=1e-5)
+
+
+# ------------------------------------------------------------------------------------- the table of where they do not
+
+
+@dataclass(frozen=True)
+class Case:
+    """One input, as Python source; graphgauge's rule for it, and the calls that show it."""
+
+    title: str
+    inputs: str
+    rule: str
+    calls: tuple[str, ...]
+
+    def names(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"np": np, "inf": np.inf, "nan": np.nan}
+        exec(self.inputs, found)
+        return found
+
+
+@dataclass(frozen=True)
+class Section:
+    """Cases that the same calls of the peers answer; `peers` take the names that a case's inputs define."""
+
+    title: str
+    text: str
+    peers: Mapping[str, Callable[[Mapping[str, Any]], Any]]
+    cases: tuple[Case, ...] = field(default=())
+
+
+def both(function: Callable[..., Any], *arguments: Any, **options: Any) -> Callable[[Mapping[str, Any]], Any]:
+    """A peer that takes positives and negatives; `matrix` holds the latter where graphgauge gets them ragged."""
+    return lambda names: function(names["pos"], names.get("matrix", names["neg"]), *arguments, **options)
+
+
+def at_k(function: Callable[..., Any], metric: str = "hits@{k}") -> Callable[[Mapping[str, Any]], Any]:
+    """The same for a metric at the case's k, as part of its name or apart from it."""
+    if "{k}" in metric:
+        return lambda names: both(function, metric.format(k=names["k"]))(names)
+    return lambda names: both(function, metric, names["k"])(names)
+
+
+def in_any_order(function: Callable[..., Any]) -> Callable[[Mapping[str, Any]], Any]:
+    """A peer that takes flat scores, labels and queries, asked with the candidates in every order."""
+
+    def call(names: Mapping[str, Any]) -> tuple[float, float]:
+        columns = [np.asarray(names[name]) for name in ("scores", "labels", "queries")]
+        orders = itertools.permutations(range(len(columns[0])))
+        by_query = (sorted(order, key=lambda index: columns[2][index]) for order in orders)
+        return extremes(function(*(column[order] for column in columns)) for order in by_query)
+
+    return call
+
+
+def flat(metric: str, k: int | None) -> Callable[[Mapping[str, Any]], Any]:
+    return in_any_order(lambda *columns: torchmetrics_flat(*columns, metric, k))
+
+
+def rows(metric: str, k: int) -> Callable[[Mapping[str, Any]], Any]:
+    return in_any_order(lambda *columns: pyg_lists(*as_rows(*columns), metric, k))
+
+
+def sklearn_rows(metric: str, **options: Any) -> Callable[[Mapping[str, Any]], Any]:
+    def call(*columns: np.ndarray) -> float:
+        scores, labels = as_rows(*columns)
+        return getattr(peer("sklearn.metrics"), metric)(labels, scores, **options)
+
+    return in_any_order(call)
+
+
+def as_rows(scores: np.ndarray, labels: np.ndarray, queries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The flat form as (queries, candidates) matrices, for libraries that take these."""
+    shape = (len(np.unique(queries)), -1)
+    return scores.reshape(shape), labels.reshape(shape)
+
+
+def list_section(title: str, text: str, peers: Mapping[str, Any], cases: Iterable[tuple[str, str, str]]) -> Section:
+    key = title.partition(" ")[0].lower()
+    call = f'evaluate(scores=scores, labels=labels, queries=queries, k=2)["{key}"]'
+    return Section(title, text, peers, tuple(Case(*case, calls=(call,)) for case in cases))
+
+
+TWO = "scores, labels, queries = [0.9, 0.8, 0.7, 0.6], [0, 1, 1, 0], [0, 0, 0, 0]"
+FIRST_AND_LAST = "scores, labels, queries = [0.9, 0.8, 0.7, 0.6], [1, 0, 0, 1], [0, 0, 0, 0]"
+NONE = "scores, labels, queries = [0.9, 0.8, 0.7, 0.6], [1, 0, 0, 0], [0, 0, 1, 1]"
+TIED = "scores, labels, queries = [0.5, 0.5, 0.5, 0.5], [1, 0, 0, 0], [0, 0, 0, 0]"
+CUT = "scores, labels, queries = [0.9, 0.8, 0.7, 0.6], [1, 0, 1, 1], [0, 0, 0, 0]"
+SHORT = "scores, labels, queries = [0.9], [1], [0]"
+BELOW = "scores, labels, queries = [-1.0, -2.0, -3.0, -4.0], [1, 0, 1, 0], [0, 0, 0, 0]"
+LEFT_OUT = "left out, and counted in a note"
+FOUR = tuple(f'mrr(pos, neg, ties="{ties}")' for ties in RULES)
+OMIT = 'evaluate(pos, neg, nan="omit")["mrr"]'
+SECTIONS = (
+    Section(
+        "Mean reciprocal rank",
+        "OGB's evaluator of ogbl-wikikg2 on tensors, TGB's of tgbl-wiki on arrays, PyKEEN's `RankBasedEvaluator` under its "
+        "default, `realistic`; PyG's `LinkPredMRR` with all candidates sorted by `topk`, torchmetrics' `RetrievalMRR`, "
+        "scikit-learn's `label_ranking_average_precision_score`, which for one positive a query is the pessimistic MRR.",
+        {
+            "OGB": both(ogb), "TGB": both(tgb), "PyKEEN": both(pykeen), "PyG": both(pyg),
+            "torchmetrics": both(torchmetrics), "scikit-learn": both(sklearn),
+        },
+        (
+            Case("constant scorer", "pos, neg = [0.5], [[0.5] * 9]", "the tie rule decides, and is printed", FOUR),
+            Case("one tied negative", "pos, neg = [0.9], [[0.9, 0.1, 0.1]]", "as above", FOUR),
+            Case(
+                "NaN scorer", "pos, neg = [nan], [[nan] * 9]", "an error; dropped and counted on request",
+                ("mrr(pos, neg)", OMIT),
+            ),
+            Case(
+                "NaN positive", "pos, neg = [nan, 0.5], [[0.1, 0.2], [0.9, 0.1]]",
+                "an error; `omit` drops the query", ("mrr(pos, neg)", OMIT),
+            ),
+            Case(
+                "NaN negatives", "pos, neg = [0.5], [[nan, nan, 0.9]]",
+                "an error; `omit` drops the candidates", ("mrr(pos, neg)", OMIT),
+            ),
+            Case("+inf tied with +inf", "pos, neg = [inf], [[inf, 0.0]]", "an ordinary value", ("mrr(pos, neg)",)),
+            Case("−inf positive", "pos, neg = [-inf], [[-inf, 0.0]]", "an ordinary value", ("mrr(pos, neg)",)),
+            Case(
+                "scores below 0", "pos, neg = [-1.0], [[-2.0, -3.0]]", "only the order counts", ("mrr(pos, neg)",)
+            ),
+            Case(
+                "no queries", "pos, neg = np.empty(0), np.empty((0, 5))", "NaN, with the reason",
+                ('evaluate(pos, neg)["mrr"]',),
+            ),
+            Case(
+                "no negatives", "pos, neg = [0.5], np.empty((1, 0))", "rank 1 of 1; adjusted metrics are NaN",
+                ('evaluate(pos, neg)["mrr"]', 'evaluate(pos, neg)["adjusted_mrr"]'),
+            ),
+            Case(
+                "float16, apart in float64", "pos, neg = np.float16([0.50001]), np.float16([[0.5, 0.4]])",
+                "compared as given: tied; nothing is narrowed further", ("mrr(pos, neg)",),
+            ),
+            Case(
+                "float64, tied in float32", "pos, neg = [0.5], [[0.5 + 1e-9, 0.4]]",
+                "compared in the wider of the two types", ("mrr(pos, neg)",),
+            ),
+            Case(
+                "int64 beyond 2**53", "pos, neg = np.array([2**53]), np.array([[2**53 + 1, 0]])", "compared as integers",
+                ("mrr(pos, neg)",),
+            ),
+            Case(
+                "shapes (4,) and (1, 3)", "pos, neg = [0.1, 0.4, 0.6, 0.9], [[0.3, 0.5, 0.7]]",
+                "an error; nothing is broadcast", ("mrr(pos, neg)",),
+            ),
+            Case(
+                "ragged negatives, padded with −inf for the others",
+                "pos, neg, offsets = [2.0, 2.0], [1.0, 3.0, 3.0, 1.0, 2.5, 1.5], [0, 2, 6]; "
+                "matrix = [[1.0, 3.0, -inf, -inf], [3.0, 1.0, 2.5, 1.5]]",
+                "`offsets=` or `mask=`; candidates are those that exist", ("mrr(pos, neg, offsets=offsets)",),
+            ),
+        ),
+    ),
+    Section(
+        "OGB on NumPy arrays",
+        "The same evaluator of ogbl-wikikg2, given arrays instead of tensors.",
+        {"OGB": both(ogb_numpy)},
+        (Case("any input", "pos, neg = [0.5], [[0.1, 0.2]]", "arrays, tensors, lists alike", ("mrr(pos, neg)",)),),
+    ),
+    Section(
+        "Hits@K",
+        "PyG's `LinkPredHitRatio`, torchmetrics' `RetrievalHitRate`, the others as above.",
+        {
+            "OGB": at_k(ogb), "TGB": at_k(tgb), "PyKEEN": at_k(pykeen), "PyG": at_k(pyg, "HitRatio"),
+            "torchmetrics": at_k(torchmetrics, "HitRate"),
+        },
+        (
+            Case(
+                "constant scorer", "pos, neg, k = [0.5], [[0.5] * 9], 3", "the tie rule decides, and is printed",
+                tuple(f'hits_at_k(pos, neg, k=k, ties="{ties}")' for ties in RULES),
+            ),
+            Case(
+                "one tied negative", "pos, neg, k = [0.9], [[0.9, 0.1, 0.1]], 1",
+                "`realistic` rank 1.5 is no hit at 1; `expected` gives its half",
+                tuple(f'hits_at_k(pos, neg, k=k, ties="{ties}")' for ties in RULES),
+            ),
+            Case(
+                "K above the candidates", "pos, neg, k = [0.1], [[0.5, 0.6]], 10",
+                "1, with a warning; adjusted metrics are NaN",
+                ('evaluate(pos, neg)["hits@10"]', 'evaluate(pos, neg)["adjusted_hits@10"]'),
+            ),
+            Case(
+                "NaN scorer", "pos, neg, k = [nan], [[nan] * 9], 1", "an error", ("hits_at_k(pos, neg, k=k)",),
+            ),
+            Case(
+                "scores below 0", "pos, neg, k = [-1.0], [[-2.0, -3.0]], 1", "only the order counts",
+                ("hits_at_k(pos, neg, k=k)",),
+            ),
+            Case(
+                "no queries", "pos, neg, k = np.empty(0), np.empty((0, 5)), 1", "NaN, with the reason",
+                ('evaluate(pos, neg)["hits@1"]',),
+            ),
+        ),
+    ),
+    Section(
+        "Adjusted for chance",
+        "Each cell gives AMRI, adjusted MRR and adjusted Hits@1.",
+        {
+            "PyKEEN": lambda names: [
+                both(pykeen, key)(names) for key in ("amri", "adjusted_mrr", "adjusted_hits@1")
+            ],
+        },
+        tuple(
+            Case(
+                title, inputs, rule,
+                tuple(f'evaluate(pos, neg)["{key}"]' for key in ("amri", "adjusted_mrr", "adjusted_hits@1")),
+            )
+            for title, inputs, rule in (
+                (
+                    "constant scorer", "pos, neg = [0.5], [[0.5] * 9]",
+                    "0: computed under `expected`, whatever rule is chosen",
+                ),
+                ("one tied negative", "pos, neg = [0.9], [[0.9, 0.1, 0.1]]", "as above"),
+                ("−inf negatives", "pos, neg = [0.5], [[0.9, -inf, -inf, -inf]]", "candidates like any other"),
+                ("no negatives", "pos, neg = [0.5], np.empty((1, 0))", "NaN, with the reason"),
+            )
+        ),
+    ),
+    Section(
+        "Pooled ROC-AUC",
+        "OGB's evaluator of ogbl-vessel, scikit-learn's `roc_auc_score`, torchmetrics' `BinaryAUROC`.",
+        {
+            "OGB": both(ogb_auc), "scikit-learn": both(sklearn_pooled, "roc_auc_score"),
+            "torchmetrics": both(torchmetrics_pooled, "AUROC"),
+        },
+        (
+            Case("constant scorer", "pos, neg = [0.5], [0.5] * 9", "ties count half", ("roc_auc(pos, neg)",)),
+            Case("NaN scorer", "pos, neg = [nan, nan], [nan, nan]", "an error", ("roc_auc(pos, neg)",)),
+            Case("no positives", "pos, neg = np.empty(0), [0.1, 0.2]", "NaN", ("roc_auc(pos, neg)",)),
+            Case("±inf", "pos, neg = [inf, 0.5], [-inf, 0.6]", "ordinary values", ("roc_auc(pos, neg)",)),
+            Case(
+                "logits far above 0", "pos, neg = np.float32([40, 41]), np.float32([30, 31])", "only the order counts",
+                ("roc_auc(pos, neg)",),
+            ),
+            Case(
+                "float16, apart in float64", "pos, neg = np.float16([0.50001]), np.float16([0.5, 0.4])",
+                "compared as given: tied", ("roc_auc(pos, neg)",),
+            ),
+            Case(
+                "float64, tied in float32", "pos, neg = [0.5], [0.5 + 1e-9, 0.4]", "compared as given",
+                ("roc_auc(pos, neg)",),
+            ),
+        ),
+    ),
+    Section(
+        "Pooled average precision",
+        "scikit-learn's `average_precision_score`, torchmetrics' `BinaryAveragePrecision`.",
+        {
+            "scikit-learn": both(sklearn_pooled, "average_precision_score"),
+            "torchmetrics": both(torchmetrics_pooled, "AveragePrecision"),
+        },
+        (
+            Case("constant scorer", "pos, neg = [0.5], [0.5] * 9", "ties enter together", ("average_precision(pos, neg)",)),
+            Case("NaN scorer", "pos, neg = [nan, nan], [nan, nan]", "an error", ("average_precision(pos, neg)",)),
+            Case("no positives", "pos, neg = np.empty(0), [0.1, 0.2]", "NaN", ("average_precision(pos, neg)",)),
+            Case("no negatives", "pos, neg = [0.1, 0.2], np.empty(0)", "NaN", ("average_precision(pos, neg)",)),
+            Case(
+                "logits far above 0", "pos, neg = np.float32([40, 41]), np.float32([30, 31])", "only the order counts",
+                ("average_precision(pos, neg)",),
+            ),
+        ),
+    ),
+    Section(
+        "Pooled Hits@K",
+        "OGB's evaluator of ogbl-ppa with its K set, on tensors, the negatives in one row.",
+        {"OGB": lambda names: ogb_pooled(names["pos"], np.ravel(names["neg"]), names["k"])},
+        tuple(
+            Case(title, inputs, rule, ('evaluate(pos, neg, k=k, metrics=["pooled_hits"])[f"pooled_hits@{k}"]',))
+            for title, inputs, rule in (
+                ("tied with the K-th negative", "pos, neg, k = [0.5, 0.9], [[0.5, 0.7], [0.1, 0.2]], 2", "no hit"),
+                ("fewer than K negatives", "pos, neg, k = [0.1], [[0.5, 0.6]], 10", "1, with a warning"),
+                ("NaN negatives", "pos, neg, k = [0.5], [[nan, nan, 0.1]], 2", "an error"),
+                ("nothing to rank", "pos, neg, k = np.empty(0), np.empty((0, 5)), 10", "NaN, with the reason"),
+            )
+        ),
+    ),
+    list_section(
+        "MRR of several positives a query",
+        "PyG's `LinkPredMRR` and torchmetrics' `RetrievalMRR` take each query's first positive; scikit-learn's "
+        "`label_ranking_average_precision_score` ranks each positive among all candidates, positives included.",
+        {
+            "PyG": rows("MRR", 4), "torchmetrics": flat("MRR", None),
+            "scikit-learn": sklearn_rows("label_ranking_average_precision_score"),
+        },
+        (
+            ("neighbouring positives", TWO, "each positive is ranked among the query's negatives"),
+            ("first and last", FIRST_AND_LAST, "as above"),
+            ("a query without positives", NONE, LEFT_OUT),
+        ),
+    ),
+    list_section(
+        "Hits@2 of several positives a query",
+        "PyG's `LinkPredHitRatio` and torchmetrics' `RetrievalHitRate` ask whether any positive is among the first k.",
+        {"PyG": rows("HitRatio", 2), "torchmetrics": flat("HitRate", 2)},
+        (
+            ("first and last", FIRST_AND_LAST, "the share of positives, each among the query's negatives"),
+            ("a query without positives", NONE, LEFT_OUT),
+        ),
+    ),
+    list_section(
+        "MAP@2", "PyG's `LinkPredMAP`, torchmetrics' `RetrievalMAP`.",
+        {"PyG": rows("MAP", 2), "torchmetrics": flat("MAP", 2)},
+        (
+            ("more positives than k", CUT, "divided by min(positives, k)"),
+            ("constant scorer", TIED, "the mean over random order"),
+            ("scores below 0", BELOW, "only the order counts"),
+            ("a query without positives", NONE, LEFT_OUT),
+        ),
+    ),
+    list_section(
+        "Precision@2", "PyG's `LinkPredPrecision`, torchmetrics' `RetrievalPrecision`.",
+        {"PyG": rows("Precision", 2), "torchmetrics": flat("Precision", 2)},
+        (
+            ("fewer candidates than k", SHORT, "divided by k all the same"),
+            ("constant scorer", TIED, "the mean over random order"),
+            ("scores below 0", BELOW, "only the order counts"),
+        ),
+    ),
+    list_section(
+        "Recall@2", "PyG's `LinkPredRecall`, torchmetrics' `RetrievalRecall`.",
+        {"PyG": rows("Recall", 2), "torchmetrics": flat("Recall", 2)},
+        (
+            ("constant scorer", TIED, "the mean over random order"),
+            ("scores below 0", BELOW, "only the order counts"),
+            ("a query without positives", NONE, LEFT_OUT),
+        ),
+    ),
+    list_section(
+        "nDCG@2", "PyG's `LinkPredNDCG`, torchmetrics' `RetrievalNormalizedDCG`, scikit-learn's `ndcg_score`.",
+        {
+            "PyG": rows("NDCG", 2), "torchmetrics": flat("NormalizedDCG", 2),
+            "scikit-learn": sklearn_rows("ndcg_score", k=2),
+        },
+        (
+            ("constant scorer", TIED, "the mean over random order"),
+            ("a query without positives", NONE, LEFT_OUT),
+            ("fewer candidates than k", SHORT, "the best order of what is there scores 1"),
+        ),
+    ),
+)  # fmt: skip
+
+
+def shown(call: Callable[[], Any]) -> str:
+    """An answer as the table prints it: a number, a range where it hangs on the order of the input, or an error."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            answer = call()
+    except NotExpressible:
+        return "–"
+    except Exception as error:  # whatever a peer raises is its answer
+        return type(error).__name__
+    if isinstance(answer, Result):
+        reason = f" ({answer.reason})" if answer.reason else ""
+        return number(answer.value) + reason + (", with a warning" if answer.warnings else "")
+    if isinstance(answer, tuple):
+        low, high = (number(value) for value in answer)
+        return low if low == high else f"{low} to {high}, by input order"
+    return ", ".join(number(value) for value in answer) if isinstance(answer, list) else number(answer)
+
+
+def number(value: float) -> str:
+    return f"{round(float(value), 4) + 0.0:.4g}"
+
+
+def table_text() -> str:
+    versions = ", ".join(f"{name} {version(name).partition('+')[0]}" for name in SHOWN)
+    lines = [
+        "# Where ranking metrics differ between libraries",
+        "",
+        "<!-- Written by tests/peers/test_ranking_peers.py; GRAPHGAUGE_REGENERATE=1 make peers rewrites it. -->",
+        "",
+        "On ordinary input the libraries below and graphgauge agree to rounding, which the same tests check on random and",
+        "on tied scores. They differ where a convention is left open. Every cell is what the library returned, or the type",
+        "of the exception it raised. “By input order” means that the answer changes with the place of the positive among",
+        "its candidates, and gives the lowest and the highest. A dash means that the library cannot be given such input.",
+        "",
+        f"Observed with {versions}.",
+    ]
+    for section in SECTIONS:
+        head = ["case", "graphgauge's rule", "graphgauge", *section.peers]
+        lines += ["", f"## {section.title}", "", section.text, ""]
+        lines += [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
+        for case in section.cases:
+            names = case.names()
+            ours = [f"`{call}` → {shown(lambda call=call: eval(call, vars(ranking) | names))}" for call in case.calls]
+            theirs = [shown(lambda ask=ask: ask(names)) for ask in section.peers.values()]
+            row = [f"{case.title}<br>`{case.inputs}`", case.rule, "<br>".join(ours), *theirs]
+            lines.append(f"| {' | '.join(row)} |")
+    return "\n".join(lines) + "\n"
+
+
+def test_the_table_of_differences_is_current() -> None:
+    text = table_text()
+    if os.environ.get("GRAPHGAUGE_REGENERATE"):
+        TABLE.parent.mkdir(parents=True, exist_ok=True)
+        TABLE.write_text(text, encoding="utf-8")
+    assert TABLE.read_text(encoding="utf-8") == text, "run GRAPHGAUGE_REGENERATE=1 make peers"

@@ -19,7 +19,7 @@ from graphgauge.core.errors import OptionError, UnknownNameError
 from graphgauge.core.references import REFERENCES
 from graphgauge.core.result import Chance, Direction, Interval, Result
 
-FAMILIES = ("ranking",)
+FAMILIES = ("ranking", "recovery")
 LAWS = ("permutation", "merge", "monotone", "symmetry")
 # The convention of a metric that follows an option.
 AS_CHOSEN = "as chosen"
@@ -171,7 +171,8 @@ class Metric:
         if isinstance(rule, NoInterval):
             return rule
         low, high = rule.function(sample, estimate, confidence)
-        return rule, np.clip(low, *self.bounds), np.clip(high, *self.bounds)
+        floor, ceiling = self.bounds
+        return rule, np.maximum(low, floor), np.minimum(high, ceiling)
 
     def result(
         self,

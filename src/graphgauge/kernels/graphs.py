@@ -84,10 +84,14 @@ def pair_table(truth: Words, prediction: Words, d: int, *, threads: int | None =
 
 def cells_of(words: Words, d: int) -> Ints:
     """The set bits as flat cell numbers row·d + column, in order."""
-    step = max(1, _CACHED_CELLS // max(d, 1))
-    found = [
-        np.flatnonzero(_unpacked(words[start : start + step], d)) + start * d for start in range(0, len(words), step)
-    ]
+    held = np.flatnonzero(words)
+    row, word = np.divmod(held, max(1, words.shape[1]))
+    first, flat = row * d + 64 * word, words.ravel()
+    found = []
+    for start in range(0, len(held), _CACHED_CELLS >> 6):
+        part = slice(start, start + (_CACHED_CELLS >> 6))
+        index, bit = np.nonzero(_unpacked(flat[held[part], np.newaxis], 64))
+        found.append(first[part][index] + bit)
     return np.concatenate(found) if found else np.empty(0, np.int64)
 
 

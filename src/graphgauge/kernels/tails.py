@@ -65,8 +65,9 @@ def tail_counts(pos: Scores, neg: Scores, *, threads: int | None = None) -> Tail
         # Every chunk of negatives is merged with all positives: more chunks than this would cost more than they save.
         count = min(len(row_blocks(neg.size, neg.size)), neg.size // pos.size)
         sides = [pos, *(neg[block] for block in even_blocks(neg.size, count))]
+        sorting_threads = threads if len(row_blocks(work, work)) > 1 else 1
         (ordered, pos_missing), *chunks = map_blocks(
-            lambda side: _sorted(exact(side, dtype), work), sides, threads=threads
+            lambda side: _sorted(exact(side, dtype), work), sides, threads=sorting_threads
         )
         values, positives = _distinct_descending(ordered)
         greater, equal = _merged(values, [chunk for chunk, _ in chunks], threads)
@@ -114,7 +115,10 @@ def _cached_parts(tails: TailCounts) -> list[slice]:
 def _sorted(scores: Scores, work: int) -> tuple[Scores, int]:
     """Ascending without NaN, and how many of these there were."""
     ordered = ascending(scores, work=work)
-    kept = int(np.searchsorted(ordered, np.inf, side="right")) if ordered.dtype.kind == "f" else ordered.size
+    if ordered.dtype.kind != "f":
+        return ordered, 0
+    # An infinity of another dtype would have all scores converted to that.
+    kept = int(np.searchsorted(ordered, ordered.dtype.type(np.inf), side="right"))
     return ordered[:kept], ordered.size - kept
 
 

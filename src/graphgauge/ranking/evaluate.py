@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -71,6 +71,7 @@ def evaluate(
     keep
         `"items"` keeps each query's counts (under `ids`, if given) in `Evaluation.per_item`, for `compare`.
     """
+    metrics = [metrics] if isinstance(metrics, str) else metrics
     state = RankingState(pooled=needs_pool(metrics), keep=keep)
     state.update(
         pos_scores, neg_scores, scores=scores, labels=labels, queries=queries, groups=groups, cluster=cluster,
@@ -90,6 +91,7 @@ def evaluate_state(
 ) -> Evaluation:
     """The metrics of what a state has counted."""
     one_of("tie rule", ties, TIES)
+    metrics = [metrics] if isinstance(metrics, str) else metrics
     cutoffs = _cutoffs(k)
     samples = {name: sample for name, sample in _samples(state, ties).items() if sample is not None}
     chosen = select("ranking", metrics, samples, {"k": cutoffs})
@@ -101,9 +103,11 @@ def evaluate_state(
             _cutoffs(params["k"])
         sample = _first(metric, samples)
         estimate = metric(sample, **params)
-        if ties == "optimistic" and isinstance(sample, Ranks) and sample.equal.any():
+        if ties == "optimistic" and metric.conventions["ties"] != _metrics.TIES_EXPECTED and _tied(sample):
             estimate = estimate.warned("scores are tied, and optimistic ranks count every tie as a win")
-        results.append(metric.result(sample, estimate, params, confidence=confidence, conventions=conventions))
+        # Several positives in a tie have no realistic order.
+        used = {"ties": "expected"} if isinstance(sample, Lists) and not sample.settled else {}
+        results.append(metric.result(sample, estimate, params, confidence=confidence, conventions=conventions | used))
         for axis, columns in tables.items():
             if "pooled" not in metric.needs:
                 part = _first(metric, grouped[axis])
@@ -203,7 +207,7 @@ def needs_pool(metrics: Sequence[str] | None) -> bool:
 
 
 def _cutoffs(k: Sequence[int] | int) -> tuple[int, ...]:
-    values = (k,) if isinstance(k, int | np.integer) else tuple(k)
+    values = tuple(k) if isinstance(k, Iterable) else (k,)
     for value in values:
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
             raise OptionError(f"k must be a whole number of at least 1, not {value!r}")
@@ -215,6 +219,10 @@ def _samples(state: RankingState, ties: str, axis: str | None = None) -> dict[st
         "ranks": state.ranks(ties, axis), "lists": state.lists(ties, axis),
     }  # fmt: skip
     return samples if axis is not None else samples | {"pooled": state.pool()}
+
+
+def _tied(sample: Any) -> bool:
+    return isinstance(sample, Ranks | Lists) and sample.tied
 
 
 def _first(metric: Metric, samples: Mapping[str, Any]) -> Any:
@@ -241,24 +249,38 @@ def _macro(micro: Result, axis: str, sample: Any, estimate: Estimate, confidence
     value = float(np.mean(estimate.value)) if len(estimate.value) else np.nan
     interval, no_interval = None, "a median has no linear error" if estimate.influence is None else None
     if estimate.influence is not None:
-        error, df = standard_error(
-            estimate.influence, sample.count, group=sample.group, groups=sample.groups, cluster=sample.cluster
-        )
-        variance = error**2
-        if np.isnan(variance).any() or not variance.sum():
-            no_interval = "some groups have fewer than two queries, or none differ"
+        error, df = _macro_error(sample, estimate)
+        if np.isnan(error) or _metrics.is_rounding(np.array(error), np.array(value)):
+            no_interval = f"some groups have fewer than two {sample.over}, or none differ"
         else:
-            pooled_df = variance.sum() ** 2 / (variance**2 / df).sum()
-            low, high = t_interval([value], [np.sqrt(variance.sum()) / len(variance)], [pooled_df], confidence)
+            low, high = t_interval([value], [error], [df], confidence)
             low, high = np.clip(low, *micro.bounds), np.clip(high, *micro.bounds)
-            interval = Interval(
-                float(low[0]), float(high[0]), confidence, "satterthwaite-t", f"{sample.over} by {axis}"
-            )
+            method = "satterthwaite-t" if sample.cluster is None else "cluster-t"
+            interval = Interval(float(low[0]), float(high[0]), confidence, method, f"{sample.over} by {axis}")
     return replace(
         micro, key=f"{micro.key}_macro_{axis}", params={**micro.params, "macro": axis}, value=value,
-        n=len(estimate.value), unit=axis, interval=interval, no_interval=no_interval, chance=(), warnings=(),
+        n=0 if np.isnan(value) else len(estimate.value), unit=axis, interval=interval, no_interval=no_interval,
+        chance=(), warnings=(),
         reason=None if value == value else "a group has no value",
     )  # fmt: skip
+
+
+def _macro_error(sample: Any, estimate: Estimate) -> tuple[float, float]:
+    """Standard error and degrees of freedom of the mean over groups; NaN where a group has no error of its own."""
+    influence, count, groups = estimate.influence, sample.count, sample.groups
+    assert influence is not None
+    error, df = standard_error(influence, count, group=sample.group, groups=groups, cluster=sample.units)
+    variance = error**2
+    if not groups or np.isnan(variance).any():
+        return np.nan, 0.0
+    if sample.cluster is None:
+        total = variance.sum()
+        # Without any spread there are no degrees of freedom to divide by.
+        return float(np.sqrt(total) / groups), float(total**2 / (variance**2 / df).sum()) if total else 0.0
+    # A cluster may have queries in several groups (head and tail of one triple), which then err together.
+    weight = sample.spread(sample.n.sum() / (groups * sample.n))
+    whole, units = standard_error(influence * weight, count, cluster=sample.units)
+    return float(whole[0]), float(units[0])
 
 
 def _notes(state: RankingState) -> tuple[str, ...]:

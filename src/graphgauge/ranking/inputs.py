@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, as_labels, as_numeric, is_cuda, refuse_nan, require_shape
-from graphgauge.core.errors import InputError, one_of
+from graphgauge.core.errors import InputError
 from graphgauge.kernels.counting import RowCounts, masked_counts, ragged_counts, row_counts
 
 Ints = NDArray[np.int64]
@@ -44,7 +44,7 @@ class Scores:
         if mask is not None:
             raise InputError("offsets and mask exclude each other", fix="Ragged negatives are given in one way.")
         require_shape(neg, (None,), "neg_scores", "With offsets, the negatives are one flat array.")
-        return cls(pos, neg, offsets=_offsets(offsets, len(pos), len(neg)))
+        return cls(pos, neg, offsets=checked_offsets(offsets, len(pos), len(neg)))
 
     def __len__(self) -> int:
         return len(self.pos)
@@ -93,7 +93,7 @@ def counted(scores: Scores, nan: str, threads: int | None) -> Counted:
     """Count every query; NaN is an error or is dropped and counted, by policy."""
     counts = scores.count(threads)
     unscored, missing = int(counts.pos_missing.sum()), int(counts.missing.sum(dtype=np.int64))
-    if (unscored or missing) and one_of("nan policy", nan, NAN_POLICIES) == "raise":
+    if (unscored or missing) and nan == "raise":
         _report_nan(scores, counts)
     greater, equal = counts.greater.astype(np.int64), counts.equal.astype(np.int64)
     candidates = counts.negatives.astype(np.int64) - counts.missing + 1
@@ -108,10 +108,12 @@ def counted(scores: Scores, nan: str, threads: int | None) -> Counted:
 class FlatLists:
     """Whole candidate lists, counted: each positive against its query's negatives, and the runs of equal scores.
 
-    `positive_query` and the run's `query` number the queries by their place in `queries`, the distinct ids in order.
+    Queries are numbered by their place among the distinct ids, in order. `rows` are the candidates that were kept,
+    and `place` the query of each.
     """
 
-    queries: AnyArray
+    rows: NDArray[np.bool_]
+    place: Ints
     greater: Ints
     equal: Ints
     negatives: Ints
@@ -122,7 +124,8 @@ class FlatLists:
     run_positives: Ints
     relevant: Ints
     candidates: Ints
-    dropped: int
+    dropped_queries: int
+    dropped_candidates: int
     without_positives: int
 
     @classmethod
@@ -131,14 +134,15 @@ class FlatLists:
         require_shape(scores, (None,), "scores", "The flat form has one score per candidate.")
         labels, queries = _binary(labels, len(scores)), as_labels(queries, "queries")
         require_shape(queries, (len(scores),), "queries", "One query id per score.")
-        dropped = 0
-        if one_of("nan policy", nan, NAN_POLICIES) == "raise":
+        if nan == "raise":
             refuse_nan(scores, "scores", fix=_MEND_NAN)
-        elif scores.dtype.kind == "f":
-            valid = ~np.isnan(scores)
-            dropped = int(len(valid) - np.count_nonzero(valid))
-            scores, labels, queries = scores[valid], labels[valid], queries[valid]
-        names, query = np.unique(queries, return_inverse=True)
+        missing = np.isnan(scores) if scores.dtype.kind == "f" else np.zeros(len(scores), bool)
+        unscored = np.unique(queries[missing & labels])
+        lost = np.isin(queries, unscored)
+        rows = ~(missing | lost)
+        scores, labels, queries = scores[rows], labels[rows], queries[rows]
+        names, place = np.unique(queries, return_inverse=True)
+        query = place
         # Stable and ascending, read from the end: works for unsigned integers too, which cannot be negated.
         order = np.lexsort((scores, query))[::-1]
         query, value, label = query[order], scores[order], labels[order].astype(np.int64)
@@ -157,7 +161,8 @@ class FlatLists:
         ahead = ahead - _at_query_start(ahead, owner)
         own = positives > 0
         return cls(
-            queries=names,
+            rows=rows,
+            place=place,
             greater=np.repeat(before[own] - ahead[own], positives[own]),
             equal=np.repeat(length[own] - positives[own], positives[own]),
             negatives=np.repeat((total - relevant)[owner[own]], positives[own]),
@@ -168,7 +173,8 @@ class FlatLists:
             run_positives=positives[own],
             relevant=relevant,
             candidates=total,
-            dropped=dropped,
+            dropped_queries=len(unscored),
+            dropped_candidates=int(np.count_nonzero(missing & ~lost)),
             without_positives=int(np.count_nonzero(relevant == 0)),
         )
 
@@ -189,7 +195,7 @@ def _mask(mask: Any, neg: AnyArray) -> NDArray[np.bool_]:
     return array
 
 
-def _offsets(offsets: Any, rows: int, values: int) -> Ints:
+def checked_offsets(offsets: Any, rows: int, values: int) -> Ints:
     array = as_numeric(offsets, "offsets")
     if array.dtype.kind not in "iu":
         raise InputError(f"expected integers, found {array.dtype}", where="offsets")
@@ -231,10 +237,12 @@ def _device_counts(pos: Any, neg: Any) -> RowCounts:
     """The same counts on the tensors' own device; only the counts travel."""
     import torch
 
+    # torch compares integers with float32 in float32, which makes ties.
+    dtype = pos.dtype if pos.dtype == neg.dtype else torch.float64
     step = max(1, _DEVICE_BLOCK // max(1, neg.shape[1]))
     blocks: list[list[Any]] = [[], [], []]
     for start in range(0, len(pos), step):
-        reference, block = pos[start : start + step, None], neg[start : start + step]
+        reference, block = (scores[start : start + step].to(dtype) for scores in (pos[:, None], neg))
         for found, into in zip((block > reference, block == reference, block != block), blocks, strict=True):
             into.append(found.sum(1, dtype=torch.int32))
     greater, equal, missing = (

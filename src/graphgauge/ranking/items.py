@@ -51,6 +51,8 @@ class Items:
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, AnyArray]) -> Items:
+        if len({values.shape for values in columns.values()}) != 1 or columns["ids"].ndim != 1:
+            raise ValueError("columns of different lengths")
         return cls(**columns)
 
     @classmethod
@@ -68,8 +70,8 @@ class Items:
     def load(cls, path: str | Path) -> Items:
         _, _, columns = load_state(path, "ranking-items")
         try:
-            return cls(**columns)
-        except TypeError:
+            return cls.from_columns(columns)
+        except (KeyError, TypeError, ValueError):
             raise InputError("not per-query ranking items", where=str(path)) from None
 
 
@@ -91,13 +93,12 @@ def compare(
 
     order_a, order_b = _matched(items_a.ids, items_b.ids)
     differences = items_a.values(metric, ties=ties)[order_a] - items_b.values(metric, ties=ties)[order_b]
-    clusters = [
-        None if items.cluster is None else items.cluster[order]
+    cluster, other = (
+        items.cluster if items.cluster is None else items.cluster[order]
         for items, order in ((items_a, order_a), (items_b, order_b))
-    ]
-    if not np.array_equal(*clusters):
+    )
+    if (cluster is None) != (other is None) or (cluster is not None and (cluster != other).any()):
         raise InputError("the two rankers' queries are clustered differently", fix="Give both the same cluster=.")
-    cluster = clusters[0]
     return paired_items(differences, cluster=cluster, seed=seed, resamples=resamples, confidence=confidence)
 
 

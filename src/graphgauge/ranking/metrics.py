@@ -24,7 +24,8 @@ from graphgauge.stats.intervals import (
 _NO_SYMMETRY = Exempt("a positive and its negatives play different parts")
 _LAWS: Laws = {"permutation": True, "merge": True, "monotone": True, "symmetry": _NO_SYMMETRY}
 _RULES = {"ties": AS_CHOSEN, "empty": "nan"}
-_EXPECTED = _RULES | {"ties": "expected, whatever is chosen"}
+TIES_EXPECTED = "expected, whatever is chosen"
+_EXPECTED = _RULES | {"ties": TIES_EXPECTED}
 _LIST_RULES = _RULES | {"ties": "optimistic and pessimistic as chosen, else the mean over random order"}
 _POOLED_RULES = _RULES | {"ties": "count half", "pool": "all positives against all negatives"}
 
@@ -32,12 +33,12 @@ _POOLED_RULES = _RULES | {"ties": "count half", "pool": "all positives against a
 def _error(sample: Sample, estimate: Estimate) -> tuple[Floats, Floats]:
     assert estimate.influence is not None
     error, df = standard_error(
-        estimate.influence, sample.count, group=sample.group, groups=sample.groups, cluster=sample.cluster
+        estimate.influence, sample.count, group=sample.group, groups=sample.groups, cluster=sample.units
     )
     return error, df.astype(float)
 
 
-def _is_rounding(error: Floats, value: Floats) -> NDArray[np.bool_]:
+def is_rounding(error: Floats, value: Floats) -> NDArray[np.bool_]:
     """Whether all units agree and the error is only what rounding left of zero."""
     return error <= 1e-13 * np.maximum(1.0, np.abs(value))
 
@@ -45,7 +46,7 @@ def _is_rounding(error: Floats, value: Floats) -> NDArray[np.bool_]:
 def _t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
     error, df = _error(sample, estimate)
     low, high = t_interval(estimate.value, error, df, confidence)
-    flat = _is_rounding(error, estimate.value)
+    flat = is_rounding(error, estimate.value)
     if flat.any() and "range" in estimate.facts:
         floor, ceiling = agreement_interval(estimate.value, df + 1, estimate.facts["range"], confidence)
         return np.where(flat, floor, low), np.where(flat, ceiling, high)
@@ -54,7 +55,7 @@ def _t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
 
 def _log_t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
     error, df = _error(sample, estimate)
-    relative = np.where(_is_rounding(error, estimate.value), np.nan, error / estimate.value)
+    relative = np.where(is_rounding(error, estimate.value), np.nan, error / estimate.value)
     low, high = t_interval(np.log(estimate.value), relative, df, confidence)
     return np.exp(low), np.exp(high)
 
@@ -72,7 +73,7 @@ def _woodruff_bounds(ranks: Ranks, estimate: Estimate, confidence: float) -> Bou
     (below, df), (upto, _) = (_error(ranks, share) for share in shares)
     low, _ = t_interval(np.full(ranks.groups, 0.5), below, df, confidence)
     _, high = t_interval(np.full(ranks.groups, 0.5), upto, df, confidence)
-    unknown = np.isnan(low) | (_is_rounding(below, low) & _is_rounding(upto, high))
+    unknown = np.isnan(low) | (is_rounding(below, low) & is_rounding(upto, high))
     bounds = ranks.quantile(np.where(unknown, 0.5, low)), ranks.quantile(np.where(unknown, 0.5, high))
     return np.where(unknown, np.nan, bounds[0]), np.where(unknown, np.nan, bounds[1])
 
@@ -121,11 +122,15 @@ def _logit_bounds(pooled: Pooled, estimate: Estimate, confidence: float) -> Boun
 
 def _blind(function: MetricFunction, sample: Ranks | Lists, params: Mapping[str, Any]) -> dict[str, float]:
     """The constant scorer under the chosen tie rule, and the mean of a random order."""
-    blind = sample.constant()
-    return {
-        "constant scorer": float(function(blind, **params).value[0]),
-        "random scorer": float(function(blind.under("expected"), **params).value[0]),
-    }
+    levels = {}
+    if sample.ties != "expected":
+        levels["constant scorer"] = float(function(sample.constant, **params).value[0])
+    return levels | {"random scorer": float(function(sample.constant.under("expected"), **params).value[0])}
+
+
+def _zero(function: MetricFunction, sample: Ranks, params: Mapping[str, Any]) -> dict[str, float]:
+    """Zero, by construction."""
+    return {"random scorer": 0.0}
 
 
 def _prevalence(function: MetricFunction, pooled: Pooled, params: Mapping[str, Any]) -> dict[str, float]:
@@ -210,7 +215,7 @@ def ndcg_at_k(sample: Lists | Ranks, *, k: int = 10) -> Estimate:
 
 @metric(
     key="amri", family="ranking", needs=("ranks",), direction="higher", bounds=(-1, 1), unit="query",
-    conventions=_EXPECTED, reference="berrendorf2020", chance=_blind, interval=_mean, laws=_LAWS,
+    conventions=_EXPECTED, reference="berrendorf2020", chance=_zero, interval=_mean, laws=_LAWS,
 )  # fmt: skip
 def amri(ranks: Ranks) -> Estimate:
     """Adjusted mean rank index: 1 for perfect, 0 for random order, whatever the number of candidates."""
@@ -220,23 +225,23 @@ def amri(ranks: Ranks) -> Estimate:
 
 @metric(
     key="adjusted_mrr", family="ranking", needs=("ranks",), direction="higher", bounds=(-1, 1), unit="query",
-    conventions=_EXPECTED, reference="hoyt2022", chance=_blind, interval=_mean, laws=_LAWS,
+    conventions=_EXPECTED, reference="hoyt2022", chance=_zero, interval=_mean, laws=_LAWS,
 )  # fmt: skip
 def adjusted_mrr(ranks: Ranks) -> Estimate:
     """Mean reciprocal rank between random order (0) and perfect (1)."""
     ranks = ranks.under("expected")
-    random = ranks.constant().reciprocal()
+    random = ranks.blind().reciprocal()
     return ranks.ratio(1 - ranks.reciprocal(), 1 - random, reason="no query has a negative")
 
 
 @metric(
     key="adjusted_hits@{k}", family="ranking", needs=("ranks",), direction="higher", bounds=(-np.inf, 1), unit="query",
-    conventions=_EXPECTED, reference="hoyt2022", chance=_blind, interval=_mean, laws=_LAWS,
+    conventions=_EXPECTED, reference="hoyt2022", chance=_zero, interval=_mean, laws=_LAWS,
 )  # fmt: skip
 def adjusted_hits_at_k(ranks: Ranks, *, k: int = 10) -> Estimate:
     """Hits@k between random order (0) and perfect (1)."""
     ranks = ranks.under("expected")
-    random = ranks.constant().within(k)
+    random = ranks.blind().within(k)
     return ranks.ratio(1 - ranks.within(k), 1 - random, reason=f"every query has at most k = {k} candidates")
 
 
@@ -303,9 +308,9 @@ def pooled_hits_at_k(pooled: Pooled, *, k: int = 10) -> Estimate:
 
 
 def _auc_error(pooled: Pooled) -> tuple[float, float]:
-    _, error, df = delong(pooled.pos, pooled.neg, pooled.offsets, cluster=pooled.cluster)
+    _, error, df = delong(pooled.pos, pooled.neg, pooled.offsets, cluster=pooled.units)
     return error, df
 
 
 def _precision_error(pooled: Pooled) -> tuple[float, float]:
-    return average_precision_error(pooled.pos, pooled.neg, pooled.offsets, pooled.tails, pooled.cluster)
+    return average_precision_error(pooled.pos, pooled.neg, pooled.offsets, pooled.tails, pooled.units)

@@ -38,8 +38,8 @@ class Sample:
             return self._total(values * self.count) / self.n
 
     def spread(self, values: Floats) -> Floats:
-        """A number per group, repeated for each of its cells."""
-        return np.broadcast_to(values[0], self.count.shape) if self.group is None else values[self.group]
+        """A number per group, for each of its cells; the one of the whole broadcasts by itself."""
+        return values if self.group is None else values[self.group]
 
     def estimate(self, values: Floats, **facts: object) -> Estimate:
         """The mean of the items' values."""
@@ -54,10 +54,22 @@ class Sample:
             influence = (numerator - self.spread(share) * denominator) / -self.spread(below)
         return Estimate(1 - share, self.n, influence, reason=reason if self.n.any() else "no queries")
 
+    @cached_property
+    def units(self) -> Ints | None:
+        """The clusters, numbered from 0: labels may be hashes, as far apart as 64 bits reach."""
+        return None if self.cluster is None else np.unique(self.cluster, return_inverse=True)[1]
+
     def _total(self, values: NDArray[np.generic]) -> Floats:
         if self.group is None:
             return np.array([values.sum()], dtype=float)
         return np.bincount(self.group, values, self.groups).astype(float)
+
+    def _total_in_any_order(self, values: NDArray[np.generic]) -> Floats:
+        """For cells that stand in the order of the shards: sums over sorted values do not depend on it."""
+        if self.group is None:
+            return np.array([np.sort(values).sum()], dtype=float)
+        order = np.lexsort((values, self.group))
+        return np.bincount(self.group[order], values[order], self.groups).astype(float)
 
 
 @dataclass(frozen=True)
@@ -74,12 +86,26 @@ class Ranks(Sample):
         """Queries one by one."""
         return cls(np.ones(len(greater), np.int64), None, 1, None, "queries", greater, equal, candidates, ties)
 
+    def _total(self, values: NDArray[np.generic]) -> Floats:
+        # Cells are sorted, but shards may number their clusters differently.
+        return super()._total(values) if self.cluster is None else self._total_in_any_order(values)
+
+    @property
+    def tied(self) -> bool:
+        return bool(self.equal.any())
+
     def under(self, ties: str) -> Ranks:
         return replace(self, ties=ties)
 
-    def constant(self) -> Ranks:
-        """The same queries, answered by a scorer that gives every candidate the same score."""
+    def blind(self) -> Ranks:
+        """The same cells, answered by a scorer that gives every candidate the same score."""
         return replace(self, greater=np.zeros_like(self.greater), equal=self.candidates - 1)
+
+    @cached_property
+    def constant(self) -> Ranks:
+        """The same queries, answered so; they differ in their candidates alone, mostly in nothing."""
+        (candidates,), count = tally([self.candidates], self.count)
+        return Ranks(count, None, 1, None, self.over, np.zeros_like(count), candidates - 1, candidates, self.ties)
 
     def rank(self) -> Floats:
         return rules.rank(self.greater, self.equal, self.ties)
@@ -102,30 +128,38 @@ class Ranks(Sample):
 
         Under `expected` a query spreads its mass evenly over the places that it may take.
         """
-        cells = self if self.ties == "expected" else self._by_rank()
         wanted = np.clip(probability, 0.0, 1.0) * self.n
         # Shares such as 1/3 + 1/3 + 1/3 miss their sum by rounding: what is this near counts as reached.
         slack = 1e-9 * np.maximum(self.n, 1)
-        middle = (cells._first_reaching(wanted - slack) + cells._first_reaching(wanted + slack)) / 2
+        first_reaching = self._by_bisection if self.ties == "expected" and self.equal.any() else self._by_order
+        middle = (first_reaching(wanted - slack) + first_reaching(wanted + slack)) / 2
         return np.where(self.n > 0, middle, np.nan)
 
-    def _by_rank(self) -> Ranks:
-        """The same ranks in as few cells as they have values; how a rank came about is forgotten."""
+    def _by_order(self, wanted: Floats) -> Floats:
+        """For each group the smallest rank at or below which `wanted` queries lie."""
+        half_ranks, mass, starts = self._ordered
+        if not len(mass):
+            return np.full(self.groups, np.nan)
+        before = np.concatenate(([0], mass))[starts[:-1]]
+        place = np.searchsorted(mass, before + wanted)
+        return half_ranks[np.clip(place, 0, np.maximum(starts[1:] - 1, 0))] / 2
+
+    @cached_property
+    def _ordered(self) -> tuple[Ints, Ints, Ints]:
+        """Twice the distinct ranks, group by group, the cumulated queries, and where the groups begin."""
         group = np.zeros_like(self.count) if self.group is None else self.group
         (group, half_ranks), count = tally([group, (2 * self.rank()).astype(np.int64)], self.count)
-        odd = half_ranks % 2
-        point = replace(self, count=count, group=None if self.group is None else group, cluster=None)
-        return replace(point, greater=(half_ranks - odd) // 2 - 1, equal=odd, candidates=count, ties="realistic")
+        return half_ranks, np.cumsum(count), np.searchsorted(group, np.arange(self.groups + 1))
 
-    def _first_reaching(self, wanted: Floats) -> Floats:
-        """For each group the smallest rank at or below which `wanted` queries lie, by bisection over half ranks."""
-        low = np.full(self.groups, 2)
-        high = np.full(self.groups, 2 * int((self.greater + self.equal).max(initial=0)) + 2)
+    def _by_bisection(self, wanted: Floats) -> Floats:
+        """The same where queries are spread over places, and have no rank that could be sorted."""
+        low = np.ones(self.groups, np.int64)
+        high = np.full(self.groups, int((self.greater + self.equal).max(initial=0)) + 1)
         while (low < high).any():
             middle = (low + high) // 2
-            reached = self._total(self.within(self.spread(middle / 2)) * self.count) >= wanted
+            reached = self._total(self.within(self.spread(middle)) * self.count) >= wanted
             low, high = np.where(reached, low, middle + 1), np.where(reached, middle, high)
-        return low / 2
+        return low.astype(float)
 
 
 @dataclass(frozen=True)
@@ -147,6 +181,7 @@ class Lists(Sample):
     def under(self, ties: str) -> Lists:
         return replace(self, ties=ties)
 
+    @property
     def constant(self) -> Lists:
         """The same queries, answered by a scorer that gives every candidate the same score."""
         query = np.arange(len(self.relevant))
@@ -157,10 +192,11 @@ class Lists(Sample):
         return np.bincount(self.query, per_run, len(self.relevant)).astype(float)
 
     def _total(self, values: NDArray[np.generic]) -> Floats:
-        # Queries come in the order of the shards; sums over sorted values do not depend on it.
-        group = np.zeros(len(values), np.int64) if self.group is None else self.group
-        order = np.lexsort((values, group))
-        return np.bincount(group[order], values[order], self.groups).astype(float)
+        return self._total_in_any_order(values)
+
+    @property
+    def tied(self) -> bool:
+        return bool((self.length > self.positives).any())
 
     @cached_property
     def first(self) -> Ints:
@@ -179,10 +215,12 @@ class Lists(Sample):
 
     def ndcg(self, k: int) -> Floats:
         """The discounted gain of each query's first k places, over that of all positives in front."""
+        k = min(k, int(self.candidates.max(initial=1)))
         total = rules.cumulative_discount(k)
         first, length = (self.first, self.positives) if self.settled else (self.start, self.length)
         inside = total[np.minimum(first + length, k)] - total[np.minimum(first, k)]
-        return self.per_query(inside * (self.positives / length)) / total[np.minimum(self.relevant, k)]
+        gained = self.per_query(inside * (self.positives / length)) / total[np.minimum(self.relevant, k)]
+        return np.minimum(gained, 1.0)  # a perfect order, summed run by run, may round to just above
 
     def precision_sum(self, k: int) -> Floats:
         """The sum of precision at the positives among the first k places.

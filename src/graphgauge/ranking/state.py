@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.state import Histogram, Shards, load_state, save_state
 from graphgauge.kernels.counting import joint_histogram, single_row_counts
 from graphgauge.kernels.tally import tally
-from graphgauge.ranking.inputs import Counted, FlatLists, Scores, counted
+from graphgauge.ranking.inputs import NAN_POLICIES, Counted, FlatLists, Scores, checked_offsets, counted
 from graphgauge.ranking.items import Items
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
 
@@ -25,6 +26,8 @@ Ints = NDArray[np.int64]
 
 # Single queries are gathered as plain integers and turned into arrays this many at a time.
 _GATHER = 1 << 14
+# Where cluster labels come from: the caller, or the queries of the flat form, numbered as they come.
+_GIVEN, _BY_QUERY = "given", "by query"
 
 
 class RankingState:
@@ -51,8 +54,9 @@ class RankingState:
         """Forget everything that was counted."""
         self.dropped_queries = self.dropped_candidates = self.without_positives = 0
         self._axes: tuple[str, ...] | None = None
-        self._clustered = False
+        self._clusters: str | None = None
         self._own_clusters = 0
+        self._numbered = 0
         self._labels: dict[str, dict[Any, int]] = {}
         self._cells: Histogram | None = None
         self._singles: list[tuple[int, int, int]] = []
@@ -83,32 +87,33 @@ class RankingState:
         """Count one batch: positives with their negatives, or flat scores with labels and queries."""
         if (
             type(neg_scores) is np.ndarray
-            and len(neg_scores) == 1
             and self._counts_only
-            and groups is cluster is offsets is mask is ids is None
+            and groups is cluster is offsets is mask is ids is scores is labels is queries is None
+            and nan in NAN_POLICIES
             and self._count_single(pos_scores, neg_scores)
         ):
             return self
+        one_of("nan policy", nan, NAN_POLICIES)
+        matrix = {"pos_scores": pos_scores, "neg_scores": neg_scores, "offsets": offsets, "mask": mask, "ids": ids}
+        flat = {"scores": scores, "labels": labels, "queries": queries}
         if scores is not None:
-            if pos_scores is not None or neg_scores is not None:
-                raise InputError("scores= excludes pos_scores and neg_scores", fix="Give one of the two forms.")
-            self._update_flat(FlatLists.of(scores, labels, queries, nan), queries, groups, cluster)
+            _require("scores=", flat, ("scores", "labels", "queries"), excluded=matrix)
+            self._update_flat(FlatLists.of(scores, labels, queries, nan), groups, cluster)
         else:
-            if pos_scores is None or neg_scores is None:
-                raise InputError(
-                    "nothing to evaluate", fix="Give pos_scores and neg_scores, or scores=, labels= and queries=."
-                )
+            _require("pos_scores and neg_scores", matrix, ("pos_scores", "neg_scores"), excluded=flat)
             batch = Scores.of(pos_scores, neg_scores, offsets=offsets, mask=mask)
             self._update_scores(batch, groups, cluster, ids, nan, threads)
         return self
 
     @property
     def _counts_only(self) -> bool:
-        return not (self.pooled or self.keep or self._clustered or self._axes)
+        return not (self.pooled or self.keep or self._clusters or self._axes)
 
     def _count_single(self, pos: Any, neg: AnyArray) -> bool:
         """The short way for one query; False where the batch has to go the long way."""
-        if type(pos) is not np.ndarray or pos.shape != (1,) or neg.ndim != 2 or neg.dtype != pos.dtype:
+        if neg.ndim != 2 or len(neg) != 1 or neg.dtype.char not in "fd":
+            return False
+        if type(pos) is not np.ndarray or pos.shape != (1,) or neg.dtype != pos.dtype:
             return False
         score = pos[0]
         if score != score:
@@ -136,7 +141,7 @@ class RankingState:
             cells = joint_histogram(batch.pos, batch.neg, threads=threads)
             if cells is not None:
                 candidates = np.full(len(cells.rows), batch.neg.shape[1] + 1, np.int64)
-                self._layout((), False).add([cells.greater, cells.equal, candidates], cells.rows)
+                self._layout((), None).add([cells.greater, cells.equal, candidates], cells.rows)
                 return
         counts = counted(batch, nan, threads)
         cluster = self._add_batch(counts, len(batch), groups, cluster, ids)
@@ -190,27 +195,27 @@ class RankingState:
             return None
         if ids is not None:
             return as_labels(ids, "ids")
-        start = sum(len(items) for items in self._items)
-        return np.arange(start, start + length)
+        self._numbered += length
+        return np.arange(self._numbered - length, self._numbered)
 
-    def _update_flat(self, lists: FlatLists, queries: Any, groups: Mapping[str, Any] | None, cluster: Any) -> None:
+    def _update_flat(self, lists: FlatLists, groups: Mapping[str, Any] | None, cluster: Any) -> None:
         if self.pooled or self.keep:
             raise OptionError("pooled metrics and kept items need pos_scores and neg_scores, not the flat form")
         self._mark()
-        place = np.searchsorted(lists.queries, as_labels(queries, "queries"))
         labels = {
-            name: _one_per_query(as_labels(values, f"groups[{name!r}]"), place, len(lists.queries), name)
+            name: _one_per_query(as_labels(values, f"groups[{name!r}]"), lists, name)
             for name, values in (groups or {}).items()
         }
-        clusters = None if cluster is None else _one_per_query(_cluster(cluster), place, len(lists.queries), "cluster")
+        clusters = None if cluster is None else _one_per_query(_cluster(cluster), lists, "cluster")
         owner = lists.positive_query
-        counts = Counted(lists.greater, lists.equal, lists.negatives + 1, None, 0, lists.dropped)
+        dropped = lists.dropped_queries, lists.dropped_candidates
+        counts = Counted(lists.greater, lists.equal, lists.negatives + 1, None, *dropped)
         # Positives of one query share its negatives and so its luck: the query is their cluster.
-        shared = clusters
+        shared, kind = clusters, _GIVEN
         if shared is None:
-            shared = np.arange(self._own_clusters, self._own_clusters + len(lists.queries))
-            self._own_clusters += len(lists.queries)
-        self._add(counts, {name: values[owner] for name, values in labels.items()}, shared[owner])
+            shared, kind = np.arange(self._own_clusters, self._own_clusters + len(lists.relevant)), _BY_QUERY
+        self._add(counts, {name: values[owner] for name, values in labels.items()}, shared[owner], kind)
+        self._own_clusters += len(lists.relevant) if kind == _BY_QUERY else 0
         self.without_positives += lists.without_positives
         has = lists.relevant > 0
         codes = {f"group:{name}": self._encode(name, values)[has] for name, values in labels.items()}
@@ -231,22 +236,27 @@ class RankingState:
             self._own_shard = self._first_shard or self._shards.own()
             self._shards.add(self._own_shard)
 
-    def _layout(self, axes: tuple[str, ...], clustered: bool) -> Histogram:
+    def _layout(self, axes: tuple[str, ...], clusters: str | None) -> Histogram:
+        self._gather()
         if self._cells is None:
-            self._axes, self._clustered = axes, clustered
+            if "n" in axes:
+                raise OptionError("a group cannot be named 'n'", fix="That column counts the queries of each group.")
+            self._axes, self._clusters = axes, clusters
             self._labels = {name: {} for name in axes}
-            self._cells = Histogram(len(axes) + clustered + 3, self.max_memory)
-        elif (axes, clustered) != (self._axes, self._clustered):
+            self._cells = Histogram(len(axes) + (clusters is not None) + 3, self.max_memory)
+        elif (axes, clusters) != (self._axes, self._clusters):
             raise InputError(
-                f"this batch has groups {list(axes)}{' and clusters' if clustered else ''}, "
-                f"earlier ones {list(self._axes or ())}{' and clusters' if self._clustered else ''}",
+                f"this batch has groups {list(axes)} and clusters {clusters or 'not at all'}, "
+                f"earlier ones {list(self._axes or ())} and {self._clusters or 'not at all'}",
                 fix="Give every batch the same groups and cluster.",
             )
         return self._cells
 
-    def _add(self, counts: Counted, labels: Mapping[str, AnyArray], cluster: Ints | None) -> None:
+    def _add(
+        self, counts: Counted, labels: Mapping[str, AnyArray], cluster: Ints | None, clusters: str = _GIVEN
+    ) -> None:
         self._mark()
-        cells = self._layout(tuple(labels), cluster is not None)
+        cells = self._layout(tuple(labels), None if cluster is None else clusters)
         columns = [self._encode(name, values) for name, values in labels.items()]
         columns += [] if cluster is None else [cluster]
         cells.add([*columns, counts.greater, counts.equal, counts.candidates])
@@ -257,10 +267,14 @@ class RankingState:
         """Labels as numbers in order of first appearance."""
         known = self._labels[axis]
         names, place = np.unique(values, return_inverse=True)
-        if known and len(names) and isinstance(names[0].item(), str) != isinstance(next(iter(known)), str):
-            raise InputError(f"text labels meet integer labels in group {axis!r}", fix="Use one kind of label.")
+        self._require_kind(axis, names.tolist())
         codes = np.array([known.setdefault(name, len(known)) for name in names.tolist()], dtype=np.int64)
         return codes[place]
+
+    def _require_kind(self, axis: str, names: Iterable[Any]) -> None:
+        kinds = {isinstance(name, str) for name in (*itertools.islice(self._labels[axis], 1), *names)}
+        if len(kinds) > 1:
+            raise InputError(f"text labels meet integer labels in group {axis!r}", fix="Use one kind of label.")
 
     # --------------------------------------------------------------- merge
 
@@ -270,20 +284,21 @@ class RankingState:
             raise TypeError(f"cannot merge {type(other).__name__} into a RankingState")
         if (self.pooled, self.keep) != (other.pooled, other.keep):
             raise InputError("one state keeps pooled scores or items, the other does not", fix="Build both alike.")
-        self._gather()
         other._gather()
+        if other._cells is not None:
+            self._layout(other.axes, other._clusters)
+            for axis, names in other._labels.items():
+                self._require_kind(axis, names)
+        # Nothing is counted before this has been checked too, and nothing can fail after it.
         self._shards.absorb(other._shards)
         if other._cells is not None:
-            mine = self._layout(other._axes or (), other._clustered)
             columns, counts = other._cells.cells()
             recoded = [self._recode(axis, column, other) for axis, column in zip(other._labels, columns, strict=False)]
             columns = [*recoded, *columns[len(recoded) :]]
-            if bool(self._own_clusters) != bool(other._own_clusters) and self.n:
-                raise InputError("one state numbers its clusters itself, the other was given them", fix="Give both.")
-            if other._own_clusters:
+            if self._clusters == _BY_QUERY:
                 columns[-4] = columns[-4] + self._own_clusters
-                self._own_clusters += other._own_clusters
-            mine.add(columns, counts)
+            self._own_clusters += other._own_clusters
+            self._layout(other.axes, other._clusters).add(columns, counts)
         for part in other._lists:
             codes = {
                 name: self._recode(name.removeprefix("group:"), values, other) if name.startswith("group:") else values
@@ -292,6 +307,7 @@ class RankingState:
             self._lists.append(codes)
         self._pool += other._pool
         self._items += other._items
+        self._numbered += other._numbered
         self.dropped_queries += other.dropped_queries
         self.dropped_candidates += other.dropped_candidates
         self.without_positives += other.without_positives
@@ -334,7 +350,7 @@ class RankingState:
             count=counts,
             group=group,
             groups=1 if axis is None else len(self._labels[axis]),
-            cluster=columns[-4] if self._clustered else None,
+            cluster=columns[-4] if self._clusters else None,
             over=self._over,
             greater=columns[-3],
             equal=columns[-2],
@@ -345,7 +361,7 @@ class RankingState:
     @property
     def _over(self) -> str:
         """What the intervals run over; queries with several positives are clusters of their own accord."""
-        return "clusters" if self._clustered and not self._own_clusters else "queries"
+        return "clusters" if self._clusters == _GIVEN else "queries"
 
     def _sorted_codes(self, axis: str, codes: Ints) -> Ints:
         place = {name: index for index, name in enumerate(sorted(self._labels[axis]))}
@@ -421,11 +437,12 @@ class RankingState:
         facts = {
             "axes": None if self._cells is None else list(self.axes),
             "labels": {axis: list(known) for axis, known in self._labels.items()},
-            "clustered": self._clustered,
+            "clusters": self._clusters,
             "pooled": self.pooled,
             "keep": self.keep,
             "max_memory": self.max_memory,
             "own_clusters": self._own_clusters,
+            "numbered": self._numbered,
             "dropped": [self.dropped_queries, self.dropped_candidates, self.without_positives],
             "shards": sorted(self._shards.names),
         }
@@ -437,7 +454,7 @@ class RankingState:
         _, facts, arrays = load_state(path, cls.kind)
         try:
             return cls._restored(facts, arrays)
-        except (KeyError, TypeError, ValueError, IndexError):
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError):
             raise InputError("the saved state is damaged", where=str(path)) from None
 
     @classmethod
@@ -445,24 +462,50 @@ class RankingState:
         state = cls(pooled=facts["pooled"], keep=facts["keep"], max_memory=facts["max_memory"])
         state.dropped_queries, state.dropped_candidates, state.without_positives = facts["dropped"]
         state._shards = Shards(facts["shards"])
-        state._own_clusters = facts["own_clusters"]
+        state._own_clusters, state._numbered = facts["own_clusters"], facts["numbered"]
         if facts["axes"] is not None:
-            cells = state._layout(tuple(facts["axes"]), facts["clustered"])
+            cells = state._layout(tuple(facts["axes"]), facts["clusters"])
             state._labels = {
-                axis: {name: code for code, name in enumerate(names)} for axis, names in facts["labels"].items()
+                axis: {name: code for code, name in enumerate(facts["labels"][axis])} for axis in state.axes
             }
-            *columns, counts = arrays["cells"]
-            if len(columns) != len(state.axes) + state._clustered + 3:
-                raise ValueError("wrong number of columns")
-            cells.add(columns, counts)
+            cells.add(*_sound_cells(arrays["cells"], list(state._labels.values()), facts["clusters"]))
         if state.pooled:
-            lengths = np.diff(arrays["offsets"])
+            lengths = np.diff(checked_offsets(arrays["offsets"], len(arrays["pos"]), len(arrays["neg"])))
             state._pool = [(arrays["pos"], arrays["neg"], lengths, arrays.get("pool_cluster"))]
         if state.keep:
             state._items = [Items.from_columns({name[5:]: a for name, a in arrays.items() if name.startswith("item_")})]
         lists = {name[5:]: values for name, values in arrays.items() if name.startswith("list_")}
+        if lists and (len(lists["relevant"]) != len(lists["runs"]) or len(lists["start"]) != lists["runs"].sum()):
+            raise ValueError("lists of different lengths")
         state._lists = [lists] if lists else []
         return state
+
+
+def _sound_cells(saved: AnyArray, labels: Sequence[Mapping[Any, int]], clusters: str | None) -> tuple[list[Ints], Ints]:
+    """The columns and counts of a saved histogram, if they can have been counted."""
+    if saved.dtype != np.int64 or len(saved) != len(labels) + (clusters is not None) + 4:
+        raise ValueError("wrong columns")
+    *columns, counts = saved
+    greater, equal, candidates = columns[-3:]
+    possible = (greater >= 0) & (equal >= 0) & (greater + equal < candidates) & (counts > 0)
+    for column, names in zip(columns, labels, strict=False):
+        possible &= (column >= 0) & (column < len(names))
+    if not possible.all():
+        raise ValueError("impossible counts")
+    return columns, counts
+
+
+def _require(form: str, given: Mapping[str, Any], needed: Sequence[str], *, excluded: Mapping[str, Any]) -> None:
+    """Every argument of one form and none of the other's."""
+    missing = [name for name in needed if given[name] is None]
+    if missing:
+        raise InputError(
+            f"{' and '.join(missing)} not given",
+            fix="Give pos_scores and neg_scores, or scores=, labels= and queries=.",
+        )
+    mixed = [name for name, value in excluded.items() if value is not None]
+    if mixed:
+        raise InputError(f"{form} excludes {' and '.join(mixed)}", fix="Give one of the two forms.")
 
 
 def _cluster(cluster: Any) -> Ints:
@@ -475,9 +518,10 @@ def _cluster(cluster: Any) -> Ints:
     return array.astype(np.int64)
 
 
-def _one_per_query(values: AnyArray, place: Ints, queries: int, name: str) -> AnyArray:
-    require_shape(values, (len(place),), name, "In the flat form, one per score.")
-    first = np.zeros(queries, np.int64)
+def _one_per_query(values: AnyArray, lists: FlatLists, name: str) -> AnyArray:
+    require_shape(values, lists.rows.shape, name, "In the flat form, one per score.")
+    values, place = values[lists.rows], lists.place
+    first = np.zeros(len(lists.relevant), np.int64)
     first[place[::-1]] = np.arange(len(place))[::-1]
     if (values != values[first][place]).any():
         raise InputError(f"{name} differs within a query", fix="All candidates of a query belong to one group.")

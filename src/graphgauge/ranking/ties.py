@@ -106,13 +106,9 @@ def _log_factorial_difference(start: Floats, terms: Floats) -> Floats:
 
 
 def _leading_terms(start: Floats, terms: Floats, function: Callable[[Floats], Floats]) -> tuple[Floats, Floats, Floats]:
-    """Sum the first terms one by one until the series hold (or none is left), and what remains to be summed."""
-    head = np.zeros_like(start)
-    for _ in range(_SERIES_FROM):
-        single = (start < _SERIES_FROM) & (terms > 0)
-        if not single.any():
-            break
-        head += np.where(single, function(start + 1), 0.0)
-        start, terms = start + single, terms - single
-    # Nothing left to sum: any start will do, and zero would divide by itself.
-    return head, np.maximum(start, 1.0), terms
+    """The sum of the terms before the series hold, from a table, and what remains to be summed."""
+    table = np.concatenate(([0.0], np.cumsum(function(np.arange(1.0, _SERIES_FROM + 1)))))
+    first = np.minimum(start, _SERIES_FROM).astype(np.int64)
+    last = np.minimum(start + terms, _SERIES_FROM).astype(np.int64)
+    # Where nothing remains any start will do, and zero would divide by itself.
+    return table[last] - table[first], np.maximum(start, _SERIES_FROM), terms - (last - first)

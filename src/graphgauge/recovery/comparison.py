@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import isnan
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.kernels.graphs import cells_of, edge_bits, pair_table, sparse_pair_table
 from graphgauge.recovery.counts import Counts, joined
-from graphgauge.recovery.curves import Layer
+from graphgauge.recovery.curves import Curve, Layer, curves
 from graphgauge.recovery.inputs import Graph, SparseGraph
 
 Ints = NDArray[np.int64]
@@ -24,13 +24,6 @@ Offence = tuple[int, tuple[int, ...]]
 
 NAN_POLICIES = ("raise", "omit")
 SIGNS = ("absolute", "keep")
-
-
-class Edges(NamedTuple):
-    """The edges of a true graph and of its prediction, as distinct cells source·d + target in order."""
-
-    truth: Ints
-    prediction: Ints
 
 
 @dataclass(frozen=True)
@@ -103,16 +96,20 @@ class DensePair:
             return counts
         return joined([counts.rows(slice(0, 1)), counts.rows(slice(1, None)).lagged()])
 
-    def edges(self, row: int) -> Edges:
-        """The edges of one row; loops only where they count."""
-        found = []
-        for words, turned in zip(self._words, self._turned, strict=True):
-            cells = cells_of(words[row * self.d : (row + 1) * self.d], self.d)
-            source, target = np.divmod(cells, self.d)[:: -1 if turned else 1]
-            counted = (source != target) | (row >= self._loopless)
-            cells = (source * self.d + target)[counted]
-            found.append(np.sort(cells) if turned else cells)
-        return Edges(*found)
+    def true_edges(self, row: int) -> Ints:
+        return self._edges(row, 0)
+
+    def predicted_edges(self, row: int) -> Ints:
+        return self._edges(row, 1)
+
+    def _edges(self, row: int, side: int) -> Ints:
+        """Cells source·d + target of one row in order; loops only where they count."""
+        cells = cells_of(self._words[side][row * self.d : (row + 1) * self.d], self.d)
+        source, target = np.divmod(cells, self.d)
+        if row < self._loopless:
+            between = source != target
+            cells, source, target = cells[between], source[between], target[between]
+        return np.sort(target * self.d + source) if self._turned[side] else cells
 
     def layer(self, row: int) -> Layer:
         return Layer(self._signed(self._scores[row]), row >= self._loopless)
@@ -123,11 +120,9 @@ class DensePair:
     def summary(self) -> DensePair:
         """The graph over all lags: an edge where some lag has one, with its highest score; no self-edges."""
         options = Options(self.options.threshold, "keep", self.options.nan, threads=self.options.threads)
-        scores = self._signed(self._scores)
-        if self.missing_scores:
-            scores = np.where(np.isnan(scores), -np.inf, scores)
-        truth = (self._truth != 0).any(0)
-        return DensePair(Graph(truth[np.newaxis], self.d), Graph(scores.max(0)[np.newaxis], self.d), options)
+        truth = (self._truth != 0).any(0, keepdims=True)
+        scores = np.fmax.reduce(self._signed(self._scores), 0, keepdims=True)
+        return DensePair(Graph(truth, self.d), Graph(scores, self.d), options)
 
     def offending(self, name: str, is_wrong: Predicate) -> Offence:
         """How many cells that count are wrong, and the first of them as row, source, target."""
@@ -173,15 +168,18 @@ class SparsePair:
         true_cells = self._truth.cells[self._truth.values != 0]
         if self.omitted:
             true_cells = np.setdiff1d(true_cells, self._scores.cells[missing], assume_unique=True)
-        self._edges = Edges(true_cells, self._kept.cells[self._kept.values > options.threshold])
+        self._true_cells = true_cells
 
     def counts(self) -> Counts:
-        pairs = sparse_pair_table(*self._edges, self.d)
+        pairs = sparse_pair_table(self.true_edges(0), self.predicted_edges(0), self.d)
         true_loops, loops = self._loops
         return Counts.of(pairs, np.array([[self.d - true_loops - loops, true_loops, loops, 0]]))
 
-    def edges(self, row: int) -> Edges:
-        return self._edges
+    def true_edges(self, row: int) -> Ints:
+        return self._true_cells
+
+    def predicted_edges(self, row: int) -> Ints:
+        return self._kept.cells[self._kept.values > self.options.threshold]
 
     def layer(self, row: int) -> Layer:
         return Layer(self._kept.values, zeros=self.d * (self.d - 1) - len(self._scores.cells))
@@ -202,6 +200,19 @@ class SparsePair:
 
     def _signed(self, scores: AnyArray) -> AnyArray:
         return _absolute(scores) if self.options.sign == "absolute" else scores
+
+
+def curves_of(pair: DensePair | SparsePair, rows: Iterable[int]) -> tuple[Curve, Curve]:
+    """The curve over all cells of some rows, and the one that the transposed prediction would have."""
+    layers, scores, crossed = [], [], []
+    for row in rows:
+        source, target = np.divmod(pair.true_edges(row), pair.d)
+        layers.append(pair.layer(row))
+        scores.append(pair.scores_at(row, source, target))
+        crossed.append(pair.scores_at(row, target, source))
+    other = np.concatenate(crossed)
+    # Where the mirror image of a true edge has no score, the transposed prediction has none for it either.
+    return curves(layers, np.concatenate(scores), other[other == other], threads=pair.options.threads)
 
 
 def _stack(side: Graph) -> AnyArray:

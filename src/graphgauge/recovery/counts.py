@@ -8,6 +8,7 @@ numbers and for expectations alike.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,12 @@ WEIGHTS: dict[str, Weights] = {
 
 _MIRRORED = np.array([mirrored(state) for state in range(STATES)])
 _CROSSED = (_STATE & 0b0101) | (_STATE >> 2 & 0b0010) | (_STATE << 2 & 0b1000)
+# Counts of states times one of these: as if predictions were transposed; each true state, over all predictions; cells.
+_CROSSING = np.eye(STATES, dtype=np.int64)[np.minimum(_CROSSED, _MIRRORED[_CROSSED])]
+_SAME_TRUTH = ((_STATE & 0b0101)[:, np.newaxis] == (_STATE & 0b0101)).astype(np.int64)
+_BOTH_CELLS = np.eye(4, dtype=np.int64)[_STATE & 3] + np.eye(4, dtype=np.int64)[_STATE >> 2]
+_SAME_TRUE_CELL = (_TRUE_CELL[:, np.newaxis] == _TRUE_CELL).astype(np.int64)
+_WAYS = _PREDICTED[0] + _PREDICTED[1]
 
 
 @dataclass(frozen=True)
@@ -81,7 +88,7 @@ class Counts:
 
     def __getitem__(self, name: str) -> Numbers:
         pair_weights, cell_weights = WEIGHTS[name]
-        total: Numbers = self.pairs @ pair_weights + self._lagged_cells() @ cell_weights
+        total: Numbers = self.pairs @ pair_weights + self._lagged_cells @ cell_weights
         return total
 
     def __len__(self) -> int:
@@ -101,11 +108,7 @@ class Counts:
 
     def crossed(self) -> Counts:
         """The counts if the predictions were transposed."""
-        pairs, lagged_pairs = np.zeros_like(self.pairs), np.zeros_like(self.lagged_pairs)
-        for state, target in enumerate(np.minimum(_CROSSED, _MIRRORED[_CROSSED])):
-            pairs[:, target] += self.pairs[:, state]
-            lagged_pairs[:, target] += self.lagged_pairs[:, state]
-        return replace(self, pairs=pairs, lagged_pairs=lagged_pairs)
+        return replace(self, pairs=self.pairs @ _CROSSING, lagged_pairs=self.lagged_pairs @ _CROSSING)
 
     def without_prediction(self) -> Counts:
         """The counts if nothing were predicted."""
@@ -128,24 +131,15 @@ class Counts:
         return Counts.of(pairs, np.zeros((len(self), 4)))
 
     def _predicting(self, both: Numbers, neither: Numbers, one: Numbers) -> Counts:
-        """The expected counts where a pair is drawn `both` ways, `neither`, or either; a lagged cell with chance `one`."""
-        chances = np.zeros((len(self), STATES))
-        either = (1 - both - neither) / 2
-        for state in range(STATES):
-            ways = (state >> 1 & 1) + (state >> 3 & 1)
-            chances[:, state] = (neither, either, both)[ways]
-        true_state = _STATE & 0b0101
-        pairs = np.stack([self.pairs[:, true_state == state].sum(1) for state in true_state], 1) * chances
-        cells = self._lagged_cells()
-        drawn = np.stack([cells[:, (cell & 1) == _TRUE_CELL].sum(1) for cell in _CELL], 1).astype(float)
-        drawn *= np.stack([1 - one, 1 - one, one, one], 1)
-        return Counts(pairs, np.zeros_like(pairs), drawn, np.zeros_like(drawn))
+        """The expected counts where chance draws `both` cells of a pair, `neither` or either, and `one` lagged cell."""
+        chances = np.stack([neither, (1 - both - neither) / 2, both], 1)[:, _WAYS]
+        pairs = self.pairs @ _SAME_TRUTH * chances
+        cells = self._lagged_cells @ _SAME_TRUE_CELL * np.stack([1 - one, 1 - one, one, one], 1)
+        return Counts(pairs, np.zeros_like(pairs), cells, np.zeros_like(cells))
 
+    @cached_property
     def _lagged_cells(self) -> Numbers:
-        cells = self.lagged_loops.copy()
-        for state in range(STATES):
-            cells[:, state & 3] += self.lagged_pairs[:, state]
-            cells[:, state >> 2] += self.lagged_pairs[:, state]
+        cells: Numbers = self.lagged_pairs @ _BOTH_CELLS + self.lagged_loops
         return cells
 
     def _parts(self) -> tuple[Numbers, ...]:

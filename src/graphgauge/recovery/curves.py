@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from math import floor, inf, nan
 from typing import Any, NamedTuple
 
@@ -38,6 +39,14 @@ class Layer(NamedTuple):
             equal = equal + self.zeros * (tails.values == 0)
         return tails.values, greater, equal, cells + self.zeros
 
+    def some_scores(self, most: int) -> AnyArray:
+        """The scores, or every so-manieth where there are more than `most`; those off the diagonal, and one zero."""
+        scores = self.scores
+        if not self.diagonal:
+            scores = scores[~np.eye(len(scores), dtype=bool)] if scores.size <= most else scores.ravel(order="K")
+        chosen = scores.ravel()[:: max(1, -(-scores.size // max(1, most)))]
+        return np.append(chosen, 0) if self.zeros else chosen
+
     def highest_below(self, bound: float) -> float:
         found = [0.0] if self.zeros and bound > 0 else []
         matrix = np.atleast_2d(self.scores)
@@ -59,21 +68,23 @@ class Curve:
     tails: TailCounts
     highest_below: Callable[[float], float]
 
-    @property
+    @cached_property
     def edges(self) -> int:
         return int(self.tails.positives.sum())
 
-    @property
+    @cached_property
     def cells(self) -> int:
         return self.edges + self.tails.negatives
 
+    @cached_property
     def found(self) -> Ints:
         """True edges at or above each score."""
         return np.cumsum(self.tails.positives)
 
+    @cached_property
     def selected(self) -> Ints:
         """Cells at or above each score."""
-        return self.found() + self.tails.greater + self.tails.equal
+        return self.found + self.tails.greater + self.tails.equal
 
     def average_precision(self) -> float:
         return average_precision(self.tails)
@@ -82,7 +93,7 @@ class Curve:
         """The area under straight lines between the points of the precision-recall curve, from (0, 1)."""
         if not self.edges or not self.tails.negatives:
             return nan
-        found, selected = self.found(), self.selected()
+        found, selected = self.found, self.selected
         # Negatives between two true scores lower precision at constant recall: where they end, the curve goes on.
         ahead = np.append(self.tails.greater[1:], self.tails.negatives) + found
         points = np.empty(2 * len(found) + 1)
@@ -98,7 +109,7 @@ class Curve:
         if not self.edges:
             return nan
         k = self.cut(fraction)
-        found, selected = self.found(), self.selected()
+        found, selected = self.found, self.selected
         level = int(np.searchsorted(selected, k))
         hits = float(found[level - 1]) if level else 0.0
         if level < len(selected):
@@ -111,11 +122,12 @@ class Curve:
         # .29 · 100 is 28.999… in floating point.
         return min(max(1, floor(fraction * self.edges + 1e-9)), self.cells)
 
+    @cached_property
     def best_f1(self) -> tuple[float, float]:
         """The highest F1 of any threshold, and the highest threshold that gives it: the best score not selected."""
         if not self.edges:
             return nan, nan
-        scores = 2 * self.found() / (self.selected() + self.edges)
+        scores = 2 * self.found / (self.selected + self.edges)
         best = int(np.argmax(scores))
         return float(scores[best]), self.highest_below(float(self.tails.values[best]))
 

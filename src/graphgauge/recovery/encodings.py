@@ -73,8 +73,8 @@ ENCODINGS: dict[str, Callable[[Marks], Cells]] = {
 
 _UNKNOWN: dict[str, Callable[[Marks, Marks], Cells]] = {
     # Of the nine pairs of marks (0, −1, 1) four are a graph's: none, →, ←, –.
-    "causal-learn": lambda marks, turned: ~(
-        (marks == 0) & (turned == 0) | (marks == -1) & (np.abs(turned) == 1) | (marks == 1) & (turned == -1)
+    "causal-learn": lambda marks, turned: (
+        ~((marks == 0) & (turned == 0) | (marks == -1) & (np.abs(turned) == 1) | (marks == 1) & (turned == -1))
     ),
     "pcalg": lambda marks, turned: (marks != 0) & (marks != 1),
     "gadjid": lambda marks, turned: (

@@ -1,35 +1,28 @@
-"""The family's one entry point, and plain functions for plain arrays."""
+"""The family's one entry point."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from math import isfinite, sqrt
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 import numpy as np
 
 from graphgauge.core import findings
-from graphgauge.core.errors import InputError, MissingExtraError, OptionError, one_of
+from graphgauge.core.errors import InputError, MissingExtraError, OptionError
 from graphgauge.core.metric import Metric, select
+from graphgauge.core.metric import metrics as registered
 from graphgauge.core.result import Evaluation, Result, Table
-from graphgauge.recovery import metrics as _metrics
-from graphgauge.recovery.comparison import DensePair, Options, SparsePair, compared
-from graphgauge.recovery.counts import joined
-from graphgauge.recovery.curves import Curve, curves_of
-from graphgauge.recovery.inputs import Graph, read_pair
-from graphgauge.recovery.samples import Curves, EdgeCounts, Models, Sample
-from graphgauge.recovery.structure import Model
-
-Samples = dict[str, Any]
-Pair = DensePair | SparsePair
+from graphgauge.recovery.comparison import Options
+from graphgauge.recovery.reading import Comparison, Rules
+from graphgauge.recovery.samples import EdgeCounts, Models, Sample
 
 FRACTIONS = (0.5, 0.75, 1.0, 1.5, 2.0)
-SHD = ("pair", "cell")
-AREAS = ("steps", "trapezoid")
 # Nodes of all graphs together up to which adjustment distances are computed without being named.
 _QUICK_NODES = 1000
-# Points of a threshold sweep where scores have more values than that.
-_SWEEP = 200
+_ADJUSTMENT = ("sid", "parent_aid", "ancestor_aid", "oset_aid")
+# How many standard errors of a coin flip make the transposed prediction clearly better: 1 in 200.
+_CLEARLY = 2.58
 
 
 def evaluate(
@@ -86,18 +79,18 @@ def evaluate(
     nan
         `raise`, or `omit`: a cell whose score is NaN is left out of both graphs, and counted.
     """
-    options = Options(threshold, sign, nan, lagged, threads)
-    one_of("shd", shd, SHD)
-    one_of("area", area, AREAS)
-    truth, prediction = read_pair(A_true, A_pred, edges=edges, encoding=encoding, nodes=nodes, lagged=lagged)
-    pair = compared(truth, prediction, options)
-    undirected = truth.undirected, prediction.undirected
-    samples, parts = _samples(pair, undirected, shd=shd, area=area, zero_division=float(zero_division))
-    chosen = select("recovery", metrics, samples, {"fraction": _fractions(fractions)})
-    conventions = _conventions(options, shd, edges, encoding, area)
+    rules = Rules(shd, area, zero_division)
+    comparison = Comparison.of(
+        A_true, A_pred, rules, threshold=threshold, sign=sign, edges=edges, encoding=encoding, nodes=nodes,
+        lagged=lagged, nan=nan, threads=threads,
+    )  # fmt: skip
+    samples, parts = comparison.samples(), comparison.parts()
+    swept = checked_fractions(fractions)
+    chosen = select("recovery", metrics, samples, {"fraction": swept})
+    conventions = _conventions(comparison.options, rules, edges, encoding)
     results: list[Result] = []
-    skipped = _without_models() if metrics is None and "models" not in samples else {}
     columns: dict[str, Any] = {}
+    skipped = _needing_models() if metrics is None and "models" not in samples else {}
     for metric, params in chosen:
         key, sample = metric.key_of(**params), samples[metric.needs[0]]
         try:
@@ -110,169 +103,90 @@ def evaluate(
             skipped[key] = str(error).rstrip(".")
             continue
         results.append(metric.result(sample, estimate, params, confidence=confidence, conventions=conventions))
-        if parts and metric.needs[0] in parts:
-            columns[key] = metric(parts[metric.needs[0]], **params).value
+        if parts and metric.needs[0] in parts[2]:
+            columns[key] = metric(parts[2][metric.needs[0]], **params).value
     breakdowns = {}
     if parts:
-        axis = "lag" if lagged else "graph"
-        labels = [*range(len(pair.counts())), "summary"] if lagged else range(len(parts["edges"]))
-        first = {axis: np.array(labels), "n": parts["edges"]["cells"]}
-        breakdowns[axis] = Table(axis, first | columns)
+        axis, labels, each = parts
+        assert isinstance(each["edges"], EdgeCounts)
+        breakdowns[axis] = Table(axis, {axis: np.array(labels), "n": each["edges"]["cells"], **columns})
     return Evaluation(
         "recovery",
         results,
         conventions=conventions,
-        options={"threshold": threshold, "fractions": list(_fractions(fractions)), "confidence": confidence},
+        options={"threshold": threshold, "fractions": list(swept), "confidence": confidence},
         breakdowns=breakdowns,
         skipped=skipped,
         findings=findings.find("recovery", samples["edges"], {result.key: result for result in results}),
-        notes=_notes(pair, truth, prediction),
+        notes=_notes(comparison),
     )
 
 
-class Reading(TypedDict, total=False):
-    """How the arguments of the plain functions are read; `evaluate` says what each means."""
-
-    threshold: float
-    sign: str | None
-    edges: str | tuple[str, str]
-    encoding: str | tuple[str | None, str | None] | None
-    nodes: int | Sequence[Hashable] | None
-    lagged: bool
-    nan: str
+def checked_fractions(fractions: Sequence[float] | float) -> tuple[float, ...]:
+    values = (fractions,) if isinstance(fractions, int | float | np.number) else tuple(fractions)
+    for value in values:
+        if not isinstance(value, int | float | np.number) or not isfinite(value) or value <= 0:
+            raise OptionError(f"fractions must be positive numbers, not {value!r}")
+    return tuple(float(value) for value in values)
 
 
-def shd(A_true: Any, A_pred: Any, *, kind: str = "pair", **reading: Unpack[Reading]) -> int:
-    """Structural Hamming distance of two graphs: `pair`, a reversal costs 1, or `cell`, a reversal costs 2.
-
-    >>> shd([[0, 1], [0, 0]], [[0, 0], [1, 0]]), shd([[0, 1], [0, 0]], [[0, 0], [1, 0]], kind="cell")
-    (1, 2)
-    """
-    return _distance(_metrics.directed_shd, A_true, A_pred, kind, reading)
-
-
-def skeleton_shd(A_true: Any, A_pred: Any, **reading: Unpack[Reading]) -> int:
-    """Pairs of nodes that are adjacent in one of two graphs only."""
-    return _distance(_metrics.skeleton_shd, A_true, A_pred, "pair", reading)
-
-
-def directed_f1(
-    A_true: Any, A_pred: Any, *, zero_division: float = np.nan, **reading: Unpack[Reading]
-) -> float:  # fmt: skip
-    """F1 of the predicted edges, direction included; the mean over the graphs of a stack."""
-    return _plain(_metrics.directed_f1, A_true, A_pred, reading, zero_division=zero_division)
+def _conventions(options: Options, rules: Rules, edges: Any, encoding: Any) -> dict[str, str]:
+    shown = {
+        "threshold": f"> {options.threshold:g}", "shd": rules.shd, "sign": options.sign or "no negative scores",
+        "edges": edges if isinstance(edges, str) else " and ".join(edges), "nan": options.nan,
+    }  # fmt: skip
+    if encoding is not None:
+        shown["encoding"] = encoding if isinstance(encoding, str) else " and ".join(map(str, encoding))
+    if rules.area != "steps":
+        shown["auprc"] = rules.area
+    if rules.zero_division == rules.zero_division:
+        shown["zero_division"] = f"{rules.zero_division:g}"
+    return shown
 
 
-def orientation_accuracy(A_true: Any, A_pred: Any, **reading: Unpack[Reading]) -> float:
-    """Share of pairs adjacent in both graphs that point the right way; the mean over the graphs of a stack."""
-    return _plain(_metrics.orientation_accuracy, A_true, A_pred, reading)
-
-
-def auprc(A_true: Any, A_pred: Any, *, area: str = "steps", **reading: Unpack[Reading]) -> float:
-    """Average precision of the scores; `area="trapezoid"` joins the curve's points by straight lines."""
-    return _plain(_metrics.auprc, A_true, A_pred, reading, area=one_of("area", area, AREAS))
-
-
-def roc_auc(A_true: Any, A_pred: Any, **reading: Unpack[Reading]) -> float:
-    """Chance that a true edge scores above a cell without one, ties counted half."""
-    return _plain(_metrics.roc_auc, A_true, A_pred, reading)
-
-
-def f1_at_k(
-    A_true: Any, A_pred: Any, *, fractions: Sequence[float] | float = FRACTIONS, **reading: Unpack[Reading]
-) -> dict[str, float]:
-    """F1 of the K best cells for K as fractions of the number of true edges.
-
-    >>> f1_at_k([[0, 1], [0, 0]], [[0, 0.9], [0.3, 0]], fractions=(1, 2))
-    {'f1_at_1.0e': 1.0, 'f1_at_2.0e': 0.6666666666666666}
-    """
-    samples, _ = _read(A_true, A_pred, reading)
-    metric = _metrics.f1_at_k
+def _needing_models() -> dict[str, str]:
     return {
-        metric.key_of(fraction=fraction): float(metric(samples["curves"], fraction=fraction).value[0])
-        for fraction in _fractions(fractions)
+        metric.key: "for graphs without lags"
+        for metric in registered("recovery")
+        if metric.default and "models" in metric.needs
     }
 
 
-def threshold_sweep(
-    A_true: Any, A_pred: Any, *, thresholds: Sequence[float] | None = None, **reading: Unpack[Reading]
-) -> Table:
-    """Counts, precision, recall, F1 and distances as the threshold rises.
-
-    Without `thresholds`, at the scores themselves, or at 200 of their quantiles where there are more.
-    """
-    read = _pair(A_true, A_pred, reading)
-    if thresholds is None:
-        scores = np.concatenate([read[0].layer(row).sorted_values() for row in range(len(read[0].counts()))])
-        steps = np.unique(scores[np.linspace(0, len(scores) - 1, min(len(scores), _SWEEP)).astype(int)])
-    else:
-        steps = np.unique(np.asarray(thresholds, dtype=float))
-    rows = []
-    for step in steps:
-        samples, _ = _samples(*_pair(A_true, A_pred, reading | {"threshold": float(step)}))
-        rows.append({name: float(getattr(_metrics, name)(samples["edges"]).value[0]) for name in _SWEPT})
-    columns = {name: np.array([row[name] for row in rows]) for name in _SWEPT}
-    return Table("threshold", {"threshold": steps, **columns})
+def _refuse_long_work(metric: Metric, sample: Sample) -> None:
+    if metric.key in _ADJUSTMENT and isinstance(sample, Models) and len(sample) * sample.d > _QUICK_NODES:
+        raise InputError(f"takes long with more than {_QUICK_NODES} nodes: name it in metrics= to have it")
 
 
-_SWEPT = (
-    "tp", "fp", "fn", "directed_precision", "directed_recall", "directed_f1", "directed_shd", "skeleton_f1",
-    "skeleton_shd",
-)  # fmt: skip
+def _notes(comparison: Comparison) -> tuple[str, ...]:
+    pair, counts = comparison.pair, comparison.counts
+    notes = []
+    if len(counts) > 1 and not comparison.options.lagged:
+        notes.append(f"values are means over {len(counts)} graphs")
+    if pair.weighted_truth:
+        notes.append("A_true has values other than 0 and 1: every cell that is not 0 is an edge")
+    if pair.omitted:
+        notes.append(f"{pair.omitted} cells left out of both graphs: their score is NaN")
+    for name, loops in (("A_true", [1, 3]), ("A_pred", [2, 3])):
+        found = int(counts.loops[:, loops].sum())
+        if found:
+            notes.append(f"{found} self-loops in {name} are not counted")
+    sides = comparison.truth.named, comparison.prediction.named
+    if sides[0] != sides[1]:
+        names = ("A_true", "A_pred") if sides[0] else ("A_pred", "A_true")
+        notes.append(f"only {names[0]} names its nodes: {names[1]} is taken in the same order")
+    return tuple(notes)
 
 
-def _pair(A_true: Any, A_pred: Any, reading: Reading) -> tuple[Pair, tuple[bool, bool]]:
-    layout = {name: reading[name] for name in ("edges", "encoding", "nodes", "lagged") if name in reading}  # type: ignore[literal-required]
-    rules = {name: reading[name] for name in ("threshold", "sign", "nan", "lagged") if name in reading}  # type: ignore[literal-required]
-    truth, prediction = read_pair(A_true, A_pred, **layout)
-    return compared(truth, prediction, Options(**rules)), (truth.undirected, prediction.undirected)
-
-
-def _plain(metric: Metric, A_true: Any, A_pred: Any, reading: Reading, **rules: Any) -> float:
-    samples, _ = _samples(*_pair(A_true, A_pred, reading), **rules)
-    return float(metric(samples[metric.needs[0]]).value[0])
-
-
-def _distance(metric: Metric, A_true: Any, A_pred: Any, kind: str, reading: Reading) -> int:
-    samples, parts = _samples(*_pair(A_true, A_pred, reading), shd=one_of("shd", kind, SHD))
-    if parts is not None and not reading.get("lagged"):
-        raise InputError(f"a stack of {len(parts['edges'])} graphs has no single distance", fix="Use evaluate().")
-    return int(metric(samples["edges"]).value[0])
-
-
-def _samples(
-    pair: Pair, undirected: tuple[bool, bool], *, shd: str = "pair", area: str = "steps", zero_division: float = np.nan
-) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """What the metrics are computed on, and the same row by row where there are several graphs or lags."""
-    counts, lagged = pair.counts(), pair.options.lagged
-    rows = range(len(counts))
-    rules: dict[str, Any] = {"zero_division": zero_division}
-
-    def edges(**given: Any) -> EdgeCounts:
-        return EdgeCounts(shd=shd, omitted=pair.omitted, **given, **rules)
-
-    def curves(groups: list[Any], **given: Any) -> Curves:
-        return Curves(area=area, draw=lambda: [curves_of(pair, group) for group in groups], **given, **rules)
-
-    if lagged:
-        assert isinstance(pair, DensePair)
-        summary = pair.summary()
-        whole = {"edges": edges(counts=counts.total()), "curves": curves([rows])}
-        by_lag = joined([counts, summary.counts()])
-        drawn = curves([[row] for row in rows])
-
-        def draw() -> list[tuple[Curve, Curve]]:
-            return [*drawn.draw(), curves_of(summary, [0])]
-
-        return whole, {
-            "edges": edges(counts=by_lag, averaged=False),
-            "curves": Curves(area=area, draw=draw, averaged=False, **rules),
-        }
-
-    def models() -> list[tuple[Model, Model]]:
-        found = (pair.edges(row) for row in rows)
-        sides = list(zip(("A_true", "A_pred"), undirected, strict=True))
-        return [
-            (Model(truth, pair.d, sides[0][1], "A_true"), Model(prediction, pair.d, sides[1][1], "A_pred"))
-            for truth, prediction in found
-        ]
+@findings.check(
+    "transposed-prediction",
+    family="recovery",
+    severity="warning",
+    message="the transposed prediction finds {transposed} true edges, the prediction as given {given}: its matrix was "
+    "probably written the other way round",
+    remedy='If the tool writes B[i, j] for j → i, pass edges="column_to_row".',
+)
+def _transposed_prediction(edges: EdgeCounts, results: Mapping[str, Result]) -> Mapping[str, Any] | None:
+    given, transposed = int(edges["tp"].sum()), int(edges.transposed["tp"].sum())
+    if transposed - given <= _CLEARLY * sqrt(transposed + given):
+        return None
+    return {"given": given, "transposed": transposed}

@@ -66,6 +66,7 @@ class Graph:
     names: Names | None = None
     undirected: bool = False
     turned: bool = False
+    named: bool = False
 
     @property
     def graphs(self) -> int:
@@ -110,8 +111,7 @@ def read_pair(
             fix="To compare several predictions with one truth, repeat it: np.broadcast_to(A_true, A_pred.shape).",
         )
     truth, prediction = (
-        replace(side, turned=direction == "column_to_row")
-        for side, direction in zip(placed, directions, strict=True)
+        replace(side, turned=direction == "column_to_row") for side, direction in zip(placed, directions, strict=True)
     )
     return truth, prediction
 
@@ -186,12 +186,12 @@ def _placed(side: Graph | EdgeList, name: str, order: Names | None, d: int | Non
             _same_names(side.nodes, order, name)
         return _from_edges(side, name, order, d)
     if side.names is None or order is None or side.names == order:
-        return replace(side, names=order)
+        return replace(side, names=order, named=side.names is not None)
     _same_names(side.names, order, name)
     place = {label: index for index, label in enumerate(side.names)}
     index = np.array([place[label] for label in order])
     assert not isinstance(side.data, SparseGraph)
-    return replace(side, data=side.data[:, index[:, np.newaxis], index], names=order)
+    return replace(side, data=side.data[:, index[:, np.newaxis], index], names=order, named=True)
 
 
 def _same_names(found: Names, expected: Names, name: str) -> None:
@@ -225,7 +225,7 @@ def _from_edges(listed: EdgeList, name: str, order: Names | None, d: int) -> Gra
         source, target = divmod(int(cells[twice[0]]), d)
         labels = (source, target) if order is None else (order[source], order[target])
         raise InputError(f"the edge {labels!r} is listed twice", where=name, fix="List it once.")
-    return Graph(SparseGraph(cells, weights[sequence]), d, order, listed.undirected)
+    return Graph(SparseGraph(cells, weights[sequence]), d, order, listed.undirected, named=order is not None)
 
 
 def _split_array(edges: AnyArray, name: str, order: Names | None, d: int) -> tuple[Ints, AnyArray]:

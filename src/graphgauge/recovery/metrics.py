@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.metric import (
-    Bounds, Estimate, Exempt, IntervalRule, MetricFunction, NoChance, NoInterval, metric,
+    Bounds,
+    Estimate,
+    Exempt,
+    IntervalRule,
+    MetricFunction,
+    NoChance,
+    NoInterval,
+    metric,
 )  # fmt: skip
 from graphgauge.recovery import references as _references  # noqa: F401  (its entries are cited below)
 from graphgauge.recovery.samples import Curves, EdgeCounts, Models, Sample
@@ -57,16 +64,16 @@ def _value(function: MetricFunction, sample: Sample, params: Mapping[str, Any]) 
 
 def _blind(function: MetricFunction, edges: EdgeCounts, params: Mapping[str, Any]) -> dict[str, float]:
     """The empty graph, the transposed prediction, and the exact mean over random graphs with as many edges."""
-    levels = {"empty graph": edges.empty(), "transposed prediction": edges.transposed()}
+    levels = {"empty graph": edges.empty, "transposed prediction": edges.transposed}
     # Cells without a score cannot be drawn, which spoils the closed form.
-    levels |= {} if edges.omitted else {"random graph with as many edges": edges.at_random()}
+    levels |= {} if edges.omitted else {"random graph with as many edges": edges.at_random}
     return _known({name: _value(function, level, params) for name, level in levels.items()})
 
 
 def _blind_skeleton(function: MetricFunction, edges: EdgeCounts, params: Mapping[str, Any]) -> dict[str, float]:
     """The empty graph, the transposed prediction, and the exact mean over random skeletons with as many edges."""
-    levels = {"empty graph": edges.empty(), "transposed prediction": edges.transposed()}
-    levels |= {"random graph with as many edges": edges.with_random_skeleton()}
+    levels = {"empty graph": edges.empty, "transposed prediction": edges.transposed}
+    levels |= {"random graph with as many edges": edges.with_random_skeleton}
     return _known({name: _value(function, level, params) for name, level in levels.items()})
 
 
@@ -74,7 +81,7 @@ def _coin_flips(function: MetricFunction, edges: EdgeCounts, params: Mapping[str
     """The transposed prediction, and the mean if the same predicted edges pointed either way at random."""
     right = edges["one_way_in_both"] / 2 + edges["two_way_in_both"]
     flipped = float(edges.ratio(right, edges["oriented_pairs"], _NO_COMMON).value[0])
-    return _known({"transposed prediction": _value(function, edges.transposed(), params), "random directions": flipped})
+    return _known({"transposed prediction": _value(function, edges.transposed, params), "random directions": flipped})
 
 
 def _constant_scores(level: Any) -> Any:
@@ -82,7 +89,7 @@ def _constant_scores(level: Any) -> Any:
 
     def chance(function: MetricFunction, curves: Curves, params: Mapping[str, Any]) -> dict[str, float]:
         constant = curves.per_curve(lambda curve: float(level(curve, **params)))
-        transposed = _value(function, curves.transposed(), params)
+        transposed = _value(function, curves.transposed, params)
         return _known({"transposed prediction": transposed, "constant scorer": constant})
 
     chance.__doc__ = _constant_scores.__doc__
@@ -91,12 +98,12 @@ def _constant_scores(level: Any) -> Any:
 
 def _empty_model(function: MetricFunction, models: Models, params: Mapping[str, Any]) -> dict[str, float]:
     """The empty graph."""
-    return _known({"empty graph": _value(function, models.empty(), params)})
+    return _known({"empty graph": _value(function, models.empty, params)})
 
 
 def _blind_model(function: MetricFunction, models: Models, params: Mapping[str, Any]) -> dict[str, float]:
-    """The empty graph and the transposed prediction."""
-    levels = {"empty graph": models.empty(), "transposed prediction": models.transposed()}
+    """The transposed prediction and the empty graph."""
+    levels = {"transposed prediction": models.transposed, "empty graph": models.empty}
     return _known({name: _value(function, level, params) for name, level in levels.items()})
 
 
@@ -138,7 +145,7 @@ def directed_f1(edges: EdgeCounts) -> Estimate:
 def directed_shd(edges: EdgeCounts) -> Estimate:
     """Structural Hamming distance.
 
-    `pair`: pairs of nodes whose edges differ, so that a reversal costs 1. `cell`: cells that differ, so that it costs 2.
+    `pair` counts pairs of nodes whose edges differ: a reversal costs 1. `cell` counts cells: a reversal costs 2.
     """
     return edges.estimate(edges[f"differing_{edges.shd}s"], edges["pairs"], _NOTHING)
 
@@ -323,7 +330,7 @@ def fpr(edges: EdgeCounts) -> Estimate:
 )  # fmt: skip
 def best_f1(curves: Curves) -> Estimate:
     """The highest directed F1 of any threshold: an upper bound, because the threshold is chosen on the truth."""
-    return replace(curves.each(lambda curve: curve.best_f1()[0], _NO_TRUE, range=(0.0, 1.0)), oracle=True)
+    return replace(curves.each(lambda curve: curve.best_f1[0], _NO_TRUE, range=(0.0, 1.0)), oracle=True)
 
 
 @metric(
@@ -334,12 +341,12 @@ def best_f1(curves: Curves) -> Estimate:
 )  # fmt: skip
 def best_threshold(curves: Curves) -> Estimate:
     """The threshold of best_f1: edges are scores above it, so it is the highest score that is not selected."""
-    return replace(curves.each(lambda curve: curve.best_f1()[1], _NO_TRUE), oracle=True)
+    return replace(curves.each(lambda curve: curve.best_f1[1], _NO_TRUE), oracle=True)
 
 
 _COLLIDERS = _MODEL | {
     "reference": "verma1990", "laws": _LAWS | {"symmetry": _EXCHANGED, "monotone": _MORE_IS_NOT_BETTER},
-    "conventions": _EMPTY | {"arrows": "one-way edges; a two-way pair is none", "unit": "a → c ← b, a and b not adjacent"},
+    "conventions": _EMPTY | {"v-structure": "a → c ← b by one-way edges, a and b not adjacent"},
 }  # fmt: skip
 
 

@@ -37,9 +37,9 @@ class Sample:
         defined = ~np.isnan(values)
         # One number a graph: a sum over sorted values does not depend on their order.
         mean = np.sort(values[defined]).sum() / defined.sum() if defined.any() else np.nan
-        estimate = Estimate(
-            np.array([mean]), np.array([sizes[defined].sum()]), (values - mean)[defined], reason=reason, facts=facts
-        )
+        with np.errstate(invalid="ignore"):
+            influence = (values - mean)[defined]
+        estimate = Estimate(np.array([mean]), np.array([sizes[defined].sum()]), influence, reason=reason, facts=facts)
         if defined.any() and not defined.all():
             share = f"{np.count_nonzero(~defined)} of {len(values)} graphs"
             return estimate.warned(f"{share} have no value ({reason}) and are left out of a mean")
@@ -65,15 +65,19 @@ class EdgeCounts(Sample):
     def __getitem__(self, name: str) -> Numbers:
         return self.counts[name]
 
+    @cached_property
     def empty(self) -> EdgeCounts:
         return replace(self, counts=self.counts.without_prediction())
 
+    @cached_property
     def transposed(self) -> EdgeCounts:
         return replace(self, counts=self.counts.crossed())
 
+    @cached_property
     def at_random(self) -> EdgeCounts:
         return replace(self, counts=self.counts.at_random())
 
+    @cached_property
     def with_random_skeleton(self) -> EdgeCounts:
         return replace(self, counts=self.counts.with_random_skeleton())
 
@@ -96,6 +100,7 @@ class Curves(Sample):
     def __len__(self) -> int:
         return len(self._drawn)
 
+    @cached_property
     def transposed(self) -> Curves:
         drawn = self._drawn
         return replace(self, draw=lambda: [(other, curve) for curve, other in drawn])
@@ -127,10 +132,12 @@ class Models(Sample):
     def d(self) -> int:
         return self._pairs[0][0].d if self._pairs else 0
 
+    @cached_property
     def empty(self) -> Models:
         blank = [(truth, Model(truth.cells[:0], truth.d, False, "A_pred")) for truth, _ in self._pairs]
         return replace(self, pairs=lambda: blank)
 
+    @cached_property
     def transposed(self) -> Models:
         turned = [(truth, found._replace(cells=found.mirrored())) for truth, found in self._pairs]
         return replace(self, pairs=lambda: turned)

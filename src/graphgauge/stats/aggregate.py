@@ -80,18 +80,15 @@ class Aggregate:
         """`best` for the best mean, `close` for methods that the data do not tell apart from it.
 
         Close means: not rejected by paired Wilcoxon tests with Holm's correction over all pairs of methods. Nothing is
-        marked where the direction is not known, or where seeds do not pair.
+        marked where the direction is not known, a method's mean is open, or seeds do not pair.
         """
         view = self.panels[metric]
-        values = view.values[dataset]
-        closed = [
-            row.method for row in self.rows if (row.metric, row.dataset) == (metric, dataset) and row.mean == row.mean
-        ]
         scores = {
-            method: {seed: view.badness(value) for seed, value in values[method].items() if value == value}
-            for method in closed
+            method: {seed: view.badness(value) for seed, value in seeds.items() if value == value}
+            for method, seeds in view.values[dataset].items()
         }
-        if view.better is None or len(scores) < 2 or len({frozenset(seeds) for seeds in scores.values()}) > 1:
+        closed = all(self[metric, method, dataset].mean == self[metric, method, dataset].mean for method in scores)
+        if view.better is None or not closed or len(scores) < 2 or len({frozenset(s) for s in scores.values()}) > 1:
             return {}
         best = min(scores, key=lambda method: float(np.mean(list(scores[method].values()))))
         pairs = list(combinations(scores, 2))
@@ -117,21 +114,27 @@ class Aggregate:
         heads = [f"{metric} {_ARROWS.get(self.panels[metric].direction or '', '')}".strip() for _, metric in columns]
         if several_sets:
             heads = [f"{dataset}: {head}" for (dataset, _), head in zip(columns, heads, strict=True)]
-        return Grid(["method", *heads], rows, tuple(self._notes(marks.values())))
+        return Grid(["method", *heads], rows, tuple(self._notes(marks)))
 
-    def _notes(self, marks: Iterable[Mapping[str, str]]) -> Iterator[str]:
-        spread = sorted({row.planned for row in self.rows})
-        runs = several(spread[-1], "run") if len(spread) == 1 else f"{spread[0]} to {spread[-1]} runs"
+    def _notes(self, marks: Mapping[tuple[str, str], Mapping[str, str]]) -> Iterator[str]:
+        planned = sorted({row.planned for row in self.rows})
+        runs = several(planned[-1], "run") if len(planned) == 1 else f"{planned[0]} to {planned[-1]} runs"
         yield f"Mean ± standard deviation over {runs} a cell."
-        if any(marks):
+        methods = max(len(view.methods) for view in self.panels.values())
+        if any(marks.values()):
             yield (
-                "Marked: the best mean, and what paired Wilcoxon tests with Holm's correction over all pairs of methods "
+                "Marked: the best mean, and what paired Wilcoxon tests with Holm's correction over all pairs "
                 f"do not tell apart from it at α = {self.alpha:g}."
             )
-            methods = max(len(panel.methods) for panel in self.panels.values())
             needed = seeds_needed(methods * (methods - 1) // 2, self.alpha)
-            if spread[-1] < needed:
+            if planned[-1] < needed:
                 yield f"With fewer than {needed} seeds no test can tell {methods} methods apart, whatever the scores."
+        unknown = [metric for metric, view in self.panels.items() if view.better is None]
+        if methods > 1 and unknown:
+            yield f"No direction is known, so nothing is marked: {listing(unknown)}."
+        unpaired = [f"{m} on {d}" if d else m for (d, m), found in marks.items() if not found and m not in unknown]
+        if methods > 1 and unpaired:
+            yield f"Not all methods have the same seeds, so nothing is marked: {listing(unpaired)}."
         if self.gaps:
             names = listing([str(gap) for gap in self.gaps])
             yield f"{several(len(self.gaps), 'run')} without a value: {names}. {_POLICY[self.missing]}"

@@ -1,0 +1,94 @@
+"""`graphgauge compare DIR… --metric KEY`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from graphgauge.cli.aggregate import emit
+from graphgauge.core.errors import OptionError
+from graphgauge.stats.compare import compare
+from graphgauge.stats.load import load
+from graphgauge.stats.runs import MISSING
+from graphgauge.stats.tables import FORMS
+
+_FIGURES = ("ranks", "differences", "profile")
+
+
+@click.command(name="compare")
+@click.argument("results", nargs=-1, required=True, type=click.Path())
+@click.option("--metric", required=True, metavar="KEY", help="The metric to compare on.")
+@click.option("--baseline", metavar="METHOD", help="Compare each method with this one only.")
+@click.option(
+    "--over",
+    type=click.Choice(["seeds", "items"]),
+    default="seeds",
+    show_default=True,
+    help="Test over seeds (datasets, if several), or over the items of one dataset.",
+)
+@click.option("--method", "methods", multiple=True, help="Only this method. Repeatable.")
+@click.option("--dataset", "datasets", multiple=True, help="Only this dataset. Repeatable.")
+@click.option("--family", help="Only this family, where several have the metric.")
+@click.option(
+    "--missing",
+    type=click.Choice(MISSING),
+    default="raise",
+    show_default=True,
+    help="A failed or absent run is an error, is left out for all methods, or scores the bad bound.",
+)
+@click.option(
+    "--alpha",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="Level of the tests; intervals have 1 − alpha.",
+)
+@click.option("--higher", "direction", flag_value="higher", help="The metric is better high.")
+@click.option("--lower", "direction", flag_value="lower", help="The metric is better low.")
+@click.option("--seed", type=int, default=0, show_default=True, help="For the bootstrap and for sign flips.")
+@click.option(
+    "--format", "form", type=click.Choice(FORMS), default="table", show_default=True, help="What stdout gets."
+)
+@click.option(
+    "--output", "-o", type=click.Path(dir_okay=False), help="Also write it; .json, .csv, .tex or .md decides how."
+)
+@click.option("--figure", type=click.Path(dir_okay=False), help="Draw the comparison (.svg, .png, .pdf).")
+@click.option(
+    "--draw",
+    type=click.Choice(_FIGURES),
+    default="ranks",
+    show_default=True,
+    help="Mean ranks with groups not told apart, paired differences, or performance profiles.",
+)
+@click.option("--debug", is_flag=True, help="Show tracebacks.")
+def command(
+    results: tuple[str, ...],
+    metric: str,
+    baseline: str | None,
+    over: Any,
+    methods: tuple[str, ...],
+    datasets: tuple[str, ...],
+    family: str | None,
+    missing: Any,
+    alpha: float,
+    direction: Any,
+    seed: int,
+    form: str,
+    output: str | None,
+    figure: str | None,
+    draw: str,
+    debug: bool,
+) -> None:
+    """Which methods are told apart, and by how much, with tests that hold at the number of seeds there are."""
+    if figure is not None and over == "items":
+        raise OptionError("there is no figure over items", fix="Drop --figure, or compare over seeds.")
+    runs = load(list(results)).only(method=methods, dataset=datasets, family=family)
+    comparison = compare(
+        runs, metric=metric, baseline=baseline, over=over, missing=missing, alpha=alpha, direction=direction, seed=seed
+    )
+    emit(comparison, form, output)
+    if figure is not None:
+        from graphgauge.report import stats_figures
+
+        getattr(stats_figures, f"draw_{draw}")(comparison, figure)

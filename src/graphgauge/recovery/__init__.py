@@ -1,0 +1,28 @@
+"""Causal discovery and structure learning: how close is the learned graph to the true one."""
+
+from graphgauge.recovery.evaluate import evaluate
+from graphgauge.recovery.functions import (
+    auprc,
+    directed_f1,
+    f1_at_k,
+    orientation_accuracy,
+    roc_auc,
+    shd,
+    skeleton_shd,
+    threshold_sweep,
+)
+from graphgauge.recovery.inputs import EdgeList, NamedMatrix
+
+__all__ = [
+    "EdgeList",
+    "NamedMatrix",
+    "auprc",
+    "directed_f1",
+    "evaluate",
+    "f1_at_k",
+    "orientation_accuracy",
+    "roc_auc",
+    "shd",
+    "skeleton_shd",
+    "threshold_sweep",
+]

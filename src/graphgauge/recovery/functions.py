@@ -1,0 +1,106 @@
+"""Plain functions for plain arrays: a number, without what `evaluate` says beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Unpack
+
+import numpy as np
+
+from graphgauge.core.errors import InputError
+from graphgauge.core.metric import Metric
+from graphgauge.core.result import Table
+from graphgauge.recovery import metrics as _metrics
+from graphgauge.recovery.evaluate import FRACTIONS, checked_fractions
+from graphgauge.recovery.reading import Comparison, Reading, Rules
+
+# Points of a threshold sweep, and the scores that they are chosen from.
+_POINTS = 200
+_LOOKED_AT = 1 << 20
+_SWEPT = (
+    _metrics.tp, _metrics.fp, _metrics.fn, _metrics.directed_precision, _metrics.directed_recall, _metrics.directed_f1,
+    _metrics.directed_shd, _metrics.skeleton_f1, _metrics.skeleton_shd,
+)  # fmt: skip
+
+
+def shd(A_true: Any, A_pred: Any, *, kind: str = "pair", **reading: Unpack[Reading]) -> int:
+    """Structural Hamming distance of two graphs: `pair`, a reversal costs 1, or `cell`, a reversal costs 2.
+
+    >>> shd([[0, 1], [0, 0]], [[0, 0], [1, 0]]), shd([[0, 1], [0, 0]], [[0, 0], [1, 0]], kind="cell")
+    (1, 2)
+    """
+    return int(_single(_metrics.directed_shd, Comparison.of(A_true, A_pred, Rules(shd=kind), **reading)))
+
+
+def skeleton_shd(A_true: Any, A_pred: Any, **reading: Unpack[Reading]) -> int:
+    """Pairs of nodes that are adjacent in one of two graphs only."""
+    return int(_single(_metrics.skeleton_shd, Comparison.of(A_true, A_pred, **reading)))
+
+
+def directed_f1(A_true: Any, A_pred: Any, *, zero_division: float = np.nan, **reading: Unpack[Reading]) -> float:
+    """F1 of the predicted edges, direction included; the mean over the graphs of a stack."""
+    return _value(_metrics.directed_f1, Comparison.of(A_true, A_pred, Rules(zero_division=zero_division), **reading))
+
+
+def orientation_accuracy(A_true: Any, A_pred: Any, **reading: Unpack[Reading]) -> float:
+    """Share of pairs adjacent in both graphs that have the true direction; the mean over the graphs of a stack."""
+    return _value(_metrics.orientation_accuracy, Comparison.of(A_true, A_pred, **reading))
+
+
+def auprc(A_true: Any, A_pred: Any, *, area: str = "steps", **reading: Unpack[Reading]) -> float:
+    """Average precision of the scores; `area="trapezoid"` joins the curve's points by straight lines."""
+    return _value(_metrics.auprc, Comparison.of(A_true, A_pred, Rules(area=area), **reading))
+
+
+def roc_auc(A_true: Any, A_pred: Any, **reading: Unpack[Reading]) -> float:
+    """Chance that a true edge scores above a cell without one, ties counted half."""
+    return _value(_metrics.roc_auc, Comparison.of(A_true, A_pred, **reading))
+
+
+def f1_at_k(
+    A_true: Any, A_pred: Any, *, fractions: Sequence[float] | float = FRACTIONS, **reading: Unpack[Reading]
+) -> dict[str, float]:
+    """F1 of the K best cells, K being fractions of the number of true edges.
+
+    >>> f1_at_k([[0, 1], [0, 0]], [[0, 0.9], [0.3, 0]], fractions=(1, 2))
+    {'f1_at_1.0e': 1.0, 'f1_at_2.0e': 0.6666666666666666}
+    """
+    metric, curves = _metrics.f1_at_k, Comparison.of(A_true, A_pred, **reading).samples()["curves"]
+    return {
+        metric.key_of(fraction=fraction): float(metric(curves, fraction=fraction).value[0])
+        for fraction in checked_fractions(fractions)
+    }
+
+
+def threshold_sweep(
+    A_true: Any, A_pred: Any, *, thresholds: Sequence[float] | None = None, **reading: Unpack[Reading]
+) -> Table:
+    """Counts, precision, recall, F1 and distances as the threshold rises.
+
+    Without `thresholds`, at the scores themselves, or at 200 of them where there are more.
+    """
+    return swept(Comparison.of(A_true, A_pred, **reading), thresholds)
+
+
+def swept(comparison: Comparison, thresholds: Sequence[float] | None = None) -> Table:
+    if thresholds is None:
+        rows = range(len(comparison.counts))
+        scores = np.concatenate([comparison.pair.layer(row).some_scores(_LOOKED_AT // len(rows)) for row in rows])
+        chosen = np.unique(scores[np.isfinite(scores)])
+        if len(chosen) > _POINTS:
+            chosen = chosen[np.linspace(0, len(chosen) - 1, _POINTS).astype(int)]
+    else:
+        chosen = np.unique(np.asarray(thresholds, dtype=float))
+    samples = [comparison.at(float(threshold)).samples()["edges"] for threshold in chosen]
+    columns = {metric.key: np.array([metric(sample).value[0] for sample in samples]) for metric in _SWEPT}
+    return Table("threshold", {"threshold": chosen, **columns})
+
+
+def _value(metric: Metric, comparison: Comparison) -> float:
+    return float(metric(comparison.samples()[metric.needs[0]]).value[0])
+
+
+def _single(metric: Metric, comparison: Comparison) -> float:
+    if len(comparison.counts) > 1 and not comparison.options.lagged:
+        raise InputError(f"{len(comparison.counts)} graphs have no single distance", fix="Use evaluate().")
+    return _value(metric, comparison)

@@ -1,0 +1,130 @@
+"""A comparison as it was asked for, and what the metrics are computed on."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypedDict, Unpack
+
+import numpy as np
+
+from graphgauge.core.errors import one_of
+from graphgauge.recovery.comparison import DensePair, Options, SparsePair, compared, curves_of
+from graphgauge.recovery.counts import Counts, joined
+from graphgauge.recovery.inputs import Graph, read_pair
+from graphgauge.recovery.samples import Curves, EdgeCounts, Models, Sample
+from graphgauge.recovery.structure import Model
+
+SHD = ("pair", "cell")
+AREAS = ("steps", "trapezoid")
+_OPTIONS = ("threshold", "sign", "nan", "lagged", "threads")
+
+
+class Reading(TypedDict, total=False):
+    """How truth and prediction are read; `evaluate` says what each option means."""
+
+    threshold: float
+    sign: str | None
+    edges: str | tuple[str, str]
+    encoding: str | tuple[str | None, str | None] | None
+    nodes: int | Sequence[Hashable] | None
+    lagged: bool
+    nan: str
+    threads: int | None
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Conventions of the metrics that do not change what is counted."""
+
+    shd: str = "pair"
+    area: str = "steps"
+    zero_division: float = np.nan
+
+    def __post_init__(self) -> None:
+        one_of("shd", self.shd, SHD)
+        one_of("area", self.area, AREAS)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two graphs, or stacks of them, read and checked."""
+
+    truth: Graph
+    prediction: Graph
+    options: Options
+    rules: Rules = Rules()
+
+    @classmethod
+    def of(cls, A_true: Any, A_pred: Any, rules: Rules = Rules(), **reading: Unpack[Reading]) -> Comparison:  # noqa: B008
+        given: dict[str, Any] = dict(reading)
+        options = Options(**{name: given.pop(name) for name in _OPTIONS if name in given})
+        return cls(*read_pair(A_true, A_pred, lagged=options.lagged, **given), options, rules)
+
+    def at(self, threshold: float) -> Comparison:
+        return replace(self, options=replace(self.options, threshold=threshold))
+
+    @cached_property
+    def pair(self) -> DensePair | SparsePair:
+        return compared(self.truth, self.prediction, self.options)
+
+    @cached_property
+    def counts(self) -> Counts:
+        return self.pair.counts()
+
+    @property
+    def d(self) -> int:
+        return self.truth.d
+
+    def samples(self) -> dict[str, Sample]:
+        """All graphs of a stack, to be averaged, or all lags of one graph, taken together."""
+        if self.options.lagged:
+            return {"edges": self._edges(self.counts.total()), "curves": self._curves([(self.pair, self._rows)])}
+        return {
+            "edges": self._edges(self.counts),
+            "curves": self._curves([(self.pair, [row]) for row in self._rows]),
+            "models": Models(pairs=self._models, **self._common),
+        }
+
+    def parts(self) -> tuple[str, list[Any], dict[str, Sample]] | None:
+        """The same one by one: an axis, its labels and what stands at each; None where there is only one."""
+        each: list[tuple[Any, Iterable[int]]] = [(self.pair, [row]) for row in self._rows]
+        labels: list[Any]
+        if self.options.lagged:
+            assert isinstance(self.pair, DensePair)
+            summary = self.pair.summary()
+            samples: dict[str, Sample] = {
+                "edges": self._edges(joined([self.counts, summary.counts()])),
+                "curves": self._curves([*each, (summary, [0])]),
+            }
+            axis, labels = "lag", [*map(str, self._rows), "summary"]
+        elif len(self._rows) > 1:
+            samples, axis, labels = self.samples(), "graph", [*self._rows]
+        else:
+            return None
+        return axis, labels, {name: replace(sample, averaged=False) for name, sample in samples.items()}
+
+    @property
+    def _rows(self) -> range:
+        return range(len(self.counts))
+
+    @property
+    def _common(self) -> dict[str, Any]:
+        return {"zero_division": float(self.rules.zero_division)}
+
+    def _edges(self, counts: Counts) -> EdgeCounts:
+        return EdgeCounts(counts=counts, shd=self.rules.shd, omitted=self.pair.omitted, **self._common)
+
+    def _curves(self, groups: list[tuple[Any, Iterable[int]]]) -> Curves:
+        return Curves(
+            draw=lambda: [curves_of(pair, rows) for pair, rows in groups], area=self.rules.area, **self._common
+        )
+
+    def _models(self) -> list[tuple[Model, Model]]:
+        pairs = []
+        for row in self._rows:
+            truth = Model(self.pair.true_edges(row), self.d, self.truth.undirected, "A_true")
+            found = Model(self.pair.predicted_edges(row), self.d, self.prediction.undirected, "A_pred")
+            pairs.append((truth, found))
+        return pairs

@@ -1,0 +1,157 @@
+"""Methods compared item by item, such as rankers query by query: these trained models, any further items."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.errors import InputError
+from graphgauge.core.schema import dumps
+from graphgauge.stats.comparison import jsonable
+from graphgauge.stats.many import holm
+from graphgauge.stats.permutation import PairedItems, paired_items
+from graphgauge.stats.runs import Better, Panel, Run, Runs
+from graphgauge.stats.tables import Cell, Grid
+from graphgauge.stats.text import listing, p_text, several
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ItemsPair:
+    """Two methods, and the sign-flip test of their differences on the same items."""
+
+    names: tuple[str, str]
+    test: PairedItems
+    p_adjusted: float
+
+
+@dataclass(frozen=True)
+class ItemsComparison:
+    """Outcome of `compare(over="items")`: all pairs, or each method against the baseline, with Holm's correction."""
+
+    metric: str
+    better: Better
+    dataset: str
+    means: dict[str, float]
+    seeds: int
+    pairs: tuple[ItemsPair, ...]
+    alpha: float
+
+    @property
+    def methods(self) -> list[str]:
+        return list(self.means)
+
+    def conclusion(self, pair: ItemsPair) -> str:
+        names = pair.names
+        if pair.p_adjusted > self.alpha:
+            verdict = f"not distinguished at α = {self.alpha:g}, which does not show that they are equal"
+            return f"{names[0]} vs {names[1]}: {verdict}."
+        ahead = names[(pair.test.mean_difference > 0) == (self.better == "lower")]
+        behind = names[1 - names.index(ahead)]
+        return f"{ahead} is better than {behind} on these items ({p_text(pair.p_adjusted)} at α = {self.alpha:g})."
+
+    def grid(self) -> Grid:
+        rows = [
+            [
+                Cell(" vs ".join(pair.names)),
+                Cell(f"{pair.test.mean_difference:.4g}"),
+                Cell(f"[{pair.test.ci.low:.4g}, {pair.test.ci.high:.4g}]"),
+                Cell(f"{pair.test.p_value:.4g} ± {pair.test.p_error:.1g}"),
+                Cell(f"{pair.p_adjusted:.4g}"),
+                Cell(f"{pair.test.positive:,} / {pair.test.zero:,} / {pair.test.negative:,}"),
+            ]
+            for pair in self.pairs
+        ]
+        notes = (
+            *(self.conclusion(pair) for pair in self.pairs),
+            "Items were resampled, models were not: this is about these trained models, not about training again.",
+        )
+        return Grid(["pair", "difference", "interval", "p", "p (Holm)", "higher / equal / lower"], rows, notes)
+
+    @property
+    def summary(self) -> str:
+        first = self.pairs[0].test
+        means = ", ".join(f"{method} {mean:.4g}" for method, mean in self.means.items())
+        seeds = f", averaged over {several(self.seeds, 'seed')}" if self.seeds > 1 else ""
+        head = f"{self.metric} ({self.better} is better) on {self.dataset} over {first.n:,} items{seeds}: {means}"
+        return f"{head}\n{self.grid().text()}"
+
+    def render(self, form: str) -> str:
+        if form == "json":
+            return self.to_json()
+        return self.summary if form == "table" else self.grid().render(form)
+
+    def to_dict(self) -> dict[str, Any]:
+        pairs = [
+            {
+                "names": pair.names,
+                **asdict(pair.test),
+                "p_adjusted": pair.p_adjusted,
+                "conclusion": self.conclusion(pair),
+            }
+            for pair in self.pairs
+        ]
+        content = {name: getattr(self, name) for name in ("metric", "better", "dataset", "means", "seeds", "alpha")}
+        return dict(jsonable({**content, "pairs": pairs}))
+
+    def to_json(self) -> str:
+        return dumps(self.to_dict())
+
+    def __str__(self) -> str:
+        return self.summary
+
+
+def compare_items(
+    runs: Runs, view: Panel, better: Better, *, baseline: str | None, alpha: float, seed: int
+) -> ItemsComparison:
+    """Sign-flip tests over the items of one dataset; several seeds of a method are averaged item by item."""
+    if len(view.datasets) > 1:
+        raise InputError(f"items of {listing(view.datasets)} cannot be pooled", fix="Choose one dataset.")
+    if view.direction == "target":
+        raise InputError(f"{view.metric} has a target, which single items have not", fix='Use over="seeds".')
+    chosen = [run for run in runs if view.metric in run.scores]
+    lacking = [str(run) for run in chosen if run.items is None]
+    if lacking:
+        raise InputError(f"no per-item values are kept for {listing(lacking)}", fix='Evaluate again with keep="items".')
+    values: dict[str, Floats] = {}
+    ids, cluster = None, None
+    for method in view.methods:
+        loaded = [_items(run, view) for run in chosen if run.method == method]
+        for found, _, groups in loaded:
+            if ids is None:
+                ids, cluster = found, groups
+            elif not np.array_equal(ids, found):
+                raise InputError(f"{method} was evaluated on other items than {view.methods[0]}",
+                                 fix="Evaluate all runs on the same items, under the same ids.")  # fmt: skip
+        values[method] = np.mean([scores for _, scores, _ in loaded], axis=0)
+    names = list(combinations(values, 2)) if baseline is None else [(m, baseline) for m in values if m != baseline]
+    generator = np.random.default_rng(seed)
+    tests = [
+        paired_items(values[a] - values[b], cluster=cluster, seed=generator, confidence=1 - alpha) for a, b in names
+    ]
+    adjusted = holm([test.p_value for test in tests])
+    return ItemsComparison(
+        metric=view.metric,
+        better=better,
+        dataset=view.datasets[0],
+        means={method: float(scores.mean()) for method, scores in values.items()},
+        seeds=len({run.seed for run in chosen}),
+        pairs=tuple(ItemsPair(*row) for row in zip(names, tests, adjusted.tolist(), strict=True)),
+        alpha=alpha,
+    )
+
+
+def _items(run: Run, view: Panel) -> tuple[NDArray[Any], Floats, NDArray[np.int64] | None]:
+    """Ids in order, the items' values and clusters; the family's own reader knows how values come about."""
+    reader = importlib.import_module(f"graphgauge.{run.family}.items").Items
+    items = reader.load(run.items)
+    rules = {"ties": view.conventions["ties"]} if "ties" in view.conventions else {}
+    order = np.argsort(items.ids, kind="stable")
+    values = np.asarray(items.values(view.metric, **rules), dtype=float)
+    return items.ids[order], values[order], None if items.cluster is None else items.cluster[order]

@@ -1,0 +1,228 @@
+"""The outcome of a comparison: who stands where, what was tested, and how it reads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.result import Interval
+from graphgauge.core.schema import dumps, number_to_json
+from graphgauge.stats.many import Friedman
+from graphgauge.stats.paired import PairedTest
+from graphgauge.stats.runs import Better
+from graphgauge.stats.tables import Cell, Grid
+from graphgauge.stats.text import decimals, fixed, p_text, plus_minus, several
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One method among the others: its scores over the units, as measured."""
+
+    method: str
+    mean: float
+    std: float
+    ci: Interval | None
+    mean_rank: float
+    iqm: float
+    iqm_ci: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """How often a run of `first` beats a run of `second` on the same dataset, with its bootstrap interval."""
+
+    first: str
+    second: str
+    probability: float
+    ci: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Outcome of `compare`; methods stand in the order of their mean ranks, best first.
+
+    `unit` is `seed` within one dataset and `dataset` over several; `scores` has a row for each unit and a column for
+    each method. `best` has the best mean. Where the metric has a target, all judgement is on the distance from it.
+    """
+
+    metric: str
+    better: Better
+    target: float | None
+    conventions: Mapping[str, str]
+    unit: str
+    units: tuple[str, ...]
+    standings: tuple[Standing, ...]
+    tests: tuple[PairedTest, ...]
+    improvements: tuple[Improvement, ...]
+    friedman: Friedman | None
+    critical_difference: float
+    alpha: float
+    baseline: str | None
+    best: str
+    scores: Floats
+    notes: tuple[str, ...]
+
+    @property
+    def methods(self) -> list[str]:
+        return [standing.method for standing in self.standings]
+
+    @property
+    def not_distinguished(self) -> list[str]:
+        """Methods that no test tells apart from the best, among the pairs that were tested."""
+        return [name for name in self.methods if name != self.best and not self.told_apart(name, self.best)]
+
+    def told_apart(self, first: str, second: str) -> bool:
+        return any(test.significant for test in self.tests if set(test.names) == {first, second})
+
+    @property
+    def cliques(self) -> list[list[str]]:
+        """Largest groups of methods within which no pair is told apart; empty against a baseline."""
+        if self.baseline is not None:
+            return []
+        groups = _maximal_cliques(self.methods, self.told_apart)
+        return [group for group in groups if len(group) > 1]
+
+    def grid(self) -> Grid:
+        marks = {self.best: "best", **dict.fromkeys(self.not_distinguished if self.baseline is None else [], "close")}
+        digits = decimals(
+            max((s.std for s in self.standings if s.std == s.std), default=math.nan), self.standings[0].mean
+        )
+        rows = [
+            [
+                Cell(standing.method, marks.get(standing.method, "")),
+                Cell(plus_minus(standing.mean, standing.std, digits)),
+                Cell(_bounds(standing.ci, digits)),
+                Cell(f"{standing.mean_rank:.2f}"),
+                Cell(f"{fixed(standing.iqm, digits)} {_bounds(standing.iqm_ci, digits)}"),
+            ]
+            for standing in self.standings
+        ]
+        level = f"{100 * (1 - self.alpha):g} %"
+        return Grid(["method", "mean ± std", f"{level} interval", "mean rank", "IQM"], rows)
+
+    def tests_grid(self) -> Grid:
+        improvement = {(item.first, item.second): item for item in self.improvements}
+        rows = []
+        for test in self.tests:
+            digits = decimals(max(test.stds, key=lambda std: 0.0 if math.isnan(std) else std), test.means[0])
+            item = improvement[test.names]
+            verdict = "told apart" if test.significant else "not told apart" if test.can_reject else "cannot reject"
+            rows.append(
+                [
+                    Cell(" vs ".join(test.names)),
+                    Cell(fixed(test.mean_difference, digits)),
+                    Cell(_bounds(test.ci, digits)),
+                    Cell(f"{test.p_value:.4g}"),
+                    Cell(f"{test.p_adjusted:.4g}"),
+                    Cell(f"{test.effect_size_r:.2f} ({test.effect_word})"),
+                    Cell(f"{item.probability:.2f} {_bounds(item.ci, 2)}"),
+                    Cell(verdict),
+                ]
+            )
+        head = ["pair", "difference", "interval", "p", "p (Holm)", "rank-biserial r", "P(first better)", "verdict"]
+        return Grid(head, rows)
+
+    @property
+    def summary(self) -> str:
+        """All of it in words, for a terminal."""
+        over = several(len(self.units), self.unit)
+        way = f"target {self.target:g}" if self.target is not None else f"{self.better} is better"
+        stated = "; ".join(f"{name}: {value}" for name, value in self.conventions.items())
+        parts = [
+            f"{self.metric} ({way}) over {over}" + (f"  ({stated})" if stated else ""),
+            self.grid().text(),
+            self.tests_grid().text(),
+            "\n".join(self._remarks()),
+        ]
+        return "\n".join(parts).rstrip() + "\n"
+
+    def _remarks(self) -> Iterator[str]:
+        if self.friedman is not None:
+            kind = "exact" if self.friedman.exact else "chi-squared"
+            yield f"Friedman: χ² = {self.friedman.statistic:.3g}, {p_text(self.friedman.p_value)} ({kind})."
+            yield f"Nemenyi's critical difference of mean ranks: {self.critical_difference:.3g}."
+        for test in self.tests:
+            yield f"{' vs '.join(test.names)}: {test.conclusion}"
+        yield from self.notes
+
+    def render(self, form: str) -> str:
+        """The comparison as `table`, `markdown`, `latex`, `csv` (one line a pair) or `json`."""
+        if form == "json":
+            return self.to_json()
+        if form == "csv":
+            return self.tests_grid().csv()
+        if form == "table":
+            return self.summary
+        remarks = [f"% {line}" if form == "latex" else f"- {line}" for line in self._remarks()]
+        return "\n".join([self.grid().render(form), self.tests_grid().render(form), *remarks]) + "\n"
+
+    def to_dict(self) -> dict[str, Any]:
+        content = {
+            "metric": self.metric,
+            "better": self.better,
+            "target": self.target,
+            "conventions": dict(self.conventions),
+            "unit": self.unit,
+            "units": list(self.units),
+            "alpha": self.alpha,
+            "baseline": self.baseline,
+            "best": self.best,
+            "not_distinguished": self.not_distinguished,
+            "cliques": self.cliques,
+            "methods": [
+                {**asdict(standing), "ci": None if standing.ci is None else list(standing.ci)}
+                for standing in self.standings
+            ],
+            "tests": [test.to_dict() for test in self.tests],
+            "improvements": [asdict(item) for item in self.improvements],
+            "friedman": None if self.friedman is None else asdict(self.friedman),
+            "critical_difference": self.critical_difference,
+            "scores": self.scores.tolist(),
+            "notes": list(self.notes),
+        }
+        return dict(jsonable(content))
+
+    def to_json(self) -> str:
+        return dumps(self.to_dict())
+
+    def __str__(self) -> str:
+        return self.summary
+
+
+def _bounds(interval: Interval | tuple[float, float] | None, digits: int) -> str:
+    if interval is None or any(math.isnan(bound) for bound in interval):
+        return "–"
+    low, high = interval
+    return f"[{fixed(low, digits)}, {fixed(high, digits)}]"
+
+
+def _maximal_cliques(names: list[str], apart: Callable[[str, str], bool]) -> list[list[str]]:
+    """Groups that cannot grow without holding a pair told apart, in the order of the names (Bron and Kerbosch)."""
+    near = {name: {other for other in names if other != name and not apart(name, other)} for name in names}
+    found: list[list[str]] = []
+
+    def grow(group: set[str], open_to: set[str], done: set[str]) -> None:
+        if not open_to and not done:
+            found.append(sorted(group, key=names.index))
+        for name in sorted(open_to, key=names.index):
+            grow(group | {name}, open_to & near[name], done & near[name])
+            open_to, done = open_to - {name}, done | {name}
+
+    grow(set(), set(names), set())
+    return sorted(found, key=lambda group: [names.index(name) for name in group])
+
+
+def jsonable(value: Any) -> Any:
+    """Tuples as lists, NaN and infinities as result files write them."""
+    if isinstance(value, dict):
+        return {name: jsonable(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [jsonable(item) for item in value]
+    return number_to_json(value) if isinstance(value, float) else value

@@ -1,0 +1,56 @@
+"""The command group: help that costs nothing, versions, and the pages that explain metrics."""
+
+import subprocess
+import sys
+
+
+from graphgauge._version import __version__
+from graphgauge.core.metric import metrics
+
+
+def run(*arguments):
+    return subprocess.run([sys.executable, "-m", "graphgauge", *arguments], capture_output=True, text=True)
+
+
+def test_version_and_help():
+    assert run("--version").stdout.strip() == f"graphgauge, version {__version__}"
+    assert "Commands:" in run("--help").stdout
+
+
+def test_help_imports_neither_numpy_nor_rich():
+    code = "import sys; sys.argv = ['graphgauge', '--help']\nfrom graphgauge.cli import main\ntry: main()\nexcept SystemExit: pass\nprint({'numpy', 'rich', 'scipy'} & set(sys.modules), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stderr.strip() == "set()"
+
+
+def test_every_command_has_help_without_error():
+    from graphgauge.cli.app import COMMANDS
+
+    for name in COMMANDS:
+        done = run(name, "--help")
+        assert done.returncode == 0, (name, done.stderr)
+        assert "Usage" in done.stdout
+
+
+def test_metrics_lists_and_explains_every_metric():
+    listed = run("metrics").stdout
+    for entry in metrics():
+        assert entry.key in listed
+    explained = run("metrics", "hits@5").stdout
+    for word in ("hits@{k}", "direction", "range", "chance", "interval", "@inproceedings{bordes2013"):
+        assert word in explained
+    unknown = run("metrics", "hit@5")
+    assert unknown.returncode == 2
+    assert "hits@10" in unknown.stderr
+
+
+def test_a_reader_that_goes_away_is_no_error():
+    done = subprocess.run(f"{sys.executable} -m graphgauge metrics | head -1", shell=True, capture_output=True, text=True)
+    assert "Traceback" not in done.stderr
+
+
+def test_the_demo_runs():
+    done = run("demo")
+    assert done.returncode == 0, done.stderr
+    assert "tied-scores" in done.stdout
+    assert "mean difference" in done.stdout
