@@ -552,14 +552,16 @@ CUT = "scores, labels, queries = [0.9, 0.8, 0.7, 0.6], [1, 0, 1, 1], [0, 0, 0, 0
 SHORT = "scores, labels, queries = [0.9], [1], [0]"
 BELOW = "scores, labels, queries = [-1.0, -2.0, -3.0, -4.0], [1, 0, 1, 0], [0, 0, 0, 0]"
 LEFT_OUT = "left out, and counted in a note"
+AP = ("average_precision(pos, neg)",)
 FOUR = tuple(f'mrr(pos, neg, ties="{ties}")' for ties in RULES)
 OMIT = 'evaluate(pos, neg, nan="omit")["mrr"]'
 SECTIONS = (
     Section(
         "Mean reciprocal rank",
-        "OGB's evaluator of ogbl-wikikg2 on tensors, TGB's of tgbl-wiki on arrays, PyKEEN's `RankBasedEvaluator` under its "
-        "default, `realistic`; PyG's `LinkPredMRR` with all candidates sorted by `topk`, torchmetrics' `RetrievalMRR`, "
-        "scikit-learn's `label_ranking_average_precision_score`, which for one positive a query is the pessimistic MRR.",
+        "OGB's evaluator of ogbl-wikikg2 on tensors, TGB's of tgbl-wiki on arrays, PyKEEN's `RankBasedEvaluator` under "
+        "its default, `realistic`; PyG's `LinkPredMRR` with all candidates sorted by `topk`, torchmetrics' "
+        "`RetrievalMRR`, and scikit-learn's `label_ranking_average_precision_score`, which for one positive a query "
+        "is the pessimistic MRR.",
         {
             "OGB": both(ogb), "TGB": both(tgb), "PyKEEN": both(pykeen), "PyG": both(pyg),
             "torchmetrics": both(torchmetrics), "scikit-learn": both(sklearn),
@@ -601,8 +603,8 @@ SECTIONS = (
                 "compared in the wider of the two types", ("mrr(pos, neg)",),
             ),
             Case(
-                "int64 beyond 2**53", "pos, neg = np.array([2**53]), np.array([[2**53 + 1, 0]])", "compared as integers",
-                ("mrr(pos, neg)",),
+                "int64 beyond 2**53", "pos, neg = np.array([2**53]), np.array([[2**53 + 1, 0]])",
+                "compared as integers", ("mrr(pos, neg)",),
             ),
             Case(
                 "shapes (4,) and (1, 3)", "pos, neg = [0.1, 0.4, 0.6, 0.9], [[0.3, 0.5, 0.7]]",
@@ -715,13 +717,13 @@ SECTIONS = (
             "torchmetrics": both(torchmetrics_pooled, "AveragePrecision"),
         },
         (
-            Case("constant scorer", "pos, neg = [0.5], [0.5] * 9", "ties enter together", ("average_precision(pos, neg)",)),
-            Case("NaN scorer", "pos, neg = [nan, nan], [nan, nan]", "an error", ("average_precision(pos, neg)",)),
-            Case("no positives", "pos, neg = np.empty(0), [0.1, 0.2]", "NaN", ("average_precision(pos, neg)",)),
-            Case("no negatives", "pos, neg = [0.1, 0.2], np.empty(0)", "NaN", ("average_precision(pos, neg)",)),
+            Case("constant scorer", "pos, neg = [0.5], [0.5] * 9", "ties enter together", AP),
+            Case("NaN scorer", "pos, neg = [nan, nan], [nan, nan]", "an error", AP),
+            Case("no positives", "pos, neg = np.empty(0), [0.1, 0.2]", "NaN", AP),
+            Case("no negatives", "pos, neg = [0.1, 0.2], np.empty(0)", "NaN", AP),
             Case(
                 "logits far above 0", "pos, neg = np.float32([40, 41]), np.float32([30, 31])", "only the order counts",
-                ("average_precision(pos, neg)",),
+                AP,
             ),
         ),
     ),
@@ -828,6 +830,13 @@ def number(value: float) -> str:
     return f"{round(float(value), 4) + 0.0:.4g}"
 
 
+def _row(case: Case, peers: Mapping[str, Callable[[Mapping[str, Any]], Any]]) -> str:
+    names = case.names()
+    ours = (f"`{call}` → {shown(lambda call=call: eval(call, vars(ranking) | names))}" for call in case.calls)
+    theirs = (shown(lambda ask=ask: ask(names)) for ask in peers.values())
+    return f"| {' | '.join([f'{case.title}<br>`{case.inputs}`', case.rule, '<br>'.join(ours), *theirs])} |"
+
+
 def table_text() -> str:
     versions = ", ".join(f"{name} {version(name).partition('+')[0]}" for name in SHOWN)
     lines = [
@@ -835,10 +844,10 @@ def table_text() -> str:
         "",
         "<!-- Written by tests/peers/test_ranking_peers.py; GRAPHGAUGE_REGENERATE=1 make peers rewrites it. -->",
         "",
-        "On ordinary input the libraries below and graphgauge agree to rounding, which the same tests check on random and",
-        "on tied scores. They differ where a convention is left open. Every cell is what the library returned, or the type",
-        "of the exception it raised. “By input order” means that the answer changes with the place of the positive among",
-        "its candidates, and gives the lowest and the highest. A dash means that the library cannot be given such input.",
+        "On ordinary input the libraries below and graphgauge agree to rounding, which the same tests check on random",
+        "and on tied scores. They differ where a convention is left open. Every cell is what the library returned, or",
+        "the type of the exception it raised. “By input order” means that the answer changes with the order of the",
+        "candidates, and gives the lowest and the highest. A dash means that the library cannot be given such input.",
         "",
         f"Observed with {versions}.",
     ]
@@ -846,12 +855,7 @@ def table_text() -> str:
         head = ["case", "graphgauge's rule", "graphgauge", *section.peers]
         lines += ["", f"## {section.title}", "", section.text, ""]
         lines += [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
-        for case in section.cases:
-            names = case.names()
-            ours = [f"`{call}` → {shown(lambda call=call: eval(call, vars(ranking) | names))}" for call in case.calls]
-            theirs = [shown(lambda ask=ask: ask(names)) for ask in section.peers.values()]
-            row = [f"{case.title}<br>`{case.inputs}`", case.rule, "<br>".join(ours), *theirs]
-            lines.append(f"| {' | '.join(row)} |")
+        lines += [_row(case, section.peers) for case in section.cases]
     return "\n".join(lines) + "\n"
 
 

@@ -68,18 +68,19 @@ def edge_bits(
 
 def pair_table(truth: Words, prediction: Words, d: int, *, threads: int | None = None) -> tuple[Table, Table]:
     """For each graph of d nodes: how many pairs are in each state, and how many loops are (true + 2·predicted)."""
-    graphs = len(truth) // d if d else 0
-    chosen = _count_pairs.implementation(truth.size * 64)
+    graphs, strips = len(truth) // max(d, 1), truth.shape[1]
+    count = _count_pairs.implementation(truth.size * 64)
 
-    def count(block: slice) -> Table:
-        table = np.zeros((block.stop - block.start, STATES + 4), np.int64)
-        rows = slice(block.start * d, block.stop * d)
-        chosen(truth[rows], prediction[rows], d, table)
+    def count_block(block: slice) -> Table:
+        table = np.zeros((graphs, STATES + 4), np.int64)
+        count(truth, prediction, d, block.start, block.stop, table)
         return table
 
-    tables = map_blocks(count, row_blocks(graphs, truth.size), threads=threads)
-    table = np.concatenate(tables) if graphs else np.zeros((0, STATES + 4), np.int64)
-    return canonical(table[:, :STATES]), table[:, STATES:]
+    blocks = row_blocks(graphs * strips, truth.size * 64)
+    table = np.sum(map_blocks(count_block, blocks, threads=threads), axis=0)
+    pairs = canonical(table[:, :STATES])
+    pairs[:, 0] = d * (d - 1) // 2 - pairs[:, 1:].sum(1)
+    return pairs, table[:, STATES:]
 
 
 def cells_of(words: Words, d: int) -> Ints:
@@ -215,81 +216,67 @@ def _pack(
             flags[3] |= edges & ~ones & counted
 
 
-def _count_pairs_twin(truth: Words, prediction: Words, d: int, table: Table) -> None:
-    graphs = len(table)
-    rows = max(1, _CACHED_CELLS // max(d, 1))
-    for first in range(0, graphs, max(1, rows // d)):
-        own = slice(first * d, min(first + max(1, rows // d), graphs) * d)
-        codes = _unpacked(truth[own], d) | _unpacked(prediction[own], d) << 1
-        codes = codes.reshape(-1, d, d)
-        offset = np.arange(len(codes))[:, np.newaxis, np.newaxis] * STATES
-        ordered = np.zeros(len(codes) * STATES, np.int64)
-        for start in range(0, d, rows):
-            block = slice(start, start + rows)
-            states = codes[:, block] | codes[:, :, block].transpose(0, 2, 1) << 2
-            ordered += np.bincount((states + offset).ravel(), minlength=len(ordered))
-        # Ordered cells meet every pair twice, once in each order; the diagonal meets itself.
-        loops = np.diagonal(codes, axis1=1, axis2=2) + offset[:, :, 0]
-        single = np.bincount(loops.ravel(), minlength=len(ordered)).reshape(-1, STATES)[:, :4]
-        both = ordered.reshape(-1, STATES)
-        both[:, 5 * np.arange(4)] -= single  # a cell that is its own mirror image
-        for state in range(STATES):
-            share = 2 if mirrored(state) == state else 1
-            if state <= mirrored(state):
-                table[first : first + len(codes), state] = both[:, state] // share
-        table[first : first + len(codes), STATES:] = single
+def _count_pairs_twin(truth: Words, prediction: Words, d: int, first: int, last: int, table: Table) -> None:
+    strips = truth.shape[1]
+    for strip in range(first, last):
+        graph, upper = divmod(strip, strips)
+        nodes = np.arange(64 * upper, min(64 * upper + 64, d))
+        rows, own = slice(graph * d, (graph + 1) * d), graph * d + nodes
+        across = _unpacked(truth[own], d) | _unpacked(prediction[own], d) << 1
+        column = slice(upper, upper + 1)
+        down = _unpacked(truth[rows, column], len(nodes)) | _unpacked(prediction[rows, column], len(nodes)) << 1
+        states = (across | down.T << 2)[np.arange(d) > nodes[:, np.newaxis]]
+        table[graph, :STATES] += np.bincount(states, minlength=STATES)
+        table[graph, STATES:] += np.bincount(across[nodes - 64 * upper, nodes], minlength=4)
 
 
 @kernel(twin=_count_pairs_twin)
-def _count_pairs(truth: Words, prediction: Words, d: int, table: Table) -> None:
+def _count_pairs(truth: Words, prediction: Words, d: int, first: int, last: int, table: Table) -> None:
+    """Count the pairs whose first node is in strips of 64 nodes, tile by tile of 64 × 64; state 0 is left out."""
     tile = np.zeros((4, 64), np.uint64)
-    words = truth.shape[1]
-    for graph in range(table.shape[0]):
-        for upper in range(words):
-            for right in range(upper, words):
-                rows, columns = min(64, d - 64 * upper), min(64, d - 64 * right)
-                tile[:] = 0
-                tile[0, :rows] = truth[graph * d + 64 * upper : graph * d + 64 * upper + rows, right]
-                tile[1, :rows] = prediction[graph * d + 64 * upper : graph * d + 64 * upper + rows, right]
-                tile[2, :columns] = truth[graph * d + 64 * right : graph * d + 64 * right + columns, upper]
-                tile[3, :columns] = prediction[graph * d + 64 * right : graph * d + 64 * right + columns, upper]
-                # Turn the lower tile, bit by bit: halves, quarters, … change places (Hacker's Delight, 7-3).
-                for matrix in range(2, 4):
-                    width, mask = 32, _WORD(0x00000000FFFFFFFF)
-                    while width:
-                        row = 0
-                        while row < 64:
-                            moved = ((tile[matrix, row] >> _WORD(width)) ^ tile[matrix, row | width]) & mask
-                            tile[matrix, row] ^= moved << _WORD(width)
-                            tile[matrix, row | width] ^= moved
-                            row = ((row | width) + 1) & ~width
-                        width >>= 1
-                        mask ^= mask << _WORD(width)
-                inside = _FULL if columns == 64 else (_WORD(1) << _WORD(columns)) - _WORD(1)
-                for row in range(rows):
-                    pairs = inside
-                    if upper == right:
-                        pairs &= ~((_WORD(2) << _WORD(row)) - _WORD(1))
-                        own = _WORD(row)
-                        loop = (tile[0, row] >> own & _WORD(1)) + _WORD(2) * (tile[1, row] >> own & _WORD(1))
-                        table[graph, 16 + np.int64(loop)] += 1
-                    if not (tile[0, row] | tile[1, row] | tile[2, row] | tile[3, row]) & pairs:
-                        continue
-                    for state in range(1, 16):
-                        members = pairs
-                        for matrix in range(4):
-                            members &= tile[matrix, row] if state >> matrix & 1 else ~tile[matrix, row]
-                        # The bits of a word, counted in parallel; compilers know this form as one instruction.
-                        members -= members >> _WORD(1) & _WORD(0x5555555555555555)
-                        members = (members & _WORD(0x3333333333333333)) + (
-                            members >> _WORD(2) & _WORD(0x3333333333333333)
-                        )
-                        members = members + (members >> _WORD(4)) & _WORD(0x0F0F0F0F0F0F0F0F)
-                        table[graph, state] += np.int64(members * _WORD(0x0101010101010101) >> _WORD(56))
-        filled = np.int64(0)
-        for state in range(1, 16):
-            filled += table[graph, state]
-        table[graph, 0] = d * (d - 1) // 2 - filled
+    strips = truth.shape[1]
+    for strip in range(first, last):
+        graph, upper = strip // strips, strip % strips
+        top = graph * d + 64 * upper
+        rows = min(64, d - 64 * upper)
+        for right in range(upper, strips):
+            left = graph * d + 64 * right
+            columns = min(64, d - 64 * right)
+            tile[:] = 0
+            tile[0, :rows] = truth[top : top + rows, right]
+            tile[1, :rows] = prediction[top : top + rows, right]
+            tile[2, :columns] = truth[left : left + columns, upper]
+            tile[3, :columns] = prediction[left : left + columns, upper]
+            # Turn the lower tile, bit by bit: halves, quarters, … change places (Hacker's Delight, 7-3).
+            for matrix in range(2, 4):
+                width, mask = 32, _WORD(0x00000000FFFFFFFF)
+                while width:
+                    row = 0
+                    while row < 64:
+                        moved = ((tile[matrix, row] >> _WORD(width)) ^ tile[matrix, row | width]) & mask
+                        tile[matrix, row] ^= moved << _WORD(width)
+                        tile[matrix, row | width] ^= moved
+                        row = ((row | width) + 1) & ~width
+                    width >>= 1
+                    mask ^= mask << _WORD(width)
+            for row in range(rows):
+                pairs = _FULL
+                if upper == right:
+                    own = _WORD(row)
+                    pairs = ~((_WORD(2) << own) - _WORD(1))
+                    loop = (tile[0, row] >> own & _WORD(1)) + _WORD(2) * (tile[1, row] >> own & _WORD(1))
+                    table[graph, 16 + np.int64(loop)] += 1
+                if not (tile[0, row] | tile[1, row] | tile[2, row] | tile[3, row]) & pairs:
+                    continue
+                for state in range(1, 16):
+                    members = pairs
+                    for matrix in range(4):
+                        members &= tile[matrix, row] if state >> matrix & 1 else ~tile[matrix, row]
+                    # The bits of a word, counted in parallel.
+                    members -= members >> _WORD(1) & _WORD(0x5555555555555555)
+                    members = (members & _WORD(0x3333333333333333)) + (members >> _WORD(2) & _WORD(0x3333333333333333))
+                    members = members + (members >> _WORD(4)) & _WORD(0x0F0F0F0F0F0F0F0F)
+                    table[graph, state] += np.int64(members * _WORD(0x0101010101010101) >> _WORD(56))
 
 
 def compelled_edges(cells: Ints, d: int) -> NDArray[np.bool_] | None:

@@ -165,10 +165,10 @@ class SparsePair:
         self.negative_scores = bool((self._scores.values < 0).any())
         self.weighted_truth = bool(((self._truth.values != 0) & (self._truth.values != 1)).any())
         self._kept = SparseGraph(self._scores.cells[~missing], self._signed(self._scores.values[~missing]))
-        true_cells = self._truth.cells[self._truth.values != 0]
+        true_cells: Ints = self._truth.cells[self._truth.values != 0]
         if self.omitted:
             true_cells = np.setdiff1d(true_cells, self._scores.cells[missing], assume_unique=True)
-        self._true_cells = true_cells
+        self._true_cells: Ints = true_cells
 
     def counts(self) -> Counts:
         pairs = sparse_pair_table(self.true_edges(0), self.predicted_edges(0), self.d)
@@ -179,7 +179,8 @@ class SparsePair:
         return self._true_cells
 
     def predicted_edges(self, row: int) -> Ints:
-        return self._kept.cells[self._kept.values > self.options.threshold]
+        cells: Ints = self._kept.cells[self._kept.values > self.options.threshold]
+        return cells
 
     def layer(self, row: int) -> Layer:
         return Layer(self._kept.values, zeros=self.d * (self.d - 1) - len(self._scores.cells))
