@@ -63,19 +63,36 @@ _SHARED = [
 ]  # fmt: skip
 
 
-def family_options(function: F) -> F:
-    """The options every family takes; they reach the command as one `Run`."""
+Inputs = Callable[[], Iterable[Mapping[str, Any]]]
+Evaluate = Callable[..., tuple[Evaluation, Inputs]]
 
-    def command(**options: Any) -> Any:
-        shared = {name: options.pop(name) for name in Run.__dataclass_fields__ if name in options}
-        return function(run=Run(**shared), **options)
 
-    command.__doc__ = function.__doc__
-    command.__name__ = function.__name__
-    command.__click_params__ = list(getattr(function, "__click_params__", []))  # type: ignore[attr-defined]
+def family_options(evaluate: Evaluate) -> Callable[..., None]:
+    """Make a command of a function that evaluates: it gets the shared options as one `Run` beside its own.
+
+    The function returns the evaluation and a callable that describes its input files, which only a result file needs:
+    hashing them takes longer than evaluating them.
+    """
+
+    def command(**options: Any) -> None:
+        run, own = Run.split(options)
+        run.finish(*evaluate(run=run, **own))
+
+    command.__doc__, command.__name__ = evaluate.__doc__, evaluate.__name__
+    command.evaluate = evaluate  # type: ignore[attr-defined]
+    command.__click_params__ = list(getattr(evaluate, "__click_params__", []))  # type: ignore[attr-defined]
     for option in reversed(_SHARED):
         command = option(command)
-    return command  # type: ignore[return-value]
+    return command
+
+
+def evaluated(command: click.Command, arguments: list[str]) -> tuple[Run, Evaluation, Inputs]:
+    """What a family's command evaluates, given its arguments, without printing or writing anything."""
+    context = command.make_context(command.name, arguments)
+    run, own = Run.split(context.params)
+    evaluation, inputs = command.callback.evaluate(run=run, **own)  # type: ignore[union-attr]
+    evaluation.run |= run.identity
+    return run, evaluation, inputs
 
 
 @dataclass
@@ -103,14 +120,29 @@ class Run:
         # A gate that cannot be read should fail before an hour of work, not after it.
         self._gates = [Gate.parse(text) for text in self.gates]
 
+    @classmethod
+    def split(cls, options: Mapping[str, Any]) -> tuple[Run, dict[str, Any]]:
+        """The shared options, and the family's own."""
+        shared = {name for name in cls.__dataclass_fields__ if name in options}
+        return (
+            cls(**{name: options[name] for name in shared}),
+            {name: value for name, value in options.items() if name not in shared},
+        )
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        return {"method": self.method, "dataset": self.dataset, "seed": self.run_seed}
+
     @property
     def metric_keys(self) -> list[str] | None:
         return None if self.metrics is None else [key.strip() for key in self.metrics.split(",") if key.strip()]
 
-    def finish(self, evaluation: Evaluation, inputs: Callable[[], Iterable[Mapping[str, Any]]]) -> None:
-        """Print, write and judge. `inputs` hashes the input files, which only a result file needs."""
-        evaluation.run |= {"method": self.method, "dataset": self.dataset, "seed": self.run_seed}
+    def finish(self, evaluation: Evaluation, inputs: Inputs) -> None:
+        """Print, draw, write and judge."""
+        evaluation.run |= self.identity
         emit(evaluation, self.form)
+        if self.figure is not None:
+            evaluation.plot(self.figure)
         path = self.output or (default_path(evaluation) if self.method is not None else None)
         if path is not None:
             seconds = time.time() - self.started

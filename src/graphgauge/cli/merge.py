@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
-from graphgauge.cli.common import INTEGERS, Run, family_options
+from graphgauge.cli.common import INTEGERS, Inputs, Run, family_options
 from graphgauge.core.errors import InputError
+from graphgauge.core.result import Evaluation
 from graphgauge.core.state import load_state
 from graphgauge.io.hashing import receipt_input
 
@@ -24,7 +25,9 @@ _STATES = {"ranking": "graphgauge.ranking.state:RankingState"}
 )
 @click.option("--ties", default="realistic", show_default=True, help="Tie rule of ranking metrics.")
 @family_options
-def command(run: Run, states: tuple[str, ...], save: str | None, k: tuple[int, ...], ties: str) -> None:
+def command(
+    run: Run, states: tuple[str, ...], save: str | None, k: tuple[int, ...], ties: str
+) -> tuple[Evaluation, Inputs]:
     """Merge states saved from parts of one evaluation, and evaluate the whole."""
     merged: Any = None
     for path in states:
@@ -34,7 +37,7 @@ def command(run: Run, states: tuple[str, ...], save: str | None, k: tuple[int, .
         merged.save(save)
         run.say(f"wrote {save}")
     evaluation = merged.evaluate(k=k, ties=ties, metrics=run.metric_keys, confidence=run.confidence)
-    run.finish(evaluation, lambda: [receipt_input("state", path) for path in states])
+    return evaluation, lambda: [receipt_input("state", path) for path in states]
 
 
 def _state_class(path: str) -> Any:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 
-from graphgauge.cli.common import INTEGERS, Run, family_options, progress
+from graphgauge.cli.common import INTEGERS, Inputs, Run, family_options, progress
 from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.io.arrays import ArrayFile, Shards, open_array, open_arrays, read_labels
+from graphgauge.core.result import Evaluation
+from graphgauge.io.arrays import ArrayFile, LoadedArray, Shards, open_array, open_arrays, read_labels
 from graphgauge.io.hashing import receipt_inputs
 from graphgauge.io.tables import write_table
 from graphgauge.ranking import RankingState, rank_all
@@ -60,7 +62,7 @@ def command(
     groups: tuple[str, ...],
     cluster: str | None,
     **sources: Any,
-) -> None:
+) -> tuple[Evaluation, Inputs]:
     """Rank every positive among its negatives.
 
     Several files, or a quoted pattern, are shards of one array and are read in blocks. Files: .npy (memory-mapped),
@@ -69,7 +71,7 @@ def command(
     form = _form(sources)
     files: dict[str, list[ArrayFile]] = {}
     labels = {
-        "groups": {name: read_labels(path) for name, path in map(_named, groups)} or None,
+        "groups": {name: _read_labels(files, f"groups.{name}", path) for name, path in map(_named, groups)} or None,
         "cluster": None if cluster is None else _read(files, "cluster", cluster),
     }
     keep = "items" if per_query else None
@@ -80,9 +82,7 @@ def command(
     items = state.items()
     if per_query is not None and items is not None:
         write_table(per_query, _per_query(items, ties))
-    if run.figure is not None:
-        evaluation.plot(run.figure)
-    run.finish(evaluation, lambda: [entry for name, opened in files.items() for entry in receipt_inputs(name, opened)])
+    return evaluation, lambda: [entry for name, opened in files.items() for entry in receipt_inputs(name, opened)]
 
 
 Form = Callable[[Run, Mapping[str, Any], Mapping[str, Any], str | None, dict[str, list[ArrayFile]]], RankingState]
@@ -139,7 +139,7 @@ def _from_flat(
     run: Run, sources: Mapping[str, Any], labels: Mapping[str, Any], keep: str | None, files: dict[str, list[ArrayFile]]
 ) -> RankingState:
     arrays: dict[str, Any] = {name: _read(files, name, sources[name]) for name in ("scores", "labels")}
-    queries = read_labels(sources["queries"])
+    queries = _read_labels(files, "queries", sources["queries"])
     return RankingState(keep=keep).update(**arrays, queries=queries, nan=run.nan, **labels)
 
 
@@ -184,6 +184,12 @@ def _read(files: dict[str, list[ArrayFile]], name: str, path: str) -> AnyArray:
     file = open_array(path)
     files[name] = [file]
     return file.rows(0, len(file))
+
+
+def _read_labels(files: dict[str, list[ArrayFile]], name: str, path: str) -> AnyArray:
+    labels = read_labels(path)
+    files[name] = [LoadedArray(Path(path), labels)]
+    return labels
 
 
 def _named(text: str) -> tuple[str, str]:

@@ -18,7 +18,7 @@ NAN_POLICIES = ("raise", "omit")
 _MEND_NAN = 'Repair the model, or pass nan="omit" to drop them and have them counted.'
 _SHAPES = "One positive score per query, and one row of negatives for each: pos (n,), neg (n, k)."
 # Elements compared at once on a CUDA device.
-_DEVICE_BLOCK = 1 << 26
+_DEVICE_BLOCK = 1 << 23
 
 
 @dataclass(frozen=True)

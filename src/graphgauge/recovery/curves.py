@@ -93,13 +93,11 @@ class Curve:
         """The area under straight lines between the points of the precision-recall curve, from (0, 1)."""
         if not self.edges or not self.tails.negatives:
             return nan
-        found, selected = self.found, self.selected
-        # Negatives between two true scores lower precision at constant recall: where they end, the curve goes on.
-        ahead = np.append(self.tails.greater[1:], self.tails.negatives) + found
-        points = np.empty(2 * len(found) + 1)
-        points[0], points[1::2], points[2::2] = 1.0, found / selected, found / np.maximum(ahead, 1)
-        recall = np.repeat(np.append(0, found), 2)[1:] / self.edges
-        return float(np.sum(np.diff(recall) * (points[1:] + points[:-1]) / 2))
+        # Just above a true score stand the true edges before it and all other cells that are higher.
+        before = self.found - self.tails.positives
+        reached = before + self.tails.greater
+        start = np.divide(before, reached, out=np.ones(len(before)), where=reached > 0)
+        return float(np.sum(self.tails.positives * (start + self.found / self.selected) / 2) / self.edges)
 
     def roc_auc(self) -> float:
         return roc_auc(self.tails)

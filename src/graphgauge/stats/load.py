@@ -35,6 +35,8 @@ def load(source: Any) -> Runs:
         return source
     if isinstance(source, str | Path):
         return Runs(_from_path(Path(source)))
+    if isinstance(source, Run):
+        return Runs([source])
     if isinstance(source, Evaluation):
         return Runs([_from_evaluation(source)])
     if hasattr(source, "columns") and hasattr(source, "to_dict"):

@@ -1,0 +1,28 @@
+"""The pages build without a warning, and load nothing from the network."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LOADED = re.compile(r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=["'](?:https?:)?//[^"']+""")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("html")
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "-d", str(folder / "cache")]
+    done = subprocess.run([*command, "docs", str(folder / "out")], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder / "out"
+
+
+def test_nothing_comes_from_the_network(built: Path) -> None:
+    for page in built.rglob("*.html"):
+        found = LOADED.findall(page.read_text(encoding="utf-8"))
+        assert not found, f"{page.relative_to(built)} loads {found[0]}"

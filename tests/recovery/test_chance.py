@@ -1,0 +1,117 @@
+"""What graphs that know nothing score, against every such graph there is."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from graphgauge import recovery
+
+CELLS = [(i, j) for i, j in itertools.product(range(3), repeat=2) if i != j]
+
+
+def chance(result):
+    return {item.name: item.value for item in result.chance}
+
+
+def graph(cells, shape=(3, 3)):
+    matrix = np.zeros(shape)
+    for cell in cells:
+        matrix[cell] = 1
+    return matrix
+
+
+TRUTHS = [[(0, 1)], [(0, 1), (1, 2)], [(0, 1), (1, 0), (1, 2)], [(0, 1), (0, 2), (1, 2), (2, 1)]]
+DIRECTED = (
+    "directed_precision directed_recall directed_f1 directed_shd tp fp fn shd_missing shd_extra shd_reversed fdr tpr fpr "
+    "correct_direction wrong_direction unoriented"
+).split()
+
+
+@pytest.mark.parametrize("truth", TRUTHS)
+@pytest.mark.parametrize("edges", [1, 2, 3, 5])
+@pytest.mark.parametrize("shd", ["pair", "cell"])
+def test_random_graphs_with_as_many_edges_enumerated(truth, edges, shd):
+    every = [graph(cells) for cells in itertools.combinations(CELLS, edges)]
+    evaluations = [recovery.evaluate(graph(truth), other, shd=shd, metrics=DIRECTED) for other in every]
+    stated = evaluations[0]
+    for key in DIRECTED:
+        mean = np.mean([evaluation[key].value for evaluation in evaluations])
+        assert chance(stated[key])["random graph with as many edges"] == pytest.approx(mean, abs=1e-12), key
+
+
+@pytest.mark.parametrize("truth", TRUTHS)
+@pytest.mark.parametrize("edges", [1, 2, 3])
+def test_random_skeletons_enumerated(truth, edges):
+    keys = ["skeleton_precision", "skeleton_recall", "skeleton_f1", "skeleton_shd", "skeleton_tp", "skeleton_fp"]
+    pairs = list(itertools.combinations(range(3), 2))
+    evaluations = [
+        recovery.evaluate(graph(truth), graph(chosen), metrics=keys) for chosen in itertools.combinations(pairs, edges)
+    ]
+    for key in keys:
+        mean = np.mean([evaluation[key].value for evaluation in evaluations])
+        assert chance(evaluations[0][key])["random graph with as many edges"] == pytest.approx(mean, abs=1e-12), key
+
+
+def test_random_directions_enumerated():
+    truth = graph([(0, 1), (1, 2), (0, 2), (2, 0)])
+    predicted = [(0, 1), (2, 1), (0, 2), (2, 0)]
+    turned = [
+        recovery.orientation_accuracy(truth, graph([cell[::-1] if turn else cell for cell, turn in zip(predicted[:2], way)] + predicted[2:]))
+        for way in itertools.product([False, True], repeat=2)
+    ]  # fmt: skip
+    stated = recovery.evaluate(truth, graph(predicted))["orientation_accuracy"]
+    assert chance(stated)["random directions"] == pytest.approx(np.mean(turned))
+
+
+def test_lagged_random_graphs_enumerated():
+    shape, cells = (2, 2, 2), [(0, 1, 0), (1, 0, 0), *((i, j, 1) for i in range(2) for j in range(2))]
+    truth = graph([(0, 1, 0), (0, 0, 1), (0, 1, 1)], shape)
+    keys = ["directed_f1", "directed_precision", "directed_shd", "tp"]
+    evaluations = [
+        recovery.evaluate(truth, graph(chosen, shape), lagged=True, metrics=keys)
+        for chosen in itertools.combinations(cells, 3)
+    ]
+    for key in keys:
+        mean = np.mean([evaluation[key].value for evaluation in evaluations])
+        assert chance(evaluations[0][key])["random graph with as many edges"] == pytest.approx(mean, abs=1e-12), key
+
+
+def test_the_empty_graph_and_the_transpose():
+    truth = graph([(0, 1), (1, 0), (1, 2)])
+    predicted = graph([(0, 1), (2, 1)])
+    for shd, empty in (("pair", 2), ("cell", 3)):
+        evaluation = recovery.evaluate(truth, predicted, shd=shd)
+        assert chance(evaluation["directed_shd"])["empty graph"] == empty
+    for key in DIRECTED + ["v_structure_f1", "cpdag_shd"]:
+        if key not in evaluation:
+            continue
+        other = recovery.evaluate(truth, predicted.T, shd="cell")[key].value
+        if other == other and evaluation[key].chance:
+            assert chance(evaluation[key])["transposed prediction"] == pytest.approx(other), key
+
+
+def test_a_constant_scorer_scores_what_is_said_of_it():
+    draw = np.random.default_rng(0)
+    truth, scores = draw.random((9, 9)) < 0.25, draw.random((9, 9))
+    same = recovery.evaluate(truth, np.full((9, 9), 0.7))
+    evaluation = recovery.evaluate(truth, scores)
+    for key in ("auprc", "roc_auc", "best_f1", "f1_at_0.5e", "f1_at_2.0e"):
+        assert chance(evaluation[key])["constant scorer"] == pytest.approx(same[key].value), key
+
+
+def test_a_prediction_written_the_other_way_round_is_noticed():
+    draw = np.random.default_rng(1)
+    truth = np.triu(draw.random((12, 12)) < 0.3, 1)
+    finding = recovery.evaluate(truth, truth.T).findings
+    assert [found.check for found in finding] == ["transposed-prediction"]
+    assert "column_to_row" in finding[0].remedy
+    assert finding[0].evidence == {"given": 0, "transposed": int(truth.sum())}
+    assert not recovery.evaluate(truth, truth.T, edges="column_to_row").findings
+    assert not recovery.evaluate(truth, truth).findings
+
+
+def test_five_reversed_edges_are_no_evidence():
+    # (5 − 0) / √5 is 2.24 standard errors: a coin does that once in 32.
+    truth = np.eye(6, k=1)
+    assert not recovery.evaluate(truth, truth.T).findings

@@ -1,0 +1,178 @@
+"""Everything that depends on a threshold, against definitions written out pair by pair."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphgauge import recovery
+
+CHAIN = np.zeros((4, 4), int)
+CHAIN[0, 1] = CHAIN[1, 2] = 1
+
+
+def changed(*cells):
+    graph = CHAIN.copy()
+    for i, j, value in cells:
+        graph[i, j] = value
+    return graph
+
+
+# One change to 0 → 1 → 2 among four nodes; distances by the definition, worked out by hand.
+CHANGES = {
+    "reversed": (changed((0, 1, 0), (1, 0, 1)), 1, 2),
+    "missing": (changed((0, 1, 0)), 1, 1),
+    "extra": (changed((0, 3, 1)), 1, 1),
+    "both ways for one": (changed((1, 0, 1)), 1, 1),
+    "self-loop": (changed((3, 3, 1)), 0, 0),
+    "3-cycle closed": (changed((2, 0, 1)), 1, 1),
+    "itself": (CHAIN, 0, 0),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_distance_of_one_change(change):
+    graph, pair, cell = CHANGES[change]
+    assert recovery.shd(CHAIN, graph) == pair
+    assert recovery.shd(CHAIN, graph, kind="cell") == cell
+
+
+def graphs(d=5):
+    return st.lists(st.booleans(), min_size=d * d, max_size=d * d).map(lambda bits: np.array(bits).reshape(d, d))
+
+
+@given(graphs())
+def test_a_graph_is_at_no_distance_from_itself(graph):
+    assert recovery.shd(graph, graph) == recovery.shd(graph, graph, kind="cell") == recovery.skeleton_shd(graph, graph) == 0
+
+
+def by_definition(T, P):
+    """Every count, one pair of nodes after the other."""
+    d = len(T)
+    found = dict.fromkeys(
+        "tp fp fn skeleton_tp skeleton_fp skeleton_fn correct_direction wrong_direction unoriented shd_missing shd_extra "
+        "shd_reversed pair cell cells_missing cells_extra".split(), 0,
+    )  # fmt: skip
+    for i, j in itertools.combinations(range(d), 2):
+        true, predicted = {e for e in ((i, j), (j, i)) if T[e]}, {e for e in ((i, j), (j, i)) if P[e]}
+        found["tp"] += len(true & predicted)
+        found["fp"] += len(predicted - true)
+        found["fn"] += len(true - predicted)
+        found["skeleton_tp"] += bool(true) and bool(predicted)
+        found["skeleton_fp"] += not true and bool(predicted)
+        found["skeleton_fn"] += bool(true) and not predicted
+        found["pair"] += true != predicted
+        found["cell"] += len(true ^ predicted)
+        if true and predicted:
+            if true == predicted:
+                found["correct_direction"] += 1
+            elif len(predicted) == 2:
+                found["unoriented"] += 1
+            else:
+                found["wrong_direction"] += 1
+        if len(true) == len(predicted) == 1 and true != predicted:
+            found["shd_reversed"] += 1
+        elif predicted < true:
+            found["shd_missing"] += 1
+            found["cells_missing"] += len(true - predicted)
+        elif true < predicted:
+            found["shd_extra"] += 1
+            found["cells_extra"] += len(predicted - true)
+    return found
+
+
+def share(part, whole):
+    return float(Fraction(part, whole)) if whole else np.nan
+
+
+@given(graphs(), graphs(), st.sampled_from([None, "sparse"]))
+def test_all_counts_and_shares(T, P, form):
+    from scipy.sparse import csr_matrix
+
+    given = (T, P) if form is None else (csr_matrix(T), csr_matrix(P))
+    expected = by_definition(T, P)
+    pairs, cells = recovery.evaluate(*given), recovery.evaluate(*given, shd="cell")
+    for key in (key for key in expected if key in pairs):
+        assert pairs[key].value == expected[key], key
+    assert pairs["directed_shd"].value == expected["pair"]
+    assert cells["directed_shd"].value == expected["cell"]
+    assert cells["shd_missing"].value == expected["cells_missing"]
+    assert cells["shd_extra"].value == expected["cells_extra"]
+    assert expected["cell"] == expected["cells_missing"] + expected["cells_extra"] + 2 * expected["shd_reversed"]
+    tp, fp, fn = (expected[key] for key in ("tp", "fp", "fn"))
+    absent = 20 - tp - fn
+    shares = {
+        "directed_precision": share(tp, tp + fp), "directed_recall": share(tp, tp + fn),
+        "directed_f1": share(2 * tp, 2 * tp + fp + fn), "fdr": share(fp, tp + fp), "tpr": share(tp, tp + fn),
+        "fpr": share(fp, absent),
+    }  # fmt: skip
+    tp, fp, fn = (expected[f"skeleton_{key}"] for key in ("tp", "fp", "fn"))
+    shares |= {
+        "skeleton_precision": share(tp, tp + fp), "skeleton_recall": share(tp, tp + fn),
+        "skeleton_f1": share(2 * tp, 2 * tp + fp + fn), "orientation_accuracy": share(expected["correct_direction"], tp),
+    }  # fmt: skip
+    for key, value in shares.items():
+        np.testing.assert_equal(pairs[key].value, value, err_msg=key)
+    assert pairs["skeleton_shd"].value == fp + fn
+
+
+@given(graphs(), graphs())
+def test_exchanging_truth_and_prediction(T, P):
+    one, other = recovery.evaluate(T, P), recovery.evaluate(P, T)
+    exchanged = [("directed_precision", "directed_recall"), ("skeleton_precision", "skeleton_recall"), ("fp", "fn"),
+                 ("shd_missing", "shd_extra"), ("v_structure_precision", "v_structure_recall")]  # fmt: skip
+    for key, partner in exchanged:
+        np.testing.assert_equal(one[key].value, other[partner].value)
+    for key in ("directed_f1", "directed_shd", "skeleton_f1", "skeleton_shd", "shd_reversed", "v_structure_f1"):
+        np.testing.assert_equal(one[key].value, other[key].value)
+
+
+def test_an_all_ones_prediction_orients_nothing():
+    evaluation = recovery.evaluate(CHAIN, np.ones((4, 4)))
+    assert evaluation["orientation_accuracy"].value == 0
+    assert evaluation["unoriented"].value == 2
+
+
+def test_nothing_to_measure_is_nan_with_a_reason_and_zero_only_where_asked():
+    empty = np.zeros((3, 3))
+    evaluation = recovery.evaluate(empty, empty)
+    for key in ("directed_precision", "directed_recall", "directed_f1", "skeleton_f1", "orientation_accuracy", "auprc",
+                "roc_auc", "f1_at_1.0e", "best_f1"):  # fmt: skip
+        assert np.isnan(evaluation[key].value), key
+        assert evaluation[key].n == 0
+        assert evaluation[key].reason
+    assert evaluation["directed_shd"].value == 0
+    assert recovery.evaluate(empty, empty, zero_division=0)["directed_f1"].value == 0
+    # Either graph alone is enough for an F1.
+    assert recovery.evaluate(CHAIN, np.zeros((4, 4)))["directed_f1"].value == 0
+
+
+@pytest.mark.parametrize("size", [1, 2, 63, 64, 65, 130, 200])
+@pytest.mark.parametrize("graphs_in_stack", [1, 3])
+def test_kernels_and_twins_count_the_same(backend, size, graphs_in_stack):
+    from graphgauge.kernels.graphs import cells_of, edge_bits, pair_table, sparse_pair_table
+
+    draw = np.random.default_rng(size)
+    truth = draw.random((graphs_in_stack, size, size)) < 0.2
+    scores = draw.random((graphs_in_stack, size, size))
+    for dtype in (np.float64, np.float32, np.float16, np.int64):
+        given = (scores * 4).astype(dtype)
+        bits = edge_bits(truth.astype(dtype), given, 2.0, absolute=False, loopless=graphs_in_stack)
+        pairs, loops = pair_table(bits.truth, bits.prediction, size)
+        for graph in range(graphs_in_stack):
+            T, P = truth[graph], given[graph] > 2
+            rows = slice(graph * size, (graph + 1) * size)
+            np.testing.assert_array_equal(cells_of(bits.truth[rows], size), np.flatnonzero(T))
+            upper = np.triu_indices(size, 1)
+            codes = T + 2 * P
+            states = codes[upper] + 4 * codes.T[upper]
+            mirrored = states >> 2 | (states & 3) << 2
+            expected = np.bincount(np.minimum(states, mirrored), minlength=16)
+            np.testing.assert_array_equal(pairs[graph], expected)
+            np.testing.assert_array_equal(loops[graph], np.bincount(np.diagonal(codes), minlength=4))
+            off = ~np.eye(size, dtype=bool)
+            listed = sparse_pair_table(np.flatnonzero(T & off), np.flatnonzero(P & off), size)
+            np.testing.assert_array_equal(listed[0], expected)

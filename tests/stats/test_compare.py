@@ -1,0 +1,264 @@
+"""Comparisons of methods over seeds, datasets and items."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import math
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graphgauge.core.errors import InputError, OptionError, UnknownNameError
+from graphgauge.core.result import Evaluation, Result
+from graphgauge.core.schema import write_result
+from graphgauge.ranking.items import Items
+from graphgauge.stats import compare, holm, load, paired_test
+from graphgauge.stats.comparison import _maximal_cliques
+
+
+def records(scores: dict[str, np.ndarray], datasets: tuple[str, ...] = ("sachs",)) -> list[dict[str, Any]]:
+    """Scores of each method, datasets × seeds."""
+    return [
+        {"method": method, "dataset": dataset, "seed": seed, "f1": float(values[row, seed])}
+        for method, values in scores.items()
+        for row, dataset in enumerate(datasets)
+        for seed in range(values.shape[1])
+    ]
+
+
+@pytest.fixture
+def three() -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(2)
+    return {name: rng.normal(level, 0.02, (1, 9)) for name, level in (("low", 0.6), ("top", 0.9), ("near", 0.895))}
+
+
+def test_all_pairs_with_holm(three: dict[str, np.ndarray]) -> None:
+    comparison = compare(records(three), metric="f1", direction="higher")
+    assert (comparison.unit, len(comparison.units)) == ("seed", 9)
+    expected = {
+        frozenset(pair): paired_test(three[pair[0]][0], three[pair[1]][0]).p_value
+        for pair in itertools.combinations(three, 2)
+    }
+    assert {frozenset(test.names): test.p_value for test in comparison.tests} == pytest.approx(expected)
+    assert [test.p_adjusted for test in comparison.tests] == pytest.approx(holm([t.p_value for t in comparison.tests]))
+    assert comparison.best in ("top", "near")
+    assert comparison.cliques == [[name for name in comparison.methods if name != "low"]]
+    assert comparison.methods[-1] == "low"
+
+
+def test_baseline_tests_each_method_once(three: dict[str, np.ndarray]) -> None:
+    comparison = compare(records(three), metric="f1", direction="higher", baseline="low")
+    assert sorted(test.names for test in comparison.tests) == [("near", "low"), ("top", "low")]
+    assert all(test.comparisons == 2 for test in comparison.tests)
+    assert comparison.cliques == []
+    with pytest.raises(UnknownNameError, match="unknown method 'lo'"):
+        compare(records(three), metric="f1", direction="higher", baseline="lo")
+
+
+def test_direction_decides_who_is_best(three: dict[str, np.ndarray]) -> None:
+    assert compare(records(three), metric="f1", direction="lower").best == "low"
+    with pytest.raises(OptionError, match=r"not known\. Say --higher or --lower"):
+        compare(records(three), metric="f1")
+
+
+def test_over_datasets_the_dataset_is_the_unit() -> None:
+    """Eight seeds on each of three datasets are three pieces of evidence, not twenty-four."""
+    rng = np.random.default_rng(0)
+    scores = {"a": rng.normal(0.9, 0.01, (3, 8)), "b": rng.normal(0.8, 0.01, (3, 8))}
+    comparison = compare(records(scores, ("x", "y", "z")), metric="f1", direction="higher")
+    (test,) = comparison.tests
+    assert (comparison.unit, comparison.units, test.pairs) == ("dataset", ("x", "y", "z"), 3)
+    assert not test.can_reject
+    assert "at least 6 datasets" in test.conclusion
+    assert comparison.scores == pytest.approx(np.column_stack([scores["a"].mean(axis=1), scores["b"].mean(axis=1)]))
+
+
+def test_iqm_and_probability_of_improvement() -> None:
+    scores = {"a": np.array([[1.0, 2.0, 3.0, 4.0]]), "b": np.array([[2.0, 0.0, 0.0, 5.0]])}
+    comparison = compare(records(scores), metric="f1", direction="higher")
+    by_name = {standing.method: standing for standing in comparison.standings}
+    assert by_name["a"].iqm == 2.5
+    assert by_name["b"].iqm == 1.0
+    (item,) = comparison.improvements
+    wins = [(x > y) + 0.5 * (x == y) for x in scores[item.first][0] for y in scores[item.second][0]]
+    assert item.probability == pytest.approx(np.mean(wins))
+    assert item.ci[0] <= item.probability <= item.ci[1]
+
+
+def test_the_bootstrap_is_seeded(three: dict[str, np.ndarray]) -> None:
+    runs = [compare(records(three), metric="f1", direction="higher", seed=seed).standings for seed in (0, 0, 1)]
+    assert runs[0] == runs[1] != runs[2]
+
+
+def test_targets_are_compared_by_distance(write_run: Any, results: Path) -> None:
+    for seed in range(7):
+        write_run("wide", "x", seed, {"coverage_95": 0.99 + seed / 1000}, direction="target", target=0.95)
+        write_run("right", "x", seed, {"coverage_95": 0.94 + seed / 1000}, direction="target", target=0.95)
+    comparison = compare(results, metric="coverage_95")
+    (test,) = comparison.tests
+    assert comparison.best == "right"
+    assert test.metric == "coverage_95, distance from 0.95"
+    assert "right is better than wide" in test.conclusion
+    assert {s.method: s.mean for s in comparison.standings}["wide"] == pytest.approx(0.993)
+
+
+def test_counts_are_not_compared(write_run: Any, results: Path) -> None:
+    for method in ("a", "b"):
+        write_run(method, "x", 0, {"tp": 3.0}, direction="none")
+    with pytest.raises(OptionError, match="neither good high nor good low"):
+        compare(results, metric="tp")
+
+
+def test_unmatched_seeds_are_refused_with_the_list() -> None:
+    rows = [
+        {"method": method, "dataset": "x", "seed": seed, "f1": seed / 10}
+        for method, seeds in (("a", (0, 1, 2)), ("b", (0, 1, 5)))
+        for seed in seeds
+    ]
+    with pytest.raises(InputError, match=r"b on x seed 2 \(other methods have it\), a on x seed 5"):
+        compare(rows, metric="f1", direction="higher")
+    comparison = compare(rows, metric="f1", direction="higher", missing="omit")
+    assert comparison.units == ("0", "1")
+    assert "2 of 4 seeds used" in comparison.summary
+
+
+def test_missing_runs(write_run: Any, results: Path) -> None:
+    for seed in range(3):
+        write_run("a", "x", seed, {"f1": 0.5 + seed / 10})
+        write_run("b", "x", seed, {"f1": 0.4 + seed / 10} if seed != 1 else {"other": 1.0})
+    with pytest.raises(InputError, match=r"1 runs of f1 are missing: b on x seed 1 \(no f1\)"):
+        compare(results, metric="f1")
+    assert len(compare(results, metric="f1", missing="omit").units) == 2
+    worst = compare(results, metric="f1", missing="worst")
+    assert {s.method: s.mean for s in worst.standings}["b"] == pytest.approx((0.4 + 0.0 + 0.6) / 3)
+    assert "Scored at the bound 0" in worst.summary
+
+
+def test_nothing_in_common() -> None:
+    rows = [{"method": "a", "seed": 0, "f1": 1.0}, {"method": "b", "seed": 1, "f1": 1.0}]
+    with pytest.raises(InputError, match="no dataset and seed has f1 for all of a, b"):
+        compare(rows, metric="f1", direction="higher", missing="omit")
+
+
+def test_fewer_than_two_methods() -> None:
+    with pytest.raises(InputError, match="needs at least two methods"):
+        compare([{"method": "a", "f1": 1.0}], metric="f1", direction="higher")
+
+
+@pytest.mark.parametrize(
+    ("convention", "values"),
+    [("shd", ("pair", "cell")), ("ties", ("realistic", "optimistic")), ("threshold", ("0.3", "0.5"))],
+)
+def test_mixed_conventions(write_run: Any, results: Path, convention: str, values: tuple[str, str]) -> None:
+    for method, value in zip(("a", "b"), values, strict=True):
+        write_run(method, "x", 0, {"m": 0.5}, conventions={convention: value})
+    with pytest.raises(InputError, match=f"{convention} is {values[0]} in 1 runs"):
+        compare(results, metric="m")
+
+
+def test_different_numbers_of_items_are_mentioned(write_run: Any, results: Path) -> None:
+    for method, n in (("a", 20), ("b", 19)):
+        for seed in range(2):
+            write_run(method, "x", seed, {"f1": 0.5 + seed / 7}, n=n)
+    assert "different numbers of items: 19 in 2 runs, 20 in 2 runs" in compare(results, metric="f1").summary
+
+
+def test_one_seed_and_constant_scores_get_an_answer() -> None:
+    one = compare(records({"a": np.array([[0.5]]), "b": np.array([[0.4]])}), metric="f1", direction="higher")
+    assert "cannot reject" in one.summary
+    equal = compare(
+        records({"a": np.ones((1, 6)), "b": np.ones((1, 6)), "c": np.ones((1, 6))}), metric="f1", direction="higher"
+    )
+    assert equal.friedman is not None
+    assert equal.friedman.p_value == 1.0
+    assert "nothing to test" in equal.summary
+    assert math.isnan(equal.tests[0].effect_size_r)
+
+
+def test_every_format(three: dict[str, np.ndarray]) -> None:
+    comparison = compare(records(three), metric="f1", direction="higher")
+    assert "told apart" in str(comparison)
+    assert len(list(csv.DictReader(StringIO(comparison.render("csv"))))) == 3
+    content = json.loads(comparison.render("json"))
+    assert content["best"] == comparison.best
+    assert len(content["tests"]) == 3
+    assert r"\textbf{" in comparison.render("latex")
+    assert "| pair |" in comparison.render("markdown")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_cliques_by_brute_force(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    names = list("abcdef")
+    edges = {frozenset(pair) for pair in itertools.combinations(names, 2) if rng.random() < 0.4}
+    independent = [
+        set(group)
+        for size in range(1, 7)
+        for group in itertools.combinations(names, size)
+        if not any(frozenset(pair) in edges for pair in itertools.combinations(group, 2))
+    ]
+    maximal = [group for group in independent if not any(group < other for other in independent)]
+    found = _maximal_cliques(names, lambda a, b: frozenset((a, b)) in edges)
+    assert sorted(map(sorted, maximal)) == sorted(found)
+
+
+def write_ranker(
+    folder: Path,
+    method: str,
+    seed: int,
+    greater: np.ndarray,
+    *,
+    ids: np.ndarray | None = None,
+    dataset: str = "nations",
+) -> None:
+    n = len(greater)
+    keys = np.arange(n) if ids is None else ids
+    items = Items(keys, greater.astype(np.int64), np.zeros(n, np.int64), np.full(n, 101), np.arange(n) // 2)
+    evaluation = Evaluation(
+        "ranking",
+        [Result("mrr", "mrr", float(np.mean(1 / (1 + greater))), n, "query", "higher", (0, 1))],
+        conventions={"ties": "realistic"},
+        run={"method": method, "dataset": dataset, "seed": seed},
+        per_item=items,
+    )
+    write_result(evaluation, folder / method / "ranking" / f"metrics_{dataset}_{seed}.json")
+
+
+def test_over_items(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    greater = {
+        (method, seed): rng.integers(0, 30 if method == "weak" else 15, 200)
+        for method in ("weak", "strong")
+        for seed in (0, 1)
+    }
+    for (method, seed), counts in greater.items():
+        order = rng.permutation(200)
+        write_ranker(tmp_path, method, seed, counts[order], ids=order)
+    comparison = compare(tmp_path, metric="mrr", over="items")
+    (pair,) = comparison.pairs
+    values = {m: (1 / (1 + greater[m, 0]) + 1 / (1 + greater[m, 1])) / 2 for m in ("weak", "strong")}
+    assert pair.test.mean_difference == pytest.approx(float(np.mean(values[pair.names[0]] - values[pair.names[1]])))
+    assert (pair.test.n, comparison.seeds) == (200, 2)
+    assert "strong is better than weak on these items" in comparison.summary
+    assert "not about training again" in comparison.summary
+    assert json.loads(comparison.render("json"))["pairs"][0]["p_adjusted"] == pair.p_adjusted
+
+
+def test_items_must_be_there_and_match(tmp_path: Path, write_run: Any, results: Path) -> None:
+    for method in ("a", "b"):
+        write_run(method, "x", 0, {"mrr": 0.5}, family="ranking")
+    with pytest.raises(InputError, match=r"no per-item values are kept for a on x, seed 0, b on x, seed 0"):
+        compare(results, metric="mrr", over="items")
+    folder = tmp_path / "other"
+    write_ranker(folder, "a", 0, np.arange(5))
+    write_ranker(folder, "b", 0, np.arange(5), ids=np.arange(1, 6))
+    with pytest.raises(InputError, match="other items than"):
+        compare(folder, metric="mrr", over="items")
+    write_ranker(folder, "a", 0, np.arange(5), dataset="umls")
+    with pytest.raises(InputError, match="items of nations, umls cannot be pooled"):
+        compare([*load(folder)], metric="mrr", over="items")
