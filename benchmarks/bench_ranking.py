@@ -54,8 +54,7 @@ def by_ogb(data: Scores) -> Work:
     evaluator = Evaluator(name="ogbl-citation2")
     pos, neg = torch.from_numpy(data.pos), torch.from_numpy(data.neg)
     return lambda: {
-        name: float(values.mean())
-        for name, values in evaluator.eval({"y_pred_pos": pos, "y_pred_neg": neg}).items()
+        name: float(values.mean()) for name, values in evaluator.eval({"y_pred_pos": pos, "y_pred_neg": neg}).items()
     }
 
 

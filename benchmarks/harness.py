@@ -27,8 +27,8 @@ benchmark is run with an interpreter that has them; one that cannot be imported 
     )
 
 How it is measured
-- Time: after one untimed call, the minimum over rounds. In a round everything takes its turn (ours, the read, every peer),
-  so that a busy machine slows all alike. Slow peers drop out once they have used `peer_seconds`.
+- Time: after one untimed call, the minimum over rounds. In a round everything takes its turn (ours, the read, every
+  peer), so that a busy machine slows all alike. Slow peers drop out once they have used `peer_seconds`.
 - One read: two threads sum the memory of `reads(data)`, nothing else. `Row.read` replaces it by a function of its own.
 - Memory: in a fresh process the input is made and the call runs once; then the growth of the process's anonymous
   memory (RssAnon, asked every half millisecond from outside) during a second call. With `command` it is all
@@ -388,7 +388,8 @@ def _call_memory(bench: str, index: int) -> int:
     """The growth of anonymous memory during the second call, in a process of its own."""
     arguments = [sys.executable, "-m", "benchmarks.harness", bench, str(index)]
     with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=RESULTS.parent.parent) as child:
-        assert child.stdin is not None and child.stdout is not None
+        assert child.stdin is not None
+        assert child.stdout is not None
         if child.stdout.readline() != b"ready\n":
             raise RuntimeError(f"the process that measures memory of row {index} of {bench} failed")
         before = peak = _anonymous(child.pid)

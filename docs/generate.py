@@ -63,7 +63,10 @@ def _family_page(family: str) -> str:
     entries = registry.metrics(family)
     lines = [f"# {family.capitalize()} metrics", ""]
     lines += ["| key | better | range | in short |", "|---|---|---|---|"]
-    lines += [f"| [`{entry.key}`](#{_anchor(entry)}) | {_better(entry)} | {_range(entry)} | {entry.summary} |" for entry in entries]
+    lines += [
+        f"| [`{entry.key}`](#{_anchor(entry)}) | {_better(entry)} | {_range(entry)} | {entry.summary} |"
+        for entry in entries
+    ]
     for entry in entries:
         lines += ["", *_metric_section(entry)]
     references = sorted({entry.reference for entry in entries})
@@ -138,7 +141,9 @@ def _command_pages() -> Iterator[tuple[str, str]]:
 
 
 def _help(command: click.Command, name: str) -> list[str]:
-    context = click.Context(command, info_name=name, terminal_width=_WIDTH, max_content_width=_WIDTH, **command.context_settings)
+    context = click.Context(
+        command, info_name=name, terminal_width=_WIDTH, max_content_width=_WIDTH, **command.context_settings
+    )
     return ["```text", command.get_help(context), "```"]
 
 

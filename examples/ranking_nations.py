@@ -184,8 +184,11 @@ def main() -> None:
             f"{'chance':10}  {by_chance['mrr']:.3f}  {'':14}  {0:8.3f}  {'':11}  "
             f"{by_chance['hits@1']:6.3f}  {by_chance['hits@10']:7.3f}"
         )
-        test = ranking.compare(found["TransE"].per_item, found["frequency"].per_item)
-        print("TransE − frequency:", test)
+        for ties in ("realistic", "expected"):
+            test = ranking.compare(found["TransE"].per_item, found["frequency"].per_item, ties=ties)
+            low, high = test.ci
+            difference = f"{test.mean_difference:+.3f} [{low:+.3f}, {high:+.3f}]"
+            print(f"TransE − frequency, ties {ties}: {difference}, p = {test.p_value:.4f}")
 
 
 if __name__ == "__main__":

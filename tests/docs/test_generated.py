@@ -15,7 +15,8 @@ FIX = "run: python docs/generate.py"
 @pytest.fixture(scope="module")
 def generator() -> ModuleType:
     spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -35,5 +36,7 @@ def test_no_page_is_left_over(generator: ModuleType) -> None:
 
 def test_every_benchmark_table_is_shown() -> None:
     page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-    missing = [path.name for path in (ROOT / "benchmarks" / "results").glob("*.md") if f"results/{path.name}" not in page]
+    missing = [
+        path.name for path in (ROOT / "benchmarks" / "results").glob("*.md") if f"results/{path.name}" not in page
+    ]
     assert not missing, "docs/benchmarks.md includes every table of benchmarks/results"

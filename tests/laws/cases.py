@@ -1,14 +1,16 @@
 """What the laws need to know of a family, and the list of what they run over.
 
-A case is one form of a family's input. A new family adds a module with its cases and names them in `CASES`; every
-registered metric has to be covered by one of them.
+A case is one form of a family's input. A family adds a module `{family}_case.py` beside this one with its cases in
+`CASES`; every registered metric has to be covered by one of them.
 """
 
 from __future__ import annotations
 
 import abc
 import functools
+import importlib
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,7 @@ Inputs = dict[str, Any]
 
 
 class Case(abc.ABC):
-    """One form of input. Arrays hold whole numbers from 0 to 16 as float64, which every dtype can represent."""
+    """One form of input. Scores are whole numbers from 0 to 16 as float64, which every dtype can represent."""
 
     name: str
     family: str
@@ -54,6 +56,10 @@ class Case(abc.ABC):
     @abc.abstractmethod
     def inputs(self) -> st.SearchStrategy[Inputs]:
         """Small inputs, with ties, of at least one item."""
+
+    @abc.abstractmethod
+    def typical(self) -> Inputs:
+        """A few hundred items, the same every time."""
 
     @abc.abstractmethod
     def large(self) -> Inputs:
@@ -97,9 +103,5 @@ class Case(abc.ABC):
 
 
 def all_cases() -> list[Case]:
-    from tests.laws.ranking_case import RANKING_CASES
-
-    return [*RANKING_CASES]
-
-
-CASES = all_cases()
+    modules = sorted(path.stem for path in Path(__file__).parent.glob("*_case.py"))
+    return [case for name in modules for case in importlib.import_module(f"tests.laws.{name}").CASES]

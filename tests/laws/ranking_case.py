@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
+from tests.laws.cases import Case, Inputs
 
 from graphgauge.core.metric import Metric
 from graphgauge.core.result import Evaluation
 from graphgauge.ranking import RankingState, evaluate
 from graphgauge.ranking.ties import TIES
-from tests.laws.cases import Case, Inputs
 
 LARGEST = 16
 # What belongs to a query, in the forms that have positives and negatives apart.
@@ -33,6 +33,14 @@ class RankingCase(Case):
 
     def parameters(self, metric: Metric) -> Iterable[dict[str, Any]]:
         return [metric.params | {"k": k} for k in (1, 2, 10)] if "k" in metric.params else [{}]
+
+    def taken(self, inputs: Inputs, rows: np.ndarray) -> Inputs:
+        """Some of the items, in that order."""
+        raise NotImplementedError
+
+    def typical(self) -> Inputs:
+        inputs = self.taken(self.large(), np.arange(600))
+        return inputs | {name: np.floor(inputs[name] / 63).astype(float) for name in self.scores}
 
     def evaluate(self, inputs: Inputs) -> Evaluation:
         return evaluate(**inputs, metrics=list(self.entries))
@@ -128,7 +136,9 @@ class MaskedCase(MatrixCase):
         return shuffled | {name: shuffled[name][:, columns] for name in ("neg_scores", "mask")}
 
     def score_places(self, inputs: Inputs) -> list[tuple[str, tuple[int, ...]]]:
-        return [(name, index) for name, index in super().score_places(inputs) if len(index) == 1 or inputs["mask"][index]]
+        return [
+            (name, index) for name, index in super().score_places(inputs) if len(index) == 1 or inputs["mask"][index]
+        ]
 
 
 class RaggedCase(MatrixCase):
@@ -243,4 +253,4 @@ class FlatCase(RankingCase):
         return [("scores", (index,)) for index in range(len(inputs["scores"]))]
 
 
-RANKING_CASES: list[Case] = [MatrixCase(), MaskedCase(), RaggedCase(), PooledCase(), FlatCase()]
+CASES: list[Case] = [MatrixCase(), MaskedCase(), RaggedCase(), PooledCase(), FlatCase()]

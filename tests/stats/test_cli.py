@@ -18,7 +18,7 @@ from graphgauge.core.errors import GraphgaugeError
 
 @pytest.fixture
 def folder(write_run: Any, results: Path) -> str:
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(3)
     for method, level in (("notears", 0.65), ("golem", 0.899), ("dagma", 0.9)):
         for seed in range(8):
             write_run(

@@ -18,8 +18,9 @@ from typing import Any, Generic, ParamSpec, TypeVar
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Elements of work, in one call or in many, after which importing numba and loading a kernel pays for itself.
-IMPORT_PAYS_FROM = 1 << 24
+# Elements of work from which numba pays: it takes the twins a quarter of a second, and importing numba and loading
+# what it has compiled nearly a whole one, which most programs that come this far will want again.
+IMPORT_PAYS_FROM = 1 << 26
 _work_so_far = 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from math import isfinite, sqrt
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,7 @@ def evaluate(
     nan
         `raise`, or `omit`: a cell whose score is NaN is left out of both graphs, and counted.
     """
+    metrics = [metrics] if isinstance(metrics, str) else metrics
     rules = Rules(shd, area, zero_division)
     comparison = Comparison.of(
         A_true, A_pred, rules, threshold=threshold, sign=sign, edges=edges, encoding=encoding, nodes=nodes,
@@ -110,6 +112,13 @@ def evaluate(
         axis, labels, each = parts
         assert isinstance(each["edges"], EdgeCounts)
         breakdowns[axis] = Table(axis, {axis: np.array(labels), "n": each["edges"]["cells"], **columns})
+
+    def draw(evaluation: Evaluation, path: str | Path) -> None:
+        from graphgauge.recovery.picture import picture
+        from graphgauge.report.recovery_figures import draw_recovery
+
+        draw_recovery(evaluation, picture(comparison), path)
+
     return Evaluation(
         "recovery",
         results,
@@ -119,6 +128,7 @@ def evaluate(
         skipped=skipped,
         findings=findings.find("recovery", samples["edges"], {result.key: result for result in results}),
         notes=_notes(comparison),
+        figure=draw,
     )
 
 

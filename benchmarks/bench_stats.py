@@ -1,0 +1,137 @@
+"""Statistics: intervals of a million per-query values, and paired comparisons over them.
+
+scipy draws far fewer resamples here than its default of 9,999, which would take minutes; the closed forms have no
+resampling error at all, so its time at equal accuracy is longer than shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from benchmarks.harness import Row, Work, faster, memory, seconds, uses
+
+N = 1_000_000
+
+
+def reciprocal_ranks() -> np.ndarray:
+    return 1 / np.random.default_rng(0).integers(1, 101, N)
+
+
+def hits() -> np.ndarray:
+    return (np.random.default_rng(0).random(N) < 0.3).astype(float)
+
+
+def scores() -> np.ndarray:
+    """One positive and one negative a query."""
+    return np.random.default_rng(0).normal([[1.0], [0.0]], 1.0, (2, N)).astype(np.float32)
+
+
+def ranks() -> np.ndarray:
+    return np.random.default_rng(0).integers(1, 101, N)
+
+
+def differences() -> np.ndarray:
+    random = np.random.default_rng(0)
+    return 1 / random.integers(1, 101, N) - 1 / random.integers(1, 101, N)
+
+
+def mean_interval(values: np.ndarray) -> Work:
+    from graphgauge.stats.intervals import standard_error, t_interval
+
+    def work() -> object:
+        mean = values.mean()
+        return t_interval(mean, *standard_error(values - mean, np.broadcast_to(1.0, len(values))), 0.95)
+
+    return work
+
+
+def share_interval(values: np.ndarray) -> Work:
+    from graphgauge.stats.intervals import wilson_interval
+
+    return lambda: wilson_interval(values.sum(), len(values), 0.95)
+
+
+def auc_interval(values: np.ndarray) -> Work:
+    from graphgauge.stats.intervals import delong, logit_t_interval
+
+    offsets = np.arange(N + 1)
+    return lambda: logit_t_interval(*delong(values[0], values[1], offsets), 0.95)
+
+
+def geometric_interval(values: np.ndarray) -> Work:
+    """A statistic treated as if it had no closed form."""
+    from graphgauge.stats.intervals import histogram_bootstrap
+
+    def work() -> object:
+        counts = np.bincount(values)
+        log_rank = np.log(np.maximum(np.arange(len(counts)), 1))
+        return histogram_bootstrap(
+            lambda drawn: np.exp(drawn @ log_rank / N), counts, confidence=0.95, seed=0, resamples=9_999
+        )
+
+    return work
+
+
+def by_scipy(statistic: Callable[..., object], resamples: int, *, axis: bool = True) -> Callable[[np.ndarray], Work]:
+    @uses("scipy")
+    def prepare(values: np.ndarray) -> Work:
+        from scipy.stats import bootstrap
+
+        sample = tuple(values) if values.ndim == 2 else (values,)
+        return partial(
+            bootstrap, sample, statistic, n_resamples=resamples, batch=1, method="percentile", rng=0, vectorized=axis,
+            paired=values.ndim == 2,
+        )  # fmt: skip
+
+    return prepare
+
+
+def auc_by_rank(pos: np.ndarray, neg: np.ndarray) -> float:
+    from scipy.stats import rankdata
+
+    m, n = len(pos), len(neg)
+    return float((rankdata(np.concatenate((pos, neg)))[:m].sum() - m * (m + 1) / 2) / (m * n))
+
+
+def sign_flips(values: np.ndarray) -> Work:
+    from graphgauge.stats import paired_items
+
+    return partial(paired_items, values, resamples=9_999)
+
+
+@uses("scipy")
+def flips_by_scipy(values: np.ndarray) -> Work:
+    from scipy.stats import permutation_test
+
+    return partial(
+        permutation_test,
+        (values,),
+        np.mean,
+        permutation_type="samples",
+        n_resamples=99,
+        batch=1,
+        vectorized=True,
+        rng=0,
+    )
+
+
+ROWS = (
+    Row("1M queries: MRR with its interval", make=reciprocal_ranks, ours=mean_interval, reads=lambda data: [data],
+        peers={"scipy bootstrap, 999 draws": by_scipy(np.mean, 999)},
+        goals=(faster(100, "scipy bootstrap, 999 draws"), memory(64))),
+    Row("1M queries: Hits@K with its interval", make=hits, ours=share_interval, reads=lambda data: [data],
+        peers={"scipy bootstrap, 999 draws": by_scipy(np.mean, 999)},
+        goals=(faster(100, "scipy bootstrap, 999 draws"), memory(64))),
+    Row("1M queries: pooled AUC with its interval", make=scores, ours=auc_interval, reads=lambda data: [data], rounds=3,
+        peers={"scipy bootstrap, 199 draws": by_scipy(auc_by_rank, 199, axis=False)},
+        goals=(faster(100, "scipy bootstrap, 199 draws"), memory(64))),
+    Row("1M queries: bootstrap on the histogram, 9,999 draws", make=ranks, ours=geometric_interval, rounds=3,
+        peers={"scipy bootstrap, 999 draws": by_scipy(lambda x, axis: np.exp(np.mean(np.log(x), axis=axis)), 999)},
+        goals=(faster(100, "scipy bootstrap, 999 draws"), memory(64))),
+    Row("1M paired differences: sign flips, 9,999 draws", make=differences, ours=sign_flips, rounds=2,
+        peers={"scipy permutation_test, 99 draws": flips_by_scipy},
+        goals=(seconds(10), memory(64))),
+)  # fmt: skip

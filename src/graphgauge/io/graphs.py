@@ -1,0 +1,193 @@
+"""Graph files: matrices, edge lists and network formats, read as data and never as code."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import re
+import zipfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.errors import InputError
+from graphgauge.core.extras import need
+from graphgauge.io.arrays import read_array
+from graphgauge.recovery.inputs import EdgeList, NamedMatrix
+
+_EDGE_COLUMNS = (("source", "target"), ("source", "target", "weight"))
+
+
+def read_graph(path: str | Path) -> Any:
+    """A graph file by its ending, as something that `recovery.evaluate` takes.
+
+    `.npy`, `.npz` (one array, or scipy's sparse format) and torch files hold matrices or stacks. `.csv` and `.parquet`
+    hold a matrix, with or without node names, or columns source, target and perhaps weight. `.json` holds a matrix as
+    lists, or nodes and edges, also as networkx writes them. `.gml`, `.graphml` and `.bif`, also `.bif.gz`, hold
+    networks.
+    """
+    target = Path(path)
+    ending = "".join(target.suffixes[-2:]).lower() if target.suffix == ".gz" else target.suffix.lower()
+    reader = _READERS.get(ending)
+    if reader is None:
+        return read_array(path)
+    if not target.exists():
+        raise InputError("no such file", where=str(path))
+    try:
+        return reader(target)
+    except InputError:
+        raise
+    except (ValueError, KeyError, TypeError, OSError, EOFError, RecursionError, zipfile.BadZipFile) as error:
+        first = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise InputError(f"cannot be read as {ending} ({first})", where=str(path)) from None
+
+
+def _read_npz(path: Path) -> Any:
+    with np.load(path, allow_pickle=False) as archive:
+        sparse = {"format", "shape", "data"} <= set(archive.files)
+    if not sparse:
+        return read_array(path)
+    from scipy.sparse import load_npz
+
+    return load_npz(path)
+
+
+def _read_csv(path: Path) -> Any:
+    with path.open(encoding="utf-8", newline="") as stream:
+        rows = [row for row in csv.reader(stream) if row]
+    if not rows:
+        raise InputError("is empty", where=str(path))
+    if tuple(rows[0]) in _EDGE_COLUMNS:
+        return _listed([tuple(row) for row in rows[1:]], path)
+    if all(_is_number(cell) for cell in rows[0]) and len(rows) == len(rows[0]):
+        return np.array(rows, dtype=float)
+    # The corner is empty, or missing, where the first column has the names of the rows.
+    names = rows[0][1:] if len(rows[0]) == len(rows[-1]) and len(rows) == len(rows[0]) else rows[0]
+    body = [row[-len(names) :] for row in rows[1:]]
+    labels = [row[0] for row in rows[1:]] if len(rows[-1]) > len(names) else names
+    return _named(np.array(body, dtype=float), labels, names, path)
+
+
+def _read_parquet(path: Path) -> Any:
+    table = need("pyarrow.parquet", "reading .parquet").read_table(path)
+    if tuple(table.column_names) in _EDGE_COLUMNS:
+        columns = [table[name].to_pylist() for name in table.column_names]
+        return EdgeList(list(zip(*columns, strict=True)))
+    first = table.column_names[0]
+    columns = [name for name in table.column_names if not _is_text(table[name])]
+    values = np.column_stack([table[name].to_numpy() for name in columns])
+    labels = table[first].to_pylist() if first not in columns else columns
+    return _named(values, labels, columns, path)
+
+
+def _read_json(path: Path) -> Any:
+    content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+    if isinstance(content, list):
+        return np.array(content, dtype=float)
+    if not isinstance(content, dict) or "nodes" not in content or not {"edges", "links"} & set(content):
+        raise InputError("expected a matrix as lists, or an object with nodes and edges", where=str(path))
+    listed = content["edges"] if "edges" in content else content["links"]
+    nodes = tuple(node["id"] if isinstance(node, dict) else node for node in content["nodes"])
+    edges = [_json_edge(edge) for edge in listed]
+    if content.get("directed", True):
+        return EdgeList(edges, nodes)
+    return EdgeList(edges + [(b, a, weight) for a, b, weight in edges if a != b], nodes, undirected=True)
+
+
+def _json_edge(edge: Any) -> tuple[Any, ...]:
+    if isinstance(edge, dict):
+        return edge["source"], edge["target"], edge.get("weight", 1)
+    source, target, *weight = edge
+    return source, target, weight[0] if weight else 1
+
+
+def _read_gml(path: Path) -> Any:
+    networkx = need("networkx", "reading .gml")
+    try:
+        return networkx.read_gml(path)
+    except networkx.NetworkXError as error:
+        raise ValueError(str(error)) from None
+
+
+def _read_graphml(path: Path) -> Any:
+    from xml.etree.ElementTree import ParseError
+
+    networkx = need("networkx", "reading .graphml")
+    try:
+        return networkx.read_graphml(path)
+    except (networkx.NetworkXError, ParseError) as error:
+        raise ValueError(str(error)) from None
+
+
+def _read_bif(path: Path) -> EdgeList:
+    """The structure of a Bayesian network in the Interchange Format: an edge from each condition to its variable."""
+    opener: Callable[..., Any] = gzip.open if path.suffix == ".gz" else Path.open
+    with opener(path, "rt", encoding="utf-8") as stream:
+        text = re.sub(r"//[^\n]*|/\*.*?\*/", " ", stream.read(), flags=re.DOTALL)
+    nodes = tuple(_unquoted(name) for name in re.findall(r"\bvariable\s+(\"[^\"]*\"|[^\s{]+)\s*\{", text))
+    edges = []
+    for block in re.findall(r"\bprobability\s*\(([^)]*)\)", text):
+        child, _, parents = block.partition("|")
+        names = [_unquoted(name) for name in re.findall(r"\"[^\"]*\"|[^\s,]+", parents)]
+        edges += [(parent, _unquoted(child.strip())) for parent in names]
+    if not nodes:
+        raise InputError("declares no variable", where=str(path), fix="Expected the Bayesian Interchange Format.")
+    return EdgeList(edges, nodes)
+
+
+def _named(values: Any, rows: Sequence[Any], columns: Sequence[Any], path: Path) -> NamedMatrix:
+    """A matrix whose rows are brought into the order of its columns."""
+    if values.ndim != 2 or values.shape[0] != values.shape[1]:
+        raise InputError(f"expected as many rows as named columns, found {values.shape}", where=str(path))
+    if list(rows) != list(columns):
+        if sorted(map(str, rows)) != sorted(map(str, columns)):
+            raise InputError("rows and columns name different nodes", where=str(path))
+        place = {label: index for index, label in enumerate(rows)}
+        values = values[[place[label] for label in columns]]
+    return NamedMatrix(values, tuple(columns))
+
+
+def _listed(rows: list[tuple[str, ...]], path: Path) -> EdgeList:
+    """Edges from text: numbers where every end is one, else names."""
+    numbers = all(re.fullmatch(r"\d+", end) for row in rows for end in row[:2])
+    try:
+        return EdgeList([
+            (*(int(end) if numbers else end for end in row[:2]), *(float(weight) for weight in row[2:])) for row in rows
+        ])  # fmt: skip
+    except ValueError as error:
+        raise InputError(f"a weight is not a number ({error})", where=str(path)) from None
+
+
+def _unquoted(name: str) -> str:
+    return name[1:-1] if len(name) > 1 and name[0] == name[-1] == '"' else name
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_text(column: Any) -> bool:
+    return str(column.type) in ("string", "large_string")
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+_READERS: dict[str, Callable[[Path], Any]] = {
+    ".npz": _read_npz,
+    ".csv": _read_csv,
+    ".parquet": _read_parquet,
+    ".json": _read_json,
+    ".gml": _read_gml,
+    ".graphml": _read_graphml,
+    ".bif": _read_bif,
+    ".bif.gz": _read_bif,
+}

@@ -1,0 +1,74 @@
+"""What the recovery figure shows, as tables: the arithmetic is here, the drawing is not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.result import Table
+from graphgauge.recovery.comparison import DensePair, curves_of
+from graphgauge.recovery.functions import swept
+from graphgauge.recovery.inputs import Names
+from graphgauge.recovery.reading import Comparison
+
+Ints = NDArray[np.int64]
+Ends = tuple[Ints, Ints]
+
+# Sizes of the selection at which F1@K is drawn, in units of the true edges.
+_FRACTIONS = np.round(np.arange(0.1, 3.01, 0.1), 1)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One graph: its true edges, what became of each predicted one, and the curves over thresholds and sizes."""
+
+    title: str
+    d: int
+    names: Names | None
+    true: Ends
+    predicted: Mapping[str, Ends]
+    precision_recall: Table
+    thresholds: Table
+    at_k: Table
+    threshold: float
+    prevalence: float
+
+
+def picture(comparison: Comparison) -> Picture:
+    """The first graph of a stack, or the summary graph over all lags."""
+    pair, title = comparison.pair, "prediction"
+    if comparison.options.lagged:
+        assert isinstance(pair, DensePair)
+        pair, title = pair.summary(), "prediction, over all lags"
+    elif len(comparison.counts) > 1:
+        title = f"prediction, the first of {len(comparison.counts)} graphs"
+    d = pair.d
+    true, predicted = pair.true_edges(0), pair.predicted_edges(0)
+    common = np.intersect1d(true, predicted, assume_unique=True)
+    extra = np.setdiff1d(predicted, true, assume_unique=True)
+    missing = np.setdiff1d(true, predicted, assume_unique=True)
+    turned = np.intersect1d(extra, np.sort(missing % d * d + missing // d), assume_unique=True)
+    curve, _ = curves_of(pair, [0])
+    found, selected = curve.found, curve.selected
+    with np.errstate(invalid="ignore", divide="ignore"):
+        steps = {"recall": found / curve.edges, "precision": found / selected}
+        prevalence = curve.edges / curve.cells if curve.cells else np.nan
+    sizes = np.array([curve.cut(fraction) if curve.edges else 0 for fraction in _FRACTIONS])
+    at_k = {
+        "fraction": _FRACTIONS,
+        "f1": np.array([curve.f1_at(fraction) for fraction in _FRACTIONS]),
+        "random": 2 * sizes * prevalence / np.maximum(sizes + curve.edges, 1),
+    }
+    marked = {
+        "correct": common,
+        "missing": np.setdiff1d(missing, turned % d * d + turned // d),
+        "extra": np.setdiff1d(extra, turned, assume_unique=True),
+        "reversed": turned,
+    }
+    return Picture(
+        title, d, comparison.truth.names, np.divmod(true, d), {name: np.divmod(cells, d) for name, cells in marked.items()},
+        Table("recall", steps), swept(comparison), Table("fraction", at_k), float(comparison.options.threshold), prevalence,
+    )  # fmt: skip

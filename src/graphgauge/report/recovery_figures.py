@@ -1,0 +1,92 @@
+"""The recovery figure: both graphs as matrices with their differences marked, and the curves behind the scores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphgauge.core.result import Evaluation
+from graphgauge.report.figures import CHANCE, COLOURS, figure
+
+if TYPE_CHECKING:
+    from graphgauge.recovery.picture import Ends, Picture
+
+# What a cell of the prediction is: colour, marker and size against a full cell.
+_MARKS = {
+    "correct": ("#333333", "s", 1.0),
+    "missing": (COLOURS[4], "s", 1.0),
+    "extra": (COLOURS[1], "X", 0.85),
+    "reversed": (COLOURS[3], "D", 0.75),
+}
+# Nodes up to which their names are written.
+_NAMED = 30
+
+
+def draw_recovery(evaluation: Evaluation, picture: Picture, path: str | Path) -> None:
+    """Draw truth and prediction above, precision against recall, the threshold and F1@K below."""
+    with figure(path, width=12.6, height=7.9) as axes:
+        canvas = axes[0].figure
+        axes[0].remove()
+        (truth, prediction, distance), (recall, threshold, size) = canvas.subplots(2, 3)
+        _matrix(truth, picture, {"correct": picture.true}, "truth")
+        _matrix(prediction, picture, picture.predicted, picture.title)
+        prediction.legend(loc="upper center", bbox_to_anchor=(0.5, -0.02), ncols=4, fontsize=8, handletextpad=0.2)
+        truth.set(ylabel="from")
+        _precision_recall(recall, picture)
+        _thresholds(
+            threshold, picture, {"directed_precision": "precision", "directed_recall": "recall", "directed_f1": "F1"}
+        )
+        threshold.set(ylabel="share", ylim=(0, 1.02))
+        shown = {"directed_shd": "with directions", "skeleton_shd": "skeleton"}
+        _thresholds(distance, picture, shown)
+        empty = evaluation["directed_shd"].chance if "directed_shd" in evaluation else ()
+        for baseline in empty:
+            if baseline.name == "empty graph":
+                distance.axhline(baseline.value, ls="--", color=CHANCE, label="empty graph")
+        distance.set(ylabel="SHD (pairs)", ylim=(0, None))
+        distance.legend(loc="upper right", fontsize=8)
+        _sizes(size, picture)
+
+
+def _matrix(axis: Any, picture: Picture, marks: dict[str, Ends] | Any, title: str) -> None:
+    width = 190.0 / max(picture.d, 1)
+    for name, (source, target) in marks.items():
+        colour, marker, scale = _MARKS[name]
+        label = f"{name} {len(source)}"
+        area = max((width * scale) ** 2, 0.5)
+        axis.scatter(target, source, s=area, c=colour, marker=marker, lw=0, label=label, rasterized=len(source) > 5000)
+    axis.set(title=title, xlim=(-0.5, picture.d - 0.5), ylim=(picture.d - 0.5, -0.5), aspect="equal", xlabel="to")
+    axis.xaxis.set_label_position("top")
+    axis.tick_params(length=0, labelsize=7, labelbottom=False, labeltop=True, top=False)
+    if picture.names is not None and picture.d <= _NAMED:
+        labels = [str(name)[:12] for name in picture.names]
+        axis.set_xticks(range(picture.d), labels, rotation=90)
+        axis.set_yticks(range(picture.d), labels)
+    for spine in axis.spines.values():
+        spine.set(visible=True, alpha=0.4)
+
+
+def _precision_recall(axis: Any, picture: Picture) -> None:
+    curve = picture.precision_recall
+    axis.step([0, *curve["recall"]], [*curve["precision"][:1], *curve["precision"]], where="pre", label="model")
+    axis.axhline(picture.prevalence, ls="--", color=CHANCE, label="constant scorer")
+    axis.set(xlabel="recall", ylabel="precision", xlim=(0, 1.02), ylim=(0, 1.02))
+    axis.legend(loc="upper right", fontsize=8)
+
+
+def _thresholds(axis: Any, picture: Picture, shown: dict[str, str]) -> None:
+    table = picture.thresholds
+    for key, label in shown.items():
+        axis.step(table["threshold"], table[key], where="post", label=label)
+    axis.axvline(picture.threshold, color="#000000", lw=0.8, ls=":", label="threshold")
+    axis.set(xlabel="threshold")
+    axis.legend(loc="upper right", fontsize=8)
+
+
+def _sizes(axis: Any, picture: Picture) -> None:
+    table = picture.at_k
+    axis.plot(table["fraction"], table["f1"], label="model")
+    axis.plot(table["fraction"], table["random"], ls="--", color=CHANCE, label="random order")
+    axis.axvline(1, color="#000000", lw=0.8, ls=":")
+    axis.set(xlabel="K / true edges", ylabel="F1 of the K best", ylim=(0, 1.02), xlim=(0, 3.05))
+    axis.legend(loc="upper right", fontsize=8)
