@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PEERS := .venv-peers
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: test demo check bench docs slow peers clean
@@ -41,5 +42,15 @@ bench: $(VENV)/.test
 docs: $(VENV)/.test
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
+# The libraries that results are held to and raced against are heavy and pin each other: an environment of their own.
+$(PEERS)/.ready: pyproject.toml tests/peers/requirements.txt
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r tests/peers/requirements.txt -e .
+	@touch $@
+
+peers: $(PEERS)/.ready
+	$(PEERS)/bin/python -m pytest -m peers tests/peers
+
 clean:
-	rm -rf $(VENV) .venv-peers docs/_build
+	rm -rf $(VENV) $(PEERS) docs/_build

@@ -44,8 +44,7 @@ class Graph:
 
 
 def nations() -> Path:
-    if len(sys.argv) > 1:
-        return Path(sys.argv[1])
+    """Where PyKEEN keeps the files; found without importing it."""
     found = importlib.util.find_spec("pykeen")
     if found is None or not found.submodule_search_locations:
         sys.exit(
@@ -162,7 +161,7 @@ def evaluate(graph: Graph, scored: np.ndarray, candidates: np.ndarray) -> Evalua
 
 
 def main() -> None:
-    graph = Graph.read(nations())
+    graph = Graph.read(Path(sys.argv[1]) if len(sys.argv) > 1 else nations())
     print(f"{len(graph.entities)} entities, {len(graph.relations)} relations, {len(graph.train)} training triples")
     scorers = {
         "DistMult": train(graph, "DistMult"),

@@ -46,16 +46,24 @@ def graphs(d=5):
 
 @given(graphs())
 def test_a_graph_is_at_no_distance_from_itself(graph):
-    assert recovery.shd(graph, graph) == recovery.shd(graph, graph, kind="cell") == recovery.skeleton_shd(graph, graph) == 0
+    assert (
+        recovery.shd(graph, graph)
+        == recovery.shd(graph, graph, kind="cell")
+        == recovery.skeleton_shd(graph, graph)
+        == 0
+    )
+
+
+COUNTED = (
+    "tp", "fp", "fn", "skeleton_tp", "skeleton_fp", "skeleton_fn", "correct_direction", "wrong_direction", "unoriented",
+    "shd_missing", "shd_extra", "shd_reversed", "pair", "cell", "cells_missing", "cells_extra",
+)  # fmt: skip
 
 
 def by_definition(T, P):
     """Every count, one pair of nodes after the other."""
     d = len(T)
-    found = dict.fromkeys(
-        "tp fp fn skeleton_tp skeleton_fp skeleton_fn correct_direction wrong_direction unoriented shd_missing shd_extra "
-        "shd_reversed pair cell cells_missing cells_extra".split(), 0,
-    )  # fmt: skip
+    found = dict.fromkeys(COUNTED, 0)
     for i, j in itertools.combinations(range(d), 2):
         true, predicted = {e for e in ((i, j), (j, i)) if T[e]}, {e for e in ((i, j), (j, i)) if P[e]}
         found["tp"] += len(true & predicted)
@@ -112,7 +120,8 @@ def test_all_counts_and_shares(T, P, form):
     tp, fp, fn = (expected[f"skeleton_{key}"] for key in ("tp", "fp", "fn"))
     shares |= {
         "skeleton_precision": share(tp, tp + fp), "skeleton_recall": share(tp, tp + fn),
-        "skeleton_f1": share(2 * tp, 2 * tp + fp + fn), "orientation_accuracy": share(expected["correct_direction"], tp),
+        "skeleton_f1": share(2 * tp, 2 * tp + fp + fn),
+        "orientation_accuracy": share(expected["correct_direction"], tp),
     }  # fmt: skip
     for key, value in shares.items():
         np.testing.assert_equal(pairs[key].value, value, err_msg=key)

@@ -107,7 +107,9 @@ def test_transposed_prediction_has_the_curve_of_the_transposed_matrix():
     truth, scores = np.triu(draw.random((12, 12)) < 0.3, 1), draw.integers(0, 6, (12, 12)) / 5
     for key in ("auprc", "roc_auc", "best_f1", "f1_at_1.0e"):
         chance = {item.name: item.value for item in recovery.evaluate(truth, scores)[key].chance}
-        assert chance["transposed prediction"] == pytest.approx(recovery.evaluate(truth, scores.T)[key].value, abs=1e-15)
+        assert chance["transposed prediction"] == pytest.approx(
+            recovery.evaluate(truth, scores.T)[key].value, abs=1e-15
+        )
 
 
 def test_sweep_meets_the_evaluation_at_every_threshold():

@@ -40,6 +40,21 @@ class _Integers(click.ParamType):  # type: ignore[type-arg]
 
 INTEGERS = _Integers()
 
+
+class _Factory(click.ParamType):  # type: ignore[type-arg]
+    """Code to import and call; studies print it before they do, and know its options by this type."""
+
+    name = "module:factory"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        module, _, factory = str(value).partition(":")
+        if not all(part.isidentifier() for part in (*module.split("."), factory)):
+            self.fail(f"{value!r:.80} is not MODULE:FACTORY, such as models.gcn:load", param, ctx)
+        return str(value)
+
+
+FACTORY = _Factory()
+
 _SHARED = [
     click.option("--metrics", help="Keys to compute, separated by commas (see `graphgauge metrics`)."),
     click.option("--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95,

@@ -39,13 +39,8 @@ _BLOCK_BYTES = 1 << 25
 @click.option("--targets", help="The right entity of each query, by number.")
 @click.option("--known-values", help="Other right answers, to be left out: entity numbers of all queries.")
 @click.option("--known-offsets", help="Where each query's known answers begin, q + 1 integers.")
-@click.option(
-    "--score",
-    type=click.Choice([name for name in SCORES if name != "distmult"]),
-    default="dot",
-    show_default=True,
-    help="How embeddings are scored.",
-)
+@click.option("--relations", help="With --score distmult: the relation embedding of each query (q, d).")
+@click.option("--score", type=click.Choice(SCORES), default="dot", show_default=True, help="How embeddings are scored.")
 @click.option("--groups", multiple=True, metavar="NAME=FILE", help="Labels per query to break down by. Repeatable.")
 @click.option("--cluster", help="Integers per query; queries of one cluster err together.")
 @click.option("--k", type=INTEGERS, default="1,3,10", show_default=True, help="Cut-offs, separated by commas.")
@@ -154,7 +149,12 @@ def _from_embeddings(
             _read(files, "known_values", sources["known_values"]),
             _read(files, "known_offsets", sources["known_offsets"]),
         )
-    queries, entities, targets = (_read(files, name, sources[name]) for name in ("queries_emb", "entities", "targets"))
+    if bool(sources["relations"]) != (sources["score"] == "distmult"):
+        raise OptionError("--relations and --score distmult go together")
+    queries: Any = _read(files, "queries_emb", sources["queries_emb"])
+    if sources["relations"]:
+        queries = queries, _read(files, "relations", sources["relations"])
+    entities, targets = (_read(files, name, sources[name]) for name in ("entities", "targets"))
     return rank_all(
         queries, entities, targets, score=sources["score"], known=known, keep=keep, threads=run.threads, **labels
     )  # fmt: skip

@@ -10,6 +10,8 @@ from graphgauge.core.errors import MissingExtraError
 _EXTRA_OF = {
     "altair": "report",
     "jinja2": "report",
+    "markupsafe": "report",
+    "vl_convert": "report",
     "matplotlib": "report",
     "pyarrow": "arrow",
     "pandas": "frames",

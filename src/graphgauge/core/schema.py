@@ -82,14 +82,20 @@ def versions() -> dict[str, str]:
 
 
 def dumps(content: Mapping[str, Any]) -> str:
-    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+    if not _is_unicode(text):  # file names need not be; their stray bytes are escaped
+        text = json.dumps(content, indent=1, allow_nan=False)
+    return text + "\n"
 
 
 def default_path(evaluation: Evaluation, root: str | Path = "results") -> Path:
     """`results/{method}/{family}/metrics_{dataset}_{seed}.json`, every part made safe as a file name."""
-    run = evaluation.run
+    return result_path(root, evaluation.family, evaluation.run)
+
+
+def result_path(root: str | Path, family: str, run: Mapping[str, Any]) -> Path:
     parts = {name: file_part(run[name]) for name in ("method", "dataset", "seed")}
-    return Path(root) / parts["method"] / evaluation.family / f"metrics_{parts['dataset']}_{parts['seed']}.json"
+    return Path(root) / parts["method"] / family / f"metrics_{parts['dataset']}_{parts['seed']}.json"
 
 
 def file_part(value: Any) -> str:
@@ -249,6 +255,14 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     return number_to_json(value) if isinstance(value, float) else cast(Any, value)
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _refuse_constant(name: str) -> float:

@@ -61,12 +61,12 @@ class Histogram:
             distinct, counts = tally(columns, np.concatenate(self._counts))
             self._rows, self._counts = [distinct], [counts]
             self._pending = self._folded = len(counts)
-            size = (self._columns + 1) * 8 * self._folded
-            if size > self._max_bytes:
-                raise InputError(
-                    f"the counts take {size / 1e6:.0f} MB, max_memory allows {self._max_bytes / 1e6:.0f} MB",
-                    fix="Raise max_memory, drop cluster= or a group, or evaluate in parts.",
-                )
+        size = (self._columns + 1) * 8 * self._folded
+        if size > self._max_bytes:
+            raise InputError(
+                f"the counts take {size / 1e6:.0f} MB, max_memory allows {self._max_bytes / 1e6:.0f} MB",
+                fix="Raise max_memory, drop cluster= or a group, or evaluate in parts.",
+            )
         return list(self._rows[0]), self._counts[0]
 
 
@@ -104,7 +104,8 @@ def save_state(path: str | Path, kind: str, facts: Mapping[str, Any], arrays: Ma
 def load_state(path: str | Path, kind: str | None = None) -> tuple[str, dict[str, Any], dict[str, NDArray[Any]]]:
     """Read a state back; never unpickles. Returns its kind, its facts and its arrays."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        # Opened here: np.load leaves a file that it cannot read to the garbage collector.
+        with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         facts = dict(json.loads(arrays.pop("header").tobytes()))
         _, found, version = facts.pop("state").split("/")

@@ -3,22 +3,94 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+import json
+import stat
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
+from graphgauge.core.errors import InputError
+from graphgauge.core.files import write_text
 from graphgauge.io.arrays import ArrayFile
 
 _CHUNK = 1 << 22
+# File systems stamp changes with a clock that ticks; a file changed this shortly before it was hashed may have changed
+# again without its stamp showing it.
+_TICK_NS = 2_000_000_000
+
+Signature = tuple[int, int, int]
 
 
 def file_hash(path: str | Path) -> str:
-    """SHA-256 of a file, read in chunks."""
-    digest = hashlib.sha256()
-    with Path(path).open("rb") as stream:
-        while chunk := stream.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+    """SHA-256 of a file, read in chunks, or as the index in use remembers it."""
+    index = _in_use.get()
+    return _hash_of_content(path) if index is None else index.hash(path)
+
+
+class HashIndex:
+    """Hashes of files, remembered while size, modification time and inode hold; paths are taken from `folder`."""
+
+    def __init__(self, folder: Path, known: Mapping[str, Any] | None = None) -> None:
+        self._folder = folder
+        self._known: dict[str, tuple[Signature, str]] = {}
+        self._lasting: dict[str, list[Any]] = {}
+        self.seconds = 0.0
+        for path, (*signature, digest) in (known or {}).items():
+            size, changed, inode = (int(part) for part in signature)
+            self._known[path] = (size, changed, inode), str(digest)
+            self._lasting[path] = [size, changed, inode, str(digest)]
+
+    @classmethod
+    def load(cls, folder: Path, file: Path) -> HashIndex:
+        """The index kept in a file; one that is absent or damaged costs reading the inputs again, nothing else."""
+        try:
+            return cls(folder, json.loads(file.read_text(encoding="utf-8"))["files"])
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return cls(folder)
+
+    def save(self, file: Path) -> None:
+        write_text(file, json.dumps({"files": self._lasting}))
+
+    @property
+    def lasting(self) -> dict[str, list[Any]]:
+        """What may be trusted later: path → size, modification time, inode, hash."""
+        return self._lasting
+
+    def add(self, lasting: Mapping[str, Any]) -> None:
+        other = HashIndex(self._folder, lasting)
+        self._known |= other._known
+        self._lasting |= other._lasting
+
+    def hash(self, path: str | Path) -> str:
+        target, name = self._folder / path, str(path)
+        signature = _signature(target)
+        remembered = self._known.get(name)
+        if remembered is not None and remembered[0] == signature:
+            return remembered[1]
+        begin, now = time.perf_counter(), time.time_ns()
+        digest = _hash_of_content(target)
+        self.seconds += time.perf_counter() - begin
+        self._known[name] = signature, digest
+        self._lasting.pop(name, None)
+        if now - signature[1] > _TICK_NS:
+            self._lasting[name] = [*signature, digest]
+        return digest
+
+
+_in_use: ContextVar[HashIndex | None] = ContextVar("hash index", default=None)
+
+
+@contextmanager
+def using(index: HashIndex) -> Iterator[None]:
+    """Within this block `file_hash` asks the index first."""
+    token = _in_use.set(index)
+    try:
+        yield
+    finally:
+        _in_use.reset(token)
 
 
 def receipt_input(name: str, path: str | Path) -> dict[str, Any]:
@@ -28,3 +100,18 @@ def receipt_input(name: str, path: str | Path) -> dict[str, Any]:
 def receipt_inputs(name: str, files: Iterable[ArrayFile]) -> list[dict[str, Any]]:
     """Receipt entries of the files that one input was read from."""
     return [{**receipt_input(name, file.path), "shape": list(file.shape), "dtype": str(file.dtype)} for file in files]
+
+
+def _hash_of_content(path: str | Path) -> str:
+    digest = hashlib.sha256()
+    with Path(path).open("rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _signature(path: Path) -> Signature:
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise InputError("is not a regular file", where=str(path))
+    return found.st_size, found.st_mtime_ns, found.st_ino

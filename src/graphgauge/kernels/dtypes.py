@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.errors import InputError
 from graphgauge.kernels.half import singles
 
 Scores = NDArray[Any]
@@ -38,9 +39,9 @@ def exact(block: Scores, dtype: np.dtype[Any]) -> Scores:
     if dtype.kind == "f" and block.dtype.kind in "iu" and block.dtype.itemsize == 8 and block.size:
         low, high = int(block.min()), int(block.max())
         if max(high, -low) > _EXACT_IN_FLOAT64:
-            raise ValueError(
-                f"an integer beyond ±2**53 ({high if high > -low else low}) does not compare exactly with the other "
-                "scores; give both in the same dtype"
+            raise InputError(
+                f"the integer {high if high > -low else low} beyond ±2**53 does not compare exactly with floats",
+                fix="Give all scores in the same dtype.",
             )
     if block.dtype == np.float16 and dtype == np.float32:
         block = singles(block)

@@ -116,6 +116,8 @@ class _Exact:
             self._bound = (size + 4) * unit * np.sqrt(size) * (own + largest)
         else:
             self._bound = (size + 2) * unit * own * largest
+        # Products that underflow err by an absolute amount, however small the scores.
+        self._bound += (size + 4) * float(np.finfo(queries.dtype).tiny)
 
     @classmethod
     def of(cls, queries: Any, entities: Any, score: str) -> _Exact:
@@ -138,6 +140,12 @@ class _Exact:
             refuse_nan(array, name, fix="Repair the embeddings.")
             if array.dtype.kind == "f" and not np.isfinite(array).all():
                 raise InputError("infinite values in embeddings", where=name, fix="Repair the embeddings.")
+        with np.errstate(over="ignore"):
+            reach = entities.shape[1] * (_magnitude(queries) + _magnitude(entities)) ** 2
+        if reach > np.finfo(np.float64).max / 8:
+            raise InputError("embeddings so large that their scores overflow", fix="Scale them down.")
+        if reach > np.finfo(dtype).max / 8:
+            dtype = np.dtype(np.float64)
         return cls(np.ascontiguousarray(queries, dtype), np.ascontiguousarray(entities, dtype), score)
 
     def counts(
@@ -191,6 +199,10 @@ class _Exact:
             else:
                 total[part] = _ordered_sum(a * b)
         return total
+
+
+def _magnitude(embeddings: AnyArray) -> np.float64:
+    return np.float64(np.abs(embeddings).max(initial=0))
 
 
 def _ordered_sum(terms: Floats) -> Floats:

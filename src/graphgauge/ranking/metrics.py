@@ -300,11 +300,13 @@ def average_precision(pooled: Pooled) -> Estimate:
 )  # fmt: skip
 def pooled_hits_at_k(pooled: Pooled, *, k: int = 10) -> Estimate:
     """Share of positives strictly above the k-th best of all negatives together."""
-    if len(pooled.neg) < k:
+    if len(pooled.pos) and 0 < len(pooled.neg) < k:
         return pooled.estimate_of(1.0).warned(f"only {len(pooled.neg)} negatives: every positive is a hit at k = {k}")
+    if not len(pooled.pos) or not len(pooled.neg):
+        return pooled.estimate_of(np.nan)
     place = len(pooled.neg) - k
     threshold = np.partition(pooled.neg, place)[place]
-    return pooled.estimate_of(float(np.count_nonzero(pooled.pos > threshold)) / max(len(pooled.pos), 1))
+    return pooled.estimate_of(float(np.count_nonzero(pooled.pos > threshold)) / len(pooled.pos))
 
 
 def _auc_error(pooled: Pooled) -> tuple[float, float]:

@@ -107,8 +107,9 @@ def _log_factorial_difference(start: Floats, terms: Floats) -> Floats:
 
 def _leading_terms(start: Floats, terms: Floats, function: Callable[[Floats], Floats]) -> tuple[Floats, Floats, Floats]:
     """The sum of the terms before the series hold, from a table, and what remains to be summed."""
-    table = np.concatenate(([0.0], np.cumsum(function(np.arange(1.0, _SERIES_FROM + 1)))))
+    # Its sums are subtracted from each other: the spare digits of a long double, where there are any, keep that exact.
+    table = np.concatenate(([0.0], np.cumsum(function(np.arange(1, _SERIES_FROM + 1, dtype=np.longdouble)))))
     first = np.minimum(start, _SERIES_FROM).astype(np.int64)
     last = np.minimum(start + terms, _SERIES_FROM).astype(np.int64)
     # Where nothing remains any start will do, and zero would divide by itself.
-    return table[last] - table[first], np.maximum(start, _SERIES_FROM), terms - (last - first)
+    return (table[last] - table[first]).astype(float), np.maximum(start, _SERIES_FROM), terms - (last - first)

@@ -54,7 +54,11 @@ def picture(comparison: Comparison) -> Picture:
     curve, _ = curves_of(pair, [0])
     found, selected = curve.found, curve.selected
     with np.errstate(invalid="ignore", divide="ignore"):
-        steps = {"recall": found / curve.edges, "precision": found / selected}
+        precision = found / selected
+        steps = {
+            "recall": np.append(precision[:1] * 0, found / curve.edges),
+            "precision": np.append(precision[:1], precision),
+        }
         prevalence = curve.edges / curve.cells if curve.cells else np.nan
     sizes = np.array([curve.cut(fraction) if curve.edges else 0 for fraction in _FRACTIONS])
     at_k = {
@@ -69,6 +73,14 @@ def picture(comparison: Comparison) -> Picture:
         "reversed": turned,
     }
     return Picture(
-        title, d, comparison.truth.names, np.divmod(true, d), {name: np.divmod(cells, d) for name, cells in marked.items()},
-        Table("recall", steps), swept(comparison), Table("fraction", at_k), float(comparison.options.threshold), prevalence,
-    )  # fmt: skip
+        title=title,
+        d=d,
+        names=comparison.truth.names,
+        true=np.divmod(true, d),
+        predicted={name: np.divmod(cells, d) for name, cells in marked.items()},
+        precision_recall=Table("recall", steps),
+        thresholds=swept(comparison),
+        at_k=Table("fraction", at_k),
+        threshold=float(comparison.options.threshold),
+        prevalence=prevalence,
+    )

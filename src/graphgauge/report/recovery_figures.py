@@ -30,7 +30,9 @@ def draw_recovery(evaluation: Evaluation, picture: Picture, path: str | Path) ->
         (truth, prediction, distance), (recall, threshold, size) = canvas.subplots(2, 3)
         _matrix(truth, picture, {"correct": picture.true}, "truth")
         _matrix(prediction, picture, picture.predicted, picture.title)
-        prediction.legend(loc="upper center", bbox_to_anchor=(0.5, -0.02), ncols=4, fontsize=8, handletextpad=0.2)
+        prediction.legend(
+            loc="upper center", bbox_to_anchor=(0.5, -0.02), ncols=4, fontsize=8, markerscale=0.7, columnspacing=1
+        )
         truth.set(ylabel="from")
         _precision_recall(recall, picture)
         _thresholds(
@@ -43,7 +45,7 @@ def draw_recovery(evaluation: Evaluation, picture: Picture, path: str | Path) ->
         for baseline in empty:
             if baseline.name == "empty graph":
                 distance.axhline(baseline.value, ls="--", color=CHANCE, label="empty graph")
-        distance.set(ylabel="SHD (pairs)", ylim=(0, None))
+        distance.set(ylabel=f"SHD ({evaluation.conventions['shd']}s)", ylim=(0, None))
         distance.legend(loc="upper right", fontsize=8)
         _sizes(size, picture)
 
@@ -56,6 +58,7 @@ def _matrix(axis: Any, picture: Picture, marks: dict[str, Ends] | Any, title: st
         area = max((width * scale) ** 2, 0.5)
         axis.scatter(target, source, s=area, c=colour, marker=marker, lw=0, label=label, rasterized=len(source) > 5000)
     axis.set(title=title, xlim=(-0.5, picture.d - 0.5), ylim=(picture.d - 0.5, -0.5), aspect="equal", xlabel="to")
+    axis.set_axisbelow(True)
     axis.xaxis.set_label_position("top")
     axis.tick_params(length=0, labelsize=7, labelbottom=False, labeltop=True, top=False)
     if picture.names is not None and picture.d <= _NAMED:
@@ -68,7 +71,7 @@ def _matrix(axis: Any, picture: Picture, marks: dict[str, Ends] | Any, title: st
 
 def _precision_recall(axis: Any, picture: Picture) -> None:
     curve = picture.precision_recall
-    axis.step([0, *curve["recall"]], [*curve["precision"][:1], *curve["precision"]], where="pre", label="model")
+    axis.step(curve["recall"], curve["precision"], where="pre", label="model")
     axis.axhline(picture.prevalence, ls="--", color=CHANCE, label="constant scorer")
     axis.set(xlabel="recall", ylabel="precision", xlim=(0, 1.02), ylim=(0, 1.02))
     axis.legend(loc="upper right", fontsize=8)
@@ -80,7 +83,7 @@ def _thresholds(axis: Any, picture: Picture, shown: dict[str, str]) -> None:
         axis.step(table["threshold"], table[key], where="post", label=label)
     axis.axvline(picture.threshold, color="#000000", lw=0.8, ls=":", label="threshold")
     axis.set(xlabel="threshold")
-    axis.legend(loc="upper right", fontsize=8)
+    axis.legend(fontsize=8)
 
 
 def _sizes(axis: Any, picture: Picture) -> None:

@@ -1,0 +1,233 @@
+"""The page's charts as Vega-Lite: data comes by name from the page, colours from its style sheet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphgauge.core.extras import need
+from graphgauge.report.family import Compared, Family
+from graphgauge.report.tables import ARROWS
+
+# Groups that a chart shows: the largest ones.
+_GROUPS = 25
+# Points that a chart of groups may have before it stops being readable, and the page light.
+_POINTS = 5000
+_SHAPES = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right"]
+# Colours are variables of the page, so that charts follow dark mode and print without being drawn again.
+_CONFIG = {
+    "background": "transparent",
+    "font": "inherit",
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": "var(--ink)", "titleColor": "var(--ink)", "domainColor": "var(--rule)", "tickColor": "var(--rule)",
+        "gridColor": "var(--rule)", "gridOpacity": 0.6, "labelFontSize": 12, "titleFontSize": 12, "labelLimit": 200,
+    },
+    "legend": {"labelColor": "var(--ink)", "titleColor": "var(--ink)", "labelFontSize": 12, "labelLimit": 220},
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart, what it shows in words, and the rows it shows: its own, or a named part of the page's."""
+
+    id: str
+    title: str
+    caption: str
+    spec: dict[str, Any]
+    columns: Sequence[str]
+    rows: Sequence[dict[str, Any]] | None = None
+    family: str = ""
+    more: dict[str, Sequence[dict[str, Any]]] = field(default_factory=dict)
+
+    def content(self) -> dict[str, Any]:
+        return {
+            "id": self.id, "spec": self.spec, "columns": self.columns, "rows": self.rows, "family": self.family,
+            "more": self.more,
+        }  # fmt: skip
+
+
+def values_chart(family: Family, identifier: str) -> Chart:
+    """Every run, the mean over runs with its interval, and chance, for one metric and dataset at a time."""
+    alt = need("altair", "the HTML report")
+    metrics = [*family.headlines, *(key for key in family.keys if key not in family.headlines)]
+    labels = [f"{key} {ARROWS.get(family.facts[key].direction, '')}".strip() for key in metrics]
+    chosen = [_choice(alt, "chosen_metric", "Metric", metrics, labels)]
+    rule = "datum.metric === chosen_metric"
+    if len(family.datasets) > 1:
+        chosen.append(_choice(alt, "chosen_dataset", "Dataset", family.datasets))
+        rule += " && datum.dataset === chosen_dataset"
+    place = alt.Y("method:N", sort=family.methods, title=None, axis=alt.Axis(grid=False))
+    axis = alt.X("value:Q", title=None, scale=alt.Scale(zero=False, nice=True))
+    runs = alt.Chart(alt.NamedData("runs")).transform_filter(f"{rule} && isFinite(datum.value)")
+    means = alt.Chart(alt.NamedData("rows")).transform_filter(f"{rule} && isFinite(datum.value)")
+    layers = alt.layer(
+        runs.mark_point(size=36, color="var(--quiet)", opacity=0.75, aria=False).encode(
+            axis, place, tooltip=["method:N", "dataset:N", "seed:N", "metric:N", "value:Q"]
+        ),
+        runs.transform_filter("isFinite(datum.chance)")
+        .mark_tick(color="var(--warm)", thickness=2, size=22, aria=False)
+        .encode(alt.X("chance:Q"), place, tooltip=["method:N", "chance:Q"]),
+        means.transform_filter("isFinite(datum.low) && isFinite(datum.high)")
+        .mark_rule(color="var(--accent)", strokeWidth=3, aria=False)
+        .encode(alt.X("low:Q"), place, x2="high:Q"),
+        means.mark_point(filled=True, size=90, color="var(--accent)", opacity=1, aria=False).encode(
+            axis, place, tooltip=["method:N", "dataset:N", "metric:N", "value:Q", "low:Q", "high:Q", "over:N", "runs:Q"]
+        ),
+    )
+    return Chart(
+        identifier,
+        "Methods side by side",
+        "Large dot: mean over runs, or the only run; line: its 95 % interval; open circles: single runs; "
+        "orange tick: what chance would score.",
+        _finished(alt, layers.add_params(*chosen), 34 * len(family.methods) + 20),
+        ["dataset", "method", "metric", "value", "low", "high", "over", "runs", "planned"],
+        family=family.name,
+    )
+
+
+def ranks_chart(compared: Compared, identifier: str) -> Chart | None:
+    """The critical-difference diagram: mean ranks on a line, bars below joining what is not told apart."""
+    comparison = compared.outcome
+    if comparison is None or len(comparison.standings) < 3:
+        return None
+    alt = need("altair", "the HTML report")
+    count = len(comparison.standings)
+    place = {standing.method: standing.mean_rank for standing in comparison.standings}
+    ranks = [
+        {"method": method, "mean_rank": rank, "row": row, "label": f"{method}  {rank:.2f}"}
+        for row, (method, rank) in enumerate(place.items())
+    ]
+    bars = [
+        {"row": count + row, "first": min(map(place.__getitem__, clique)), "last": max(map(place.__getitem__, clique))}
+        for row, clique in enumerate(comparison.cliques)
+    ]
+    members = [
+        {"row": count + row, "mean_rank": place[name], "method": name}
+        for row, clique in enumerate(comparison.cliques)
+        for name in clique
+    ]
+    height = count + len(bars)
+    axis = alt.X("mean_rank:Q", title="mean rank, 1 is best", scale=alt.Scale(domain=[1, count]),
+                 axis=alt.Axis(orient="top", values=list(range(1, count + 1)), format="d"))  # fmt: skip
+    row = alt.Y("row:Q", axis=None, scale=alt.Scale(domain=[height - 0.4, -0.6]))
+    points = alt.Chart(alt.NamedData("rows"))
+    left = f"datum.mean_rank <= {(count + 1) / 2}"
+    layers = alt.layer(
+        points.mark_rule(color="var(--quiet)", strokeDash=[2, 3], aria=False).encode(
+            axis, alt.Y("row:Q", axis=None), y2=alt.datum(-0.6)
+        ),
+        points.mark_point(filled=True, size=80, color="var(--accent)", opacity=1, aria=False).encode(
+            axis, row, tooltip=["method:N", "mean_rank:Q"]
+        ),
+        *(
+            points.transform_filter(rule)
+            .mark_text(align=align, dx=shift, fontSize=12, color="var(--ink)", aria=False, limit=320)
+            .encode(axis, row, text="label:N")
+            for rule, align, shift in ((left, "left", 9), (f"!({left})", "right", -9))
+        ),
+        alt.Chart(alt.NamedData("bars"))
+        .mark_rule(color="var(--accent)", strokeWidth=7, strokeCap="round", aria=False)
+        .encode(alt.X("first:Q"), row, x2="last:Q"),
+        alt.Chart(alt.NamedData("members"))
+        .mark_point(filled=True, size=14, color="var(--page)", opacity=1, aria=False)
+        .encode(axis, row, tooltip=["method:N"]),
+    )
+    over = f"{len(comparison.units)} {comparison.unit}{'' if len(comparison.units) == 1 else 's'}"
+    return Chart(
+        identifier,
+        f"Critical-difference diagram, {comparison.metric} on {compared.scope}",
+        f"Mean rank over {over}. A bar joins methods of which no pair is told apart by Wilcoxon tests with Holm's "
+        f"correction at α = {comparison.alpha:g}; Nemenyi's critical difference is {comparison.critical_difference:.3g}.",
+        _finished(alt, layers, 26 * height + 10),
+        ["method", "mean_rank"],
+        ranks,
+        more={"bars": bars, "members": members},
+    )
+
+
+def groups_charts(family: Family, identifier: str) -> list[Chart]:
+    """The leading metric of every run along each axis that results were broken down by."""
+    alt = need("altair", "the HTML report")
+    charts = []
+    for number, axis in enumerate(_axes(family)):
+        metric, rows = _group_rows(family, axis)
+        if not rows or len(rows) > _POINTS:
+            continue
+        groups = list(dict.fromkeys(row["group"] for row in rows))
+        methods = family.methods
+        palette = [f"var(--c{1 + index % 7})" for index in range(len(methods))]
+        shapes = [_SHAPES[index % len(_SHAPES)] for index in range(len(methods))]
+        points = alt.Chart(alt.NamedData("rows"))
+        params = []
+        if len(family.datasets) > 1:
+            params.append(_choice(alt, "chosen_dataset", "Dataset", list(dict.fromkeys(row["dataset"] for row in rows))))
+            points = points.transform_filter("datum.dataset === chosen_dataset")
+        key = alt.Legend(title=None, orient="top", columns=3)
+        points = points.mark_point(filled=True, size=46, opacity=0.7, aria=False).encode(
+            alt.X("value:Q", title=metric, scale=alt.Scale(zero=False)),
+            alt.Y("group:N", sort=groups, title=None),
+            alt.Color("method:N", sort=methods, scale=alt.Scale(domain=methods, range=palette), legend=key),
+            alt.Shape("method:N", sort=methods, scale=alt.Scale(domain=methods, range=shapes), legend=key),
+            yOffset=alt.YOffset("method:N", sort=methods),
+            tooltip=["method:N", "dataset:N", "seed:N", "group:N", "n:Q", "value:Q"],
+        )
+        charts.append(
+            Chart(
+                f"{identifier}-{number}",
+                f"{metric} by {axis}",
+                f"One mark for each run and group; the {_GROUPS} largest groups where there are more.",
+                _finished(alt, points.add_params(*params) if params else points, {"step": max(8, 24 // len(methods))}),
+                ["dataset", "method", "seed", "group", "n", "value", "low", "high"],
+                rows,
+            )
+        )
+    return charts
+
+
+def _axes(family: Family) -> list[str]:
+    evaluations = [record.evaluation for record in family.records if record.evaluation is not None]
+    return list(dict.fromkeys(axis for evaluation in evaluations for axis in evaluation.breakdowns))
+
+
+def _group_rows(family: Family, axis: str) -> tuple[str, list[dict[str, Any]]]:
+    """The leading metric that the axis has, for the groups that are largest where they first occur."""
+    tables = [
+        (record.run, record.evaluation.breakdowns[axis])
+        for record in family.records
+        if record.evaluation is not None and axis in record.evaluation.breakdowns
+    ]
+    metric = next((key for key in (*family.headlines, *family.keys) if key in tables[0][1].columns), None)
+    if metric is None:
+        return "", []
+    sizes: dict[str, int] = {}
+    for _, table in tables:
+        for label, size in zip(table[axis].tolist(), table["n"].tolist(), strict=True):
+            sizes.setdefault(str(label), size)
+    shown = set(sorted(sizes, key=lambda label: -sizes[label])[:_GROUPS])
+    rows = []
+    for run, table in tables:
+        if metric not in table.columns:
+            continue
+        names = [name for name in (metric, f"{metric}.low", f"{metric}.high") if name in table.columns]
+        for label, size, *values in zip(
+            table[axis].tolist(), table["n"].tolist(), *(table[name].tolist() for name in names), strict=True
+        ):
+            if str(label) in shown:
+                fields = dict(zip(("value", "low", "high"), values, strict=False))
+                rows.append({"dataset": run.dataset, "method": run.method, "seed": run.seed, "group": str(label),
+                             "n": size, **fields})  # fmt: skip
+    return metric, sorted(rows, key=lambda row: -sizes[row["group"]])
+
+
+def _choice(alt: Any, name: str, title: str, options: Sequence[str], labels: Sequence[str] | None = None) -> Any:
+    bound = alt.binding_select(options=list(options), labels=list(labels or options), name=f"{title} ")
+    return alt.param(name=name, value=options[0], bind=bound)
+
+
+def _finished(alt: Any, chart: Any, height: Any) -> dict[str, Any]:
+    spec: dict[str, Any] = chart.properties(width="container", height=height).configure(**_CONFIG).to_dict()
+    # Altair adds empty stand-ins for data that it does not know; the page has them.
+    spec.pop("datasets", None)
+    return spec

@@ -1,0 +1,118 @@
+"""What a report is made of: the result files below a folder, read with suspicion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from graphgauge.core.errors import InputError
+from graphgauge.core.result import Evaluation
+from graphgauge.core.schema import SCHEMA, evaluation_from_dict, read_content
+from graphgauge.report.scrub import clean, scrub
+from graphgauge.stats.load import load
+from graphgauge.stats.runs import Run
+
+Source = str | Path | Iterable[str | Path]
+UNNAMED = "unnamed"
+
+
+@dataclass(frozen=True)
+class Record:
+    """One result file: the run that statistics see, the evaluation unless it failed, and the receipt."""
+
+    run: Run
+    evaluation: Evaluation | None
+    receipt: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Collected:
+    """All records, in the order of their paths, and the files that name the schema but cannot be read."""
+
+    records: tuple[Record, ...]
+    unreadable: tuple[str, ...]
+
+    @property
+    def families(self) -> list[str]:
+        return list(dict.fromkeys(record.run.family for record in self.records))
+
+
+def collect(source: Source) -> Collected:
+    """Read a folder, a file or several of them; in folders, files that are something else are passed over."""
+    records, unreadable = [], []
+    for path, named in _files(source):
+        try:
+            if named or _is_result(path):
+                records.append(_record(path))
+        except InputError as error:
+            if named:
+                raise
+            unreadable.append(clean(str(error)))
+    if not records:
+        raise InputError(
+            f"no result files{f', {len(unreadable)} that cannot be read' if unreadable else ''}",
+            where=clean(", ".join(str(part) for part in _parts(source))),
+            fix="Evaluate with --method, --dataset and --run-seed, which writes result files.",
+        )
+    return Collected(tuple(records), tuple(unreadable))
+
+
+def _parts(source: Source) -> list[str | Path]:
+    return [source] if isinstance(source, str | Path) else list(source)
+
+
+def _files(source: Source) -> Iterator[tuple[Path, bool]]:
+    """Each file once, and whether it was named itself."""
+    seen = set()
+    for part in _parts(source):
+        path = Path(part)
+        if path.is_dir():
+            inside = sorted(path.rglob("*.json"))
+            found = [(file, False) for file in inside if not _is_hidden(file.relative_to(path))]
+        else:
+            found = [(path, True)]
+        for file, named in found:
+            if file not in seen:
+                seen.add(file)
+                yield file, named
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
+
+
+def _is_result(path: Path) -> bool:
+    """Flat copies, breakdowns and other JSON do not name the schema."""
+    try:
+        return SCHEMA.encode() in path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", where=str(path)) from None
+
+
+def _record(path: Path) -> Record:
+    try:
+        content = scrub(read_content(path))
+        identity = content["run"] = _identity(content["run"])
+        receipt = content.get("receipt")
+        if content.get("status") == "failed":
+            why = content.get("error")
+            run = Run(identity["method"], identity["dataset"], identity["seed"], {}, identity["family"], path.name,
+                      f"failed: {why}" if why else "failed")  # fmt: skip
+            evaluation = None
+        else:
+            evaluation = evaluation_from_dict(content, where=str(path))
+            (run,) = load(evaluation)
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"not a valid result file: {type(error).__name__} {error}", where=str(path)) from None
+    return Record(run, evaluation, receipt if isinstance(receipt, dict) else {})
+
+
+def _identity(run: Mapping[str, Any]) -> dict[str, Any]:
+    """Names as text; what has none is called so, since a table needs something in its place."""
+    named = {name: UNNAMED if run.get(name) is None else str(run[name]) for name in ("family", "method", "dataset")}
+    seed = run.get("seed")
+    return {**run, **named, "seed": seed if isinstance(seed, int) else 0 if seed is None else str(seed)}

@@ -1,0 +1,158 @@
+"""One family's results as the page tells them: a row for each metric, dataset and method, and who is told apart."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from graphgauge.core.errors import InputError
+from graphgauge.core.result import Result
+from graphgauge.report.collect import Record
+from graphgauge.stats.aggregate import Aggregate, Summary, aggregate
+from graphgauge.stats.compare import compare
+from graphgauge.stats.comparison import Comparison
+from graphgauge.stats.runs import Runs
+
+# What a reader of the family looks for first; other families lead with the first metrics of their results.
+_HEADLINES = {
+    "ranking": ("mrr", "hits@10", "adjusted_mrr"),
+    "recovery": ("directed_f1", "directed_shd", "auprc"),
+}
+_HEADLINE_METRICS = 3
+# Pairs grow with the square of the methods; past this a table of all pairs is nothing to read.
+_MOST_COMPARED = 20
+
+
+@dataclass(frozen=True)
+class Row:
+    """A mean over runs with its interval over seeds, or the value of a single run with its own interval."""
+
+    metric: str
+    dataset: str
+    method: str
+    value: float
+    low: float
+    high: float
+    over: str
+    runs: int
+    planned: int
+    reason: str
+    results: tuple[Result, ...]
+    mark: str = ""
+
+    @property
+    def chance(self) -> list[float]:
+        """Several baselines: the last is the one that no convention flatters."""
+        return [result.chance[-1].value for result in self.results if result.chance]
+
+    @property
+    def items(self) -> list[float]:
+        return [float(result.n) for result in self.results if result.defined]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A comparison on one dataset or over all of them (`dataset` None), or why there is none."""
+
+    metric: str
+    dataset: str | None
+    outcome: Comparison | None
+    reason: str = ""
+
+    @property
+    def scope(self) -> str:
+        return "all datasets" if self.dataset is None else self.dataset
+
+
+@dataclass(frozen=True)
+class Family:
+    name: str
+    records: tuple[Record, ...]
+    runs: Runs
+    facts: dict[str, Result]
+    rows: dict[tuple[str, str, str], Row]
+    refused: dict[str, str]
+    headlines: tuple[str, ...]
+    comparisons: tuple[Compared, ...]
+    tables: dict[str, Aggregate] = field(repr=False)
+
+    @property
+    def datasets(self) -> list[str]:
+        return self.runs.datasets
+
+    @property
+    def methods(self) -> list[str]:
+        return self.runs.methods
+
+    @property
+    def keys(self) -> list[str]:
+        """The metrics that could be summarised, in the order of the result files."""
+        return [key for key in self.facts if key not in self.refused]
+
+    def by(self, metric: str, dataset: str) -> list[Row]:
+        return [row for row in self.rows.values() if (row.metric, row.dataset) == (metric, dataset)]
+
+
+def family(name: str, records: Iterable[Record], asked: Sequence[str] = ()) -> Family:
+    """Summaries and comparisons of one family; `asked` are metrics that somebody named, which then lead."""
+    mine = tuple(record for record in records if record.run.family == name)
+    runs = Runs(record.run for record in mine)
+    facts: dict[str, Result] = {}
+    found = defaultdict(list)
+    for record in mine:
+        for key, result in (record.evaluation or {}).items():
+            if "macro" not in result.params:  # the mean over groups stands beside the groups
+                facts.setdefault(key, result)
+                found[key, record.run.dataset, record.run.method].append(result)
+    tables, refused = {}, {}
+    for key in facts:
+        try:
+            tables[key] = aggregate(runs, missing="omit", metrics=[key])
+        except InputError as error:
+            refused[key] = str(error)
+    rows = {}
+    for key, table in tables.items():
+        for dataset in table.panels[key].datasets:
+            marks = table.marks(key, dataset)
+            for summary in (row for row in table if row.dataset == dataset):
+                results = tuple(found[key, dataset, summary.method])
+                rows[key, dataset, summary.method] = _row(summary, results, marks.get(summary.method, ""))
+    headlines = _headlines(name, facts, [key for key in asked if key in tables], refused)
+    comparisons = tuple(_compare(runs, headlines[0])) if headlines and len(runs.methods) > 1 else ()
+    return Family(name, mine, runs, facts, rows, refused, headlines, comparisons, tables)
+
+
+def _row(summary: Summary, results: tuple[Result, ...], mark: str) -> Row:
+    low, high, over = summary.ci_lower, summary.ci_upper, f"{summary.n} seeds" if summary.n > 1 else ""
+    own = next((result.interval for result in results if result.defined), None)
+    if summary.n == 1 and own is not None:
+        low, high, over = own.low, own.high, own.over
+    if math.isnan(low) or math.isnan(high):
+        over = ""
+    reasons = dict.fromkeys(result.reason for result in results if result.reason)
+    return Row(
+        summary.metric, summary.dataset, summary.method, summary.mean, low, high, over, summary.n, summary.planned,
+        "; ".join(reasons) or (summary.reason or ""), results, mark,
+    )  # fmt: skip
+
+
+def _headlines(name: str, facts: dict[str, Result], asked: list[str], refused: dict[str, str]) -> tuple[str, ...]:
+    judged = [key for key, result in facts.items() if result.direction != "none" and key not in refused]
+    known = [key for key in _HEADLINES.get(name, ()) if key in judged]
+    return tuple(dict.fromkeys([*asked, *known, *judged]))[:_HEADLINE_METRICS]
+
+
+def _compare(runs: Runs, metric: str) -> Iterable[Compared]:
+    """Over all datasets, which then are the units, and within each, where seeds are."""
+    scopes: list[str | None] = list(runs.datasets)
+    for dataset in [None, *scopes] if len(scopes) > 1 else scopes:
+        part = runs if dataset is None else runs.only(dataset=[dataset])
+        if len(part.methods) > _MOST_COMPARED:
+            yield Compared(metric, dataset, None, f"{len(part.methods)} methods are too many to compare pair by pair")
+            continue
+        try:
+            yield Compared(metric, dataset, compare(part, metric=metric, missing="omit"))
+        except InputError as error:
+            yield Compared(metric, dataset, None, str(error))

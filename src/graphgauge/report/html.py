@@ -1,0 +1,68 @@
+"""`write_report`: one HTML file with everything in it, from which no request leaves."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from graphgauge.core.extras import need
+from graphgauge.core.files import write_text
+from graphgauge.report.collect import Source, collect
+from graphgauge.report.page import Page, page
+from graphgauge.report.scrub import clean
+
+_TEMPLATES = Path(__file__).parent / "templates"
+# What would end a script element or begin a comment in one, as JSON may spell it too.
+_IN_SCRIPT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+
+def write_report(source: Source, path: str | Path, *, title: str = "Evaluation report") -> Path:
+    """Write the report of a folder of results, or of some result files, and return its path."""
+    target = Path(path)
+    write_text(target, render(page(collect(source), clean(title))))
+    return target
+
+
+def render(content: Page) -> str:
+    jinja2 = need("jinja2", "the HTML report")
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    trusted = need("markupsafe", "the HTML report").Markup
+    scripts = (_runtime(), (_TEMPLATES / "page.js").read_text(encoding="utf-8"))
+    text: str = environment.get_template("page.html.j2").render(
+        page=content,
+        style=trusted((_TEMPLATES / "page.css").read_text(encoding="utf-8")),
+        scripts=[trusted(script) for script in scripts],
+        script_hashes=[_csp_hash(script) for script in scripts],
+        data=trusted(script_json(content.data)),
+    )
+    return text
+
+
+def script_json(content: Any) -> str:
+    """JSON that can stand inside a script element, whatever it holds."""
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for character, spelled in _IN_SCRIPT.items():
+        text = text.replace(character, spelled)
+    return text
+
+
+def _csp_hash(script: str) -> str:
+    """Only scripts with these hashes run: what slipped through the escaping of data would not."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+@cache
+def _runtime() -> str:
+    """Vega, Vega-Lite and Vega-Embed, as one script that needs no network."""
+    bundle: str = need("vl_convert", "the HTML report").javascript_bundle()
+    return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--").replace("\r\n", "\n")

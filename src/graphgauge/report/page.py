@@ -1,0 +1,186 @@
+"""The page as data for its template: what stands on the first screen, each family below, and what scripts need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from graphgauge.core.schema import number_to_json
+from graphgauge.report import sections
+from graphgauge.report.charts import Chart, groups_charts, ranks_chart, values_chart
+from graphgauge.report.collect import Collected
+from graphgauge.report.family import Family, family
+from graphgauge.report.limits import limits
+from graphgauge.report.tables import PageTable, from_grid
+from graphgauge.report.verdict import GateLine, verdict
+from graphgauge.stats.aggregate import aggregate
+from graphgauge.stats.comparison import Comparison
+from graphgauge.stats.runs import Seed
+
+# Findings on the first screen; the rest stands below.
+_TOP = 4
+
+
+@dataclass(frozen=True)
+class ComparisonView:
+    scope: str
+    summary: str
+    standings: PageTable | None
+    tests: PageTable | None
+    conclusions: Sequence[str]
+    chart: Chart | None
+
+
+@dataclass(frozen=True)
+class FamilyView:
+    id: str
+    name: str
+    counts: str
+    conventions: Sequence[tuple[str, str]]
+    chart: Chart | None
+    tables: Sequence[tuple[str, PageTable]]
+    groups: Sequence[Chart]
+    comparisons: Sequence[ComparisonView]
+    metrics: PageTable
+    warnings: Sequence[str]
+
+    @property
+    def charts(self) -> list[Chart]:
+        found = [self.chart, *self.groups, *(item.chart for item in self.comparisons)]
+        return [chart for chart in found if chart is not None]
+
+
+@dataclass(frozen=True)
+class Page:
+    title: str
+    verdict: str
+    gates: Sequence[GateLine]
+    findings: Sequence[sections.FindingLine]
+    more_findings: Sequence[sections.FindingLine]
+    headline: PageTable
+    limits: Sequence[str]
+    provenance: str
+    families: Sequence[FamilyView]
+    data: dict[str, Any]
+
+
+def page(collected: Collected, title: str, gates: Sequence[GateLine] = (), asked: Sequence[str] = ()) -> Page:
+    families = [family(name, collected.records, asked) for name in collected.families]
+    views = [_view(item, f"family-{number}") for number, item in enumerate(families, start=1)]
+    found = sections.findings(families)
+    return Page(
+        title=title,
+        verdict=verdict(families, gates),
+        gates=gates,
+        findings=found[:_TOP],
+        more_findings=found[_TOP:],
+        headline=sections.headline(families),
+        limits=limits(collected, families),
+        provenance=sections.provenance(collected),
+        families=views,
+        data={
+            "runs": _columns(_runs(families)),
+            "rows": _columns(_rows(families)),
+            "charts": [chart.content() for view in views for chart in view.charts],
+            "latex": {item.name: _latex(item) for item in families},
+        },
+    )
+
+
+def _view(item: Family, identifier: str) -> FamilyView:
+    seeds = {record.run.seed for record in item.records}
+    counts = f"{len(item.methods)} methods, {len(item.datasets)} datasets, {len(seeds)} seeds, {len(item.records)} results"
+    return FamilyView(
+        id=identifier,
+        name=item.name,
+        counts=counts,
+        conventions=sections.shared_conventions(item),
+        chart=values_chart(item, f"{identifier}-values") if item.keys else None,
+        tables=[(dataset, sections.dataset_table(item, dataset)) for dataset in item.datasets],
+        groups=groups_charts(item, f"{identifier}-groups"),
+        comparisons=[_compared(item, number, identifier) for number in range(len(item.comparisons))],
+        metrics=sections.metric_table(item),
+        warnings=sections.warnings(item),
+    )
+
+
+def _compared(item: Family, number: int, identifier: str) -> ComparisonView:
+    compared = item.comparisons[number]
+    outcome = compared.outcome
+    if outcome is None:
+        return ComparisonView(compared.scope, compared.reason, None, None, (), None)
+    way = f"target {outcome.target:g}" if outcome.target is not None else f"{outcome.better} is better"
+    return ComparisonView(
+        scope=compared.scope,
+        summary=f"{outcome.metric} ({way}) over {len(outcome.units)} {outcome.unit}s",
+        standings=from_grid(outcome.grid(), f"Standings by {outcome.metric} on {compared.scope}"),
+        tests=from_grid(outcome.tests_grid(), f"Pairs of methods, {outcome.metric} on {compared.scope}"),
+        conclusions=_conclusions(outcome),
+        chart=ranks_chart(compared, f"{identifier}-ranks-{number}"),
+    )
+
+
+def _conclusions(outcome: Comparison) -> list[str]:
+    pairs = [f"{' and '.join(test.names)}: {test.conclusion}" for test in outcome.tests]
+    return [*dict.fromkeys(pairs), *outcome.notes] if len(pairs) <= 10 else list(outcome.notes)
+
+
+def _runs(families: Sequence[Family]) -> list[dict[str, Any]]:
+    """Every value of every run, in full."""
+    return [
+        {
+            "family": item.name,
+            "dataset": record.run.dataset,
+            "method": record.run.method,
+            "seed": record.run.seed,
+            "metric": key,
+            "value": number_to_json(result.value),
+            "low": number_to_json(result.interval.low) if result.interval else None,
+            "high": number_to_json(result.interval.high) if result.interval else None,
+            "chance": number_to_json(result.chance[-1].value) if result.chance else None,
+            "n": result.n,
+            "unit": result.unit,
+        }
+        for item in families
+        for record in item.records
+        for key, result in (record.evaluation or {}).items()
+    ]
+
+
+def _rows(families: Sequence[Family]) -> list[dict[str, Any]]:
+    """Every mean, as the tables show it."""
+    return [
+        {
+            "family": item.name,
+            "dataset": row.dataset,
+            "method": row.method,
+            "metric": row.metric,
+            "value": number_to_json(row.value),
+            "low": number_to_json(row.low),
+            "high": number_to_json(row.high),
+            "over": row.over,
+            "runs": row.runs,
+            "planned": row.planned,
+            "mark": row.mark,
+        }
+        for item in families
+        for row in item.rows.values()
+    ]
+
+
+def _columns(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Rows as columns; texts, which repeat, as numbers into a list of those that occur."""
+    columns: dict[str, Any] = {}
+    for name in rows[0] if rows else ():
+        values: list[float | Seed | None] = [row[name] for row in rows]
+        if any(isinstance(value, str) for value in values):
+            levels = {value: code for code, value in enumerate(dict.fromkeys(values))}
+            columns[name] = {"levels": list(levels), "codes": [levels[value] for value in values]}
+        else:
+            columns[name] = values
+    return columns
+
+
+def _latex(item: Family) -> str:
+    return aggregate(item.runs, missing="omit", metrics=item.headlines).render("latex") if item.headlines else ""

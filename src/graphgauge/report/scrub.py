@@ -1,0 +1,32 @@
+"""Text from files, made fit to be shown: no control characters, no changes of direction, no end without an end."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Any
+
+# Longer texts are cut; nothing that a person wrote to be read in a table is longer.
+LIMIT = 300
+# Control characters, marks that turn the direction of writing, line separators, byte-order marks, lone surrogates.
+_HARMFUL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+
+
+def clean(text: str, limit: int = LIMIT) -> str:
+    """The text as it can be shown; a changed one ends in a hash, so that two names never become one."""
+    shown = _HARMFUL.sub("\ufffd", text[:limit].replace("\n", " ").replace("\t", " ").replace("\r", " "))
+    if shown == text:
+        return text
+    if len(text) <= limit and not _HARMFUL.search(re.sub(r"[\n\t\r]", " ", text)):
+        return shown  # only line breaks went
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{shown}{'…' if len(text) > limit else ''} ~{digest}"
+
+
+def scrub(value: Any) -> Any:
+    """Every string in a JSON value cleaned, names of fields included."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {clean(name): scrub(item) for name, item in value.items()}
+    return [scrub(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,198 @@
+"""The page's tables and lists, made of families: headline, findings, metrics per dataset, conventions, provenance."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from graphgauge.core.errors import OptionError
+from graphgauge.core.metric import FAMILIES, find
+from graphgauge.core.references import REFERENCES
+from graphgauge.core.result import Result
+from graphgauge.report.collect import Collected
+from graphgauge.report.console import number
+from graphgauge.report.family import Family, Row
+from graphgauge.report.tables import ARROWS, BETTER, Cell, Head, PageTable, bounds, digits_of, span
+from graphgauge.stats.text import fixed, listing, several
+
+_SEVERITIES = ("error", "warning", "note")
+_MARKS_NOTE = (
+    "★ best mean; ≈ not told apart from it by paired Wilcoxon tests with Holm's correction over all pairs (α = 0.05)."
+)
+
+
+@dataclass(frozen=True)
+class FindingLine:
+    severity: str
+    check: str
+    message: str
+    remedy: str
+    where: str
+
+
+def headline(families: Sequence[Family]) -> PageTable:
+    """One family: methods by its leading metrics. Several: each by its first metric, a line a method."""
+    if len(families) == 1:
+        family = families[0]
+        rows = [
+            [Cell(dataset), Cell(method), *(_value_cell(family.rows.get((key, dataset, method))) for key in family.headlines),
+             *_count_cells([family.rows.get((key, dataset, method)) for key in family.headlines])]
+            for dataset in family.datasets for method in family.methods
+        ]  # fmt: skip
+        heads = [Head("Dataset"), Head("Method"), *(_metric_head(family.facts[key]) for key in family.headlines)]
+        heads += [Head("Runs", numeric=True), Head("n", "a run", numeric=True)]
+        caption = f"{family.name}: methods by leading metrics"
+    else:
+        rows = [
+            [Cell(family.name), Cell(dataset), Cell(method), Cell(key, ARROWS.get(family.facts[key].direction, "")),
+             _value_cell(family.rows.get((key, dataset, method))), *_count_cells([family.rows.get((key, dataset, method))])]
+            for family in families for key in family.headlines[:1]
+            for dataset in family.datasets for method in family.methods
+        ]  # fmt: skip
+        heads = [Head("Family"), Head("Dataset"), Head("Method"), Head("Metric"), Head("Mean", numeric=True)]
+        heads += [Head("Runs", numeric=True), Head("n", "a run", numeric=True)]
+        caption = "Every method by the leading metric of its family"
+    return PageTable(caption, heads, rows, fixed=len(heads) - len(rows[0]) + 2 if len(families) == 1 else 3,
+                     notes=tuple(_table_notes(rows, families)))  # fmt: skip
+
+
+def dataset_table(family: Family, dataset: str) -> PageTable:
+    """All metrics of all methods on one dataset."""
+    keys = [key for key in family.keys if any(row.runs for row in family.by(key, dataset))]
+    rows = [
+        [Cell(method), *(_value_cell(family.rows.get((key, dataset, method)), chance=False) for key in keys)]
+        for method in family.methods
+        if any((key, dataset, method) in family.rows for key in keys)
+    ]
+    if any(row.chance for key in keys for row in family.by(key, dataset)):
+        chance = [span(level for row in family.by(key, dataset) for level in row.chance) for key in keys]
+        rows.append([Cell("chance", mark="chance"), *(Cell(text or "–", mark="chance") for text in chance)])
+    heads = [Head("Method"), *(_metric_head(family.facts[key]) for key in keys)]
+    return PageTable(f"{family.name} on {dataset}: mean and interval", heads, rows, notes=tuple(_table_notes(rows, [family])))
+
+
+def metric_table(family: Family) -> PageTable:
+    """What each metric is, which way is good, and under which conventions it was measured."""
+    rows = []
+    for key, result in family.facts.items():
+        summary, reference = _registered(key, family.name)
+        interval = result.interval
+        how = f"{interval.method} over {interval.over}" if interval else f"none: {result.no_interval or 'not given'}"
+        conventions = "; ".join(f"{name}: {value}" for name, value in result.conventions.items())
+        low, high = (number(bound) for bound in result.bounds)
+        rows.append([
+            Cell(key), Cell(summary), Cell(BETTER.get(result.direction, "neither way is better")),
+            Cell(f"{low} to {high}"), Cell(how), Cell(conventions or "–"),
+            Cell(result.chance[-1].name if result.chance else "–"), Cell(reference),
+        ])  # fmt: skip
+    names = ("Metric", "What it is", "Better", "Range", "Interval of one run", "Conventions", "Chance", "Reference")
+    return PageTable(f"{family.name}: metrics and conventions", [Head(name) for name in names], rows)
+
+
+def findings(families: Sequence[Family]) -> list[FindingLine]:
+    """What the checks found, each once, the gravest first, with the runs that it was found in."""
+    found = defaultdict(list)
+    for family in families:
+        for record in family.records:
+            for finding in record.evaluation.findings if record.evaluation else ():
+                if not finding.ignored:
+                    found[finding.severity, finding.check, family.name].append((finding, record.run))
+    lines = []
+    for (severity, check, name), places in found.items():
+        methods = dict.fromkeys(run.method for _, run in places)
+        first, run = places[0]
+        example = f"; the first: {run}" if len(places) > 1 else ""
+        where = f"{name}, {several(len(places), 'run')} of {listing(list(methods), 3)}{example}"
+        lines.append(FindingLine(str(severity), str(check), str(first.message), str(first.remedy), where))
+    return sorted(lines, key=lambda line: (*_SEVERITIES, line.severity).index(line.severity))
+
+
+def warnings(family: Family) -> list[str]:
+    """Warnings of single metrics and notes of evaluations, each once."""
+    evaluations = [record.evaluation for record in family.records if record.evaluation is not None]
+    of_metrics = (f"{key}: {text}" for e in evaluations for key, result in e.items() for text in result.warnings)
+    return list(dict.fromkeys([*of_metrics, *(str(note) for e in evaluations for note in e.notes)]))[:20]
+
+
+def shared_conventions(family: Family) -> list[tuple[str, str]]:
+    """Options that decide the answer, and the values that occur."""
+    values: dict[str, dict[str, None]] = defaultdict(dict)
+    for record in family.records:
+        for name, value in record.evaluation.conventions.items() if record.evaluation else ():
+            values[name][value] = None
+    return [(name, listing(list(found), 5)) for name, found in values.items()]
+
+
+def provenance(collected: Collected) -> str:
+    receipts = [record.receipt for record in collected.records]
+    versions: dict[str, dict[str, None]] = defaultdict(dict)
+    for receipt in receipts:
+        for name, value in dict(receipt.get("versions") or {}).items():
+            versions[name][str(value)] = None
+    inputs = [entry for receipt in receipts for entry in receipt.get("inputs") or () if isinstance(entry, dict)]
+    hashes = {str(entry["hash"]) for entry in inputs if entry.get("hash")}
+    newest = max(filter(None, (_moment(receipt.get("started")) for receipt in receipts)), default=None)
+    parts = [
+        ", ".join(f"{name} {' and '.join(found)}" for name, found in versions.items()),
+        several(len(collected.records), "result"),
+        several(len(hashes), "input") + " hashed" if hashes else "no input hashed",
+        f"newest result {newest:%Y-%m-%d %H:%M} UTC" if newest else "",
+    ]
+    return " · ".join(part for part in parts if part)
+
+
+def _moment(started: object) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(str(started))
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _registered(key: str, name: str) -> tuple[str, str]:
+    """A metric's one-line definition and reference; a family that is not built in is not looked for."""
+    if name not in FAMILIES:
+        return "", ""
+    try:
+        entry, _ = find(key, name)
+    except OptionError:
+        return "", ""
+    return entry.summary, REFERENCES[entry.reference].short
+
+
+def _metric_head(result: Result) -> Head:
+    return Head(f"{result.key} {ARROWS.get(result.direction, '')}".strip(), numeric=True)
+
+
+def _value_cell(row: Row | None, *, chance: bool = True) -> Cell:
+    if row is None or row.value != row.value:
+        return Cell("–", row.reason if row else "")
+    digits = digits_of(row.value, row.low, row.high) if row.over else None
+    text = number(row.value) if digits is None else fixed(row.value, digits)
+    notes = [bounds(row.low, row.high, digits) if digits is not None else ""]
+    if chance and row.chance:
+        notes.append(f"chance {span(row.chance)}")
+    if row.runs != row.planned:
+        notes.append(f"{row.runs} of {row.planned} runs")
+    return Cell(text, " · ".join(note for note in notes if note), row.value, row.mark)
+
+
+def _count_cells(rows: Sequence[Row | None]) -> list[Cell]:
+    there = [row for row in rows if row is not None]
+    runs = [float(row.runs) for row in there]
+    items = [count for row in there for count in row.items]
+    return [Cell(span(values) or "0", sort=max(values, default=0.0)) for values in (runs, items)]
+
+
+def _table_notes(rows: Sequence[Sequence[Cell]], families: Sequence[Family]) -> Iterator[str]:
+    over = dict.fromkeys(row.over for family in families for row in family.rows.values() if row.over)
+    seeds = [text for text in over if text.endswith("seeds")]
+    items = [text for text in over if not text.endswith("seeds")]
+    if seeds:
+        yield f"In brackets: 95 % interval of the mean over {listing(seeds, 3)} (Student's t)."
+    if items:
+        yield f"{'A single run' if seeds else 'In brackets: the interval of the single run'}: over {listing(items, 3)}."
+    if any(cell.mark in ("best", "close") for row in rows for cell in row):
+        yield _MARKS_NOTE

@@ -1,0 +1,81 @@
+"""The tables of the page: heads, cells, and how a summary reads in one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from graphgauge.report.console import number
+from graphgauge.stats.tables import Grid
+from graphgauge.stats.text import decimals, fixed
+
+ARROWS = {"higher": "↑", "lower": "↓", "target": "◎"}
+BETTER = {"higher": "higher is better", "lower": "lower is better", "target": "closer to its target is better"}
+
+
+@dataclass(frozen=True)
+class Head:
+    text: str
+    note: str = ""
+    numeric: bool = False
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What is shown, a smaller second line, what the column sorts by, and a mark: `best`, `close` or none."""
+
+    text: str
+    note: str = ""
+    sort: float | None = None
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class PageTable:
+    """`fixed` columns at the left name the row."""
+
+    caption: str
+    heads: Sequence[Head]
+    rows: Sequence[Sequence[Cell]]
+    fixed: int = 1
+    notes: tuple[str, ...] = ()
+
+    @property
+    def wide(self) -> bool:
+        return len(self.heads) > 8
+
+    @property
+    def long(self) -> bool:
+        return len(self.rows) > 5
+
+
+def from_grid(grid: Grid, caption: str) -> PageTable:
+    """A table of the statistics as one of the page."""
+    rows = [[Cell(cell.text, mark=cell.mark, sort=_leading_number(cell.text)) for cell in row] for row in grid.rows]
+    heads = [Head(text, numeric=index > 0) for index, text in enumerate(grid.head)]
+    return PageTable(caption, heads, rows, notes=grid.notes)
+
+
+def bounds(low: float, high: float, digits: int) -> str:
+    return "" if low != low or high != high else f"[{fixed(low, digits)}, {fixed(high, digits)}]"
+
+
+def digits_of(value: float, low: float, high: float) -> int:
+    """So many that an interval shows its width in two figures."""
+    return decimals(high - low, value)
+
+
+def span(values: Iterable[float]) -> str:
+    """One number where all agree as printed, else the two ends."""
+    shown = sorted(value for value in values if value == value)
+    if not shown:
+        return ""
+    low, high = number(shown[0]), number(shown[-1])
+    return low if low == high else f"{low} to {high}"
+
+
+def _leading_number(text: str) -> float | None:
+    try:
+        return float(text.split(" ")[0])
+    except ValueError:
+        return None

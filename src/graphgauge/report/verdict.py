@@ -1,0 +1,122 @@
+"""One sentence about the whole, which claims no more than the comparisons do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from graphgauge.report.family import Compared, Family, Row
+from graphgauge.report.tables import bounds, digits_of, span
+from graphgauge.stats.comparison import Comparison
+from graphgauge.stats.text import fixed, listing, several
+
+# Families whose claims one sentence can hold; of more it only counts.
+_CLAUSES = 2
+
+
+@dataclass(frozen=True)
+class GateLine:
+    """A requirement of the study, where it was asked, and how it came out."""
+
+    gate: str
+    where: str
+    passed: bool
+    found: str
+
+
+def verdict(families: Sequence[Family], gates: Sequence[GateLine]) -> str:
+    claims = [(family, _claim(family)) for family in families]
+    if len(claims) <= _CLAUSES:
+        parts = [f"in {family.name}, {claim.text}" for family, claim in claims]
+    else:
+        decided = [f"{family.name} ({claim.best})" for family, claim in claims if claim.best]
+        named = f": {listing(decided)}" if decided else ""
+        parts = [f"in {len(decided)} of {len(claims)} families one method is told apart from all others{named}"]
+    if gates:
+        parts.append(_gate_words(gates))
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """`best` names a method that is told apart from every other, everywhere."""
+
+    text: str
+    best: str = ""
+
+
+def _claim(family: Family) -> _Claim:
+    if not family.headlines:
+        return _Claim("no run has a value that could be judged")
+    if len(family.methods) == 1:
+        return _Claim(_alone(family))
+    outcomes = [item for item in family.comparisons if item.outcome is not None]
+    overall = next((item.outcome for item in outcomes if item.dataset is None), None)
+    within = [item for item in outcomes if item.dataset is not None]
+    metric = family.headlines[0]
+    if overall is not None and _can_reject(overall):
+        return _standing(overall, f" over {several(len(overall.units), overall.unit)}")
+    if len(within) == 1 and within[0].outcome is not None:
+        comparison = within[0].outcome
+        return _standing(comparison, f" on {within[0].dataset} over {several(len(comparison.units), comparison.unit)}")
+    return _over_datasets(within, metric) if within else _Claim(f"the methods could not be compared on {metric}")
+
+
+def _standing(comparison: Comparison, where: str) -> _Claim:
+    best, metric = comparison.best, comparison.metric
+    others = [name for name in comparison.methods if name != best]
+    if not _can_reject(comparison):
+        needed = max(test.seeds_needed for test in comparison.tests)
+        return _Claim(
+            f"{best} has the best mean {metric}{where}, too few to tell methods apart (at least {needed} are needed)"
+        )
+    close = comparison.not_distinguished
+    if not close:
+        whom = others[0] if len(others) == 1 else f"all {len(others)} others"
+        return _Claim(f"{best} has the best {metric}{where} and is told apart from {whom}", best)
+    return _Claim(f"{best} has the best mean {metric}{where}, but is not told apart from {listing(close, 3)}")
+
+
+def _over_datasets(within: Sequence[Compared], metric: str) -> _Claim:
+    leaders = {
+        item.scope: item.outcome.best
+        for item in within
+        if item.outcome is not None and _can_reject(item.outcome) and not item.outcome.not_distinguished
+    }
+    names = set(leaders.values())
+    if len(leaders) == len(within) and len(names) == 1:
+        best = names.pop()
+        every = "both" if len(within) == 2 else f"each of {len(within)}"
+        return _Claim(f"{best} has the best {metric} on {every} datasets and is told apart from all others", best)
+    if not leaders:
+        return _Claim(f"on none of {len(within)} datasets is one method told apart from all others by {metric}")
+    where = listing([f"{best} on {dataset}" for dataset, best in leaders.items()], 3)
+    return _Claim(
+        f"on {len(leaders)} of {len(within)} datasets one method is told apart from all others by {metric}: {where}"
+    )
+
+
+def _alone(family: Family) -> str:
+    method, metric = family.methods[0], family.headlines[0]
+    if len(family.datasets) > 1:
+        return f"{method} alone was evaluated, on {len(family.datasets)} datasets, with nothing to compare it with"
+    row = family.rows[metric, family.datasets[0], method]
+    chance = f", where chance gives {span(row.chance)}" if row.chance else ""
+    return f"{method} reaches {metric} {in_words(row)} on {row.dataset}{chance}; it was compared with no other method"
+
+
+def in_words(row: Row) -> str:
+    digits = digits_of(row.value, row.low, row.high)
+    return f"{fixed(row.value, digits)} {bounds(row.low, row.high, digits)}".rstrip()
+
+
+def _can_reject(comparison: Comparison) -> bool:
+    return any(test.can_reject for test in comparison.tests)
+
+
+def _gate_words(gates: Sequence[GateLine]) -> str:
+    failed = sum(not gate.passed for gate in gates)
+    if failed:
+        return f"{failed} of {several(len(gates), 'gate')} failed"
+    return "the gate holds" if len(gates) == 1 else f"all {len(gates)} gates hold"

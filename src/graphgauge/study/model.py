@@ -1,0 +1,106 @@
+"""A study as it was read: what to evaluate, what to compare, what must hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from graphgauge.core.errors import InputError
+from graphgauge.core.gates import Gate
+from graphgauge.core.schema import result_path
+from graphgauge.study.text import shown
+
+
+class StudyError(InputError):
+    """The study file cannot be read as one."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """One evaluation: the arguments of a family's command, and whose run it evaluates."""
+
+    family: str
+    method: str
+    dataset: str
+    seed: int | None
+    arguments: tuple[str, ...]
+    ignore: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def run(self) -> dict[str, Any]:
+        return {"method": self.method, "dataset": self.dataset, "seed": self.seed}
+
+    @property
+    def identity_arguments(self) -> list[str]:
+        seed = [] if self.seed is None else [f"--run-seed={self.seed}"]
+        return [f"--method={self.method}", f"--dataset={self.dataset}", *seed]
+
+    @property
+    def label(self) -> str:
+        """`ranking/transe/wn18rr/0`: what `--only` patterns are held against."""
+        seed = [] if self.seed is None else [str(self.seed)]
+        return "/".join([self.family, self.method, self.dataset, *seed])
+
+    def path(self, results: Path) -> Path:
+        return result_path(results, self.family, self.run)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"family": self.family, **self.run, "arguments": list(self.arguments), "ignore": dict(self.ignore)}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Item:
+        return cls(**{**content, "arguments": tuple(content["arguments"])})
+
+    def __str__(self) -> str:
+        seed = "" if self.seed is None else f", seed {self.seed}"
+        return f"{self.family}: {shown(self.method)} on {shown(self.dataset)}{seed}"
+
+
+@dataclass(frozen=True)
+class ComparisonRequest:
+    """A `[[compare]]` table, as the options of `graphgauge compare`."""
+
+    options: Mapping[str, Any]
+    line: int
+
+    @property
+    def title(self) -> str:
+        baseline = self.options["baseline"]
+        against = f" against {shown(baseline)}" if baseline else ""
+        return f"{shown(self.options['metric'])}{against} over {self.options['over']}"
+
+
+@dataclass(frozen=True)
+class GateRequest:
+    """A `[[gate]]` table: a requirement, and the results it is about; no names mean all of them."""
+
+    gate: Gate
+    line: int
+    family: tuple[str, ...] = ()
+    method: tuple[str, ...] = ()
+    dataset: tuple[str, ...] = ()
+
+    def concerns(self, item: Item) -> bool:
+        return all(
+            not names or name in names
+            for names, name in (
+                (self.family, item.family),
+                (self.method, item.method),
+                (self.dataset, item.dataset),
+            )
+        )
+
+
+@dataclass(frozen=True)
+class Study:
+    """`folder` is where the file stands, from which all its paths are taken."""
+
+    path: Path
+    folder: Path
+    name: str
+    results: Path
+    items: tuple[Item, ...]
+    comparisons: tuple[ComparisonRequest, ...]
+    gates: tuple[GateRequest, ...]

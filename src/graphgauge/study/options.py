@@ -1,0 +1,130 @@
+"""Commands as a study sees them: which keys a table may have, and the arguments that they make."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+
+import click
+
+from graphgauge.cli.app import COMMANDS
+from graphgauge.cli.common import FACTORY
+from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.metric import FAMILIES
+
+# What a study decides by other means, and by which.
+ELSEWHERE = {
+    "gate": "Write a [[gate]] table.",
+    "threads": "`graphgauge run --jobs` divides the cores.",
+    "format": "Results are written as JSON.",
+    "draw": "Use `graphgauge compare --figure`.",
+    "quiet": "It is an option of `graphgauge run`.",
+    "debug": "It is an option of `graphgauge run`.",
+}
+IDENTITY = ("method", "dataset", "run_seed")
+
+
+def families() -> tuple[str, ...]:
+    return tuple(name for name in FAMILIES if name in COMMANDS)
+
+
+@cache
+def command_of(name: str) -> click.Command:
+    command: click.Command = importlib.import_module(f"graphgauge.cli.{name}").command
+    return command
+
+
+def family_command(family: str) -> click.Command:
+    return command_of(one_of("family", family, families()))
+
+
+@cache
+def keys_of(command: click.Command) -> dict[str, click.Option]:
+    """The options that may stand in a study. Files that a command writes may not: a study writes its own."""
+    return {
+        key: option
+        for key, option in _options(command)
+        if key not in ELSEWHERE and not isinstance(option.type, click.Path)
+    }
+
+
+def refused(command: click.Command, key: str) -> str | None:
+    """Why an option of the command is no key of a study, if it is one of those."""
+    if key not in dict(_options(command)) or key in keys_of(command):
+        return None
+    return ELSEWHERE.get(key, f"Studies write their results themselves; use `graphgauge {command.name}` for --{key}.")
+
+
+def arguments_of(option: click.Option, value: Any) -> list[str]:
+    """A value from a study file as arguments of the command; `--name=value` keeps values apart from options."""
+    flag = flag_of(option)
+    if isinstance(value, bool) or option.is_flag:
+        if not (isinstance(value, bool) and option.is_flag):
+            raise InputError("expected true or false" if option.is_flag else "is not a yes-or-no option")
+        return [flag] if value else []
+    if isinstance(value, dict):
+        if not takes_names(option):
+            raise InputError("does not take a table")
+        return [f"{flag}={name}={_scalar(item)}" for name, item in value.items()]
+    if isinstance(value, list):
+        parts = [_scalar(part) for part in value]
+        return [f"{flag}={part}" for part in parts] if option.multiple else [f"{flag}={','.join(parts)}"]
+    return [f"{flag}={_scalar(value)}"]
+
+
+def checked(command: click.Command, arguments: Sequence[str]) -> dict[str, Any]:
+    """The command's parameters; the message of an argument that it does not take stands in click's exception."""
+    return command.make_context(command.name, list(arguments)).params  # click empties the list that it is given
+
+
+def trusted(command: click.Command, arguments: tuple[str, ...]) -> list[str]:
+    """Arguments that come from a result file, once they are known to be options that a study may have."""
+    allowed = {flag_of(option) for key, option in keys_of(command).items() if key not in IDENTITY}
+    for argument in arguments:
+        if argument.partition("=")[0] not in allowed:
+            raise OptionError(f"{argument!r:.60} is no option of a study")
+    return list(arguments)
+
+
+def named_paths(command: click.Command, parameters: dict[str, Any]) -> Iterator[str]:
+    """Every value that may name a file."""
+    for key, option in keys_of(command).items():
+        if key in IDENTITY or not isinstance(option.type, click.types.StringParamType):
+            continue
+        value = parameters[str(option.name)]
+        for text in value if isinstance(value, tuple) else () if value is None else (value,):
+            yield text.partition("=")[2] if takes_names(option) else text
+
+
+def named_factories(command: click.Command, parameters: dict[str, Any]) -> list[str]:
+    """Every `module:factory` that evaluating would import."""
+    return [
+        parameters[str(option.name)]
+        for option in keys_of(command).values()
+        if option.type is FACTORY and parameters[str(option.name)]
+    ]
+
+
+def takes_names(option: click.Option) -> bool:
+    """Whether it is repeated as NAME=FILE, which a study writes as a table."""
+    return option.multiple and "=" in (option.metavar or "")
+
+
+def flag_of(option: click.Option) -> str:
+    return max(option.opts, key=len)
+
+
+def _options(command: click.Command) -> Iterator[tuple[str, click.Option]]:
+    for option in command.params:
+        if isinstance(option, click.Option):
+            yield flag_of(option).removeprefix("--").replace("-", "_"), option
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"expected a text or a number, found {type(value).__name__}")
+    return repr(value)

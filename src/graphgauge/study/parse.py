@@ -1,0 +1,284 @@
+"""From `study.toml` to a Study; what is wrong is said with its line and the nearest name that is right."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+import click
+
+from graphgauge.core.errors import GraphgaugeError, InputError, OptionError, UnknownNameError, one_of
+from graphgauge.core.gates import Gate
+from graphgauge.study import options
+from graphgauge.study.lines import Lines
+from graphgauge.study.model import ComparisonRequest, GateRequest, Item, Study, StudyError
+from graphgauge.study.templates import fill
+from graphgauge.study.text import shown
+
+SCHEMA = 1
+TOP = ("schema", "name", "results", "defaults", "evaluate", "compare", "gate", "audit")
+# An axis of a study: the key for one value, the key for several, and what a value is.
+AXES = {
+    "dataset": ("dataset", "datasets", str),
+    "method": ("method", "methods", str),
+    "seed": ("run_seed", "seeds", int),
+}
+GATE_FILTERS = ("family", "method", "dataset")
+COMPARISONS, SUMMARY = "comparisons", "study.json"
+_KINDS = {str: "a text", int: "a whole number", list: "a list", dict: "a table"}
+
+T = TypeVar("T")
+Place = tuple[str, int, str]
+
+
+def read_study(path: str | Path) -> Study:
+    """Read and check the whole file; nothing is evaluated and no input is opened."""
+    target = Path(path)
+    try:
+        text = target.read_bytes().decode()
+        content = tomllib.loads(text)
+    except FileNotFoundError:
+        raise StudyError("no such file", where=str(path), fix="`graphgauge init` writes one to start from.") from None
+    except OSError as error:
+        raise StudyError(f"cannot be read ({error.strerror})", where=str(path)) from None
+    except UnicodeDecodeError as error:
+        raise StudyError(f"not UTF-8 text (byte {error.start})", where=str(path)) from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise _syntax_error(str(path), str(error)) from None
+    return _Reader(target, content, Lines(text)).study()
+
+
+class _Reader:
+    """One study file being read; every method ends with what it read or with an error at its line."""
+
+    def __init__(self, path: Path, content: dict[str, Any], lines: Lines) -> None:
+        self._path, self._content, self._lines = path, content, lines
+
+    def study(self) -> Study:
+        self._known_keys(self._content, TOP)
+        if self._content.get("schema") != SCHEMA:
+            found = self._content.get("schema", "not given")
+            self._fail(f"schema is {shown(found)}", key="schema", fix=f"This version reads schema = {SCHEMA}.")
+        folder = self._path.parent.resolve()
+        items = self._items(self._ignored())
+        return Study(
+            path=self._path,
+            folder=folder,
+            name=self._typed(self._content, "name", str, self._path.stem),
+            results=folder / self._typed(self._content, "results", str, "results"),
+            items=items,
+            comparisons=tuple(
+                self._comparison(table, index, items) for index, table in enumerate(self._tables("compare"))
+            ),
+            gates=tuple(self._gate(table, index, items) for index, table in enumerate(self._tables("gate"))),
+        )
+
+    # ------------------------------------------------------------- evaluations
+
+    def _items(self, ignore: dict[str, str]) -> tuple[Item, ...]:
+        defaults = self._defaults()
+        places: dict[Path, tuple[Item, int]] = {}
+        for index, table in enumerate(self._tables("evaluate")):
+            for item in self._expanded(table, index, defaults, ignore):
+                place = item.path(Path())
+                if place in places:
+                    first, line = places[place]
+                    self._fail(
+                        f"{item} is evaluated twice, first on line {self._lines.of('evaluate', line)}", "evaluate",
+                        index, fix="Give one of them another dataset or method name; results are kept by these names.",
+                    )  # fmt: skip
+                places[place] = item, index
+        if not places:
+            self._fail("there is nothing to evaluate", fix="Write at least one [[evaluate]] table.")
+        return tuple(item for item, _ in places.values())
+
+    def _defaults(self) -> dict[str, dict[str, Any]]:
+        tables = self._typed(self._content, "defaults", dict, {})
+        for family, table in tables.items():
+            where = ("defaults", 0, family)
+            command = self._guarded(lambda: options.family_command(family), *where)  # noqa: B023
+            if not isinstance(table, dict):
+                self._fail("expected a table", *where)
+            self._option_keys(command, table, f"defaults.{family}", 0)
+            self._refuse(table, options.IDENTITY, f"defaults.{family}", "It belongs to [[evaluate]].")
+        return tables
+
+    def _expanded(
+        self, table: dict[str, Any], index: int, defaults: Mapping[str, dict[str, Any]], ignore: dict[str, str]
+    ) -> Iterable[Item]:
+        """The items of one `[[evaluate]]`: every dataset with every method and every seed."""
+        if "family" not in table:
+            self._fail("family is missing", "evaluate", index, fix=f"One of {', '.join(options.families())}.")
+        family = self._typed(table, "family", str, None, "evaluate", index)
+        command = self._guarded(lambda: options.family_command(family), "evaluate", index, "family")
+        axes = {axis: self._axis(table, axis, index) for axis in AXES}
+        several = [key for _, key, _ in AXES.values()]
+        own = {key: value for key, value in table.items() if key not in ("family", *several, *options.IDENTITY)}
+        self._option_keys(command, own, "evaluate", index, also=("family", *several))
+        given = {**defaults.get(family, {}), **own}
+        places = {key: ("evaluate", index, key) if key in own else (f"defaults.{family}", 0, key) for key in given}
+        for dataset, method, seed in itertools.product(*axes.values()):
+            values = {"dataset": dataset, "method": method, "seed": seed}
+            arguments = []
+            for key, value in given.items():
+                arguments += self._arguments(command, key, value, values, places[key])
+            self._accepted(command, arguments, "evaluate", index, places)
+            yield Item(family, method, dataset, seed, tuple(arguments), ignore)
+
+    def _axis(self, table: dict[str, Any], axis: str, index: int) -> list[Any]:
+        one, many, kind = AXES[axis]
+        if one in table and many in table:
+            self._fail(f"{one} and {many} are both given", "evaluate", index, many, fix="Keep one of them.")
+        if one in table:
+            values = [self._typed(table, one, kind, None, "evaluate", index)]
+        elif many in table:
+            values = self._typed(table, many, list, None, "evaluate", index)
+        elif axis == "seed":
+            return [None]
+        else:
+            self._fail(f"neither {one} nor {many} is given", "evaluate", index, fix="Results are kept by these names.")
+        for value in values:
+            if type(value) is not kind:
+                self._fail(f"{many}: expected {_KINDS[kind]}, found {shown(value)}", "evaluate", index, many)
+            if axis == "method" and value in (COMPARISONS, SUMMARY):
+                self._fail(f"a method cannot be called {value}", "evaluate", index, fix="The results use this name.")
+        if not values or len(set(values)) < len(values):
+            wrong = "has a value twice" if values else "is empty"
+            self._fail(f"{many} {wrong}", "evaluate", index, many)
+        return values
+
+    def _arguments(
+        self, command: click.Command, key: str, value: Any, values: Mapping[str, Any], place: Place
+    ) -> list[str]:
+        option = options.keys_of(command)[key]
+        return self._guarded(lambda: options.arguments_of(option, fill(value, values)), *place, about=key)
+
+    def _accepted(
+        self, command: click.Command, arguments: list[str], table: str, index: int, places: Mapping[str, Place]
+    ) -> dict[str, Any]:
+        """The parameters as the command takes them; its own refusal, at the line of the option that it is about."""
+        try:
+            return options.checked(command, arguments)
+        except click.UsageError as error:
+            option = getattr(error, "param", None)
+            key = next((key for key, known in options.keys_of(command).items() if known is option), "")
+            self._fail(_as_key(error.format_message()), *places.get(key, (table, index, None)))
+        except GraphgaugeError as error:
+            self._fail(str(error), table, index)
+
+    # ----------------------------------------------------- comparisons and gates
+
+    def _comparison(self, table: dict[str, Any], index: int, items: tuple[Item, ...]) -> ComparisonRequest:
+        command = options.command_of("compare")
+        own = {key: value for key, value in table.items() if key != "correction"}
+        if table.get("correction", "holm") != "holm":
+            self._fail(f"unknown correction {shown(table['correction'])}", "compare", index, "correction",
+                       fix="Comparisons are corrected after Holm.")  # fmt: skip
+        self._option_keys(command, own, "compare", index, also=("correction",))
+        arguments: list[str] = []
+        places = {key: ("compare", index, key) for key in own}
+        for key, value in own.items():
+            arguments += self._arguments(command, key, value, {}, places[key])
+        parameters = self._accepted(command, ["results", *arguments], "compare", index, places)
+        for key, axis in (("baseline", "method"), ("method", "method"), ("dataset", "dataset"), ("family", "family")):
+            self._names_of(table, key, axis, "compare", index, items)
+        return ComparisonRequest(parameters, self._lines.of("compare", index))
+
+    def _gate(self, table: dict[str, Any], index: int, items: tuple[Item, ...]) -> GateRequest:
+        self._known_keys(table, ("require", *GATE_FILTERS), "gate", index)
+        if "require" not in table:
+            self._fail("require is missing", "gate", index, fix="For example require = 'mrr.low >= 0.7'.")
+        text = self._typed(table, "require", str, None, "gate", index)
+        gate = self._guarded(lambda: Gate.parse(text), "gate", index, "require")
+        filters = {key: tuple(self._names_of(table, key, key, "gate", index, items)) for key in GATE_FILTERS}
+        return GateRequest(gate, self._lines.of("gate", index), **filters)
+
+    def _names_of(
+        self, table: dict[str, Any], key: str, axis: str, kind: str, index: int, items: tuple[Item, ...]
+    ) -> list[str]:
+        """The methods, datasets or families that a table names, all of which the study must have."""
+        if key not in table:
+            return []
+        names = table[key] if isinstance(table[key], list) else [table[key]]
+        known = dict.fromkeys(getattr(item, axis) for item in items)
+        for name in names:
+            self._guarded(lambda: one_of(axis, name, known), kind, index, key)  # noqa: B023
+        return names
+
+    def _ignored(self) -> dict[str, str]:
+        audit = self._typed(self._content, "audit", dict, {})
+        self._known_keys(audit, ("ignore",), "audit")
+        ignored = {}
+        for entry in self._typed(audit, "ignore", list, [], "audit"):
+            if not isinstance(entry, dict) or set(entry) != {"check", "because"}:
+                self._fail("an entry is { check = …, because = … }", "audit", key="ignore")
+            if not all(isinstance(part, str) and part for part in entry.values()):
+                self._fail("check and because are texts", "audit", key="ignore")
+            ignored[entry["check"]] = entry["because"]
+        return ignored
+
+    # ------------------------------------------------------------------ helpers
+
+    def _tables(self, name: str) -> list[dict[str, Any]]:
+        tables = self._content.get(name, [])
+        if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+            self._fail(f"{name} is not a list of tables", name, fix=f"Write [[{name}]], with two brackets.")
+        return tables
+
+    def _option_keys(
+        self, command: click.Command, table: Mapping[str, Any], place: str, index: int, also: tuple[str, ...] = ()
+    ) -> None:
+        for key in table:
+            why = options.refused(command, key)
+            if why is not None:
+                self._fail(f"{key} is not set in a study", place, index, key, fix=why)
+        self._known_keys(table, (*options.keys_of(command), *also), place, index)
+
+    def _known_keys(self, table: Mapping[str, Any], known: Iterable[str], place: str = "", index: int = 0) -> None:
+        for key in table:
+            self._guarded(lambda: one_of("key", key, known), place, index, key)  # noqa: B023
+
+    def _refuse(self, table: Mapping[str, Any], keys: Iterable[str], place: str, fix: str) -> None:
+        for key in keys:
+            if key in table:
+                self._fail(f"{key} is not a default", place, 0, key, fix=fix)
+
+    def _typed(
+        self, table: Mapping[str, Any], key: str, kind: type[T], default: Any, place: str = "", index: int = 0
+    ) -> T:
+        value = table.get(key, default)
+        if type(value) is not kind:
+            self._fail(f"{key}: expected {_KINDS[kind]}, found {shown(value)}", place, index, key)
+        return value
+
+    def _guarded(
+        self, step: Callable[[], T], place: str = "", index: int = 0, key: str | None = None, about: str | None = None
+    ) -> T:
+        """The step's answer; its error is told with its line."""
+        try:
+            return step()
+        except UnknownNameError as error:
+            self._fail(error.what, place, index, key, fix=error.fix)
+        except InputError as error:
+            self._fail(f"{about}: {error.what}" if about else error.what, place, index, key, fix=error.fix)
+
+    def _fail(
+        self, what: str, place: str = "", index: int = 0, key: str | None = None, *, fix: str | None = None
+    ) -> NoReturn:
+        raise StudyError(what, where=f"{self._path}, line {self._lines.of(place, index, key)}", fix=fix) from None
+
+
+def _syntax_error(path: str, message: str) -> StudyError:
+    what, _, place = message.partition(" (at ")
+    line = re.match(r"line (\d+)", place)
+    where = f"{path}, line {line[1]}" if line else f"{path}, at its end" if place else path
+    return StudyError(f"not TOML ({what[:1].lower()}{what[1:200]})", where=where)
+
+
+def _as_key(message: str) -> str:
+    """Click's message about an option, about the key of the same name."""
+    return re.sub(r"'?--([\w-]+)'?(?: / '-\w')?", lambda found: found[1].replace("-", "_"), message)

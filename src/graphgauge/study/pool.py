@@ -1,0 +1,85 @@
+"""Worker processes: as many as asked for, each with one item at a time; one that dies takes only its item with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any
+
+Task = Mapping[str, Any]
+Answer = dict[str, Any]
+
+_THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+def answered(tasks: Sequence[Task], *, jobs: int, threads: int) -> Iterator[tuple[int, Answer]]:
+    """The place of each task and its answer, as they come; ending the iteration ends the processes."""
+    pending = deque(enumerate(tasks))
+    answers: SimpleQueue[tuple[int, Answer]] = SimpleQueue()
+    workers = [_Worker(threads) for _ in range(min(jobs, len(tasks)))]
+    helpers = [Thread(target=_drain, args=(worker, pending, answers), daemon=True) for worker in workers]
+    try:
+        for helper in helpers:
+            helper.start()
+        for _ in tasks:
+            yield answers.get()
+    finally:
+        pending.clear()
+        for worker in workers:
+            worker.stop()
+
+
+def _drain(worker: _Worker, pending: deque[tuple[int, Task]], answers: SimpleQueue[tuple[int, Answer]]) -> None:
+    while True:
+        try:
+            place, task = pending.popleft()
+        except IndexError:
+            return
+        answers.put((place, worker.ask(task)))
+
+
+class _Worker:
+    """A process that is started when it is first needed, and again after it died."""
+
+    def __init__(self, threads: int) -> None:
+        self._environment = {**os.environ, **dict.fromkeys(_THREAD_VARIABLES, str(threads))}
+        self._process: subprocess.Popen[str] | None = None
+
+    def ask(self, task: Task) -> Answer:
+        try:
+            process = self._process = self._process or self._started()
+            assert process.stdin is not None and process.stdout is not None
+            process.stdin.write(json.dumps(task) + "\n")
+            process.stdin.flush()
+            answer: Answer = json.loads(process.stdout.readline())
+            return answer
+        except (OSError, ValueError):
+            return self._lost()
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def _started(self) -> subprocess.Popen[str]:
+        # -P: a file of the current folder must not pass for a library.
+        command = [sys.executable, "-P", "-m", "graphgauge.study.worker"]
+        return subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", env=self._environment
+        )
+
+    def _lost(self) -> Answer:
+        code = None
+        if self._process is not None:
+            self._process.kill()
+            code = self._process.wait()
+        self._process = None
+        how = f"by signal {-code}" if code is not None and code < 0 else f"with exit code {code}"
+        error = f"The process that evaluated it ended {how}; there may be too little memory."
+        return {"status": "failed", "error": error, "seconds": 0.0, "hashing": 0.0, "hashes": {}, "lost": True}

@@ -1,0 +1,65 @@
+"""What a result is made from, and the key under which it is known to be up to date."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from graphgauge._version import __version__
+from graphgauge.io.hashing import HashIndex
+from graphgauge.study.code import source_hash
+from graphgauge.study.model import Item
+from graphgauge.study.options import checked, family_command, named_factories, named_paths
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """An item with the hashes of its input files (by path) and of its code (by factory)."""
+
+    item: Item
+    inputs: dict[str, str]
+    code: dict[str, str]
+
+    @classmethod
+    def of(cls, item: Item, folder: Path, index: HashIndex) -> Recipe:
+        command = family_command(item.family)
+        parameters = checked(command, item.arguments)
+        files = [path for text in named_paths(command, parameters) for path in _files(text, folder)]
+        return cls(
+            item,
+            {path: index.hash(path) for path in sorted(set(files))},
+            {factory: source_hash(factory, folder) for factory in named_factories(command, parameters)},
+        )
+
+    @property
+    def key(self) -> str:
+        content = [self.item.to_dict(), self.inputs, self.code, __version__]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def factories(item: Item) -> list[str]:
+    """The code that evaluating the item would import."""
+    command = family_command(item.family)
+    return named_factories(command, checked(command, item.arguments))
+
+
+def _files(text: str, folder: Path) -> Iterator[str]:
+    """The files that a value names: a path, a pattern, or `archive.npz:member`; none where it names something else."""
+    if glob.has_magic(text):
+        yield from (path for path in glob.glob(text, root_dir=folder) if _is_file(folder / path))
+        return
+    for path in (text, text.rpartition(":")[0]):
+        if path and _is_file(folder / path):
+            yield path
+            return
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # too long to be a name
+        return False

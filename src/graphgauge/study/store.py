@@ -1,0 +1,84 @@
+"""The results folder of a study: who may write there, what is in it, and what was left behind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from graphgauge.core.errors import InputError
+from graphgauge.core.files import write_text
+from graphgauge.core.result import Evaluation
+from graphgauge.core.schema import content_hash, dumps, read_content
+from graphgauge.study.model import Item
+
+_PRIVATE = ".graphgauge"
+_TEMPORARY = re.compile(r"\.[0-9a-f]{32}(\.\w+)?")
+
+
+@contextmanager
+def sole_writer(results: Path) -> Iterator[None]:
+    """One run at a time; the lock goes with its process, however that ends."""
+    try:
+        import fcntl
+    except ImportError:  # elsewhere results are still whole, but two runs at once may do the same work
+        yield
+        return
+    try:
+        private(results).mkdir(parents=True, exist_ok=True)
+        lock = (private(results) / "lock").open("w")
+    except OSError as error:
+        raise InputError(f"cannot be written ({error.strerror})", where=str(results)) from None
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InputError("another run is writing here", where=str(results), fix="Wait for it to end.") from None
+        yield
+
+
+def private(results: Path) -> Path:
+    """Where a run keeps what is no result; no method's folder begins with a dot."""
+    return results / _PRIVATE
+
+
+def hashes_file(results: Path) -> Path:
+    return private(results) / "hashes.json"
+
+
+def sweep(results: Path) -> None:
+    """Remove the half-written files of runs that were killed."""
+    for path in results.rglob(".*"):
+        if _TEMPORARY.fullmatch(path.name):
+            with suppress(OSError):
+                path.unlink()
+
+
+def result_files(folder: Path) -> list[Path]:
+    """Every JSON file that may be a result; hidden ones are not."""
+    files = folder.rglob("*.json")
+    return sorted(path for path in files if not any(p.startswith(".") for p in path.relative_to(folder).parts))
+
+
+def whole(path: Path) -> dict[str, Any] | None:
+    """The content of a result file if it and the files beside it are as they were written, else None."""
+    from graphgauge.io.hashing import file_hash
+
+    try:
+        content = read_content(path)
+        beside = [(path.parent / Path(side["path"]).name, side["hash"]) for side in content["side_files"]]
+        unharmed = content["id"] == content_hash(content) and all(file_hash(side) == digest for side, digest in beside)
+    except (InputError, OSError, KeyError, TypeError, AttributeError, ValueError):
+        return None
+    return content if unharmed else None
+
+
+def write_failure(item: Item, path: Path, error: str, receipt: Mapping[str, Any]) -> None:
+    """A failed item is a result too, so that nobody takes its absence for anything else."""
+    content = Evaluation(item.family, [], run=item.run).to_dict()
+    content |= {"status": "failed", "error": error}
+    content["receipt"] |= dict(receipt)
+    content["id"] = content_hash(content)
+    write_text(path, dumps(content))

@@ -1,0 +1,41 @@
+"""Text that comes from files on a terminal: short, in its line, and without commands to it."""
+
+from __future__ import annotations
+
+import hashlib
+
+_LONGEST_NAME = 60
+_LONGEST_LINE = 500
+
+
+def shown(name: object) -> str:
+    """A name on one line; a long one is cut and told apart by a hash."""
+    text = str(name)
+    if len(text) > _LONGEST_NAME:
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+        text = f"{text[: _LONGEST_NAME - 20]}…~{digest}"
+    return _harmless(text)
+
+
+def cleaned(text: str) -> str:
+    """Several lines, none of them endless."""
+    lines = (line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…" for line in text.split("\n"))
+    return "\n".join(map(_harmless, lines))
+
+
+def several(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def duration(seconds: float) -> str:
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+def _harmless(text: str) -> str:
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

@@ -1,0 +1,130 @@
+"""A process that evaluates items, one after the other, for a run that asks it on stdin and reads answers on its stdout.
+
+It ends as soon as the run does, also in the middle of an item: a worker that outlived its run could overwrite a newer
+result.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import click
+
+from graphgauge.cli.common import evaluated
+from graphgauge.core.errors import GraphgaugeError, InputError
+from graphgauge.core.result import Evaluation
+from graphgauge.core.schema import evaluation_to_dict, write_result
+from graphgauge.io.hashing import HashIndex, using
+from graphgauge.study.model import Item
+from graphgauge.study.options import family_command
+from graphgauge.study.recipe import Recipe
+from graphgauge.study.store import write_failure
+
+_LONGEST_ERROR = 2000
+
+
+def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the run, which ends its workers
+    # What a library prints must not be taken for an answer.
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    tasks: SimpleQueue[str] = SimpleQueue()
+    threading.Thread(target=_listen, args=(tasks,), daemon=True).start()
+    index: HashIndex | None = None
+    while True:
+        task = json.loads(tasks.get())
+        if index is None:
+            index = HashIndex(Path(task["folder"]), task["hashes"])
+        answers.write(json.dumps(perform(task, index)) + "\n")
+        answers.flush()
+
+
+def _listen(tasks: SimpleQueue[str]) -> None:
+    for line in sys.stdin:
+        tasks.put(line)
+    os._exit(0)
+
+
+def perform(task: Mapping[str, Any], index: HashIndex) -> dict[str, Any]:
+    """Evaluate one item and write its result, or what prevented it; says how that went."""
+    item, folder, output = Item.from_dict(task["item"]), Path(task["folder"]), Path(task["output"])
+    os.chdir(folder)
+    started, begin, hashed = time.time(), time.perf_counter(), index.seconds
+    receipt: dict[str, Any] = {
+        "started": datetime.fromtimestamp(started, UTC).isoformat(timespec="seconds"),
+        "study": {
+            "folder": os.path.relpath(folder, output.parent),
+            "arguments": list(item.arguments),
+            "ignore": dict(item.ignore),
+        },
+    }
+    error = None
+    try:
+        with using(index):
+            evaluation, made_from = _evaluated(item, folder, index, task["threads"])
+        hashing = index.seconds - hashed
+        receipt |= made_from | {"seconds": _rounded(time.perf_counter() - begin - hashing)}
+        write_result(evaluation, output, receipt=receipt)
+        status = evaluation_to_dict(evaluation)["status"]
+    except Exception as failure:
+        if task["debug"]:
+            sys.excepthook(*sys.exc_info())
+        status, error, hashing = "failed", _told(failure), index.seconds - hashed
+        receipt["seconds"] = _rounded(time.perf_counter() - begin - hashing)
+        write_failure(item, output, error, receipt)
+    return {
+        "status": status,
+        "error": error,
+        "seconds": receipt["seconds"],
+        "hashing": hashing,
+        "hashes": index.lasting,
+    }
+
+
+def _evaluated(item: Item, folder: Path, index: HashIndex, threads: int) -> tuple[Evaluation, dict[str, Any]]:
+    before = Recipe.of(item, folder, index)
+    if before.code and str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    arguments = [*item.arguments, *item.identity_arguments, f"--threads={threads}", "--quiet"]
+    _, evaluation, inputs = evaluated(family_command(item.family), arguments)
+    _ignore(evaluation, item.ignore)
+    described = list(inputs())
+    after = Recipe.of(item, folder, index)
+    if after != before:
+        paths = {*before.inputs.items(), *before.code.items()} ^ {*after.inputs.items(), *after.code.items()}
+        changed = ", ".join(sorted({path for path, _ in paths}))
+        raise InputError(f"changed while being evaluated: {changed}", fix="Run the study again.")
+    code = [{"factory": factory, "source_hash": digest} for factory, digest in before.code.items()]
+    return evaluation, {"key": before.key, "inputs": described, "code": code}
+
+
+def _ignore(evaluation: Evaluation, ignore: Mapping[str, str]) -> None:
+    found = [finding.check for finding in evaluation.findings if finding.check in ignore]
+    evaluation.findings = tuple(replace(entry, ignored=entry.check in ignore) for entry in evaluation.findings)
+    evaluation.notes = (*evaluation.notes, *(f"{check} is ignored: {ignore[check]}" for check in found))
+
+
+def _told(failure: Exception) -> str:
+    if isinstance(failure, click.ClickException):
+        return failure.format_message()
+    text = str(failure) if isinstance(failure, GraphgaugeError) else f"{type(failure).__name__}: {failure}"
+    return text[:_LONGEST_ERROR]
+
+
+def _rounded(seconds: float) -> float:
+    return round(max(0.0, seconds), 3)
+
+
+if __name__ == "__main__":
+    main()

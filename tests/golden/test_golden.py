@@ -1,0 +1,32 @@
+"""Every metric against at least one number worked by hand, with its origin."""
+
+from __future__ import annotations
+
+import importlib
+import tomllib
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphgauge.core.metric import find, metrics
+
+FILES = sorted(Path(__file__).parent.glob("*.toml"))
+CONTENTS = {path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in FILES}
+ROWS = [(family, row) for family, content in CONTENTS.items() for row in content["row"]]
+
+
+@pytest.mark.parametrize(("family", "row"), ROWS, ids=[f"{family}-{row['key']}-{row['input']}" for family, row in ROWS])
+def test_golden(family: str, row: dict[str, Any]) -> None:
+    assert row["origin"]
+    evaluate = importlib.import_module(f"graphgauge.{family}").evaluate
+    options = {name: value for name, value in row.items() if name not in ("key", "input", "value", "origin")}
+    result = evaluate(**CONTENTS[family]["inputs"][row["input"]], metrics=[row["key"]], **options)[row["key"]]
+    assert result.value == pytest.approx(float(Fraction(row["value"])), rel=1e-14)
+
+
+@pytest.mark.parametrize("family", CONTENTS)
+def test_every_metric_has_a_golden_row(family: str) -> None:
+    found = {find(row["key"], family)[0].key for row in CONTENTS[family]["row"]}
+    assert found == {metric.key for metric in metrics(family)}

@@ -1,0 +1,410 @@
+"""Agreement with the libraries people use today, the table of where these answer otherwise, and the Sachs network.
+
+`GRAPHGAUGE_REGENERATE=1` rewrites the table, `docs/agreement/recovery.md`, and the one of the Sachs network in
+`docs/recovery.md`.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import logging
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graphgauge import recovery
+from graphgauge.core.errors import InputError
+from graphgauge.io.graphs import read_graph
+from graphgauge.recovery.inputs import NamedMatrix
+
+pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
+
+DOCS = Path(__file__).parents[2] / "docs"
+TABLE = DOCS / "agreement" / "recovery.md"
+PAGE = DOCS / "recovery.md"
+SHOWN = ("gcastle", "cdt", "causal-learn", "gadjid", "pgmpy", "scikit-learn", "numpy")
+OFF = ~np.eye(8, dtype=bool)
+
+
+# --------------------------------------------------------------------------------------------- the peers, as called
+
+
+@cache
+def peer(module: str) -> Any:
+    """Imported on first use, so that the other tests of this folder can be collected without the peers."""
+    logging.disable(logging.INFO)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return importlib.import_module(module)
+
+
+def gcastle(truth: Any, graph: Any) -> dict[str, float]:
+    found: dict[str, float] = peer("castle.metrics").MetricsDAG(np.array(graph, int), np.array(truth, int)).metrics
+    return found
+
+
+def gcastle_shd(truth: Any, graph: Any) -> float:
+    return gcastle(truth, graph)["shd"]
+
+
+def cdt_shd(truth: Any, graph: Any) -> float:
+    return float(peer("cdt.metrics").SHD(np.array(truth, int), np.array(graph, int)))
+
+
+def cdt_shd_single(truth: Any, graph: Any) -> float:
+    return float(peer("cdt.metrics").SHD(np.array(truth, int), np.array(graph, int), double_for_anticausal=False))
+
+
+def cdt_auprc(truth: Any, scores: Any) -> float:
+    return float(peer("cdt.metrics").precision_recall(np.array(truth, int), np.array(scores, float))[0])
+
+
+def causal_learn_graph(matrix: Any) -> Any:
+    graphs, nodes = peer("causallearn.graph.GeneralGraph"), peer("causallearn.graph.GraphNode")
+    edges, ends = peer("causallearn.graph.Edge"), peer("causallearn.graph.Endpoint").Endpoint
+    names = [nodes.GraphNode(f"X{index}") for index in range(len(matrix))]
+    graph = graphs.GeneralGraph(names)
+    for i, j in np.argwhere(np.asarray(matrix) != 0):
+        if np.asarray(matrix)[j, i] and i > j:
+            continue
+        tail, head = (ends.TAIL, ends.TAIL) if np.asarray(matrix)[j, i] else (ends.TAIL, ends.ARROW)
+        graph.add_edge(edges.Edge(names[i], names[j], tail, head))
+    return graph
+
+
+def causal_learn_shd(truth: Any, graph: Any) -> float:
+    shd = peer("causallearn.graph.SHD").SHD
+    return float(shd(causal_learn_graph(truth), causal_learn_graph(graph)).get_shd())
+
+
+def causal_learn_cpdag(matrix: Any) -> Any:
+    dags, nodes = peer("causallearn.graph.Dag"), peer("causallearn.graph.GraphNode")
+    names = [nodes.GraphNode(f"X{index}") for index in range(len(matrix))]
+    dag = dags.Dag(names)
+    for i, j in np.argwhere(matrix):
+        dag.add_directed_edge(names[i], names[j])
+    return peer("causallearn.utils.DAG2CPDAG").dag2cpdag(dag).graph
+
+
+def gadjid_shd(truth: Any, graph: Any) -> float:
+    return float(peer("gadjid").shd(np.array(truth, np.int8), np.array(graph, np.int8))[1])
+
+
+def in_a_process(call: str, truth: Any, graph: Any) -> str:
+    """A call that may abort the interpreter, in one of its own."""
+    code = (
+        f"import gadjid, numpy as np; t, g = np.array({np.asarray(truth, int).tolist()}, np.int8), "
+        f"np.array({np.asarray(graph, int).tolist()}, np.int8); print({call})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else "panics"
+
+
+def pgmpy_shd(truth: Any, graph: Any, penalty: int = 1) -> float:
+    return float(
+        peer("pgmpy.metrics").SHD(penalty)(true_causal_graph=pgmpy_dag(truth), est_causal_graph=pgmpy_dag(graph))
+    )
+
+
+def pgmpy_dag(matrix: Any) -> Any:
+    dag = peer("pgmpy.base").DAG()
+    dag.add_nodes_from(range(len(matrix)))
+    dag.add_edges_from([tuple(map(int, cell)) for cell in np.argwhere(matrix)])
+    return dag
+
+
+# ----------------------------------------------------------------------------------- agreement on ordinary input
+
+
+def random_dag(draw: np.random.Generator, density: float = 0.3) -> Any:
+    upper = np.triu(draw.random((8, 8)) < density, 1)
+    order = draw.permutation(8)
+    return upper[np.ix_(order, order)].astype(int)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_distances_and_shares_of_dags(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    truth, graph = random_dag(draw), random_dag(draw)
+    evaluation = recovery.evaluate(truth, graph)
+    pair, cell = recovery.shd(truth, graph), recovery.shd(truth, graph, kind="cell")
+    for other in (gcastle_shd, cdt_shd_single, causal_learn_shd, gadjid_shd, pgmpy_shd):
+        assert other(truth, graph) == pair, other.__name__
+    assert cdt_shd(truth, graph) == pgmpy_shd(truth, graph, 2) == cell
+    found = gcastle(truth, graph)
+    for theirs, ours in (("fdr", "fdr"), ("tpr", "tpr"), ("precision", "directed_precision"),
+                         ("recall", "directed_recall"), ("F1", "directed_f1")):  # fmt: skip
+        if theirs != "F1" or evaluation["tp"].value:  # the table has the case without a hit
+            assert found[theirs] == pytest.approx(evaluation[ours].value, abs=5e-5), theirs
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_classes_and_colliders_of_dags(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    truth, graph = random_dag(draw), random_dag(draw, 0.25)
+    evaluation = recovery.evaluate(truth, graph)
+    classes = causal_learn_cpdag(truth), causal_learn_cpdag(graph)
+    both = ("causal-learn", "causal-learn")
+    assert evaluation["cpdag_shd"].value == recovery.shd(*classes, encoding=both)
+    assert recovery.evaluate(truth, causal_learn_cpdag(truth), encoding="causal-learn")["cpdag_shd"].value == 0
+    colliders = []
+    for matrix in (truth, graph):
+        found = pgmpy_dag(matrix).get_immoralities()
+        listed = [(child, *sorted(pair)) for child, pairs in found.items() for pair in pairs]
+        colliders.append(set(listed))
+    common = len(colliders[0] & colliders[1])
+    if colliders[0]:
+        assert evaluation["v_structure_recall"].value == common / len(colliders[0])
+    if colliders[1]:
+        assert evaluation["v_structure_precision"].value == common / len(colliders[1])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_any_directed_graph_against_cdt(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    truth, graph = ((draw.random((8, 8)) < 0.3) & OFF for _ in range(2))
+    assert cdt_shd(truth, graph) == recovery.shd(truth, graph, kind="cell")
+    assert cdt_shd_single(truth, graph) == recovery.shd(truth, graph)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_areas_against_scikit_learn(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    truth, scores = draw.random((8, 8)) < 0.3, draw.integers(0, 12, (8, 8)) / 11
+    sklearn = peer("sklearn.metrics")
+    y, s = truth[OFF], scores[OFF]
+    assert recovery.auprc(truth, scores) == pytest.approx(sklearn.average_precision_score(y, s), abs=1e-12)
+    assert recovery.roc_auc(truth, scores) == pytest.approx(sklearn.roc_auc_score(y, s), abs=1e-12)
+    precision, recall, _ = sklearn.precision_recall_curve(y, s)
+    area = recovery.auprc(truth, scores, area="trapezoid")
+    assert area == pytest.approx(sklearn.auc(recall, precision), abs=1e-12)
+
+
+# ------------------------------------------------------------------------------------- where conventions differ
+
+
+def matrix(*cells: tuple[int, int], d: int = 4) -> Any:
+    graph = np.zeros((d, d), int)
+    for cell in cells:
+        graph[cell] = 1
+    return graph
+
+
+CHAIN = matrix((0, 1), (1, 2))
+DISTANCES: dict[str, Callable[[Any, Any], Any]] = {
+    "gcastle": gcastle_shd,
+    "cdt": cdt_shd,
+    "causal-learn": causal_learn_shd,
+    "gadjid": lambda truth, graph: in_a_process("gadjid.shd(t, g)[1]", truth, graph),
+    "pgmpy": pgmpy_shd,
+}
+# Title, truth, prediction, this project's rule.
+GRAPHS = [
+    ("an edge reversed", CHAIN, matrix((1, 0), (1, 2)), "1 in pairs, 2 in cells; the kind is printed"),
+    ("an edge missing", CHAIN, matrix((1, 2)), "1 in either"),
+    ("an edge too many", CHAIN, matrix((0, 1), (1, 2), (0, 3)), "1 in either"),
+    ("both directions for one", CHAIN, matrix((0, 1), (1, 0), (1, 2)), "1 in either: it is not the true graph"),
+    ("a self-loop", CHAIN, matrix((0, 1), (1, 2), (3, 3)), "0: loops are not counted, and are reported apart"),
+    ("a cycle closed", CHAIN, matrix((0, 1), (1, 2), (2, 0)), "1 in either"),
+    ("a 2-cycle against itself", matrix((0, 1), (1, 0)), matrix((0, 1), (1, 0)), "0: no graph differs from itself"),
+    ("nothing predicted", CHAIN, matrix(), "the true edges, as for the empty graph that stands beside every result"),
+]  # fmt: skip
+
+
+def shown(value: Any) -> str:
+    return value if isinstance(value, str) else f"{value:.4g}"
+
+
+def answer(call: Callable[..., Any], *arguments: Any) -> str:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return shown(call(*arguments))
+    except Exception as error:
+        return type(error).__name__
+
+
+def distance_rows() -> list[list[str]]:
+    rows = []
+    for title, truth, graph, rule in GRAPHS:
+        ours = f"{recovery.shd(truth, graph)} / {recovery.shd(truth, graph, kind='cell')}"
+        rows.append([title, rule, ours, *(answer(call, truth, graph) for call in DISTANCES.values())])
+    return rows
+
+
+ONES = np.ones((4, 4), int) - np.eye(4, dtype=int)
+SAME = np.full((5, 5), 0.3)
+TWO = matrix((0, 1), (2, 3), d=5)
+
+
+def share_rows() -> list[list[str]]:
+    """Cases of other metrics: title, rule, ours, whose, theirs."""
+    sklearn = peer("sklearn.metrics")
+    diagonal = np.full((5, 5), 0.3) + np.eye(5)
+    cyclic = matrix((0, 1), (1, 2), (2, 0))
+    undirected = matrix((0, 1), (1, 0), (1, 2))
+    with_nan = np.where(TWO, np.nan, 0.1)
+    return [
+        ["precision when nothing is predicted", "NaN with the reason; `zero_division=0` on request",
+         ours(CHAIN, matrix(), "directed_precision"), "gcastle", answer(lambda: gcastle(CHAIN, matrix())["precision"])],
+        ["F1 when no predicted edge is true", "0: nothing that was there was found",
+         ours(CHAIN, matrix((2, 3)), "directed_f1"), "gcastle", answer(lambda: gcastle(CHAIN, matrix((2, 3)))["F1"])],
+        ["recall when both directions of 0 → 1 are predicted", "the share of true edges that are found, at most 1",
+         ours(CHAIN, undirected, "tpr"), "gcastle, `tpr`", answer(lambda: gcastle(CHAIN, undirected)["tpr"])],
+        ["false positive rate of one extra edge", "over all cells without a true edge, here 10",
+         ours(CHAIN, GRAPHS[2][2], "fpr"), "gcastle, over pairs less true edges, here 4",
+         answer(lambda: gcastle(CHAIN, GRAPHS[2][2])["fpr"])],
+        ["orientation when every cell is predicted", "wrong: a prediction of both directions says none",
+         ours(CHAIN, ONES, "orientation_accuracy"), "gcastle, `tpr` of the same graph",
+         answer(lambda: gcastle(CHAIN, ONES)["tpr"])],
+        ["AUPRC of a constant scorer, 2 edges in 20 cells", "average precision by steps: the prevalence",
+         ours(TWO, SAME, "auprc"), "scikit-learn's curve joined by `auc`",
+         answer(lambda: sklearn.auc(*sklearn.precision_recall_curve(TWO[OFF[:5, :5]], SAME[OFF[:5, :5]])[1::-1]))],
+        ["AUPRC of the same, diagonal scored highest", "the diagonal is no candidate", ours(TWO, diagonal, "auprc"),
+         "cdt, diagonal included, trapezoids", answer(cdt_auprc, TWO, diagonal)],
+        ["a NaN score", 'an error naming the first; `nan="omit"` leaves the cell out of both graphs',
+         ours(TWO, with_nan, "directed_f1"), "`numpy` comparison: no edge",
+         answer(lambda: sklearn.f1_score(TWO[OFF[:5, :5]], (with_nan > 0.5)[OFF[:5, :5]]))],
+        ["SID of a cyclic truth", "an error, before the library is called", ours(cyclic, CHAIN, "sid"), "gadjid",
+         in_a_process('gadjid.sid(t, g, edge_direction="from row to column")', cyclic, CHAIN)],
+    ]  # fmt: skip
+
+
+def ours(truth: Any, graph: Any, key: str) -> str:
+    try:
+        return shown(recovery.evaluate(truth, graph, metrics=[key])[key].value)
+    except InputError:
+        return "InputError"
+
+
+def lines(head: list[str], rows: list[list[str]]) -> list[str]:
+    return [f"| {' | '.join(head)} |", "|" + "---|" * len(head), *(f"| {' | '.join(row)} |" for row in rows)]
+
+
+def table_text() -> str:
+    versions = ", ".join(f"{name} {version(name).partition('+')[0]}" for name in SHOWN)
+    return "\n".join(
+        [
+            "# Where graph recovery differs between libraries",
+            "",
+            "<!-- Written by tests/peers/test_recovery_peers.py; GRAPHGAUGE_REGENERATE=1 rewrites it. -->",
+            "",
+            "On pairs of DAGs the libraries below and graphgauge agree, which the same tests check on random graphs:",
+            "structural Hamming distance, shares, equivalence classes, colliders, areas under curves. They differ",
+            "where a convention is left open, or where a graph is not a DAG. Every cell is what the library returned,",
+            "the type of the exception it raised, or “panics” where the library did.",
+            "",
+            f"Observed with {versions}.",
+            "",
+            "## Structural Hamming distance of one change to 0 → 1 → 2 among four nodes",
+            "",
+            "graphgauge in pairs / in cells; cdt by its default, which counts cells; pgmpy with its penalty of 1.",
+            "",
+            *lines(["case", "graphgauge's rule", "graphgauge", *DISTANCES], distance_rows()),
+            "",
+            "## Other metrics",
+            "",
+            *lines(["case", "graphgauge's rule", "graphgauge", "who", "says"], share_rows()),
+            "",
+        ]
+    )
+
+
+def test_the_table_of_differences_is_current() -> None:
+    text = table_text()
+    if os.environ.get("GRAPHGAUGE_REGENERATE"):
+        TABLE.write_text(text, encoding="utf-8")
+    assert TABLE.read_text(encoding="utf-8") == text, "run with GRAPHGAUGE_REGENERATE=1"
+
+
+# ------------------------------------------------------------------------------------------- the Sachs network
+
+ALIASES = {"praf": "Raf", "pmek": "Mek", "plcg": "Plcg", "p44/42": "Erk", "pakts473": "Akt", "pjnk": "Jnk"}
+
+
+def resources(package: str, *parts: str) -> Path:
+    return Path(peer(package).__file__).parent.joinpath(*parts)
+
+
+@cache
+def measurements() -> tuple[tuple[str, ...], Any]:
+    """The protein measurements in cdt's wheel: names, and logarithms brought to mean 0 and variance 1."""
+    with resources("cdt", "data", "resources", "cyto_full_data.csv").open() as stream:
+        head, *rows = csv.reader(stream)
+    logs = np.log(np.array(rows, float))
+    return tuple(ALIASES.get(name, name) for name in head), (logs - logs.mean(0)) / logs.std(0)
+
+
+def truths() -> dict[str, Any]:
+    with resources("cdt", "data", "resources", "cyto_full_target.csv").open() as stream:
+        _, *rows = csv.reader(stream)
+    listed = [(ALIASES.get(cause, cause), ALIASES.get(effect, effect)) for cause, effect in rows]
+    network = read_graph(resources("pgmpy", "utils", "example_models", "sachs.bif.gz"))
+    return {"17 edges": network, "18 edges": listed}
+
+
+def test_two_truths_of_the_sachs_network() -> None:
+    names, _ = measurements()
+    pair = truths().values()
+    evaluation = recovery.evaluate(*pair, nodes=names)
+    assert [evaluation[key].value for key in ("tp", "fp", "fn")] == [13, 5, 4]
+    assert recovery.shd(*pair, nodes=names) == 7
+    assert recovery.shd(*pair, nodes=names, kind="cell") == 9
+
+
+@cache
+def learned() -> dict[str, tuple[Any, dict[str, Any]]]:
+    """What three methods learn from the measurements by default (PC at level 0.01), and how each writes it."""
+    names, data = measurements()
+    pc = peer("causallearn.search.ConstraintBased.PC").pc(data, 0.01, "fisherz", show_progress=False).G.graph
+    ges = peer("causallearn.search.ScoreBased.GES").ges(data, "local_score_BIC")["G"].graph
+    notears = peer("castle.algorithms").Notears()
+    notears.learn(data)
+    weights = np.array(notears.weight_causal_matrix)
+    encoded = {"encoding": "causal-learn"}
+    found = {
+        "PC (causal-learn)": (pc, encoded),
+        "GES (causal-learn)": (ges, encoded),
+        "NOTEARS (gcastle)": (weights, {"sign": "absolute", "threshold": 0.3}),
+        "empty graph": (np.zeros((len(names), len(names))), {}),
+    }
+    return {name: (NamedMatrix(graph, names), options) for name, (graph, options) in found.items()}
+
+
+SACHS = (
+    "tp", "fp", "fn", "unoriented", "directed_f1", "directed_shd", "skeleton_f1", "skeleton_shd", "cpdag_shd",
+    "parent_aid",
+)  # fmt: skip
+
+
+def sachs_rows() -> list[list[str]]:
+    rows = []
+    names, _ = measurements()
+    for truth, graph in truths().items():
+        for method, (prediction, options) in learned().items():
+            evaluation = recovery.evaluate(graph, prediction, nodes=names, **options)
+            cells = (f"{evaluation[key].value:.3g}" if key in evaluation else "–" for key in SACHS)
+            rows.append([truth, method, *cells])
+    return rows
+
+
+def test_methods_on_the_sachs_measurements() -> None:
+    begin, end = "<!-- sachs: written by tests/peers/test_recovery_peers.py -->\n", "<!-- /sachs -->"
+    page = PAGE.read_text(encoding="utf-8")
+    before, _, rest = page.partition(begin)
+    _, _, after = rest.partition(end)
+    text = "\n".join(lines(["truth", "method", *(f"`{key}`" for key in SACHS)], sachs_rows())) + "\n"
+    if os.environ.get("GRAPHGAUGE_REGENERATE"):
+        PAGE.write_text(before + begin + "\n" + text + "\n" + end + after, encoding="utf-8")
+        page = PAGE.read_text(encoding="utf-8")
+    assert text in page, "run with GRAPHGAUGE_REGENERATE=1"

@@ -1,0 +1,169 @@
+"""What goes in: shapes, types and NaN, each refused with its name; and counting on a device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+
+from graphgauge import ranking
+from graphgauge.core.errors import InputError
+from graphgauge.kernels.counting import row_counts
+from graphgauge.ranking.inputs import _device_counts
+
+POS, NEG = np.array([1.0, 2.0]), np.array([[0.0, 3.0, 1.0], [5.0, 2.0, 2.0]])
+FLAT = {"scores": [1.0, 0.0], "labels": [1, 0], "queries": [0, 0]}
+
+
+@pytest.mark.parametrize(
+    ("pos", "neg", "options", "where", "what"),
+    [
+        (np.ones(4), np.ones((1, 9)), {}, "neg_scores", "expected shape (4, any), found (1, 9)"),
+        (np.ones((4, 1)), np.ones((4, 9)), {}, "pos_scores", "expected shape (any), found (4, 1)"),
+        (POS, [[1.0], [1.0, 2.0]], {}, "neg_scores", "rows of different lengths"),
+        (POS, [["a"], ["b"]], {}, "neg_scores", "expected numbers, found values of type <U1"),
+        ([None, 1.0], NEG, {}, "pos_scores", "expected numbers, found Python objects"),
+        (POS.astype("M8[s]"), NEG, {}, "pos_scores", "expected numbers, found values of type datetime64[s]"),
+        (POS, NEG + 0j, {}, "neg_scores", "expected numbers, found values of type complex128"),
+        (POS, NEG.astype(np.longdouble), {}, "neg_scores", "expected numbers, found values of type"),
+        (POS, np.ma.masked_array(NEG), {}, "neg_scores", "found a masked array"),
+        (POS, NEG, {"mask": np.ones((2, 2), bool)}, "mask", "expected shape (2, 3), found (2, 2)"),
+        (POS, NEG, {"mask": np.ones((2, 3))}, "mask", "expected booleans, found float64"),
+        (POS, NEG.ravel(), {"offsets": [0, 3]}, "offsets", "expected shape (3), found (2)"),
+        (POS, NEG.ravel(), {"offsets": [0, 3, 5]}, "offsets", "offsets must rise from 0 to 6"),
+        (POS, NEG.ravel(), {"offsets": [0, 7, 6]}, "offsets", "offsets must rise from 0 to 6"),
+        (POS, NEG.ravel(), {"offsets": [1, 3, 6]}, "offsets", "offsets must rise from 0 to 6"),
+        (POS, NEG.ravel(), {"offsets": [0.0, 3.0, 6.0]}, "offsets", "expected integers, found float64"),
+        (POS, NEG, {"offsets": [0, 3, 6]}, "neg_scores", "expected shape (any), found (2, 3)"),
+        (POS, NEG.ravel(), {"offsets": [0, 3, 6], "mask": np.ones(6, bool)}, None, "offsets and mask exclude"),
+    ],
+)  # fmt: skip
+def test_wrong_input_is_named(pos: object, neg: object, options: dict, where: str | None, what: str) -> None:
+    with pytest.raises(InputError) as caught:
+        ranking.evaluate(pos, neg, **options)
+    assert caught.value.where == where
+    assert caught.value.what.startswith(what)
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        ({"scores": [[1.0, 0.0]]}, "scores"),
+        ({"labels": [1, 2]}, "labels"),
+        ({"labels": [1.0, np.nan]}, "labels"),
+        ({"labels": [1]}, "labels"),
+        ({"labels": ["1", "0"]}, "labels"),
+        ({"queries": [0]}, "queries"),
+        ({"queries": [0.0, 1.0]}, "queries"),
+    ],
+)
+def test_wrong_flat_input_is_named(change: dict, where: str) -> None:
+    with pytest.raises(InputError) as caught:
+        ranking.evaluate(**FLAT | change)
+    assert caught.value.where == where
+
+
+@pytest.mark.parametrize(
+    ("pos", "neg", "options", "message"),
+    [
+        ([1.0, np.nan], NEG, {}, "pos_scores: 1 of 2 values are NaN, the first at index 1."),
+        (POS, [[0, np.nan, 1], [np.nan, 2, 2]], {}, "neg_scores: 2 of 6 values are NaN, the first at index (0, 1)."),
+        (POS, [0, 1, np.nan], {"offsets": [0, 1, 3]}, "neg_scores: 1 of 3 values are NaN, the first at index 2."),
+        (POS, [[0, np.nan], [np.nan, 2]], {"mask": [[True, False], [True, True]]},
+         "neg_scores: 1 of 3 values are NaN, the first at index (1, 0)."),
+    ],
+)  # fmt: skip
+def test_nan_is_counted_and_placed(pos: object, neg: object, options: dict, message: str) -> None:
+    for function in (ranking.evaluate, ranking.mrr, ranking.hits_at_k, ranking.ranks):
+        with pytest.raises(InputError) as caught:
+            function(pos, neg, **options)
+        assert str(caught.value).startswith(message)
+        assert 'nan="omit"' in str(caught.value)
+
+
+def test_pooled_functions_refuse_nan_and_matrices() -> None:
+    for function in (ranking.roc_auc, ranking.average_precision):
+        with pytest.raises(InputError, match="neg_scores: 1 of 2 values are NaN, the first at index 0"):
+            function([1.0], [np.nan, 0.0])
+        with pytest.raises(InputError, match="pos_scores: 1 of 1 values are NaN"):
+            function([np.nan], [0.0])
+        with pytest.raises(InputError, match="neg_scores"):
+            function(POS, NEG)
+        assert np.isnan(function([], [1.0]))
+        assert np.isnan(function([1.0], []))
+
+
+def test_a_nan_positive_drops_its_whole_list() -> None:
+    """Had only the candidate been dropped, its absence would make recall better."""
+    evaluation = ranking.evaluate(
+        scores=[5.0, np.nan, 1.0, 1.0, 0.0, np.nan], labels=[1, 1, 0, 1, 0, 0], queries=[0, 0, 0, 1, 1, 1],
+        nan="omit", k=1, metrics=["recall", "mrr"], groups={"g": ["a", "a", "a", "b", "b", "b"]},
+    )  # fmt: skip
+    assert evaluation["recall@1"].n == evaluation["mrr"].n == 1
+    assert evaluation.by("g")["g"].tolist() == ["b"]
+    assert evaluation.notes == (
+        "1 queries dropped: their positive's score is NaN",
+        "1 candidates dropped: their score is NaN",
+    )
+
+
+def test_infinities_are_ordinary_scores() -> None:
+    inf = np.inf
+    assert ranking.ranks([inf, -inf, 0.0], [[inf, 1.0], [-inf, 1.0], [-inf, inf]]).tolist() == [1.5, 2.5, 2.0]
+
+
+def test_types_are_never_narrowed() -> None:
+    """A difference that float32 cannot see is a difference."""
+    pos, neg = np.array([1.0]), np.array([[1.0 + 1e-12]])
+    assert ranking.ranks(pos, neg).tolist() == [2]
+    assert ranking.ranks(pos + 1e-12, neg.astype(np.float32)).tolist() == [1]
+    assert ranking.ranks(np.array([2**53 + 1]), np.array([[2**53, 2**53 + 2]])).tolist() == [2]
+    assert ranking.roc_auc(np.array([2**53 + 1]), np.array([2**53])) == 1
+    assert ranking.mrr(np.array([True]), np.array([[False, True]])) == pytest.approx(1 / 1.5)
+    with pytest.raises(ValueError, match=r"2\*\*53"):
+        ranking.mrr(np.array([0.5, 0.5]), np.array([[2**53 + 1], [3]]))
+
+
+@pytest.mark.filterwarnings("ignore:Sparse")
+@pytest.mark.parametrize("convert", [torch.Tensor.to_sparse, torch.Tensor.to_sparse_csr, lambda tensor: tensor + 0j])
+def test_tensors_without_plain_numbers_are_refused(convert: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    with pytest.raises(InputError, match="expected a dense real tensor"):
+        ranking.mrr(torch.ones(2), convert(torch.eye(2)))
+
+
+# ------------------------------------------------------------------------- device
+
+
+@pytest.mark.parametrize("block", [1, 7, 1 << 26])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32", "int64"])
+def test_device_counts_are_host_counts(block: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The arithmetic that runs on CUDA tensors, on host ones."""
+    monkeypatch.setattr("graphgauge.ranking.inputs._DEVICE_BLOCK", block)
+    rng = np.random.default_rng(0)
+    pos, neg = (rng.integers(0, 5, shape).astype(dtype) for shape in (20, (20, 6)))
+    if dtype.startswith("float"):
+        pos[3], neg[5, 2], neg[5, 4], neg[6] = np.nan, np.nan, np.nan, np.inf
+    for found, expected in zip(_device_counts(torch.tensor(pos), torch.tensor(neg)), row_counts(pos, neg), strict=True):
+        assert found.tolist() == expected.tolist()
+    empty = _device_counts(torch.empty(0), torch.empty((0, 3)))
+    assert all(len(column) == 0 for column in empty)
+
+
+def test_device_counts_do_not_narrow() -> None:
+    """torch compares int64 with float32 in float32, where 2**24 + 1 is 2**24."""
+    counts = _device_counts(torch.tensor([2.0**24]), torch.tensor([[2**24 + 1, 2**24]]))
+    assert (counts.greater.tolist(), counts.equal.tolist()) == ([1], [1])
+    counts = _device_counts(torch.tensor([1.0], dtype=torch.float64), torch.tensor([[1.0 + 1e-7]], dtype=torch.float32))
+    assert counts.greater.tolist() == [1]
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA")
+def test_cuda_is_counted_on_its_device() -> None:
+    rng = np.random.default_rng(0)
+    pos, neg = rng.integers(0, 5, 50).astype(np.float32), rng.integers(0, 5, (50, 9)).astype(np.float32)
+    found = ranking.evaluate(torch.tensor(pos).cuda(), torch.tensor(neg).cuda())
+    assert found.to_flat() == ranking.evaluate(pos, neg).to_flat()
+    with pytest.raises(InputError, match=r"first at index \(0, 0\)"):
+        ranking.evaluate(torch.ones(1).cuda(), torch.full((1, 2), torch.nan).cuda())

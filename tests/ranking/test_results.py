@@ -1,0 +1,322 @@
+"""What an evaluation says beside the numbers: conventions, warnings, findings, chance, groups."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from graphgauge import ranking
+from graphgauge.core.errors import InputError, OptionError, UnknownNameError
+
+RANDOM = np.random.default_rng(0)
+POS, NEG = RANDOM.normal(0.7, 1, 40), RANDOM.normal(0, 1, (40, 9))
+
+
+def constant(queries: int = 5, negatives: int = 9) -> dict[str, np.ndarray]:
+    return {"pos_scores": np.full(queries, 0.5), "neg_scores": np.full((queries, negatives), 0.5)}
+
+
+# ------------------------------------------------------------------ constant scorer
+
+
+def test_constant_scorer_as_printed_in_the_definitions() -> None:
+    assert ranking.mrr(**constant(), ties="expected") == pytest.approx(0.29290, abs=5e-6)
+    assert ranking.mrr(**constant(), ties="realistic") == pytest.approx(0.18182, abs=5e-6)
+    assert ranking.mrr(**constant(), ties="optimistic") == 1.0
+    assert ranking.mrr(**constant(), ties="pessimistic") == 0.1
+
+
+@pytest.mark.parametrize("ties", ["realistic", "optimistic", "pessimistic", "expected"])
+def test_adjusted_metrics_give_a_constant_scorer_nothing(ties: str) -> None:
+    lengths = np.array([1, 4, 9, 30, 2, 0])
+    evaluation = ranking.evaluate(
+        np.zeros(6), np.zeros(lengths.sum()), offsets=np.r_[0, np.cumsum(lengths)], ties=ties, k=(1, 3)
+    )
+    for key in ("amri", "adjusted_mrr", "adjusted_hits@1", "adjusted_hits@3"):
+        assert evaluation[key].value == pytest.approx(0, abs=1e-14)
+
+
+def test_adjusted_metrics_without_room_to_adjust() -> None:
+    evaluation = ranking.evaluate(np.ones(3), np.zeros((3, 2)), k=3, metrics=["adjusted_hits", "adjusted_mrr"])
+    assert math.isnan(evaluation["adjusted_hits@3"].value)
+    assert evaluation["adjusted_hits@3"].n == 0
+    assert evaluation["adjusted_hits@3"].reason == "every query has at most k = 3 candidates"
+    assert evaluation["adjusted_mrr"].value == 1
+    alone = ranking.evaluate(np.ones(3), np.zeros((3, 0)))
+    assert alone["amri"].reason == alone["adjusted_mrr"].reason == "no query has a negative"
+
+
+def test_chance_is_the_constant_and_the_random_scorer() -> None:
+    chance = {item.name: item.value for item in ranking.evaluate(POS, NEG)["mrr"].chance}
+    assert chance["constant scorer"] == pytest.approx(1 / 5.5)
+    assert chance["random scorer"] == pytest.approx(float(sum(Fraction(1, rank) for rank in range(1, 11)) / 10))
+    hits = {item.name: item.value for item in ranking.evaluate(POS, NEG, ties="optimistic")["hits@3"].chance}
+    assert hits == {"constant scorer": 1.0, "random scorer": pytest.approx(0.3)}
+    pooled = ranking.evaluate(POS, NEG, metrics=["roc_auc", "average_precision", "pooled_hits@9"])
+    assert [item.value for item in pooled["roc_auc"].chance] == [0.5]
+    assert [item.value for item in pooled["average_precision"].chance] == [0.1]
+    assert [item.value for item in pooled["pooled_hits@9"].chance] == [9 / 361]
+
+
+def test_random_threshold_is_what_random_scores_give() -> None:
+    rng = np.random.default_rng(1)
+    shares = [ranking.evaluate(rng.random(50), rng.random((50, 4)), metrics=["pooled_hits@20"]) for _ in range(400)]
+    mean = np.mean([share["pooled_hits@20"].value for share in shares])
+    assert mean == pytest.approx(20 / 201, abs=0.008)
+
+
+# --------------------------------------------------------- conventions and warnings
+
+
+def test_a_result_says_which_tie_rule_it_used() -> None:
+    evaluation = ranking.evaluate(POS, NEG, ties="pessimistic", metrics=["mrr", "amri", "roc_auc"])
+    assert evaluation.conventions == {"ties": "pessimistic", "nan": "raise"}
+    assert evaluation["mrr"].conventions["ties"] == "pessimistic"
+    assert evaluation["amri"].conventions["ties"].startswith("expected")
+    assert evaluation["roc_auc"].conventions["ties"] == "count half"
+    lists = ranking.evaluate(scores=[2, 1, 1], labels=[0, 1, 0], queries=[0, 0, 0], metrics=["mrr", "ndcg@3"])
+    assert lists["mrr"].conventions["ties"] == "realistic"
+    assert lists["ndcg@3"].conventions["ties"] == "expected"
+
+
+def test_cut_offs_at_or_above_the_candidates_warn() -> None:
+    evaluation = ranking.evaluate(POS, NEG, k=(9, 10, 11))
+    assert not evaluation["hits@9"].warnings
+    for k in (10, 11):
+        assert evaluation[f"hits@{k}"].value == 1
+        assert evaluation[f"hits@{k}"].warnings == (
+            f"k = {k} is at or above the number of candidates in 40 queries, which score 1 whatever the model",
+        )
+
+
+def test_optimistic_ties_warn_where_they_flatter() -> None:
+    tied = ranking.evaluate(**constant(), ties="optimistic")
+    assert "optimistic" in tied["mrr"].warnings[0]
+    assert not tied["amri"].warnings  # expected, whatever is chosen
+    assert not ranking.evaluate(POS, NEG, ties="optimistic")["mrr"].warnings
+    lists = {"labels": [1, 0], "queries": [0, 0], "ties": "optimistic", "metrics": ["recall@1"]}
+    assert "optimistic" in ranking.evaluate(scores=[1, 1], **lists)["recall@1"].warnings[0]
+    assert not ranking.evaluate(scores=[2, 1], **lists)["recall@1"].warnings
+    several = {"labels": [1, 1], "queries": [0, 0], "ties": "optimistic", "metrics": ["recall@1"]}
+    assert not ranking.evaluate(scores=[1, 1], **several)["recall@1"].warnings  # tied with itself: nothing to win
+
+
+def test_pooled_hits_with_fewer_negatives_than_k() -> None:
+    result = ranking.evaluate([0.0, 0.1], [[1.0], [1.0]], metrics=["pooled_hits@3"])["pooled_hits@3"]
+    assert result.value == 1
+    assert result.warnings == ("only 2 negatives: every positive is a hit at k = 3",)
+
+
+def test_tied_scores_are_a_finding() -> None:
+    (finding,) = ranking.evaluate(**constant()).findings
+    assert finding.check == "tied-scores"
+    assert finding.severity == "warning"
+    assert finding.evidence == {"share": 1.0, "optimistic": 1.0, "pessimistic": pytest.approx(0.1)}
+    assert "MRR is 0.1000 or 1.0000" in finding.message
+    assert finding.remedy
+    assert ranking.evaluate(POS, NEG).findings == ()
+    assert ranking.evaluate(np.empty(0), np.empty((0, 3))).findings == ()
+
+
+# ---------------------------------------------------------------------- intervals
+
+
+def reciprocal_ranks(pos: np.ndarray, neg: np.ndarray) -> np.ndarray:
+    return np.array([1 / (1 + sum(n > p for n in row)) for p, row in zip(pos, neg, strict=True)])
+
+
+def test_interval_of_a_mean_is_students() -> None:
+    interval = ranking.evaluate(POS, NEG, confidence=0.9)["mrr"].interval
+    values = reciprocal_ranks(POS, NEG)
+    expected = stats.ttest_1samp(values, 0).confidence_interval(0.9)
+    assert tuple(interval) == pytest.approx(tuple(expected), rel=1e-12)
+    assert (interval.method, interval.over, interval.level) == ("t", "queries", 0.9)
+
+
+def test_interval_over_clusters_is_that_of_equal_cluster_means() -> None:
+    """With clusters of one size the sandwich variance is that of the cluster means."""
+    interval = ranking.evaluate(POS, NEG, cluster=np.arange(40) // 2)["mrr"].interval
+    means = reciprocal_ranks(POS, NEG).reshape(20, 2).mean(axis=1)
+    assert tuple(interval) == pytest.approx(tuple(stats.ttest_1samp(means, 0).confidence_interval(0.95)), rel=1e-12)
+    assert (interval.method, interval.over) == ("cluster-t", "clusters")
+
+
+def test_cluster_labels_are_only_names() -> None:
+    labels = np.arange(40) // 2
+    names = np.random.default_rng(2).integers(-(2**63), 2**63 - 1, 20)[labels]
+    group = {"side": np.arange(40) % 2}
+    for metrics in (None, ["roc_auc", "average_precision"]):
+        plain = ranking.evaluate(POS, NEG, k=3, cluster=labels, groups=group, metrics=metrics)
+        hashed = ranking.evaluate(POS, NEG, k=3, cluster=names, groups=group, metrics=metrics)
+        for key in plain:
+            assert hashed[key].value == plain[key].value
+            bounds = plain[key].interval and tuple(plain[key].interval)
+            assert (hashed[key].interval and tuple(hashed[key].interval)) == (bounds and pytest.approx(bounds))
+
+
+def test_hits_interval_is_wilsons() -> None:
+    result = ranking.evaluate(POS, NEG)["hits@3"]
+    p, n, z = result.value, 40, NormalDist().inv_cdf(0.975)
+    centre = (p + z**2 / (2 * n)) / (1 + z**2 / n)
+    margin = z / (1 + z**2 / n) * math.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
+    assert tuple(result.interval) == pytest.approx((centre - margin, centre + margin), rel=1e-12)
+    assert result.interval.method == "wilson"
+    tied = ranking.evaluate(**constant(), ties="expected")["hits@3"]
+    assert tied.interval.method == "t"  # shares of ties are neither 0 nor 1
+
+
+@pytest.mark.parametrize("greater", [0, 2, 9])
+@pytest.mark.parametrize("queries", [2, 3, 7, 49])
+@pytest.mark.parametrize("clustered", [False, True])
+def test_agreement_is_not_certainty(greater: int, queries: int, clustered: bool) -> None:
+    """Where all queries agree, rounding must not pass for a spread of 1e-17."""
+    neg = np.r_[np.ones(greater), -np.ones(9 - greater)]
+    cluster = np.repeat(np.arange(queries), 2) if clustered else None
+    rows = queries * (1 + clustered)
+    evaluation = ranking.evaluate(np.zeros(rows), np.tile(neg, (rows, 1)), cluster=cluster)
+    low, high = evaluation["mrr"].interval
+    assert high - low > 0.01
+    other = 1 - 0.025 ** (1 / queries)  # at most this share of the population can differ
+    value = 1 / (1 + greater)
+    assert (low, high) == pytest.approx((value * (1 - other), value + other * (1 - value)))
+    for key in ("mean_rank", "median_rank", "geometric_mean_rank", "amri", "adjusted_mrr"):
+        assert evaluation[key].interval is None, key
+        assert "differ" in evaluation[key].no_interval
+
+
+def test_clusters_that_agree_are_not_certain_either() -> None:
+    """Ranks 1 and 3 in every cluster: the clusters' sums cancel to rounding."""
+    neg = np.tile([[-1.0, -1.0], [1.0, 1.0]], (10, 1))
+    low, high = ranking.evaluate(np.zeros(20), neg, cluster=np.arange(20) // 2)["mrr"].interval
+    assert high - low > 0.01
+
+
+def test_median_shared_by_most_queries_keeps_an_interval() -> None:
+    """30 of 60 at rank 1, the rest at rank 2: the median may be either."""
+    neg = np.where(np.arange(61)[:, None] < 29, -1.0, 1.0) * np.ones((61, 1))
+    result = ranking.evaluate(np.zeros(61), neg)["median_rank"]
+    assert result.value == 2
+    assert tuple(result.interval) == (1, 2)
+
+
+def test_one_query_has_no_interval() -> None:
+    result = ranking.evaluate([1.0], [[0.0, 2.0]])["mrr"]
+    assert result.interval is None
+    assert result.no_interval == "needs at least two queries that differ"
+
+
+@pytest.mark.parametrize("confidence", [0, 1, -0.5, 95])
+def test_confidence_is_a_share(confidence: float) -> None:
+    with pytest.raises(OptionError, match="confidence must lie between 0 and 1"):
+        ranking.evaluate(POS, NEG, confidence=confidence)
+
+
+# ------------------------------------------------------------------------- groups
+
+
+def test_groups_micro_macro_and_each() -> None:
+    relation = np.repeat(["b", "a", "c"], [20, 12, 8])
+    evaluation = ranking.evaluate(POS, NEG, groups={"relation": relation, "side": np.arange(40) % 2})
+    values = reciprocal_ranks(POS, NEG)
+    table = evaluation["mrr"].by("relation")
+    assert table["relation"].tolist() == ["a", "b", "c"]
+    assert table["n"].tolist() == [12, 20, 8]
+    means = [values[relation == name].mean() for name in "abc"]
+    assert table["value"].tolist() == pytest.approx(means)
+    for row, name in enumerate("abc"):
+        expected = stats.ttest_1samp(values[relation == name], 0).confidence_interval(0.95)
+        assert (table["low"][row], table["high"][row]) == pytest.approx(tuple(np.clip(expected, 0, 1)))
+    assert evaluation["mrr"].value == pytest.approx(values.mean())
+    macro = evaluation["mrr_macro_relation"]
+    assert macro.value == pytest.approx(np.mean(means))
+    assert (macro.n, macro.unit, macro.params) == (3, "relation", {"macro": "relation"})
+    variances = np.array([values[relation == name].var(ddof=1) / (relation == name).sum() for name in "abc"])
+    df = variances.sum() ** 2 / (variances**2 / np.array([11, 19, 7])).sum()
+    margin = stats.t.ppf(0.975, df) * math.sqrt(variances.sum()) / 3
+    assert tuple(macro.interval) == pytest.approx((macro.value - margin, macro.value + margin))
+    assert set(evaluation.breakdowns) == {"relation", "side"}
+    assert evaluation["mrr_macro_side"].value == pytest.approx((values[::2].mean() + values[1::2].mean()) / 2)
+    assert list(evaluation)[-1].endswith("_macro_side")
+
+
+def test_macro_over_clusters_that_span_groups() -> None:
+    """Head and tail of one triple: with as many of each, macro and micro are one number with one interval."""
+    rng = np.random.default_rng(3)
+    level = np.repeat(rng.normal(size=50), 2)
+    pos, neg = rng.normal(size=100) + 2 * level, rng.normal(size=(100, 9))
+    evaluation = ranking.evaluate(pos, neg, groups={"side": np.arange(100) % 2}, cluster=np.arange(100) // 2)
+    assert evaluation["mrr_macro_side"].value == pytest.approx(evaluation["mrr"].value)
+    assert tuple(evaluation["mrr_macro_side"].interval) == pytest.approx(tuple(evaluation["mrr"].interval))
+
+
+def test_groups_in_flat_form_and_left_out_queries() -> None:
+    evaluation = ranking.evaluate(
+        scores=[1, 0, 1, 0, 5],
+        labels=[1, 0, 0, 1, 0],
+        queries=[7, 7, 8, 8, 9],
+        groups={"kind": ["x", "x", "y", "y", "x"]},
+    )
+    assert evaluation.by("kind")["mrr"].tolist() == [1.0, 0.5]
+    assert evaluation.by("kind")["recall@1"].tolist() == [1.0, 0.0]
+    assert evaluation.notes == ("1 queries left out: they have no positive",)
+    with pytest.raises(InputError, match="kind differs within a query"):
+        ranking.evaluate(scores=[1, 0], labels=[1, 0], queries=[0, 0], groups={"kind": [0, 1]})
+
+
+def test_pooled_metrics_have_no_breakdown() -> None:
+    evaluation = ranking.evaluate(POS, NEG, groups={"side": np.arange(40) % 2}, metrics=["mrr", "roc_auc"])
+    assert list(evaluation) == ["mrr", "roc_auc", "mrr_macro_side"]
+
+
+@pytest.mark.parametrize("labels", [np.zeros(39, int), np.zeros((40, 1), int), np.zeros(40), [None] * 40])
+def test_group_labels_are_checked(labels: object) -> None:
+    with pytest.raises(InputError) as caught:
+        ranking.evaluate(POS, NEG, groups={"relation": labels})
+    assert "relation" in str(caught.value)
+
+
+def test_a_group_named_like_its_count_is_refused() -> None:
+    with pytest.raises(OptionError, match="cannot be named 'n'"):
+        ranking.evaluate(POS, NEG, groups={"n": np.arange(40)})
+
+
+# ------------------------------------------------------------------------ options
+
+
+@pytest.mark.parametrize("k", [0, -1, 2.5, True, "10", (1, 0), None])
+def test_cut_offs_are_whole_numbers_of_at_least_one(k: object) -> None:
+    with pytest.raises(OptionError, match="k must be a whole number of at least 1"):
+        ranking.evaluate(POS, NEG, k=k)
+
+
+@pytest.mark.parametrize("key", ["hits@0", "hits@-3", "hits@x", "hits@1.5", "hits@"])
+def test_cut_offs_in_keys_are_checked_too(key: str) -> None:
+    with pytest.raises(OptionError):
+        ranking.evaluate(POS, NEG, metrics=[key])
+
+
+def test_unknown_names_suggest_the_nearest() -> None:
+    with pytest.raises(UnknownNameError, match="'realistic'"):
+        ranking.evaluate(POS, NEG, ties="realstic")
+    with pytest.raises(UnknownNameError, match="Did you mean 'omit'"):
+        ranking.evaluate(POS, NEG, nan="omitt")
+    with pytest.raises(UnknownNameError, match="Did you mean 'mrr'"):
+        ranking.evaluate(POS, NEG, metrics=["mmr"])
+    with pytest.raises(UnknownNameError, match="items"):
+        ranking.evaluate(POS, NEG, keep="item")
+    for function in (ranking.mrr, ranking.hits_at_k, ranking.ranks):
+        with pytest.raises(UnknownNameError, match="tie rule"):
+            function(POS, NEG, ties="x")
+
+
+def test_metrics_by_name_key_or_pattern() -> None:
+    assert list(ranking.evaluate(POS, NEG, metrics="mrr")) == ["mrr"]
+    assert list(ranking.evaluate(POS, NEG, k=(2, 5), metrics=["hits", "mrr"])) == ["hits@2", "hits@5", "mrr"]
+    assert list(ranking.evaluate(POS, NEG, k=(2, 5), metrics=["hits@7", "ndcg@{k}"])) == ["hits@7", "ndcg@2", "ndcg@5"]
+    with pytest.raises(OptionError, match=r"recall@\{k\} needs lists"):
+        ranking.evaluate(POS, NEG, metrics=["recall@3"])

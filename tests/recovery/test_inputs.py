@@ -1,0 +1,292 @@
+"""Every form of one graph gives the same answer; what cannot be read says what, where and how to mend it."""
+
+import networkx
+import numpy as np
+import pandas
+import pytest
+import scipy.sparse
+import torch
+
+from graphgauge import recovery
+from graphgauge.core.errors import InputError, OptionError, UnknownNameError
+
+NAMES = ("raf", "mek", "erk", "akt")
+TRUTH = np.array([[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0], [1, 0, 0, 0]])
+SCORES = np.array([[0.9, 0.8, 0.1, 0], [0, 0, 0.3, 0.7], [0, 0.6, 0, 0], [0.55, 0, 0, 0]])
+EXPECTED = recovery.evaluate(TRUTH, SCORES).to_flat()
+
+
+def edges(matrix, names=None):
+    ends = [tuple(cell) for cell in np.argwhere(matrix).tolist()]
+    return [(*(cell if names is None else (names[cell[0]], names[cell[1]])), float(matrix[cell])) for cell in ends]
+
+
+def frame(matrix, order=(0, 1, 2, 3)):
+    named = pandas.DataFrame(matrix, index=NAMES, columns=NAMES)
+    return named.iloc[list(order)]
+
+
+def digraph(matrix):
+    graph = networkx.DiGraph()
+    graph.add_nodes_from(NAMES)
+    graph.add_weighted_edges_from(edges(matrix, NAMES))
+    return graph
+
+
+FORMS = {
+    "lists": lambda matrix: matrix.tolist(),
+    "float32": lambda matrix: matrix.astype(np.float32),
+    "Fortran order": np.asfortranarray,
+    "a strided view": lambda matrix: np.kron(matrix, np.ones((2, 2)))[::2, ::2],
+    "read-only": lambda matrix: _read_only(matrix),
+    "torch": torch.tensor,
+    "csr": scipy.sparse.csr_matrix,
+    "csc array": scipy.sparse.csc_array,
+    "coo": scipy.sparse.coo_matrix,
+    "frame": frame,
+    "frame with rows in another order": lambda matrix: frame(matrix, (2, 0, 3, 1)),
+    "networkx": digraph,
+    "a stack of one": lambda matrix: matrix[np.newaxis],
+}
+
+
+def _read_only(matrix):
+    copy = matrix.copy()
+    copy.flags.writeable = False
+    return copy
+
+
+@pytest.mark.parametrize("true_form", FORMS)
+@pytest.mark.parametrize("form", FORMS)
+def test_all_forms_give_the_same(form, true_form):
+    evaluation = recovery.evaluate(FORMS[true_form](TRUTH), FORMS[form](SCORES))
+    if "float32" in (form,):
+        assert evaluation["directed_shd"].value == EXPECTED["directed_shd"]
+        return
+    np.testing.assert_equal(evaluation.to_flat(), EXPECTED)
+
+
+@pytest.mark.parametrize("listed", [edges(SCORES), recovery.EdgeList(np.array(edges(SCORES)))])
+def test_edge_lists(listed):
+    np.testing.assert_equal(recovery.evaluate(edges(TRUTH), listed, nodes=4).to_flat(), EXPECTED)
+    np.testing.assert_equal(recovery.evaluate(TRUTH, listed).to_flat(), EXPECTED)
+    unweighted = [edge[:2] for edge in edges(TRUTH)]
+    np.testing.assert_equal(recovery.evaluate(unweighted, listed, nodes=4).to_flat(), EXPECTED)
+
+
+def test_edge_lists_by_name_and_frames_of_edges():
+    listed = edges(SCORES, NAMES)
+    np.testing.assert_equal(recovery.evaluate(edges(TRUTH, NAMES), listed, nodes=NAMES).to_flat(), EXPECTED)
+    table = pandas.DataFrame(listed, columns=["source", "target", "weight"])
+    np.testing.assert_equal(recovery.evaluate(frame(TRUTH), table).to_flat(), EXPECTED)
+
+
+def test_names_align_frames_in_other_orders():
+    shuffled = [2, 0, 3, 1]
+    prediction = pandas.DataFrame(SCORES, index=NAMES, columns=NAMES).iloc[shuffled, shuffled]
+    np.testing.assert_equal(recovery.evaluate(frame(TRUTH), prediction).to_flat(), EXPECTED)
+    np.testing.assert_equal(recovery.evaluate(prediction > 0.75, frame(SCORES), nodes=NAMES)["tp"].value, 1.0)
+
+
+def test_an_unnamed_prediction_is_taken_in_order_and_that_is_said():
+    assert any("only A_true names its nodes" in note for note in recovery.evaluate(frame(TRUTH), SCORES).notes)
+
+
+def test_undirected_networkx_edges_run_both_ways():
+    graph = networkx.Graph([("raf", "mek")])
+    graph.add_nodes_from(NAMES)
+    assert recovery.evaluate(digraph(TRUTH), graph, metrics=["unoriented"])["unoriented"].value == 1
+
+
+def test_transposed_writing():
+    for prediction in (SCORES.T, np.ascontiguousarray(SCORES.T), scipy.sparse.csr_matrix(SCORES.T)):
+        np.testing.assert_equal(recovery.evaluate(TRUTH, prediction, edges="column_to_row").to_flat(), EXPECTED)
+    both = ("column_to_row", "column_to_row")
+    evaluation = recovery.evaluate(TRUTH.T, SCORES.T, edges=both)
+    np.testing.assert_equal(evaluation.to_flat(), EXPECTED)
+    assert evaluation.conventions["edges"] == "column_to_row and column_to_row"
+
+
+def test_signs():
+    weights = SCORES * np.where(np.arange(4) % 2, -1, 1)
+    with pytest.raises(InputError, match=r"A_pred: 3 scores are negative, the first at \(0, 1\).*sign="):
+        recovery.evaluate(TRUTH, weights)
+    np.testing.assert_equal(recovery.evaluate(TRUTH, weights, sign="absolute").to_flat(), EXPECTED)
+    np.testing.assert_equal(
+        recovery.evaluate(TRUTH, scipy.sparse.csr_matrix(weights), sign="absolute").to_flat(), EXPECTED
+    )
+    kept = recovery.evaluate(TRUTH, weights, sign="keep")
+    assert kept["tp"].value == 1
+    assert kept.conventions["sign"] == "keep"
+    diagonal = SCORES - 5 * np.eye(4)
+    assert recovery.evaluate(TRUTH, diagonal)["tp"].value == EXPECTED["tp"]
+
+
+def test_int8_has_no_positive_counterpart_of_its_lowest_number():
+    weights = np.array([[0, -128], [0, 0]], np.int8)
+    truth = np.array([[0, 1], [0, 0]], np.int8)
+    evaluation = recovery.evaluate(truth, weights, sign="absolute")
+    assert evaluation["tp"].value == 1
+    assert evaluation["auprc"].value == 1
+
+
+NAN = SCORES.copy()
+NAN[1, 2] = np.nan
+
+
+def test_nan_is_an_error_or_left_out_of_both_graphs():
+    with pytest.raises(InputError, match=r"A_pred: 1 scores are NaN, the first at \(1, 2\)"):
+        recovery.evaluate(TRUTH, NAN)
+    without = TRUTH.copy()
+    without[1, 2] = 0
+    low = SCORES.copy()
+    low[1, 2] = 0
+    expected = recovery.evaluate(without, low, metrics=["tp", "fp", "fn", "directed_f1", "directed_shd", "auprc"])
+    for prediction in (NAN, np.asfortranarray(NAN), scipy.sparse.csr_matrix(NAN)):
+        found = recovery.evaluate(TRUTH, prediction, nan="omit", metrics=list(expected))
+        assert any("1 cells left out" in note for note in found.notes)
+        for key in ("tp", "fp", "fn", "directed_f1", "directed_shd"):
+            assert found[key].value == expected[key].value
+        # One cell fewer to rank, and it ranked below both remaining true edges.
+        assert found["auprc"].n == 11
+        assert found["auprc"].value == expected["auprc"].value
+
+
+def test_nan_on_the_diagonal_is_of_no_account():
+    scores = SCORES.copy()
+    np.fill_diagonal(scores, np.nan)
+    assert recovery.evaluate(TRUTH, scores)["tp"].value == EXPECTED["tp"]
+    assert recovery.evaluate(TRUTH, scores)["roc_auc"].value == EXPECTED["roc_auc"]
+
+
+def test_a_truth_with_weights_is_noted():
+    evaluation = recovery.evaluate(TRUTH * 0.7, SCORES)
+    np.testing.assert_equal(evaluation.to_flat(), EXPECTED)
+    assert any("every cell that is not 0 is an edge" in note for note in evaluation.notes)
+
+
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_matrix])
+def test_swapped_arguments_are_caught(form):
+    with pytest.raises(InputError, match="the arguments look swapped"):
+        recovery.evaluate(form(SCORES), form(TRUTH))
+
+
+def test_loops_are_reported_apart():
+    truth = TRUTH + np.diag([1, 0, 1, 0])
+    for pair in ((truth, SCORES), (scipy.sparse.csr_matrix(truth), scipy.sparse.csr_matrix(SCORES))):
+        evaluation = recovery.evaluate(*pair)
+        assert "2 self-loops in A_true are not counted" in evaluation.notes
+        assert "1 self-loops in A_pred are not counted" in evaluation.notes
+        np.testing.assert_equal(evaluation.to_flat(), EXPECTED)
+
+
+def test_inputs_stay_as_they_are():
+    truth, scores = TRUTH.astype(float) + np.eye(4), SCORES.copy()
+    sparse = scipy.sparse.coo_matrix((np.r_[1.0, 1.0], ([0, 0], [1, 1])), shape=(4, 4))
+    before = truth.copy(), scores.copy(), sparse.nnz
+    recovery.evaluate(truth, scores, sign="absolute")
+    recovery.evaluate(sparse, sparse)
+    np.testing.assert_array_equal(truth, before[0])
+    np.testing.assert_array_equal(scores, before[1])
+    assert sparse.nnz == before[2]
+
+
+BAD = {
+    "not square": (np.ones((3, 4)), SCORES, {}, "A_true: expected shape"),
+    "one dimension": (np.ones(3), SCORES, {}, "A_true: expected shape"),
+    "different d": (np.eye(3), SCORES, {}, "nodes"),
+    "sparse, not square": (scipy.sparse.csr_matrix((3, 4)), SCORES, {}, "square"),
+    "ragged": ([[0, 1], [0]], SCORES, {}, "A_true"),
+    "text": (TRUTH.astype(str), SCORES, {}, "expected numbers"),
+    "NaN in the truth": (np.where(TRUTH, np.nan, 0), SCORES, {}, "A_true: 3 cells are NaN"),
+    "stack against one": (np.stack([TRUTH] * 3), SCORES, {}, "3 true graphs with 1 predicted"),
+    "edges without nodes": ([(0, 1)], [(1, 0)], {}, "Pass nodes="),
+    "edge to nowhere": ([(0, 7)], SCORES, {}, r"\(0, 7\) is not between nodes 0 … 3"),
+    "edge twice": ([(0, 1), (0, 1)], SCORES, {}, r"\(0, 1\) is listed twice"),
+    "edges of many lengths": ([(0, 1), (0, 1, 2)], SCORES, {}, "different lengths"),
+    "unknown names": (edges(TRUTH, "abcd"), SCORES, {"nodes": NAMES}, "unknown nodes: 'a', 'b', 'c', 'd'"),
+    "names that differ": (frame(TRUTH), frame(SCORES).rename(index={"akt": "pka"}, columns={"akt": "pka"}), {},
+                          "A_pred: node names differ: lacks 'akt' and adds 'pka'"),
+    "rows unlike columns": (frame(TRUTH).rename(index={"akt": "pka"}), SCORES, {}, "rows against its columns"),
+    "nodes= of another length": (TRUTH, SCORES, {"nodes": 5}, "nodes= says 5"),
+    "negative threshold for sparse": (TRUTH, scipy.sparse.csr_matrix(SCORES), {"threshold": -1}, "below 0"),
+    "lagged but flat": (TRUTH, SCORES, {"lagged": True}, "lags"),
+    "sid of a cycle": (np.roll(np.eye(4), 1, axis=1), SCORES, {"metrics": ["sid"]}, "A_true: is not a DAG: it has a"),
+    "sid of a 2-cycle": (TRUTH | TRUTH.T, SCORES, {"metrics": ["sid"]}, "edges run both ways"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input(case):
+    truth, prediction, options, message = BAD[case]
+    with pytest.raises(InputError, match=message):
+        recovery.evaluate(truth, prediction, **options)
+
+
+OPTIONS = {
+    OptionError: [
+        {"threshold": np.nan}, {"threshold": "high"}, {"nan": "zero"}, {"fractions": [0]},
+        {"edges": ("row_to_column",) * 3}, {"encoding": "pcalg", "edges": "column_to_row"},
+    ],
+    UnknownNameError: [
+        {"shd": "double"}, {"sign": "positive"}, {"edges": "sideways"}, {"encoding": "pag"}, {"area": "round"},
+        {"metrics": ["directed_f2"]},
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("option", "error"), [(option, error) for error in OPTIONS for option in OPTIONS[error]])
+def test_bad_options(option, error):
+    with pytest.raises(error):
+        recovery.evaluate(TRUTH, SCORES, **option)
+
+
+# a → b – c in each tool's writing, rows and columns in the order a, b, c.
+ENCODED = {
+    "causal-learn": [[0, -1, 0], [1, 0, -1], [0, -1, 0]],
+    "pcalg": [[0, 0, 0], [1, 0, 1], [0, 1, 0]],
+    "gadjid": [[0, 1, 0], [0, 0, 2], [0, 0, 0]],
+}
+
+
+@pytest.mark.parametrize("encoding", ENCODED)
+def test_encodings_of_graphs_with_undirected_edges(encoding):
+    truth = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+    evaluation = recovery.evaluate(truth, np.array(ENCODED[encoding]), encoding=encoding)
+    assert evaluation["correct_direction"].value == 1
+    assert evaluation["unoriented"].value == 1
+    assert evaluation["directed_shd"].value == 1
+    # a → b → c has no compelled edge: both differ from a → b – c in the first pair alone.
+    assert evaluation["cpdag_shd"].value == 1
+    assert evaluation.conventions["encoding"] == encoding
+    assert (
+        recovery.evaluate(np.array(ENCODED[encoding]), np.array(ENCODED[encoding]), encoding=(encoding, encoding))[
+            "directed_shd"
+        ].value
+        == 0
+    )
+
+
+def test_tigramite_links_are_lagged():
+    links = np.full((3, 3, 2), "", dtype="<U3")
+    links[0, 1, 0], links[1, 0, 0] = "-->", "<--"
+    links[1, 2, 0] = links[2, 1, 0] = "o-o"
+    links[0, 0, 1] = "-->"
+    truth = np.zeros((3, 3, 2))
+    truth[0, 1, 0] = truth[1, 2, 0] = truth[0, 0, 1] = 1
+    evaluation = recovery.evaluate(truth, links, encoding="tigramite", lagged=True)
+    assert evaluation["tp"].value == 3
+    assert evaluation["fp"].value == 1
+    assert evaluation["unoriented"].value == 1
+    with pytest.raises(InputError, match="lagged=True"):
+        recovery.evaluate(np.zeros((3, 3)), links, encoding="tigramite")
+
+
+@pytest.mark.parametrize(
+    ("encoding", "marks"),
+    [("causal-learn", [[0, 1], [1, 0]]), ("causal-learn", [[0, 2], [1, 0]]), ("pcalg", [[0, 2], [1, 0]]),
+     ("gadjid", [[0, 1], [1, 0]]), ("gadjid", [[0, 1], [2, 0]])],
+)  # fmt: skip
+def test_marks_that_no_cpdag_has(encoding, marks):
+    with pytest.raises(InputError, match="cells hold marks"):
+        recovery.evaluate(np.zeros((2, 2)), np.array(marks), encoding=encoding)
