@@ -11,8 +11,7 @@ release = version = __version__
 extensions = ["myst_parser"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
-# A table that the tests write and the statistics page includes.
-exclude_patterns = ["_build", "stats_coverage.md"]
+exclude_patterns = ["_build"]
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"graphgauge {release}"

@@ -107,7 +107,10 @@ def in_a_process(call: str, truth: Any, graph: Any) -> str:
         f"np.array({np.asarray(graph, int).tolist()}, np.int8); print({call})"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    return done.stdout.strip() if done.returncode == 0 else "panics"
+    if done.returncode == 0:
+        return done.stdout.strip()
+    raised = done.stderr.strip().splitlines()[-1].partition(":")[0].rpartition(".")[2]
+    return "panics" if raised == "PanicException" else raised
 
 
 def pgmpy_shd(truth: Any, graph: Any, penalty: int = 1) -> float:

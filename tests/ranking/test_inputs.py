@@ -31,7 +31,7 @@ FLAT = {"scores": [1.0, 0.0], "labels": [1, 0], "queries": [0, 0]}
         (POS, np.ma.masked_array(NEG), {}, "neg_scores", "found a masked array"),
         (POS, NEG, {"mask": np.ones((2, 2), bool)}, "mask", "expected shape (2, 3), found (2, 2)"),
         (POS, NEG, {"mask": np.ones((2, 3))}, "mask", "expected booleans, found float64"),
-        (POS, NEG.ravel(), {"offsets": [0, 3]}, "offsets", "expected shape (3), found (2)"),
+        (POS, NEG.ravel(), {"offsets": [0, 3]}, "offsets", "expected shape (3), found (2"),
         (POS, NEG.ravel(), {"offsets": [0, 3, 5]}, "offsets", "offsets must rise from 0 to 6"),
         (POS, NEG.ravel(), {"offsets": [0, 7, 6]}, "offsets", "offsets must rise from 0 to 6"),
         (POS, NEG.ravel(), {"offsets": [1, 3, 6]}, "offsets", "offsets must rise from 0 to 6"),

@@ -135,7 +135,7 @@ NAN[1, 2] = np.nan
 
 
 def test_nan_is_an_error_or_left_out_of_both_graphs():
-    with pytest.raises(InputError, match=r"A_pred: 1 scores are NaN, the first at \(1, 2\)"):
+    with pytest.raises(InputError, match=r"A_pred: 1 of 12 values are NaN, the first at index \(1, 2\)"):
         recovery.evaluate(TRUTH, NAN)
     without = TRUTH.copy()
     without[1, 2] = 0
@@ -198,7 +198,7 @@ BAD = {
     "sparse, not square": (scipy.sparse.csr_matrix((3, 4)), SCORES, {}, "square"),
     "ragged": ([[0, 1], [0]], SCORES, {}, "A_true"),
     "text": (TRUTH.astype(str), SCORES, {}, "expected numbers"),
-    "NaN in the truth": (np.where(TRUTH, np.nan, 0), SCORES, {}, "A_true: 3 cells are NaN"),
+    "NaN in the truth": (np.where(TRUTH, np.nan, 0), SCORES, {}, "A_true: 3 of 12 values are NaN"),
     "stack against one": (np.stack([TRUTH] * 3), SCORES, {}, "3 true graphs with 1 predicted"),
     "edges without nodes": ([(0, 1)], [(1, 0)], {}, "Pass nodes="),
     "edge to nowhere": ([(0, 7)], SCORES, {}, r"\(0, 7\) is not between nodes 0 … 3"),

@@ -227,4 +227,4 @@ def test_coverage_table() -> None:
         )
     header = ["| interval | data | covers, of a nominal .95 |", "|---|---|---|"]
     text = "\n".join([*header, *rows, "", f"{repeats:,} repetitions a row, so ±.004; in bold what not to do.", ""])
-    Path(__file__).parents[2].joinpath("docs", "stats_coverage.md").write_text(text, encoding="utf-8")
+    Path(__file__).parents[2].joinpath("docs", "stats_coverage.inc").write_text(text, encoding="utf-8")

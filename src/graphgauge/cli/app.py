@@ -14,8 +14,12 @@ from graphgauge._version import __version__
 COMMANDS = {
     "ranking": "Link prediction: MRR, Hits@K and their kin.",
     "merge": "Merge saved states of parts of one evaluation.",
+    "init": "Write a commented study.toml to start from.",
+    "run": "Run a study: evaluate, compare, hold its gates.",
+    "verify": "Recompute results from their inputs.",
+    "report": "One HTML page from a folder of results.",
     "metrics": "List all metrics, or explain one.",
-    "demo": "Evaluate built-in examples.",
+    "demo": "A built-in study: data, results, comparisons and what they show.",
 }
 
 
@@ -49,7 +53,7 @@ class LazyGroup(click.Group):
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 ok; 1 a gate failed; 2 usage; 3 bad input; 130 interrupted.",
+    epilog="Exit codes: 0 ok; 1 a gate failed; 2 usage; 3 bad input; 4 some of a study failed; 130 interrupted.",
 )
 @click.version_option(__version__, prog_name="graphgauge")
 def cli() -> None:

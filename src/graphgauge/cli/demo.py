@@ -2,18 +2,44 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-from graphgauge.cli.common import emit
+from graphgauge.core.errors import MissingExtraError
 
 
 @click.command(name="demo")
-def command() -> None:
-    """Evaluate built-in examples: link prediction on a graph with communities, by three scorers."""
-    from graphgauge import demo
+@click.option(
+    "--output", type=click.Path(file_okay=False), default="graphgauge-demo", show_default=True, metavar="DIR",
+    help="Folder of the data, the study and its results.",
+)  # fmt: skip
+@click.option("--jobs", type=click.IntRange(min=1), help="Processes at once (default: one a core, at most 4).")
+@click.option("--debug", is_flag=True, help="Show tracebacks.")
+def command(output: str, jobs: int | None, debug: bool) -> None:
+    """Make data, evaluate several methods on them as a study, compare them, and say what was found."""
+    from graphgauge.cli.run import report_failures
+    from graphgauge.demo.study import sentences, write_study
+    from graphgauge.study import run
+    from graphgauge.study.summary import tables
 
-    evaluations, comparison = demo.ranking()
-    for evaluation in evaluations.values():
-        emit(evaluation, "table")
-        click.echo()
-    click.echo(comparison)
+    folder = Path(output)
+    click.echo(f"writing data and study.toml into {folder}", err=True)
+    outcome = run(write_study(folder), jobs=jobs, debug=debug)
+    for text in tables(outcome.study):
+        click.echo(text)
+    report_failures(outcome)
+    click.echo(f"Study: {folder / 'study.toml'}")
+    click.echo(f"{_page(outcome.study.results, folder / 'report.html')}\n")
+    for sentence in sentences(outcome) if outcome.exit_code == 0 else ():
+        click.echo(sentence)
+    raise click.exceptions.Exit(outcome.exit_code)
+
+
+def _page(results: Path, path: Path) -> str:
+    try:
+        from graphgauge.report.html import write_report
+
+        return f"Page: {write_report(str(results), path)}"
+    except MissingExtraError as error:
+        return f"No page: {error}"

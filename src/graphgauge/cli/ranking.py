@@ -46,6 +46,7 @@ _BLOCK_BYTES = 1 << 25
 @click.option("--k", type=INTEGERS, default="1,3,10", show_default=True, help="Cut-offs, separated by commas.")
 @click.option("--ties", type=click.Choice(TIES), default="realistic", show_default=True, help="How equal scores rank.")
 @click.option("--per-query", type=click.Path(dir_okay=False), help="Write each query's rank (.parquet, .csv, .npz).")
+@click.option("--keep", type=click.Choice(["items"]), help="Keep each query's counts beside the result, to compare.")
 @click.option("--save-state", type=click.Path(dir_okay=False), help="Write the counts, for `graphgauge merge`.")
 @family_options
 def command(
@@ -53,6 +54,7 @@ def command(
     k: tuple[int, ...],
     ties: str,
     per_query: str | None,
+    keep: str | None,
     save_state: str | None,
     groups: tuple[str, ...],
     cluster: str | None,
@@ -69,8 +71,7 @@ def command(
         "groups": {name: _read_labels(files, f"groups.{name}", path) for name, path in map(_named, groups)} or None,
         "cluster": None if cluster is None else _read(files, "cluster", cluster),
     }
-    keep = "items" if per_query else None
-    state = form(run, sources, labels, keep, files)
+    state = form(run, sources, labels, "items" if per_query else keep, files)
     if save_state is not None:
         state.save(save_state)
     evaluation = state.evaluate(k=k, ties=ties, metrics=run.metric_keys, confidence=run.confidence, nan=run.nan)

@@ -24,7 +24,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         yield temporary
         try:
             temporary.replace(target)
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise _unwritable(target, error) from None
     finally:
         temporary.unlink(missing_ok=True)

@@ -32,7 +32,8 @@ def number_to_json(value: float | None) -> float | str | None:
     """JSON has neither NaN nor infinity: `null`, `"inf"` and `"-inf"` stand for them."""
     if value is None or math.isnan(value):
         return None
-    return value if math.isfinite(value) else ("inf" if value > 0 else "-inf")
+    # Always a float: a bound of 0 and one of 0.0 are the same content, and have the same hash.
+    return float(value) if math.isfinite(value) else ("inf" if value > 0 else "-inf")
 
 
 def number_from_json(value: Any) -> float:

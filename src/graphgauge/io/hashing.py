@@ -37,6 +37,7 @@ class HashIndex:
         self._folder = folder
         self._known: dict[str, tuple[Signature, str]] = {}
         self._lasting: dict[str, list[Any]] = {}
+        self._news: dict[str, list[Any]] = {}
         self.seconds = 0.0
         for path, (*signature, digest) in (known or {}).items():
             size, changed, inode = (int(part) for part in signature)
@@ -54,13 +55,13 @@ class HashIndex:
     def save(self, file: Path) -> None:
         write_text(file, json.dumps({"files": self._lasting}))
 
-    @property
-    def lasting(self) -> dict[str, list[Any]]:
-        """What may be trusted later: path → size, modification time, inode, hash."""
-        return self._lasting
+    def news(self) -> dict[str, list[Any]]:
+        """What was learned since the last call and may be trusted later: path → size, time, inode, hash."""
+        news, self._news = self._news, {}
+        return news
 
-    def add(self, lasting: Mapping[str, Any]) -> None:
-        other = HashIndex(self._folder, lasting)
+    def add(self, news: Mapping[str, Any]) -> None:
+        other = HashIndex(self._folder, news)
         self._known |= other._known
         self._lasting |= other._lasting
 
@@ -76,7 +77,7 @@ class HashIndex:
         self._known[name] = signature, digest
         self._lasting.pop(name, None)
         if now - signature[1] > _TICK_NS:
-            self._lasting[name] = [*signature, digest]
+            self._lasting[name] = self._news[name] = [*signature, digest]
         return digest
 
 

@@ -48,10 +48,10 @@ def compared(truth: Graph, prediction: Graph, options: Options) -> DensePair | S
     pair = (SparsePair if sparse else DensePair)(truth, prediction, options)
     if pair.missing_truth:
         count, first = pair.offending("A_true", np.isnan)
-        raise InputError(f"{count} cells are NaN, the first at {first}", where="A_true", fix="An edge is 0 or not 0.")
+        raise InputError(_missing(count, pair, first), where="A_true", fix="An edge is 0 or not 0.")
     if pair.missing_scores and options.nan == "raise":
         count, first = pair.offending("A_pred", np.isnan)
-        raise InputError(f"{count} scores are NaN, the first at {first}", where="A_pred", fix=_MEND_NAN)
+        raise InputError(_missing(count, pair, first), where="A_pred", fix=_MEND_NAN)
     if pair.negative_scores and options.sign is None:
         count, first = pair.offending("A_pred", lambda part: part < 0)
         raise InputError(f"{count} scores are negative, the first at {first}", where="A_pred", fix=_MEND_SIGN)
@@ -62,6 +62,11 @@ def compared(truth: Graph, prediction: Graph, options: Options) -> DensePair | S
             fix="The truth comes first. If it has weights, pass A_true != 0.",
         )
     return pair
+
+
+def _missing(count: int, pair: DensePair | SparsePair, first: tuple[int, ...]) -> str:
+    cells = int(pair.counts()["cells"].sum())
+    return f"{count} of {cells} values are NaN, the first at index {first}"
 
 
 class DensePair:

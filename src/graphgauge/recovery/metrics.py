@@ -26,14 +26,15 @@ _WHOLE = Exempt("a graph is compared whole; graphs of a stack are averaged")
 _LAWS = {"permutation": True, "merge": _WHOLE, "monotone": True, "symmetry": True}
 _NOT_SYMMETRIC = Exempt("truth and prediction play different parts")
 _EXCHANGED = Exempt("precision and recall change places when truth and prediction do")
-_MORE_IS_NOT_BETTER = Exempt("a true edge that is found can change which others count")
+_MORE_IS_NOT_BETTER = Exempt("a true edge that is found can change what others mean")
+_TURNED_IS_ADJACENT = Exempt("a reversed edge that is dropped takes a true adjacency along")
 _ONE_WAY = _LAWS | {"symmetry": _NOT_SYMMETRIC}
 _EMPTY = {"empty": "nan"}
 _CELLS = _EMPTY | {"cells": "off the diagonal; at lags above 0 all"}
 _PAIRS = _EMPTY | {"pairs": "unordered, each once; at lags above 0 each cell"}
 _NO_TRUE, _NO_PREDICTED = "no true edges", "no predicted edges"
 _ONE_CLASS = "no true edges, or nothing else"
-_NO_COMMON, _NOTHING = "no pair is adjacent in both graphs", "fewer than two nodes"
+_NO_COMMON = "no pair is adjacent in both graphs"
 
 
 def _t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
@@ -102,8 +103,11 @@ def _empty_model(function: MetricFunction, models: Models, params: Mapping[str, 
 
 
 def _blind_model(function: MetricFunction, models: Models, params: Mapping[str, Any]) -> dict[str, float]:
-    """The transposed prediction and the empty graph."""
-    levels = {"transposed prediction": models.transposed, "empty graph": models.empty}
+    """The transposed prediction, and the empty graph, for which a share of nothing counts as 0."""
+    levels = {
+        "transposed prediction": models.transposed,
+        "empty graph": replace(models.empty, zero_division=0.0),
+    }
     return _known({name: _value(function, level, params) for name, level in levels.items()})
 
 
@@ -113,12 +117,15 @@ _EDGES: dict[str, Any] = {
     "family": "recovery", "needs": ("edges",), "interval": _over_graphs, "chance": _blind, "unit": "cell",
     "conventions": _CELLS, "reference": "rijsbergen1979", "laws": _LAWS, "direction": "higher", "bounds": (0, 1),
 }  # fmt: skip
-_SKELETON = _EDGES | {"conventions": _PAIRS, "chance": _blind_skeleton, "unit": "pair"}
+_SKELETON = _EDGES | {
+    "conventions": _PAIRS, "chance": _blind_skeleton, "unit": "pair",
+    "laws": _LAWS | {"monotone": _TURNED_IS_ADJACENT},
+}  # fmt: skip
 _COUNT = _EDGES | {"direction": "none", "bounds": (0, np.inf)}
 _SKELETON_COUNT = _SKELETON | {"direction": "none", "bounds": (0, np.inf)}
 _DISTANCE = _COUNT | {"direction": "lower", "reference": "tsamardinos2006", "unit": "pair", "conventions": _PAIRS}
 _SHARE = _EDGES | {"laws": _LAWS | {"symmetry": _EXCHANGED}}
-_SKELETON_SHARE = _SKELETON | {"laws": _LAWS | {"symmetry": _EXCHANGED}}
+_SKELETON_SHARE = _SKELETON | {"laws": _LAWS | {"symmetry": _EXCHANGED, "monotone": _TURNED_IS_ADJACENT}}
 _CURVE = _EDGES | {"needs": ("curves",), "laws": _ONE_WAY}
 _MODEL = _EDGES | {"needs": ("models",), "chance": _blind_model, "unit": "pair"}
 
@@ -147,7 +154,7 @@ def directed_shd(edges: EdgeCounts) -> Estimate:
 
     `pair` counts pairs of nodes whose edges differ: a reversal costs 1. `cell` counts cells: a reversal costs 2.
     """
-    return edges.estimate(edges[f"differing_{edges.shd}s"], edges["pairs"], _NOTHING)
+    return edges.count(edges[f"differing_{edges.shd}s"], edges["pairs"])
 
 
 @metric(key="orientation_accuracy", **_EDGES | {"unit": "pair", "conventions": _PAIRS, "chance": _coin_flips})
@@ -178,11 +185,14 @@ def skeleton_f1(edges: EdgeCounts) -> Estimate:
     return edges.ratio(2 * edges["common_pairs"], both, "both graphs are empty")
 
 
-@metric(key="skeleton_shd", **_DISTANCE | {"chance": _blind_skeleton})
+@metric(
+    key="skeleton_shd",
+    **_DISTANCE | {"chance": _blind_skeleton, "laws": _LAWS | {"monotone": _TURNED_IS_ADJACENT}},
+)
 def skeleton_shd(edges: EdgeCounts) -> Estimate:
     """Pairs that are adjacent in one graph only."""
     differing = edges["true_pairs"] + edges["predicted_pairs"] - 2 * edges["common_pairs"]
-    return edges.estimate(differing, edges["pairs"], _NOTHING)
+    return edges.count(differing, edges["pairs"])
 
 
 @metric(
@@ -227,37 +237,37 @@ def f1_at_k(curves: Curves, *, fraction: float = 1.0) -> Estimate:
 @metric(key="tp", **_COUNT)
 def tp(edges: EdgeCounts) -> Estimate:
     """Predicted edges that are true."""
-    return edges.estimate(edges["tp"], edges["cells"], _NOTHING)
+    return edges.count(edges["tp"], edges["cells"])
 
 
 @metric(key="fp", **_COUNT | {"laws": _LAWS | {"symmetry": _NOT_SYMMETRIC}})
 def fp(edges: EdgeCounts) -> Estimate:
     """Predicted edges that are not true."""
-    return edges.estimate(edges["predicted"] - edges["tp"], edges["cells"], _NOTHING)
+    return edges.count(edges["predicted"] - edges["tp"], edges["cells"])
 
 
 @metric(key="fn", **_COUNT | {"laws": _LAWS | {"symmetry": _NOT_SYMMETRIC}})
 def fn(edges: EdgeCounts) -> Estimate:
     """True edges that are not predicted."""
-    return edges.estimate(edges["true"] - edges["tp"], edges["cells"], _NOTHING)
+    return edges.count(edges["true"] - edges["tp"], edges["cells"])
 
 
 @metric(key="skeleton_tp", **_SKELETON_COUNT)
 def skeleton_tp(edges: EdgeCounts) -> Estimate:
     """Pairs adjacent in both graphs."""
-    return edges.estimate(edges["common_pairs"], edges["pairs"], _NOTHING)
+    return edges.count(edges["common_pairs"], edges["pairs"])
 
 
 @metric(key="skeleton_fp", **_SKELETON_COUNT | {"laws": _LAWS | {"symmetry": _NOT_SYMMETRIC}})
 def skeleton_fp(edges: EdgeCounts) -> Estimate:
     """Pairs adjacent in the prediction only."""
-    return edges.estimate(edges["predicted_pairs"] - edges["common_pairs"], edges["pairs"], _NOTHING)
+    return edges.count(edges["predicted_pairs"] - edges["common_pairs"], edges["pairs"])
 
 
 @metric(key="skeleton_fn", **_SKELETON_COUNT | {"laws": _LAWS | {"symmetry": _NOT_SYMMETRIC}})
 def skeleton_fn(edges: EdgeCounts) -> Estimate:
     """Pairs adjacent in the truth only."""
-    return edges.estimate(edges["true_pairs"] - edges["common_pairs"], edges["pairs"], _NOTHING)
+    return edges.count(edges["true_pairs"] - edges["common_pairs"], edges["pairs"])
 
 
 _DIRECTIONS = _COUNT | {"unit": "pair", "conventions": _PAIRS}
@@ -266,20 +276,20 @@ _DIRECTIONS = _COUNT | {"unit": "pair", "conventions": _PAIRS}
 @metric(key="correct_direction", **_DIRECTIONS)
 def correct_direction(edges: EdgeCounts) -> Estimate:
     """Pairs adjacent in both graphs whose edges are the same."""
-    return edges.estimate(edges["correct"], edges["pairs"], _NOTHING)
+    return edges.count(edges["correct"], edges["pairs"])
 
 
 @metric(key="wrong_direction", **_DIRECTIONS | {"laws": _LAWS | {"symmetry": _NOT_SYMMETRIC}})
 def wrong_direction(edges: EdgeCounts) -> Estimate:
     """Pairs adjacent in both graphs that are reversed, or have one direction where the truth has both."""
     wrong = edges["oriented_pairs"] - edges["correct"] - edges["undecided"]
-    return edges.estimate(wrong, edges["pairs"], _NOTHING)
+    return edges.count(wrong, edges["pairs"])
 
 
 @metric(key="unoriented", **_DIRECTIONS | {"laws": _LAWS | {"symmetry": _NOT_SYMMETRIC}})
 def unoriented(edges: EdgeCounts) -> Estimate:
     """Pairs with one true direction that are predicted both ways."""
-    return edges.estimate(edges["undecided"], edges["pairs"], _NOTHING)
+    return edges.count(edges["undecided"], edges["pairs"])
 
 
 _PART = _DISTANCE | {"direction": "none", "laws": _LAWS | {"symmetry": _NOT_SYMMETRIC}}
@@ -288,19 +298,19 @@ _PART = _DISTANCE | {"direction": "none", "laws": _LAWS | {"symmetry": _NOT_SYMM
 @metric(key="shd_missing", **_PART)
 def shd_missing(edges: EdgeCounts) -> Estimate:
     """The part of the distance where the prediction only lacks edges (pairs, or cells, as the distance counts)."""
-    return edges.estimate(edges[f"missing_{edges.shd}s"], edges["pairs"], _NOTHING)
+    return edges.count(edges[f"missing_{edges.shd}s"], edges["pairs"])
 
 
 @metric(key="shd_extra", **_PART)
 def shd_extra(edges: EdgeCounts) -> Estimate:
     """The part of the distance where the prediction only adds edges (pairs, or cells, as the distance counts)."""
-    return edges.estimate(edges[f"extra_{edges.shd}s"], edges["pairs"], _NOTHING)
+    return edges.count(edges[f"extra_{edges.shd}s"], edges["pairs"])
 
 
 @metric(key="shd_reversed", **_PART | {"laws": _LAWS})
 def shd_reversed(edges: EdgeCounts) -> Estimate:
     """One-way pairs that point the other way; each adds 1 to the distance in pairs and 2 to the one in cells."""
-    return edges.estimate(edges["reversed"], edges["pairs"], _NOTHING)
+    return edges.count(edges["reversed"], edges["pairs"])
 
 
 @metric(key="fdr", **_SHARE | {"direction": "lower"})
@@ -381,7 +391,7 @@ def v_structure_f1(models: Models) -> Estimate:
 def cpdag_shd(models: Models) -> Estimate:
     """Structural Hamming distance in pairs between the equivalence classes (CPDAGs) of both graphs."""
     pairs = np.full(len(models), models.d * (models.d - 1) // 2)
-    return models.estimate(models.cpdag_distances(), pairs, _NOTHING)
+    return models.count(models.cpdag_distances(), pairs)
 
 
 _ADJUSTMENT = _MODEL | {
@@ -393,7 +403,7 @@ _ADJUSTMENT = _MODEL | {
 
 def _distance(models: Models, kind: str) -> Estimate:
     pairs = np.full(len(models), models.d * (models.d - 1))
-    return models.estimate(models.adjustment_distances(kind), pairs, _NOTHING)
+    return models.count(models.adjustment_distances(kind), pairs)
 
 
 @metric(

@@ -31,7 +31,8 @@ class Sample:
 
     def estimate(self, values: Numbers, n: Numbers, reason: str, **facts: Any) -> Estimate:
         """The mean of the rows' values where they have one, or the values themselves."""
-        values, sizes = np.asarray(values, dtype=float), np.asarray(n).astype(np.int64)
+        values = np.asarray(values, dtype=float)
+        sizes = np.where(np.isnan(values), 0, n).astype(np.int64)
         if not self.averaged:
             return Estimate(values, sizes, reason=reason)
         defined = ~np.isnan(values)
@@ -44,6 +45,10 @@ class Sample:
             share = f"{np.count_nonzero(~defined)} of {len(values)} graphs"
             return estimate.warned(f"{share} have no value ({reason}) and are left out of a mean")
         return estimate
+
+    def count(self, values: Numbers, n: Numbers) -> Estimate:
+        """Numbers of things among n that could have been; nothing could, no number."""
+        return self.estimate(np.where(n > 0, values, np.nan), n, "fewer than two nodes")
 
     def ratio(self, part: Numbers, whole: Numbers, reason: str) -> Estimate:
         with np.errstate(invalid="ignore", divide="ignore"):

@@ -53,21 +53,20 @@ def collect(source: Source) -> Collected:
     if not records:
         raise InputError(
             f"no result files{f', {len(unreadable)} that cannot be read' if unreadable else ''}",
-            where=clean(", ".join(str(part) for part in _parts(source))),
+            where=clean(", ".join(str(part) for part in parts_of(source))),
             fix="Evaluate with --method, --dataset and --run-seed, which writes result files.",
         )
     return Collected(tuple(records), tuple(unreadable))
 
 
-def _parts(source: Source) -> list[str | Path]:
-    return [source] if isinstance(source, str | Path) else list(source)
+def parts_of(source: Source) -> list[Path]:
+    return [Path(part) for part in ([source] if isinstance(source, str | Path) else source)]
 
 
 def _files(source: Source) -> Iterator[tuple[Path, bool]]:
     """Each file once, and whether it was named itself."""
     seen = set()
-    for part in _parts(source):
-        path = Path(part)
+    for path in parts_of(source):
         if path.is_dir():
             inside = sorted(path.rglob("*.json"))
             found = [(file, False) for file in inside if not _is_hidden(file.relative_to(path))]

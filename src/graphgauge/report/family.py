@@ -7,9 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from graphgauge.core.errors import InputError
 from graphgauge.core.result import Result
 from graphgauge.report.collect import Record
+from graphgauge.report.tables import digits_of
 from graphgauge.stats.aggregate import Aggregate, Summary, aggregate
 from graphgauge.stats.compare import compare
 from graphgauge.stats.comparison import Comparison
@@ -91,6 +94,13 @@ class Family:
         """The metrics that could be summarised, in the order of the result files."""
         return [key for key in self.facts if key not in self.refused]
 
+    def digits(self, metric: str) -> int | None:
+        """One number of digits for a whole column: what most intervals need, within reason for the widest."""
+        wanted = [
+            digits_of(row.value, row.low, row.high) for row in self.rows.values() if row.metric == metric and row.over
+        ]
+        return min(max(wanted), min(wanted) + 2) if wanted else None
+
     def by(self, metric: str, dataset: str) -> list[Row]:
         return [row for row in self.rows.values() if (row.metric, row.dataset) == (metric, dataset)]
 
@@ -109,13 +119,15 @@ def family(name: str, records: Iterable[Record], asked: Sequence[str] = ()) -> F
     tables, refused = {}, {}
     for key in facts:
         try:
-            tables[key] = aggregate(runs, missing="omit", metrics=[key])
+            # Infinite values have an infinite mean and no spread, which is no reason to warn.
+            with np.errstate(invalid="ignore"):
+                tables[key] = aggregate(runs, missing="omit", metrics=[key])
         except InputError as error:
             refused[key] = str(error)
     rows = {}
     for key, table in tables.items():
         for dataset in table.panels[key].datasets:
-            marks = table.marks(key, dataset)
+            marks = _marks(table, key, dataset)
             for summary in (row for row in table if row.dataset == dataset):
                 results = tuple(found[key, dataset, summary.method])
                 rows[key, dataset, summary.method] = _row(summary, results, marks.get(summary.method, ""))
@@ -124,8 +136,15 @@ def family(name: str, records: Iterable[Record], asked: Sequence[str] = ()) -> F
     return Family(name, mine, runs, facts, rows, refused, headlines, comparisons, tables)
 
 
+def _marks(table: Aggregate, key: str, dataset: str) -> dict[str, str]:
+    try:
+        return table.marks(key, dataset)
+    except InputError:  # infinite values cannot be paired
+        return {}
+
+
 def _row(summary: Summary, results: tuple[Result, ...], mark: str) -> Row:
-    low, high, over = summary.ci_lower, summary.ci_upper, f"{summary.n} seeds" if summary.n > 1 else ""
+    low, high, over = summary.ci_lower, summary.ci_upper, "seeds" if summary.n > 1 else ""
     own = next((result.interval for result in results if result.defined), None)
     if summary.n == 1 and own is not None:
         low, high, over = own.low, own.high, own.over

@@ -11,7 +11,8 @@ from typing import Any
 
 from graphgauge.core.extras import need
 from graphgauge.core.files import write_text
-from graphgauge.report.collect import Source, collect
+from graphgauge.report.asked import asked
+from graphgauge.report.collect import Source, collect, parts_of
 from graphgauge.report.page import Page, page
 from graphgauge.report.scrub import clean
 
@@ -20,10 +21,16 @@ _TEMPLATES = Path(__file__).parent / "templates"
 _IN_SCRIPT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
-def write_report(source: Source, path: str | Path, *, title: str = "Evaluation report") -> Path:
-    """Write the report of a folder of results, or of some result files, and return its path."""
-    target = Path(path)
-    write_text(target, render(page(collect(source), clean(title))))
+def write_report(source: Source, path: str | Path, *, title: str | None = None) -> Path:
+    """Write the report of a folder of results, or of some result files, and return its path.
+
+    The title is the study's name where there is one, unless it is given.
+    """
+    target, parts = Path(path), parts_of(source)
+    found = page(
+        collect(parts), asked(part for part in parts if part.is_dir()), None if title is None else clean(title)
+    )
+    write_text(target, render(found))
     return target
 
 

@@ -5,17 +5,27 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from graphgauge.report.asked import Asked
 from graphgauge.report.collect import Collected
-from graphgauge.report.family import Family
+from graphgauge.report.family import Family, Row
 from graphgauge.stats.text import listing, several
 
 
-def limits(collected: Collected, families: Sequence[Family]) -> list[str]:
+def limits(collected: Collected, asked: Asked, families: Sequence[Family]) -> list[str]:
     """Sentences, the gravest first."""
     sentences = [
-        *_not_run(families), *_unreadable(collected), *_refused(families), *_too_few(families), *_one_run(families),
-        *_no_interval(families), *_skipped(families), *_oracles(families), *_one_dataset(families), *_unhashed(collected),
-    ]  # fmt: skip
+        *_not_run(families),
+        *_unreadable([*collected.unreadable, *asked.unreadable]),
+        *_not_compared(asked),
+        *_refused(families),
+        *_too_few(families),
+        *_one_run(families),
+        *_no_interval(families),
+        *_skipped(families),
+        *_oracles(families),
+        *_one_dataset(families),
+        *_unhashed(collected),
+    ]
     return list(dict.fromkeys(sentences))
 
 
@@ -32,15 +42,21 @@ def _not_run(families: Sequence[Family]) -> Iterator[str]:
         yield f"Nothing in these runs has a value: {listing(lone, 4)}."
 
 
-def _unreadable(collected: Collected) -> Iterator[str]:
-    if collected.unreadable:
-        yield f"{several(len(collected.unreadable), 'file')} could not be read: {listing(list(collected.unreadable), 2)}"
+def _unreadable(files: list[str]) -> Iterator[str]:
+    if files:
+        yield f"{several(len(files), 'file')} could not be read: {listing(files, 2)}"
+
+
+def _not_compared(asked: Asked) -> Iterator[str]:
+    for comparison in asked.comparisons:
+        if comparison.error:
+            yield f"A comparison that the study asked for could not be made, {comparison.title}: {comparison.error}"
 
 
 def _refused(families: Sequence[Family]) -> Iterator[str]:
     """Metrics that were measured differently from run to run have no mean."""
     for family in families:
-        why = defaultdict(list)
+        why: dict[str, list[str]] = defaultdict(list)
         for key, reason in family.refused.items():
             why[reason.partition(": ")[2] or reason].append(key)
         for reason, keys in why.items():
@@ -55,9 +71,10 @@ def _too_few(families: Sequence[Family]) -> Iterator[str]:
                 yield f"In {family.name} there is no comparison on {item.scope}: {item.reason}"
             elif not any(test.can_reject for test in comparison.tests):
                 needed = max(test.seeds_needed for test in comparison.tests)
+                where = "over datasets" if item.dataset is None else f"on {item.scope}"
                 yield (
                     f"In {family.name}, {several(len(comparison.units), comparison.unit)} cannot tell "
-                    f"{len(comparison.methods)} methods apart on {item.scope}, whatever the scores; "
+                    f"{len(comparison.methods)} methods apart {where}, whatever the scores: "
                     f"it takes at least {needed}."
                 )
 
@@ -81,28 +98,28 @@ def _no_interval(families: Sequence[Family]) -> Iterator[str]:
                 if result.no_interval
             )  # fmt: skip
             because = f" ({listing(list(reasons), 2)})" if reasons else ""
-            yield f"In {family.name}, {listing(lacking)} has no interval{because}: its error is not known."
+            yield f"Without an interval in {family.name}: {listing(lacking)}{because}."
 
 
-def _rows(family: Family, key: str) -> list[object]:
+def _rows(family: Family, key: str) -> list[Row]:
     return [row for row in family.rows.values() if row.metric == key]
 
 
 def _skipped(families: Sequence[Family]) -> Iterator[str]:
     for family in families:
-        why = defaultdict(dict)
+        why: dict[str, dict[str, None]] = defaultdict(dict)
         for record in family.records:
             for key, reason in record.evaluation.skipped.items() if record.evaluation else ():
                 why[reason][key] = None
         for reason, keys in why.items():
-            yield f"In {family.name}, {listing(list(keys), 4)} was not measured: {reason}."
+            yield f"Not measured in {family.name}: {listing(list(keys), 4)}. The reason: {reason.rstrip('.')}."
 
 
 def _oracles(families: Sequence[Family]) -> Iterator[str]:
     for family in families:
         keys = [key for key, result in family.facts.items() if result.oracle]
         if keys:
-            yield f"In {family.name}, {listing(keys, 4)} uses the truth to choose: no user of the method can reach it."
+            yield f"Chosen with the truth in hand, out of reach for a user, in {family.name}: {listing(keys, 4)}."
 
 
 def _one_dataset(families: Sequence[Family]) -> Iterator[str]:

@@ -6,15 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from graphgauge.core.errors import InputError
 from graphgauge.core.schema import number_to_json
 from graphgauge.report import sections
+from graphgauge.report.asked import Asked, AskedComparison, GateLine
 from graphgauge.report.charts import Chart, groups_charts, ranks_chart, values_chart
 from graphgauge.report.collect import Collected
 from graphgauge.report.family import Family, family
 from graphgauge.report.limits import limits
 from graphgauge.report.tables import PageTable, from_grid
-from graphgauge.report.verdict import GateLine, verdict
-from graphgauge.stats.aggregate import aggregate
+from graphgauge.report.verdict import verdict
+from graphgauge.stats.aggregate import Aggregate
 from graphgauge.stats.comparison import Comparison
 from graphgauge.stats.runs import Seed
 
@@ -30,6 +32,7 @@ class ComparisonView:
     tests: PageTable | None
     conclusions: Sequence[str]
     chart: Chart | None
+    open: bool
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,7 @@ class Page:
     title: str
     verdict: str
     gates: Sequence[GateLine]
+    comparisons: Sequence[AskedComparison]
     findings: Sequence[sections.FindingLine]
     more_findings: Sequence[sections.FindingLine]
     headline: PageTable
@@ -65,18 +69,19 @@ class Page:
     data: dict[str, Any]
 
 
-def page(collected: Collected, title: str, gates: Sequence[GateLine] = (), asked: Sequence[str] = ()) -> Page:
-    families = [family(name, collected.records, asked) for name in collected.families]
+def page(collected: Collected, asked: Asked, title: str | None = None) -> Page:
+    families = [family(name, collected.records, asked.metrics) for name in collected.families]
     views = [_view(item, f"family-{number}") for number, item in enumerate(families, start=1)]
     found = sections.findings(families)
     return Page(
-        title=title,
-        verdict=verdict(families, gates),
-        gates=gates,
+        title=title or asked.name or "Evaluation report",
+        verdict=verdict(families, asked.gates),
+        gates=asked.gates,
+        comparisons=asked.comparisons,
         findings=found[:_TOP],
         more_findings=found[_TOP:],
         headline=sections.headline(families),
-        limits=limits(collected, families),
+        limits=limits(collected, asked, families),
         provenance=sections.provenance(collected),
         families=views,
         data={
@@ -90,7 +95,9 @@ def page(collected: Collected, title: str, gates: Sequence[GateLine] = (), asked
 
 def _view(item: Family, identifier: str) -> FamilyView:
     seeds = {record.run.seed for record in item.records}
-    counts = f"{len(item.methods)} methods, {len(item.datasets)} datasets, {len(seeds)} seeds, {len(item.records)} results"
+    counts = (
+        f"{len(item.methods)} methods, {len(item.datasets)} datasets, {len(seeds)} seeds, {len(item.records)} results"
+    )
     return FamilyView(
         id=identifier,
         name=item.name,
@@ -109,7 +116,7 @@ def _compared(item: Family, number: int, identifier: str) -> ComparisonView:
     compared = item.comparisons[number]
     outcome = compared.outcome
     if outcome is None:
-        return ComparisonView(compared.scope, compared.reason, None, None, (), None)
+        return ComparisonView(compared.scope, compared.reason, None, None, (), None, True)
     way = f"target {outcome.target:g}" if outcome.target is not None else f"{outcome.better} is better"
     return ComparisonView(
         scope=compared.scope,
@@ -118,6 +125,7 @@ def _compared(item: Family, number: int, identifier: str) -> ComparisonView:
         tests=from_grid(outcome.tests_grid(), f"Pairs of methods, {outcome.metric} on {compared.scope}"),
         conclusions=_conclusions(outcome),
         chart=ranks_chart(compared, f"{identifier}-ranks-{number}"),
+        open=len(item.comparisons) == 1 or any(test.can_reject for test in outcome.tests),
     )
 
 
@@ -183,4 +191,15 @@ def _columns(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _latex(item: Family) -> str:
-    return aggregate(item.runs, missing="omit", metrics=item.headlines).render("latex") if item.headlines else ""
+    """The leading metrics as the statistics print them; nothing where their marks cannot be decided."""
+    tables = [item.tables[key] for key in item.headlines]
+    if not tables:
+        return ""
+    rows = [row for table in tables for row in table]
+    panels = {key: panel for table in tables for key, panel in table.panels.items()}
+    first = tables[0]
+    whole = Aggregate(rows, panels, confidence=first.confidence, alpha=first.alpha, missing=first.missing)
+    try:
+        return whole.render("latex")
+    except InputError:  # infinite values cannot be paired
+        return ""

@@ -10,15 +10,17 @@ from typing import Any
 LIMIT = 300
 # Control characters, marks that turn the direction of writing, line separators, byte-order marks, lone surrogates.
 _HARMFUL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+_BREAKS = re.compile(r"[\n\r\t]")
 
 
 def clean(text: str, limit: int = LIMIT) -> str:
-    """The text as it can be shown; a changed one ends in a hash, so that two names never become one."""
-    shown = _HARMFUL.sub("\ufffd", text[:limit].replace("\n", " ").replace("\t", " ").replace("\r", " "))
-    if shown == text:
+    """The text as it can be shown; what was cut or replaced ends in a hash, so that two names never become one."""
+    if len(text) <= limit and text.isprintable():
         return text
-    if len(text) <= limit and not _HARMFUL.search(re.sub(r"[\n\t\r]", " ", text)):
-        return shown  # only line breaks went
+    flat = _BREAKS.sub(" ", text[:limit])
+    shown = _HARMFUL.sub("\ufffd", flat)
+    if shown == flat and len(text) <= limit:
+        return flat
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{shown}{'…' if len(text) > limit else ''} ~{digest}"
 

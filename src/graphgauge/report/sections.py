@@ -14,9 +14,10 @@ from graphgauge.core.result import Result
 from graphgauge.report.collect import Collected
 from graphgauge.report.console import number
 from graphgauge.report.family import Family, Row
-from graphgauge.report.tables import ARROWS, BETTER, Cell, Head, PageTable, bounds, digits_of, span
+from graphgauge.report.tables import ARROWS, BETTER, Cell, Head, PageTable, bounds, span
 from graphgauge.stats.text import fixed, listing, several
 
+_COUNT_HEADS = (Head("Runs", numeric=True), Head("n", numeric=True))
 _SEVERITIES = ("error", "warning", "note")
 _MARKS_NOTE = (
     "★ best mean; ≈ not told apart from it by paired Wilcoxon tests with Holm's correction over all pairs (α = 0.05)."
@@ -34,43 +35,57 @@ class FindingLine:
 
 def headline(families: Sequence[Family]) -> PageTable:
     """One family: methods by its leading metrics. Several: each by its first metric, a line a method."""
-    if len(families) == 1:
-        family = families[0]
-        rows = [
-            [Cell(dataset), Cell(method), *(_value_cell(family.rows.get((key, dataset, method))) for key in family.headlines),
-             *_count_cells([family.rows.get((key, dataset, method)) for key in family.headlines])]
-            for dataset in family.datasets for method in family.methods
-        ]  # fmt: skip
-        heads = [Head("Dataset"), Head("Method"), *(_metric_head(family.facts[key]) for key in family.headlines)]
-        heads += [Head("Runs", numeric=True), Head("n", "a run", numeric=True)]
-        caption = f"{family.name}: methods by leading metrics"
-    else:
-        rows = [
-            [Cell(family.name), Cell(dataset), Cell(method), Cell(key, ARROWS.get(family.facts[key].direction, "")),
-             _value_cell(family.rows.get((key, dataset, method))), *_count_cells([family.rows.get((key, dataset, method))])]
-            for family in families for key in family.headlines[:1]
-            for dataset in family.datasets for method in family.methods
-        ]  # fmt: skip
-        heads = [Head("Family"), Head("Dataset"), Head("Method"), Head("Metric"), Head("Mean", numeric=True)]
-        heads += [Head("Runs", numeric=True), Head("n", "a run", numeric=True)]
-        caption = "Every method by the leading metric of its family"
-    return PageTable(caption, heads, rows, fixed=len(heads) - len(rows[0]) + 2 if len(families) == 1 else 3,
-                     notes=tuple(_table_notes(rows, families)))  # fmt: skip
+    return _leading_metrics(families[0]) if len(families) == 1 else _leading_metric_of_each(families)
+
+
+def _leading_metrics(family: Family) -> PageTable:
+    keys, rows = family.headlines, []
+    digits = {key: family.digits(key) for key in keys}
+    for dataset in family.datasets:
+        for method in family.methods:
+            found = [family.rows.get((key, dataset, method)) for key in keys]
+            values = [_value_cell(row, digits[key], chance=True) for key, row in zip(keys, found, strict=True)]
+            rows.append([Cell(dataset), Cell(method), *values, *_count_cells(found)])
+    heads = [Head("Dataset"), Head("Method"), *(_metric_head(family.facts[key]) for key in keys), *_COUNT_HEADS]
+    return PageTable(f"{family.name}: methods by leading metrics", heads, rows, 2, tuple(_table_notes(rows, [family])))
+
+
+def _leading_metric_of_each(families: Sequence[Family]) -> PageTable:
+    rows = []
+    for family in families:
+        for key in family.headlines[:1]:
+            digits = family.digits(key)
+            for dataset in family.datasets:
+                for method in family.methods:
+                    row = family.rows.get((key, dataset, method))
+                    value = _value_cell(row, digits)
+                    rows.append([
+                        Cell(dataset), Cell(method), Cell(_arrowed(family.facts[key])),
+                        Cell(value.text, sort=value.sort, mark=value.mark), Cell(value.note or "–"),
+                        Cell(span(row.chance if row else (), digits) or "–"), *_count_cells([row]),
+                    ])  # fmt: skip
+    heads = [Head(name) for name in ("Dataset", "Method", "Metric")]
+    heads += [Head(name, numeric=True) for name in ("Mean", "Interval", "Chance")]
+    caption = "Every method by the leading metric of its family"
+    return PageTable(caption, [*heads, *_COUNT_HEADS], rows, 2, tuple(_table_notes(rows, families)))
 
 
 def dataset_table(family: Family, dataset: str) -> PageTable:
-    """All metrics of all methods on one dataset."""
-    keys = [key for key in family.keys if any(row.runs for row in family.by(key, dataset))]
+    """All metrics of all methods on one dataset, and what chance would score."""
+    of_key = {key: family.by(key, dataset) for key in family.keys}
+    keys = [key for key, found in of_key.items() if any(row.runs for row in found)]
+    digits = {key: family.digits(key) for key in keys}
     rows = [
-        [Cell(method), *(_value_cell(family.rows.get((key, dataset, method)), chance=False) for key in keys)]
+        [Cell(method), *(_value_cell(family.rows.get((key, dataset, method)), digits[key]) for key in keys)]
         for method in family.methods
         if any((key, dataset, method) in family.rows for key in keys)
     ]
-    if any(row.chance for key in keys for row in family.by(key, dataset)):
-        chance = [span(level for row in family.by(key, dataset) for level in row.chance) for key in keys]
-        rows.append([Cell("chance", mark="chance"), *(Cell(text or "–", mark="chance") for text in chance)])
+    notes = tuple(_table_notes(rows, [family]))
+    if any(row.chance for found in of_key.values() for row in found):
+        levels = (span((level for row in of_key[key] for level in row.chance), digits[key]) for key in keys)
+        rows.append([Cell("chance", mark="chance"), *(Cell(level or "–") for level in levels)])
     heads = [Head("Method"), *(_metric_head(family.facts[key]) for key in keys)]
-    return PageTable(f"{family.name} on {dataset}: mean and interval", heads, rows, notes=tuple(_table_notes(rows, [family])))
+    return PageTable(f"{family.name} on {dataset}: mean and interval", heads, rows, notes=notes)
 
 
 def metric_table(family: Family) -> PageTable:
@@ -162,21 +177,24 @@ def _registered(key: str, name: str) -> tuple[str, str]:
     return entry.summary, REFERENCES[entry.reference].short
 
 
+def _arrowed(result: Result) -> str:
+    return f"{result.key} {ARROWS.get(result.direction, '')}".strip()
+
+
 def _metric_head(result: Result) -> Head:
-    return Head(f"{result.key} {ARROWS.get(result.direction, '')}".strip(), numeric=True)
+    return Head(_arrowed(result), numeric=True)
 
 
-def _value_cell(row: Row | None, *, chance: bool = True) -> Cell:
+def _value_cell(row: Row | None, digits: int | None, *, chance: bool = False) -> Cell:
     if row is None or row.value != row.value:
         return Cell("–", row.reason if row else "")
-    digits = digits_of(row.value, row.low, row.high) if row.over else None
     text = number(row.value) if digits is None else fixed(row.value, digits)
-    notes = [bounds(row.low, row.high, digits) if digits is not None else ""]
+    notes = [bounds(row.low, row.high, digits)] if row.over and digits is not None else []
     if chance and row.chance:
-        notes.append(f"chance {span(row.chance)}")
+        notes.append(f"chance {span(row.chance, digits)}")
     if row.runs != row.planned:
         notes.append(f"{row.runs} of {row.planned} runs")
-    return Cell(text, " · ".join(note for note in notes if note), row.value, row.mark)
+    return Cell(text, " · ".join(notes), row.value, row.mark)
 
 
 def _count_cells(rows: Sequence[Row | None]) -> list[Cell]:
@@ -188,11 +206,10 @@ def _count_cells(rows: Sequence[Row | None]) -> list[Cell]:
 
 def _table_notes(rows: Sequence[Sequence[Cell]], families: Sequence[Family]) -> Iterator[str]:
     over = dict.fromkeys(row.over for family in families for row in family.rows.values() if row.over)
-    seeds = [text for text in over if text.endswith("seeds")]
-    items = [text for text in over if not text.endswith("seeds")]
-    if seeds:
-        yield f"In brackets: 95 % interval of the mean over {listing(seeds, 3)} (Student's t)."
+    items = [text for text in over if text != "seeds"]
+    if "seeds" in over:
+        yield "In brackets: 95 % interval of the mean over seeds (Student's t)."
     if items:
-        yield f"{'A single run' if seeds else 'In brackets: the interval of the single run'}: over {listing(items, 3)}."
+        yield f"In brackets, where there is one run: its own interval, over {listing(items, 3)}."
     if any(cell.mark in ("best", "close") for row in rows for cell in row):
         yield _MARKS_NOTE

@@ -41,7 +41,9 @@ def draw_ranks(comparison: Comparison, path: str | Path) -> None:
             label = f" {standing.method} ({standing.mean_rank:.2f}) "
             axes.text(edge, depth, label, ha="right" if left else "left", va="center", fontsize=9)
         over = f"{len(comparison.units)} {comparison.unit}s"
-        axes.set_title(f"Mean rank by {comparison.metric} over {over}; bars join methods not told apart", fontsize=9, pad=16)
+        axes.set_title(
+            f"Mean rank by {comparison.metric} over {over}; bars join methods not told apart", fontsize=9, pad=16
+        )
         axes.set_xlim(1 - 8 * reach, count + 8 * reach)
         axes.axis("off")
 

@@ -46,7 +46,7 @@ class PageTable:
 
     @property
     def long(self) -> bool:
-        return len(self.rows) > 5
+        return len(self.rows) > 8
 
 
 def from_grid(grid: Grid, caption: str) -> PageTable:
@@ -65,12 +65,12 @@ def digits_of(value: float, low: float, high: float) -> int:
     return decimals(high - low, value)
 
 
-def span(values: Iterable[float]) -> str:
+def span(values: Iterable[float], digits: int | None = None) -> str:
     """One number where all agree as printed, else the two ends."""
     shown = sorted(value for value in values if value == value)
     if not shown:
         return ""
-    low, high = number(shown[0]), number(shown[-1])
+    low, high = (number(value) if digits is None else fixed(value, digits) for value in (shown[0], shown[-1]))
     return low if low == high else f"{low} to {high}"
 
 

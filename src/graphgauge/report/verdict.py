@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from graphgauge.report.asked import GateLine
 from graphgauge.report.family import Compared, Family, Row
 from graphgauge.report.tables import bounds, digits_of, span
 from graphgauge.stats.comparison import Comparison
@@ -12,16 +13,6 @@ from graphgauge.stats.text import fixed, listing, several
 
 # Families whose claims one sentence can hold; of more it only counts.
 _CLAUSES = 2
-
-
-@dataclass(frozen=True)
-class GateLine:
-    """A requirement of the study, where it was asked, and how it came out."""
-
-    gate: str
-    where: str
-    passed: bool
-    found: str
 
 
 def verdict(families: Sequence[Family], gates: Sequence[GateLine]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from graphgauge.stats.many import Friedman
 from graphgauge.stats.paired import PairedTest
 from graphgauge.stats.runs import Better
 from graphgauge.stats.tables import Cell, Grid
-from graphgauge.stats.text import decimals, fixed, p_text, plus_minus, several
+from graphgauge.stats.text import bounds, decimals, fixed, p_text, plus_minus, several
 
 Floats = NDArray[np.float64]
 
@@ -98,9 +98,9 @@ class Comparison:
             [
                 Cell(standing.method, marks.get(standing.method, "")),
                 Cell(plus_minus(standing.mean, standing.std, digits)),
-                Cell(_bounds(standing.ci, digits)),
+                Cell(bounds(standing.ci)),
                 Cell(f"{standing.mean_rank:.2f}"),
-                Cell(f"{fixed(standing.iqm, digits)} {_bounds(standing.iqm_ci, digits)}"),
+                Cell(f"{fixed(standing.iqm, _digits(standing.iqm_ci, digits))} {bounds(standing.iqm_ci)}"),
             ]
             for standing in self.standings
         ]
@@ -111,18 +111,18 @@ class Comparison:
         improvement = {(item.first, item.second): item for item in self.improvements}
         rows = []
         for test in self.tests:
-            digits = decimals(max(test.stds, key=lambda std: 0.0 if math.isnan(std) else std), test.means[0])
+            digits = _digits(test.ci, 4)
             item = improvement[test.names]
             verdict = "told apart" if test.significant else "not told apart" if test.can_reject else "cannot reject"
             rows.append(
                 [
                     Cell(" vs ".join(test.names)),
                     Cell(fixed(test.mean_difference, digits)),
-                    Cell(_bounds(test.ci, digits)),
+                    Cell(bounds(test.ci, digits)),
                     Cell(f"{test.p_value:.4g}"),
                     Cell(f"{test.p_adjusted:.4g}"),
                     Cell(f"{test.effect_size_r:.2f} ({test.effect_word})"),
-                    Cell(f"{item.probability:.2f} {_bounds(item.ci, 2)}"),
+                    Cell(f"{item.probability:.2f} {bounds(item.ci, 2)}"),
                     Cell(verdict),
                 ]
             )
@@ -150,6 +150,8 @@ class Comparison:
             yield f"Nemenyi's critical difference of mean ranks: {self.critical_difference:.3g}."
         for test in self.tests:
             yield f"{' vs '.join(test.names)}: {test.conclusion}"
+        if self.unit == "dataset":
+            yield "Intervals of IQM and P(first better) are over seeds, for these datasets; others are over datasets."
         yield from self.notes
 
     def render(self, form: str) -> str:
@@ -196,11 +198,9 @@ class Comparison:
         return self.summary
 
 
-def _bounds(interval: Interval | tuple[float, float] | None, digits: int) -> str:
-    if interval is None or any(math.isnan(bound) for bound in interval):
-        return "–"
-    low, high = interval
-    return f"[{fixed(low, digits)}, {fixed(high, digits)}]"
+def _digits(interval: Iterable[float] | None, otherwise: int) -> int:
+    low, high = interval or (math.nan, math.nan)
+    return decimals((high - low) / 4, low) if high > low else otherwise
 
 
 def _maximal_cliques(names: list[str], apart: Callable[[str, str], bool]) -> list[list[str]]:

@@ -16,7 +16,7 @@ from graphgauge.core.result import Interval
 from graphgauge.stats.intervals import t_interval
 from graphgauge.stats.power import attainable_p, require_alpha, seeds_needed
 from graphgauge.stats.runs import Better
-from graphgauge.stats.text import decimals, fixed, listing, p_text, plus_minus, several
+from graphgauge.stats.text import bounds, decimals, fixed, listing, p_text, plus_minus, several
 from graphgauge.stats.wilcoxon import paired_differences, signed_rank
 
 Floats = NDArray[np.float64]
@@ -103,10 +103,9 @@ class PairedTest:
             return f"{estimate}; one pair has no interval"
         if self.ci.low == self.ci.high:
             return f"{estimate} in every pair, so its spread is not known and the interval has no width"
+        digits = decimals((self.ci.high - self.ci.low) / 4)
         level = f"{100 * self.ci.level:g} %"
-        return (
-            f"{estimate}, {level} interval [{fixed(self.ci.low, digits)}, {fixed(self.ci.high, digits)}] (Student's t)"
-        )
+        return f"{fixed(self.mean_difference, digits)}, {level} interval {bounds(self.ci, digits)} (Student's t)"
 
     def _test(self) -> str:
         if self.n == 0:

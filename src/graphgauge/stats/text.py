@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 
 def decimals(spread: float, value: float = 0.0) -> int:
@@ -22,6 +23,15 @@ def plus_minus(mean: float, std: float, digits: int | None = None) -> str:
     """`0.920 ± 0.030`; the mean alone where there is no spread to state."""
     digits = decimals(std, mean) if digits is None else digits
     return fixed(mean, digits) if math.isnan(std) else f"{fixed(mean, digits)} ± {fixed(std, digits)}"
+
+
+def bounds(interval: Iterable[float] | None, digits: int | None = None) -> str:
+    """`[0.21, 0.33]`, with two figures of a quarter of its width unless digits are given; a dash for none."""
+    low, high = interval or (math.nan, math.nan)
+    if math.isnan(low) or math.isnan(high):
+        return "–"
+    digits = decimals((high - low) / 4, low) if digits is None else digits
+    return f"[{fixed(low, digits)}, {fixed(high, digits)}]"
 
 
 def p_text(p: float) -> str:

@@ -26,7 +26,7 @@ class Item:
     dataset: str
     seed: int | None
     arguments: tuple[str, ...]
-    ignore: Mapping[str, str] = field(default_factory=dict)
+    ignore: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def run(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
-from graphgauge.core.errors import GraphgaugeError, InputError, OptionError, UnknownNameError, one_of
+from graphgauge.core.errors import GraphgaugeError, InputError, UnknownNameError, one_of
 from graphgauge.core.gates import Gate
 from graphgauge.study import options
 from graphgauge.study.lines import Lines
@@ -86,7 +86,7 @@ class _Reader:
             for item in self._expanded(table, index, defaults, ignore):
                 place = item.path(Path())
                 if place in places:
-                    first, line = places[place]
+                    _, line = places[place]
                     self._fail(
                         f"{item} is evaluated twice, first on line {self._lines.of('evaluate', line)}", "evaluate",
                         index, fix="Give one of them another dataset or method name; results are kept by these names.",

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any
@@ -16,6 +17,8 @@ Task = Mapping[str, Any]
 Answer = dict[str, Any]
 
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+# How long a process that has closed its output may take to end.
+_ENDING_SECONDS = 2.0
 
 
 def answered(tasks: Sequence[Task], *, jobs: int, threads: int) -> Iterator[tuple[int, Answer]]:
@@ -32,7 +35,10 @@ def answered(tasks: Sequence[Task], *, jobs: int, threads: int) -> Iterator[tupl
     finally:
         pending.clear()
         for worker in workers:
-            worker.stop()
+            worker.kill()
+        for worker, helper in zip(workers, helpers, strict=True):
+            helper.join()
+            worker.close()
 
 
 def _drain(worker: _Worker, pending: deque[tuple[int, Task]], answers: SimpleQueue[tuple[int, Answer]]) -> None:
@@ -54,7 +60,8 @@ class _Worker:
     def ask(self, task: Task) -> Answer:
         try:
             process = self._process = self._process or self._started()
-            assert process.stdin is not None and process.stdout is not None
+            assert process.stdin is not None
+            assert process.stdout is not None
             process.stdin.write(json.dumps(task) + "\n")
             process.stdin.flush()
             answer: Answer = json.loads(process.stdout.readline())
@@ -62,10 +69,22 @@ class _Worker:
         except (OSError, ValueError):
             return self._lost()
 
-    def stop(self) -> None:
+    def kill(self) -> None:
         if self._process is not None:
             self._process.kill()
-            self._process.wait()
+
+    def close(self) -> int | None:
+        """Wait for the end of the process; its exit code."""
+        process, self._process = self._process, None
+        if process is None:
+            return None
+        try:
+            process.wait(_ENDING_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        with suppress(BrokenPipeError), process:  # closes the pipes
+            pass
+        return process.returncode
 
     def _started(self) -> subprocess.Popen[str]:
         # -P: a file of the current folder must not pass for a library.
@@ -75,11 +94,10 @@ class _Worker:
         )
 
     def _lost(self) -> Answer:
-        code = None
-        if self._process is not None:
-            self._process.kill()
-            code = self._process.wait()
-        self._process = None
-        how = f"by signal {-code}" if code is not None and code < 0 else f"with exit code {code}"
-        error = f"The process that evaluated it ended {how}; there may be too little memory."
-        return {"status": "failed", "error": error, "seconds": 0.0, "hashing": 0.0, "hashes": {}, "lost": True}
+        code = self.close()
+        if code is None:
+            how = "could not be started"
+        else:
+            how = f"ended by signal {-code}; memory may be short" if code < 0 else f"ended with exit code {code}"
+        error = f"The process that evaluates it {how}."
+        return {"status": "lost", "error": error, "seconds": 0.0, "hashing": 0.0, "hashes": {}}

@@ -29,7 +29,9 @@ def _filled(text: str, values: Mapping[str, Any]) -> str:
     try:
         fields = list(Formatter().parse(text))
     except ValueError as error:
-        raise InputError(f"{text!r:.80} has a brace too many or too few ({error})", fix="Write {{ for a brace.") from None
+        raise InputError(
+            f"{text!r:.80} has a brace too many or too few ({error})", fix="Write {{ for a brace."
+        ) from None
     for literal, name, form, conversion in fields:
         parts.append(literal)
         if name is not None:
@@ -42,7 +44,9 @@ def _field(name: str, form: str, conversion: str | None, values: Mapping[str, An
     if value is None:
         raise InputError(f"{{{name}}} stands for nothing here", fix=f"Give {name}s.")
     if conversion or not _WIDTH.fullmatch(form):
-        raise InputError(f"{{{name}…}} has a form that is not read", fix=f"Write {{{name}}}, or a width as in {{seed:03d}}.")
+        raise InputError(
+            f"{{{name}…}} has a form that is not read", fix=f"Write {{{name}}}, or a width as in {{seed:03d}}."
+        )
     try:
         text = format(value, form)
     except ValueError:

@@ -45,7 +45,7 @@ def main() -> None:
     while True:
         task = json.loads(tasks.get())
         if index is None:
-            index = HashIndex(Path(task["folder"]), task["hashes"])
+            index = HashIndex.load(Path(task["folder"]), Path(task["hashes"]))
         answers.write(json.dumps(perform(task, index)) + "\n")
         answers.flush()
 
@@ -88,7 +88,7 @@ def perform(task: Mapping[str, Any], index: HashIndex) -> dict[str, Any]:
         "error": error,
         "seconds": receipt["seconds"],
         "hashing": hashing,
-        "hashes": index.lasting,
+        "hashes": index.news(),
     }
 
 

@@ -1,0 +1,135 @@
+"""Recovery: thresholded metrics, curves, sparse graphs and stacks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks.harness import READ, Row, Work, faster, memory, seconds, uses, within
+
+THRESHOLDED = (
+    "directed_precision", "directed_recall", "directed_f1", "directed_shd", "orientation_accuracy",
+    "skeleton_precision", "skeleton_recall", "skeleton_f1", "skeleton_shd", "tp", "fp", "fn", "skeleton_tp",
+    "skeleton_fp", "skeleton_fn", "correct_direction", "wrong_direction", "unoriented", "shd_missing", "shd_extra",
+    "shd_reversed", "fdr", "tpr", "fpr",
+)  # fmt: skip
+CURVES = (
+    "auprc", "roc_auc", "best_f1", "best_threshold", "f1_at_0.5e", "f1_at_0.75e", "f1_at_1.0e", "f1_at_1.5e",
+    "f1_at_2.0e",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Graphs:
+    truth: Any
+    scores: Any
+
+    @property
+    def thresholded(self) -> tuple[Any, Any]:
+        return self.truth.astype(int), (self.scores > 0.5).astype(int)
+
+
+def dense(d: int, graphs: int | None = None) -> Graphs:
+    """A DAG with four edges a node, and scores that are uniform or, on 9 cells of 10, 0."""
+    random = np.random.default_rng(0)
+    shape = (d, d) if graphs is None else (graphs, d, d)
+    truth = np.triu(random.random(shape) < 8 / d, 1).astype(float)
+    scores = random.random(shape) * (random.random(shape) < 0.1)
+    return Graphs(truth, np.maximum(scores, truth * random.random(shape)))
+
+
+def sparse(d: int, edges: int) -> Graphs:
+    from scipy.sparse import coo_matrix
+
+    random = np.random.default_rng(0)
+
+    def graph(values: np.ndarray) -> Any:
+        ends = random.integers(0, d, (2, edges))
+        matrix = coo_matrix((values, (ends.min(0), ends.max(0))), shape=(d, d)).tocsr()
+        matrix.data = np.minimum(matrix.data, 1.0)
+        return matrix
+
+    truth = graph(np.ones(edges))
+    noise = graph(random.random(edges))
+    return Graphs(truth, truth.multiply(random.random(truth.shape[0])[:, None]).tocsr().maximum(noise))
+
+
+def evaluation(keys: tuple[str, ...], data: Graphs) -> Work:
+    from graphgauge import recovery
+
+    return partial(recovery.evaluate, data.truth, data.scores, metrics=keys)
+
+
+@uses("gcastle")
+def by_gcastle(data: Graphs) -> Work:
+    from castle.metrics import MetricsDAG
+
+    truth, graph = data.thresholded
+    return lambda: MetricsDAG(graph, truth)
+
+
+@uses("gcastle")
+def loop_over_gcastle(data: Graphs) -> Work:
+    from castle.metrics import MetricsDAG
+
+    truths, graphs = data.thresholded
+    return lambda: [MetricsDAG(graph, truth) for truth, graph in zip(truths, graphs, strict=True)]
+
+
+@uses("cdt")
+def by_cdt(data: Graphs) -> Work:
+    from cdt.metrics import SHD
+
+    truth, graph = data.thresholded
+    return lambda: SHD(truth, graph, double_for_anticausal=False)
+
+
+@uses("scikit-learn")
+def by_sklearn(data: Graphs) -> Work:
+    from sklearn.metrics import average_precision_score, roc_auc_score
+
+    off = ~np.eye(len(data.truth), dtype=bool)
+    y, scores = data.truth[off], data.scores[off]
+    return lambda: (average_precision_score(y, scores), roc_auc_score(y, scores))
+
+
+ROWS = (
+    Row(
+        "all thresholded metrics, d = 5000, dense float64",
+        make=partial(dense, 5000),
+        ours=partial(evaluation, THRESHOLDED),
+        reads=lambda data: [data.truth, data.scores],
+        peers={"cdt's SHD alone": by_cdt, "gcastle": by_gcastle},
+        goals=(within(2.5, READ), faster(1000, "gcastle"), faster(3, "cdt's SHD alone"), memory(25)),
+        peer_seconds=1.0,
+    ),
+    Row(
+        "AP, ROC-AUC, best F1 and all F1@K, d = 5000, dense float64",
+        make=partial(dense, 5000),
+        ours=partial(evaluation, CURVES),
+        reads=lambda data: [data.truth, data.scores],
+        peers={"scikit-learn's AP and AUC": by_sklearn},
+        goals=(faster(40, "scikit-learn's AP and AUC"),),
+        rounds=3,
+        peer_seconds=1.0,
+    ),
+    Row(
+        "thresholded metrics and curves, sparse, d = 1M with 5M edges",
+        make=partial(sparse, 1_000_000, 5_000_000),
+        ours=partial(evaluation, THRESHOLDED + CURVES),
+        goals=(seconds(10), memory(2000)),
+        rounds=3,
+    ),
+    Row(
+        "all thresholded metrics with intervals, 1000 graphs of d = 50",
+        make=partial(dense, 50, 1000),
+        ours=partial(evaluation, THRESHOLDED),
+        reads=lambda data: [data.truth, data.scores],
+        peers={"a loop over gcastle": loop_over_gcastle},
+        goals=(faster(300, "a loop over gcastle"),),
+        peer_seconds=1.0,
+    ),
+)

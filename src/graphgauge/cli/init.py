@@ -1,0 +1,35 @@
+"""`graphgauge init [FAMILY…]`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from graphgauge.core.errors import OptionError
+from graphgauge.core.files import write_text
+
+
+@click.command(name="init")
+@click.argument("families", nargs=-1, metavar="[FAMILY]...")
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False),
+    default="study.toml",
+    show_default=True,
+    help="The file to write.",
+)
+@click.option("--force", is_flag=True, help="Overwrite a file that is there.")
+@click.option("--debug", is_flag=True, help="Show tracebacks.")
+def command(families: tuple[str, ...], output: str, force: bool, debug: bool) -> None:
+    """Write a commented study of these families, or of all."""
+    from graphgauge.study.init import study_text
+
+    text = study_text(families)
+    if Path(output).exists() and not force:
+        raise OptionError(
+            "is there already", where=output, fix="Name another with --output, or overwrite with --force."
+        )
+    write_text(output, text)
+    click.echo(f"wrote {output}; fill it in, then: graphgauge run {output}", err=True)

@@ -1,0 +1,36 @@
+"""`graphgauge verify RESULTS`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import click
+
+from graphgauge.study.text import cleaned, several
+
+
+@click.command(name="verify")
+@click.argument("results", type=click.Path())
+@click.option("--jobs", type=click.IntRange(min=1), help="Processes at once (default: one a core, at most 4).")
+@click.option("--quiet", is_flag=True, help="Only results that are not equal.")
+@click.option("--debug", is_flag=True, help="Show tracebacks.")
+def command(results: str, jobs: int | None, quiet: bool, debug: bool) -> None:
+    """Recompute every result in RESULTS (a folder or one file) from its inputs.
+
+    Each is equal, drifted (and by how much), or its inputs changed or are missing (and which); exit code 1 unless all
+    hold. Code that a result names is never imported.
+    """
+    from graphgauge.study.verifier import verify
+
+    root = Path(results)
+    verdicts = verify(results, jobs=jobs)
+    for verdict in verdicts:
+        if not (quiet and verdict.status == "equal"):
+            name = verdict.path.relative_to(root) if root.is_dir() else verdict.path
+            click.echo(cleaned(f"{name}: {verdict}"))
+    counts = Counter(verdict.status for verdict in verdicts)
+    summary = ", ".join(f"{count} {status}" for status, count in counts.items())
+    click.echo(f"{several(len(verdicts), 'result')}: {summary}", err=True)
+    if any(verdict.mismatch for verdict in verdicts):
+        raise click.exceptions.Exit(1)

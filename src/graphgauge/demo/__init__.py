@@ -1,0 +1,35 @@
+"""The built-in study: each family brings data that is made here, seeded, so that everything runs without a download."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+# Where each family's part is; a family joins with a line here.
+_MODULES = {"ranking": "graphgauge.demo.ranking", "recovery": "graphgauge.demo.recovery"}
+
+
+@dataclass(frozen=True)
+class Demo:
+    """A family's part: methods that are run on data of several seeds, and the metric they are compared on.
+
+    `write` puts the data into a folder; `inputs` are the keys of `[[evaluate]]` that name them from there.
+    """
+
+    family: str
+    dataset: str
+    methods: tuple[str, ...]
+    seeds: tuple[int, ...]
+    inputs: Mapping[str, Any]
+    metric: str
+    write: Callable[[Path], None]
+
+
+def demos() -> dict[str, Demo]:
+    """The parts of the families that have a command, by family."""
+    from graphgauge.study.options import families
+
+    return {family: importlib.import_module(module).DEMO for family, module in _MODULES.items() if family in families()}

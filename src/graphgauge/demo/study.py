@@ -1,0 +1,80 @@
+"""The parts of all families as one study, and what its results show."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from graphgauge.core.errors import InputError
+from graphgauge.core.files import write_text
+from graphgauge.core.result import Evaluation
+from graphgauge.core.schema import read_result
+from graphgauge.demo import Demo, demos
+from graphgauge.study.runner import Outcome
+from graphgauge.study.toml import lines
+
+
+def write_study(folder: Path) -> Path:
+    """Put the data and the study file of all families into a folder; one that is there is written again."""
+    path = folder / "study.toml"
+    parts = demos().values()
+    text = study_text(parts)
+    if path.exists() and path.read_text(encoding="utf-8") != text:
+        raise InputError("there is another study", where=str(path), fix="Choose another folder with --output.")
+    for demo in parts:
+        demo.write(folder)
+    write_text(path, text)
+    return path
+
+
+def study_text(parts: Iterable[Demo]) -> str:
+    return "\n".join([*lines({"schema": 1, "name": "graphgauge demo", "results": "results/"}), *_tables(parts), ""])
+
+
+def _tables(parts: Iterable[Demo]) -> Iterator[str]:
+    for demo in parts:
+        named = {"family": demo.family, "dataset": demo.dataset, "methods": demo.methods, "seeds": demo.seeds}
+        yield from ("", "[[evaluate]]", *lines({**named, **demo.inputs}))
+        yield from ("", "[[compare]]", *lines({"metric": demo.metric, "family": demo.family}))
+
+
+def sentences(outcome: Outcome) -> list[str]:
+    """Three sentences about what was found, from the results and comparisons alone."""
+    assert outcome.judgement is not None
+    evaluations = [read_result(step.path) for step in outcome.plan.steps]
+    compared = [
+        (demo, verdict.comparison)
+        for demo, verdict in zip(demos().values(), outcome.judgement.comparisons, strict=True)
+        if verdict.comparison is not None
+    ]
+    best, apart = [], []
+    for demo, comparison in compared:
+        mean = next(row.mean for row in comparison.standings if row.method == comparison.best)
+        chance = _chance(evaluations, demo, comparison.best)
+        best.append(f"{comparison.best} in {demo.family} ({demo.metric} {mean:.3f}{chance})")
+        told = sum(test.significant for test in comparison.tests)
+        pairs, seeds = len(comparison.tests), len(comparison.units)
+        apart.append(f"{told} of {pairs} pairs of methods in {demo.family} apart over {seeds} seeds")
+    return [f"The best: {', '.join(best)}.", f"Tests tell {', '.join(apart)}.", _noticed(evaluations)]
+
+
+def _chance(evaluations: list[Evaluation], demo: Demo, method: str) -> str:
+    levels = [
+        evaluation[demo.metric].chance[-1].value
+        for evaluation in evaluations
+        if evaluation.family == demo.family and evaluation.run["method"] == method and evaluation[demo.metric].chance
+    ]
+    return f", where chance gives {sum(levels) / len(levels):.3f}" if levels else ""
+
+
+def _noticed(evaluations: list[Evaluation]) -> str:
+    """What the checks say most often, with whom it is about."""
+    checks = Counter(finding.check for evaluation in evaluations for finding in evaluation.findings)
+    if not checks:
+        return f"No check of the {len(evaluations)} results found anything to warn of."
+    check, count = checks.most_common(1)[0]
+    concerned = [e for e in evaluations if any(finding.check == check for finding in e.findings)]
+    methods = ", ".join(dict.fromkeys(str(evaluation.run["method"]) for evaluation in concerned))
+    message = next(finding.message for finding in concerned[0].findings if finding.check == check)
+    return f"{count} of {len(evaluations)} results carry the finding {check} ({methods}); the first: {message}."

@@ -1,0 +1,128 @@
+"""What a study asked for and got: its name, gates and comparisons, from the files beside its results."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from graphgauge.core.errors import InputError
+from graphgauge.core.schema import number_from_json
+from graphgauge.report.console import number
+from graphgauge.report.scrub import clean, scrub
+from graphgauge.report.tables import Cell, Head, PageTable, span
+from graphgauge.stats.text import listing, several
+
+_SUMMARY, _COMPARISONS = "study.json", "comparisons"
+_HEADS = ("Pair", "Difference", "Interval", "p", "p (Holm)", "Verdict")
+
+
+@dataclass(frozen=True)
+class GateLine:
+    """A requirement, the method and dataset it was held against, and how it came out over their runs."""
+
+    gate: str
+    where: str
+    passed: bool
+    found: str
+
+
+@dataclass(frozen=True)
+class AskedComparison:
+    title: str
+    table: PageTable | None
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Asked:
+    name: str = ""
+    gates: Sequence[GateLine] = ()
+    comparisons: Sequence[AskedComparison] = ()
+    metrics: Sequence[str] = ()
+    unreadable: Sequence[str] = ()
+
+
+def asked(folders: Iterable[Path]) -> Asked:
+    """Of the first folder that a study wrote its outcome to; a folder of plain results asked for nothing."""
+    for folder in folders:
+        path = folder / _SUMMARY
+        if path.is_file():
+            try:
+                return _asked(folder, _read(path))
+            except InputError as error:
+                return Asked(unreadable=[clean(str(error))])
+    return Asked()
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content = scrub(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"cannot be read ({type(error).__name__})", where=path.name) from None
+    if not isinstance(content, dict):
+        raise InputError("holds no table", where=path.name)
+    return content
+
+
+def _asked(folder: Path, content: Mapping[str, Any]) -> Asked:
+    try:
+        gates = _gates(content["gates"])
+        comparisons, metrics, unreadable = [], [], []
+        for entry in content["comparisons"]:
+            title = str(entry["title"])
+            if entry["file"] is None:
+                comparisons.append(AskedComparison(title, None, str(entry["error"])))
+                continue
+            try:
+                # Only the name counts, so that a file cannot be asked for from elsewhere.
+                found = _read(folder / _COMPARISONS / Path(str(entry["file"])).name)
+                comparisons.append(AskedComparison(title, _table(found, title)))
+                metrics.append(str(found["metric"]))
+            except InputError as error:
+                unreadable.append(str(error))
+        return Asked(str(content["study"]), gates, comparisons, metrics, unreadable)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise InputError(f"not the outcome of a study ({type(error).__name__})", where=_SUMMARY) from None
+
+
+def _gates(verdicts: Iterable[Mapping[str, Any]]) -> list[GateLine]:
+    """One line for each gate, method and dataset; it holds where it holds in every run."""
+    runs = defaultdict(list)
+    for verdict in verdicts:
+        run = verdict["run"]
+        runs[str(verdict["gate"]), str(run.get("method", "")), str(run.get("dataset", ""))].append(verdict)
+    lines = []
+    for (gate, method, dataset), held in runs.items():
+        failed = sum(verdict["passed"] is not True for verdict in held)
+        where = f"{method} on {dataset}" if method else "no run"
+        if len(held) > 1:
+            where += f", {failed} of {len(held)} runs fail" if failed else f", {several(len(held), 'run')}"
+        reasons = dict.fromkeys(str(verdict["reason"]) for verdict in held if verdict["reason"])
+        found = span(number_from_json(verdict["found"]) for verdict in held)
+        lines.append(GateLine(gate, where, not failed, "; ".join(filter(None, [found, listing(list(reasons), 2)]))))
+    return sorted(lines, key=lambda line: line.passed)
+
+
+def _table(content: Mapping[str, Any], title: str) -> PageTable:
+    """Tests over seeds and datasets stand under `tests`, those over items under `pairs`."""
+    over_items = "pairs" in content
+    rows = []
+    for test in content["pairs"] if over_items else content["tests"]:
+        difference = number_from_json(test["mean_difference"])
+        bounds = [test["ci"]["low"], test["ci"]["high"]] if over_items else test["ci"] or [None, None]
+        low, high = (number_from_json(bound) for bound in bounds)
+        p, adjusted = number_from_json(test["p_value"]), number_from_json(test["p_adjusted"])
+        apart = adjusted <= number_from_json(content["alpha"])
+        able = over_items or test["can_reject"] is True
+        verdict = "told apart" if apart else "not told apart" if able else "cannot reject"
+        interval = f"[{number(low)}, {number(high)}]" if low == low else "–"
+        rows.append([
+            Cell(" vs ".join(str(name) for name in test["names"])), Cell(number(difference), sort=difference),
+            Cell(interval), Cell(f"{p:.4g}", sort=p), Cell(f"{adjusted:.4g}", sort=adjusted), Cell(verdict),
+        ])  # fmt: skip
+    heads = [Head(name, numeric=name not in ("Pair", "Verdict")) for name in _HEADS]
+    return PageTable(title, heads, rows)

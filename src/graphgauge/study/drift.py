@@ -1,0 +1,56 @@
+"""How far two results of the same item are apart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from graphgauge.core.schema import number_from_json
+from graphgauge.study.text import shown
+
+# What is compared as a whole; values and intervals are compared number by number.
+_PARTS = ("status", "conventions", "options", "breakdowns", "side_files", "skipped", "findings", "notes")
+_SHOWN = 3
+
+
+def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """In words, the farthest first; empty where the two are equal in everything but their receipts."""
+    old, new = ({entry["key"]: entry for entry in content["results"]} for content in (then, now))
+    moved = sorted(
+        (
+            (distance, f"{shown(key)} {words}")
+            for key in old
+            if key in new
+            for distance, words in _moves(old[key], new[key])
+        ),
+        key=lambda move: -move[0],
+    )
+    found = [words for _, words in moved[:_SHOWN]]
+    if len(moved) > _SHOWN:
+        found.append(f"{len(moved) - _SHOWN} more numbers")
+    found += [f"{shown(key)} is gone" for key in old if key not in new]
+    found += [f"{shown(key)} is new" for key in new if key not in old]
+    if not moved and set(old) == set(new) and old != new:
+        found.append("what is said about the values differs")
+    return found + [f"{part} differ" for part in _PARTS if then.get(part) != now.get(part)]
+
+
+def _moves(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[float, str]]:
+    for name in ("value", "low", "high", "n"):
+        before, after = _number(old, name), _number(new, name)
+        if before == after or (math.isnan(before) and math.isnan(after)):
+            continue
+        label = "" if name == "value" else f"{name} "
+        distance = abs(after - before)
+        if math.isnan(distance):
+            yield math.inf, f"{label}{before:.6g} → {after:.6g}"
+            continue
+        scale = max(abs(before), abs(after))
+        yield distance / scale, f"{label}{before:.6g} → {after:.6g} (by {distance:.3g}, {distance / scale:.2g} of it)"
+
+
+def _number(entry: Mapping[str, Any], name: str) -> float:
+    if name in ("low", "high"):
+        return math.nan if entry["interval"] is None else number_from_json(entry["interval"][name])
+    return number_from_json(entry[name])

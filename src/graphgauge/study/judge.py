@@ -1,0 +1,140 @@
+"""Gates and comparisons over the finished results of a study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from graphgauge.core.errors import InputError
+from graphgauge.core.files import write_text
+from graphgauge.core.result import Evaluation
+from graphgauge.core.schema import dumps, evaluation_from_dict, file_part, number_to_json, read_content
+from graphgauge.stats.compare import compare
+from graphgauge.stats.load import load
+from graphgauge.stats.runs import Runs
+from graphgauge.study.model import ComparisonRequest, GateRequest, Item, Study
+from graphgauge.study.parse import COMPARISONS, SUMMARY
+from graphgauge.study.text import shown
+
+_COMPARE_OPTIONS = ("metric", "baseline", "over", "missing", "alpha", "direction", "seed")
+
+
+@dataclass(frozen=True)
+class GateVerdict:
+    """A gate on one result; `reason` says why nothing could be held against it."""
+
+    gate: str
+    run: Mapping[str, Any]
+    passed: bool
+    found: float | None = None
+    reason: str | None = None
+
+    def __str__(self) -> str:
+        word = "passed" if self.passed else "failed"
+        seed = "" if self.run.get("seed") is None else f", seed {self.run['seed']}"
+        who = f"{shown(self.run['method'])} on {shown(self.run['dataset'])}{seed}: " if self.run else ""
+        return f"gate {word}: {self.gate}  ({who}{self.reason or f'found {self.found:.6g}'})"
+
+
+@dataclass(frozen=True)
+class ComparisonVerdict:
+    """A comparison and the file that holds it, or why there is none."""
+
+    title: str
+    file: str
+    comparison: Any = None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Judgement:
+    gates: tuple[GateVerdict, ...]
+    comparisons: tuple[ComparisonVerdict, ...]
+
+    @property
+    def passed(self) -> bool:
+        return all(verdict.passed for verdict in self.gates)
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether a comparison that was asked for could not be made."""
+        return any(verdict.error is not None for verdict in self.comparisons)
+
+
+def judge(study: Study) -> Judgement:
+    """Hold every gate and make every comparison; they are written to `study.json` and `comparisons/`."""
+    evaluations = {item: _evaluation(item.path(study.results)) for item in study.items}
+    gates = tuple(verdict for request in study.gates for verdict in _gate(request, evaluations))
+    comparisons: list[ComparisonVerdict] = []
+    if study.comparisons:
+        runs = load([item.path(study.results) for item in study.items])
+        comparisons = [_comparison(request, number, runs) for number, request in enumerate(study.comparisons, 1)]
+    judgement = Judgement(gates, tuple(comparisons))
+    _write(study, judgement)
+    return judgement
+
+
+def _evaluation(path: Path) -> Evaluation | str:
+    """The results, or the error that took their place."""
+    content = read_content(path)
+    if content["status"] == "failed":
+        return str(content["error"])
+    return evaluation_from_dict(content, where=str(path))
+
+
+def _gate(request: GateRequest, evaluations: Mapping[Item, Evaluation | str]) -> Iterator[GateVerdict]:
+    """One verdict for each result of the families that measure what the gate is about."""
+    gate = request.gate
+    chosen = {item: found for item, found in evaluations.items() if request.concerns(item)}
+    families = {
+        item.family
+        for item, found in chosen.items()
+        if not isinstance(found, str) and gate.key in (*found, *found.skipped)
+    }
+    if not families:
+        yield GateVerdict(gate.text, {}, False, reason=f"no result has {shown(gate.key)}")
+    for item, found in chosen.items():
+        if item.family not in families:
+            continue
+        run = {"family": item.family, **item.run}
+        if isinstance(found, str):
+            yield GateVerdict(gate.text, run, False, reason="the evaluation failed")
+            continue
+        try:
+            outcome = gate.check(found)
+        except InputError as error:
+            yield GateVerdict(gate.text, run, False, reason=error.what)
+        else:
+            yield GateVerdict(gate.text, run, outcome.passed, outcome.found)
+
+
+def _comparison(request: ComparisonRequest, number: int, runs: Runs) -> ComparisonVerdict:
+    options = request.options
+    file = f"{COMPARISONS}/{number}-{file_part(options['metric'])}.json"
+    try:
+        chosen = runs.only(method=options["methods"], dataset=options["datasets"], family=options["family"])
+        found = compare(chosen, **{name: options[name] for name in _COMPARE_OPTIONS})
+    except InputError as error:
+        return ComparisonVerdict(request.title, file, error=str(error))
+    return ComparisonVerdict(request.title, file, found)
+
+
+def _write(study: Study, judgement: Judgement) -> None:
+    made = {study.results / verdict.file for verdict in judgement.comparisons if verdict.comparison is not None}
+    for path in (study.results / COMPARISONS).glob("*.json"):
+        if path not in made:  # of an older version of the study
+            path.unlink()
+    for verdict in judgement.comparisons:
+        if verdict.comparison is not None:
+            write_text(study.results / verdict.file, verdict.comparison.to_json())
+    content = {
+        "study": study.name,
+        "gates": [{**asdict(verdict), "found": number_to_json(verdict.found)} for verdict in judgement.gates],
+        "comparisons": [
+            {"title": verdict.title, "file": None if verdict.error else verdict.file, "error": verdict.error}
+            for verdict in judgement.comparisons
+        ],
+    }
+    write_text(study.results / SUMMARY, dumps(content))

@@ -1,0 +1,118 @@
+"""What a run will do: which results are up to date, which are to be made and why, and which code that imports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from graphgauge._version import __version__
+from graphgauge.core.errors import OptionError
+from graphgauge.io.hashing import HashIndex, using
+from graphgauge.kernels.threads import available_threads
+from graphgauge.study.model import Item, Study
+from graphgauge.study.recipe import Recipe, factories
+from graphgauge.study.store import whole
+
+
+@dataclass(frozen=True)
+class Step:
+    """An item, the place of its result, and why it has to be evaluated: None where its result is up to date."""
+
+    item: Item
+    path: Path
+    reason: str | None
+    chosen: bool = True
+
+    @property
+    def runs(self) -> bool:
+        return self.chosen and self.reason is not None
+
+
+@dataclass(frozen=True)
+class Plan:
+    steps: tuple[Step, ...]
+    code: tuple[str, ...]
+
+    @property
+    def to_run(self) -> list[Step]:
+        return [step for step in self.steps if step.runs]
+
+    @property
+    def up_to_date(self) -> list[Step]:
+        return [step for step in self.steps if step.reason is None]
+
+    @property
+    def left_out(self) -> list[Step]:
+        """Not up to date, and not asked for."""
+        return [step for step in self.steps if step.reason is not None and not step.chosen]
+
+
+def plan(study: Study, index: HashIndex, only: str | None = None) -> Plan:
+    """Look at every result there is; inputs are hashed only where a result may be up to date."""
+
+    def step(item: Item) -> Step:
+        path = item.path(study.results)
+        return Step(item, path, _reason(item, path, study.folder, index), _fits(item, only))
+
+    with ThreadPoolExecutor(available_threads()) as threads:
+        steps = tuple(threads.map(step, study.items))
+    if not any(step.chosen for step in steps):
+        raise OptionError(
+            f"no evaluation fits --only {only!r}",
+            fix="Patterns are held against FAMILY/METHOD/DATASET/SEED and each of the four.",
+        )
+    code = dict.fromkeys(factory for step in steps if step.runs for factory in factories(step.item))
+    return Plan(steps, tuple(code))
+
+
+def _fits(item: Item, only: str | None) -> bool:
+    if only is None:
+        return True
+    names = (item.label, item.family, item.method, item.dataset, str(item.seed))
+    return any(fnmatchcase(name, only) for name in names)
+
+
+def _reason(item: Item, path: Path, folder: Path, index: HashIndex) -> str | None:
+    """Why the item has to be evaluated, if it has to."""
+    if not path.exists():
+        return "new"
+    with using(index):
+        content = whole(path)
+    if content is None:
+        return "its result is damaged"
+    if content["status"] == "failed":
+        return "it failed before"
+    try:
+        recipe = Recipe.of(item, folder, index)
+        if content["receipt"].get("key") == recipe.key:
+            return _changed_input(content["receipt"], index)
+    except OSError as error:
+        return f"{error.filename} cannot be read"
+    return _difference(content["receipt"], recipe, index)
+
+
+def _difference(receipt: Mapping[str, Any], recipe: Recipe, index: HashIndex) -> str:
+    """In words, what the key says in a number."""
+    study = receipt.get("study", {})
+    if receipt["versions"].get("graphgauge") != __version__:
+        return f"made by version {receipt['versions'].get('graphgauge')}"
+    if study.get("arguments") != list(recipe.item.arguments) or study.get("ignore") != dict(recipe.item.ignore):
+        return "its options changed"
+    if {entry["factory"]: entry["source_hash"] for entry in receipt["code"]} != recipe.code:
+        return "its code changed"
+    return _changed_input(receipt, index) or "its inputs changed"
+
+
+def _changed_input(receipt: Mapping[str, Any], index: HashIndex) -> str | None:
+    for entry in receipt["inputs"]:
+        try:
+            unchanged = index.hash(entry["path"]) == entry["hash"]
+        except OSError:
+            unchanged = False
+        if not unchanged:
+            return f"{entry['path']} changed"
+    return None

@@ -1,0 +1,124 @@
+"""Run a study: plan, evaluate what is not up to date, judge the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from graphgauge.io.hashing import HashIndex
+from graphgauge.kernels.threads import available_threads
+from graphgauge.study.judge import Judgement, judge
+from graphgauge.study.model import Item, Study
+from graphgauge.study.parse import read_study
+from graphgauge.study.plan import Plan, plan
+from graphgauge.study.pool import answered
+from graphgauge.study.store import hashes_file, sole_writer, sweep, write_failure
+
+# More processes than this at once ask for more memory than most machines have.
+_DEFAULT_JOBS = 4
+
+
+@dataclass(frozen=True)
+class Done:
+    """One item evaluated in this run; `hashing` are the seconds that its inputs took to hash."""
+
+    item: Item
+    path: Path
+    status: str
+    error: str | None
+    seconds: float
+    hashing: float
+
+
+@dataclass(frozen=True)
+class Share:
+    """How the cores are divided: processes × threads ≤ cores."""
+
+    jobs: int
+    threads: int
+
+    @classmethod
+    def of(cls, items: int, jobs: int | None) -> Share:
+        cores = available_threads()
+        processes = max(1, min(jobs or _DEFAULT_JOBS, cores, items))
+        return cls(processes, cores // processes)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Everything that one run did. `judgement` is None while results are missing that `--only` left out."""
+
+    study: Study
+    plan: Plan
+    share: Share
+    done: tuple[Done, ...]
+    judgement: Judgement | None
+
+    @property
+    def failed(self) -> list[Done]:
+        return [done for done in self.done if done.status == "failed"]
+
+    @property
+    def exit_code(self) -> int:
+        if self.failed or (self.judgement is not None and self.judgement.incomplete):
+            return 4
+        return 1 if self.judgement is not None and not self.judgement.passed else 0
+
+
+def run(
+    path: str | Path,
+    *,
+    jobs: int | None = None,
+    only: str | None = None,
+    rehash: bool = False,
+    debug: bool = False,
+    on_plan: Callable[[Study, Plan, Share], None] = lambda study, plan, share: None,
+    on_done: Callable[[Done], None] = lambda done: None,
+) -> Outcome:
+    """Bring all results of a study up to date, each in a process of its own kind, and judge them.
+
+    `only` is a pattern of evaluations to run, `rehash` reads every input again instead of trusting size and time.
+    `on_plan` is called before anything is evaluated or imported, `on_done` after each evaluation.
+    """
+    study = read_study(path)
+    with sole_writer(study.results):
+        sweep(study.results)
+        kept = hashes_file(study.results)
+        index = HashIndex(study.folder) if rehash else HashIndex.load(study.folder, kept)
+        planned = plan(study, index, only)
+        index.save(kept)
+        share = Share.of(len(planned.to_run), jobs)
+        on_plan(study, planned, share)
+        done = []
+        try:
+            for entry in _evaluated(study, planned, share, index, debug):
+                done.append(entry)
+                on_done(entry)
+        finally:
+            index.save(kept)
+        judgement = None if planned.left_out else judge(study)
+    return Outcome(study, planned, share, tuple(done), judgement)
+
+
+def _evaluated(study: Study, planned: Plan, share: Share, index: HashIndex, debug: bool) -> Iterator[Done]:
+    steps = planned.to_run
+    tasks = [
+        {
+            "item": step.item.to_dict(),
+            "folder": str(study.folder),
+            "output": str(step.path),
+            "threads": share.threads,
+            "hashes": str(hashes_file(study.results)),
+            "debug": debug,
+        }
+        for step in steps
+    ]
+    for place, answer in answered(tasks, jobs=share.jobs, threads=share.threads):
+        step = steps[place]
+        status = answer["status"]
+        if status == "lost":  # the process can no longer say so itself
+            status = "failed"
+            write_failure(step.item, step.path, answer["error"], {})
+        index.add(answer["hashes"])
+        yield Done(step.item, step.path, status, answer["error"], answer["seconds"], answer["hashing"])

@@ -1,0 +1,226 @@
+"""The page as a file: what it says, what it holds, and what data cannot make of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from graphgauge.cli.report import command
+from graphgauge.core.errors import InputError
+from graphgauge.core.result import Chance, Evaluation, Interval, Result
+from graphgauge.core.schema import default_path, write_result
+from graphgauge.report.html import script_json, write_report
+from graphgauge.report.scrub import LIMIT, clean
+from tests.report.hostile import write_hostile
+from tests.report.sample import write, write_ranking
+
+
+def text_of(page: Path) -> str:
+    """What a reader sees, without scripts and styles."""
+    text = re.sub(r"(?s)<(script|style).*?</\1>", " ", page.read_text(encoding="utf-8"))
+    return " ".join(re.sub(r"<[^>]+>", " ", text).replace("&#39;", "'").replace("&gt;", ">").split())
+
+
+class Elements(HTMLParser):
+    """Every start tag with its attributes."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attrs) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+def result(key: str = "mrr", value: float = 0.5, **facts) -> Result:
+    given = {"metric": key, "n": 100, "unit": "query", "direction": "higher", "bounds": (0.0, 1.0), **facts}
+    return Result(key=key, value=value, **given)
+
+
+def write_runs(root: Path, scores: dict[str, list[float]], **facts) -> Path:
+    for method, values in scores.items():
+        for seed, value in enumerate(values):
+            write(Evaluation("ranking", [result(value=value, **facts)]), root, method, "toy", seed)
+    return root
+
+
+# ------------------------------------------------------------------- what it says
+
+
+def test_the_verdict_names_who_is_told_apart_and_who_is_not(report: Path):
+    text = text_of(report)
+    assert "In ranking, rotate has the best mrr on both datasets and is told apart from all others" in text
+    assert "notears has the best mean directed_f1 on erdos-renyi over 5 seeds, too few to tell methods apart" in text
+    assert "1 of 2 gates failed." in text
+
+
+def test_close_methods_are_not_called_better(tmp_path: Path):
+    even = [0.50, 0.52, 0.48, 0.51, 0.49, 0.53, 0.47, 0.50]
+    odd = [0.51, 0.50, 0.49, 0.50, 0.50, 0.52, 0.49, 0.48]
+    page = write_report(write_runs(tmp_path / "r", {"a": even, "b": odd}), tmp_path / "r.html")
+    assert "a has the best mean mrr on toy over 8 seeds, but is not told apart from b." in text_of(page)
+
+
+def test_one_method_is_only_reported(tmp_path: Path):
+    facts = {"interval": Interval(0.4, 0.6, 0.95, "t", "queries"), "chance": (Chance("random", 0.1),)}
+    page = write_report(write_runs(tmp_path / "r", {"a": [0.5]}, **facts), tmp_path / "r.html")
+    text = text_of(page)
+    assert "a reaches mrr 0.50 [0.40, 0.60] on toy, where chance gives 0.1000; it was compared with no other" in text
+    assert "every method ran once on each dataset" in text
+    assert "there is one dataset, toy" in text
+
+
+def test_what_failed_is_missing_or_differs_is_said(tmp_path: Path):
+    root = write_runs(tmp_path / "r", {"a": [0.5, 0.6, 0.7], "b": [0.4, 0.5]})
+    mixed = Evaluation("ranking", [result("hits@1", conventions={"ties": "optimistic"})])
+    write(mixed, root, "a", "other", 0)
+    write(Evaluation("ranking", [result("hits@1", conventions={"ties": "expected"})]), root, "b", "other", 0)
+    (root / "half.json").write_text('{"schema": "graphgauge/result/1", "ru')
+    skipped = Evaluation("ranking", [result()], skipped={"ndcg@5": "no ranks given"})
+    write(skipped, root, "a", "third", 0)
+    text = text_of(write_report(root, tmp_path / "r.html"))
+    assert "b on toy seed 2 (no run)" in text
+    assert "2 of 3 runs" in text
+    assert "hits@1 cannot be summarised: ties is optimistic in 1 runs" in text
+    assert "1 file could not be read" in text
+    assert "Not measured in ranking: ndcg@5. The reason: no ranks given." in text
+
+
+def test_gates_findings_and_provenance_stand_on_the_first_screen(report: Path):
+    text = text_of(report)
+    for words in ("mrr.low >= 0.3", "rotate on nations, 8 runs", "tied-scores", "79 results", "79 inputs hashed",
+                  "newest result 2025-03-08", "Comparisons that the study asked for", "ties realistic"):  # fmt: skip
+        assert words in text, words
+
+
+def test_a_metric_that_the_study_compares_leads(tmp_path: Path):
+    root = tmp_path / "r"
+    write_ranking(root, datasets=["toy"], seeds=2, queries=30)
+    (root / "comparisons").mkdir()
+    (root / "comparisons" / "1.json").write_text(json.dumps({"metric": "amri", "tests": [], "alpha": 0.05}))
+    asked = {
+        "study": "Mine",
+        "gates": [],
+        "comparisons": [{"title": "t", "file": "../comparisons/1.json", "error": None}],
+    }
+    (root / "study.json").write_text(json.dumps(asked))
+    text = text_of(write_report(root, tmp_path / "r.html"))
+    assert "Mine" in text
+    assert "has the best mean amri on toy" in text
+
+
+def test_a_study_file_that_is_something_else_is_said_to_be(tmp_path: Path):
+    root = write_runs(tmp_path / "r", {"a": [0.5], "b": [0.4]})
+    (root / "study.json").write_text('{"study": 3, "gates": 4}')
+    assert "not the outcome of a study" in text_of(write_report(root, tmp_path / "r.html"))
+
+
+def test_a_family_that_is_not_built_in_is_reported_and_not_imported(tmp_path: Path):
+    for seed in range(2):
+        write(Evaluation("antigravity", [result("beauty", 0.1 * seed)]), tmp_path / "r", "a", "toy", seed)
+    import sys
+
+    assert "antigravity" in text_of(write_report(tmp_path / "r", tmp_path / "r.html"))
+    assert "antigravity" not in sys.modules
+
+
+# ------------------------------------------------------------------- what it holds
+
+
+def test_nothing_in_it_points_elsewhere(report: Path):
+    for tag, attributes in Elements(report).found:
+        for name in ("src", "href", "action", "data", "poster", "srcset", "background"):
+            address = attributes.get(name) or ""
+            assert address.startswith(("#", "data:,")) or not address, (tag, name, address)
+    assert "default-src 'none'" in report.read_text(encoding="utf-8")
+
+
+def test_the_same_results_give_the_same_bytes(results: Path, report: Path, tmp_path: Path):
+    assert write_report(results, tmp_path / "again.html").read_bytes() == report.read_bytes()
+
+
+def test_the_demo_sized_page_stays_below_two_megabytes(report: Path):
+    assert report.stat().st_size < 2_000_000
+
+
+def test_charts_are_valid_vega_lite(report: Path):
+    altair = pytest.importorskip("altair")
+    data = json.loads(re.search(r'id="data">(.*?)</script>', report.read_text(encoding="utf-8"))[1])
+    assert len(data["charts"]) == 7
+    for chart in data["charts"]:
+        altair.Chart.from_dict({**chart["spec"], "data": {"name": "rows"}}).to_dict()
+
+
+def test_a_thousand_results_with_twenty_metrics(tmp_path: Path):
+    for number in range(1000):
+        method, dataset, seed = f"method {number % 10}", f"data {number // 10 % 10}", number // 100
+        scores = [result(f"metric_{k}", (number * 7919 + k * 104729) % 1000 / 1000) for k in range(20)]
+        evaluation = Evaluation("ranking", scores, run={"method": method, "dataset": dataset, "seed": seed})
+        write_result(evaluation, default_path(evaluation, tmp_path / "r"))
+    start = time.perf_counter()
+    page = write_report(tmp_path / "r", tmp_path / "r.html")
+    assert time.perf_counter() - start < 60  # seconds, on a machine that does much else
+    assert page.stat().st_size < 5_000_000
+
+
+def test_the_command_writes_the_page_and_says_where(results: Path, tmp_path: Path):
+    done = CliRunner().invoke(command, [str(results), "-o", str(tmp_path / "page.html"), "--title", "A & B"])
+    assert done.exit_code == 0, done.output
+    assert done.output.strip() == str(tmp_path / "page.html")
+    assert "<title>A &amp; B</title>" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_no_results_is_an_error(tmp_path: Path):
+    (tmp_path / "other.json").write_text("{}")
+    with pytest.raises(InputError, match="no result files"):
+        write_report(tmp_path, tmp_path / "r.html")
+    with pytest.raises(InputError, match="no such file"):
+        write_report(tmp_path / "absent.json", tmp_path / "r.html")
+
+
+# ------------------------------------------------------------------- what data cannot do
+
+
+def test_hostile_results_make_no_elements_and_no_scripts(tmp_path: Path):
+    page = write_report(write_hostile(tmp_path / "r"), tmp_path / "r.html")
+    elements = Elements(page).found
+    assert len([tag for tag, _ in elements if tag == "script"]) == 3
+    assert not [tag for tag, _ in elements if tag in ("img", "iframe", "object", "embed", "base", "form")]
+    assert not [name for _, attributes in elements for name in attributes if name.startswith("on")]
+    text = page.read_text(encoding="utf-8")
+    assert "49" not in text_of(page).split()  # the template in a name was not run
+    assert not re.search("[\u202e\u2028\x00\x1b]", text)
+    assert page.stat().st_size < 2_000_000
+    assert "1 file could not be read" in text_of(page)
+
+
+def test_names_that_are_cut_stay_apart():
+    long = [clean("a" * 1000 + end) for end in "xy"]
+    assert len(set(long)) == 2
+    assert max(map(len, long)) < LIMIT + 20
+    assert clean("a\u202eb") != clean("a\u202db")
+    assert clean("two\nlines") == "two lines"
+    assert clean("日本語 العربية") == "日本語 العربية"
+    assert clean("\ud800").encode()
+
+
+def test_json_in_a_script_cannot_end_it():
+    hostile = {"</script>": "<!-- \u2028 & ]]>"}
+    text = script_json(hostile)
+    assert not set("<>&\u2028") & set(text)
+    assert json.loads(text) == hostile
+
+
+def test_a_file_name_that_is_not_text_is_read(tmp_path: Path):
+    root = write_runs(tmp_path / "r", {"a": [0.5, 0.6]})
+    source = next(root.rglob("metrics_toy_0.json"))
+    shutil.move(source, bytes(root) + b"/\xff\xfe.json")
+    assert "2 results" in text_of(write_report(root, tmp_path / "r.html"))

@@ -1,0 +1,87 @@
+"""A small study in a folder, and the command that runs it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+COMMAND = [sys.executable, "-m", "graphgauge"]
+
+STUDY = """\
+schema = 1
+name = "two scorers"
+results = "results/"
+
+[defaults.ranking]
+k = [1, 3]
+
+[[evaluate]]
+family = "ranking"
+dataset = "toy"
+methods = ["good", "poor"]
+seeds = [0, 1, 2]
+pos_scores = "scores/{method}/{seed}/pos.npy"
+neg_scores = "scores/{method}/{seed}/neg-*.npy"
+groups = { relation = "relation.npy" }
+
+[[compare]]
+metric = "mrr"
+baseline = "poor"
+
+[[gate]]
+require = "mrr > 0.2"
+method = "good"
+"""
+
+
+def graphgauge(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*COMMAND, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def write_scores(folder: Path, queries: int = 60, negatives: int = 20, seeds: int = 3) -> None:
+    for number, method in enumerate(("poor", "good")):
+        for seed in range(seeds):
+            draw = np.random.default_rng([number, seed])
+            place = folder / "scores" / method / str(seed)
+            place.mkdir(parents=True, exist_ok=True)
+            np.save(place / "pos.npy", draw.normal(1 + number, 1, queries))
+            neg = draw.normal(0, 1, (queries, negatives))
+            np.save(place / "neg-0.npy", neg[: queries // 2])
+            np.save(place / "neg-1.npy", neg[queries // 2 :])
+    np.save(folder / "relation.npy", np.arange(queries) % 3)
+
+
+def results_of(folder: Path) -> dict[str, bytes]:
+    """Every file of the results that is not hidden, with `started` and `seconds` taken out."""
+    found = {}
+    for path in sorted(path for path in (folder / "results").rglob("*") if path.is_file()):
+        name = path.relative_to(folder / "results").as_posix()
+        if name.startswith(".") or "/." in name:
+            continue
+        content = path.read_bytes()
+        if name.endswith(".json"):
+            decoded = json.loads(content)
+            for timing in ("started", "seconds"):
+                decoded.get("receipt", {}).pop(timing, None)
+            content = json.dumps(decoded, indent=1).encode()
+        found[name] = content
+    return found
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    write_scores(tmp_path)
+    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def finished(study: Path) -> Path:
+    done = graphgauge("run", "study.toml", "--quiet", cwd=study)
+    assert done.returncode == 0, done.stderr
+    return study

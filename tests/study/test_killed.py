@@ -1,0 +1,81 @@
+"""Killed at any moment, a study goes on, and ends with what an undisturbed run gives."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+
+from tests.study.conftest import COMMAND, STUDY, results_of, write_scores
+
+KILLS = 24
+SEEDS = 6
+# Files beside the results too, and enough evaluations that kills fall between and into them.
+MANY = STUDY.replace("k = [1, 3]", 'keep = "items"').replace("seeds = [0, 1, 2]", f"seeds = {list(range(SEEDS))}")
+
+
+def start(folder):
+    return subprocess.Popen([*COMMAND, "run", "study.toml", "--quiet"], cwd=folder, start_new_session=True,
+                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)  # fmt: skip
+
+
+def test_killed_runs_end_byte_equal_to_an_undisturbed_one(tmp_path_factory):
+    whole, broken = (tmp_path_factory.mktemp(name) for name in ("whole", "broken"))
+    for folder in (whole, broken):
+        write_scores(folder, seeds=SEEDS)
+        (folder / "study.toml").write_text(MANY)
+    begin = time.perf_counter()
+    _, errors = start(whole).communicate()
+    usual = time.perf_counter() - begin
+    expected = results_of(whole)
+    assert len([name for name in expected if "metrics_" in name]) == 4 * SEEDS, errors
+    draw = random.Random(0)
+    seen = set()
+    for number in range(KILLS):
+        run = start(broken)
+        time.sleep(usual * draw.uniform(0.2, 1.0))
+        if number % 2:
+            run.kill()  # its workers have to notice
+        else:
+            os.killpg(run.pid, signal.SIGKILL)
+        run.communicate()
+        found = results_of(broken)
+        assert found.items() <= expected.items()
+        seen.add(len(found))
+        if len(found) == len(expected):  # begin anew, so that every kill meets a run at work
+            shutil.rmtree(broken / "results")
+    last = start(broken)
+    _, errors = last.communicate()
+    assert last.returncode == 0, errors
+    assert results_of(broken) == expected
+    assert len(seen) > 3, "the kills fell on too few different moments"
+    assert not [path for path in (broken / "results").rglob(".*.*") if path.is_file()]
+
+
+def test_workers_end_with_their_run(tmp_path):
+    write_scores(tmp_path, seeds=SEEDS)
+    (tmp_path / "study.toml").write_text(MANY)
+    run = start(tmp_path)
+    children = []
+    while not children and run.poll() is None:
+        children = offspring(run.pid)
+    run.kill()
+    run.communicate()
+    deadline = time.monotonic() + 10
+    while any(alive(child) for child in children) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert children
+    assert not [child for child in children if alive(child)]
+
+
+def offspring(pid):
+    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False)
+    return [int(child) for child in found.stdout.split()]
+
+
+def alive(pid):
+    found = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    return bool(found.stdout.strip()) and not found.stdout.startswith("Z")

@@ -1,0 +1,131 @@
+"""Study files: what they expand to, and errors that say the line and the nearest name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from graphgauge.study import read_study
+from graphgauge.study.lines import Lines
+from graphgauge.study.model import StudyError
+from graphgauge.study.templates import fill
+from tests.study.conftest import STUDY
+
+
+def read(folder: Path, text: str):
+    path = folder / "study.toml"
+    path.write_text(text, encoding="utf-8")
+    return read_study(path)
+
+
+def test_methods_and_seeds_expand(tmp_path):
+    study = read(tmp_path, STUDY)
+    assert study.name == "two scorers"
+    assert study.results == tmp_path.resolve() / "results"
+    assert [item.label for item in study.items] == [f"ranking/{m}/toy/{s}" for m in ("good", "poor") for s in range(3)]
+    assert study.items[4].arguments == (
+        "--k=1,3",
+        "--pos-scores=scores/poor/1/pos.npy",
+        "--neg-scores=scores/poor/1/neg-*.npy",
+        "--groups=relation=relation.npy",
+    )
+
+
+def test_datasets_are_an_axis_and_own_keys_win_over_defaults(tmp_path):
+    text = STUDY.replace('dataset = "toy"', 'datasets = ["a", "b"]\nk = 5')
+    study = read(tmp_path, text.partition("[[compare]]")[0])
+    assert len(study.items) == 12
+    assert all("--k=5" in item.arguments and "--k=1,3" not in item.arguments for item in study.items)
+
+
+def test_one_method_without_seeds(tmp_path):
+    text = 'schema = 1\n[[evaluate]]\nfamily = "ranking"\nmethod = "m"\ndataset = "d"\nscores = "x.npy"\n'
+    (item,) = read(tmp_path, text).items
+    assert (item.method, item.seed, item.path(Path("r")).as_posix()) == ("m", None, "r/m/ranking/metrics_d_none.json")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "words"),
+    [
+        ("schema = 1", "schema = 2", 1, ["schema is 2", "schema = 1"]),
+        ("schema = 1\n", "", 1, ["schema is not given"]),
+        ('name = "two scorers"', "name = 3", 2, ["name: expected a text, found 3"]),
+        ('results = "results/"', 'result = "results/"', 3, ["unknown key 'result'", "'results'"]),
+        ("[defaults.ranking]", "[defaults.rankin]", 5, ["unknown family 'rankin'", "'ranking'"]),
+        ("k = [1, 3]", "k = [0]", 6, ["k: 0 is below 1"]),
+        ("k = [1, 3]", 'k = "many"', 6, ["k", "not a list of whole numbers"]),
+        ("k = [1, 3]", 'method = "x"', 6, ["method is not a default"]),
+        ("k = [1, 3]", "k = true", 6, ["k: is not a yes-or-no option"]),
+        ("k = [1, 3]", "k = 1979-05-27", 6, ["k: expected a text or a number, found date"]),
+        ("[[evaluate]]", "[evaluate]", 8, ["evaluate is not a list of tables", "[[evaluate]]"]),
+        ('family = "ranking"', 'family = "rankings"', 9, ["unknown family 'rankings'", "'ranking'"]),
+        ('family = "ranking"\n', "", 8, ["family is missing", "ranking"]),
+        ('dataset = "toy"\n', "", 8, ["neither dataset nor datasets"]),
+        ('methods = ["good", "poor"]', "methods = []", 11, ["methods is empty"]),
+        ('methods = ["good", "poor"]', 'methods = ["good", 3]', 11, ["methods: expected a text, found 3"]),
+        ('methods = ["good", "poor"]', 'methods = ["good", "good"]', 11, ["methods has a value twice"]),
+        ('methods = ["good", "poor"]', 'methods = ["good", "comparisons"]', 8, ["cannot be called comparisons"]),
+        ("seeds = [0, 1, 2]", "seeds = [true]", 12, ["seeds: expected a whole number, found True"]),
+        ("seeds = [0, 1, 2]", "seeds = [0]\nrun_seed = 1", 12, ["run_seed and seeds are both given"]),
+        ("pos_scores = ", "pos_score = ", 13, ["unknown key 'pos_score'", "'pos_scores'"]),
+        ("{method}/{seed}/pos", "{metod}/{seed}/pos", 13, ["unknown placeholder 'metod'", "'method'"]),
+        ("{method}/{seed}/pos", "{method/{seed}/pos", 13, ["pos_scores", "brace"]),
+        ("{method}/{seed}/pos", "{method.__class__}/{seed}/pos", 13, ["unknown placeholder"]),
+        ("{method}/{seed}/pos", "{seed:9999999999}/pos", 13, ["has a form that is not read"]),
+        ('groups = { relation = "relation.npy" }', "threads = 2", 15, ["threads is not set in a study", "--jobs"]),
+        ('groups = { relation = "relation.npy" }', 'save_state = "x"', 15, ["save_state is not set in a study"]),
+        ('groups = { relation = "relation.npy" }', 'ties = "hopeful"', 15, ["ties", "'hopeful'", "'realistic'"]),
+        ('groups = { relation = "relation.npy" }', 'ties = { a = "b" }', 15, ["ties: does not take a table"]),
+        ('metric = "mrr"\n', "", 17, ["Missing option metric"]),
+        ('baseline = "poor"', 'baseline = "pour"', 19, ["unknown method 'pour'", "'poor'"]),
+        ('baseline = "poor"', 'correction = "none"', 19, ["unknown correction none", "Holm"]),
+        ('baseline = "poor"', 'over = "seed"', 19, ["over", "'seeds'"]),
+        ("[[gate]]", "[[gates]]", 21, ["unknown key 'gates'", "'gate'"]),
+        ('require = "mrr > 0.2"', 'require = "mrr is good"', 22, ["gate 'mrr is good' cannot be read"]),
+        ('require = "mrr > 0.2"\n', "", 21, ["require is missing"]),
+        ('method = "good"\n', 'method = "gold"\n', 23, ["unknown method 'gold'", "'good'"]),
+        ('method = "good"\n', "[audit]\nignore = [{ check = 'x' }]\n", 24, ["check = …, because = …"]),
+        ('method = "good"\n', "[audit]\nignor = []\n", 24, ["unknown key 'ignor'", "'ignore'"]),
+        ('dataset = "toy"', 'dataset = "toy', 10, ["not TOML"]),
+        ("k = [1, 3]", "k = [1, 3]\nk = 2", 7, ["not TOML", "overwrite"]),
+    ],
+)  # fmt: skip
+def test_errors_say_the_line_and_the_nearest_name(tmp_path, old, new, line, words):
+    assert STUDY.count(old) == 1 or old.startswith(("k =", "schema", "{method}")), old
+    with pytest.raises(StudyError) as caught:
+        read(tmp_path, STUDY.replace(old, new, 1))
+    message = str(caught.value)
+    assert f"study.toml, line {line}: " in message, message
+    assert all(word in message for word in words), message
+    assert caught.value.exit_code == 3
+
+
+def test_the_same_run_twice_is_refused(tmp_path):
+    block = STUDY[STUDY.index("[[evaluate]]") : STUDY.index("[[compare]]")]
+    with pytest.raises(StudyError, match=r"line 17: ranking: good on toy, seed 0 is evaluated twice, first on line 8"):
+        read(tmp_path, STUDY.replace(block, block + block))
+
+
+def test_not_a_file_and_not_text(tmp_path):
+    with pytest.raises(StudyError, match="graphgauge init"):
+        read_study(tmp_path / "study.toml")
+    (tmp_path / "study.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(StudyError, match="not UTF-8"):
+        read_study(tmp_path / "study.toml")
+
+
+def test_lines_see_through_arrays_strings_and_comments():
+    text = 'a = """\n[[evaluate]]\n"""\nb = [\n  ["x"],\n]\n[[evaluate]]  # first\nk = 1\n[[evaluate]]\n"k" = 2\n'
+    lines = Lines(text)
+    assert [lines.of("evaluate", index, "k") for index in (0, 1)] == [8, 10]
+    assert (lines.of("evaluate", 1), lines.of(key="b"), lines.of("gate", 3)) == (9, 4, 1)
+
+
+def test_templates_fill_every_text():
+    values = {"method": "m", "seed": 7, "dataset": "d"}
+    assert fill({"a": ["{method}-{seed:03d}", 1], "b": "{{x}}"}, values) == {"a": ["m-007", 1], "b": "{x}"}
+    with pytest.raises(ValueError, match="patterns"):
+        fill("{method}", {"method": "a*"})
+    with pytest.raises(ValueError, match="stands for nothing"):
+        fill("{seed}", {"seed": None})

@@ -1,0 +1,273 @@
+"""`graphgauge run`: what is evaluated, what is taken from before, what a failure does, and the exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import graphgauge
+from graphgauge.study import run
+from graphgauge.study.runner import Share
+from tests.study.conftest import STUDY, graphgauge as command, results_of, write_scores
+
+
+def ran(folder, *arguments):
+    """The labels of the evaluations that a run made, in order of the plan's text."""
+    done = command("run", "study.toml", *arguments, cwd=folder)
+    return done, sorted(re.findall(r"^\[\d+/\d+\] ranking: (\w+) on toy, seed (\d)", done.stderr, re.MULTILINE))
+
+
+def test_results_are_what_the_library_gives(finished):
+    for method in ("good", "poor"):
+        for seed in range(3):
+            place = finished / "scores" / method / str(seed)
+            neg = np.concatenate([np.load(place / f"neg-{shard}.npy") for shard in range(2)])
+            expected = graphgauge.ranking.evaluate(np.load(place / "pos.npy"), neg, k=(1, 3))
+            content = json.loads((finished / f"results/{method}/ranking/metrics_toy_{seed}.json").read_text())
+            found = {entry["key"]: entry["value"] for entry in content["results"]}
+            assert {key: found[key] for key in expected} == {key: result.value for key, result in expected.items()}
+            assert content["run"] == {"family": "ranking", "method": method, "dataset": "toy", "seed": seed, "tags": {}}
+            paths = [entry["path"] for entry in content["receipt"]["inputs"]]
+            assert f"scores/{method}/{seed}/neg-1.npy" in paths
+            assert content["receipt"]["study"]["folder"] == "../../.."
+
+
+def test_plan_tables_comparison_and_gates(study):
+    done, evaluated = ran(study)
+    assert done.returncode == 0, done.stderr
+    assert "two scorers: 6 evaluations, 0 up to date, 6 to run" in done.stderr
+    assert "ranking: good on toy, seed 0: new" in done.stderr
+    assert len(evaluated) == 6
+    assert re.search(r"about [\d.]+ s left", done.stderr)
+    assert "ranking on toy" in done.stdout
+    assert "good vs poor" in done.stdout
+    assert "gate passed: mrr > 0.2  (3 results)" in done.stdout
+    summary = json.loads((study / "results/study.json").read_text())
+    assert [verdict["passed"] for verdict in summary["gates"]] == [True] * 3
+    comparison = json.loads((study / "results" / summary["comparisons"][0]["file"]).read_text())
+    assert (comparison["metric"], comparison["baseline"]) == ("mrr", "poor")
+
+
+def test_what_is_up_to_date_is_not_evaluated_again(finished):
+    before = {path: path.stat().st_mtime_ns for path in (finished / "results").rglob("metrics_*.json")}
+    done, evaluated = ran(finished)
+    assert evaluated == []
+    assert "6 up to date, 0 to run" in done.stderr
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+
+
+@pytest.mark.parametrize(
+    ("change", "again", "why"),
+    [
+        (lambda f: np.save(f / "scores/good/1/pos.npy", np.ones(60)), [("good", "1")], "scores/good/1/pos.npy changed"),
+        (lambda f: np.save(f / "scores/good/1/neg-2.npy", np.ones((0, 20))), [("good", "1")], "inputs changed"),
+        (lambda f: (f / "results/poor/ranking/metrics_toy_0.json").unlink(), [("poor", "0")], "new"),
+        (lambda f: edit(f / "results/poor/ranking/metrics_toy_0.json", '"n": 60', '"n": 61'), [("poor", "0")], "damaged"),
+        (lambda f: (f / "results/poor/ranking/metrics_toy_0.json").write_text("{"), [("poor", "0")], "damaged"),
+        (lambda f: edit(f / "study.toml", "k = [1, 3]", "k = [1, 2]"), 6, "options changed"),
+        (lambda f: edit(f / "study.toml", "[audit]", "[audit]", '\n[audit]\nignore = [{check="c", because="b"}]\n'), 6, "options"),
+        (lambda f: as_if_by_version(f, "0.0.1"), 6, "made by version 0.0.1"),
+    ],
+)  # fmt: skip
+def test_what_changed_is_evaluated_again(finished, change, again, why):
+    change(finished)
+    done, evaluated = ran(finished)
+    assert evaluated == again if isinstance(again, list) else len(evaluated) == again
+    assert why in done.stderr
+    assert ran(finished)[1] == []
+
+
+def edit(path, old, new, added=""):
+    text = path.read_text()
+    assert added or old in text
+    path.write_text(text.replace(old, new, 1) + added)
+
+
+def as_if_by_version(folder, version):
+    for path in (folder / "results").rglob("metrics_*.json"):
+        content = json.loads(path.read_text())
+        content["receipt"]["versions"]["graphgauge"] = version
+        content["receipt"]["key"] = "of another version"
+        path.write_text(json.dumps(content))
+
+
+def test_an_unseen_change_is_found_by_rehash(finished):
+    path = finished / "scores/good/1/pos.npy"
+    for _ in range(2):  # hashes are kept once the files are older than the clock's tick
+        age(finished)
+        ran(finished)
+    before, scores = path.stat(), np.load(path)
+    with path.open("r+b") as stream:
+        stream.seek(-8, os.SEEK_END)
+        stream.write(np.float64(scores[-1] + 5).tobytes())
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert ran(finished)[1] == []
+    assert ran(finished, "--rehash")[1] == [("good", "1")]
+
+
+def age(folder):
+    past = time.time() - 60
+    for path in (*folder.rglob("*.npy"),):
+        os.utime(path, (past, past))
+
+
+def test_only_runs_what_fits_and_judges_when_all_is_there(study):
+    done, evaluated = ran(study, "--only", "good")
+    assert evaluated == [("good", str(seed)) for seed in range(3)]
+    assert "Not compared, and no gate held: --only left out 3 evaluations" in done.stderr
+    assert not (study / "results/study.json").exists()
+    done, evaluated = ran(study, "--only", "ranking/p*")
+    assert evaluated == [("poor", str(seed)) for seed in range(3)]
+    assert "gate passed" in done.stdout
+    nothing = command("run", "study.toml", "--only", "best", cwd=study)
+    assert nothing.returncode == 2
+    assert "no evaluation fits" in nothing.stderr
+
+
+def test_plan_evaluates_nothing(study):
+    done = command("run", "study.toml", "--plan", cwd=study)
+    assert done.returncode == 0
+    assert "6 to run" in done.stderr
+    assert not list((study / "results").rglob("*.json*"))[1:]
+
+
+def test_a_failing_item_stops_no_other_and_wins_over_gates(study):
+    (study / "scores/poor/1/pos.npy").write_bytes(b"not an array")
+    edit(study / "study.toml", "mrr > 0.2", "mrr > 0.99")
+    done, evaluated = ran(study)
+    assert done.returncode == 4
+    assert len(evaluated) == 6
+    assert "failed: ranking: poor on toy, seed 1: scores/poor/1/pos.npy: cannot be read" in done.stderr
+    assert "gate failed: mrr > 0.99" in done.stdout
+    content = json.loads((study / "results/poor/ranking/metrics_toy_1.json").read_text())
+    assert (content["status"], content["results"]) == ("failed", [])
+    assert "cannot be read" in content["error"]
+    write_scores(study)
+    edit(study / "study.toml", "mrr > 0.99", "mrr > 0.2")
+    done, _ = ran(study)
+    assert "it failed before" in done.stderr
+    assert done.returncode == 0
+
+
+def test_gates_decide_the_exit_code(study):
+    edit(study / "study.toml", "mrr > 0.2", "mrr.low > 0.99")
+    done, _ = ran(study)
+    assert done.returncode == 1
+    assert "gate failed: mrr.low > 0.99  (good on toy, seed 2: found" in done.stdout
+    edit(study / "study.toml", "mrr.low > 0.99", "mmr > 0.5")
+    done, _ = ran(study)
+    assert done.returncode == 1
+    assert "gate failed: mmr > 0.5  (no result has mmr)" in done.stdout
+
+
+def test_comparison_over_items(study):
+    edit(study / "study.toml", "k = [1, 3]", 'keep = "items"')
+    edit(study / "study.toml", 'baseline = "poor"', 'over = "items"')
+    done, _ = ran(study)
+    assert done.returncode == 0, done.stderr
+    assert "good is better than poor on these items" in done.stdout
+    (study / "results/good/ranking/metrics_toy_0.items.npz").unlink()
+    done, evaluated = ran(study)
+    assert evaluated == [("good", "0")]
+
+
+def test_comparison_that_cannot_be_made_is_told(study):
+    edit(study / "study.toml", 'baseline = "poor"', 'over = "items"')
+    done, _ = ran(study)
+    assert done.returncode == 4
+    assert "failed: comparison of mrr over items: no per-item values are kept" in done.stderr
+
+
+def test_findings_can_be_ignored_with_a_reason(study):
+    for seed in range(3):
+        np.save(study / f"scores/poor/{seed}/pos.npy", np.zeros(60))
+        for shard in range(2):
+            np.save(study / f"scores/poor/{seed}/neg-{shard}.npy", np.zeros((30, 20)))
+    edit(study / "study.toml", "", "", '\n[audit]\nignore = [{ check = "tied-scores", because = "it is constant" }]\n')
+    ran(study)
+    content = json.loads((study / "results/poor/ranking/metrics_toy_1.json").read_text())
+    assert {entry["check"]: entry["ignored"] for entry in content["findings"]}["tied-scores"]
+    assert "tied-scores is ignored: it is constant" in content["notes"]
+
+
+def test_a_process_that_dies_takes_only_its_item_with_it(study, monkeypatch):
+    """The first worker to start is killed from outside; its item fails and all others are evaluated."""
+    from graphgauge.study import pool
+
+    killed = threading.Event()
+    started = pool._Worker._started
+
+    def started_and_killed(worker):
+        process = started(worker)
+        if not killed.is_set():
+            killed.set()
+            process.kill()
+        return process
+
+    monkeypatch.setattr(pool._Worker, "_started", started_and_killed)
+    outcome = run(study / "study.toml", jobs=1)
+    assert [done.status for done in outcome.done] == ["failed", *["ok"] * 5]
+    assert "ended by signal 9" in outcome.failed[0].error
+    assert outcome.exit_code == 4
+    assert run(study / "study.toml").exit_code == 0
+
+
+def test_an_input_that_changes_meanwhile_is_not_believed(study, monkeypatch):
+    from graphgauge.io.hashing import HashIndex
+    from graphgauge.study import worker
+
+    monkeypatch.chdir(study)
+    item = graphgauge.study.read_study(study / "study.toml").items[0]
+    evaluated = worker.evaluated
+
+    def changed_meanwhile(*arguments):
+        answer = evaluated(*arguments)
+        np.save(study / "scores/good/0/pos.npy", np.zeros(60))
+        return answer
+
+    monkeypatch.setattr(worker, "evaluated", changed_meanwhile)
+    task = {"item": item.to_dict(), "folder": str(study), "output": str(study / "x.json"), "threads": 1, "debug": False}
+    answer = worker.perform(task, HashIndex(study))
+    assert answer["status"] == "failed"
+    assert "changed while being evaluated: scores/good/0/pos.npy" in answer["error"]
+
+
+def test_processes_times_threads_stay_within_the_cores(monkeypatch):
+    for cores in (1, 2, 3, 8, 64):
+        monkeypatch.setattr("graphgauge.study.runner.available_threads", lambda cores=cores: cores)
+        for jobs in (None, 1, 2, 5, 100):
+            for items in (0, 1, 3, 1000):
+                share = Share.of(items, jobs)
+                assert share.jobs >= 1
+                assert 1 <= share.jobs * share.threads <= cores
+
+
+def test_the_same_results_with_any_number_of_processes(study, tmp_path_factory):
+    other = tmp_path_factory.mktemp("other")
+    write_scores(other)
+    (other / "study.toml").write_text(STUDY)
+    run(study / "study.toml", jobs=1)
+    run(other / "study.toml", jobs=2)
+    assert results_of(study) == results_of(other)
+
+
+def test_two_runs_at_once_are_refused(study):
+    from graphgauge.core.errors import InputError
+    from graphgauge.study.store import sole_writer
+
+    with sole_writer(study / "results"), pytest.raises(InputError, match="another run is writing here"):
+        run(study / "study.toml")
+
+
+def test_inputs_are_taken_from_the_study_file(study, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    done = command("run", study / "study.toml", "--quiet", cwd=elsewhere)
+    assert done.returncode == 0, done.stderr
+    assert (study / "results/good/ranking/metrics_toy_0.json").exists()
+    assert not list(elsewhere.iterdir())
