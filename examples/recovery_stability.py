@@ -1,7 +1,8 @@
 """How close does a simple causal-discovery method come, over twenty random graphs, and what would chance score?
 
 Linear data from random DAGs; the method regresses every variable on all others and takes the absolute weights as
-scores. It finds who is adjacent, and cannot find directions: orientation stays at a coin flip.
+scores. It finds who is adjacent, mostly in both directions at once: F1 is far above chance, and yet the distance is
+larger than that of a graph without edges.
 """
 
 from __future__ import annotations

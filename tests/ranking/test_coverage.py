@@ -148,8 +148,9 @@ SCENARIOS = [
              ("median_rank",), paired=True, ignored=True),
     Scenario("80 queries × 1, nearly half at each rank", functools.partial(matrix, k=1, shift=0.14), 80,
              ("median_rank",)),
-    Scenario("40 pairs × 20, easy, r = .8", functools.partial(matrix, share=0.8, shift=4.0), 80, ("hits@3",),
-             paired=True),
+    # Most reciprocal ranks are 1 and a few pairs carry all of the spread: Student's t is too sure of itself.
+    Scenario("40 pairs × 20, easy, r = .8", functools.partial(matrix, share=0.8, shift=4.0), 80, ("hits@3", "mrr"),
+             paired=True, good=0.86),
     Scenario("80 queries × 20, easy", functools.partial(matrix, shift=4.0), 80, ("hits@3", "mrr"), good=0.90),
     Scenario("60 queries × 10, pooled, AUC .84", functools.partial(levelled, shift=2.0), 60, POOLED, good=0.90),
     Scenario("60 queries × 10, pooled, AUC .98", functools.partial(levelled, shift=4.0), 60, POOLED),
@@ -211,6 +212,10 @@ def test_coverage_table() -> None:
         "",
         f"How often a 95 % interval held the truth, in {repeats:,} simulated evaluations a row (so ± .007); in bold "
         "what happens where queries that err together are taken for independent.",
+        "",
+        "Two intervals hold less than they say, and are better read as a lower bound of the uncertainty. That of "
+        "`average_precision` is approximate: with few units the value itself is biased upwards. That of `mrr` near its "
+        "bound rests on the few queries that are not ranked first.",
         "",
         "| data | metric | interval | covers |",
         "|---|---|---|---|",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.report.chrome import BROWSER, DRIVER, Chrome
+from tests.report.sample import write_large, write_outcome, write_ranking, write_recovery
 
 from graphgauge.report.html import write_report
-from tests.report.chrome import BROWSER, DRIVER, Chrome
-from tests.report.sample import write_outcome, write_ranking, write_recovery
 
 
 @pytest.fixture(scope="session")
@@ -25,6 +26,16 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def report(results: Path) -> Path:
     return write_report(results, results.parent / "report.html")
+
+
+@pytest.fixture(scope="session")
+def large(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
+    """A page of many results, and the processor seconds that it took."""
+    root = tmp_path_factory.mktemp("large") / "results"
+    write_large(root)
+    start = time.process_time()
+    page = write_report(root, root.parent / "report.html")
+    return page, time.process_time() - start
 
 
 @pytest.fixture(scope="session")

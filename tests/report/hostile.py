@@ -29,9 +29,9 @@ def write_hostile(root: Path) -> Path:
         for seed in range(2):
             results = [
                 Result(
-                    key=key, metric=name, value=value, n=10, unit=name, direction="higher", bounds=(-math.inf, math.inf),
-                    section=name, interval=Interval(value - 1, value + 1, 0.95, name, name),
-                    chance=(Chance(name, 0.5),), conventions={name: name}, warnings=(name,),
+                    key=key, metric=name, value=value, n=10, unit=name, direction="higher", section=name,
+                    bounds=(-math.inf, math.inf), interval=Interval(value - 1, value + 1, 0.95, name, name),
+                    chance=(Chance(name, 0.5),), conventions={SCRIPT: SCRIPT}, warnings=(name,),
                 )
                 for key, value in (("mrr", number + 0.1 * seed), (name, 1.0), (f"{name}2", math.inf))
             ]  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 
 from graphgauge import ranking, recovery
 from graphgauge.core.files import write_text
+from graphgauge.core.result import Chance, Evaluation, Interval, Result
 from graphgauge.core.schema import default_path, read_result, write_result
 from graphgauge.stats import compare, load
 
@@ -40,6 +41,21 @@ def write_recovery(root: Path, *, seeds=5, nodes=15) -> None:
             scores = np.clip(0.75 * truth + noise * draw.normal(0, 0.5, truth.shape), 0, 1)
             np.fill_diagonal(scores, 0)
             write(recovery.evaluate(truth, scores), root, method, "erdos-renyi", seed, 7)
+
+
+def write_large(root: Path) -> None:
+    """A thousand results with twenty metrics each, of numbers that only look like measurements."""
+    for number in range(1000):
+        method, dataset, seed = f"method {number % 10}", f"data {number // 10 % 10}", number // 100
+        results = [
+            Result(
+                key=f"metric_{k}", metric=f"metric_{k}", value=(number * 7919 + k * 104729) % 1000 / 1000, n=1000,
+                unit="query", direction="higher", bounds=(0, 1), chance=(Chance("random", 0.1),),
+                interval=Interval(0.1, 0.9, 0.95, "t", "queries"),
+            )
+            for k in range(20)
+        ]  # fmt: skip
+        write(Evaluation("ranking", results), root, method, dataset, seed)
 
 
 def write_outcome(root: Path, name: str = "Link prediction and causal discovery") -> None:

@@ -151,6 +151,12 @@ def test_every_format() -> None:
         table.render("html")
 
 
+def test_many_metrics_go_down_the_page() -> None:
+    table = aggregate([{"method": method, **{f"m{i}": i for i in range(9)}} for method in ("a", "b")])
+    assert table.render("table").splitlines()[0].split() == ["metric", "a", "b"]
+    assert table.render("markdown").startswith("| method | m0 |")
+
+
 def test_names_cannot_break_the_markup() -> None:
     table = aggregate([{"method": "a_b|c & 50 %", "f1": 1.0}])
     assert r"a\_b\|c & 50 %" in table.render("markdown")

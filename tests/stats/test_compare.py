@@ -90,6 +90,14 @@ def test_iqm_and_probability_of_improvement() -> None:
     assert item.ci[0] <= item.probability <= item.ci[1]
 
 
+def test_always_ahead_is_not_certain_to_stay_so(three: dict[str, np.ndarray]) -> None:
+    """Nine of nine: at the bound the chance of that is α/2."""
+    comparison = compare(records(three), metric="f1", direction="higher", baseline="low")
+    for item in comparison.improvements:
+        assert item.probability == 1
+        assert item.ci == pytest.approx((0.025 ** (1 / 9), 1.0))
+
+
 def test_the_bootstrap_is_seeded(three: dict[str, np.ndarray]) -> None:
     runs = [compare(records(three), metric="f1", direction="higher", seed=seed).standings for seed in (0, 0, 1)]
     assert runs[0] == runs[1] != runs[2]

@@ -37,13 +37,13 @@ def test_seeds_needed(alpha: float) -> None:
 
 def test_five_seeds_and_six() -> None:
     scores = {
-        name: [float(x) for x in re.search(rf"{name} = \[(.*)\]", PAGE)[1].split(",")] for name in ("rc_gnn", "notears")
+        name: [float(x) for x in re.search(rf"{name} = \[(.*)\]", PAGE)[1].split(",")] for name in ("first", "second")
     }  # type: ignore[index]
     for n in (5, 6):
         test = paired_test(
-            scores["rc_gnn"][:n],
-            scores["notears"][:n],
-            names=("RC-GNN", "NOTEARS"),
+            scores["first"][:n],
+            scores["second"][:n],
+            names=("first", "second"),
             metric="directed_f1",
             better="higher",
         )

@@ -11,6 +11,7 @@ import pytest
 
 from graphgauge.core.errors import OptionError
 from graphgauge.stats.intervals import (
+    agreement_interval,
     delong,
     histogram_bootstrap,
     logit_t_interval,
@@ -243,3 +244,11 @@ def test_confidence_outside_the_unit_interval(confidence: float) -> None:
 def test_probability_outside_the_unit_interval() -> None:
     with pytest.raises(OptionError, match="probability"):
         quantile_interval([1.0], [1], 1.5, 0.95)
+
+
+def test_agreement_interval_by_hand() -> None:
+    """Ten units that all score 0.5 of [0, 1]: with confidence at most a share s differs, (1 − s)¹⁰ = α/2."""
+    low, high = agreement_interval([0.5], [10], (0.0, 1.0), 0.95)
+    share = 1 - 0.025 ** (1 / 10)
+    assert (low[0], high[0]) == pytest.approx((0.5 - 0.5 * share, 0.5 + 0.5 * share))
+    assert np.isnan(agreement_interval([0.5], [0], (0.0, 1.0), 0.95)).all()

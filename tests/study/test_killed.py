@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 from tests.study.conftest import COMMAND, STUDY, results_of, write_scores
 
@@ -72,10 +73,17 @@ def test_workers_end_with_their_run(tmp_path):
 
 
 def offspring(pid):
-    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False)
-    return [int(child) for child in found.stdout.split()]
+    return [int(path.parent.name) for path in Path("/proc").glob("[0-9]*/stat") if state(path)[1] == pid]
 
 
 def alive(pid):
-    found = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
-    return bool(found.stdout.strip()) and not found.stdout.startswith("Z")
+    return state(Path(f"/proc/{pid}/stat"))[0] not in ("Z", "gone")
+
+
+def state(path):
+    """A process's state and parent, from after its name, which may hold anything."""
+    try:
+        letter, parent = path.read_text().rpartition(")")[2].split()[:2]
+    except OSError:
+        return "gone", 0
+    return letter, int(parent)

@@ -13,7 +13,10 @@ from graphgauge._version import __version__
 # One line each, shown by --help without importing the command.
 COMMANDS = {
     "ranking": "Link prediction: MRR, Hits@K and their kin.",
+    "recovery": "Learned graphs against true ones: SHD, F1, AUPRC.",
     "merge": "Merge saved states of parts of one evaluation.",
+    "aggregate": "Means, spreads and intervals over runs, as a table.",
+    "compare": "Which method is better, over seeds, datasets or items.",
     "init": "Write a commented study.toml to start from.",
     "run": "Run a study: evaluate, compare, hold its gates.",
     "verify": "Recompute results from their inputs.",

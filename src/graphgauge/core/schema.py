@@ -102,11 +102,17 @@ def result_path(root: str | Path, family: str, run: Mapping[str, Any]) -> Path:
 def file_part(value: Any) -> str:
     """A name as one component of a path; what could leave the folder or confuse a shell is replaced, visibly."""
     text = "none" if value is None else str(value)
-    safe = "".join(character if character.isalnum() or character in "-_.+=" else "-" for character in text)
     # File systems count bytes; a character cut in half is dropped.
-    safe = safe.lstrip(".").encode()[:80].decode(errors="ignore")
+    head = text[:80].encode("utf-8", "replace")[:80].decode(errors="ignore").lstrip(".")
+    safe = "".join(character if character.isalnum() or character in "-_.+=" else "-" for character in head)
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return safe if safe and safe == text else f"{safe}~{digest}"
+
+
+def result_files(folder: Path) -> list[Path]:
+    """Every JSON file in a folder that may be a result. Hidden ones are half-written or no results."""
+    files = (path for path in folder.rglob("*.json") if path.is_file())  # a method's folder may end in .json
+    return sorted(path for path in files if not any(p.startswith(".") for p in path.relative_to(folder).parts))
 
 
 def write_result(evaluation: Evaluation, path: str | Path, *, receipt: Mapping[str, Any] | None = None) -> Path:

@@ -26,6 +26,8 @@ _WORD = np.uint64
 _FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
 # What the compiled pass reads as it is; its twin reads everything else, block by block.
 _COMPILED = tuple(np.dtype(name) for name in ("bool", "int8", "uint8", "int32", "int64", "float32", "float64"))
+# Comparisons of two scores that take as long as a few interpreted steps on one edge.
+_STEP_WORK = 256
 # Cells that a twin holds as bytes at a time.
 _CACHED_CELLS = 1 << 20
 
@@ -286,10 +288,11 @@ def compelled_edges(cells: Ints, d: int) -> NDArray[np.bool_] | None:
     parents = np.append(0, np.cumsum(np.bincount(target, minlength=d)))
     children = np.append(0, np.cumsum(np.bincount(source, minlength=d)))
     order = np.empty(d, np.int64)
-    if not _topological.implementation(cells.size)(target, children, np.diff(parents), order):
+    work = cells.size * _STEP_WORK
+    if not _topological.implementation(work)(target, children, np.diff(parents), order):
         return None
     compelled = np.zeros(cells.size, np.bool_)
-    _label.implementation(cells.size)(source[by_target], parents, order, compelled)
+    _label.implementation(work)(source[by_target], parents, order, compelled)
     labels = np.empty_like(compelled)
     labels[by_target] = compelled
     return labels

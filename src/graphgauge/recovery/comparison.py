@@ -191,7 +191,8 @@ class SparsePair:
         return Layer(self._kept.values, zeros=self.d * (self.d - 1) - len(self._scores.cells))
 
     def scores_at(self, row: int, source: Ints, target: Ints) -> AnyArray:
-        cells, stored = source * self.d + target, self._kept
+        # Looked up in order, which the cache likes; whose score is whose is of no account here.
+        cells, stored = np.sort(source * self.d + target), self._kept
         scores = np.zeros(len(cells), stored.values.dtype)
         place = np.searchsorted(stored.cells, cells)
         held = np.flatnonzero(place < len(stored.cells))

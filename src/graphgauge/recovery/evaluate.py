@@ -19,8 +19,9 @@ from graphgauge.recovery.reading import Comparison, Rules
 from graphgauge.recovery.samples import EdgeCounts, Models, Sample
 
 FRACTIONS = (0.5, 0.75, 1.0, 1.5, 2.0)
-# Nodes of all graphs together up to which adjustment distances are computed without being named.
+# Up to which sizes of all graphs together the longest work is done without being asked for by name.
 _QUICK_NODES = 1000
+_QUICK_EDGES = 1_000_000
 _ADJUSTMENT = ("sid", "parent_aid", "ancestor_aid", "oset_aid")
 # How many standard errors of a coin flip make the transposed prediction clearly better: 1 in 200.
 _CLEARLY = 2.58
@@ -163,8 +164,12 @@ def _needing_models() -> dict[str, str]:
 
 
 def _refuse_long_work(metric: Metric, sample: Sample) -> None:
-    if metric.key in _ADJUSTMENT and isinstance(sample, Models) and len(sample) * sample.d > _QUICK_NODES:
+    if not isinstance(sample, Models):
+        return
+    if metric.key in _ADJUSTMENT and len(sample) * sample.d > _QUICK_NODES:
         raise InputError(f"takes long with more than {_QUICK_NODES} nodes: name it in metrics= to have it")
+    if sample.edges > _QUICK_EDGES:
+        raise InputError(f"takes long with more than {_QUICK_EDGES:,} edges: name it in metrics= to have it")
 
 
 def _notes(comparison: Comparison) -> tuple[str, ...]:

@@ -137,6 +137,10 @@ class Models(Sample):
     def d(self) -> int:
         return self._pairs[0][0].d if self._pairs else 0
 
+    @property
+    def edges(self) -> int:
+        return sum(len(truth.cells) + len(found.cells) for truth, found in self._pairs)
+
     @cached_property
     def empty(self) -> Models:
         blank = [(truth, Model(truth.cells[:0], truth.d, False, "A_pred")) for truth, _ in self._pairs]
@@ -144,7 +148,7 @@ class Models(Sample):
 
     @cached_property
     def transposed(self) -> Models:
-        turned = [(truth, found._replace(cells=found.mirrored())) for truth, found in self._pairs]
+        turned = [(truth, replace(found, cells=found.mirrored)) for truth, found in self._pairs]
         return replace(self, pairs=lambda: turned)
 
     @cached_property

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +19,10 @@ Ints = NDArray[np.int64]
 # Parent pairs looked at together, and those beyond which looking at all of them is refused.
 _BLOCK = 1 << 20
 _MOST_PARENT_PAIRS = 1 << 28
-_MOST_NODES = 1000
 
 
-class Model(NamedTuple):
+@dataclass(frozen=True)
+class Model:
     """A graph as distinct cells source·d + target in order; `undirected`: its two-way pairs are such edges."""
 
     cells: Ints
@@ -28,15 +30,40 @@ class Model(NamedTuple):
     undirected: bool
     name: str
 
+    @cached_property
     def mirrored(self) -> Ints:
         source, target = np.divmod(self.cells, self.d)
         return np.sort(target * self.d + source)
 
+    @cached_property
     def one_way(self) -> Ints:
-        return np.setdiff1d(self.cells, self.mirrored(), assume_unique=True)
+        cells: Ints = self.cells[~_among(self.mirrored, self.cells)]
+        return cells
 
+    @property
     def has_two_way(self) -> bool:
-        return len(self.one_way()) < len(self.cells)
+        return len(self.one_way) < len(self.cells)
+
+    @cached_property
+    def cpdag(self) -> Ints:
+        """The cells of the graph of the model's equivalence class, undirected edges in both cells.
+
+        A DAG gets its class. A graph with undirected edges is taken to be one already.
+        """
+        if self.undirected and self.has_two_way:
+            return self.cells
+        source, target = np.divmod(self.cells[~self.compelled], self.d)
+        return np.sort(np.append(self.cells, target * self.d + source))
+
+    @cached_property
+    def compelled(self) -> NDArray[np.bool_]:
+        """Which edges every equivalent DAG has; an error where the graph is not a DAG."""
+        if self.has_two_way:
+            raise InputError("is not a DAG: some edges run both ways", where=self.name, fix=_TWO_WAY)
+        compelled = compelled_edges(self.cells, self.d)
+        if compelled is None:
+            raise InputError("is not a DAG: it has a cycle", where=self.name, fix="Break the cycle, or leave this out.")
+        return compelled
 
 
 def v_structures(model: Model) -> Ints:
@@ -44,14 +71,14 @@ def v_structures(model: Model) -> Ints:
     d = model.d
     if d > 2_000_000:
         raise InputError(f"{d:,} nodes are too many to number their triples", where=model.name)
-    source, target = np.divmod(model.one_way(), d)
+    source, target = np.divmod(model.one_way, d)
     order = np.lexsort((source, target))
     parent, child = source[order], target[order]
     later = np.searchsorted(child, child, side="right") - np.arange(len(child)) - 1
     total = int(later.sum())
     if total > _MOST_PARENT_PAIRS:
         raise InputError(f"{total:,} pairs of parents are too many to look at", where=model.name)
-    adjacent = np.union1d(model.cells, model.mirrored())
+    adjacent = np.union1d(model.cells, model.mirrored)
     found = []
     reach = np.cumsum(later)
     start = 0
@@ -60,27 +87,16 @@ def v_structures(model: Model) -> Ints:
         first = np.repeat(np.arange(start, stop), later[start:stop])
         second = np.arange(len(first)) - np.repeat(reach[start:stop] - later[start:stop], later[start:stop])
         second += first + 1 + (reach[start - 1] if start else 0)
-        a, b = parent[first], parent[second]
-        married = _among(adjacent, a * d + b)
-        found.append(((child[first] * d + a) * d + b)[~married])
+        pair = parent[first] * d + parent[second]
+        lookup = np.argsort(pair)  # in order, which the cache likes
+        pair, common = pair[lookup], child[first[lookup]]
+        found.append((common * (d * d) + pair)[~_among(adjacent, pair)])
         start = stop
     return np.concatenate(found) if found else np.empty(0, np.int64)
 
 
-def cpdag(model: Model) -> Ints:
-    """The cells of the graph of the model's equivalence class, undirected edges in both cells.
-
-    A DAG gets its class. A graph with undirected edges is taken to be one already.
-    """
-    if model.undirected and model.has_two_way():
-        return model.cells
-    compelled = _dag(model)
-    source, target = np.divmod(model.cells[~compelled], model.d)
-    return np.union1d(model.cells, target * model.d + source)
-
-
 def cpdag_counts(truth: Model, prediction: Model) -> Counts:
-    pairs = sparse_pair_table(cpdag(truth), cpdag(prediction), truth.d)
+    pairs = sparse_pair_table(truth.cpdag, prediction.cpdag, truth.d)
     return Counts.of(pairs, np.zeros((1, 4), np.int64))
 
 
@@ -90,11 +106,10 @@ def adjustment_distance(kind: str, truth: Model, prediction: Model) -> int:
     gadjid aborts on graphs that it does not take, so these are refused first.
     """
     for model in (truth, prediction):
-        if model.undirected and model.has_two_way():
-            if kind == "sid":
-                raise InputError("has undirected edges; sid compares DAGs", where=model.name, fix="See parent_aid.")
-        else:
-            _dag(model)
+        if not (model.undirected and model.has_two_way):
+            _ = model.compelled  # refuses what is not a DAG
+        elif kind == "sid":
+            raise InputError("has undirected edges; sid compares DAGs", where=model.name, fix="See parent_aid.")
     gadjid = need("gadjid", kind)
     _, mistakes = getattr(gadjid, kind)(
         _gadjid_matrix(truth), _gadjid_matrix(prediction), edge_direction="from row to column"
@@ -102,20 +117,10 @@ def adjustment_distance(kind: str, truth: Model, prediction: Model) -> int:
     return int(mistakes)
 
 
-def _dag(model: Model) -> NDArray[np.bool_]:
-    """Which edges are compelled; an error where the graph is not a DAG."""
-    if model.has_two_way():
-        raise InputError("is not a DAG: some edges run both ways", where=model.name, fix=_TWO_WAY)
-    compelled = compelled_edges(model.cells, model.d)
-    if compelled is None:
-        raise InputError("is not a DAG: it has a cycle", where=model.name, fix="Break the cycle, or leave this out.")
-    return compelled
-
-
 def _gadjid_matrix(model: Model) -> Any:
     from scipy.sparse import csr_matrix
 
-    directed = model.one_way()
+    directed = model.one_way
     mutual = np.setdiff1d(model.cells, directed, assume_unique=True)
     source, target = np.divmod(mutual, model.d)
     cells = np.concatenate([directed, mutual[source < target]])

@@ -211,7 +211,9 @@ def _group_rows(family: Family, axis: str) -> tuple[str, list[dict[str, Any]]]:
         for record in family.records
         if record.evaluation is not None and axis in record.evaluation.breakdowns
     ]
-    metric = next((key for key in (*family.headlines, *family.keys) if key in tables[0][1].columns), None)
+    metric = next(
+        (key for key in (*family.headlines, *family.keys) if key != axis and key in tables[0][1].columns), None
+    )
     if metric is None:
         return "", []
     sizes: dict[str, int] = {}

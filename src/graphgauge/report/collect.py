@@ -9,7 +9,7 @@ from typing import Any
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.result import Evaluation
-from graphgauge.core.schema import SCHEMA, evaluation_from_dict, read_content
+from graphgauge.core.schema import SCHEMA, evaluation_from_dict, read_content, result_files
 from graphgauge.report.scrub import clean, scrub
 from graphgauge.stats.load import load
 from graphgauge.stats.runs import Run
@@ -68,18 +68,13 @@ def _files(source: Source) -> Iterator[tuple[Path, bool]]:
     seen = set()
     for path in parts_of(source):
         if path.is_dir():
-            inside = sorted(path.rglob("*.json"))
-            found = [(file, False) for file in inside if not _is_hidden(file.relative_to(path))]
+            found = [(file, False) for file in result_files(path)]
         else:
             found = [(path, True)]
         for file, named in found:
             if file not in seen:
                 seen.add(file)
                 yield file, named
-
-
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
 
 
 def _is_result(path: Path) -> bool:

@@ -167,7 +167,11 @@ class Aggregate:
         """The table as `table`, `markdown`, `latex`, `csv` or `json`."""
         if form == "json":
             return self.to_json()
-        return self.to_csv() if form == "csv" else self.grid().render(form)
+        if form == "csv":
+            return self.to_csv()
+        grid = self.grid()
+        # A terminal is narrow: many metrics go down, not across.
+        return (grid.turned("metric") if form == "table" and len(grid.head) > 7 else grid).render(form)
 
     def __str__(self) -> str:
         return self.render("table")

@@ -13,7 +13,7 @@ from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.result import Interval
 from graphgauge.stats.compare_items import ItemsComparison, compare_items
 from graphgauge.stats.comparison import Comparison, Improvement, Standing
-from graphgauge.stats.intervals import t_interval
+from graphgauge.stats.intervals import agreement_interval, t_interval
 from graphgauge.stats.many import critical_difference, friedman, holm, mean_ranks
 from graphgauge.stats.paired import PairedTest, paired_test
 from graphgauge.stats.power import require_alpha
@@ -174,6 +174,12 @@ def _compared(
         )
         for i, method in enumerate(methods)
     )
+    # A method that wins, or loses, every time has no spread to draw from.
+    units_agreeing = np.full(len(pairs), len(strata) * min(values.shape[1] for values in strata))
+    floor, ceiling = agreement_interval(chances, units_agreeing, (0.0, 1.0), confidence)
+    always = (chances == 0) | (chances == 1)
+    low[len(methods) :] = np.where(always, floor, low[len(methods) :])
+    high[len(methods) :] = np.where(always, ceiling, high[len(methods) :])
     improvements = tuple(
         Improvement(
             methods[a], methods[b], float(chances[i]), (float(low[len(methods) + i]), float(high[len(methods) + i]))

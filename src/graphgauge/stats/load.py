@@ -14,7 +14,7 @@ from typing import Any
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.extras import need
 from graphgauge.core.result import Direction, Evaluation, Result
-from graphgauge.core.schema import SCHEMA, evaluation_from_dict, number_from_json
+from graphgauge.core.schema import SCHEMA, evaluation_from_dict, number_from_json, result_files
 from graphgauge.stats.runs import Run, Runs, Score, Seed
 
 # `metrics_{dataset}_{seed}.json`; the seed is what follows the last underscore.
@@ -78,7 +78,7 @@ def _from_path(path: Path) -> Iterator[Run]:
 
 
 def _from_folder(folder: Path) -> Iterator[Run]:
-    files = sorted(folder.rglob("*.json"))
+    files = result_files(folder)
     found = [run for run in (_from_json(path) for path in files) if run is not None]
     if not found:
         raise InputError(

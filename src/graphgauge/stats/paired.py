@@ -194,7 +194,7 @@ def paired_test(
     Arrays pair by position, mappings from seed to score by seed; what does not match is refused. Two-sided always. Ties
     and zeros are exact. `better` says which direction is good, so that the conclusion can.
 
-    >>> test = paired_test([.91, .93, .95, .90, .91], [.64, .70, .66, .58, .67], names=("RC-GNN", "NOTEARS"))
+    >>> test = paired_test([.91, .93, .95, .90, .91], [.64, .70, .66, .58, .67], names=("first", "second"))
     >>> test.p_value, test.can_reject, test.seeds_needed
     (0.0625, False, 6)
     """

@@ -28,6 +28,12 @@ class Grid:
     rows: Sequence[Sequence[Cell]]
     notes: tuple[str, ...] = ()
 
+    def turned(self, corner: str) -> Grid:
+        """Rows as columns."""
+        heads = [row[0].text for row in self.rows]
+        rows = [[Cell(name), *(row[i] for row in self.rows)] for i, name in enumerate(self.head[1:], start=1)]
+        return Grid([corner, *heads], rows, self.notes)
+
     def render(self, form: str) -> str:
         one_of("format", form, FORMS)
         return {"table": self.text, "csv": self.csv, "latex": self.latex, "markdown": self.markdown}[form]()

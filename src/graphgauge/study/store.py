@@ -56,12 +56,6 @@ def sweep(results: Path) -> None:
                 path.unlink()
 
 
-def result_files(folder: Path) -> list[Path]:
-    """Every JSON file that may be a result; hidden ones are not."""
-    files = folder.rglob("*.json")
-    return sorted(path for path in files if not any(p.startswith(".") for p in path.relative_to(folder).parts))
-
-
 def whole(path: Path) -> dict[str, Any] | None:
     """The content of a result file if it and the files beside it are as they were written, else None."""
     from graphgauge.io.hashing import file_hash

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from graphgauge._version import __version__
 from graphgauge.core.errors import GraphgaugeError, InputError
-from graphgauge.core.schema import SCHEMA, content_hash, evaluation_from_dict, read_content
+from graphgauge.core.schema import SCHEMA, content_hash, evaluation_from_dict, read_content, result_files
 from graphgauge.io.hashing import HashIndex
 from graphgauge.study.drift import differences
 from graphgauge.study.model import Item
@@ -23,7 +23,6 @@ from graphgauge.study.options import family_command, trusted
 from graphgauge.study.pool import answered
 from graphgauge.study.recipe import factories
 from graphgauge.study.runner import Share
-from graphgauge.study.store import result_files
 from graphgauge.study.text import shown
 
 Status = Literal["equal", "drifted", "inputs changed", "inputs missing", "damaged", "not recomputed", "failed"]
