@@ -47,10 +47,3 @@ def test_metrics_lists_and_explains_every_metric():
 def test_a_reader_that_goes_away_is_no_error():
     done = subprocess.run(f"{sys.executable} -m graphgauge metrics | head -1", shell=True, capture_output=True, text=True)
     assert "Traceback" not in done.stderr
-
-
-def test_the_demo_runs():
-    done = run("demo")
-    assert done.returncode == 0, done.stderr
-    assert "tied-scores" in done.stdout
-    assert "mean difference" in done.stdout

@@ -52,7 +52,7 @@ class RecoveryCase(Case):
     def random(self, d: int) -> Inputs:
         rng = np.random.default_rng(d)
         shape = self.shape(d)
-        truth, scores = (rng.random(shape) < 0.1).astype(float), rng.choice(self.levels, shape).astype(float)
+        truth, scores = (rng.random(shape) < 3 / d).astype(float), rng.choice(self.levels, shape).astype(float)
         return {"A_true": truth, "A_pred": scores} | self.options
 
     def typical(self) -> Inputs:
@@ -131,7 +131,7 @@ class StackCase(RecoveryCase):
         return (4, d, d)
 
     def large(self) -> Inputs:
-        return self.random(1100)
+        return self.random(150)
 
     def permuted(self, inputs: Inputs, rng: np.random.Generator) -> Inputs:
         graphs = rng.permutation(4)
@@ -152,7 +152,7 @@ class LaggedCase(RecoveryCase):
         return (d, d, 3)
 
     def large(self) -> Inputs:
-        return self.random(1200)
+        return self.random(150)
 
     def empty(self) -> Inputs:
         return {"A_true": np.zeros((1, 1, 1)), "A_pred": np.zeros((1, 1, 1))} | self.options

@@ -146,6 +146,21 @@ def test_interval_over_clusters_is_that_of_equal_cluster_means() -> None:
     assert (interval.method, interval.over) == ("cluster-t", "clusters")
 
 
+def test_a_query_entered_twice_in_one_cluster_tells_nothing_new() -> None:
+    twice = {"pos_scores": np.repeat(POS, 2), "neg_scores": np.repeat(NEG, 2, axis=0)}
+    for metrics in (None, ["roc_auc", "average_precision"]):
+        once = ranking.evaluate(POS, NEG, k=3, metrics=metrics)
+        clustered = ranking.evaluate(**twice, k=3, metrics=metrics, cluster=np.repeat(np.arange(40), 2))
+        ignored = ranking.evaluate(**twice, k=3, metrics=metrics)
+        for key, result in once.items():
+            assert clustered[key].value == pytest.approx(result.value), key
+            low, high = ignored[key].interval
+            narrower = high - low < result.interval.high - result.interval.low
+            assert narrower or key == "median_rank", key  # its bounds are ranks, too coarse to show it
+            if result.interval.method != "wilson":  # a share has another rule for clusters
+                assert tuple(clustered[key].interval) == pytest.approx(tuple(result.interval)), key
+
+
 def test_cluster_labels_are_only_names() -> None:
     labels = np.arange(40) // 2
     names = np.random.default_rng(2).integers(-(2**63), 2**63 - 1, 20)[labels]

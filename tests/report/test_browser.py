@@ -11,8 +11,6 @@ from tests.report.hostile import write_hostile
 
 from graphgauge.report.html import write_report
 
-pytestmark = pytest.mark.xdist_group("browser")  # one browser, not one a worker
-
 # What an accessibility checker would say, as a list of faults.
 AUDIT = (Path(__file__).parent / "audit.js").read_text(encoding="utf-8")
 

@@ -23,7 +23,9 @@ def models(tmp_path):
     package = tmp_path / "models"
     (package / "layers").mkdir(parents=True)
     (package / "__init__.py").write_text(TRAP)
-    (package / "gcn.py").write_text(TRAP + "import numpy\nfrom . import base\nfrom .layers import dense\nimport helper\n")
+    (package / "gcn.py").write_text(
+        TRAP + "import numpy\nfrom . import base\nfrom .layers import dense\nimport helper\n"
+    )
     (package / "base.py").write_text(TRAP)
     (package / "unused.py").write_text(TRAP)
     (package / "layers" / "__init__.py").write_text("")

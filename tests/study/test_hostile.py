@@ -8,11 +8,12 @@ import re
 
 import numpy as np
 import pytest
+from tests.study.conftest import graphgauge as command
+from tests.study.conftest import results_of
 
 from graphgauge.study import read_study, run, verify
 from graphgauge.study.text import cleaned, shown
 from graphgauge.study.toml import value
-from tests.study.conftest import graphgauge as command, results_of
 
 NAMES = [
     "<script>alert(1)</script>",
@@ -41,7 +42,8 @@ def hostile(tmp_path_factory):
     np.save(folder / "pos.npy", draw.normal(1, 1, 30))
     np.save(folder / "neg.npy", draw.normal(0, 1, (30, 5)))
     names = [name for name in NAMES if "\x00" not in name]
-    (folder / "labels.txt").write_text("\n".join(re.sub(r"[\r\n]", " ", names[i % 9]) for i in range(30)), encoding="utf-8")
+    labels = [re.sub(r"[\r\n]", " ", names[query % 9]) for query in range(30)]
+    (folder / "labels.txt").write_text("\n".join(labels), encoding="utf-8")
     text = f"""\
 schema = 1
 name = {value(NAMES[6])}
@@ -115,8 +117,8 @@ def test_a_file_name_that_is_not_utf8(tmp_path):
 
 
 def test_a_name_with_a_pattern_does_not_find_the_files_of_another(tmp_path):
-    text = 'schema = 1\n[[evaluate]]\nfamily = "ranking"\nmethod = "conv[1]"\ndataset = "d"\npos_scores = "{method}.npy"\n'
-    (tmp_path / "study.toml").write_text(text)
+    text = 'schema = 1\n[[evaluate]]\nfamily = "ranking"\nmethod = "conv[1]"\ndataset = "d"\n'
+    (tmp_path / "study.toml").write_text(text + 'pos_scores = "{method}.npy"\n')
     with pytest.raises(ValueError, match="patterns in a path"):
         read_study(tmp_path / "study.toml")
 

@@ -56,6 +56,18 @@ def test_killed_runs_end_byte_equal_to_an_undisturbed_one(tmp_path_factory):
     assert not [path for path in (broken / "results").rglob(".*.*") if path.is_file()]
 
 
+def test_interrupted_ends_quietly_with_130(tmp_path):
+    write_scores(tmp_path, seeds=SEEDS)
+    (tmp_path / "study.toml").write_text(MANY)
+    run = start(tmp_path)
+    while not list((tmp_path / "results").rglob("metrics_*.json")):
+        time.sleep(0.01)
+    os.killpg(run.pid, signal.SIGINT)
+    _, errors = run.communicate()
+    assert run.returncode in (130, 0)  # 0 where it was about to end
+    assert "Traceback" not in errors
+
+
 def test_workers_end_with_their_run(tmp_path):
     write_scores(tmp_path, seeds=SEEDS)
     (tmp_path / "study.toml").write_text(MANY)

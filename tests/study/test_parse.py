@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.study.conftest import STUDY
 
 from graphgauge.study import read_study
 from graphgauge.study.lines import Lines
 from graphgauge.study.model import StudyError
 from graphgauge.study.templates import fill
-from tests.study.conftest import STUDY
 
 
 def read(folder: Path, text: str):

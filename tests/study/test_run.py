@@ -10,11 +10,15 @@ import time
 
 import numpy as np
 import pytest
+from tests.study.conftest import STUDY, results_of, write_scores
+from tests.study.conftest import graphgauge as command
 
 import graphgauge
 from graphgauge.study import run
 from graphgauge.study.runner import Share
-from tests.study.conftest import STUDY, graphgauge as command, results_of, write_scores
+
+POOR = "results/poor/ranking/metrics_toy_0.json"
+IGNORE = '\n[audit]\nignore = [{ check = "tied-scores", because = "it is constant" }]\n'
 
 
 def ran(folder, *arguments):
@@ -67,11 +71,11 @@ def test_what_is_up_to_date_is_not_evaluated_again(finished):
     [
         (lambda f: np.save(f / "scores/good/1/pos.npy", np.ones(60)), [("good", "1")], "scores/good/1/pos.npy changed"),
         (lambda f: np.save(f / "scores/good/1/neg-2.npy", np.ones((0, 20))), [("good", "1")], "inputs changed"),
-        (lambda f: (f / "results/poor/ranking/metrics_toy_0.json").unlink(), [("poor", "0")], "new"),
-        (lambda f: edit(f / "results/poor/ranking/metrics_toy_0.json", '"n": 60', '"n": 61'), [("poor", "0")], "damaged"),
-        (lambda f: (f / "results/poor/ranking/metrics_toy_0.json").write_text("{"), [("poor", "0")], "damaged"),
+        (lambda f: (f / POOR).unlink(), [("poor", "0")], "new"),
+        (lambda f: edit(f / POOR, '"n": 60', '"n": 61'), [("poor", "0")], "damaged"),
+        (lambda f: (f / POOR).write_text("{"), [("poor", "0")], "damaged"),
         (lambda f: edit(f / "study.toml", "k = [1, 3]", "k = [1, 2]"), 6, "options changed"),
-        (lambda f: edit(f / "study.toml", "[audit]", "[audit]", '\n[audit]\nignore = [{check="c", because="b"}]\n'), 6, "options"),
+        (lambda f: edit(f / "study.toml", "", "", IGNORE), 6, "options changed"),
         (lambda f: as_if_by_version(f, "0.0.1"), 6, "made by version 0.0.1"),
     ],
 )  # fmt: skip
@@ -123,11 +127,20 @@ def test_only_runs_what_fits_and_judges_when_all_is_there(study):
     assert "Not compared, and no gate held: --only left out 3 evaluations" in done.stderr
     assert not (study / "results/study.json").exists()
     done, evaluated = ran(study, "--only", "ranking/p*")
+    assert (study / "results/study.json").exists()
     assert evaluated == [("poor", str(seed)) for seed in range(3)]
     assert "gate passed" in done.stdout
     nothing = command("run", "study.toml", "--only", "best", cwd=study)
     assert nothing.returncode == 2
     assert "no evaluation fits" in nothing.stderr
+
+
+def test_an_old_judgement_does_not_stand_beside_new_results(finished):
+    np.save(finished / "scores/good/1/pos.npy", np.ones(60))
+    np.save(finished / "scores/poor/1/pos.npy", np.ones(60))
+    ran(finished, "--only", "good")
+    assert not (finished / "results/study.json").exists()
+    assert not list((finished / "results/comparisons").iterdir())
 
 
 def test_plan_evaluates_nothing(study):
@@ -189,7 +202,7 @@ def test_findings_can_be_ignored_with_a_reason(study):
         np.save(study / f"scores/poor/{seed}/pos.npy", np.zeros(60))
         for shard in range(2):
             np.save(study / f"scores/poor/{seed}/neg-{shard}.npy", np.zeros((30, 20)))
-    edit(study / "study.toml", "", "", '\n[audit]\nignore = [{ check = "tied-scores", because = "it is constant" }]\n')
+    edit(study / "study.toml", "", "", IGNORE)
     ran(study)
     content = json.loads((study / "results/poor/ranking/metrics_toy_1.json").read_text())
     assert {entry["check"]: entry["ignored"] for entry in content["findings"]}["tied-scores"]

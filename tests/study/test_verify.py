@@ -8,11 +8,11 @@ import shutil
 
 import numpy as np
 import pytest
+from tests.study.conftest import graphgauge as command
 
 from graphgauge._version import __version__
 from graphgauge.core.schema import content_hash
 from graphgauge.study import verify
-from tests.study.conftest import graphgauge as command
 
 RESULT = "results/good/ranking/metrics_toy_1.json"
 
@@ -117,8 +117,8 @@ def test_failed_and_foreign_results(finished):
     np.save(finished / "scores/good/1/pos.npy", np.full(60, np.nan))
     command("run", "study.toml", "--quiet", cwd=finished)
     assert verdict_of(finished).status == "failed"
-    command("ranking", "--pos-scores", "scores/poor/1/pos.npy", "--neg-scores", "scores/poor/1/neg-*.npy", "-o", "x.json",
-            cwd=finished)  # fmt: skip
+    scores = ("--pos-scores", "scores/poor/1/pos.npy", "--neg-scores", "scores/poor/1/neg-*.npy")
+    command("ranking", *scores, "-o", "x.json", cwd=finished)
     done = command("verify", "x.json", cwd=finished)
     assert "not recomputed: its inputs are unchanged, but no study says how it was made" in done.stdout
     assert done.returncode == 0
@@ -149,9 +149,9 @@ def test_damaged_files_are_mismatches_and_other_json_is_none(finished):
 def test_receipts_are_data(finished, change):
     """Whatever a receipt says, nothing is written, nothing hangs and nothing is taken for equal."""
     changed(finished / RESULT, lambda content: change(content["receipt"]))
-    before = {path for path in finished.rglob("*")}
+    before = set(finished.rglob("*"))
     assert verdict_of(finished).mismatch
-    assert {path for path in finished.rglob("*")} == before
+    assert set(finished.rglob("*")) == before
 
 
 def test_a_family_from_data_is_one_that_exists(finished):

@@ -55,8 +55,9 @@ def sentences(outcome: Outcome) -> list[str]:
         best.append(f"{comparison.best} in {demo.family} ({demo.metric} {mean:.3f}{chance})")
         told = sum(test.significant for test in comparison.tests)
         pairs, seeds = len(comparison.tests), len(comparison.units)
-        apart.append(f"{told} of {pairs} pairs of methods in {demo.family} apart over {seeds} seeds")
-    return [f"The best: {', '.join(best)}.", f"Tests tell {', '.join(apart)}.", _noticed(evaluations)]
+        apart.append(f"{told} of {pairs} in {demo.family} ({seeds} seeds)")
+    told_apart = f"Of the pairs of methods, tests tell apart {', '.join(apart)}."
+    return [f"The best: {', '.join(best)}.", told_apart, _noticed(evaluations)]
 
 
 def _chance(evaluations: list[Evaluation], demo: Demo, method: str) -> str:

@@ -158,17 +158,23 @@ def _dense_twin(pos: Scores, neg: Scores, greater: Counts, equal: Counts, missin
     missing[:] = np.count_nonzero(neg != neg, axis=1)
 
 
-# 32-bit counters keep as many lanes of a vector as the scores do; numba would widen a plain `+=` to 64 bits.
+# 32-bit counters keep as many lanes of a vector as the scores do; numba would widen a plain `+=` to 64 bits. Two
+# comparisons decide all but ties and NaN: a row that they leave open is looked at again, while it is in the cache.
 @kernel(twin=_dense_twin)
 def _dense(pos: Scores, neg: Scores, greater: Counts, equal: Counts, missing: Counts) -> None:
     for row in range(neg.shape[0]):
         reference = pos[row]
-        above, beside, nans = np.int32(0), np.int32(0), np.int32(0)
+        above, below = np.int32(0), np.int32(0)
         for column in range(neg.shape[1]):
             score = neg[row, column]
             above = np.int32(above + (score > reference))
-            beside = np.int32(beside + (score == reference))
-            nans = np.int32(nans + (score != score))
+            below = np.int32(below + (score < reference))
+        beside, nans = np.int32(0), np.int32(0)
+        if above + below != neg.shape[1]:
+            for column in range(neg.shape[1]):
+                score = neg[row, column]
+                beside = np.int32(beside + (score == reference))
+                nans = np.int32(nans + (score != score))
         greater[row] = above
         equal[row] = beside
         # The array comes zeroed: without NaN its memory is never touched.
@@ -242,19 +248,27 @@ def _joint_twin(pos: Scores, neg: Scores, table: NDArray[np.int64]) -> bool:
 
 @kernel(twin=_joint_twin)
 def _joint(pos: Scores, neg: Scores, table: NDArray[np.int64]) -> bool:
-    side = neg.shape[1] + 1
+    width = neg.shape[1]
     found = False
     for row in range(neg.shape[0]):
         reference = pos[row]
-        above, beside, nans = np.int32(0), np.int32(0), np.int32(reference != reference)
-        for column in range(neg.shape[1]):
+        # Rows are shorter than 2**15 here: one counter holds both counts, the scores below in its upper half.
+        both = np.int32(0)
+        for column in range(width):
             score = neg[row, column]
-            above = np.int32(above + (score > reference))
-            beside = np.int32(beside + (score == reference))
-            nans = np.int32(nans + (score != score))
-        table[above * side + beside] += 1
-        if nans:
-            found = True
+            both = np.int32(both + (np.int32(score > reference) | (np.int32(score < reference) << np.int32(16))))
+        above, below = both & 0xFFFF, both >> 16
+        beside = 0
+        if above + below != width or reference != reference:
+            tied, nans = np.int32(0), np.int32(reference != reference)
+            for column in range(width):
+                score = neg[row, column]
+                tied = np.int32(tied + (score == reference))
+                nans = np.int32(nans + (score != score))
+            if nans:
+                found = True
+            beside = int(tied)
+        table[above * (width + 1) + beside] += 1
     return found
 
 

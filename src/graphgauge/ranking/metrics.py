@@ -230,7 +230,7 @@ def amri(ranks: Ranks) -> Estimate:
 def adjusted_mrr(ranks: Ranks) -> Estimate:
     """Mean reciprocal rank between random order (0) and perfect (1)."""
     ranks = ranks.under("expected")
-    random = ranks.blind().reciprocal()
+    random = ranks.blindly(Ranks.reciprocal)
     return ranks.ratio(1 - ranks.reciprocal(), 1 - random, reason="no query has a negative")
 
 
@@ -241,7 +241,7 @@ def adjusted_mrr(ranks: Ranks) -> Estimate:
 def adjusted_hits_at_k(ranks: Ranks, *, k: int = 10) -> Estimate:
     """Hits@k between random order (0) and perfect (1)."""
     ranks = ranks.under("expected")
-    random = ranks.blind().within(k)
+    random = ranks.blindly(lambda blind: blind.within(k))
     return ranks.ratio(1 - ranks.within(k), 1 - random, reason=f"every query has at most k = {k} candidates")
 
 

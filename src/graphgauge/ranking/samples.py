@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -97,9 +98,14 @@ class Ranks(Sample):
     def under(self, ties: str) -> Ranks:
         return replace(self, ties=ties)
 
-    def blind(self) -> Ranks:
-        """The same cells, answered by a scorer that gives every candidate the same score."""
-        return replace(self, greater=np.zeros_like(self.greater), equal=self.candidates - 1)
+    def blindly(self, worth: Callable[[Ranks], Floats]) -> Floats:
+        """What each cell's queries would be worth if every candidate had the same score; computed once for a size."""
+        candidates = self.candidates
+        if candidates.size and (candidates == candidates[0]).all():
+            sizes, place = candidates[:1], np.zeros(1, np.int64)  # broadcasts by itself
+        else:
+            sizes, place = np.unique(candidates, return_inverse=True)
+        return worth(Ranks.of(np.zeros_like(sizes), sizes - 1, sizes, ties=self.ties))[place]
 
     @cached_property
     def constant(self) -> Ranks:
@@ -153,6 +159,10 @@ class Ranks(Sample):
 
     def _by_bisection(self, wanted: Floats) -> Floats:
         """The same where queries are spread over places, and have no rank that could be sorted."""
+        if len(self.count) == self.groups == 1:
+            places = self.equal + 1.0
+            first: Floats = self.greater + np.clip(np.ceil(wanted / self.count * places), 1.0, places)
+            return first
         low = np.ones(self.groups, np.int64)
         high = np.full(self.groups, int((self.greater + self.equal).max(initial=0)) + 1)
         while (low < high).any():

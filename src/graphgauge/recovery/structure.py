@@ -111,6 +111,8 @@ def adjustment_distance(kind: str, truth: Model, prediction: Model) -> int:
         elif kind == "sid":
             raise InputError("has undirected edges; sid compares DAGs", where=model.name, fix="See parent_aid.")
     gadjid = need("gadjid", kind)
+    if truth.d < 2:
+        return 0
     _, mistakes = getattr(gadjid, kind)(
         _gadjid_matrix(truth), _gadjid_matrix(prediction), edge_direction="from row to column"
     )

@@ -67,10 +67,7 @@ def _files(source: Source) -> Iterator[tuple[Path, bool]]:
     """Each file once, and whether it was named itself."""
     seen = set()
     for path in parts_of(source):
-        if path.is_dir():
-            found = [(file, False) for file in result_files(path)]
-        else:
-            found = [(path, True)]
+        found = [(file, False) for file in result_files(path)] if path.is_dir() else [(path, True)]
         for file, named in found:
             if file not in seen:
                 seen.add(file)

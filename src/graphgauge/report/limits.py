@@ -107,12 +107,14 @@ def _rows(family: Family, key: str) -> list[Row]:
 
 def _skipped(families: Sequence[Family]) -> Iterator[str]:
     for family in families:
-        why: dict[str, dict[str, None]] = defaultdict(dict)
+        why: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
         for record in family.records:
             for key, reason in record.evaluation.skipped.items() if record.evaluation else ():
-                why[reason][key] = None
+                why[reason][key] += 1
         for reason, keys in why.items():
-            yield f"Not measured in {family.name}: {listing(list(keys), 4)}. The reason: {reason.rstrip('.')}."
+            results = f"{max(keys.values())} of {several(len(family.records), 'result')}"
+            names = listing(list(keys), 4)
+            yield f"Not measured in {family.name}, in {results}: {names}. The reason: {reason.rstrip('.')}."
 
 
 def _oracles(families: Sequence[Family]) -> Iterator[str]:

@@ -19,6 +19,7 @@ from graphgauge.report.verdict import verdict
 from graphgauge.stats.aggregate import Aggregate
 from graphgauge.stats.comparison import Comparison
 from graphgauge.stats.runs import Seed
+from graphgauge.stats.text import several
 
 # Findings on the first screen; the rest stands below.
 _TOP = 4
@@ -95,9 +96,8 @@ def page(collected: Collected, asked: Asked, title: str | None = None) -> Page:
 
 def _view(item: Family, identifier: str) -> FamilyView:
     seeds = {record.run.seed for record in item.records}
-    counts = (
-        f"{len(item.methods)} methods, {len(item.datasets)} datasets, {len(seeds)} seeds, {len(item.records)} results"
-    )
+    sizes = ((item.methods, "method"), (item.datasets, "dataset"), (seeds, "seed"), (item.records, "result"))
+    counts = ", ".join(several(len(found), noun) for found, noun in sizes)
     return FamilyView(
         id=identifier,
         name=item.name,
@@ -120,7 +120,7 @@ def _compared(item: Family, number: int, identifier: str) -> ComparisonView:
     way = f"target {outcome.target:g}" if outcome.target is not None else f"{outcome.better} is better"
     return ComparisonView(
         scope=compared.scope,
-        summary=f"{outcome.metric} ({way}) over {len(outcome.units)} {outcome.unit}s",
+        summary=f"{outcome.metric} ({way}) over {several(len(outcome.units), outcome.unit)}",
         standings=from_grid(outcome.grid(), f"Standings by {outcome.metric} on {compared.scope}"),
         tests=from_grid(outcome.tests_grid(), f"Pairs of methods, {outcome.metric} on {compared.scope}"),
         conclusions=_conclusions(outcome),

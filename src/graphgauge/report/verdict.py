@@ -64,7 +64,7 @@ def _standing(comparison: Comparison, where: str) -> _Claim:
         )
     close = comparison.not_distinguished
     if not close:
-        whom = others[0] if len(others) == 1 else f"all {len(others)} others"
+        whom = others[0] if len(others) == 1 else "both others" if len(others) == 2 else f"all {len(others)} others"
         return _Claim(f"{best} has the best {metric}{where} and is told apart from {whom}", best)
     return _Claim(f"{best} has the best mean {metric}{where}, but is not told apart from {listing(close, 3)}")
 

@@ -17,6 +17,7 @@ Missing = Literal["raise", "omit", "worst"]
 Better = Literal["higher", "lower"]
 Seed = int | str
 MISSING = ("raise", "omit", "worst")
+_SIZES_LISTED = 4
 
 
 @dataclass(frozen=True)
@@ -252,6 +253,8 @@ def _notes(scored: list[tuple[Run, Score]], metric: str) -> Iterator[str]:
         sizes = Counter(score.n for run, score in scored if run.dataset == dataset and score.n is not None)
         if len(sizes) > 1:
             counts = ", ".join(f"{n:,} in {times} runs" for n, times in sorted(sizes.items()))
+            if len(sizes) > _SIZES_LISTED:
+                counts = f"{min(sizes):,} to {max(sizes):,}"
             yield f"{metric} on {dataset} rests on different numbers of items: {counts}"
 
 

@@ -76,6 +76,12 @@ def judge(study: Study) -> Judgement:
     return judgement
 
 
+def forget(results: Path) -> None:
+    """Results are about to change: what was judged of the old ones must not stand beside them."""
+    for path in (results / SUMMARY, *(results / COMPARISONS).glob("*.json")):
+        path.unlink(missing_ok=True)
+
+
 def _evaluation(path: Path) -> Evaluation | str:
     """The results, or the error that took their place."""
     content = read_content(path)
@@ -122,10 +128,7 @@ def _comparison(request: ComparisonRequest, number: int, runs: Runs) -> Comparis
 
 
 def _write(study: Study, judgement: Judgement) -> None:
-    made = {study.results / verdict.file for verdict in judgement.comparisons if verdict.comparison is not None}
-    for path in (study.results / COMPARISONS).glob("*.json"):
-        if path not in made:  # of an older version of the study
-            path.unlink()
+    forget(study.results)
     for verdict in judgement.comparisons:
         if verdict.comparison is not None:
             write_text(study.results / verdict.file, verdict.comparison.to_json())

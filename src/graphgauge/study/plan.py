@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from graphgauge._version import __version__
-from graphgauge.core.errors import OptionError
+from graphgauge.core.errors import InputError, OptionError
 from graphgauge.io.hashing import HashIndex, using
 from graphgauge.kernels.threads import available_threads
 from graphgauge.study.model import Item, Study
@@ -90,8 +90,8 @@ def _reason(item: Item, path: Path, folder: Path, index: HashIndex) -> str | Non
         recipe = Recipe.of(item, folder, index)
         if content["receipt"].get("key") == recipe.key:
             return _changed_input(content["receipt"], index)
-    except OSError as error:
-        return f"{error.filename} cannot be read"
+    except (OSError, InputError) as error:  # the evaluation will say the same, and fail alone
+        return str(error)
     return _difference(content["receipt"], recipe, index)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from graphgauge.io.hashing import HashIndex
 from graphgauge.kernels.threads import available_threads
-from graphgauge.study.judge import Judgement, judge
+from graphgauge.study.judge import Judgement, forget, judge
 from graphgauge.study.model import Item, Study
 from graphgauge.study.parse import read_study
 from graphgauge.study.plan import Plan, plan
@@ -91,6 +91,8 @@ def run(
         share = Share.of(len(planned.to_run), jobs)
         on_plan(study, planned, share)
         done = []
+        if planned.to_run:
+            forget(study.results)
         try:
             for entry in _evaluated(study, planned, share, index, debug):
                 done.append(entry)

@@ -122,7 +122,12 @@
     near.observe(place);
   });
   addEventListener("beforeprint", () => {
-    document.querySelectorAll("details:not(.noprint)").forEach((part) => { part.open = true; });
+    // On paper nothing scrolls: wide tables become lists of named values.
+    document.querySelectorAll("table.wide").forEach((table) => {
+      const names = [...table.tHead.rows[0].cells].map((head) => head.textContent.trim());
+      for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, i) => { cell.dataset.label = names[i]; });
+    });
+    document.querySelectorAll("details:not(.noprint, .on-request)").forEach((part) => { part.open = true; });
     places.forEach(drawOnce);
   });
   document.querySelectorAll("details[data-rows-of]").forEach((part) => part.addEventListener("toggle", () => {
