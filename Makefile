@@ -11,7 +11,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.demo: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) -e .
+	$(PIP) -e '.[report]'
 	@touch $@
 
 # torch first and alone: asked for beside packages that want any torch, a resolver may fetch the CUDA build.
@@ -36,8 +36,9 @@ check: $(VENV)/.test
 slow: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto -m slow
 
-bench: $(VENV)/.test
-	$(BIN)/python -m benchmarks
+# With the peers' interpreter, so that they run in the same process as what is measured against them.
+bench: $(PEERS)/.ready
+	$(PEERS)/bin/python -m benchmarks
 
 docs: $(VENV)/.test
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html

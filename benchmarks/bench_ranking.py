@@ -81,9 +81,15 @@ def pooled(positives: int, negatives: int) -> Scores:
 
 
 def auc_and_precision(data: Scores) -> Work:
-    from graphgauge import ranking
+    """Both from one pool, which is sorted once."""
+    from graphgauge.ranking.metrics import average_precision, roc_auc
+    from graphgauge.ranking.samples import Pooled
 
-    return lambda: (ranking.roc_auc(data.pos, data.neg), ranking.average_precision(data.pos, data.neg))
+    def both() -> tuple[float, float]:
+        pooled = Pooled.of(data.pos, data.neg)
+        return float(roc_auc(pooled).value[0]), float(average_precision(pooled).value[0])
+
+    return both
 
 
 @uses("scikit-learn")
@@ -98,7 +104,10 @@ def auc_by_sklearn(data: Scores) -> Work:
 
 
 class Shards:
-    """Score files of some four billion bytes, and a small pair beside them, in a folder that goes with the row."""
+    """Score files of some four billion bytes, in a folder that goes with the row.
+
+    The pair beside them is just large enough for the compiled kernels, so that start-up includes loading these.
+    """
 
     SHARDS, ROWS, NEGATIVES = 8, 1_250_000, 100
 
@@ -107,7 +116,9 @@ class Shards:
         random = np.random.default_rng(0)
         for shard in range(self.SHARDS):
             self._write(f"{shard}", random, self.ROWS)
-        self._write("small", random, 10)
+        from graphgauge.kernels.jit import IMPORT_PAYS_FROM
+
+        self._write("small", random, IMPORT_PAYS_FROM // self.NEGATIVES + 1)
         self.files = sorted(self.folder.glob("*-[0-9].npy"))
 
     def _write(self, name: str, random: np.random.Generator, rows: int) -> None:

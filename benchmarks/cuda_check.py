@@ -42,7 +42,8 @@ def main() -> None:
         before = torch.cuda.memory_allocated()
         whole = seconds(lambda pos=pos, neg=neg: RankingState().update(pos, neg).evaluate())
         extra = torch.cuda.max_memory_allocated() - before
-        print(f"{rows} x {width}: {whole * 1e3:.1f} ms, one read {read * 1e3:.2f} ms, extra {extra / 1e6:.0f} MB on the device")
+        times = f"{whole * 1e3:.1f} ms, one read {read * 1e3:.2f} ms"
+        print(f"{rows} x {width}: {times}, {extra / 1e6:.0f} MB more on the device")
     print(torch.cuda.get_device_name(), "torch", torch.__version__, "numpy", np.__version__)
 
 

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 
-
 from graphgauge._version import __version__
 from graphgauge.core.metric import metrics
 
@@ -18,7 +17,15 @@ def test_version_and_help():
 
 
 def test_help_imports_neither_numpy_nor_rich():
-    code = "import sys; sys.argv = ['graphgauge', '--help']\nfrom graphgauge.cli import main\ntry: main()\nexcept SystemExit: pass\nprint({'numpy', 'rich', 'scipy'} & set(sys.modules), file=sys.stderr)"
+    code = """
+import sys
+sys.argv = ["graphgauge", "--help"]
+from graphgauge.cli import main
+try:
+    main()
+except SystemExit:
+    print({"numpy", "rich", "scipy"} & set(sys.modules), file=sys.stderr)
+"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stderr.strip() == "set()"
 
@@ -45,5 +52,6 @@ def test_metrics_lists_and_explains_every_metric():
 
 
 def test_a_reader_that_goes_away_is_no_error():
-    done = subprocess.run(f"{sys.executable} -m graphgauge metrics | head -1", shell=True, capture_output=True, text=True)
+    command = f"{sys.executable} -m graphgauge metrics | head -1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)
     assert "Traceback" not in done.stderr

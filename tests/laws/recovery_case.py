@@ -14,6 +14,7 @@ from graphgauge.core.result import Evaluation
 from graphgauge.recovery import evaluate
 
 LARGEST = 16
+ADJUSTMENT = ("sid", "parent_aid", "ancestor_aid", "oset_aid")
 
 
 class RecoveryCase(Case):
@@ -192,6 +193,9 @@ class DagCase(GraphCase):
     name = "recovery-dags"
     needs = ("models",)
 
+    def covers(self, metric: Metric) -> bool:
+        return super().covers(metric) and metric.key not in ADJUSTMENT
+
     def counted(self, shape: tuple[int, ...]) -> np.ndarray:
         return np.triu(np.ones(shape, bool), 1)
 
@@ -207,4 +211,15 @@ class DagCase(GraphCase):
         return self.random(150)
 
 
-CASES: list[Case] = [ScoredCase(), GraphCase(), StackCase(), LaggedCase(), DagCase()]
+class AdjustmentCase(DagCase):
+    name = "recovery-adjustment"
+
+    def covers(self, metric: Metric) -> bool:
+        return metric.key in ADJUSTMENT
+
+    def large(self) -> Inputs:
+        # The threads of the library behind these do not survive a fork; that this is refused has a test of its own.
+        return self.empty()
+
+
+CASES: list[Case] = [ScoredCase(), GraphCase(), StackCase(), LaggedCase(), DagCase(), AdjustmentCase()]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import os
+import select
+import signal
 import struct
 import tempfile
 import warnings
@@ -347,19 +349,24 @@ def test_eight_threads_at_once(case: Case) -> None:
 @over_cases
 def test_after_a_fork(case: Case) -> None:
     inputs = case.large()
-    expected = {key: case.evaluate(inputs)[key].value for key in case.entries}  # the parent's threads have worked
+    before = case.evaluate(inputs)  # the parent's threads have worked
+    expected = {key: before[key].value for key in case.entries}
     reader, writer = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of forks beside threads
         child = os.fork()
     if child == 0:
         try:
-            values = [case.evaluate(inputs)[key].value for key in case.entries]
+            evaluation = case.evaluate(inputs)
+            values = [evaluation[key].value for key in case.entries]
             os.write(writer, struct.pack(f"{len(values)}d", *values))
         finally:
             os._exit(0)
     os.close(writer)
     with os.fdopen(reader, "rb") as stream:
+        # A lock that a thread of the parent held waits for ever; that is a failure and not a suite that hangs.
+        if not select.select([stream], [], [], 60)[0]:
+            os.kill(child, signal.SIGKILL)
         answer = stream.read()
     os.waitpid(child, 0)
     assert len(answer) == 8 * len(expected), "the child gave no answer"

@@ -1,6 +1,8 @@
 """`graphgauge recovery` as a user meets it, and its figure."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -78,3 +80,12 @@ def test_figures_of_stacks_and_lags(tmp_path, options):
     recovery.evaluate(truth, scores, **options).plot(tmp_path / "figure.png")
     recovery.evaluate(np.zeros((3, 3)), np.zeros((3, 3))).plot(tmp_path / "empty.pdf")
     assert (tmp_path / "figure.png").stat().st_size > 10_000
+
+
+def test_the_command_is_registered_and_errors_are_one_paragraph(files):
+    arguments = ["recovery", "--true", str(files / "true.npy"), "--pred", str(files / "weights.npy")]
+    done = subprocess.run([sys.executable, "-m", "graphgauge", *arguments], capture_output=True, text=True)
+    assert done.returncode == 3
+    assert done.stdout == ""
+    assert done.stderr.startswith("Error: A_pred: 3 scores are negative, the first at (0, 1).")
+    assert "Traceback" not in done.stderr

@@ -1,11 +1,14 @@
 """Colliders, equivalence classes and adjustment distances, against enumeration and published values."""
 
 import itertools
+import multiprocessing
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from graphgauge import recovery
+from graphgauge.core.errors import InputError
 from graphgauge.kernels.graphs import compelled_edges
 
 
@@ -134,3 +137,34 @@ def test_long_work_has_to_be_asked_for():
     dag = random_dag(draw, 1001, 0.001)
     assert "name it in metrics=" in recovery.evaluate(dag, dag).skipped["sid"]
     assert recovery.evaluate(dag, dag, metrics=["ancestor_aid"])["ancestor_aid"].value == 0
+
+
+def test_adjustment_distances_from_many_threads():
+    draw = np.random.default_rng(4)
+    pairs = [(random_dag(draw, 40, 0.1), random_dag(draw, 40, 0.1)) for _ in range(8)]
+    keys = ["sid", "parent_aid", "ancestor_aid", "oset_aid"]
+
+    def distances(pair):
+        return [result.value for result in recovery.evaluate(*pair, metrics=keys).values()]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(distances, pairs)) == [distances(pair) for pair in pairs]
+
+
+def _sid_after_fork(answers):
+    try:
+        answers.put(recovery.evaluate(PETERS, PETERS, metrics=["sid"])["sid"].value)
+    except InputError as error:
+        answers.put(str(error))
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_adjustment_distances_are_refused_where_a_fork_has_left_their_threads_behind():
+    recovery.evaluate(PETERS, PETERS, metrics=["sid"])
+    context = multiprocessing.get_context("fork")
+    answers = context.Queue()
+    child = context.Process(target=_sid_after_fork, args=(answers,))
+    child.start()
+    assert "forked" in answers.get(timeout=60)
+    child.join(60)

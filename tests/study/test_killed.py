@@ -34,14 +34,19 @@ def test_killed_runs_end_byte_equal_to_an_undisturbed_one(tmp_path_factory):
     expected = results_of(whole)
     assert len([name for name in expected if "metrics_" in name]) == 4 * SEEDS, errors
     draw = random.Random(0)
-    seen = set()
-    for number in range(KILLS):
+    seen, killed = set(), 0
+    while killed < KILLS:
         run = start(broken)
-        time.sleep(usual * draw.uniform(0.2, 1.0))
-        if number % 2:
-            run.kill()  # its workers have to notice
+        if killed % 3:
+            wait_for_more(run, broken, draw.randrange(1, 5), draw.uniform(0, 0.02))
         else:
-            os.killpg(run.pid, signal.SIGKILL)
+            time.sleep(usual * draw.uniform(0.1, 1.0))
+        if run.poll() is None:
+            killed += 1
+            if killed % 2:
+                run.kill()  # its workers have to notice
+            else:
+                os.killpg(run.pid, signal.SIGKILL)
         run.communicate()
         found = results_of(broken)
         assert found.items() <= expected.items()
@@ -54,6 +59,14 @@ def test_killed_runs_end_byte_equal_to_an_undisturbed_one(tmp_path_factory):
     assert results_of(broken) == expected
     assert len(seen) > 3, "the kills fell on too few different moments"
     assert not [path for path in (broken / "results").rglob(".*.*") if path.is_file()]
+
+
+def wait_for_more(run, folder, files, then):
+    """Until that many more files lie in the results, and a moment longer; the number of files decides, not the load."""
+    before = len(list(folder.rglob("metrics_*")))
+    while run.poll() is None and len(list(folder.rglob("metrics_*"))) < before + files:
+        pass
+    time.sleep(then)
 
 
 def test_interrupted_ends_quietly_with_130(tmp_path):

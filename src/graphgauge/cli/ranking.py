@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from graphgauge.core.result import Evaluation
 from graphgauge.io.arrays import ArrayFile, LoadedArray, Shards, open_array, open_arrays, read_labels
 from graphgauge.io.hashing import receipt_inputs
 from graphgauge.io.tables import write_table
+from graphgauge.kernels.jit import expect
 from graphgauge.ranking import RankingState, rank_all
 from graphgauge.ranking.all_entities import SCORES
 from graphgauge.ranking.evaluate import needs_pool
@@ -113,6 +115,7 @@ def _from_matrix(
         )
         return state
     _check_shards(pos, neg)
+    expect(sum(math.prod(file.shape) for file in neg.files))
     mask = Shards(files.setdefault("mask", open_arrays(sources["mask"]))) if sources["mask"] else None
     for block in progress(neg.blocks(_BLOCK_BYTES), len(neg), run):
         part: dict[str, Any] = {

@@ -268,17 +268,24 @@ def _count_pairs(truth: Words, prediction: Words, d: int, first: int, last: int,
                     pairs = ~((_WORD(2) << own) - _WORD(1))
                     loop = (tile[0, row] >> own & _WORD(1)) + _WORD(2) * (tile[1, row] >> own & _WORD(1))
                     table[graph, 16 + np.int64(loop)] += 1
-                if not (tile[0, row] | tile[1, row] | tile[2, row] | tile[3, row]) & pairs:
-                    continue
-                for state in range(1, 16):
-                    members = pairs
-                    for matrix in range(4):
-                        members &= tile[matrix, row] if state >> matrix & 1 else ~tile[matrix, row]
-                    # The bits of a word, counted in parallel.
-                    members -= members >> _WORD(1) & _WORD(0x5555555555555555)
-                    members = (members & _WORD(0x3333333333333333)) + (members >> _WORD(2) & _WORD(0x3333333333333333))
-                    members = members + (members >> _WORD(4)) & _WORD(0x0F0F0F0F0F0F0F0F)
-                    table[graph, state] += np.int64(members * _WORD(0x0101010101010101) >> _WORD(56))
+                true, found, true_back, found_back = tile[0, row], tile[1, row], tile[2, row], tile[3, row]
+                for true_state in (0, 1, 4, 5):
+                    alike = pairs & (true if true_state & 1 else ~true)
+                    alike &= true_back if true_state & 4 else ~true_back
+                    if alike == 0:  # most tiles of most graphs have few true edges
+                        continue
+                    for state in (true_state, true_state | 2, true_state | 8, true_state | 10):
+                        members = alike & (found if state & 2 else ~found)
+                        members &= found_back if state & 8 else ~found_back
+                        if state == 0 or members == 0:
+                            continue
+                        # The bits of a word, counted in parallel.
+                        members -= members >> _WORD(1) & _WORD(0x5555555555555555)
+                        members = (members & _WORD(0x3333333333333333)) + (
+                            members >> _WORD(2) & _WORD(0x3333333333333333)
+                        )
+                        members = members + (members >> _WORD(4)) & _WORD(0x0F0F0F0F0F0F0F0F)
+                        table[graph, state] += np.int64(members * _WORD(0x0101010101010101) >> _WORD(56))
 
 
 def compelled_edges(cells: Ints, d: int) -> NDArray[np.bool_] | None:

@@ -56,6 +56,13 @@ def _numba_pays(work: int) -> bool:
     return _work_so_far >= IMPORT_PAYS_FROM or "numba" in sys.modules
 
 
+def expect(work: int) -> None:
+    """Say how much work will come in parts, so that it is compiled from the first one where it pays at all."""
+    global _work_so_far
+    if _work_so_far + work >= IMPORT_PAYS_FROM:
+        _work_so_far = IMPORT_PAYS_FROM
+
+
 def kernel(twin: Callable[P, R]) -> Callable[[Callable[P, R]], Kernel[P, R]]:
     """Decorate a loop in numba's subset of Python with the NumPy function that stands in for it."""
     return lambda loop: Kernel(loop, twin)

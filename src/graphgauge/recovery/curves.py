@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray
 from graphgauge.kernels.tails import TailCounts, average_precision, roc_auc, tail_counts
+from graphgauge.kernels.threads import map_blocks, row_blocks
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-_BLOCK = 1 << 20
+# Blocks that are copied are made smaller by this much than blocks that are only read.
+_COPIED = 8
 
 
 class Layer(NamedTuple):
@@ -29,36 +31,43 @@ class Layer(NamedTuple):
 
     def above_and_beside(self, marks: AnyArray, threads: int | None) -> tuple[AnyArray, Ints, Ints, int]:
         """The distinct marks, highest first, how many scores are greater and equal, and how many scores there are."""
-        tails = tail_counts(marks, self.scores.ravel(order="K"), threads=threads)
-        greater, equal, cells = tails.greater, tails.equal, tails.negatives
+        scores, zeros = self.scores.ravel(order="K"), self.zeros
+        stored = np.count_nonzero(scores)
+        if stored < scores.size // 2:
+            # Most are 0, as thresholded weights are: these have one place, and need not look for it one by one.
+            blocks = row_blocks(scores.size, scores.size)
+            parts = map_blocks(lambda block: scores[block][scores[block] != 0], blocks, threads=threads)
+            scores, zeros = np.concatenate(parts), zeros + scores.size - stored
+        tails = tail_counts(marks, scores, threads=threads)
+        greater = tails.greater + zeros * (tails.values < 0)
+        equal = tails.equal + zeros * (tails.values == 0)
+        cells = tails.negatives + zeros
         if not self.diagonal:
             own = tail_counts(marks, np.diagonal(self.scores))
             greater, equal, cells = greater - own.greater, equal - own.equal, cells - own.negatives
-        if self.zeros:
-            greater = greater + self.zeros * (tails.values < 0)
-            equal = equal + self.zeros * (tails.values == 0)
-        return tails.values, greater, equal, cells + self.zeros
+        return tails.values, greater, equal, cells
 
     def some_scores(self, most: int) -> AnyArray:
-        """The scores, or every so-manieth where there are more than `most`; those off the diagonal, and one zero."""
+        """The scores, or evenly spaced ones where there are more than `most`; one zero stands for all unstored."""
         scores = self.scores
         if not self.diagonal:
             scores = scores[~np.eye(len(scores), dtype=bool)] if scores.size <= most else scores.ravel(order="K")
         chosen = scores.ravel()[:: max(1, -(-scores.size // max(1, most)))]
         return np.append(chosen, 0) if self.zeros else chosen
 
-    def highest_below(self, bound: float) -> float:
-        found = [0.0] if self.zeros and bound > 0 else []
+    def highest_below(self, bound: float, threads: int | None) -> float:
         matrix = np.atleast_2d(self.scores)
-        step = max(1, _BLOCK // max(1, matrix.shape[1]))
-        for start in range(0, len(matrix), step):
-            block = matrix[start : start + step]
-            below = np.where(block < bound, block, -inf)
+
+        def highest(block: slice) -> float:
+            scores = matrix[block]
+            below = np.where(scores < bound, scores, -inf)
             if not self.diagonal:
-                rows = np.arange(len(block))
-                below[rows, start + rows] = -inf
-            found.append(float(below.max(initial=-inf)))
-        return max(found, default=-inf)
+                rows = np.arange(len(scores))
+                below[rows, block.start + rows] = -inf
+            return float(below.max(initial=-inf))
+
+        found = map_blocks(highest, row_blocks(len(matrix), matrix.size * _COPIED), threads=threads)
+        return max([*found, 0.0 if self.zeros and bound > 0 else -inf])
 
 
 @dataclass(frozen=True)
@@ -121,13 +130,18 @@ class Curve:
         return min(max(1, floor(fraction * self.edges + 1e-9)), self.cells)
 
     @cached_property
-    def best_f1(self) -> tuple[float, float]:
-        """The highest F1 of any threshold, and the highest threshold that gives it: the best score not selected."""
-        if not self.edges:
-            return nan, nan
+    def _best(self) -> tuple[int, float]:
         scores = 2 * self.found / (self.selected + self.edges)
         best = int(np.argmax(scores))
-        return float(scores[best]), self.highest_below(float(self.tails.values[best]))
+        return best, float(scores[best])
+
+    def best_f1(self) -> float:
+        """The highest F1 of any threshold."""
+        return self._best[1] if self.edges else nan
+
+    def best_threshold(self) -> float:
+        """The highest threshold with the best F1: the highest score that is not selected."""
+        return self.highest_below(float(self.tails.values[self._best[0]])) if self.edges else nan
 
 
 def curves(layers: list[Layer], pos: AnyArray, crossed: AnyArray, *, threads: int | None) -> tuple[Curve, Curve]:
@@ -139,7 +153,7 @@ def curves(layers: list[Layer], pos: AnyArray, crossed: AnyArray, *, threads: in
     cells = sum(part[3] for part in counted)
 
     def highest_below(bound: float) -> float:
-        return max(layer.highest_below(bound) for layer in layers)
+        return max(layer.highest_below(bound, threads) for layer in layers)
 
     def curve(scores: AnyArray) -> Curve:
         positives = _occurrences(values, scores)

@@ -340,7 +340,7 @@ def fpr(edges: EdgeCounts) -> Estimate:
 )  # fmt: skip
 def best_f1(curves: Curves) -> Estimate:
     """The highest directed F1 of any threshold: an upper bound, because the threshold is chosen on the truth."""
-    return replace(curves.each(lambda curve: curve.best_f1[0], _NO_TRUE, range=(0.0, 1.0)), oracle=True)
+    return replace(curves.each(lambda curve: curve.best_f1(), _NO_TRUE, range=(0.0, 1.0)), oracle=True)
 
 
 @metric(
@@ -351,7 +351,7 @@ def best_f1(curves: Curves) -> Estimate:
 )  # fmt: skip
 def best_threshold(curves: Curves) -> Estimate:
     """The threshold of best_f1: edges are scores above it, so it is the highest score that is not selected."""
-    return replace(curves.each(lambda curve: curve.best_f1[1], _NO_TRUE), oracle=True)
+    return replace(curves.each(lambda curve: curve.best_threshold(), _NO_TRUE), oracle=True)
 
 
 _COLLIDERS = _MODEL | {

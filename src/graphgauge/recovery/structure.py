@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,6 +20,8 @@ Ints = NDArray[np.int64]
 # Parent pairs looked at together, and those beyond which looking at all of them is refused.
 _BLOCK = 1 << 20
 _MOST_PARENT_PAIRS = 1 << 28
+# The process in which gadjid has started its threads.
+_gadjid_process: int | None = None
 
 
 @dataclass(frozen=True)
@@ -103,8 +106,9 @@ def cpdag_counts(truth: Model, prediction: Model) -> Counts:
 def adjustment_distance(kind: str, truth: Model, prediction: Model) -> int:
     """How many ordered pairs of nodes get a wrong answer from adjusting as the prediction says (`gadjid`).
 
-    gadjid aborts on graphs that it does not take, so these are refused first.
+    gadjid aborts on graphs that it does not take, and waits for ever where its threads are gone: both are refused.
     """
+    global _gadjid_process
     for model in (truth, prediction):
         if not (model.undirected and model.has_two_way):
             _ = model.compelled  # refuses what is not a DAG
@@ -113,10 +117,11 @@ def adjustment_distance(kind: str, truth: Model, prediction: Model) -> int:
     gadjid = need("gadjid", kind)
     if truth.d < 2:
         return 0
-    _, mistakes = getattr(gadjid, kind)(
-        _gadjid_matrix(truth), _gadjid_matrix(prediction), edge_direction="from row to column"
-    )
-    return int(mistakes)
+    if _gadjid_process not in (None, os.getpid()):
+        raise InputError(f"{kind} does not work in a process forked from one that used it", fix="Start it by spawning.")
+    _gadjid_process = os.getpid()
+    distance = getattr(gadjid, kind)
+    return int(distance(_gadjid_matrix(truth), _gadjid_matrix(prediction), edge_direction="from row to column")[1])
 
 
 def _gadjid_matrix(model: Model) -> Any:
