@@ -32,7 +32,7 @@ class Layer(NamedTuple):
     def above_and_beside(self, marks: AnyArray, threads: int | None) -> tuple[AnyArray, Ints, Ints, int]:
         """The distinct marks, highest first, how many scores are greater and equal, and how many scores there are."""
         scores, zeros = self.scores.ravel(order="K"), self.zeros
-        stored = np.count_nonzero(scores)
+        stored = int(np.count_nonzero(scores))
         if stored < scores.size // 2:
             # Most are 0, as thresholded weights are: these have one place, and need not look for it one by one.
             blocks = row_blocks(scores.size, scores.size)
