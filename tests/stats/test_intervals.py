@@ -252,3 +252,15 @@ def test_agreement_interval_by_hand() -> None:
     share = 1 - 0.025 ** (1 / 10)
     assert (low[0], high[0]) == pytest.approx((0.5 - 0.5 * share, 0.5 + 0.5 * share))
     assert np.isnan(agreement_interval([0.5], [0], (0.0, 1.0), 0.95)).all()
+
+
+def test_clusters_may_be_labelled_by_hashes():
+    draw = np.random.default_rng(8)
+    influence, cluster = draw.normal(size=40), np.repeat(np.arange(20), 2)
+    hashes = draw.integers(np.iinfo(np.int64).min, np.iinfo(np.int64).max, 20)[cluster]
+    group = np.arange(40) % 3
+    options = {"group": group, "groups": 3}
+    plain = standard_error(influence, np.ones(40), cluster=cluster, **options)
+    hashed = standard_error(influence, np.ones(40), cluster=hashes, **options)
+    np.testing.assert_allclose(hashed[0], plain[0], rtol=1e-12)
+    np.testing.assert_array_equal(hashed[1], plain[1])

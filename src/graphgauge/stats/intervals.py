@@ -286,6 +286,8 @@ def _cluster_sums(
     cluster = np.asarray(cluster)
     if cluster.size == 0:
         return np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0)
+    if int(cluster.max()) - int(cluster.min()) > 1 << 32:  # labels such as hashes, which the sums below cannot hold
+        cluster = np.unique(cluster, return_inverse=True)[1]
     cluster = cluster - cluster.min()
     span = int(cluster.max()) + 1
     key = cluster if group is None else np.asarray(group, dtype=np.int64) * span + cluster
