@@ -1,8 +1,8 @@
 """Accuracies of four time-series classifiers, from the wheel of aeon, as one table of runs.
 
-    pip download --no-deps aeon==1.6.0
-    python examples/statistics_published.py aeon-1.6.0-py3-none-any.whl accuracy.csv
-    graphgauge compare accuracy.csv --metric accuracy --higher
+pip download --no-deps aeon==1.6.0
+python examples/statistics_published.py aeon-1.6.0-py3-none-any.whl accuracy.csv
+graphgauge compare accuracy.csv --metric accuracy --higher
 """
 
 import csv

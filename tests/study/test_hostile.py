@@ -28,7 +28,7 @@ NAMES = [
     "con\x00trol",
     "$(touch owned) `touch owned`; touch owned",
     "--output=owned.json",
-    "x" * 10_000_000,
+    "x" * 1000,
     "comparisons ",
 ]
 
@@ -114,6 +114,28 @@ def test_a_file_name_that_is_not_utf8(tmp_path):
     assert run(tmp_path / "study.toml").done == ()
     assert [verdict.status for verdict in verify(tmp_path / "results")] == ["equal"]
     assert len(results_of(tmp_path)) == 2
+
+
+@pytest.mark.parametrize("key", ["method", "dataset"])
+def test_an_endless_name_is_refused_at_its_line(tmp_path, key):
+    names = {"method": "m", "dataset": "d"} | {key: "x" * 10_000_000}
+    lines = [f"{name} = {value(text)}" for name, text in names.items()]
+    (tmp_path / "study.toml").write_text("\n".join(["schema = 1", "[[evaluate]]", 'family = "ranking"', *lines]))
+    done = command("run", "study.toml", cwd=tmp_path)
+    assert done.returncode == 3
+    assert f"line {4 + list(names).index(key)}: " in done.stderr
+    assert "a name has 10,000,000 characters" in done.stderr
+    assert len(done.stderr) < 500
+
+
+def test_endless_texts_elsewhere_do_no_harm(tmp_path):
+    """In a value that names a file, and in the name of the study."""
+    text = f'schema = 1\nname = "{"n" * 10_000_000}"\n[[evaluate]]\nfamily = "ranking"\nmethod = "m"\ndataset = "d"\n'
+    (tmp_path / "study.toml").write_text(text + f'pos_scores = "{"p" * 10_000_000}"\nneg_scores = "n.npy"\n')
+    done = command("run", "study.toml", cwd=tmp_path)
+    assert done.returncode == 4
+    assert "Traceback" not in done.stderr
+    assert max(map(len, done.stderr.split("\n"))) < 1200
 
 
 def test_a_name_with_a_pattern_does_not_find_the_files_of_another(tmp_path):

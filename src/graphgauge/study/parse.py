@@ -29,6 +29,8 @@ AXES = {
 }
 GATE_FILTERS = ("family", "method", "dataset")
 COMPARISONS, SUMMARY = "comparisons", "study.json"
+# Tables are as wide as their longest name.
+_LONGEST_NAME = 1000
 _KINDS = {str: "a text", int: "a whole number", list: "a list", dict: "a table"}
 
 T = TypeVar("T")
@@ -144,6 +146,9 @@ class _Reader:
         for value in values:
             if type(value) is not kind:
                 self._fail(f"{many}: expected {_KINDS[kind]}, found {shown(value)}", "evaluate", index, many)
+            if kind is str and len(value) > _LONGEST_NAME:
+                key, fix = many if many in table else one, f"Names have at most {_LONGEST_NAME:,}."
+                self._fail(f"{key}: a name has {len(value):,} characters", "evaluate", index, key, fix=fix)
             if axis == "method" and value in (COMPARISONS, SUMMARY):
                 self._fail(f"a method cannot be called {value}", "evaluate", index, fix="The results use this name.")
         if not values or len(set(values)) < len(values):
