@@ -146,7 +146,7 @@ class _Reader:
         for value in values:
             if type(value) is not kind:
                 self._fail(f"{many}: expected {_KINDS[kind]}, found {shown(value)}", "evaluate", index, many)
-            if kind is str and len(value) > _LONGEST_NAME:
+            if isinstance(value, str) and len(value) > _LONGEST_NAME:
                 key, fix = many if many in table else one, f"Names have at most {_LONGEST_NAME:,}."
                 self._fail(f"{key}: a name has {len(value):,} characters", "evaluate", index, key, fix=fix)
             if axis == "method" and value in (COMPARISONS, SUMMARY):
