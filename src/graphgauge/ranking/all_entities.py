@@ -20,7 +20,7 @@ Scorer = Callable[[AnyArray, AnyArray], AnyArray]
 
 SCORES = ("dot", "l1", "l2", "distmult")
 # Scores of one block of queries against all entities, in bytes.
-_BLOCK_BYTES = 1 << 26
+_BLOCK_BYTES = 1 << 27
 
 
 def rank_all(
@@ -101,6 +101,7 @@ class _Exact:
         self.itemsize = queries.dtype.itemsize
         self._left, self._right, self._distance = queries, entities, score in ("l1", "l2")
         self._score = score
+        self._scores: AnyArray | None = None
         self.queries, self.entities = len(queries), len(entities)
         size = queries.shape[1]
         # Rounding of the fast score and of the one in float64 that it is held against.
@@ -181,7 +182,10 @@ class _Exact:
 
             map_blocks(fill, row_blocks(self.entities, fast.size), threads=threads)
             return fast
-        product: AnyArray = left @ self._right.T
+        if self._scores is None:
+            # The first block is the longest; the others reuse its memory, which costs more to get than to fill.
+            self._scores = np.empty((len(left), self.entities), left.dtype)
+        product = np.matmul(left, self._right.T, out=self._scores[: len(left)])
         if self._score == "l2":
             product *= 2
             product -= self._squares

@@ -114,7 +114,8 @@ def evaluate_state(
                 by_group = metric(part, **params)
                 columns |= _columns(metric, part, by_group, params, confidence)
                 results.append(_macro(results[-1 - list(tables).index(axis)], axis, part, by_group, confidence))
-    ranks = state.ranks(ties)
+    ranks = samples["ranks"]
+    assert isinstance(ranks, Ranks)
 
     def draw(evaluation: Evaluation, path: str | Path) -> None:
         from graphgauge.report.ranking_figure import draw_ranking
@@ -303,7 +304,7 @@ def _notes(state: RankingState) -> tuple[str, ...]:
     remedy='Report ties="expected" or both bounds, and find out why scores collide (saturation, rounding, float16).',
 )
 def _tied_scores(ranks: Ranks, results: Mapping[str, Result]) -> Mapping[str, Any] | None:
-    if not ranks.n[0]:
+    if not ranks.equal.any():
         return None
     optimistic, pessimistic = (
         float(_metrics.mrr(ranks.under(rule)).value[0]) for rule in ("optimistic", "pessimistic")
