@@ -37,5 +37,11 @@ def write_table(path: str | Path, columns: Mapping[str, AnyArray]) -> None:
 
 
 def csv_cell(value: Any) -> Any:
-    """Text that a spreadsheet would run as a formula gets a quote in front."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+    """Text that a spreadsheet would run as a formula gets a quote in front; numbers stay as they are."""
+    if not isinstance(value, str) or not value.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value

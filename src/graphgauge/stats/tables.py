@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from io import StringIO
 
 from graphgauge.core.errors import one_of
+from graphgauge.io.tables import csv_cell
 
 FORMS = ("table", "csv", "latex", "markdown", "json")
 
@@ -82,8 +83,8 @@ class Grid:
     def csv(self) -> str:
         stream = StringIO()
         writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(self.head)
-        writer.writerows([cell.text for cell in row] for row in self.rows)
+        writer.writerow(map(csv_cell, self.head))
+        writer.writerows([csv_cell(cell.text) for cell in row] for row in self.rows)
         return stream.getvalue()
 
 
