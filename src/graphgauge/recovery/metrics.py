@@ -18,7 +18,6 @@ from graphgauge.core.metric import (
     NoInterval,
     metric,
 )  # fmt: skip
-from graphgauge.recovery import references as _references  # noqa: F401  (its entries are cited below)
 from graphgauge.recovery.samples import Curves, EdgeCounts, Models, Sample
 from graphgauge.stats.intervals import agreement_interval, standard_error, t_interval
 
