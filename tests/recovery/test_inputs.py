@@ -290,3 +290,14 @@ def test_tigramite_links_are_lagged():
 def test_marks_that_no_cpdag_has(encoding, marks):
     with pytest.raises(InputError, match="cells hold marks"):
         recovery.evaluate(np.zeros((2, 2)), np.array(marks), encoding=encoding)
+
+
+@pytest.mark.parametrize("d", [0, 1])
+def test_graphs_without_a_pair_of_nodes(d):
+    nothing = np.zeros((d, d))
+    evaluation = recovery.evaluate(nothing, nothing)
+    assert np.isnan(evaluation["directed_f1"].value)
+    assert evaluation["directed_f1"].reason
+    assert evaluation["directed_f1"].n == 0
+    with pytest.raises(InputError, match="without a pair"):
+        recovery.shd(nothing, nothing)

@@ -131,7 +131,7 @@ def _pair_keys(cells: Ints, d: int) -> Ints:
 
 def _rows(stack: Scores) -> Scores:
     """All rows of a stack as one matrix, viewed where that is possible, and never writable."""
-    rows = stack.reshape(-1, stack.shape[-1])
+    rows = stack.reshape(stack.shape[0] * stack.shape[1], stack.shape[2])
     rows.flags.writeable = False  # one mutability, one compilation
     return rows
 

@@ -29,12 +29,12 @@ def shd(A_true: Any, A_pred: Any, *, kind: str = "pair", **reading: Unpack[Readi
     >>> shd([[0, 1], [0, 0]], [[0, 0], [1, 0]]), shd([[0, 1], [0, 0]], [[0, 0], [1, 0]], kind="cell")
     (1, 2)
     """
-    return int(_single(_metrics.directed_shd, Comparison.of(A_true, A_pred, Rules(shd=kind), **reading)))
+    return _distance(_metrics.directed_shd, Comparison.of(A_true, A_pred, Rules(shd=kind), **reading))
 
 
 def skeleton_shd(A_true: Any, A_pred: Any, **reading: Unpack[Reading]) -> int:
     """Pairs of nodes that are adjacent in one of two graphs only."""
-    return int(_single(_metrics.skeleton_shd, Comparison.of(A_true, A_pred, **reading)))
+    return _distance(_metrics.skeleton_shd, Comparison.of(A_true, A_pred, **reading))
 
 
 def directed_f1(A_true: Any, A_pred: Any, *, zero_division: float = np.nan, **reading: Unpack[Reading]) -> float:
@@ -100,7 +100,10 @@ def _value(metric: Metric, comparison: Comparison) -> float:
     return float(metric(comparison.samples()[metric.needs[0]]).value[0])
 
 
-def _single(metric: Metric, comparison: Comparison) -> float:
+def _distance(metric: Metric, comparison: Comparison) -> int:
     if len(comparison.counts) > 1 and not comparison.options.lagged:
         raise InputError(f"{len(comparison.counts)} graphs have no single distance", fix="Use evaluate().")
-    return _value(metric, comparison)
+    value = _value(metric, comparison)
+    if np.isnan(value):
+        raise InputError("graphs without a pair of nodes have no distance", where="A_true and A_pred")
+    return int(value)
