@@ -137,7 +137,19 @@ def _command_pages() -> Iterator[tuple[str, str]]:
     for name in names:
         command = cli.get_command(click.Context(cli), name)
         assert command is not None
-        yield f"cli/{name}.md", _page([f"# `graphgauge {name}`", "", *_help(command, f"graphgauge {name}")])
+        yield f"cli/{name}.md", _page(_command_page(command, f"graphgauge {name}"))
+
+
+def _command_page(command: click.Command, name: str, level: int = 1) -> list[str]:
+    """A command's help, and under it that of the commands it holds."""
+    lines = [f"{'#' * level} `{name}`", "", *_help(command, name)]
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for part in command.list_commands(context):
+            inner = command.get_command(context, part)
+            assert inner is not None
+            lines += ["", *_command_page(inner, f"{name} {part}", level + 1)]
+    return lines
 
 
 def _help(command: click.Command, name: str) -> list[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 
 import click
 
 from graphgauge._version import __version__
+from graphgauge.cli.lazy import LazyGroup
 
 # One line each, shown by --help without importing the command.
 COMMANDS = {
@@ -26,35 +26,10 @@ COMMANDS = {
 }
 
 
-class LazyGroup(click.Group):
-    """A group whose commands live in modules of their own names."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = importlib.import_module(f"graphgauge.cli.{cmd_name}").command
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = args[0] if args else ""
-        if name and not name.startswith("-") and name not in COMMANDS:
-            from graphgauge.core.errors import UnknownNameError
-
-            raise UnknownNameError("command", name, COMMANDS)
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
-
 @click.group(
     cls=LazyGroup,
+    lines=COMMANDS,
+    place="graphgauge.cli.{}",
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 ok; 1 a gate failed; 2 usage; 3 bad input; 4 some of a study failed; 130 interrupted.",
 )

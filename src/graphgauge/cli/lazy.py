@@ -1,0 +1,41 @@
+"""A group of commands that load when they are called, so that `--help` costs no more than click."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+
+class LazyGroup(click.Group):
+    """A group whose commands live in modules: `place` names the module of a command, `lines` its line of help."""
+
+    def __init__(self, *args: Any, lines: Mapping[str, str], place: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._lines = lines
+        self._place = place
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self._lines)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self._lines:
+            return None
+        command: click.Command = importlib.import_module(self._place.format(cmd_name)).command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0] if args else ""
+        if name and not name.startswith("-") and name not in self._lines:
+            from graphgauge.core.errors import UnknownNameError
+
+            raise UnknownNameError("command", name, self._lines)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self._lines.items()))

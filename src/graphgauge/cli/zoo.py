@@ -1,0 +1,15 @@
+"""`graphgauge zoo NAME …`."""
+
+from __future__ import annotations
+
+import click
+
+from graphgauge.cli.lazy import LazyGroup
+
+# One line each, shown by --help without importing the system.
+SYSTEMS: dict[str, str] = {}
+
+
+@click.group(name="zoo", cls=LazyGroup, lines=SYSTEMS, place="graphgauge.zoo.{}.cli")
+def command() -> None:
+    """Real systems to evaluate, small enough to train here."""

@@ -1,0 +1,1 @@
+"""Real systems to evaluate. No family imports them; `graphgauge zoo NAME` drives them."""
