@@ -9,7 +9,7 @@ import sys
 import pytest
 from tests.study.conftest import graphgauge as command
 
-from graphgauge.demo import demos
+from graphgauge.demo import demos, left_out
 from graphgauge.study.options import families
 
 
@@ -65,6 +65,16 @@ def test_without_the_extra_it_says_which_one(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     monkeypatch.setattr("graphgauge.report.html.write_report", refuse)
     assert "graphgauge[report]" in _page(tmp_path, tmp_path / "report.html")
+
+
+def test_without_torch_it_says_what_it_leaves_out(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert "explanation" not in demos()
+    assert left_out() == [
+        "Left out: explanation, whose data need torch. Install it with: pip install 'graphgauge[torch]'"
+    ]
+    monkeypatch.undo()
+    assert left_out() == []
 
 
 def refuse(*arguments):

@@ -19,6 +19,7 @@ from graphgauge.core.errors import MissingExtraError
 def command(output: str, jobs: int | None, debug: bool) -> None:
     """Make data, evaluate several methods on them as a study, compare them, and say what was found."""
     from graphgauge.cli.run import report_failures
+    from graphgauge.demo import left_out
     from graphgauge.demo.study import sentences, write_study
     from graphgauge.study import run
     from graphgauge.study.summary import tables
@@ -33,6 +34,8 @@ def command(output: str, jobs: int | None, debug: bool) -> None:
     click.echo(f"{_page(outcome.study.results, folder / 'report.html')}\n")
     for sentence in sentences(outcome) if outcome.exit_code == 0 else ():
         click.echo(sentence)
+    for sentence in left_out():
+        click.echo(sentence, err=True)
     raise click.exceptions.Exit(outcome.exit_code)
 
 

@@ -134,5 +134,41 @@ REFERENCES: dict[str, Reference] = dict(
             title="Adjustment Identification Distance: A gadjid for Causal Structure Learning",
             booktitle="Proceedings of the Fortieth Conference on Uncertainty in Artificial Intelligence", year="2024",
         ),
+        _reference(
+            "amara2022", "inproceedings",
+            author="Amara, Kenza and Ying, Rex and Zhang, Zitao and Han, Zhihao and Shan, Yinan and Brandes, Ulrik and "
+            "Schemm, Sebastian and Zhang, Ce",
+            title="GraphFramEx: Towards Systematic Evaluation of Explainability Methods for Graph Neural Networks",
+            booktitle="Proceedings of the First Learning on Graphs Conference", year="2022",
+        ),
+        _reference(
+            "yuan2023", "article",
+            author="Yuan, Hao and Yu, Haiyang and Gui, Shurui and Ji, Shuiwang",
+            title="Explainability in Graph Neural Networks: A Taxonomic Survey",
+            journal="IEEE Transactions on Pattern Analysis and Machine Intelligence", volume="45", number="5",
+            pages="5782--5799", year="2023",
+        ),
+        _reference(
+            "chen2023", "inproceedings",
+            author="Chen, Jialin and Ying, Rex",
+            title="TempME: Towards the Explainability of Temporal Graph Neural Networks via Motif Discovery",
+            booktitle="Advances in Neural Information Processing Systems", year="2023",
+        ),
+        _reference(
+            "agarwal2023", "article",
+            author="Agarwal, Chirag and Queen, Owen and Lakkaraju, Himabindu and Zitnik, Marinka",
+            title="Evaluating Explainability for Graph Neural Networks",
+            journal="Scientific Data", volume="10", pages="144", year="2023",
+        ),
+        _reference(
+            "jaccard1912", "article",
+            author="Jaccard, Paul", title="The Distribution of the Flora in the Alpine Zone",
+            journal="New Phytologist", volume="11", number="2", pages="37--50", year="1912",
+        ),
+        _reference(
+            "spearman1904", "article",
+            author="Spearman, Charles", title="The Proof and Measurement of Association between Two Things",
+            journal="The American Journal of Psychology", volume="15", number="1", pages="72--101", year="1904",
+        ),
     ]
 )  # fmt: skip

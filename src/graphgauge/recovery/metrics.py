@@ -19,7 +19,7 @@ from graphgauge.core.metric import (
     metric,
 )  # fmt: skip
 from graphgauge.recovery.samples import Curves, EdgeCounts, Models, Sample
-from graphgauge.stats.intervals import agreement_interval, standard_error, t_interval
+from graphgauge.stats.intervals import mean_interval
 
 _WHOLE = Exempt("a graph is compared whole; graphs of a stack are averaged")
 _LAWS = {"permutation": True, "merge": _WHOLE, "monotone": True, "symmetry": True}
@@ -38,13 +38,7 @@ _NO_COMMON = "no pair is adjacent in both graphs"
 
 def _t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
     assert estimate.influence is not None
-    error, df = standard_error(estimate.influence, np.ones(len(estimate.influence)))
-    low, high = t_interval(estimate.value, error, df, confidence)
-    flat = error == 0
-    if flat.any() and "range" in estimate.facts:
-        floor, ceiling = agreement_interval(estimate.value, df + 1, estimate.facts["range"], confidence)
-        return np.where(flat, floor, low), np.where(flat, ceiling, high)
-    return np.where(flat, np.nan, low), np.where(flat, np.nan, high)
+    return mean_interval(estimate.value, estimate.influence, estimate.facts.get("range"), confidence)
 
 
 def _over_graphs(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval:

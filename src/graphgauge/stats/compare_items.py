@@ -33,7 +33,10 @@ class ItemsPair:
 
 @dataclass(frozen=True)
 class ItemsComparison:
-    """Outcome of `compare(over="items")`: all pairs, or each method against the baseline, with Holm's correction."""
+    """Outcome of `compare(over="items")`: all pairs, or each method against the baseline, with Holm's correction.
+
+    `omitted` items were left out, because some method has no value for them.
+    """
 
     metric: str
     better: Better
@@ -42,6 +45,7 @@ class ItemsComparison:
     seeds: int
     pairs: tuple[ItemsPair, ...]
     alpha: float
+    omitted: int = 0
 
     @property
     def methods(self) -> list[str]:
@@ -79,7 +83,8 @@ class ItemsComparison:
         first = self.pairs[0].test
         means = ", ".join(f"{method} {mean:.4g}" for method, mean in self.means.items())
         seeds = f", averaged over {several(self.seeds, 'seed')}" if self.seeds > 1 else ""
-        head = f"{self.metric} ({self.better} is better) on {self.dataset} over {first.n:,} items{seeds}: {means}"
+        less = f" ({self.omitted:,} left out, without a value for every method)" if self.omitted else ""
+        head = f"{self.metric} ({self.better} is better) on {self.dataset} over {first.n:,} items{less}{seeds}: {means}"
         return f"{head}\n{self.grid().text()}"
 
     def render(self, form: str) -> str:
@@ -97,7 +102,9 @@ class ItemsComparison:
             }
             for pair in self.pairs
         ]
-        content = {name: getattr(self, name) for name in ("metric", "better", "dataset", "means", "seeds", "alpha")}
+        content = {
+            name: getattr(self, name) for name in ("metric", "better", "dataset", "means", "seeds", "alpha", "omitted")
+        }
         return dict(jsonable({**content, "pairs": pairs}))
 
     def to_json(self) -> str:
@@ -130,6 +137,28 @@ def compare_items(
                 raise InputError(f"{method} was evaluated on other items than {view.methods[0]}",
                                  fix="Evaluate all runs on the same items, under the same ids.")  # fmt: skip
         values[method] = np.mean([scores for _, scores, _ in loaded], axis=0)
+    return compared_items(
+        view.metric, better, view.datasets[0], values, seeds=len({run.seed for run in chosen}), cluster=cluster,
+        baseline=baseline, alpha=alpha, seed=seed,
+    )  # fmt: skip
+
+
+def compared_items(
+    metric: str,
+    better: Better,
+    dataset: str,
+    values: dict[str, Floats],
+    *,
+    seeds: int,
+    cluster: NDArray[np.int64] | None,
+    baseline: str | None,
+    alpha: float,
+    seed: int,
+) -> ItemsComparison:
+    """The comparison of methods whose values lie at hand, one a method and item, items in one order."""
+    known = ~np.isnan(list(values.values())).any(axis=0)
+    values = {method: scores[known] for method, scores in values.items()}
+    cluster = None if cluster is None else cluster[known]
     names = list(combinations(values, 2)) if baseline is None else [(m, baseline) for m in values if m != baseline]
     generator = np.random.default_rng(seed)
     tests = [
@@ -137,13 +166,14 @@ def compare_items(
     ]
     adjusted = holm([test.p_value for test in tests])
     return ItemsComparison(
-        metric=view.metric,
+        metric=metric,
         better=better,
-        dataset=view.datasets[0],
+        dataset=dataset,
         means={method: float(scores.mean()) for method, scores in values.items()},
-        seeds=len({run.seed for run in chosen}),
+        seeds=seeds,
         pairs=tuple(ItemsPair(*row) for row in zip(names, tests, adjusted.tolist(), strict=True)),
         alpha=alpha,
+        omitted=int(np.count_nonzero(~known)),
     )
 
 

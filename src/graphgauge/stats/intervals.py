@@ -96,6 +96,22 @@ def agreement_interval(value: ArrayLike, units: ArrayLike, possible: tuple[float
     return value - other * (value - possible[0]), value + other * (possible[1] - value)
 
 
+def mean_interval(
+    value: ArrayLike, influence: ArrayLike, possible: tuple[float, float] | None, confidence: float
+) -> Bounds:
+    """t-interval of a mean over units with these influences; where all agree, that of so many that do.
+
+    NaN with fewer than two units, and where all agree and the possible values are not known.
+    """
+    error, df = standard_error(influence, np.ones(np.size(influence)))
+    low, high = t_interval(value, error, df, confidence)
+    flat = error == 0
+    if flat.any() and possible is not None:
+        floor, ceiling = agreement_interval(value, df + 1, possible, confidence)
+        return np.where(flat, floor, low), np.where(flat, ceiling, high)
+    return np.where(flat, np.nan, low), np.where(flat, np.nan, high)
+
+
 def standard_error(
     influence: ArrayLike,
     count: ArrayLike,

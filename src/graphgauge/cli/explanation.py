@@ -1,0 +1,109 @@
+"""`graphgauge explanation …`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from graphgauge.cli.common import FACTORY, INTEGERS, Inputs, Run, family_options
+from graphgauge.core.errors import OptionError
+from graphgauge.core.factory import made
+from graphgauge.core.result import Evaluation
+from graphgauge.explanation import collect, evaluate, read_explanations, read_table
+from graphgauge.explanation.conventions import CONVENTIONS, sweep_of
+from graphgauge.explanation.masks import BY, KEEP, LEVELS, MODEL_OUTPUT, MODES, NORMALIZE, TIES
+from graphgauge.explanation.samples import KL, SCORES
+from graphgauge.io.hashing import receipt_input
+
+# Options of the asking: set by whoever collected, and fixed in a table.
+_ASKING = ("levels", "topk", "model_output", "by", "normalize", "ties", "random", "batch_edges")
+
+
+class _Levels(click.ParamType):  # type: ignore[type-arg]
+    name = "numbers"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, ...]:
+        try:
+            return tuple(float(part) for part in str(value).split(","))
+        except ValueError:
+            self.fail(f"{value!r} is not a list of shares such as 0.1,0.2", param, ctx)
+
+
+@click.command(name="explanation")
+@click.option("--table", metavar="FILE", help="Answers of a model, as collected: .jsonl or .parquet.")
+@click.option("--explanations", metavar="FILE", help="Explanations to ask a model about: .jsonl, an event a line.")
+@click.option("--model", type=FACTORY, help="What makes the model: imported and called without arguments.")
+@click.option(
+    "--save-table", type=click.Path(dir_okay=False),
+    help="Append the model's answers to this .jsonl as they come; a second run goes on where it ends.",
+)  # fmt: skip
+@click.option("--explainer", help="Whose explanations to evaluate, where there are several.")
+@click.option("--levels", type=_Levels(), help=f"Shares of the edges to keep and drop.  [default: {LEVELS}]")
+@click.option("--topk", type=INTEGERS, help="Numbers of edges to keep and drop, besides.")
+@click.option("--model-output", type=click.Choice(MODEL_OUTPUT), help="What the model returns, unless it says so.")
+@click.option("--by", type=click.Choice(BY), help="Rank edges by importance or by its size.  [default: value]")
+@click.option("--normalize", type=click.Choice(NORMALIZE), help="Bring importances to [0, 1] first.  [default: none]")
+@click.option(
+    "--ties", type=click.Choice(TIES), help="Equal importance: by time, source, target, or averaged.  [default: fixed]"
+)
+@click.option("--random", type=click.IntRange(min=1), help="Orders that make up the random explainer.  [default: 3]")
+@click.option("--batch-edges", type=click.IntRange(min=1), help="Edges sent to the model together.  [default: 30000]")
+@click.option("--convention", type=click.Choice(tuple(CONVENTIONS)), help="Names and numbers of another library.")
+@click.option(
+    "--score", type=click.Choice(SCORES), default="class", show_default=True,
+    help="Probability of the class predicted on the whole graph, or the largest one.",
+)  # fmt: skip
+@click.option("--signed", is_flag=True, help="Fidelity as f(G) − f(masked), without its absolute value.")
+@click.option(
+    "--label-threshold", type=click.FloatRange(0, 1), default=0.5, show_default=True,
+    help="Probability from which an event without label counts as class 1.",
+)  # fmt: skip
+@click.option("--best-mode", type=click.Choice(MODES), default="drop", show_default=True, help="Of fidelity_best.")
+@click.option("--acc-mode", type=click.Choice(MODES), help="Of acc_auc.  [default: keep]")
+@click.option("--acc-cap", type=float, help="Largest share of acc_auc.  [default: 0.3]")
+@click.option("--acc-points", type=click.IntRange(min=2), help="Points of acc_auc.  [default: 16]")
+@click.option("--acc-keep", type=click.Choice(KEEP), help="Keep the top s, or all but it.  [default: top]")
+@click.option("--kl", type=click.Choice(KL), default="forward", show_default=True, help="Of unfaithfulness.")
+@click.option("--delta-t", type=float, help="Time scale of cohesiveness.  [default: range of the candidates' times]")
+@click.option("--keep", type=click.Choice(["items"]), help="Keep the values of single events beside the result.")
+@family_options
+def command(
+    run: Run, table: str | None, explanations: str | None, model: str | None, save_table: str | None, signed: bool,
+    best_mode: str, kl: str, delta_t: float | None, **options: Any,
+) -> tuple[Evaluation, Inputs]:  # fmt: skip
+    """Say whether explanations name what a model used.
+
+    Either --table, or --explanations with --model.
+    """
+    if (table is None) == (explanations is None) or (explanations is None) != (model is None):
+        raise OptionError("give --table, or --explanations with --model")
+    asking = {name: value for name in _ASKING if (value := options.pop(name)) is not None}
+    sweep = {
+        name: value for name in ("mode", "cap", "points", "keep") if (value := options.pop(f"acc_{name}")) is not None
+    }
+    if table is not None:
+        given = [*asking, *(["save_table"] if save_table else [])]
+        if given:
+            flags = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+            raise OptionError(f"{flags}: for asking a model; a table has its answers")
+        answers, inputs = read_table(table), [("table", table)]
+    else:
+        assert explanations is not None
+        assert model is not None
+        swept = vars(sweep_of(options["convention"], sweep))
+        answers = collect(
+            made(model), read_explanations(explanations), nan=run.nan, seed=run.seed, path=save_table,
+            options={"acc_auc": swept}, **asking,
+        )  # fmt: skip
+        inputs = [("explanations", explanations)]
+    chosen: dict[str, dict[str, Any]] = {
+        "fidelity_best": {"mode": best_mode},
+        "unfaithfulness": {"kl": kl},
+        "cohesiveness": {"delta_t": delta_t},
+    }
+    evaluation = evaluate(
+        answers, metrics=run.metric_keys, nan=run.nan, confidence=run.confidence, absolute=not signed,
+        options=chosen | ({"acc_auc": sweep} if sweep else {}), **options,
+    )  # fmt: skip
+    return evaluation, lambda: [receipt_input(name, path) for name, path in inputs]

@@ -1,0 +1,27 @@
+"""Explanations of graph models: do they name what the model used."""
+
+from graphgauge.explanation.adapters import PyGModel, from_pyg, from_result
+from graphgauge.explanation.cohesiveness import cohesiveness, cohesiveness_prefixes
+from graphgauge.explanation.collect import collect
+from graphgauge.explanation.evaluate import compare, evaluate
+from graphgauge.explanation.inputs import Context, Explanation, Model, Subgraph
+from graphgauge.explanation.table import Table, read_explanations, read_table, write_explanations
+
+__all__ = [
+    "Context",
+    "Explanation",
+    "Model",
+    "PyGModel",
+    "Subgraph",
+    "Table",
+    "cohesiveness",
+    "cohesiveness_prefixes",
+    "collect",
+    "compare",
+    "evaluate",
+    "from_pyg",
+    "from_result",
+    "read_explanations",
+    "read_table",
+    "write_explanations",
+]

@@ -1,0 +1,102 @@
+"""Are the edges of an explanation close to each other, in the graph and in time."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.arrays import AnyArray, as_labels, as_numeric, refuse_nan, require_shape
+from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.kernels.cohesion import touching_pairs
+
+Floats = NDArray[np.float64]
+
+PAIRS = ("all", "adjacent")
+# Beyond this many ΔT a 64-bit float no longer tells times apart that are one ΔT apart.
+_MOST_TURNS = 2.0**53
+
+
+def cohesiveness(src: Any, dst: Any, time: Any, *, delta_t: float | None = None, pairs: str = "all") -> float:
+    """The mean over ordered pairs of edges of cos(|tᵢ − tⱼ|/ΔT) where they share a node, and 0 where they do not.
+
+    ΔT is the range of the times, unless given; a smaller one can bring the value below 0. `pairs="adjacent"` takes the
+    mean over the pairs that share a node only. NaN where there are no pairs or all times are the same.
+
+    >>> cohesiveness([0, 1, 3], [1, 2, 4], [0, 10, 5], delta_t=10)
+    0.18010076862271326
+    """
+    values = cohesiveness_prefixes(src, dst, time, delta_t=delta_t, pairs=pairs)
+    return float(values[-1]) if values.size else math.nan
+
+
+def cohesiveness_prefixes(src: Any, dst: Any, time: Any, *, delta_t: float | None = None, pairs: str = "all") -> Floats:
+    """The cohesiveness of the first edge, of the first two, of the first three …, all with the ΔT of the whole.
+
+    Time and memory grow with the number of edges, not of pairs.
+    """
+    one_of("pairs", pairs, PAIRS)
+    source, target = _node_numbers(src, dst)
+    shifted = _shifted(time, len(source))
+    scale = _scale(shifted, delta_t)
+    if not scale:
+        return np.full(len(source), np.nan)
+    sums, touching = touching_pairs(source, target, shifted / scale)
+    m = np.arange(1, len(source) + 1)
+    number = m * (m - 1) if pairs == "all" else touching
+    values: Floats = np.divide(sums, number, out=np.full(len(source), np.nan), where=number > 0)
+    return values
+
+
+def _node_numbers(src: Any, dst: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    source, target = as_labels(src, "src"), as_labels(dst, "dst")
+    require_shape(target, source.shape, "dst", "Pass one node per edge in src and in dst.")
+    joined = np.concatenate([source, target])
+    if joined.dtype.kind == "f" or (source.dtype.kind == "U") != (target.dtype.kind == "U"):
+        raise InputError(
+            f"src has {source.dtype} and dst {target.dtype}, which have no common type",
+            where="src and dst", fix="Name nodes in one way, by integers or by text.",
+        )  # fmt: skip
+    numbers = _numbered(joined)
+    return numbers[: len(source)], numbers[len(source) :]
+
+
+def _numbered(labels: AnyArray) -> NDArray[np.int64]:
+    """Small numbers in the place of labels; whole numbers that lie close together need no sorting."""
+    if labels.size and labels.dtype.kind in "iu":
+        wide = labels if labels.dtype.kind == "u" else labels.astype(np.int64)
+        if int(wide.max()) - int(wide.min()) < 4 * wide.size:
+            offsets: NDArray[np.int64] = (wide - wide.min()).astype(np.int64)
+            return offsets
+    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+
+
+def _shifted(time: Any, edges: int) -> Floats:
+    """Times from the first one on. They are subtracted as they came: nanoseconds of an epoch are lost in a float."""
+    times = as_numeric(time, "time")
+    require_shape(times, (edges,), "time", "Pass one time per edge.")
+    refuse_nan(times, "time", fix="Leave edges without a time out.")
+    if not edges:
+        return np.empty(0)
+    if times.dtype.kind == "f":
+        first, last = float(times.min()), float(times.max())
+        if not math.isfinite(last - first):
+            raise InputError("times must be finite, and so must their range", where="time")
+        return np.subtract(times, first, dtype=np.float64)
+    whole = times if times.dtype == np.uint64 else times.astype(np.int64)
+    # The difference of two 64-bit integers needs no sign, and so 64 bits hold it.
+    shifted: Floats = (whole - whole.min()).astype(np.uint64).astype(np.float64)
+    return shifted
+
+
+def _scale(shifted: Floats, delta_t: float | None) -> float:
+    span = float(shifted.max(initial=0.0))
+    if delta_t is None:
+        return span
+    if not delta_t >= 0:
+        raise OptionError(f"delta_t must not be negative, and is {delta_t}", fix="Leave it out for the range of times.")
+    if span > delta_t * _MOST_TURNS > 0:
+        raise OptionError(f"delta_t = {delta_t} is too small for times that range over {span}: only rounding is left")
+    return float(delta_t)

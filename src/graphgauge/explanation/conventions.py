@@ -1,0 +1,122 @@
+"""The names of other libraries: what each computes under them, in this one's terms.
+
+"Plus" and "minus" mean dropping and keeping in PyTorch Geometric, DIG and GraphFramEx; in time_to_explain "minus" means
+dropping. So they exist only under the name of a library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from graphgauge.core.errors import UnknownNameError, one_of
+from graphgauge.core.metric import Metric, find
+from graphgauge.core.result import Direction, Result
+from graphgauge.explanation.masks import AccAuc, Level
+from graphgauge.explanation.samples import Rules
+
+
+@dataclass(frozen=True)
+class Alias:
+    """A metric under another name, with the direction that the library gives it, where it gives another."""
+
+    metric: str
+    direction: Direction | None = None
+
+
+@dataclass(frozen=True)
+class Convention:
+    """A library's names, and the rules under which its numbers come about."""
+
+    aliases: Mapping[str, Alias]
+    rules: Mapping[str, Any] = field(default_factory=dict)
+    acc_auc: Mapping[str, Any] = field(default_factory=dict)
+
+    def applied(self, rules: Rules) -> Rules:
+        return replace(rules, **self.rules, acc_auc=replace(rules.acc_auc, **self.acc_auc))
+
+
+CONVENTIONS = {
+    "pyg": Convention(
+        {
+            "pos_fidelity@{level}": Alias("label_flip_drop@{level}"),
+            "neg_fidelity@{level}": Alias("label_flip_keep@{level}"),
+            "characterization_score@{level}": Alias("label_flip_characterization@{level}"),
+            "fidelity_curve_auc": Alias("fidelity_curve_auc"),
+            "unfaithfulness@{level}": Alias("unfaithfulness@{level}"),
+        },
+        {"kl": "reverse"},
+    ),
+    "dig": Convention(
+        {
+            "fidelity@{level}": Alias("fidelity_drop.signed@{level}"),
+            "fidelity_inv@{level}": Alias("fidelity_keep.signed@{level}"),
+            "sparsity@{level}": Alias("sparsity@{level}"),
+        },
+    ),
+    "time_to_explain": Convention(
+        {
+            "fidelity_drop@{level}": Alias("fidelity_drop@{level}"),
+            "fidelity_minus@{level}": Alias("fidelity_drop@{level}"),
+            "fidelity_keep@{level}": Alias("fidelity_keep@{level}", "higher"),
+            "fidelity_best": Alias("fidelity_best"),
+            "fidelity_best.k": Alias("fidelity_best.k"),
+            "fidelity_tempme@{level}": Alias("fidelity_tempme@{level}"),
+            "acc_auc": Alias("acc_auc"),
+            "cohesiveness@{level}": Alias("cohesiveness@{level}"),
+        },
+        {"score": "max"},
+        {"keep": "complement"},
+    ),
+}
+
+
+def convention_named(name: str) -> Convention:
+    return CONVENTIONS[one_of("convention", name, CONVENTIONS)]
+
+
+def sweep_of(convention: str | None, given: Mapping[str, Any]) -> AccAuc:
+    """The sweep of `acc_auc` under a convention, which fixes what it keeps."""
+    fixed = {} if convention is None else convention_named(convention).acc_auc
+    return AccAuc.of({**given, **fixed})
+
+
+def chosen(
+    convention: Convention, names: Sequence[str] | None, grid: Sequence[Level]
+) -> list[tuple[str, Alias, Metric, dict[str, Any]]]:
+    """Key, alias, metric and parameters of what is asked for under a library's names."""
+    listed: dict[str, tuple[str, Alias, Metric, dict[str, Any]]] = {}
+    for pattern, level in _asked(convention, names):
+        alias = convention.aliases[pattern]
+        metric, _ = find(alias.metric, "explanation")
+        if "{level}" not in pattern:
+            listed[pattern] = pattern, alias, metric, {}
+            continue
+        for each in grid if level is None else (level,):
+            key = pattern.format(level=each)
+            listed[key] = key, alias, metric, {"level": each}
+    return list(listed.values())
+
+
+def _asked(convention: Convention, names: Sequence[str] | None) -> list[tuple[str, Level | None]]:
+    known = {pattern.partition("@")[0]: pattern for pattern in convention.aliases}
+    if names is None:
+        return [(pattern, None) for pattern in known.values()]
+    asked = []
+    for name in names:
+        stem, _, level = name.partition("@")
+        if stem not in known:
+            raise UnknownNameError("metric of this convention", name, known)
+        try:
+            asked.append((known[stem], Level(level) if level and level != "{level}" else None))
+        except ValueError:
+            raise UnknownNameError("level", level, ("0.1", "k=5")) from None
+    return asked
+
+
+def renamed(result: Result, key: str, alias: Alias, convention: str) -> Result:
+    return replace(
+        result, key=key, metric=key.partition("@")[0], direction=alias.direction or result.direction,
+        conventions={**result.conventions, "convention": convention},
+    )  # fmt: skip

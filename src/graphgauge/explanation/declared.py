@@ -1,0 +1,46 @@
+"""What the explanation metrics have in common: laws, conventions, intervals over events, and the blind explainers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from graphgauge.core.metric import AS_CHOSEN, Bounds, Estimate, Exempt, IntervalRule, MetricFunction
+from graphgauge.explanation.masks import Level
+from graphgauge.explanation.samples import Sample
+from graphgauge.stats.intervals import mean_interval
+
+_JOINED = Exempt("parts of a table are joined as files, and scored as one")
+_MODEL_DECIDES = Exempt("whether a change of importance is for the better only the model can say")
+_PARTS = Exempt("model and explanation play different parts")
+LAWS = {"permutation": True, "merge": _JOINED, "monotone": _MODEL_DECIDES, "symmetry": _PARTS}
+EMPTY = {"empty": "nan", "ties": AS_CHOSEN}
+SCORED = EMPTY | {"score": AS_CHOSEN}
+DEFAULT = Level(0.1)
+
+
+def _t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
+    assert estimate.influence is not None
+    return mean_interval(estimate.value, estimate.influence, estimate.facts.get("range"), confidence)
+
+
+def over_events(sample: Sample, estimate: Estimate) -> IntervalRule:
+    """Student's t over events; where all events agree, the bound for so many that do."""
+    return IntervalRule("t", "events", _t_bounds)
+
+
+def _value(function: MetricFunction, sample: Sample, params: Mapping[str, Any]) -> float:
+    return float(function(sample, **params).value[0])
+
+
+def blind(function: MetricFunction, sample: Sample, params: Mapping[str, Any]) -> dict[str, float]:
+    """The empty explanation, and the random explainer: the mean over random orders of the same edges."""
+    levels = {"empty explanation": sample.empty, "random explainer": sample.at_random}
+    found = {name: _value(function, level, params) for name, level in levels.items()}
+    return {name: value for name, value in found.items() if value == value}
+
+
+EXPLAINED: dict[str, Any] = {
+    "family": "explanation", "needs": ("answers",), "interval": over_events, "chance": blind, "unit": "event",
+    "conventions": SCORED, "reference": "yuan2023", "laws": LAWS, "direction": "higher", "bounds": (0, 1),
+}  # fmt: skip

@@ -1,0 +1,265 @@
+"""Metrics of what a model answers to masked graphs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from graphgauge.core.errors import InputError
+from graphgauge.core.metric import AS_CHOSEN, Estimate, NoChance, NoInterval, metric
+from graphgauge.explanation.declared import DEFAULT, EMPTY, EXPLAINED, SCORED
+from graphgauge.explanation.inputs import Floats
+from graphgauge.explanation.masks import Level
+from graphgauge.explanation.samples import NO_CANDIDATES, Path, Sample, Scored
+
+# Beyond this share of events in which removing an explanation raises the score, a warning says so.
+_MANY = 0.25
+_SIGNED = EXPLAINED | {"bounds": (-1, 1)}
+_LABELS = EXPLAINED | {"conventions": EMPTY, "reference": "amara2022"}
+
+
+def _change(sample: Sample, event: Scored, path: Path, mode: str, level: Level) -> float:
+    """f(whole graph) − f(masked graph)."""
+    scores = event.scores[sample.rules.score]
+    return scores[event.whole] - scores[path.row(mode, level.of(event.units))]
+
+
+def _fidelity(sample: Sample, mode: str, level: Level, absolute: bool) -> Estimate:
+    def value(event: Scored, path: Path) -> float:
+        found = _change(sample, event, path, mode, level)
+        return abs(found) if absolute else found
+
+    return sample.each(value, NO_CANDIDATES, (0.0 if absolute else -1.0, 1.0))
+
+
+@metric(key="fidelity_drop@{level}", **EXPLAINED)
+def fidelity_drop(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
+    """How far the score of the predicted class moves when the explanation is dropped.
+
+    |f(G) − f(G without the top edges)|, f the probability of the class that is predicted on the whole graph. A large
+    value says that the explanation is necessary.
+    """
+    estimate = _fidelity(sample, "drop", level, sample.rules.absolute)
+    raised = sample.values(lambda event, path: float(_change(sample, event, path, "drop", level) < 0))
+    share = float(np.nanmean(raised)) if np.isfinite(raised).any() else 0.0
+    if share > _MANY and sample.rules.absolute and sample.paths == "own":
+        return estimate.warned(f"removal raises the score in {share:.0%} of events; see fidelity_drop.signed@{level}")
+    return estimate
+
+
+@metric(key="fidelity_drop.signed@{level}", **_SIGNED)
+def fidelity_drop_signed(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
+    """How far the score of the predicted class falls when the explanation is dropped; negative where it rises."""
+    return _fidelity(sample, "drop", level, False)
+
+
+@metric(key="fidelity_keep@{level}", **EXPLAINED | {"direction": "lower"})
+def fidelity_keep(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
+    """How far the score of the predicted class moves when only the explanation is kept.
+
+    |f(G) − f(top edges only)|. A small value says that the explanation is sufficient.
+    """
+    return _fidelity(sample, "keep", level, sample.rules.absolute)
+
+
+@metric(key="fidelity_keep.signed@{level}", **_SIGNED | {"direction": "lower"})
+def fidelity_keep_signed(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
+    """How far the score of the predicted class falls when only the explanation is kept; negative where it rises."""
+    return _fidelity(sample, "keep", level, False)
+
+
+def _best(sample: Sample, event: Scored, path: Path) -> tuple[float, float]:
+    """The best fidelity of one ranking over all levels, and the share of the edges that reached it, the smallest."""
+    mode = sample.rules.best
+    counts = sorted({level.of(event.units) for level in sample.grid})
+    changes = np.array([_change(sample, event, path, mode, Level(f"k={count}")) for count in counts])
+    changes = np.abs(changes) if sample.rules.absolute else changes
+    place = int(np.argmax(changes) if mode == "drop" else np.argmin(changes))
+    return float(changes[place]), counts[place] / event.units
+
+
+@metric(key="fidelity_best", **EXPLAINED)
+def fidelity_best(sample: Sample) -> Estimate:
+    """The best fidelity of each event over all levels: the largest when dropping, the smallest when keeping.
+
+    The level is chosen on the answers themselves, so the value is marked as an oracle's.
+    """
+    possible = (0.0 if sample.rules.absolute else -1.0, 1.0)
+    estimate = sample.each(lambda event, path: _best(sample, event, path)[0], NO_CANDIDATES, possible)
+    return _oracle(estimate)
+
+
+@metric(
+    key="fidelity_best.k",
+    **EXPLAINED | {"direction": "none", "chance": NoChance("a level is chosen, not scored")},
+)
+def fidelity_best_k(sample: Sample) -> Estimate:
+    """The share k/E of the edges at which the best fidelity was reached, the smallest where several did."""
+    return _oracle(sample.each(lambda event, path: _best(sample, event, path)[1], NO_CANDIDATES, (0.0, 1.0)))
+
+
+def _oracle(estimate: Estimate) -> Estimate:
+    return replace(estimate, oracle=True)
+
+
+@metric(
+    key="fidelity_tempme@{level}",
+    **_SIGNED | {"reference": "chen2023", "conventions": EMPTY | {"classes": "two", "label_threshold": AS_CHOSEN}},
+)
+def fidelity_tempme(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
+    """How far the kept explanation pushes a binary model towards the event's label.
+
+    With p the probability of class 1: p(top edges only) − p(G) where the label is 1, and p(G) − p(top edges only) where
+    it is 0. The label is the event's own, or whether p(G) ≥ `label_threshold`.
+    """
+    if sample.classes != 2:
+        raise InputError(f"fidelity_tempme is for two classes, and the model has {sample.classes}")
+
+    def value(event: Scored, path: Path) -> float:
+        whole = float(event.probabilities[event.whole, 1])
+        kept = float(event.probabilities[path.row("keep", level.of(event.units)), 1])
+        label = event.row.context.label
+        if label not in (None, 0, 1):
+            raise InputError(f"event {event.row.id!r:.80} has the label {label!r}", fix="Two classes are 0 and 1.")
+        positive = whole >= sample.rules.label_threshold if label is None else label == 1
+        return kept - whole if positive else whole - kept
+
+    return sample.each(value, NO_CANDIDATES, (-1.0, 1.0))
+
+
+@metric(
+    key="acc_auc",
+    **_LABELS | {"reference": "chen2023", "conventions": EMPTY | {"sweep": AS_CHOSEN}},
+)
+def acc_auc(sample: Sample) -> Estimate:
+    """How much of a sweep over sparse explanations leaves the predicted label as it is on the whole graph.
+
+    At each share s from 0 to the cap: 1 where the top-s edges alone (or, dropping, the others alone) have the label of
+    the whole graph, else 0; the trapezoid over s, divided by its span.
+    """
+    sweep = sample.rules.acc_auc
+    shares = sweep.shares
+
+    def value(event: Scored, path: Path) -> float:
+        rows = [path.row(sweep.mode, count) for count in sweep.counts(event.units)]
+        same = np.array([event.same_label[row] for row in rows], float)
+        return float(np.trapezoid(same, shares) / sweep.cap)
+
+    return sample.each(value, NO_CANDIDATES, (0.0, 1.0))
+
+
+def _flips(sample: Sample, mode: str, level: Level) -> Estimate:
+    def value(event: Scored, path: Path) -> float:
+        return float(not event.same_label[path.row(mode, level.of(event.units))])
+
+    return sample.each(value, NO_CANDIDATES, (0.0, 1.0))
+
+
+@metric(key="label_flip_drop@{level}", **_LABELS | {"default": False})
+def label_flip_drop(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
+    """Share of events whose predicted label changes when the explanation is dropped."""
+    return _flips(sample, "drop", level)
+
+
+@metric(key="label_flip_keep@{level}", **_LABELS | {"direction": "lower", "default": False})
+def label_flip_keep(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
+    """Share of events whose predicted label changes when only the explanation is kept."""
+    return _flips(sample, "keep", level)
+
+
+def _harmonic(drop: Estimate, keep: Estimate) -> Estimate:
+    """The harmonic mean of two means, drop and 1 − keep, its error by linearisation."""
+    a, c = float(drop.value[0]), 1 - float(keep.value[0])
+    assert drop.influence is not None
+    assert keep.influence is not None
+    facts = {"range": (0.0, 1.0)}  # and no values of single events: it is no mean of them
+    if np.isnan(a) or a + c == 0:
+        return replace(drop, influence=np.zeros(len(drop.influence)), facts=facts)
+    influence = (2 * c**2 * drop.influence - 2 * a**2 * keep.influence) / (a + c) ** 2
+    return replace(drop, value=np.array([2 * a * c / (a + c)]), influence=influence, facts=facts)
+
+
+@metric(key="characterization@{level}", **EXPLAINED | {"reference": "amara2022", "default": False})
+def characterization(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
+    """Necessity and sufficiency in one: the harmonic mean of `fidelity_drop` and 1 − `fidelity_keep`."""
+    return _harmonic(*(_fidelity(sample, mode, level, True) for mode in ("drop", "keep")))
+
+
+@metric(key="label_flip_characterization@{level}", **_LABELS | {"default": False})
+def label_flip_characterization(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
+    """The harmonic mean of `label_flip_drop` and 1 − `label_flip_keep`."""
+    return _harmonic(*(_flips(sample, mode, level) for mode in ("drop", "keep")))
+
+
+def _area(sample: Sample, mode: str) -> Estimate:
+    def value(event: Scored, path: Path) -> float:
+        counts = np.array(sorted({level.of(event.units) for level in sample.grid}))
+        if len(counts) < 2:
+            return np.nan
+        heights = [abs(_change(sample, event, path, mode, Level(f"k={count}"))) for count in counts]
+        return float(np.trapezoid(heights, counts) / (counts[-1] - counts[0]))
+
+    return sample.each(value, "fewer than two levels that differ", (0.0, 1.0))
+
+
+_CURVE = EXPLAINED | {"conventions": SCORED | {"area": "trapezoid over the achieved k/E, divided by its span"}}
+
+
+@metric(key="necessity_auc", **_CURVE)
+def necessity_auc(sample: Sample) -> Estimate:
+    """The mean height of the curve of `fidelity_drop` over the achieved shares k/E."""
+    return _area(sample, "drop")
+
+
+@metric(key="sufficiency_auc", **_CURVE | {"direction": "lower"})
+def sufficiency_auc(sample: Sample) -> Estimate:
+    """The mean height of the curve of `fidelity_keep` over the achieved shares k/E."""
+    return _area(sample, "keep")
+
+
+@metric(
+    key="unfaithfulness@{level}",
+    **EXPLAINED | {
+        "direction": "lower", "reference": "agarwal2023", "conventions": EMPTY | {"kl": AS_CHOSEN}, "default": False,
+    },
+)  # fmt: skip
+def unfaithfulness(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
+    """How far all class probabilities move when only the explanation is kept: 1 − exp(−KL).
+
+    KL(whole graph ‖ explanation), or the other way round with `kl="reverse"`.
+    """
+
+    def value(event: Scored, path: Path) -> float:
+        whole, kept = event.probabilities[[event.whole, path.row("keep", level.of(event.units))]]
+        first, second = (whole, kept) if sample.rules.kl == "forward" else (kept, whole)
+        return float(-np.expm1(-max(_kl(first, second), 0.0)))
+
+    return sample.each(value, NO_CANDIDATES, (0.0, 1.0))
+
+
+def _kl(first: Floats, second: Floats) -> float:
+    present = first > 0
+    with np.errstate(divide="ignore"):
+        return float(np.sum(first[present] * (np.log(first[present]) - np.log(second[present]))))
+
+
+@metric(
+    key="fidelity_curve_auc",
+    **_LABELS | {
+        "default": False, "bounds": (0, np.inf), "interval": NoInterval("an area under ratios of means"),
+        "chance": NoChance("a random explainer may change every label, and then has no ratio"),
+    },
+)  # fmt: skip
+def fidelity_curve_auc(sample: Sample) -> Estimate:
+    """The area under `label_flip_drop` / (1 − `label_flip_keep`) over the mean achieved shares k/E, by trapezoids."""
+    shares = [sample.share(level) for level in sample.grid]
+    pairs = [[float(_flips(sample, mode, level).value[0]) for mode in ("drop", "keep")] for level in sample.grid]
+    n = np.array([np.count_nonzero([event.units > 0 for event in sample.events])])
+    if not n[0] or any(keep == 1 for _, keep in pairs):
+        reason = "keeping the explanation changes every label at some level" if n[0] else NO_CANDIDATES
+        return Estimate(np.array([np.nan]), n, reason=reason)
+    heights = [drop / (1 - keep) for drop, keep in pairs]
+    order = np.argsort(shares, kind="stable")
+    area = float(np.trapezoid(np.array(heights)[order], np.array(shares)[order]))
+    return Estimate(np.array([area]), n)

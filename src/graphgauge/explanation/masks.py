@@ -1,0 +1,247 @@
+"""Which masks an event needs: its units ranked by importance, cut at every level, each distinct mask once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.explanation.inputs import Explanation, Floats, Ints, Masks, Subgraph
+
+LEVELS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
+BY = ("value", "abs")
+NORMALIZE = ("none", "minmax")
+TIES = ("fixed", "average")
+MODES = ("keep", "drop")
+KEEP = ("top", "complement")
+MODEL_OUTPUT = ("logit", "probability")
+# Random orders that an average over ties is taken over.
+_TIE_ORDERS = 10
+# Points and random orders beyond this are a mistake, or a file that means harm.
+_MOST = 10_000
+
+
+class Level(str):
+    """How much of an explanation is taken: a share of the candidates (`0.1`), or a number of them (`k=5`)."""
+
+    def __new__(cls, text: object) -> Level:
+        given = str(text)
+        if given.startswith("k="):
+            if int(given[2:]) < 1:
+                raise ValueError(given)
+            return super().__new__(cls, f"k={int(given[2:])}")
+        if not 0 < float(given) <= 1:
+            raise ValueError(given)
+        return super().__new__(cls, f"{float(given):.12g}")
+
+    def of(self, units: int) -> int:
+        """How many of an event's units that is."""
+        return _count(self, units)
+
+
+@cache
+def _count(level: str, units: int) -> int:
+    return min(int(level[2:]), units) if level.startswith("k=") else cut(float(level), units)
+
+
+def cut(share: float, units: int) -> int:
+    """A share of the units as a number of them: rounded half up, at least one where the share is above 0."""
+    if share <= 0:
+        return 0
+    return min(max(math.floor(share * units + 0.5 + 1e-9), 1), units)
+
+
+@dataclass(frozen=True)
+class AccAuc:
+    """The sweep of `acc_auc`: `points` shares from 0 to `cap`."""
+
+    mode: str = "keep"
+    cap: float = 0.3
+    points: int = 16
+    keep: str = "top"
+
+    def __post_init__(self) -> None:
+        one_of("acc_auc mode", self.mode, MODES)
+        one_of("acc_auc keep", self.keep, KEEP)
+        if not _is_number(self.cap) or not 0 < self.cap <= 1:
+            raise OptionError(f"the cap of acc_auc must lie above 0 and be at most 1, not {self.cap!r}")
+        if not isinstance(self.points, int) or isinstance(self.points, bool) or not 2 <= self.points <= _MOST:
+            raise OptionError(f"acc_auc takes between 2 and {_MOST:,} points, not {self.points!r:.40}")
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> AccAuc:
+        for name in given:
+            one_of("option of acc_auc", name, [entry.name for entry in fields(cls)])
+        return cls(**given)
+
+    @property
+    def shares(self) -> Floats:
+        return np.linspace(0, self.cap, self.points)
+
+    @cache  # noqa: B019
+    def counts(self, units: int) -> tuple[int, ...]:
+        """How many units are kept, or dropped, at each share."""
+        shares = 1 - self.shares if self.mode == "keep" and self.keep == "complement" else self.shares
+        return tuple(cut(float(share), units) for share in shares)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What was asked of a model, and how its answers are to be read."""
+
+    model_output: str
+    levels: Any = LEVELS
+    topk: Any = ()
+    by: str = "value"
+    normalize: str = "none"
+    ties: str = "fixed"
+    random: int = 3
+    seed: int = 0
+    acc_auc: AccAuc = field(default_factory=AccAuc)
+
+    def __post_init__(self) -> None:
+        one_of("model_output", self.model_output, MODEL_OUTPUT)
+        one_of("by", self.by, BY)
+        one_of("normalize", self.normalize, NORMALIZE)
+        one_of("ties", self.ties, TIES)
+        object.__setattr__(self, "levels", tuple(sorted(float(level) for level in _levels("levels", self.levels))))
+        object.__setattr__(self, "topk", tuple(sorted(int(Level(k)[2:]) for k in _levels("topk", self.topk))))
+        if not self.levels and not self.topk:
+            raise OptionError("neither levels nor topk says how much of an explanation to take")
+        if not isinstance(self.random, int) or not 1 <= self.random <= _MOST:
+            raise OptionError(f"random must be a number of orders between 1 and {_MOST:,}, not {self.random!r:.40}")
+        if not isinstance(self.seed, int) or self.seed < 0:
+            raise OptionError(f"seed must be a whole number of at least 0, not {self.seed!r}")
+
+    @property
+    def grid(self) -> tuple[Level, ...]:
+        """Every level that was asked for: shares first."""
+        return (*map(Level, self.levels), *(Level(f"k={k}") for k in self.topk))
+
+    def counts(self, units: int) -> dict[str, Ints]:
+        """For each mode, the numbers of units that are kept or dropped."""
+        both = {level.of(units) for level in self.grid}
+        wanted = {mode: set(both) for mode in MODES}
+        wanted[self.acc_auc.mode] |= set(self.acc_auc.counts(units))
+        return {mode: np.array(sorted(counts), np.int64) for mode, counts in wanted.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "levels": list(self.levels), "topk": list(self.topk)}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Settings:
+        known = {entry.name for entry in fields(cls)}
+        given = {name: value for name, value in content.items() if name in known}
+        return cls(**{**given, "acc_auc": AccAuc.of(content["acc_auc"])})
+
+
+def _levels(name: str, values: Any) -> list[Level]:
+    """Distinct levels; `topk` are numbers of edges, `levels` shares."""
+    values = () if values is None else [values] if _is_number(values) else list(values)
+    try:
+        levels = [Level(f"k={value}" if name == "topk" else value) for value in values]
+    except ValueError as error:
+        wanted = "whole numbers of at least 1" if name == "topk" else "shares above 0 and at most 1"
+        raise OptionError(f"{name} must be {wanted}, not {error}") from None
+    return list(dict.fromkeys(levels))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
+def unit_importance(explanation: Explanation, settings: Settings) -> Floats:
+    """The mean importance of each unit's edges."""
+    subgraph, importance = explanation.context.subgraph, explanation.importance
+    values = np.abs(importance) if settings.by == "abs" else importance
+    if settings.normalize == "minmax" and len(values):
+        if not np.isfinite(values).all():
+            raise InputError("infinite values cannot be normalised", where="importance", fix=f"{explanation.who}.")
+        values = values / 2  # the span of the largest floats is no float
+        span = values.max() - values.min()
+        values = (values - values.min()) / span if span else np.zeros(len(values))
+    if subgraph.unit_count == len(subgraph):
+        means = np.empty(len(values))
+        means[subgraph.unit_of] = values
+        return means
+    # Summed from the smallest: the order of the edges must not decide the last bit.
+    order = np.argsort(values, kind="stable")
+    owner = subgraph.unit_of[order]
+    with np.errstate(invalid="ignore"):
+        means = np.bincount(owner, values[order], subgraph.unit_count) / np.bincount(owner)
+    if np.isnan(means).any() and not np.isnan(values).any():
+        raise InputError("a unit has edges of importance ∞ and −∞", where="importance", fix=f"{explanation.who}.")
+    return means
+
+
+def tied_share(values: Floats) -> float:
+    """The share of units that have another one's importance."""
+    _, counts = np.unique(values, return_counts=True)
+    return float(counts[counts > 1].sum() / len(values)) if len(values) else 0.0
+
+
+def rankings(explanation: Explanation, values: Floats, settings: Settings) -> list[Ints]:
+    """The place of every unit, 0 the most important: one ranking, or several that differ in the order of ties."""
+    subgraph = explanation.context.subgraph
+    if settings.ties == "fixed" or tied_share(values) == 0:
+        return [_ranked(values, subgraph.unit_places)]
+    generator = _generator(explanation.context.event, settings.seed, "ties")
+    return [_ranked(values, _shuffled(subgraph, generator)) for _ in range(_TIE_ORDERS)]
+
+
+def random_rankings(subgraph: Subgraph, event: Any, settings: Settings) -> list[Ints]:
+    """Orders that know nothing, the same for every explainer of an event."""
+    generator = _generator(event, settings.seed, "random")
+    return [_shuffled(subgraph, generator) for _ in range(settings.random)]
+
+
+def _ranked(values: Floats, places: Ints) -> Ints:
+    ranking = np.empty(len(values), np.int64)
+    ranking[np.lexsort((places, -values))] = np.arange(len(values))
+    return ranking
+
+
+def _shuffled(subgraph: Subgraph, generator: np.random.Generator) -> Ints:
+    """A random place for every unit; units are drawn in their own order, which the order of edges does not change."""
+    return generator.permutation(subgraph.unit_count)[subgraph.unit_places]
+
+
+def _generator(event: Any, seed: int, purpose: str) -> np.random.Generator:
+    digest = hashlib.sha256(json.dumps([seed, event, purpose]).encode()).digest()
+    return np.random.default_rng(np.frombuffer(digest, np.uint32))
+
+
+def cut_masks(subgraph: Subgraph, ranking: Ints, mode: str, counts: Ints) -> Masks:
+    """One mask for each number of units that is kept (or dropped) from the top of a ranking."""
+    place = ranking[subgraph.unit_of]
+    kept: Masks = place < counts[:, np.newaxis]
+    return kept if mode == "keep" else ~kept
+
+
+def packed(masks: Masks) -> list[bytes]:
+    """The rows of a mask matrix as keys that are equal where the masks are."""
+    rows = np.packbits(masks, axis=1)
+    return [row.tobytes() for row in rows]
+
+
+def event_masks(subgraph: Subgraph, ranked: Iterable[Ints], settings: Settings) -> Masks:
+    """Every distinct mask that an event's rankings need; the whole graph comes first, the empty one second."""
+    counts = settings.counts(subgraph.unit_count)
+    distinct: dict[bytes, Masks] = {}
+    ends = np.array([[True], [False]]) & np.ones((1, len(subgraph)), bool)
+    for masks in (ends, *_all_masks(subgraph, ranked, counts)):
+        distinct.update((key, mask) for key, mask in zip(packed(masks), masks, strict=True) if key not in distinct)
+    return np.array(list(distinct.values()), bool).reshape(len(distinct), len(subgraph))
+
+
+def _all_masks(subgraph: Subgraph, ranked: Iterable[Ints], counts: Mapping[str, Ints]) -> Iterator[Masks]:
+    for ranking in ranked:
+        for mode, wanted in counts.items():
+            yield cut_masks(subgraph, ranking, mode, wanted)

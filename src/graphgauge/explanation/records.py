@@ -1,0 +1,246 @@
+"""Events and their explanations as plain dictionaries, and back: what a line of a file holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.arrays import AnyArray, is_tensor
+from graphgauge.core.errors import InputError
+from graphgauge.core.schema import number_from_json, number_to_json
+from graphgauge.explanation.inputs import Context, Explanation, Floats, Masks, Subgraph
+
+EventId = str | int
+_DEPTH = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """What all explainers say of one event."""
+
+    context: Context
+    explanations: tuple[Explanation, ...]
+
+    @property
+    def id(self) -> EventId:
+        assert self.context.event is not None
+        return self.context.event
+
+    @property
+    def subgraph(self) -> Subgraph:
+        return self.context.subgraph
+
+    def to_dict(self) -> dict[str, Any]:
+        context = self.context
+        record: dict[str, Any] = {"event": self.id, "target": plain(context.target, "target")}
+        if context.label is not None:
+            record["label"] = int(context.label)
+        if context.truth is not None:
+            record["truth"] = np.flatnonzero(context.truth).tolist()
+        return record | {
+            "subgraph": _subgraph_to_dict(context.subgraph),
+            "explanations": [_explanation_to_dict(explanation) for explanation in self.explanations],
+        }
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Event:
+        subgraph = _subgraph_from_dict(_table(record, "subgraph"))
+        truth = None
+        if record.get("truth") is not None:
+            truth = np.zeros(len(subgraph), bool)
+            places = np.array(record["truth"], np.int64).reshape(-1)
+            if places.size and not 0 <= places.min() <= places.max() < len(subgraph):
+                raise InputError("names a candidate that is not there", where="truth")
+            truth[places] = True
+        label = record.get("label")
+        if label is not None and (isinstance(label, bool) or not isinstance(label, int)):
+            raise InputError(f"expected a whole number, found {label!r:.60}", where="label")
+        event = event_id(record.get("event"))
+        if event is None:
+            raise InputError("is missing", where="event", fix="Give every event an id.")
+        context = Context(subgraph, record.get("target"), event, label, truth)
+        listed = record.get("explanations")
+        if not isinstance(listed, list) or not all(isinstance(entry, dict) for entry in listed):
+            raise InputError("expected a list of tables", where="explanations")
+        return cls(context, tuple(_explanation_from_dict(context, entry) for entry in listed))
+
+
+def grouped(explanations: Iterable[Explanation]) -> list[Event]:
+    """Explanations by event, in the order in which the events appear, every event with an id."""
+    by_id: dict[EventId, list[Explanation]] = {}
+    ids: dict[int, EventId] = {}
+    contexts: list[Context] = []  # kept: the ids above are those of living objects
+    for explanation in explanations:
+        if not isinstance(explanation, Explanation):
+            found = type(explanation).__name__
+            raise InputError(f"expected Explanation objects, found {found}", where="explanations", fix=_ADAPT)
+        context = explanation.context
+        if id(context) not in ids:
+            own = event_id(context.event)
+            ids[id(context)] = len(contexts) if own is None else own
+            contexts.append(context)
+            if own is None and ids[id(context)] in by_id:
+                raise InputError(
+                    f"the id {ids[id(context)]!r} is given to one event and counted for another", where="explanations",
+                    fix="Give every event an id, or none.",
+                )  # fmt: skip
+        by_id.setdefault(ids[id(context)], []).append(explanation)
+    return [_event(event, found) for event, found in by_id.items()]
+
+
+def _event(event: EventId, explanations: list[Explanation]) -> Event:
+    first = explanations[0].context
+    for other in explanations[1:]:
+        if other.context is not first and not same_subgraph(first.subgraph, other.context.subgraph):
+            raise InputError(
+                f"event {event!r:.80} has two different subgraphs", where="explanations",
+                fix="Explain one subgraph of an event, or give different events different ids.",
+            )  # fmt: skip
+    said = [(explanation.explainer, explanation.seed) for explanation in explanations]
+    if len(set(said)) < len(said):
+        twice = next(name for index, name in enumerate(said) if name in said[:index])
+        raise InputError(
+            f"event {event!r:.80} is explained twice by {twice[0]!r:.80}, seed {twice[1]}", where="explanations",
+            fix="Give runs of one explainer on one event different seeds.",
+        )  # fmt: skip
+    contexts = [explanation.context for explanation in explanations]
+    label = next((context.label for context in contexts if context.label is not None), None)
+    truth = next((context.truth for context in contexts if context.truth is not None), None)
+    shared = replace(first, event=event, label=label, truth=truth)
+    return Event(shared, tuple(replace(explanation, context=shared) for explanation in explanations))
+
+
+def same_subgraph(one: Subgraph, other: Subgraph) -> bool:
+    """Whether masks mean the same in both."""
+    names = ("edge_index", "nodes", "times", "candidates", "units")
+    return all(np.array_equal(_or_empty(getattr(one, name)), _or_empty(getattr(other, name))) for name in names)
+
+
+def _or_empty(value: AnyArray | None) -> AnyArray:
+    return np.empty(0) if value is None else value
+
+
+def event_id(value: Any) -> EventId | None:
+    if isinstance(value, np.integer):
+        return int(value)
+    if value is None or (isinstance(value, str | int) and not isinstance(value, bool)):
+        return value
+    raise InputError(f"expected a whole number or text, found {value!r:.60}", where="event")
+
+
+def plain(value: Any, name: str, depth: int = 0) -> Any:
+    """Numbers, text, lists and dictionaries, from what comes close to them."""
+    if depth > _DEPTH:
+        raise InputError("is nested too deeply to be stored", where=name)
+    if is_tensor(value):
+        value = value.detach().cpu().numpy()
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "fiubU":
+        value = value.tolist()
+    if isinstance(value, float):
+        if not np.isfinite(value):
+            raise InputError("NaN and infinities cannot be stored", where=name)
+        return value
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [plain(item, name, depth + 1) for item in value]
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {key: plain(item, name, depth + 1) for key, item in value.items()}
+    raise InputError(
+        f"{type(value).__name__} cannot be stored", where=name, fix="Use numbers, text, lists and dictionaries of them."
+    )
+
+
+def _subgraph_to_dict(subgraph: Subgraph) -> dict[str, Any]:
+    content: dict[str, Any] = {"edge_index": subgraph.edge_index.tolist()}
+    if not np.array_equal(subgraph.nodes, np.arange(int(subgraph.edge_index.max(initial=-1)) + 1)):
+        content["nodes"] = subgraph.nodes.tolist()
+    if len(subgraph) != subgraph.edges or (np.diff(subgraph.candidates) != 1).any():
+        content["candidates"] = subgraph.candidates.tolist()
+    for name in ("times", "node_features", "edge_features", "units"):
+        value = getattr(subgraph, name)
+        if value is not None:
+            content[name] = _listed(value)
+    return content
+
+
+def _subgraph_from_dict(content: Mapping[str, Any]) -> Subgraph:
+    names = ("nodes", "candidates", "times", "node_features", "edge_features", "units")
+    given = {name: content[name] for name in names if content.get(name) is not None}
+    for name in ("node_features", "edge_features"):
+        if name in given:
+            given[name] = _matrix(given[name], name)
+    try:
+        return Subgraph(content.get("edge_index"), **given)
+    except (ValueError, TypeError, OverflowError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"cannot be read ({error})", where="subgraph") from None
+
+
+def _explanation_to_dict(explanation: Explanation) -> dict[str, Any]:
+    content: dict[str, Any] = {"explainer": explanation.explainer, "importance": _listed(explanation.importance)}
+    if explanation.elapsed is not None:
+        content["elapsed"] = float(explanation.elapsed)
+    return content if explanation.seed is None else content | {"seed": int(explanation.seed)}
+
+
+def _explanation_from_dict(context: Context, content: Mapping[str, Any]) -> Explanation:
+    explainer, importance = content.get("explainer"), content.get("importance")
+    if not isinstance(explainer, str) or not isinstance(importance, list):
+        raise InputError("expected an explainer's name and a list, importance", where="explanations")
+    elapsed, seed = content.get("elapsed"), content.get("seed")
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
+        raise InputError(f"expected a whole number, found {seed!r:.60}", where="seed")
+    try:
+        values = np.array([number_from_json(value) for value in importance], np.float64)
+        return Explanation(context, values, explainer, None if elapsed is None else number_from_json(elapsed), seed)
+    except (TypeError, OverflowError) as error:
+        raise InputError(str(error), where="importance or elapsed") from None
+
+
+def _listed(array: AnyArray) -> Any:
+    if array.dtype.kind != "f" or np.isfinite(array).all():
+        return array.tolist()
+    return [number_to_json(value) if np.ndim(value) == 0 else _listed(value) for value in array]
+
+
+def _matrix(rows: Any, name: str) -> Floats:
+    try:
+        return np.array([[number_from_json(value) for value in row] for row in rows], np.float64).reshape(
+            len(rows), len(rows[0]) if rows else 0
+        )
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"expected rows of numbers ({error})", where=name) from None
+
+
+def masks_to_text(masks: Masks) -> list[str]:
+    return [row.tobytes().hex() for row in np.packbits(masks, axis=1)]
+
+
+def masks_from_text(lines: Any, width: int) -> Masks:
+    """Masks from hexadecimal text, a bit for each candidate edge."""
+    if not isinstance(lines, list) or not lines or not all(isinstance(line, str) for line in lines):
+        raise InputError("expected a list of hexadecimal texts", where="masks")
+    size = (width + 7) // 8
+    try:
+        content = [bytes.fromhex(line) for line in lines]
+    except ValueError:
+        raise InputError("expected hexadecimal text", where="masks") from None
+    if any(len(line) != size for line in content):
+        raise InputError(f"expected {size} bytes a mask, one bit for each of {width} candidates", where="masks")
+    bits = np.frombuffer(b"".join(content), np.uint8).reshape(len(content), size)
+    return np.unpackbits(bits, axis=1, count=width).astype(bool)
+
+
+def _table(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = record.get(name)
+    if not isinstance(value, dict):
+        raise InputError("expected a table", where=name)
+    return value
+
+
+_ADAPT = "Wrap them: graphgauge.explanation.from_pyg and from_result do so for other libraries' objects."

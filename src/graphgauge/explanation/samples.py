@@ -1,0 +1,273 @@
+"""What explanation metrics are computed on: the answers along each ranking of each event."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.metric import Estimate
+from graphgauge.explanation.cohesiveness import cohesiveness_prefixes
+from graphgauge.explanation.inputs import Floats, Ints, Masks
+from graphgauge.explanation.masks import (
+    MODES,
+    AccAuc,
+    Level,
+    Settings,
+    cut_masks,
+    packed,
+    random_rankings,
+    rankings,
+    tied_share,
+    unit_importance,
+)
+from graphgauge.explanation.table import Answered, Table, probabilities
+
+SCORES = ("class", "max")
+KL = ("forward", "reverse")
+NO_CANDIDATES = "no candidate edges"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How answers are scored; none of it changes what a model is asked, except the sweep of `acc_auc`."""
+
+    score: str = "class"
+    absolute: bool = True
+    label_threshold: float = 0.5
+    best: str = "drop"
+    kl: str = "forward"
+    delta_t: float | None = None
+    acc_auc: AccAuc = field(default_factory=AccAuc)
+
+    def __post_init__(self) -> None:
+        one_of("score", self.score, SCORES)
+        one_of("fidelity_best mode", self.best, MODES)
+        one_of("unfaithfulness kl", self.kl, KL)
+        if not 0 <= self.label_threshold <= 1:
+            raise OptionError(f"label_threshold must lie between 0 and 1, not {self.label_threshold!r}")
+        if self.delta_t is not None and not (np.isfinite(self.delta_t) and self.delta_t > 0):
+            raise OptionError(f"delta_t must be a positive number, not {self.delta_t!r}")
+
+
+class Path:
+    """One ranking of an event's units, and the answers to what it keeps and drops; None ranks nothing at all."""
+
+    def __init__(self, event: Scored, ranking: Ints | None) -> None:
+        self._event, self.ranking = event, ranking
+        self._rows: dict[tuple[str, int], int] = {}
+        if ranking is not None:
+            for mode, counts in event.counts.items():
+                keys = packed(cut_masks(event.row.subgraph, ranking, mode, counts))
+                found = zip(counts.tolist(), keys, strict=True)
+                self._rows |= {(mode, count): event.rows[key] for count, key in found if key in event.rows}
+
+    def row(self, mode: str, count: int) -> int:
+        """Which answer is that to keeping, or dropping, the first `count` units."""
+        if self.ranking is None:
+            count = 0
+        if count == 0:
+            return self._event.empty if mode == "keep" else self._event.whole
+        if (mode, count) not in self._rows:
+            wanted = cut_masks(self._event.row.subgraph, self.ranking, mode, np.array([count]))  # type: ignore[arg-type]
+            key = packed(wanted)[0]
+            if key not in self._event.rows:
+                raise InputError(
+                    f"event {self._event.row.id!r:.80}: the model was not asked to {mode} {count} of "
+                    f"{self._event.units} edges",
+                    where="table", fix="Collect again with this level in levels= or topk=, or these options.",
+                )  # fmt: skip
+            self._rows[mode, count] = self._event.rows[key]
+        return self._rows[mode, count]
+
+    def selected(self, count: int) -> Masks:
+        """Which units an explanation of this size holds."""
+        units = self._event.units
+        return np.zeros(units, bool) if self.ranking is None else self.ranking < count
+
+    @cached_property
+    def edge_order(self) -> Ints:
+        """The candidates from the most important to the least."""
+        assert self.ranking is not None
+        subgraph = self._event.row.subgraph
+        in_order = subgraph.edge_order
+        return np.asarray(in_order[np.argsort(self.ranking[subgraph.unit_of[in_order]], kind="stable")])
+
+    def cohesiveness(self, pairs: str, delta_t: float | None) -> Floats:
+        """Of the first edge, the first two, …; computed once for all levels."""
+        if (pairs, delta_t) not in self._cohesion:
+            source, target = self._event.row.subgraph.ends
+            times = self._event.row.subgraph.candidate_times
+            assert times is not None
+            order = self.edge_order
+            self._cohesion[pairs, delta_t] = cohesiveness_prefixes(
+                source[order], target[order], times[order], delta_t=delta_t, pairs=pairs
+            )
+        return self._cohesion[pairs, delta_t]
+
+    @cached_property
+    def _cohesion(self) -> dict[tuple[str, float | None], Floats]:
+        return {}
+
+
+class Scored:
+    """An answered event: probabilities, and where each mask's answer stands."""
+
+    def __init__(self, row: Answered, settings: Settings, explainer: str) -> None:
+        self.row = row
+        self.units = row.subgraph.unit_count
+        self.counts = settings.counts(self.units)
+        self.probabilities = probabilities(row.outputs, settings.model_output)
+        self.rows = {key: index for index, key in reversed(list(enumerate(packed(row.masks))))}
+        ends = packed(np.array([[True], [False]]) & np.ones((1, len(row.subgraph)), bool))
+        if any(key not in self.rows for key in ends):
+            raise InputError(f"event {row.id!r:.80} lacks the whole or the empty graph among its masks", where="table")
+        self.whole, self.empty = (self.rows[key] for key in ends)
+        self.predicted = int(np.argmax(self.probabilities[self.whole]))
+        self.explanations = row.of(explainer)
+        self.settings = settings
+
+    @cached_property
+    def importances(self) -> list[Floats]:
+        """Of each explanation, over units."""
+        return [unit_importance(explanation, self.settings) for explanation in self.explanations]
+
+    @cached_property
+    def by_explanation(self) -> list[list[Path]]:
+        """The ranking of each explanation, or several where its ties are averaged over."""
+        return [
+            [Path(self, ranking) for ranking in rankings(explanation, values, self.settings)]
+            for explanation, values in zip(self.explanations, self.importances, strict=True)
+        ]
+
+    @cached_property
+    def own(self) -> list[Path]:
+        return [path for paths in self.by_explanation for path in paths]
+
+    @cached_property
+    def random(self) -> list[Path]:
+        ranked = random_rankings(self.row.subgraph, self.row.id, self.settings)
+        return [Path(self, ranking) for ranking in ranked]
+
+    @cached_property
+    def nothing(self) -> list[Path]:
+        return [Path(self, None)]
+
+    @cached_property
+    def truth(self) -> Masks | None:
+        """The units that the right explanation holds."""
+        edges = self.row.context.truth
+        if edges is None:
+            return None
+        held = np.zeros(self.units, bool)
+        held[self.row.subgraph.unit_of[edges]] = True
+        return held
+
+    @property
+    def tied(self) -> float:
+        return float(np.mean([tied_share(values) for values in self.importances]))
+
+    @cached_property
+    def scores(self) -> dict[str, list[float]]:
+        """What fidelity compares, of each answer: the probability of the class of the whole graph, or the largest."""
+        said = self.probabilities
+        return {"class": said[:, self.predicted].tolist(), "max": said.max(axis=1).tolist()}
+
+    @cached_property
+    def same_label(self) -> list[bool]:
+        """Whether each answer has the label of the whole graph."""
+        found: list[bool] = (np.argmax(self.probabilities, axis=1) == self.predicted).tolist()
+        return found
+
+
+Value = Callable[[Scored, Path], float]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Events of one explainer. `paths` says whose rankings are followed: its own, random ones, or none."""
+
+    events: tuple[Scored, ...]
+    rules: Rules
+    grid: tuple[Level, ...]
+    paths: str = "own"
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    @property
+    def classes(self) -> int:
+        return self.events[0].probabilities.shape[1] if self.events else 2
+
+    def share(self, level: Level) -> float:
+        """The share k/E of the edges that a level achieves, on average."""
+        shares = [level.of(event.units) / event.units for event in self.events if event.units]
+        return ordered_mean(shares) if shares else np.nan
+
+    @cached_property
+    def at_random(self) -> Sample:
+        return replace(self, paths="random")
+
+    @cached_property
+    def empty(self) -> Sample:
+        return replace(self, paths="nothing")
+
+    def values(self, value: Value) -> Floats:
+        """One number an event: the mean over its rankings that have one."""
+        return np.array([self._event_value(event, value) for event in self.events], float)
+
+    def each(self, value: Value, reason: str, possible: tuple[float, float] | None = None) -> Estimate:
+        """The mean over events of a number that each ranking of an event has."""
+        return self.mean(self.values(value), reason, possible)
+
+    def mean(self, values: Floats, reason: str, possible: tuple[float, float] | None = None) -> Estimate:
+        defined = ~np.isnan(values)
+        if not defined.any():
+            return _estimate(np.nan, values, reason if self.events else "no events", possible)
+        estimate = _estimate(ordered_mean(values[defined]), values, reason, possible)
+        if not defined.all():
+            share = f"{np.count_nonzero(~defined)} of {len(values)} events"
+            return estimate.warned(f"{share} have no value ({reason}) and are left out of the mean")
+        return estimate
+
+    def _event_value(self, event: Scored, value: Value) -> float:
+        if event.units == 0:
+            return np.nan
+        found = [number for path in getattr(event, self.paths) if (number := value(event, path)) == number]
+        return ordered_mean(found) if found else np.nan
+
+
+def _estimate(mean: float, values: Floats, reason: str, possible: tuple[float, float] | None) -> Estimate:
+    defined = ~np.isnan(values)
+    facts: dict[str, Any] = {"events": values} | ({} if possible is None else {"range": possible})
+    count = np.array([np.count_nonzero(defined)])
+    return Estimate(np.array([mean]), count, values[defined] - mean, reason=reason, facts=facts)
+
+
+def ordered_mean(values: Sequence[float] | Floats) -> float:
+    """A mean that does not depend on the order of its values, because their sum is exact."""
+    return math.fsum(values) / len(values)
+
+
+def sample_of(table: Table, explainer: str, rules: Rules) -> Sample:
+    """The events that an explainer explains."""
+    rows = [row for row in table if row.of(explainer)]
+    scored = tuple(Scored(row, table.settings, explainer) for row in rows)
+    return Sample(scored, rules, table.settings.grid)
+
+
+def available(sample: Sample) -> dict[str, Sample]:
+    """The samples that metrics may need: answers always; a truth, times and seeds where the events have them."""
+    found = {"answers": sample}
+    conditions: Mapping[str, Iterable[bool]] = {
+        "truth": (event.truth is not None for event in sample.events),
+        "times": (event.row.subgraph.times is not None for event in sample.events),
+        "seeds": (len(event.explanations) > 1 for event in sample.events),
+        "elapsed": (one.elapsed is not None for event in sample.events for one in event.explanations),
+    }
+    return found | {name: sample for name, condition in conditions.items() if any(condition)}

@@ -1,0 +1,111 @@
+"""The explanation figure: fidelity over sparsity for every explainer, the areas of the sweep, and one event drawn."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphgauge.report.figures import CHANCE, COLOURS, figure
+
+if TYPE_CHECKING:
+    from graphgauge.explanation.picture import Band, Drawn, Picture
+
+# Names longer than this are cut in the figure.
+_NAME = 18
+_RIGHT = COLOURS[2]
+_HELD = COLOURS[1]
+
+
+def draw_explanation(picture: Picture, path: str | Path) -> None:
+    """Dropping and keeping side by side, the areas as bars, the event to the right."""
+    with figure(path, 4, width=3.9, height=3.7) as (drop, keep, bars, event):
+        _curves(drop, picture, picture.drop, "fidelity_drop (higher is better)")
+        _curves(keep, picture, picture.keep, "fidelity_keep (lower is better)")
+        drop.legend(fontsize=7.5, title=f"bands: {picture.confidence:.0%} over events", title_fontsize=7)
+        _bars(bars, picture)
+        if picture.drawn is None:
+            event.set_axis_off()
+        elif picture.drawn.times is None:
+            _static(event, picture.drawn)
+        else:
+            _temporal(event, picture.drawn)
+
+
+def _styles(picture: Picture) -> dict[str, tuple[str, str]]:
+    """Colour and line of every curve; what knows nothing is grey and dashed."""
+    colours = {name: COLOURS[index % len(COLOURS)] for index, name in enumerate(picture.explainers)}
+    return {name: (colours.get(name, CHANCE), "-" if name in colours else "--") for name in picture.drop}
+
+
+def _curves(axis: Any, picture: Picture, curves: dict[str, Band], label: str) -> None:
+    for name, (colour, line) in _styles(picture).items():
+        band = curves[name]
+        axis.plot(picture.shares, band.value, line, color=colour, marker=".", label=name[:_NAME])
+        axis.fill_between(picture.shares, band.low, band.high, color=colour, alpha=0.15, lw=0)
+    axis.set(xlabel="share of the edges, k/E", ylabel=label)
+
+
+def _bars(axis: Any, picture: Picture) -> None:
+    for place, (name, (colour, _)) in enumerate(_styles(picture).items()):
+        band = picture.areas[name]
+        value, low, high = (float(bound[0]) for bound in (band.value, band.low, band.high))
+        error = None if math.isnan(low) else [[max(value - low, 0.0)], [max(high - value, 0.0)]]
+        axis.barh(place, value, xerr=error, color=colour, alpha=0.8, ecolor="#333333", capsize=2)
+    names = [name[:_NAME] for name in picture.areas]
+    axis.set_yticks(range(len(names)), names, fontsize=8)
+    axis.invert_yaxis()
+    axis.set(xlabel=f"acc_auc ({picture.sweep})", xlim=(0, 1.02))
+
+
+def _strengths(drawn: Drawn) -> Any:
+    """Importance brought to [0.15, 1], for widths and shades."""
+    finite = np.clip(np.nan_to_num(drawn.importance), -1e300, 1e300)
+    span = float(np.ptp(finite)) if finite.size else 0.0
+    return 0.15 + 0.85 * ((finite - finite.min()) / span if span else np.zeros(len(finite)))
+
+
+def _title(axis: Any, drawn: Drawn) -> None:
+    axis.set_title(f"event {str(drawn.event)[:_NAME]}: {drawn.explainer[:_NAME]}, top {drawn.share:.0%}", fontsize=9)
+    handles = [axis.plot([], [], color=_HELD, lw=2.5, label="held")[0]]
+    handles.append(axis.plot([], [], color=CHANCE, lw=1.2, label="not held")[0])
+    if drawn.truth is not None:
+        handles.append(axis.plot([], [], "D", color=_RIGHT, ms=5, label="right explanation")[0])
+    axis.legend(handles=handles, fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3)
+
+
+def _temporal(axis: Any, drawn: Drawn) -> None:
+    """Nodes as lines, time to the right, every edge where it happened."""
+    assert drawn.times is not None
+    strengths = _strengths(drawn)
+    for edge in np.argsort(drawn.held, kind="stable"):
+        ends = [int(drawn.source[edge]), int(drawn.target[edge])]
+        colour = _HELD if drawn.held[edge] else CHANCE
+        at = [float(drawn.times[edge])] * 2
+        axis.plot(at, ends, color=colour, lw=0.6 + 2.2 * strengths[edge], marker="o", ms=3, alpha=0.9)
+        if drawn.truth is not None and drawn.truth[edge]:
+            axis.plot(at[:1], [sum(ends) / 2], "D", color=_RIGHT, ms=5)
+    axis.set_yticks(range(len(drawn.nodes)), [name[:8] for name in drawn.nodes], fontsize=7)
+    axis.set(xlabel="time since the first edge", ylabel="node")
+    _title(axis, drawn)
+
+
+def _static(axis: Any, drawn: Drawn) -> None:
+    """Nodes on a circle."""
+    angle = np.linspace(0, 2 * np.pi, len(drawn.nodes), endpoint=False)
+    x, y = np.cos(angle), np.sin(angle)
+    strengths = _strengths(drawn)
+    for edge in np.argsort(drawn.held, kind="stable"):
+        ends = [int(drawn.source[edge]), int(drawn.target[edge])]
+        colour = _HELD if drawn.held[edge] else CHANCE
+        axis.plot(x[ends], y[ends], color=colour, lw=0.6 + 2.2 * strengths[edge], alpha=0.9)
+        if drawn.truth is not None and drawn.truth[edge]:
+            axis.plot(x[ends].mean(), y[ends].mean(), "D", color=_RIGHT, ms=4)
+    axis.plot(x, y, "o", color="#333333", ms=4)
+    for place, name in enumerate(drawn.nodes if len(drawn.nodes) <= 30 else []):
+        axis.annotate(name[:8], (1.12 * x[place], 1.12 * y[place]), fontsize=7, ha="center", va="center")
+    axis.set(aspect="equal", xlim=(-1.3, 1.3), ylim=(-1.3, 1.3))
+    axis.set_axis_off()
+    _title(axis, drawn)

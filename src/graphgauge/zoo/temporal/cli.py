@@ -1,0 +1,178 @@
+"""`graphgauge zoo temporal …`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from graphgauge.core.extras import need
+from graphgauge.zoo.temporal.explainers import EXPLAINERS
+
+_NAMES = f"Some of {', '.join(EXPLAINERS)}, separated by commas."
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@click.group(name="temporal")
+def command() -> None:
+    """A network whose nodes attend to their last contacts, and explainers of what it answers."""
+
+
+def _options(function: F) -> F:
+    for option in reversed(
+        [
+            click.option("--contacts", metavar="FILE", help="Recorded contacts instead of the planted rule: lines of "
+                         "time, person, person, group, group, separated by tabs."),
+            click.option("--quiet", is_flag=True, help="No progress on stderr."),
+            click.option("--debug", is_flag=True, help="Show tracebacks."),
+        ]
+    ):  # fmt: skip
+        function = option(function)
+    return function
+
+
+_seed = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For all that is drawn.")
+_epochs = click.option(
+    "--epochs", type=click.IntRange(min=1), default=20, show_default=True, help="Rounds through the questions."
+)
+_questions = click.option(
+    "--questions", type=click.IntRange(min=20),
+    help="How many are asked; four in five, the earlier ones, are learnt from.  [default: 3000, with contacts 4000]",
+)  # fmt: skip
+_events = click.option(
+    "--events", type=click.IntRange(min=1), default=100, show_default=True, help="How many answers are explained."
+)
+
+
+@command.command()
+@click.option(
+    "--output", "-o", type=click.Path(dir_okay=False), default="temporal.pt", show_default=True, help="The checkpoint."
+)
+@_questions
+@_epochs
+@_seed
+@_options
+def train(
+    output: str, questions: int | None, epochs: int, seed: int, contacts: str | None, quiet: bool, debug: bool
+) -> None:
+    """Train the network and write its checkpoint."""
+    need("torch", "the temporal network")
+    from graphgauge.zoo.temporal.model import train as fit
+    from graphgauge.zoo.temporal.task import accuracy, task
+
+    asked = task("contacts" if contacts else "planted", seed=seed, questions=questions, contacts=contacts)
+    model = fit(asked.config, asked.training, epochs=epochs, progress=None if quiet else _tell)
+    model.save(output)
+    click.echo(f"{output}: right on {accuracy(model, asked.held_out):.1%} of {len(asked.held_out)} later questions")
+
+
+@command.command()
+@click.option(
+    "--checkpoint", type=click.Path(dir_okay=False), default="temporal.pt", show_default=True, help="What train wrote."
+)
+@click.option("--explainers", default="random,occlusion", show_default=True, help=_NAMES)
+@_events
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For explainers that draw.")
+@click.option(
+    "--output", "-o", type=click.Path(dir_okay=False), default="explanations.jsonl", show_default=True,
+    help="The explanations, with their subgraphs.",
+)  # fmt: skip
+@_options
+def explain(
+    checkpoint: str,
+    explainers: str,
+    events: int,
+    seed: int,
+    output: str,
+    contacts: str | None,
+    quiet: bool,
+    debug: bool,
+) -> None:
+    """Explain what a checkpoint answers rightly to later questions.
+
+    `graphgauge explanation` evaluates the file.
+    """
+    need("torch", "the temporal network")
+    from graphgauge.explanation.table import write_explanations
+    from graphgauge.zoo.temporal.explainers import explain as explained
+    from graphgauge.zoo.temporal.model import TemporalGNN
+    from graphgauge.zoo.temporal.task import found, task
+
+    model = TemporalGNN.load(checkpoint)
+    config = model.config
+    asked = task(config.data, seed=config.seed, questions=config.questions, contacts=contacts)
+    contexts = found(model, asked.held_out, events)
+    write_explanations(explained(model, contexts, _names(explainers), seed=seed), output)
+    click.echo(f"{output}: {len(contexts)} events")
+    if not quiet:
+        click.echo(
+            f"evaluate with: GRAPHGAUGE_TEMPORAL={checkpoint} graphgauge explanation --explanations {output} "
+            "--model graphgauge.zoo.temporal:load",
+            err=True,
+        )
+
+
+@command.command()
+@click.option(
+    "--output", "-o", type=click.Path(file_okay=False), default="temporal", show_default=True, metavar="DIR",
+    help="Folder of all that is written.",
+)  # fmt: skip
+@click.option("--explainers", help=f"{_NAMES}  [default: all that the data allow]")
+@_events
+@_questions
+@_epochs
+@_seed
+@_options
+def run(
+    output: str, explainers: str | None, events: int, questions: int | None, epochs: int, seed: int,
+    contacts: str | None, quiet: bool, debug: bool,
+) -> None:  # fmt: skip
+    """Train, explain, ask the network with masks, evaluate every explainer and compare them."""
+    need("torch", "the temporal network")
+    from graphgauge.zoo.temporal.experiment import Experiment
+    from graphgauge.zoo.temporal.model import train as fit
+    from graphgauge.zoo.temporal.task import accuracy, found, task
+
+    folder = Path(output)
+    asked = task("contacts" if contacts else "planted", seed=seed, questions=questions, contacts=contacts)
+    model = fit(asked.config, asked.training, epochs=epochs, progress=None if quiet else _tell)
+    model.save(folder / "temporal.pt")
+    experiment = Experiment.of(
+        model, found(model, asked.held_out, events), _names(explainers) if explainers else None,
+        dataset=asked.config.data, accuracy=accuracy(model, asked.held_out), seed=seed,
+    )  # fmt: skip
+    experiment.write(folder)
+    click.echo(str(experiment))
+
+
+@command.command()
+@click.option(
+    "--output", "-o", type=click.Path(file_okay=False), default="houses", show_default=True, metavar="DIR",
+    help="Folder of all that is written.",
+)  # fmt: skip
+@click.option("--events", type=click.IntRange(min=1), default=50, show_default=True, help="How many nodes to explain.")
+@_seed
+@click.option("--debug", is_flag=True, help="Show tracebacks.")
+def houses(output: str, events: int, seed: int, debug: bool) -> None:
+    """The same explainers on a network without times, on torch_geometric's graph of houses."""
+    need("torch", "the network of the houses")
+    from graphgauge.zoo.temporal.experiment import Experiment
+    from graphgauge.zoo.temporal.houses import houses as made
+
+    data = made(seed)
+    experiment = Experiment.of(
+        data.model, data.contexts(events), None, dataset="houses", accuracy=data.accuracy, seed=seed
+    )
+    experiment.write(Path(output))
+    click.echo(str(experiment))
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _tell(epoch: int, loss: float) -> None:
+    click.echo(f"epoch {epoch}: loss {loss:.4f}", err=True)

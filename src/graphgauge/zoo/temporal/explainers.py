@@ -1,0 +1,124 @@
+"""Explainers from knowing nothing to knowing the rule. They take any model that answers for masks.
+
+What an explainer asks is f, the probability of the class that the model predicts on the whole subgraph.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import comb
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.explanation.inputs import Context, Explanation
+from graphgauge.explanation.table import probabilities
+
+Floats = NDArray[np.float64]
+Explainer = Callable[[Any, Context, np.random.Generator], Floats]
+
+# 2 to the power of so many questions for one event.
+MOST_UNITS = 12
+
+
+def random(model: Any, context: Context, draw: np.random.Generator) -> Floats:
+    """Importance drawn at random."""
+    return _for_edges(context, draw.random(context.subgraph.unit_count))
+
+
+def recency(model: Any, context: Context, draw: np.random.Generator) -> Floats:
+    """The later, the more important."""
+    times = context.subgraph.candidate_times
+    if times is None:
+        raise InputError("the subgraph has no times", where=f"event {context.event}", fix="Leave recency out.")
+    return np.asarray(times, dtype=np.float64)
+
+
+def occlusion(model: Any, context: Context, draw: np.random.Generator) -> Floats:
+    """What f loses when one unit is left out."""
+    units = context.subgraph.unit_count
+    kept = np.concatenate([np.ones((1, units), bool), ~np.eye(units, dtype=bool)])
+    whole, *without = _confidence(model, context, kept)
+    return _for_edges(context, whole - np.array(without))
+
+
+def reversed_occlusion(model: Any, context: Context, draw: np.random.Generator) -> Floats:
+    """The order of occlusion, turned: what should be worst."""
+    return -occlusion(model, context, draw)
+
+
+def gradient(model: Any, context: Context, draw: np.random.Generator) -> Floats:
+    """How f's log-odds grow with the weight of each unit's edges, at weight 1."""
+    slopes = np.asarray(model.slopes(context.subgraph, context.target), dtype=np.float64)
+    of_units = np.zeros(context.subgraph.unit_count)
+    np.add.at(of_units, context.subgraph.unit_of, slopes)
+    return _for_edges(context, of_units)
+
+
+def exhaustive(model: Any, context: Context, draw: np.random.Generator) -> Floats:
+    """The Shapley value of each unit, exact: the mean of what it adds to f over all orders in which units can enter."""
+    units = context.subgraph.unit_count
+    if units > MOST_UNITS:
+        raise OptionError(
+            f"event {context.event} has {units} units, and all their subsets are too many to ask for",
+            fix=f"Leave exhaustive out, or take subgraphs of at most {MOST_UNITS} units.",
+        )
+    subsets = np.arange(1 << units)
+    held = (subsets[:, np.newaxis] >> np.arange(units) & 1).astype(bool)
+    f = _confidence(model, context, held)
+    size = held.sum(1)
+    # A unit enters after a given set of s others in s!(n − s − 1)! of the n! orders.
+    share = np.array([1 / (units * comb(units - 1, s)) for s in range(units)])
+    values = np.empty(units)
+    for unit in range(units):
+        before = subsets[~held[:, unit]]
+        values[unit] = share[size[before]] @ (f[before | 1 << unit] - f[before])
+    return _for_edges(context, values)
+
+
+def oracle(model: Any, context: Context, draw: np.random.Generator) -> Floats:
+    """Knows the rule: 1 for what the truth holds, 0 for the rest."""
+    if context.truth is None:
+        raise InputError("no truth is known", where=f"event {context.event}", fix="Leave oracle out.")
+    return np.asarray(context.truth, dtype=np.float64)
+
+
+EXPLAINERS: dict[str, Explainer] = {
+    "random": random,
+    "recency": recency,
+    "gradient": gradient,
+    "occlusion": occlusion,
+    "exhaustive": exhaustive,
+    "oracle": oracle,
+    "reversed": reversed_occlusion,
+}
+
+
+def explain(
+    model: Any, contexts: Iterable[Context], explainers: Sequence[str], *, seed: int = 0
+) -> Iterator[Explanation]:
+    """What each explainer says of each event, with the time it took; the seed is for those that draw."""
+    functions = {name: EXPLAINERS[one_of("explainer", name, EXPLAINERS)] for name in explainers}
+    for number, context in enumerate(contexts):
+        for name, function in functions.items():
+            draw = np.random.default_rng([seed, number])
+            began = time.perf_counter()
+            importance = function(model, context, draw)
+            yield Explanation(context, importance, name, time.perf_counter() - began, seed)
+
+
+def _confidence(model: Any, context: Context, kept: NDArray[np.bool_]) -> Floats:
+    """f under masks over units; the class is the one predicted where all units are there."""
+    masks = np.concatenate([np.ones((1, kept.shape[1]), bool), kept])[:, context.subgraph.unit_of]
+    outputs = np.asarray(model.predict(context.subgraph, context.target, masks), dtype=np.float64)
+    probability = probabilities(outputs, model.model_output)
+    answers: Floats = probability[1:, probability[0].argmax()]
+    return answers
+
+
+def _for_edges(context: Context, of_units: Floats) -> Floats:
+    """The importance of each candidate is that of its unit."""
+    return of_units[context.subgraph.unit_of]

@@ -1,0 +1,175 @@
+"""Models and explanations in the shapes of other libraries."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tests.explanation.brute import random_explanations
+
+from graphgauge import explanation as ex
+from graphgauge.core.errors import InputError, OptionError
+
+SRC, DST, TIME = np.array([10, 11, 12, 10, 13]), np.array([11, 12, 13, 12, 10]), np.array([1.0, 2.0, 2.5, 3.0, 4.0])
+
+
+class OneMask:
+    """A model in the original protocol's shape: a mask a call, a subgraph of its own kind."""
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+
+    def predict_proba(self, subgraph: Any, target: Any) -> list[float]:
+        return self.predict_proba_with_mask(subgraph, target, [1] * len(subgraph.payload["candidate_eidx"]))
+
+    def predict_proba_with_mask(self, subgraph: Any, target: Any, edge_mask: list[int]) -> list[float]:
+        self.asked.append((subgraph, target, edge_mask))
+        kept = sum(weight for weight, stays in zip((2.0, -1.0, 0.5), edge_mask, strict=True) if stays)
+        return [1 - 1 / (1 + np.exp(-kept)), 1 / (1 + np.exp(-kept))]
+
+
+def result() -> Any:
+    subgraph = SimpleNamespace(payload={"candidate_eidx": [3, 0, 4]})
+    context = SimpleNamespace(subgraph=subgraph, target=(10, 5.0))
+    return SimpleNamespace(importance_edges=[0.2, 0.9, 0.1], context=context, elapsed_sec=0.25)
+
+
+def test_results_of_the_original_protocol() -> None:
+    explanation = ex.from_result(result(), src=SRC, dst=DST, time=TIME, explainer="theirs", event=7)
+    subgraph = explanation.context.subgraph
+    assert subgraph.nodes[subgraph.edge_index].tolist() == [[10, 10, 13], [12, 11, 10]]
+    assert subgraph.times.tolist() == [3.0, 1.0, 4.0]
+    assert explanation.context.target == (10, 5.0)
+    assert explanation.elapsed == 0.25
+    model = OneMask()
+    found = ex.evaluate(model, [explanation], model_output="probability", levels=(0.3,))
+    assert found["fidelity_drop@0.3"].value == pytest.approx(abs(1 / (1 + np.exp(-1.5)) - 1 / (1 + np.exp(-2.5))))
+    assert all(subgraph is explanation.context.subgraph.native for subgraph, *_ in model.asked)
+    assert all(set(mask) <= {0, 1} for *_, mask in model.asked)
+    table = ex.collect(OneMask(), [explanation], model_output="probability")
+    assert len(model.asked) <= table.masks  # a mask a call, and nothing to check
+
+
+def test_one_output_a_mask() -> None:
+    class Scalar:
+        def predict_proba_with_mask(self, subgraph: Any, target: Any, edge_mask: list[int]) -> float:
+            return sum(edge_mask) / 20
+
+    table = ex.collect(Scalar(), random_explanations(0, 1), model_output="probability")
+    assert table.rows[0].outputs.shape[1] == 1
+
+
+def test_results_that_lack_something() -> None:
+    with pytest.raises(InputError, match="no importance_edges or candidate_eidx"):
+        ex.from_result(SimpleNamespace(context=None), src=SRC, dst=DST)
+    far = result()
+    far.context.subgraph.payload["candidate_eidx"] = [9]
+    with pytest.raises(InputError, match="edge 9 is not among 5"):
+        ex.from_result(far, src=SRC, dst=DST)
+
+
+class Mean(torch.nn.Module):
+    """A layer that adds the mean of its neighbours' features, with or without edge features; `batch` pools graphs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.own, self.other = torch.nn.Linear(3, 2), torch.nn.Linear(3, 2)
+        self.dropout = torch.nn.Dropout(0.5)
+
+    def forward(self, x: Any, edge_index: Any, edge_attr: Any = None, batch: Any = None) -> Any:
+        source, target = edge_index
+        weight = torch.ones(len(source)) if edge_attr is None else edge_attr[:, 0]
+        total = torch.zeros_like(x).index_add(0, target, x[source] * weight[:, None])
+        count = torch.zeros(len(x)).index_add(0, target, torch.ones(len(source))).clamp(min=1)
+        out = self.dropout(self.own(x) + self.other(total / count[:, None]))
+        if batch is None:
+            return out
+        return torch.zeros(int(batch.max()) + 1, 2).index_add(0, batch, out)
+
+
+def graph(seed: int, features: bool = False, event: Any = None) -> ex.Context:
+    rng = np.random.default_rng(seed)
+    nodes, edges = int(rng.integers(3, 6)), int(rng.integers(4, 9))
+    subgraph = ex.Subgraph(
+        rng.integers(0, nodes, (2, edges)), np.arange(nodes), node_features=rng.normal(size=(nodes, 3)),
+        edge_features=rng.random((edges, 1)) if features else None, candidates=rng.permutation(edges)[: edges - 1],
+    )  # fmt: skip
+    return ex.Context(subgraph, int(rng.integers(nodes)), seed if event is None else event)
+
+
+@pytest.mark.parametrize("task", ["node", "graph"])
+@pytest.mark.parametrize("features", [False, True])
+def test_the_union_of_all_masks_equals_one_graph_at_a_time(task: str, features: bool) -> None:
+    module, contexts = Mean(), [graph(seed, features) for seed in range(5)]
+    model = ex.PyGModel(module, task=task)
+    rng = np.random.default_rng(0)
+    masks = [rng.random((4, len(context.subgraph))) < 0.5 for context in contexts]
+    module.train()
+    together = model.predict_many([c.subgraph for c in contexts], [c.target for c in contexts], masks)
+    assert module.training  # as it was
+    module.eval()
+    for context, rows, answers in zip(contexts, masks, together, strict=True):
+        subgraph = context.subgraph
+        for mask, answer in zip(rows, answers, strict=True):
+            kept = np.ones(subgraph.edges, bool)
+            kept[subgraph.candidates[~mask]] = False
+            given: dict[str, Any] = {}
+            if features:
+                given["edge_attr"] = torch.tensor(np.array(subgraph.edge_features[kept]), dtype=torch.float32)
+            if task == "graph":
+                given["batch"] = torch.zeros(len(subgraph.nodes), dtype=torch.int64)
+            x = torch.tensor(np.array(subgraph.node_features), dtype=torch.float32)
+            with torch.no_grad():
+                alone = module(x, torch.tensor(subgraph.edge_index[:, kept]), **given)
+            expected = alone[0 if task == "graph" else context.target]
+            torch.testing.assert_close(answer, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_a_module_is_evaluated_in_batches_across_events() -> None:
+    contexts = [graph(seed) for seed in range(6)]
+    explanations = [ex.Explanation(c, np.random.default_rng(c.event).random(len(c.subgraph))) for c in contexts]
+    calls = []
+    module = Mean()
+    module.register_forward_hook(lambda *arguments: calls.append(1))
+    table = ex.collect(ex.PyGModel(module), explanations)
+    assert len(calls) == 2  # all masks of all events, and the check
+    assert not table.notes
+    assert ex.evaluate(table)["fidelity_drop@0.1"].n == 6
+
+
+def test_modules_need_features_and_a_row() -> None:
+    bare = ex.Context(ex.Subgraph([[0, 1], [1, 2]]), target=0)
+    with pytest.raises(InputError, match="no node_features"):
+        ex.collect(ex.PyGModel(Mean()), [ex.Explanation(bare, [1, 2])])
+    context = graph(0)
+    nowhere = ex.Context(context.subgraph, "a", 0)
+    with pytest.raises(InputError, match="expected the row of a node, found 'a'"):
+        ex.collect(ex.PyGModel(Mean()), [ex.Explanation(nowhere, np.ones(len(context.subgraph)))])
+    with pytest.raises(OptionError):
+        ex.PyGModel(Mean(), task="edge")
+
+
+class Said(dict):  # type: ignore[type-arg]
+    """As torch_geometric's explanations: a mapping with attributes."""
+
+    __getattr__ = dict.__getitem__
+
+
+def test_explanations_of_torch_geometric() -> None:
+    said = Said(
+        x=torch.ones(3, 2), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]),
+        edge_mask=torch.tensor([0.1, 0.3, 0.7, 0.9], requires_grad=True), index=torch.tensor([2]),
+        edge_attr=torch.ones(4),
+    )  # fmt: skip
+    explanation = ex.from_pyg(said, explainer="gnn", event="e", seed=3)
+    assert explanation.context.target == 2
+    assert explanation.context.subgraph.unit_count == 2
+    assert explanation.context.subgraph.edge_features.shape == (4, 1)
+    assert explanation.importance.tolist() == pytest.approx([0.1, 0.3, 0.7, 0.9])
+    assert explanation.seed == 3
+    with pytest.raises(InputError, match="has no edge_mask"):
+        ex.from_pyg(Said(x=torch.ones(3, 2), edge_index=said["edge_index"]))

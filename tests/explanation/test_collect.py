@@ -1,0 +1,395 @@
+"""Asking a model: each mask once, in batches, checked, and nothing finished is lost."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.explanation.brute import Weighted, random_explanations
+
+from graphgauge import explanation as ex
+from graphgauge.core.errors import InputError, OptionError
+
+SIX = ("fidelity_drop", "fidelity_keep", "fidelity_best", "fidelity_tempme", "acc_auc", "cohesiveness")
+
+
+def path_of(edges: int, event: Any = 0) -> ex.Context:
+    return ex.Context(ex.Subgraph([range(edges), range(1, edges + 1)], times=range(edges)), event=event)
+
+
+def same_values(one: Any, other: Any) -> None:
+    np.testing.assert_equal(
+        {key: result.value for key, result in one.items()}, {key: result.value for key, result in other.items()}
+    )
+
+
+# --------------------------------------------------------------------------------------------------- masks
+
+
+def test_rows_are_the_distinct_masks_and_one_for_the_check() -> None:
+    model = Weighted(0)
+    explanations = random_explanations(0, 20) + random_explanations(0, 20, "two")
+    table = ex.collect(model, explanations)
+    for row in table:
+        assert len(np.unique(row.masks, axis=0)) == len(row.masks)
+    assert model.rows == table.masks + 1
+    asked = model.rows
+    ex.evaluate(table, explainer="one", metrics=SIX)
+    assert model.rows == asked
+
+
+def test_one_mask_set_serves_every_metric() -> None:
+    """100 edges: 6 levels kept and dropped, 16 shares of the sweep of which 3 are levels, the whole and the empty."""
+    explanation = ex.Explanation(path_of(100), np.random.default_rng(0).random(100))
+    table = ex.collect(Weighted(0), [explanation], random=1)
+    own = 6 + 6 + (15 - 3) + 2
+    random = 6 + 6 + (15 - 3)
+    assert table.masks == own + random
+
+
+def test_levels_that_fall_on_one_count_are_asked_once() -> None:
+    explanation = ex.Explanation(path_of(4), [4, 3, 2, 1])
+    few = ex.collect(Weighted(0), [explanation], levels=(0.2, 0.25, 0.3), random=1)
+    one = ex.collect(Weighted(0), [explanation], levels=(0.25,), random=1)
+    assert few.masks == one.masks
+    evaluation = ex.evaluate(few, metrics=["fidelity_drop", "sparsity"])
+    assert evaluation["fidelity_drop@0.2"].value == evaluation["fidelity_drop@0.3"].value
+    assert evaluation["sparsity@0.2"].value == 0.75  # as achieved, not as asked
+
+
+def test_explainers_that_agree_share_their_masks() -> None:
+    context = path_of(30)
+    importance = np.arange(30.0)
+    alone = ex.collect(Weighted(0), [ex.Explanation(context, importance, "a")])
+    both = ex.collect(
+        Weighted(0), [ex.Explanation(context, importance, "a"), ex.Explanation(context, 2 * importance, "b")]
+    )
+    assert both.masks == alone.masks
+
+
+# ------------------------------------------------------------------------------------------------- batches
+
+
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("budget", [1, 25, 200, 30_000])
+def test_the_budget_changes_calls_and_nothing_else(many: bool, budget: int) -> None:
+    explanations = random_explanations(3, 10)
+    expected = ex.evaluate(ex.collect(Weighted(3), explanations))
+    model = Weighted(3, many=many)
+    sizes: list[int] = []
+    predict = model.predict
+
+    def counted(subgraph: Any, target: Any, masks: Any) -> Any:
+        sizes.append(len(masks) * subgraph.edges)
+        return predict(subgraph, target, masks)
+
+    model.predict = counted  # type: ignore[method-assign]
+    table = ex.collect(model, explanations, batch_edges=budget)
+    same_values(ex.evaluate(table), expected)
+    assert model.rows == table.masks + (budget > 1)
+    assert max(sizes) <= max(budget, max(one.context.subgraph.edges for one in explanations))
+    if budget == 30_000:
+        assert model.calls == (2 if many else 11)  # the last is the check
+
+
+def test_a_large_event_is_split() -> None:
+    model = Weighted(0)
+    table = ex.collect(model, [ex.Explanation(path_of(50), np.arange(50.0))], batch_edges=500)
+    assert model.calls == -(-table.masks // 10) + 1
+
+
+class Dependent:
+    """Answers that depend on what else is in the batch, as of a layer that normalises over it."""
+
+    model_output = "logit"
+
+    def __init__(self, noise: float = 0.0) -> None:
+        self.sizes: list[int] = []
+        self._rng, self._noise = np.random.default_rng(0), noise
+
+    def predict(self, subgraph: Any, target: Any, masks: np.ndarray) -> np.ndarray:
+        self.sizes.append(len(masks))
+        kept = masks.sum(1) - masks.sum(1).mean() / 2 + self._noise * self._rng.normal(size=len(masks))
+        return np.stack([kept, -kept], 1)
+
+
+def test_a_model_that_is_not_batch_invariant_is_asked_mask_by_mask() -> None:
+    explanations = random_explanations(1, 5)
+    model = Dependent()
+    table = ex.collect(model, explanations)
+    assert any("depend on what else is in a batch" in note for note in table.notes)
+    assert set(model.sizes[1:]) == {1}
+    singly = ex.collect(Dependent(), explanations, batch_edges=1)
+    same_values(ex.evaluate(table), ex.evaluate(singly))
+    assert any("every mask was sent alone" in note for note in ex.evaluate(table).notes)
+
+
+def test_a_model_that_draws_lots_is_named() -> None:
+    table = ex.collect(Dependent(noise=1.0), random_explanations(1, 3))
+    assert any("evaluation mode" in note for note in table.notes)
+
+
+# ------------------------------------------------------------------------------------------- wrong answers
+
+
+class Fixed:
+    def __init__(self, answer: Any, output: str = "logit") -> None:
+        self._answer, self.model_output = answer, output
+
+    def predict(self, subgraph: Any, target: Any, masks: np.ndarray) -> Any:
+        return self._answer(len(masks))
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda rows: np.zeros((rows + 1, 2)), r"shape \(\d+, 2\) for \d+ masks"),
+        (lambda rows: np.zeros((rows, 2, 2)), r"shape \(\d+, 2, 2\)"),
+        (lambda rows: np.zeros((rows, 0)), r"shape \(\d+, 0\)"),
+        (lambda rows: 0.5, r"shape \(\)"),
+        (lambda rows: np.full((rows, 2), np.nan), "values are NaN, the first at index"),
+        (lambda rows: np.full((rows, 2), np.inf), "infinite logits"),
+        (lambda rows: ["yes"] * rows, "expected numbers"),
+    ],
+)
+def test_answers_that_are_none(answer: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        ex.collect(Fixed(answer), random_explanations(0, 2))
+    assert "event 'e0'" in str(caught.value)
+
+
+def test_logits_declared_as_probabilities_are_refused() -> None:
+    with pytest.raises(InputError, match=r'3 is no probability. Logits\? Pass model_output="logit"'):
+        ex.collect(Fixed(lambda rows: np.full(rows, 3.0), "probability"), random_explanations(0, 2))
+    with pytest.raises(InputError, match=r"sum to 1\.4"):
+        ex.collect(Fixed(lambda rows: np.full((rows, 2), 0.7), "probability"), random_explanations(0, 2))
+
+
+def test_probabilities_declared_as_logits_are_noticed() -> None:
+    honest = ex.evaluate(Weighted(0, 3, "probability"), random_explanations(0, 4))
+    assert "probabilities-as-logits" not in [finding.check for finding in honest.findings]
+    for columns in (1, 2):
+
+        def answer(rows: int, columns: int = columns) -> Any:
+            return np.tile([0.3, 0.7], (rows, 1))[:, -columns:]
+
+        evaluation = ex.evaluate(Fixed(answer), random_explanations(0, 4))
+        assert "probabilities-as-logits" in [finding.check for finding in evaluation.findings]
+
+
+def test_what_the_model_returns_has_to_be_said_once() -> None:
+    class Silent:
+        def predict(self, subgraph: Any, target: Any, masks: np.ndarray) -> Any:
+            return np.zeros((len(masks), 2))
+
+    with pytest.raises(OptionError, match="is not said"):
+        ex.collect(Silent(), random_explanations(0, 1))
+    assert ex.collect(Silent(), random_explanations(0, 1), model_output="logit").settings.model_output == "logit"
+    with pytest.raises(OptionError, match="the model says"):
+        ex.collect(Weighted(0), random_explanations(0, 1), model_output="probability")
+    with pytest.raises(InputError, match="neither predict nor predict_proba_with_mask"):
+        ex.collect(object(), random_explanations(0, 1), model_output="logit")
+
+
+def test_a_different_number_of_classes_is_refused() -> None:
+    class Moody:
+        model_output, calls = "logit", 0
+
+        def predict(self, subgraph: Any, target: Any, masks: np.ndarray) -> Any:
+            self.calls += 1
+            return np.zeros((len(masks), 2 + (self.calls > 2)))
+
+    with pytest.raises(InputError, match="2 and 3 classes"):
+        ex.collect(Moody(), random_explanations(0, 2))
+
+
+# ------------------------------------------------------------------------------------------------ NaN, empty
+
+
+def test_nan_importance_raises_or_is_left_out_and_counted() -> None:
+    explanations = random_explanations(2, 4)
+    spoiled = explanations[1].importance.copy()
+    spoiled[1] = np.nan
+    explanations[1] = ex.Explanation(explanations[1].context, spoiled, "one")
+    with pytest.raises(InputError, match=r"importance: 1 of \d+ values are NaN, the first at index 1. It is of 'one'"):
+        ex.collect(Weighted(2), explanations)
+    table = ex.collect(Weighted(2), explanations, nan="omit")
+    assert [row.id for row in table] == ["e0", "e2", "e3"]
+    assert "1 explanations left out: they have NaN" in ex.evaluate(table).notes
+
+
+def test_a_model_that_answers_nan_loses_those_events_only() -> None:
+    class Sometimes(Weighted):
+        def predict(self, subgraph: Any, target: Any, masks: np.ndarray) -> Any:
+            answers = super().predict(subgraph, target, masks)
+            if subgraph is explanations[2].context.subgraph:
+                answers[-1] = np.nan
+            return answers
+
+    explanations = random_explanations(2, 4)
+    with pytest.raises(InputError, match="answers of the model, event 'e2': 2 of"):
+        ex.collect(Sometimes(2), explanations)
+    table = ex.collect(Sometimes(2), explanations, nan="omit", batch_edges=60)
+    assert [row.id for row in table] == ["e0", "e1", "e3"]
+    assert "1 events left out: the model answered NaN" in table.notes
+
+
+def test_no_candidates_and_one() -> None:
+    nothing = ex.Context(ex.Subgraph([[0], [1]], candidates=[], times=[1]), event="none")
+    one = ex.Context(ex.Subgraph([[0], [1]], times=[1]), event="one")
+    evaluation = ex.evaluate(Weighted(0), [ex.Explanation(nothing, []), ex.Explanation(one, [0.3])])
+    drop = evaluation["fidelity_drop@0.1"]
+    assert drop.n == 1
+    assert "1 of 2 events have no value (no candidate edges)" in drop.warnings[0]
+    assert evaluation["cohesiveness@0.1"].reason == "no times, no span of time, or fewer than two edges"
+    assert evaluation["fidelity_keep@0.5"].value == 0  # the one edge is the whole graph
+    alone = ex.evaluate(Weighted(0), [ex.Explanation(nothing, [])])
+    assert all(result.n == 0 and result.reason for result in alone.values())
+
+
+def test_nothing_to_explain() -> None:
+    evaluation = ex.evaluate(Weighted(0), [])
+    assert evaluation["acc_auc"].reason == "no events"
+
+
+# ---------------------------------------------------------------------------------------------- the journal
+
+
+def test_a_second_run_asks_nothing_again(tmp_path: Path) -> None:
+    explanations, path = random_explanations(4, 8), tmp_path / "run.jsonl"
+    first, second = Weighted(4), Weighted(4)
+    whole = ex.collect(first, explanations, path=path)
+    again = ex.collect(second, explanations, path=path)
+    assert second.rows == 0
+    same_values(ex.evaluate(again), ex.evaluate(whole))
+    assert len(path.read_text().splitlines()) == 9
+
+
+def test_an_unfinished_line_is_cut_off_and_asked_again(tmp_path: Path) -> None:
+    explanations, path = random_explanations(4, 6), tmp_path / "run.jsonl"
+    expected = ex.evaluate(ex.collect(Weighted(4), explanations, path=path))
+    content = path.read_bytes()
+    path.write_bytes(content[:-40])
+    read = ex.read_table(path)
+    assert len(read) == 5
+    assert "the last line of the file is not whole and was left out" in read.notes
+    model = Weighted(4)
+    resumed = ex.collect(model, explanations, path=path)
+    assert model.rows == len(resumed.rows[-1].masks) + 1
+    same_values(ex.evaluate(resumed), expected)
+    assert path.read_bytes() == content
+
+
+def test_a_line_that_lacks_only_its_end_counts(tmp_path: Path) -> None:
+    explanations, path = random_explanations(4, 3), tmp_path / "run.jsonl"
+    ex.collect(Weighted(4), explanations, path=path)
+    path.write_bytes(path.read_bytes()[:-1])
+    model = Weighted(4)
+    assert len(ex.collect(model, [*explanations, *random_explanations(9, 4)[3:]], path=path)) == 4
+    assert len(ex.read_table(path)) == 4
+
+
+def test_other_settings_or_explanations_do_not_mix(tmp_path: Path) -> None:
+    explanations, path = random_explanations(4, 3), tmp_path / "run.jsonl"
+    ex.collect(Weighted(4), explanations, path=path)
+    with pytest.raises(InputError, match="other settings: levels"):
+        ex.collect(Weighted(4), explanations, path=path, levels=(0.1,))
+    changed = [ex.Explanation(one.context, -one.importance - 1, "one") for one in explanations]
+    with pytest.raises(InputError, match="event 'e0' with other explanations"):
+        ex.collect(Weighted(4), changed, path=path)
+    subgraph = explanations[0].context.subgraph
+    turned = ex.Context(ex.Subgraph(subgraph.edge_index[::-1], candidates=subgraph.candidates), event="e0")
+    with pytest.raises(InputError, match="event 'e0' with other explanations"):
+        ex.collect(Weighted(4), [ex.Explanation(turned, explanations[0].importance, "one")], path=path)
+    with pytest.raises(OptionError, match="are appended to"):
+        ex.collect(Weighted(4), explanations, path=tmp_path / "run.parquet")
+
+
+def test_an_exception_in_the_model_keeps_what_was_finished(tmp_path: Path) -> None:
+    class Breaks(Weighted):
+        def predict(self, subgraph: Any, target: Any, masks: np.ndarray) -> Any:
+            if self.calls == 4:
+                raise RuntimeError("out of memory")
+            return super().predict(subgraph, target, masks)
+
+    path = tmp_path / "run.jsonl"
+    with pytest.raises(RuntimeError, match="out of memory"):
+        ex.collect(Breaks(4), random_explanations(4, 6), path=path)
+    assert len(ex.read_table(path)) == 3
+
+
+SLOW = """
+import sys, time
+sys.path.insert(0, {root!r})
+from tests.explanation.brute import Weighted, random_explanations
+from graphgauge import explanation as ex
+
+class Slow(Weighted):
+    def predict(self, *arguments):
+        time.sleep(0.05)
+        return super().predict(*arguments)
+
+ex.collect(Slow(4), random_explanations(4, 200), path={path!r})
+"""
+
+
+def test_a_killed_run_loses_no_finished_event(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    code = SLOW.format(root=str(Path(__file__).parents[2]), path=str(path))
+    process = subprocess.Popen([sys.executable, "-c", code])
+    try:
+        until = time.monotonic() + 60
+        while time.monotonic() < until and (not path.exists() or path.read_bytes().count(b"\n") < 8):
+            time.sleep(0.02)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    finished = path.read_bytes().count(b"\n") - 1
+    assert 7 <= finished < 200
+    model = Weighted(4)
+    table = ex.collect(model, random_explanations(4, 200), path=path)
+    assert len(table) == 200
+    assert model.rows == sum(len(row.masks) for row in table.rows[finished:]) + 1
+    same_values(ex.evaluate(table), ex.evaluate(ex.collect(Weighted(4), random_explanations(4, 200))))
+
+
+def test_that_masks_were_sent_alone_is_remembered(tmp_path: Path) -> None:
+    explanations, path = random_explanations(1, 5), tmp_path / "run.jsonl"
+    ex.collect(Dependent(), explanations[:3], path=path)
+    model = Dependent()
+    table = ex.collect(model, explanations, path=path)
+    assert set(model.sizes) == {1}
+    assert any("every mask was sent alone" in note for note in table.notes)
+    assert table.notes == ex.read_table(path).notes
+
+
+def test_what_a_later_run_finds_out_stands_in_the_file(tmp_path: Path) -> None:
+    """One mask cannot be checked against a batch; the next run has more to go by."""
+    explanations, path = random_explanations(1, 5), tmp_path / "run.jsonl"
+    bare = ex.Explanation(ex.Context(ex.Subgraph([[0], [1]], candidates=[]), event="bare"), [], "one")
+    ex.collect(Dependent(), [bare], path=path)
+    table = ex.collect(Dependent(), [bare, *explanations], path=path)
+    assert any("every mask was sent alone" in note for note in table.notes)
+    assert ex.read_table(path).notes == table.notes
+
+
+@pytest.mark.parametrize("options", [{"acc_auc": {"shape": 1}}, {"fidelity_best": {}}, {"acc_auc": {"points": True}}])
+def test_options_of_no_mask(options: Any) -> None:
+    with pytest.raises(OptionError):
+        ex.collect(Weighted(0), random_explanations(0, 1), options=options)
+
+
+def test_what_was_left_out_stands_in_the_file(tmp_path: Path) -> None:
+    explanations, path = random_explanations(2, 4), tmp_path / "run.jsonl"
+    explanations[0] = ex.Explanation(explanations[0].context, explanations[0].importance * np.nan, "one")
+    ex.collect(Weighted(2), explanations, nan="omit", path=path)
+    ex.collect(Weighted(2), explanations, nan="omit", path=path)
+    assert ex.read_table(path).notes == ("1 explanations left out: they have NaN",)
+    assert [json.loads(line).get("notes") for line in path.read_text().splitlines()].count(None) == 3

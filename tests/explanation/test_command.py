@@ -1,0 +1,151 @@
+"""`graphgauge explanation` as a user meets it, and its figure."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from tests.explanation.brute import Weighted, random_explanations
+
+from graphgauge import explanation as ex
+from graphgauge.cli.explanation import command
+
+MODEL = """
+import sys
+sys.path.insert(0, {root!r})
+from tests.explanation.brute import Weighted
+
+def load():
+    return Weighted(3)
+
+not_callable = 3
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "weighted_model.py").write_text(MODEL.format(root=str(Path(__file__).parents[2])))
+    ex.write_explanations(random_explanations(3, 8) + random_explanations(3, 8, "two"), tmp_path / "run.jsonl")
+    ex.collect(Weighted(3), random_explanations(3, 8)).save(tmp_path / "table.jsonl")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "weighted_model", raising=False)
+    return tmp_path
+
+
+def run(*arguments: Any) -> Any:
+    return CliRunner().invoke(command, [str(argument) for argument in arguments])
+
+
+def values(outcome: Any) -> dict[str, float]:
+    assert outcome.exit_code == 0, outcome.output
+    entries = json.loads(outcome.stdout)["results"]
+    return {entry["key"]: np.nan if entry["value"] is None else entry["value"] for entry in entries}
+
+
+def test_a_table_says_what_the_library_says(folder: Path) -> None:
+    found = values(run("--table", "table.jsonl", "--format", "json"))
+    np.testing.assert_equal(found, ex.evaluate(ex.read_table("table.jsonl")).to_flat())
+
+
+def test_a_model_is_imported_asked_and_its_answers_are_kept(folder: Path) -> None:
+    options = (
+        "--explanations",
+        "run.jsonl",
+        "--model",
+        "weighted_model:load",
+        "--explainer",
+        "two",
+        "--format",
+        "json",
+    )
+    found = values(run(*options, "--levels", "0.1,0.5", "--topk", "2", "--save-table", "answers.jsonl"))
+    expected = ex.evaluate(
+        Weighted(3), random_explanations(3, 8, "two") + random_explanations(3, 8), explainer="two",
+        levels=(0.1, 0.5), topk=2,
+    )  # fmt: skip
+    np.testing.assert_equal(found, expected.to_flat())
+    again = values(run("--table", "answers.jsonl", "--explainer", "two", "--format", "json"))
+    np.testing.assert_equal(again, found)
+
+
+def test_options_reach_the_library(folder: Path) -> None:
+    table = ex.read_table("table.jsonl")
+    found = run("--table", "table.jsonl", "--format", "json", "--signed", "--score", "max", "--best-mode", "keep",
+                "--kl", "reverse", "--metrics", "fidelity_best,fidelity_drop@0.2,unfaithfulness@0.2")  # fmt: skip
+    expected = ex.evaluate(
+        table, absolute=False, score="max", metrics=["fidelity_best", "fidelity_drop@0.2", "unfaithfulness@0.2"],
+        options={"fidelity_best": {"mode": "keep"}, "unfaithfulness": {"kl": "reverse"}},
+    )  # fmt: skip
+    np.testing.assert_equal(values(found), expected.to_flat())
+    theirs = values(run("--table", "table.jsonl", "--format", "json", "--convention", "pyg"))
+    np.testing.assert_equal(theirs, ex.evaluate(table, convention="pyg").to_flat())
+    asked = ("--explanations", "run.jsonl", "--model", "weighted_model:load", "--explainer", "one", "--format", "json")
+    swept = values(run(*asked, "--acc-mode", "drop", "--acc-cap", "0.6", "--acc-points", "5", "--metrics", "acc_auc"))
+    sweep = {"acc_auc": {"mode": "drop", "cap": 0.6, "points": 5}}
+    direct = ex.evaluate(Weighted(3), random_explanations(3, 8), metrics=["acc_auc"], options=sweep)
+    assert swept["acc_auc"] == direct["acc_auc"].value
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        ((), 2, "give --table, or --explanations with --model"),
+        (("--table", "table.jsonl", "--explanations", "run.jsonl"), 2, "give --table"),
+        (("--explanations", "run.jsonl"), 2, "with --model"),
+        (("--table", "table.jsonl", "--levels", "0.1"), 2, "--levels: for asking a model"),
+        (("--table", "table.jsonl", "--levels", "some"), 2, "not a list of shares"),
+        (("--table", "absent.jsonl"), 3, "absent.jsonl: no such file"),
+        (("--table", "run.jsonl"), 3, "not a table"),
+        (("--explanations", "run.jsonl", "--model", "weighted_model:load"), 2, "2 explainers in the table: one, two"),
+        (("--explanations", "run.jsonl", "--model", "no_such_module:load"), 2, "no module 'no_such_module'"),
+        (("--explanations", "run.jsonl", "--model", "weighted_model:other"), 2, "has no function 'other'"),
+        (("--explanations", "run.jsonl", "--model", "weighted_model:not_callable"), 2, "has no function"),
+        (("--explanations", "run.jsonl", "--model", "weighted_model"), 2, "MODULE:FACTORY"),
+    ],
+)
+def test_errors_are_one_paragraph_and_a_code(
+    folder: Path, arguments: tuple[str, ...], status: int, message: str
+) -> None:
+    outcome = run(*arguments)
+    said = f"{outcome.output}{outcome.exception}"
+    assert message in said
+    assert getattr(outcome.exception, "exit_code", outcome.exit_code) == status
+
+
+def test_the_whole_command_writes_result_items_and_figure(folder: Path) -> None:
+    arguments = ["explanation", "--table", "table.jsonl", "-o", "result.json", "--figure", "figure.svg",
+                 "--keep", "items", "--gate", "acc_auc >= 2"]  # fmt: skip
+    done = subprocess.run([sys.executable, "-m", "graphgauge", *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "gate failed" in done.stderr
+    content = json.loads((folder / "result.json").read_text())
+    assert [entry["name"] for entry in content["receipt"]["inputs"]] == ["table"]
+    assert content["side_files"][0]["rows"] == 8
+    picture = (folder / "figure.svg").read_text()
+    for text in ("fidelity_drop (higher is better)", "fidelity_keep (lower is better)", "acc_auc (keep, up to 0.3)",
+                 "random", "held", "right explanation"):  # fmt: skip
+        assert text in picture, text
+
+
+def test_figures_of_every_kind_of_event(tmp_path: Path) -> None:
+    static = ex.Context(ex.Subgraph([[0, 1, 1, 2], [1, 0, 2, 2]]), truth=[1, 1, 0, 0])
+    bare = ex.Context(ex.Subgraph([[0], [1]], candidates=[]))
+    infinite = ex.Context(ex.Subgraph([[0, 1], [1, 2]], times=[0, 0]), event="<script>" * 20)
+    cases = {
+        "static.svg": [ex.Explanation(static, [1, 2, 3, 4], "random")],
+        "bare.png": [ex.Explanation(bare, [])],
+        "infinite.svg": [ex.Explanation(infinite, [np.inf, -np.inf], "<b>&")],
+        "none.pdf": [],
+    }
+    for name, explanations in cases.items():
+        ex.evaluate(Weighted(0), explanations).plot(tmp_path / name)
+        assert (tmp_path / name).stat().st_size > 1000
+    assert "<script>" not in (tmp_path / "infinite.svg").read_text()
+    assert "random order" in (tmp_path / "static.svg").read_text()

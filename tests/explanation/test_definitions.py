@@ -1,0 +1,148 @@
+"""Every metric equals a direct transcription of its definition that asks the model for one mask at a time."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+from tests.explanation.brute import Weighted, count, of_event, order, random_explanations, said, units
+
+from graphgauge import explanation as ex
+from graphgauge.core.metric import metrics as registered
+from graphgauge.core.result import Evaluation
+
+LEVELS = (0.1, 0.25, 0.5, 0.8)
+KEYS = [metric.key for metric in registered("explanation") if metric.name not in
+        ("characterization", "label_flip_characterization", "fidelity_curve_auc", "cohesiveness_adjacent",
+         "stability_jaccard", "stability_spearman", "elapsed")]  # fmt: skip
+
+
+def mean(values: list[float]) -> float:
+    known = [value for value in values if not math.isnan(value)]
+    return sum(known) / len(known) if known else math.nan
+
+
+def assert_equal(evaluation: Evaluation, events: list[dict[str, float]]) -> None:
+    expected = {key: mean([event[key] for event in events]) for key in events[0]}
+    assert set(expected) == set(evaluation)
+    for key, value in expected.items():
+        assert evaluation[key].value == pytest.approx(value, rel=1e-11, abs=1e-12, nan_ok=True), key
+
+
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("seed", range(12))
+def test_random_binary_models(seed: int, many: bool) -> None:
+    explanations = random_explanations(seed)
+    output = ("logit", "probability")[seed % 2]
+    found = ex.evaluate(
+        Weighted(seed, output=output, many=many), explanations, levels=LEVELS, metrics=KEYS, batch_edges=40
+    )
+    assert_equal(found, [of_event(Weighted(seed, output=output), one, LEVELS) for one in explanations])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_models_of_four_classes(seed: int) -> None:
+    explanations = random_explanations(100 + seed)
+    output = ("logit", "probability")[seed % 2]
+    keys = [key for key in KEYS if "tempme" not in key]
+    found = ex.evaluate(Weighted(seed, 4, output), explanations, levels=LEVELS, metrics=keys, by="abs")
+    expected = [of_event(Weighted(seed, 4, output), one, LEVELS, by="abs") for one in explanations]
+    for event, one in zip(expected, explanations, strict=True):
+        # The area is over importances as they are ranked.
+        event["truth_auc"] = of_event(
+            Weighted(seed, 4, output), ex.Explanation(one.context, np.abs(one.importance)), LEVELS
+        )["truth_auc"]
+    assert_equal(found, expected)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_largest_probability_and_other_sweeps(seed: int) -> None:
+    explanations = random_explanations(200 + seed)
+    sweep = {"cap": 0.6, "points": 7}
+    found = ex.evaluate(
+        Weighted(seed, 3), explanations, levels=LEVELS, score="max", options={"acc_auc": sweep},
+        metrics=["fidelity_drop", "fidelity_keep", "acc_auc"],
+    )  # fmt: skip
+    events = [of_event(Weighted(seed, 3), one, LEVELS, score="max", **sweep) for one in explanations]
+    assert_equal(found, [{key: event[key] for key in found} for event in events])
+
+
+def test_seeds_of_one_explainer_are_averaged_within_an_event() -> None:
+    first, second = random_explanations(7), random_explanations(7)
+    rng = np.random.default_rng(1)
+    runs = [
+        ex.Explanation(one.context, rng.normal(size=len(one.importance)), "one", seed=seed)
+        for seed, explanations in enumerate((first, second))
+        for one in explanations
+    ]
+    found = ex.evaluate(Weighted(7), runs, levels=LEVELS, metrics=["fidelity_drop@0.5", "fidelity_tempme@0.5"])
+    for key in ("fidelity_drop@0.5", "fidelity_tempme@0.5"):
+        values = [of_event(Weighted(7), run, LEVELS)[key] for run in runs]
+        assert found[key].value == pytest.approx(mean(values), rel=1e-11)
+        assert found[key].n == 6
+
+
+def test_characterization_is_the_harmonic_mean_of_the_means() -> None:
+    found = ex.evaluate(
+        Weighted(3), random_explanations(3),
+        metrics=["fidelity_drop@0.2", "fidelity_keep@0.2", "characterization@0.2", "label_flip_drop@0.2",
+                 "label_flip_keep@0.2", "label_flip_characterization@0.2"],
+    )  # fmt: skip
+    for whole, drop, keep in (("characterization", "fidelity_drop", "fidelity_keep"),
+                              ("label_flip_characterization", "label_flip_drop", "label_flip_keep")):  # fmt: skip
+        a, b = found[f"{drop}@0.2"].value, found[f"{keep}@0.2"].value
+        expected = 1 / (0.5 / a + 0.5 / (1 - b)) if a and b < 1 else 0.0
+        assert found[f"{whole}@0.2"].value == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_random_explainer_comes_close_to_the_mean_over_all_subsets() -> None:
+    explanations = random_explanations(11, events=8)
+    table = ex.collect(Weighted(11), explanations, random=4000)
+    drop = ex.evaluate(table, metrics=["fidelity_drop@0.3"])["fidelity_drop@0.3"]
+    chance = {level.name: level.value for level in drop.chance}
+    exact = []
+    for one in explanations:
+        groups = units(one.context.subgraph)
+        everything = {edge for unit in groups for edge in unit}
+        whole = said(Weighted(11), one, everything)
+        subsets = list(combinations(groups, count(0.3, len(groups))))
+        answers = [said(Weighted(11), one, everything - {e for unit in held for e in unit}) for held in subsets]
+        predicted = whole.index(max(whole))
+        exact.append(mean([abs(whole[predicted] - answer[predicted]) for answer in answers]))
+    assert chance["random explainer"] == pytest.approx(mean(exact), rel=0.02)
+    assert chance["empty explanation"] == 0
+
+
+def test_stability_against_loops() -> None:
+    rng = np.random.default_rng(5)
+    contexts = [one.context for one in random_explanations(5)]
+    runs = {
+        (context.event, seed): rng.permutation(len(context.subgraph)) / 1.0 for context in contexts for seed in range(3)
+    }
+    explanations = [
+        ex.Explanation(context, runs[context.event, seed], "one", seed=seed)
+        for context in contexts
+        for seed in range(3)
+    ]
+    found = ex.evaluate(Weighted(5), explanations, metrics=["stability_jaccard@0.4", "stability_spearman"])
+    jaccards, correlations = [], []
+    for context in contexts:
+        ranked = [order(ex.Explanation(context, runs[context.event, seed])) for seed in range(3)]
+        k = count(0.4, len(ranked[0]))
+        pairs = [(0, 1), (0, 2), (1, 2)]
+        tops = [{tuple(unit) for unit in one[:k]} for one in ranked]
+        jaccards.append(mean([len(tops[a] & tops[b]) / len(tops[a] | tops[b]) for a, b in pairs]))
+        values = [[np.mean([runs[context.event, seed][edge] for edge in unit]) for unit in sorted(ranked[0])]
+                  for seed in range(3)]  # fmt: skip
+        if len(ranked[0]) > 1:
+            with np.errstate(all="ignore"):
+                found_pairs = [
+                    float(spearmanr(values[a], values[b]).statistic) if len(set(values[a])) > 1 < len(set(values[b]))
+                    else math.nan for a, b in pairs
+                ]  # fmt: skip
+            correlations.append(mean(found_pairs))
+    assert found["stability_jaccard@0.4"].value == pytest.approx(mean(jaccards), rel=1e-12)
+    assert found["stability_spearman"].value == pytest.approx(mean(correlations), rel=1e-12)

@@ -1,0 +1,394 @@
+"""Options, directions, conventions, findings and comparisons."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.explanation.brute import Weighted, of_event, random_explanations
+
+from graphgauge import explanation as ex
+from graphgauge.core.errors import InputError, OptionError, UnknownNameError
+from graphgauge.core.schema import read_result, write_result
+
+LEVELS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
+
+
+class Sum:
+    """A logistic model whose logit is a sum of known weights over kept edges."""
+
+    model_output = "probability"
+
+    def __init__(self, weights: Any, bias: float = 0.0) -> None:
+        self._weights, self._bias = np.asarray(weights, float), bias
+
+    def predict(self, subgraph: Any, target: Any, masks: np.ndarray) -> np.ndarray:
+        return 1 / (1 + np.exp(-(masks @ self._weights + self._bias)))
+
+
+def path_context(edges: int, event: Any = 0, **facts: Any) -> ex.Context:
+    return ex.Context(ex.Subgraph([range(edges), range(1, edges + 1)], times=range(edges)), event=event, **facts)
+
+
+def explained(weights: Any, importance: Any, **options: Any) -> Any:
+    context = path_context(len(weights), **options.pop("facts", {}))
+    return ex.evaluate(Sum(weights, options.pop("bias", 0.0)), [ex.Explanation(context, importance)], **options)
+
+
+# ----------------------------------------------------------------------------------------------- by hand
+
+
+def test_a_flip_is_not_hidden_by_the_largest_probability() -> None:
+    """(.9, .1) → (.1, .9): the class fixed on the whole graph falls by .8, the largest probability by 0."""
+    logit = np.log(9)
+    weights = [2 * logit, 0.0]
+    found = explained(weights, [1, 0], bias=-logit, levels=(0.5,), metrics=["fidelity_drop@0.5"])
+    assert found["fidelity_drop@0.5"].value == pytest.approx(0.8)
+    hidden = explained(weights, [1, 0], bias=-logit, levels=(0.5,), metrics=["fidelity_drop@0.5"], score="max")
+    assert hidden["fidelity_drop@0.5"].value == pytest.approx(0.0, abs=1e-12)
+    assert "largest probability" in hidden["fidelity_drop@0.5"].conventions["score"]
+
+
+def test_tempme_rewards_what_pushes_towards_the_label() -> None:
+    for label, sign in ((1, 1), (0, -1), (None, 1)):
+        found = explained([3.0, -1.0], [1, 0], levels=(0.5,), metrics=["fidelity_tempme@0.5"], facts={"label": label})[
+            "fidelity_tempme@0.5"
+        ]
+        p = [1 / (1 + np.exp(-x)) for x in (3.0, 2.0)]
+        assert found.value == pytest.approx(sign * (p[0] - p[1]))
+    low = explained([3.0, -1.0], [1, 0], levels=(0.5,), metrics=["fidelity_tempme@0.5"], label_threshold=0.99)
+    assert low["fidelity_tempme@0.5"].value < 0  # by this threshold the event is of class 0
+
+
+def test_tempme_takes_no_third_label() -> None:
+    with pytest.raises(InputError, match="event 0 has the label 2"):
+        explained([3.0, -1.0], [1, 0], levels=(0.5,), metrics=["fidelity_tempme@0.5"], facts={"label": 2})
+
+
+def test_tempme_is_for_two_classes() -> None:
+    model, explanations = Weighted(0, 3), random_explanations(0, 3)
+    with pytest.raises(InputError, match="for two classes, and the model has 3"):
+        ex.evaluate(model, explanations, metrics=["fidelity_tempme"])
+    assert "fidelity_tempme@0.1" in ex.evaluate(model, explanations).skipped
+
+
+def test_acc_auc_by_hand() -> None:
+    """Ten edges, the first carries the label: without edges the other class, from one edge on the right one."""
+    weights = [2.0] + [0.0] * 9
+    found = explained(weights, np.arange(10, 0, -1), bias=-1.0, metrics=["acc_auc"])["acc_auc"]
+    # 0 at s = 0, 1 at the 15 other points: the first of 15 trapezoids has half its height.
+    assert found.value == pytest.approx(14.5 / 15)
+    assert found.direction == "higher"
+    dropped = explained(
+        weights, np.arange(10, 0, -1), bias=-1.0, metrics=["acc_auc"], options={"acc_auc": {"mode": "drop"}}
+    )["acc_auc"]
+    assert dropped.value == pytest.approx(0.5 / 15)
+    assert dropped.direction == "lower"
+    rest = explained(
+        weights, np.arange(10, 0, -1), bias=-1.0, metrics=["acc_auc"], options={"acc_auc": {"keep": "complement"}}
+    )["acc_auc"]
+    assert rest.value == 1  # the first edge is always among the kept
+
+
+def test_best_by_direction_with_its_level() -> None:
+    weights = [1.0, 1.0, -3.0, 0.0]
+    importance = [4, 3, 2, 1]
+    options: Any = {"levels": (0.25, 0.5, 0.75), "metrics": ["fidelity_best", "fidelity_drop", "fidelity_keep"]}
+    drop = explained(weights, importance, bias=2.0, **options)
+    assert drop["fidelity_best"].value == max(drop[f"fidelity_drop@{s}"].value for s in (0.25, 0.5, 0.75))
+    assert drop["fidelity_best"].oracle
+    assert drop["fidelity_best.k"].oracle
+    keep = explained(weights, importance, bias=2.0, **options, options={"fidelity_best": {"mode": "keep"}})
+    values = {s: keep[f"fidelity_keep@{s}"].value for s in (0.25, 0.5, 0.75)}
+    assert keep["fidelity_best"].value == min(values.values())
+    assert keep["fidelity_best.k"].value == min(values, key=lambda s: values[s])
+    assert (drop["fidelity_best"].direction, keep["fidelity_best"].direction) == ("higher", "lower")
+
+
+def test_signed_values_stand_beside_and_can_take_the_place() -> None:
+    weights, importance = [-2.0, 1.0, 1.0, 1.0], [1, 0, 0, 0]  # the top edge speaks against the prediction
+    beside = explained(weights, importance, levels=(0.25,), metrics=["fidelity_drop@0.25"])
+    assert list(beside) == ["fidelity_drop@0.25", "fidelity_drop.signed@0.25"]
+    assert beside["fidelity_drop.signed@0.25"].value == -beside["fidelity_drop@0.25"].value < 0
+    assert "removal raises the score in 100% of events" in beside["fidelity_drop@0.25"].warnings[0]
+    signed = explained(weights, importance, levels=(0.25,), metrics=["fidelity_drop@0.25"], absolute=False)
+    assert signed["fidelity_drop@0.25"].value == beside["fidelity_drop.signed@0.25"].value
+    assert signed["fidelity_drop@0.25"].bounds == (-1, 1)
+
+
+def test_numbers_of_edges_as_levels() -> None:
+    found = explained(
+        np.arange(8.0) - 3, np.arange(8), levels=(0.5,), topk=(2, 4, 20), metrics=["fidelity_drop", "sparsity"]
+    )
+    assert [key for key in found if "signed" not in key and "sparsity" not in key] == [
+        "fidelity_drop@0.5", "fidelity_drop@k=2", "fidelity_drop@k=4", "fidelity_drop@k=20",
+    ]  # fmt: skip
+    assert found["fidelity_drop@k=4"].value == found["fidelity_drop@0.5"].value
+    assert found["sparsity@k=20"].value == 0  # there are only eight edges
+    with pytest.raises(OptionError, match="level must be a number"):
+        explained([1.0, 2.0], [1, 2], metrics=["fidelity_drop@k=zero"])
+
+
+# ------------------------------------------------------------------------------------------------- ties
+
+
+def test_constant_importance_goes_by_time_and_says_so() -> None:
+    weights = [0.0, 0.0, 0.0, 5.0]  # only the last edge counts
+    constant = explained(weights, np.ones(4), levels=(0.25,), bias=-2.0)
+    first = explained(weights, [4, 3, 2, 1], levels=(0.25,), bias=-2.0)
+    assert constant["fidelity_drop@0.25"].value == first["fidelity_drop@0.25"].value == 0
+    assert "tied-importance" in [finding.check for finding in constant.findings]
+    assert "100% of the edges share their importance with another" in constant.notes
+    assert constant["fidelity_drop@0.25"].conventions["ties"] == "by time, source and target"
+
+
+def test_ties_can_be_averaged_over() -> None:
+    weights = [0.0, 0.0, 0.0, 5.0]
+    options: Any = {"levels": (0.25,), "bias": -2.0, "metrics": ["fidelity_drop@0.25"]}
+    found = explained(weights, np.ones(4), ties="average", **options)["fidelity_drop@0.25"]
+    whole = explained(weights, [0, 0, 0, 1], **options)["fidelity_drop@0.25"]
+    share = found.value / whole.value  # of ten random orders some put the last edge first
+    assert share == pytest.approx(round(10 * share) / 10)
+    assert 0 < share < 1
+    again = explained(weights, np.ones(4), ties="average", **options)["fidelity_drop@0.25"]
+    assert again.value == found.value
+    other = [explained(weights, np.ones(4), ties="average", seed=seed, **options) for seed in range(6)]
+    assert len({one["fidelity_drop@0.25"].value for one in other}) > 1
+
+
+def test_averages_over_ties_do_not_depend_on_the_order_of_edges() -> None:
+    rng = np.random.default_rng(3)
+    weights, importance, times = rng.integers(-3, 4, 9), rng.integers(0, 2, 9), np.arange(9)
+    ends = rng.integers(0, 4, (2, 9))
+    found = []
+    for order in (np.arange(9), rng.permutation(9)):
+        context = ex.Context(ex.Subgraph(ends[:, order], np.arange(4), times[order]), event=0)
+        explanation = ex.Explanation(context, importance[order])
+        found.append(ex.evaluate(Sum(weights[order]), [explanation], ties="average").to_flat())
+    np.testing.assert_equal(found[0], found[1])
+
+
+def test_the_axis_of_the_curves_is_what_was_achieved() -> None:
+    contexts = [path_context(4, 0), path_context(10, 1)]
+    table = ex.collect(
+        Weighted(0), [ex.Explanation(one, range(len(one.subgraph))) for one in contexts], levels=(0.1, 0.5), topk=5
+    )
+    assert ex.evaluate(table).options["achieved"] == pytest.approx([(1 / 4 + 1 / 10) / 2, 0.5, (1 + 5 / 10) / 2])
+    assert ex.evaluate(Weighted(0), []).options["achieved"] == [None] * 6
+
+
+def test_a_model_without_use_for_edges_is_noticed() -> None:
+    found = explained(np.zeros(5), np.arange(5))
+    assert "model-ignores-edges" in [finding.check for finding in found.findings]
+    assert found["acc_auc"].value == 1
+
+
+# ------------------------------------------------------------------------------------------ conventions
+
+
+@pytest.mark.parametrize("convention", ["pyg", "dig", "time_to_explain"])
+def test_every_name_of_a_convention_comes_out(convention: str) -> None:
+    found = ex.evaluate(Weighted(1), random_explanations(1, 12), convention=convention)
+    expected = {
+        "pyg": {"pos_fidelity", "neg_fidelity", "characterization_score", "fidelity_curve_auc", "unfaithfulness"},
+        "dig": {"fidelity", "fidelity_inv", "sparsity"},
+        "time_to_explain": {"fidelity_drop", "fidelity_minus", "fidelity_keep", "fidelity_best", "fidelity_best.k",
+                            "fidelity_tempme", "acc_auc", "cohesiveness"},
+    }[convention]  # fmt: skip
+    assert {key.partition("@")[0] for key in found} == expected
+    assert all(result.conventions["convention"] == convention for result in found.values())
+
+
+def test_minus_means_opposite_things() -> None:
+    explanations = random_explanations(2, 10)
+    table = ex.collect(Weighted(2), explanations, options={"acc_auc": {"keep": "complement"}})
+    own = ex.evaluate(
+        table, metrics=["fidelity_drop", "fidelity_keep", "label_flip_drop", "label_flip_keep"], score="max"
+    )
+    theirs = ex.evaluate(table, convention="time_to_explain", metrics=["fidelity_minus@0.2", "fidelity_keep@0.2"])
+    assert theirs["fidelity_minus@0.2"].value == own["fidelity_drop@0.2"].value
+    assert theirs["fidelity_keep@0.2"].direction == "higher"
+    pyg = ex.evaluate(table, convention="pyg", metrics=["neg_fidelity@0.2", "pos_fidelity@0.2"])
+    assert pyg["neg_fidelity@0.2"].value == own["label_flip_keep@0.2"].value
+    assert pyg["pos_fidelity@0.2"].value == own["label_flip_drop@0.2"].value
+    dig = ex.evaluate(table, convention="dig", metrics=["fidelity"])
+    signed = ex.evaluate(table, metrics=["fidelity_drop.signed"])
+    assert [dig[f"fidelity@{s}"].value for s in LEVELS] == [signed[f"fidelity_drop.signed@{s}"].value for s in LEVELS]
+    with pytest.raises(UnknownNameError, match="fidelity_minus"):
+        ex.evaluate(table, convention="dig", metrics=["fidelity_minus"])
+
+
+def test_both_directions_of_the_divergence() -> None:
+    table = ex.collect(Weighted(2, 3), random_explanations(2, 4))
+    forward, reverse = (
+        ex.evaluate(table, metrics=["unfaithfulness@0.2"], options={"unfaithfulness": {"kl": kl}})["unfaithfulness@0.2"]
+        for kl in ("forward", "reverse")
+    )
+    assert forward.value != reverse.value
+    assert forward.conventions["kl"] == "whole graph ‖ explanation"
+    assert ex.evaluate(table, convention="pyg")["unfaithfulness@0.2"].value == reverse.value
+
+
+def test_a_certain_model_has_no_infinite_divergence() -> None:
+    class Certain:
+        model_output = "probability"
+
+        def predict(self, subgraph: Any, target: Any, masks: np.ndarray) -> np.ndarray:
+            return (masks.sum(1) > 1).astype(float)
+
+    found = ex.evaluate(Certain(), [ex.Explanation(path_context(4), [1, 2, 3, 4])], metrics=["unfaithfulness@0.1"])
+    assert found["unfaithfulness@0.1"].value == 1
+
+
+# --------------------------------------------------------------------------------------------- options
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"options": {"accauc": {}}}, {"options": {"acc_auc": {"points": 1}}}, {"options": {"acc_auc": {"cap": 0}}},
+     {"options": {"acc_auc": {"shape": 1}}}, {"options": {"fidelity_best": {"mode": "both"}}}, {"score": "mean"},
+     {"label_threshold": 2}, {"convention": "captum"}, {"options": {"unfaithfulness": {"kl": "both"}}},
+     {"options": {"cohesiveness": {"delta_t": -1}}}, {"keep": "all"}, {"metrics": ["fidelity_plus"]},
+     {"explainer": "absent"}, {"levels": (0.1,)}],
+)  # fmt: skip
+def test_options_that_cannot_be(options: dict[str, Any]) -> None:
+    table = ex.collect(Weighted(0), random_explanations(0, 2))
+    with pytest.raises(OptionError):
+        ex.evaluate(table, **options)
+
+
+def test_delta_t_of_ones_own_says_that_it_leaves_the_range() -> None:
+    table = ex.collect(Weighted(0), random_explanations(3, 8))
+    found = ex.evaluate(table, metrics=["cohesiveness@0.5"], options={"cohesiveness": {"delta_t": 0.5}})
+    result = found["cohesiveness@0.5"]
+    assert result.bounds == (-1, 1)
+    assert any("can leave [0, 1]" in warning for warning in result.warnings)
+
+
+def test_what_is_no_table() -> None:
+    for wrong in (3, "run.jsonl", [], None):
+        with pytest.raises(InputError, match="table"):
+            ex.evaluate(wrong)
+
+
+def test_intervals_cover_events_and_need_two() -> None:
+    found = ex.evaluate(Weighted(0), random_explanations(0, 30))["fidelity_drop@0.3"]
+    values = [of_event(Weighted(0), one, (0.3,))["fidelity_drop@0.3"] for one in random_explanations(0, 30)]
+    from scipy.stats import t
+
+    margin = t.ppf(0.975, 29) * np.std(values, ddof=1) / np.sqrt(30)
+    assert tuple(found.interval) == pytest.approx((found.value - margin, found.value + margin))
+    assert (found.interval.over, found.unit) == ("events", "event")
+    alone = ex.evaluate(Weighted(0), random_explanations(0, 1))["fidelity_drop@0.3"]
+    assert alone.interval is None
+    assert "at least two events" in alone.no_interval
+
+
+def test_chance_of_truth_is_exact() -> None:
+    from itertools import combinations
+
+    truth = np.array([1, 1, 0, 0, 0, 1, 0], bool)
+    context = path_context(7, truth=truth)
+    found = ex.evaluate(
+        Sum(np.ones(7)), [ex.Explanation(context, np.arange(7))],
+        metrics=[f"truth_{name}@0.4" for name in ("precision", "recall", "f1", "jaccard")], levels=(0.4,),
+    )  # fmt: skip
+    drawn = [set(held) for held in combinations(range(7), 3)]
+    right = set(np.flatnonzero(truth))
+    expected = {
+        "precision": np.mean([len(held & right) / 3 for held in drawn]),
+        "recall": np.mean([len(held & right) / 3 for held in drawn]),
+        "f1": np.mean([2 * len(held & right) / 6 for held in drawn]),
+        "jaccard": np.mean([len(held & right) / len(held | right) for held in drawn]),
+    }
+    for name, value in expected.items():
+        (chance,) = found[f"truth_{name}@0.4"].chance
+        assert chance.value == pytest.approx(value, rel=1e-12), name
+
+
+# ------------------------------------------------------------------------------------------- comparisons
+
+
+def contested(events: int = 25) -> ex.Table:
+    rng = np.random.default_rng(0)
+    explanations = []
+
+    class Linear:
+        model_output = "logit"
+
+        def predict(self, subgraph: Any, target: Any, masks: np.ndarray) -> np.ndarray:
+            logit = masks @ np.asarray(target)
+            return np.stack([-logit, logit], 1)
+
+    for event in range(events):
+        weights = rng.normal(size=12)
+        context = ex.Context(path_context(12).subgraph, weights.tolist(), event)
+        sign = np.sign(weights.sum())
+        explanations += [
+            ex.Explanation(context, sign * weights, "knows"),
+            ex.Explanation(context, rng.random(12), "guesses"),
+            ex.Explanation(context, -sign * weights, "reversed"),
+        ]
+    return ex.collect(Linear(), explanations)
+
+
+def test_explainers_are_compared_event_by_event() -> None:
+    table = contested()
+    outcome = ex.compare(table, "necessity_auc")
+    assert outcome.means["knows"] > outcome.means["guesses"]
+    assert [pair.names for pair in outcome.pairs] == [
+        ("knows", "guesses"),
+        ("knows", "reversed"),
+        ("guesses", "reversed"),
+    ]
+    assert outcome.pairs[0].p_adjusted < 0.01
+    evaluation = ex.evaluate(table, explainer="knows", keep="items")
+    others = ex.evaluate(table, explainer="guesses", keep="items")
+    difference = evaluation.per_item.values("necessity_auc") - others.per_item.values("necessity_auc")
+    assert outcome.pairs[0].test.mean_difference == pytest.approx(difference.mean())
+    assert outcome.pairs[0].test.n == 25
+    lower = ex.compare(table, "fidelity_keep@0.3", baseline="guesses")
+    assert lower.better == "lower"
+    assert [pair.names for pair in lower.pairs] == [("knows", "guesses"), ("reversed", "guesses")]
+
+
+def test_comparisons_that_cannot_be() -> None:
+    table = contested(4)
+    with pytest.raises(OptionError, match="neither good high nor good low"):
+        ex.compare(table, "sparsity@0.1")
+    with pytest.raises(OptionError, match="no mean over events"):
+        ex.compare(table, "characterization@0.1")
+    with pytest.raises(UnknownNameError):
+        ex.compare(table, "necessity_auc", baseline="absent")
+    with pytest.raises(InputError, match="at least two explainers"):
+        ex.compare(table, "necessity_auc", explainers=["knows"])
+    with pytest.raises(OptionError, match="3 explainers in the table: knows, guesses, reversed"):
+        ex.evaluate(table)
+
+
+def test_events_without_a_value_are_left_out_of_a_comparison() -> None:
+    context = ex.Context(ex.Subgraph([[0], [1]], candidates=[], times=[0]), target=[], event="bare")
+    explanations = [ex.Explanation(context, [], name) for name in ("one", "two")]
+    explanations += random_explanations(0, 6) + random_explanations(0, 6, "two")
+    outcome = ex.compare(ex.collect(Weighted(0), explanations), "fidelity_drop@0.3")
+    assert (outcome.omitted, outcome.pairs[0].test.n) == (1, 6)
+    assert "over 6 items (1 left out, without a value for every method)" in str(outcome)
+    with pytest.raises(InputError, match="0 events have fidelity_drop"):
+        ex.compare(ex.collect(Weighted(0), explanations[:2]), "fidelity_drop@0.3")
+
+
+def test_items_side_file_serves_the_comparison_of_results(tmp_path: Any) -> None:
+    from graphgauge.stats import compare
+
+    table = contested()
+    for name in ("knows", "guesses"):
+        evaluation = ex.evaluate(table, explainer=name, keep="items")
+        evaluation.run |= {"method": name, "dataset": "paths", "seed": 0}
+        write_result(evaluation, tmp_path / f"{name}.json")
+    outcome = compare(tmp_path, metric="fidelity_drop@0.2", over="items")
+    direct = ex.compare(table, "fidelity_drop@0.2", explainers=["knows", "guesses"])
+    assert outcome.means == pytest.approx(direct.means)
+    assert (
+        read_result(tmp_path / "knows.json")["acc_auc"].value == ex.evaluate(table, explainer="knows")["acc_auc"].value
+    )

@@ -1,0 +1,247 @@
+"""Subgraphs, contexts and explanations: what is refused, and what goes together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tests.explanation.brute import Weighted
+
+from graphgauge import explanation as ex
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.explanation.masks import Level, Settings, cut, rankings, tied_share, unit_importance
+
+PATH = [[0, 1, 2], [1, 2, 3]]
+
+
+def ranked(explanation: ex.Explanation, **settings: Any) -> list[int]:
+    """Candidates from the most important, as masks would take them."""
+    chosen = Settings("logit", **settings)
+    values = unit_importance(explanation, chosen)
+    (ranking,) = rankings(explanation, values, chosen)
+    return np.argsort(ranking[explanation.context.subgraph.unit_of], kind="stable").tolist()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"edge_index": [[0, 1], [2]]}, "edge_index: rows of different lengths"),
+        ({"edge_index": [["a"], ["b"]]}, "edge_index: expected whole numbers"),
+        ({"edge_index": [0, 1, 2]}, r"edge_index: expected shape \(2, edges\)"),
+        ({"edge_index": [[0.0, 1.5], [1, 0]]}, "edge_index: expected whole numbers"),
+        ({"edge_index": [[0, -1], [1, 0]]}, "there is no node -1"),
+        ({"edge_index": PATH, "nodes": [7, 8]}, "there is no node 2 among 2"),
+        ({"edge_index": PATH, "nodes": [7, 7, 8, 9]}, "an id stands twice"),
+        ({"edge_index": PATH, "nodes": [1.5, 2, 3, 4]}, "whole numbers or of text"),
+        ({"edge_index": PATH, "times": [1, 2]}, r"times: shape \(2,\) for 3"),
+        ({"edge_index": PATH, "times": [1, 2, np.nan]}, "a time is NaN"),
+        ({"edge_index": PATH, "candidates": [0, 3]}, "there is no edge 3"),
+        ({"edge_index": PATH, "candidates": [1, 1]}, "named twice"),
+        ({"edge_index": PATH, "units": [0, 1]}, "2 ids for 3 candidate edges"),
+        ({"edge_index": PATH, "edge_features": np.zeros((2, 1))}, "one row for each edge"),
+        ({"edge_index": PATH, "node_features": np.zeros(4)}, "one row for each node"),
+    ],
+)
+def test_subgraphs_that_cannot_be(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        ex.Subgraph(**given)
+
+
+def test_inputs_are_copied_from_and_cannot_be_written_to() -> None:
+    times = np.array([3.0, 1.0, 2.0])
+    subgraph = ex.Subgraph(np.array(PATH), times=times)
+    assert times.flags.writeable
+    with pytest.raises(ValueError, match="read-only"):
+        subgraph.times[0] = 9
+
+
+def test_importance_of_the_wrong_length_says_whose() -> None:
+    context = ex.Context(ex.Subgraph(PATH), event="e7")
+    with pytest.raises(
+        InputError, match=r"importance: shape \(2,\) for 3 candidate edges. It is of 'gradient', event 'e7'"
+    ):
+        ex.Explanation(context, [1, 2], "gradient")
+    with pytest.raises(InputError, match="expected numbers"):
+        ex.Explanation(context, ["a", "b", "c"])
+
+
+@pytest.mark.parametrize("elapsed", [-1.0, np.nan, np.inf])
+def test_times_that_nothing_takes(elapsed: float) -> None:
+    with pytest.raises(InputError, match="is no number of seconds"):
+        ex.Explanation(ex.Context(ex.Subgraph(PATH)), [1, 2, 3], elapsed=elapsed)
+
+
+def test_tensors_are_taken_as_they_are() -> None:
+    edges = torch.tensor(PATH)
+    times = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    subgraph = ex.Subgraph(edges, torch.arange(4), times, units=torch.tensor([0, 0, 1]), candidates=torch.arange(3))
+    context = ex.Context(subgraph, truth=torch.tensor([True, False, True]))
+    explanation = ex.Explanation(context, torch.tensor([0.5, 1.5, 2.5], dtype=torch.bfloat16, requires_grad=True))
+    assert explanation.importance.tolist() == [0.5, 1.5, 2.5]
+    assert subgraph.unit_count == 2
+    assert context.truth.tolist() == [True, False, True]
+
+
+def test_truth_of_the_wrong_length_or_kind() -> None:
+    subgraph = ex.Subgraph(PATH)
+    with pytest.raises(InputError, match="truth"):
+        ex.Context(subgraph, truth=[1, 0])
+    with pytest.raises(InputError, match="true or false"):
+        ex.Context(subgraph, truth=[1, 0, 2])
+
+
+# --------------------------------------------------------------------------------------------------- units
+
+
+def test_both_directions_of_a_pair_are_one_unit() -> None:
+    subgraph = ex.Subgraph([[0, 1, 1, 2, 2], [1, 0, 2, 1, 2]])
+    assert subgraph.unit_count == 3  # 0–1, 1–2, and the loop
+    assert len(set(subgraph.unit_of[[0, 1]])) == 1
+    assert len(set(subgraph.unit_of[[2, 3]])) == 1
+
+
+def test_directions_at_different_times_are_apart() -> None:
+    subgraph = ex.Subgraph([[0, 1, 0], [1, 0, 1]], times=[1, 2, 2])
+    assert subgraph.unit_of[1] == subgraph.unit_of[2] != subgraph.unit_of[0]
+
+
+def test_parallel_edges_of_one_direction_are_apart() -> None:
+    assert ex.Subgraph([[0, 0], [1, 1]]).unit_count == 2
+
+
+def test_given_units_win_and_only_candidates_count() -> None:
+    subgraph = ex.Subgraph([[0, 1, 2, 3], [1, 0, 3, 2]], candidates=[3, 0, 1], units=["a", "b", "a"])
+    assert subgraph.unit_count == 2
+    assert subgraph.unit_of[0] == subgraph.unit_of[2]
+
+
+def test_edges_of_a_unit_enter_and_leave_together() -> None:
+    asked = []
+
+    class Model:
+        model_output = "logit"
+
+        def predict(self, subgraph: Any, target: Any, masks: np.ndarray) -> np.ndarray:
+            asked.append(masks)
+            return masks.sum(1)[:, None] * [1.0, -1.0]
+
+    context = ex.Context(ex.Subgraph([[0, 1, 1, 2, 0], [1, 0, 2, 1, 2]], times=[1, 1, 1, 1, 2]))
+    ex.collect(Model(), [ex.Explanation(context, [0.1, 0.9, 0.3, 0.3, 0.2])])
+    masks = np.concatenate(asked)
+    assert (masks[:, 0] == masks[:, 1]).all()
+    assert (masks[:, 2] == masks[:, 3]).all()
+    assert len(np.unique(masks[:, [0, 2, 4]], axis=0)) > 4
+
+
+# ------------------------------------------------------------------------------------------------- ranking
+
+
+def test_ties_go_by_time_then_source_then_target_by_id() -> None:
+    subgraph = ex.Subgraph([[0, 1, 2, 0], [1, 2, 0, 2]], nodes=[30, 10, 20], times=[5, 5, 1, 5])
+    # At time 5 by ids: 10 → 20 (edge 1), then 30 → 10 (edge 0), then 30 → 20 (edge 3).
+    assert ranked(ex.Explanation(ex.Context(subgraph), np.zeros(4))) == [2, 1, 0, 3]
+
+
+def test_the_order_of_edges_and_the_numbers_of_nodes_decide_nothing() -> None:
+    rng = np.random.default_rng(0)
+    ends, times = rng.integers(0, 5, (2, 12)), rng.integers(0, 3, 12)
+    features = rng.random((12, 1))
+    importance = rng.integers(0, 2, 12)
+    edges, nodes = rng.permutation(12), rng.permutation(5)
+    one = ex.Subgraph(ends, np.arange(5), times, edge_features=features)
+    other = ex.Subgraph(np.argsort(nodes)[ends[:, edges]], nodes, times[edges], edge_features=features[edges])
+    first = ranked(ex.Explanation(ex.Context(one), importance))
+    second = ranked(ex.Explanation(ex.Context(other), importance[edges]))
+    values = unit_importance(ex.Explanation(ex.Context(one), importance), Settings("logit"))
+    assert tied_share(values) > 0.5
+    assert [set(one.unit_of[[edge]]) for edge in first] == [set(one.unit_of[[edges[edge]]]) for edge in second]
+
+
+def test_ranking_by_size_and_after_normalisation() -> None:
+    explanation = ex.Explanation(ex.Context(ex.Subgraph(PATH)), [-3, 1, 2])
+    assert ranked(explanation) == [2, 1, 0]
+    assert ranked(explanation, by="abs") == [0, 2, 1]
+    assert ranked(explanation, normalize="minmax") == [2, 1, 0]
+    assert ranked(ex.Explanation(ex.Context(ex.Subgraph(PATH)), [5, 5, 5]), normalize="minmax") == [0, 1, 2]
+
+
+def test_infinite_importances_rank_and_are_not_normalised() -> None:
+    explanation = ex.Explanation(ex.Context(ex.Subgraph(PATH)), [-np.inf, 1, np.inf])
+    assert ranked(explanation) == [2, 1, 0]
+    largest = np.finfo(float).max
+    assert ranked(ex.Explanation(ex.Context(ex.Subgraph(PATH)), [-largest, 0, largest]), normalize="minmax") == [
+        2,
+        1,
+        0,
+    ]
+    with pytest.raises(InputError, match="infinite values cannot be normalised"):
+        ranked(explanation, normalize="minmax")
+    both = ex.Explanation(ex.Context(ex.Subgraph([[0, 1], [1, 0]])), [np.inf, -np.inf])
+    with pytest.raises(InputError, match="∞ and −∞"):
+        ranked(both)
+
+
+@pytest.mark.parametrize(
+    ("share", "units", "count"),
+    [
+        (0.29, 100, 29),
+        (0.05, 10, 1),
+        (0.15, 10, 2),
+        (0.25, 10, 3),
+        (0.001, 10, 1),
+        (1.0, 7, 7),
+        (0.0, 7, 0),
+        (0.3, 0, 0),
+    ],
+)
+def test_counts_round_half_up_and_stay_within_the_edges(share: float, units: int, count: int) -> None:
+    assert cut(share, units) == count
+
+
+def test_levels_have_one_spelling() -> None:
+    assert Level("0.10") == Level(0.1) == "0.1"
+    assert Level("k=05") == "k=5"
+    assert Level("k=5").of(3) == 3
+    for wrong in ("0", "-0.1", "1.5", "k=0", "k=x", "nan", "many"):
+        with pytest.raises(ValueError):  # noqa: PT011
+            Level(wrong)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"levels": (0.0,)}, {"levels": (1.2,)}, {"topk": 0}, {"topk": [2.5]}, {"levels": (), "topk": ()}, {"by": "size"},
+     {"normalize": "z"}, {"ties": "first"}, {"random": 0}, {"seed": -1}, {"model_output": "score"}],
+)  # fmt: skip
+def test_settings_that_cannot_be(options: dict[str, Any]) -> None:
+    with pytest.raises(OptionError):
+        Settings(**{"model_output": "logit", **options})
+
+
+# ------------------------------------------------------------------------------------------------ grouping
+
+
+def test_explanations_of_one_event_are_one_question() -> None:
+    subgraphs = [ex.Subgraph(PATH, times=[1, 2, 3]) for _ in range(2)]
+    contexts = [ex.Context(subgraph, event="e") for subgraph in subgraphs]
+    given = [ex.Explanation(context, [1, 2, 3], name) for context, name in zip(contexts, "ab", strict=True)]
+    table = ex.collect(Weighted(0), given)
+    assert len(table) == 1
+    assert table.explainers == ["a", "b"]
+
+
+def test_what_makes_no_sense_together_is_refused() -> None:
+    context = ex.Context(ex.Subgraph(PATH), event=1)
+    other = ex.Context(ex.Subgraph([[0, 1, 2], [2, 2, 3]]), event=1)
+    with pytest.raises(InputError, match="two different subgraphs"):
+        ex.collect(Weighted(0), [ex.Explanation(context, [1, 2, 3], "a"), ex.Explanation(other, [1, 2, 3], "b")])
+    with pytest.raises(InputError, match="explained twice by 'a'"):
+        ex.collect(Weighted(0), [ex.Explanation(context, [1, 2, 3], "a"), ex.Explanation(context, [3, 2, 1], "a")])
+    with pytest.raises(InputError, match="found int"):
+        ex.collect(Weighted(0), [3])
+    unnamed = [ex.Context(ex.Subgraph(PATH), event=event) for event in (1, None)]
+    with pytest.raises(InputError, match="Give every event an id, or none"):
+        ex.collect(Weighted(0), [ex.Explanation(one, [1, 2, 3]) for one in unnamed])
+    with pytest.raises(InputError, match="event"):
+        ex.collect(Weighted(0), [ex.Explanation(ex.Context(ex.Subgraph(PATH), event=1.5), [1, 2, 3])])

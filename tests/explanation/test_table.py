@@ -1,0 +1,205 @@
+"""Tables on disk: scored again without the model, read with suspicion."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow
+import pytest
+from pyarrow import parquet
+from tests.explanation.brute import Weighted, random_explanations
+
+from graphgauge import explanation as ex
+from graphgauge.core.errors import InputError
+
+
+def table_of(seed: int = 0, **options: Any) -> ex.Table:
+    return ex.collect(Weighted(seed), random_explanations(seed, 5) + random_explanations(seed, 5, "two"), **options)
+
+
+def assert_same(one: ex.Table, other: ex.Table) -> None:
+    for name in ("one", "two"):
+        first, second = (ex.evaluate(table, explainer=name) for table in (one, other))
+        np.testing.assert_equal(
+            {key: (r.value, r.n, r.chance) for key, r in first.items()},
+            {key: (r.value, r.n, r.chance) for key, r in second.items()},
+        )
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+@pytest.mark.parametrize(
+    "options", [{}, {"ties": "average", "topk": 2, "by": "abs", "options": {"acc_auc": {"mode": "drop"}}}]
+)
+def test_a_stored_run_is_scored_again_without_the_model(tmp_path: Path, ending: str, options: dict[str, Any]) -> None:
+    table = table_of(3, **options)
+    path = tmp_path / f"run.{ending}"
+    table.save(path)
+    assert_same(ex.read_table(path), table)
+    assert ex.read_table(path).settings == table.settings
+
+
+def test_what_collect_appends_and_what_save_writes_are_one_format(tmp_path: Path) -> None:
+    table = table_of(3, path=tmp_path / "appended.jsonl")
+    table.save(tmp_path / "saved.jsonl")
+    assert (tmp_path / "appended.jsonl").read_bytes() == (tmp_path / "saved.jsonl").read_bytes()
+
+
+def test_a_line_holds_subgraph_masks_and_answers() -> None:
+    head, first, *_ = table_of(3).to_dicts()
+    assert head["schema"] == "graphgauge/explanation/1"
+    assert set(first) >= {"event", "target", "subgraph", "explanations", "masks", "outputs", "truth"}
+    assert len(first["masks"]) == len(first["outputs"])
+
+
+def test_targets_and_ids_of_every_kind_survive(tmp_path: Path) -> None:
+    subgraph = ex.Subgraph([[0, 1], [1, 2]], nodes=["a", "é", "c"], times=np.array([10**18, 10**18 + 1]))
+    targets = [None, 3, "node", [1, 2.5], {"src": 1, "dst": [2, 3]}, np.array([1, 2])]
+    explanations = [
+        ex.Explanation(ex.Context(subgraph, target, event), [np.inf, -1], elapsed=0.1, seed=4)
+        for target, event in zip(targets, [0, 1, "x", "y", 7, "z"], strict=True)
+    ]
+    table = ex.collect(Weighted(0), explanations)
+    table.save(tmp_path / "t.jsonl")
+    read = ex.read_table(tmp_path / "t.jsonl")
+    assert [row.context.target for row in read] == [None, 3, "node", [1, 2.5], {"src": 1, "dst": [2, 3]}, [1, 2]]
+    assert [row.id for row in read] == [0, 1, "x", "y", 7, "z"]
+    np.testing.assert_array_equal(read.rows[0].subgraph.times, [10**18, 10**18 + 1])
+    assert read.rows[0].event.explanations[0].importance.tolist() == [np.inf, -1]
+    assert read.rows[0].event.explanations[0].seed == 4
+    with pytest.raises(InputError, match="target: object cannot be stored"):
+        ex.collect(Weighted(0), [ex.Explanation(ex.Context(subgraph, object()), [1, 2])], path=tmp_path / "u.jsonl")
+
+
+def test_explanations_come_back(tmp_path: Path) -> None:
+    explanations = random_explanations(5, 4)
+    ex.write_explanations(explanations, tmp_path / "run.jsonl")
+    read = ex.read_explanations(tmp_path / "run.jsonl")
+    assert len(read) == 4
+    same = [ex.evaluate(Weighted(5), given)["necessity_auc"].value for given in (explanations, read)]
+    assert same[0] == same[1]
+
+
+def test_the_explanations_of_a_table_can_be_asked_again(tmp_path: Path) -> None:
+    table = table_of(3, path=tmp_path / "run.jsonl")
+    again = ex.collect(Weighted(3), ex.read_explanations(tmp_path / "run.jsonl"))
+    assert_same(again, table)
+
+
+# ------------------------------------------------------------------------------------------- hostile files
+
+
+def lines(tmp_path: Path) -> list[Any]:
+    return [json.loads(json.dumps(record)) for record in table_of(3).to_dicts()]
+
+
+def written(tmp_path: Path, records: list[Any]) -> Path:
+    path = tmp_path / "hostile.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def changed(record: dict[str, Any], place: tuple[Any, ...], value: Any) -> None:
+    for step in place[:-1]:
+        record = record[step]
+    record[place[-1]] = value
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        (("masks",), ["zz"], "masks: expected hexadecimal"),
+        (("masks",), ["00" * 40], "bytes a mask"),
+        (("masks",), 3, "masks: expected a list"),
+        (("masks",), [], "masks: expected a list"),
+        (("outputs",), [[1, 2]], "outputs: shape"),
+        (("outputs",), [["a"]], "outputs: expected rows of numbers"),
+        (("outputs",), None, "outputs: expected rows of numbers"),
+        (("subgraph",), None, "subgraph: expected a table"),
+        (("subgraph", "edge_index"), [[0], [10**9]], "there is no|candidate|shape"),
+        (("subgraph", "edge_index"), "__import__('os')", "edge_index"),
+        (("subgraph", "edge_index"), [[0, 1], [2]], "subgraph|edge_index"),
+        (("subgraph", "candidates"), [0, -1], "there is no edge -1"),
+        (("explanations", 0, "importance"), ["x"], "importance"),
+        (("explanations", 0, "importance"), [1], "importance"),
+        (("explanations", 0, "explainer"), 5, "explainer"),
+        (("explanations", 0, "seed"), "1", "seed"),
+        (("explanations",), {}, "explanations: expected a list"),
+        (("event",), None, "event: is missing"),
+        (("event",), [1], "event: expected a whole number or text"),
+        (("truth",), [999], "truth: names a candidate"),
+        (("label",), "yes", "label"),
+    ],
+)
+def test_damaged_lines_are_one_error_that_says_where(
+    tmp_path: Path, place: tuple[Any, ...], value: Any, message: str
+) -> None:
+    records = lines(tmp_path)
+    changed(records[2], place, value)
+    with pytest.raises(InputError, match=message) as caught:
+        ex.read_table(written(tmp_path, records))
+    assert "hostile.jsonl, line 3" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("schema",), "other/1"),
+        (("settings",), None),
+        (("settings", "levels"), ["a"]),
+        (("settings", "levels"), [5]),
+        (("settings", "model_output"), "votes"),
+        (("settings", "acc_auc"), {"points": 10**400}),
+        (("settings", "acc_auc"), {"unknown": 1}),
+        (("settings", "random"), -3),
+        (("settings", "random"), 10**9),
+    ],
+)
+def test_damaged_headers(tmp_path: Path, place: tuple[Any, ...], value: Any) -> None:
+    records = lines(tmp_path)
+    changed(records[0], place, value)
+    with pytest.raises(InputError, match=r"line 1|table"):
+        ex.read_table(written(tmp_path, records))
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\n\n", b"[1]\n", b"{\n", b"\x80\x04pickle\n", b"[" * 100_000 + b"\n", b"NaN\n"]
+)
+def test_files_that_are_no_tables(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"t\.jsonl"):
+        ex.read_table(path)
+    other = tmp_path / "t.parquet"
+    other.write_bytes(content)
+    with pytest.raises(InputError, match=r"t\.parquet"):
+        ex.read_table(other)
+
+
+def test_other_parquet_files_and_endings(tmp_path: Path) -> None:
+    parquet.write_table(pyarrow.table({"a": [1]}), tmp_path / "other.parquet")
+    with pytest.raises(InputError, match="not a table"):
+        ex.read_table(tmp_path / "other.parquet")
+    for name in ("t.csv", "absent.jsonl", "absent.parquet"):
+        with pytest.raises(InputError):
+            ex.read_table(tmp_path / name)
+    with pytest.raises(InputError, match=r"ending in \.pkl"):
+        table_of(3).save(tmp_path / "t.pkl")
+
+
+def test_an_event_that_stands_twice(tmp_path: Path) -> None:
+    records = lines(tmp_path)
+    with pytest.raises(InputError, match="stands twice"):
+        ex.read_table(written(tmp_path, [*records, records[1]]))
+
+
+def test_tables_lacking_masks_say_what_to_collect(tmp_path: Path) -> None:
+    table = table_of(3, levels=(0.1, 0.5))
+    with pytest.raises(InputError, match=r"was not asked to .* Collect again with this level"):
+        ex.evaluate(table, explainer="one", metrics=["fidelity_drop@0.9"])
+    records = lines(tmp_path)
+    records[1]["masks"], records[1]["outputs"] = records[1]["masks"][2:], records[1]["outputs"][2:]
+    with pytest.raises(InputError, match="lacks the whole or the empty graph"):
+        ex.evaluate(ex.Table.of(records), explainer="one")

@@ -1,0 +1,339 @@
+"""Agreement with torch_geometric's explanation metrics, and the table of where they answer otherwise.
+
+`GRAPHGAUGE_REGENERATE=1` rewrites the table, `docs/agreement/explanation.md`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import warnings
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.explanation.brute import count, order
+
+from graphgauge import explanation as ex
+from graphgauge.core.errors import InputError
+
+pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
+
+TABLE = Path(__file__).parents[2] / "docs" / "agreement" / "explanation.md"
+SHOWN = ("torch-geometric", "torch")
+LEVELS = (0.1, 0.3, 0.5)
+
+
+@cache
+def peer(module: str) -> Any:
+    """Imported on first use, so that the other tests of this folder can be collected without the peers."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return importlib.import_module(module)
+
+
+# ------------------------------------------------------------------------------------- a network and its masks
+
+
+@cache
+def network(layer: str, classes: int = 3) -> Any:
+    torch, nn = peer("torch"), peer("torch_geometric.nn")
+    torch.manual_seed(0)
+    kinds = {"GCN": nn.GCN, "SAGE": nn.GraphSAGE, "GIN": nn.GIN}
+    return kinds[layer](4, 8, 2, classes).eval()
+
+
+@cache
+def graph(seed: int, undirected: bool) -> tuple[Any, Any]:
+    """Features, and edges with loops; undirected ones stand in both directions."""
+    torch = peer("torch")
+    rng = np.random.default_rng(seed)
+    ends = rng.integers(0, 12, (2, 20))
+    ends = np.unique(np.concatenate([ends, ends[::-1]], 1) if undirected else ends, axis=1)
+    x = rng.normal(size=(12, 4)).astype(np.float32)
+    return torch.tensor(x), torch.tensor(ends)
+
+
+def explainer_of(module: Any, returns: str = "raw") -> Any:
+    pyg = peer("torch_geometric.explain")
+    config = {"mode": "multiclass_classification", "task_level": "node", "return_type": returns}
+    return pyg.Explainer(
+        module, pyg.DummyExplainer(), explanation_type="model", edge_mask_type="object", model_config=config
+    )
+
+
+def explanation_of(module: Any, data: tuple[Any, Any], node: int, edge_mask: Any, *, index: Any = None) -> Any:
+    """As torch_geometric's explainers return it: the mask with what was predicted."""
+    torch = peer("torch")
+    x, edge_index = data
+    with torch.no_grad():
+        prediction = module(x, edge_index)
+    found = peer("torch_geometric.explain").Explanation(
+        x=x, edge_index=edge_index, edge_mask=torch.as_tensor(edge_mask, dtype=torch.float32),
+        index=torch.tensor([node]) if index is None else index, prediction=prediction, target=prediction.argmax(-1),
+    )  # fmt: skip
+    found._model_args = []
+    return found
+
+
+def importances(data: tuple[Any, Any], seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).random(data[1].shape[1])
+
+
+def own(module: Any, data: tuple[Any, Any], masking: str = "weight") -> tuple[list[Any], ex.Table]:
+    """Explanations of all nodes, and what the module answers to them."""
+    explanations = [
+        ex.from_pyg(explanation_of(module, data, node, importances(data, node)), event=node) for node in range(12)
+    ]
+    return explanations, ex.collect(ex.PyGModel(module, masking=masking), explanations, levels=LEVELS)
+
+
+def hard_mask(explanation: ex.Explanation, level: float) -> np.ndarray:
+    ranked = order(explanation)
+    held = [edge for unit in ranked[: count(level, len(ranked))] for edge in unit]
+    mask = np.zeros(len(explanation.importance))
+    mask[held] = 1
+    return mask
+
+
+CASES = [("GCN", True), ("GCN", False), ("SAGE", True), ("GIN", False)]
+
+
+@pytest.mark.parametrize(("layer", "undirected"), CASES)
+def test_the_names_of_torch_geometric_are_its_numbers(layer: str, undirected: bool) -> None:
+    torch, metric = peer("torch"), peer("torch_geometric.explain.metric")
+    module, data = network(layer), graph(1, undirected)
+    explanations, table = own(module, data)
+    assert not table.notes
+    found = ex.evaluate(table, convention="pyg")
+    explainer = explainer_of(module)
+    curve = []
+    for level in LEVELS:
+        said = [explanation_of(module, data, node, hard_mask(explanations[node], level)) for node in range(12)]
+        pairs = np.array([metric.fidelity(explainer, one) for one in said])
+        assert found[f"pos_fidelity@{level}"].value == pytest.approx(pairs[:, 0].mean(), abs=1e-12)
+        assert found[f"neg_fidelity@{level}"].value == pytest.approx(pairs[:, 1].mean(), abs=1e-12)
+        means = torch.tensor(pairs.mean(0))
+        score = metric.characterization_score(*means).item()
+        assert found[f"characterization_score@{level}"].value == pytest.approx(score, abs=1e-12)
+        divergence = np.mean([metric.unfaithfulness(explainer, one) for one in said])
+        assert found[f"unfaithfulness@{level}"].value == pytest.approx(divergence, abs=2e-6)
+        curve.append((*means.tolist(), np.mean([hard_mask(one, level).mean() for one in explanations])))
+    pos, neg, _ = (torch.tensor(column) for column in np.array(curve).T)
+    shares = torch.tensor(
+        [np.mean([count(s, len(order(one))) / len(order(one)) for one in explanations]) for s in LEVELS]
+    )
+    if (neg < 1).all():
+        area = metric.fidelity_curve_auc(pos, neg, shares).item()
+        assert found["fidelity_curve_auc"].value == pytest.approx(area, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_known_truth_against_torch_geometric(seed: int) -> None:
+    torch, metric = peer("torch"), peer("torch_geometric.explain.metric")
+    rng = np.random.default_rng(seed)
+    ends = np.stack([np.arange(25), np.arange(1, 26)])
+    truth, importance = rng.random(25) < 0.3, rng.permutation(25) / 25
+    context = ex.Context(ex.Subgraph(ends), truth=truth, event=0)
+
+    class Nothing:
+        model_output = "logit"
+
+        def predict(self, subgraph: Any, target: Any, masks: Any) -> Any:
+            return np.zeros((len(masks), 2))
+
+    found = ex.evaluate(Nothing(), [ex.Explanation(context, importance)], levels=(0.4,), metrics=[
+        "truth_precision@0.4", "truth_recall@0.4", "truth_f1@0.4", "truth_auc"])  # fmt: skip
+    held = torch.zeros(25)
+    held[np.argsort(-importance)[:10].copy()] = 1
+    theirs = metric.groundtruth_metrics(held, torch.tensor(truth), ["precision", "recall", "f1_score"], threshold=0.5)
+    for ours, value in zip(("precision", "recall", "f1"), theirs, strict=True):
+        assert found[f"truth_{ours}@0.4"].value == pytest.approx(value, abs=1e-6)
+    area = metric.groundtruth_metrics(torch.tensor(importance), torch.tensor(truth), "auroc")
+    assert found["truth_auc"].value == pytest.approx(float(area), abs=1e-6)
+
+
+def test_real_explainers_go_in() -> None:
+    torch, pyg = peer("torch"), peer("torch_geometric.explain")
+    module, (x, edge_index) = network("GCN"), graph(1, True)
+    config = {"mode": "multiclass_classification", "task_level": "node", "return_type": "raw"}
+    explainer = pyg.Explainer(
+        module, pyg.GNNExplainer(epochs=5), explanation_type="model", edge_mask_type="object", model_config=config
+    )
+    torch.manual_seed(0)
+    explanations = [
+        ex.from_pyg(explainer(x, edge_index, index=node), explainer="GNNExplainer", event=node) for node in range(3)
+    ]
+    evaluation = ex.evaluate(ex.PyGModel(module), explanations)
+    assert evaluation["fidelity_drop@0.2"].n == 3
+
+
+# ------------------------------------------------------------------------------------- where conventions differ
+
+
+def shown(value: Any) -> str:
+    return value if isinstance(value, str) else f"{value:.4g}"
+
+
+def answer(call: Callable[[], Any]) -> str:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return shown(call())
+    except Exception as error:
+        return type(error).__name__
+
+
+class Majority:
+    """Answers 1 while at least `share` of the edges are there: dropping 30 % then changes nothing, keeping 30 % all."""
+
+    model_output = "probability"
+
+    def __init__(self, share: float) -> None:
+        self._share = share
+
+    def predict(self, subgraph: Any, target: Any, masks: Any) -> Any:
+        return (masks.mean(1) >= self._share).astype(float)
+
+
+def ours(call: Callable[[], Any]) -> str:
+    try:
+        return shown(call())
+    except InputError:
+        return "InputError"
+
+
+def rows() -> list[list[str]]:
+    torch, metric = peer("torch"), peer("torch_geometric.explain.metric")
+    module, data = network("GCN"), graph(1, True)
+    explanations, table = own(module, data)
+    removed = own(module, data, "remove")[1]
+    pyg = ex.evaluate(table, convention="pyg")
+    both = ex.evaluate(table, metrics=["label_flip_drop", "label_flip_keep", "fidelity_drop", "unfaithfulness"])
+
+    def mean(call: Callable[..., float], masks: Callable[[ex.Explanation], Any], returns: str = "raw") -> float:
+        asked = explainer_of(module, returns)
+        said = (explanation_of(module, data, node, masks(explanations[node])) for node in range(12))
+        return float(np.mean([call(asked, one) for one in said]))
+
+    def unfaithful(masks: Callable[[ex.Explanation], Any], returns: str = "raw") -> float:
+        return mean(metric.unfaithfulness, masks, returns)
+
+    def hard(one: ex.Explanation) -> Any:
+        return hard_mask(one, 0.3)
+
+    def spoiled(one: ex.Explanation) -> Any:
+        return np.where(np.arange(len(one.importance)) == 0, np.nan, one.importance)
+
+    def score(*fidelities: float) -> float:
+        return float(metric.characterization_score(*map(torch.tensor, fidelities)))
+
+    def of_majority(key: str, share: float) -> float:
+        options: Any = {"levels": (0.3,), "convention": "pyg", "metrics": [key]}
+        return ex.evaluate(Majority(share), explanations, **options)[key].value
+
+    soft = shown(both["unfaithfulness@0.3"].value)
+    reverse = shown(pyg["unfaithfulness@0.3"].value)
+    without = ex.evaluate(removed, metrics=["fidelity_drop@0.3"])["fidelity_drop@0.3"].value
+    bare = [ex.Explanation(explanations[0].context, spoiled(explanations[0]))]
+    wrong = ex.PyGModel(module, model_output="probability")
+    return [
+        ["labels that change without the top 30 %", '`label_flip_drop`; with `convention="pyg"`, `pos_fidelity`',
+         shown(both["label_flip_drop@0.3"].value), "`fidelity`, first number",
+         answer(lambda: mean(lambda *asked: metric.fidelity(*asked)[0], hard))],
+        ["labels that change with only the top 30 %", '`label_flip_keep`; with `convention="pyg"`, `neg_fidelity`',
+         shown(both["label_flip_keep@0.3"].value), "`fidelity`, second number",
+         answer(lambda: mean(lambda *asked: metric.fidelity(*asked)[1], hard))],
+        ["unfaithfulness of the same masks",
+         f'KL(whole graph ‖ explanation); with `convention="pyg"` the other way round, {reverse}', soft,
+         "`unfaithfulness`, which documents the first and computes the second", answer(lambda: unfaithful(hard))],
+        ["the same, the node given as a number", "the same number", soft,
+         "`unfaithfulness` where `index` is no tensor: the divergence is divided by the number of classes",
+         answer(lambda: float(np.mean([
+             metric.unfaithfulness(explainer_of(module), explanation_of(module, data, node, hard(one), index=node))
+             for node, one in enumerate(explanations)
+         ])))],
+        ["importances as they are, not cut", "they are ranked and cut: their scale does not matter", soft,
+         "`unfaithfulness` of the soft mask", answer(lambda: unfaithful(lambda one: one.importance))],
+        ["the same importances divided by 10", "the same number, for the same order", soft,
+         "`unfaithfulness` of the soft mask", answer(lambda: unfaithful(lambda one: one.importance / 10))],
+        ["`fidelity_drop` of the top 30 % in a GCN", '`masking="remove"`: the degrees change, too', shown(without),
+         'messages times 0, `masking="weight"` here', shown(both["fidelity_drop@0.3"].value)],
+        ["logits declared as probabilities", "an error that names a value",
+         ours(lambda: ex.collect(wrong, explanations)), '`unfaithfulness` with `return_type="probs"`',
+         answer(lambda: unfaithful(hard, "probs"))],
+        ["a NaN importance", 'an error naming the first; `nan="omit"` leaves the explanation out and counts it',
+         ours(lambda: ex.collect(ex.PyGModel(module), bare)), "`unfaithfulness`",
+         answer(lambda: unfaithful(spoiled))],
+        ["characterization of fidelities 0 and 0", "the harmonic mean of 0 and 1",
+         ours(lambda: of_majority("characterization_score@0.3", 0.0)), "`characterization_score`",
+         answer(lambda: score(0.0, 0.0))],
+        ["characterization of fidelities 0 and 1, both at their worst", "the harmonic mean of 0 and 0",
+         ours(lambda: of_majority("characterization_score@0.3", 0.5)), "`characterization_score`",
+         answer(lambda: score(0.0, 1.0))],
+        ["curve area where keeping changes every label", "NaN with the reason",
+         ours(lambda: of_majority("fidelity_curve_auc", 0.5)), "`fidelity_curve_auc`",
+         answer(lambda: metric.fidelity_curve_auc(torch.zeros(1), torch.ones(1), torch.ones(1)).item())],
+        ["`fidelity_drop` of a random explainer", "beside every value, on the same events",
+         shown(both["fidelity_drop@0.3"].chance[-1].value), "–", "–"],
+    ]  # fmt: skip
+
+
+NAMES = [
+    ["drop the explanation: signed change", "`fidelity_drop.signed`", "–", "`fidelity` (Fidelity+)", "–"],
+    ["drop: size of the change", "`fidelity_drop`", "–", "–", "`fidelity_drop`, `fidelity_minus`"],
+    ["drop: change of the label", "`label_flip_drop`", "`fidelity`, first (fid+)", "–", "–"],
+    ["keep only the explanation: signed change", "`fidelity_keep.signed`", "–", "`fidelity_inv` (Fidelity−)", "–"],
+    ["keep: size of the change", "`fidelity_keep`, lower is better", "–", "–", "`fidelity_keep`, higher is better"],
+    ["keep: change of the label", "`label_flip_keep`", "`fidelity`, second (fid−)", "–", "–"],
+    ["a change of what", "probability of the class predicted on the whole graph", "the label",
+     "probability of that class", "largest probability, whatever its class"],
+]  # fmt: skip
+
+
+def lines(head: list[str], body: list[list[str]]) -> list[str]:
+    return [f"| {' | '.join(head)} |", "|" + "---|" * len(head), *(f"| {' | '.join(row)} |" for row in body)]
+
+
+def table_text() -> str:
+    versions = ", ".join(f"{name} {version(name).partition('+')[0]}" for name in SHOWN)
+    return "\n".join(
+        [
+            "# Where explanation metrics differ between libraries",
+            "",
+            "<!-- Written by tests/peers/test_explanation_peers.py; GRAPHGAUGE_REGENERATE=1 rewrites it. -->",
+            "",
+            '`convention="pyg"` gives torch_geometric\'s numbers under its names: the same tests check fidelity,',
+            "characterization, unfaithfulness and the curve's area on GCN, GraphSAGE and GIN networks, with the same",
+            "hard masks, and precision, recall, F1 and AUROC against a known truth. Where names and rules differ:",
+            "",
+            "## The same words for different things",
+            "",
+            *lines(["what happens", "graphgauge", "torch_geometric", "DIG", "time_to_explain"], NAMES),
+            "",
+            '"Plus" and "minus" mean dropping and keeping in torch_geometric, DIG and GraphFramEx, and "minus" means',
+            "dropping in time_to_explain. graphgauge says what is done, and takes those names only with `convention=`.",
+            "The columns of DIG and time_to_explain are from their documentation; torch_geometric's numbers below were",
+            "observed.",
+            "",
+            "## Cases",
+            "",
+            "A GCN of two layers on an undirected graph of 12 nodes, with a random importance for every edge.",
+            "",
+            f"Observed with {versions}.",
+            "",
+            *lines(["case", "graphgauge's rule", "graphgauge", "torch_geometric", "says"], rows()),
+            "",
+        ]
+    )
+
+
+def test_the_table_of_differences_is_current() -> None:
+    text = table_text()
+    if os.environ.get("GRAPHGAUGE_REGENERATE"):
+        TABLE.write_text(text, encoding="utf-8")
+    assert TABLE.read_text(encoding="utf-8") == text, "run with GRAPHGAUGE_REGENERATE=1"
