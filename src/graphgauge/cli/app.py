@@ -21,6 +21,7 @@ COMMANDS = {
     "run": "Run a study: evaluate, compare, hold its gates.",
     "verify": "Recompute results from their inputs.",
     "report": "One HTML page from a folder of results.",
+    "audit": "Where an evaluation misleads: checks of inputs and results.",
     "metrics": "List all metrics, or explain one.",
     "demo": "A built-in study: data, results, comparisons and what they show.",
 }
