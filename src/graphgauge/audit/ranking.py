@@ -122,7 +122,7 @@ def _through_inverse(test: Edges, train: Edges) -> Any:
     "duplicated-queries",
     family="ranking",
     severity="warning",
-    message="{share:.1%} of the {n} test edges occur more than once: what they score counts again and again, and "
+    message="{share:.1%} of the {n} test edges repeat another one: what that scores counts again and again, and "
     "intervals are too narrow",
     remedy="Ask each question once, or pass cluster= so that repetitions count as one.",
 )
