@@ -10,6 +10,8 @@ from pathlib import Path
 
 import click
 
+from graphgauge.audit import checks
+from graphgauge.audit.materials import MATERIALS
 from graphgauge.cli.app import cli
 from graphgauge.core import metric as registry
 from graphgauge.core.metric import Exempt, Metric, NoChance, NoInterval
@@ -28,7 +30,7 @@ _LAWS = {
 
 def pages() -> dict[Path, str]:
     """Every generated page: its path and its text."""
-    return {DOCS / path: text for path, text in (*_metric_pages(), *_command_pages())}
+    return {DOCS / path: text for path, text in (*_metric_pages(), *_command_pages(), *_audit_pages())}
 
 
 def main() -> None:
@@ -157,6 +159,40 @@ def _help(command: click.Command, name: str) -> list[str]:
         command, info_name=name, terminal_width=_WIDTH, max_content_width=_WIDTH, **command.context_settings
     )
     return ["```text", command.get_help(context), "```"]
+
+
+# -------------------------------------------------------------------- checks
+
+
+def _audit_pages() -> Iterator[tuple[str, str]]:
+    items = checks()
+    lines = [
+        "# Audit",
+        "",
+        "What `graphgauge audit` looks for. Cheap checks run in every `evaluate`; those on request, and those that",
+        "need what only an audit is given (in *italics*), run in `graphgauge audit` and `graphgauge.audit.run`. A page",
+        "tells what goes wrong, with a real example, and how to mend it.",
+        "",
+        "| check | of | severity | fires when | looks at |",
+        "|---|---|---|---|---|",
+    ]
+    for item in items:
+        given = MATERIALS.get(item.family, {})
+        needs = ", ".join(f"*{name}*" if name in given else name for name in item.needs)
+        when = f"{item.summary}{' On request.' if item.costly else ''}"
+        lines.append(f"| [`{item.name}`]({item.name}.md) | {item.family} | {item.severity} | {_cell(when)} | {needs} |")
+    lines += [
+        "",
+        "## How often they fire",
+        "",
+        "Over simulated inputs without the fault, and with the fault in three strengths (measured by `make slow`).",
+        "Checks of results and of conventions look for a fact and cannot err; those that are tests at 5 % miss some.",
+        "",
+        "```{include} rates.inc",
+        "```",
+        "",
+    ]
+    yield "audit/index.md", _page([*lines, *_toctree([item.name for item in items])])
 
 
 # ---------------------------------------------------------------------- text

@@ -22,6 +22,7 @@ COMMANDS = {
     "run": "Run a study: evaluate, compare, hold its gates.",
     "verify": "Recompute results from their inputs.",
     "report": "One HTML page from a folder of results.",
+    "audit": "Where an evaluation misleads: checks of inputs and results.",
     "metrics": "List all metrics, or explain one.",
     "zoo": "Systems to evaluate: train them, run them, draw what they make.",
     "demo": "A built-in study: data, results, comparisons and what they show.",

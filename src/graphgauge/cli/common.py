@@ -103,8 +103,12 @@ def family_options(evaluate: Evaluate) -> Callable[..., None]:
 
 def evaluated(command: click.Command, arguments: list[str]) -> tuple[Run, Evaluation, Inputs]:
     """What a family's command evaluates, given its arguments, without printing or writing anything."""
-    context = command.make_context(command.name, arguments)
-    run, own = Run.split(context.params)
+    return evaluated_with(command, command.make_context(command.name, arguments).params)
+
+
+def evaluated_with(command: click.Command, parameters: Mapping[str, Any]) -> tuple[Run, Evaluation, Inputs]:
+    """The same, given its parameters."""
+    run, own = Run.split(parameters)
     evaluation, inputs = command.callback.evaluate(run=run, **own)  # type: ignore[union-attr]
     evaluation.run |= run.identity
     return run, evaluation, inputs

@@ -1,33 +1,49 @@
 """Findings: what an evaluation's reader should know before believing it.
 
-A check looks at a finished evaluation and at what its family measured it on, and returns the evidence or None.
-Families and the audit register checks; `evaluate()` runs the cheap ones.
+A check is a function of materials: what a family measured (`ranks`), what came out (`results`), or what only an audit
+is given (`train_edges`). Its parameters name the materials that it needs, and it runs where they are at hand. It
+returns the evidence, or None where there is nothing to say. Checks live in `graphgauge.audit`, in a module for each
+family; `evaluate()` runs the cheap ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import importlib
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 Severity = Literal["error", "warning", "note"]
+SEVERITIES: tuple[Severity, ...] = ("note", "warning", "error")
 Evidence = Mapping[str, Any]
-CheckFunction = Callable[[Any, Mapping[str, Any]], Evidence | None]
+CheckFunction = Callable[..., Evidence | None]
+# The "family" of checks that look at many results together.
+RUNS = "runs"
 
 
 @dataclass(frozen=True)
 class Finding:
+    """What a check found; `where` names the run, when several were looked at."""
+
     check: str
     severity: Severity
     message: str
     evidence: Evidence
     remedy: str
     ignored: bool = False
+    where: str = ""
+
+    @property
+    def more(self) -> str:
+        """The page that tells what goes wrong, with an example."""
+        return f"docs/audit/{self.check}.md"
 
 
 @dataclass(frozen=True)
 class Check:
-    """`function(sample, results)` returns evidence when the check fires; `message` is formatted with it."""
+    """A registered check: `message` is formatted with the evidence that `function` returns."""
 
     name: str
     family: str
@@ -35,9 +51,28 @@ class Check:
     message: str
     remedy: str
     function: CheckFunction
+    costly: bool = False
 
-    def run(self, sample: Any, results: Mapping[str, Any]) -> Finding | None:
-        evidence = self.function(sample, results)
+    @cached_property
+    def needs(self) -> tuple[str, ...]:
+        parameters = inspect.signature(self.function).parameters.values()
+        return tuple(each.name for each in parameters if each.default is inspect.Parameter.empty)
+
+    @cached_property
+    def uses(self) -> tuple[str, ...]:
+        """All materials it can look at, with those that it can do without."""
+        return tuple(inspect.signature(self.function).parameters)
+
+    @property
+    def summary(self) -> str:
+        return (inspect.getdoc(self.function) or "").partition("\n")[0]
+
+    def missing(self, materials: Mapping[str, Any]) -> tuple[str, ...]:
+        return tuple(name for name in self.needs if materials.get(name) is None)
+
+    def run(self, materials: Mapping[str, Any]) -> Finding | None:
+        given = {name: materials[name] for name in self.uses if materials.get(name) is not None}
+        evidence = self.function(**given)
         if evidence is None:
             return None
         return Finding(self.name, self.severity, self.message.format(**evidence), evidence, self.remedy)
@@ -47,24 +82,30 @@ _CHECKS: dict[str, Check] = {}
 
 
 def check(
-    name: str, *, family: str, severity: Severity, message: str, remedy: str
-) -> Callable[[CheckFunction], CheckFunction]:
-    """Register a check under a name that users can ignore it by."""
+    name: str, *, family: str, severity: Severity, message: str, remedy: str, costly: bool = False
+) -> Callable[[CheckFunction], Check]:
+    """Register a check under a name that users can ignore it by; a costly one runs on request only."""
 
-    def register(function: CheckFunction) -> CheckFunction:
+    def register(function: CheckFunction) -> Check:
         if name in _CHECKS:
             raise ValueError(f"check {name!r} is registered twice")
-        _CHECKS[name] = Check(name, family, severity, message, remedy, function)
-        return function
+        _CHECKS[name] = Check(name, family, severity, message, remedy, function, costly)
+        return _CHECKS[name]
 
     return register
 
 
 def checks(family: str | None = None) -> tuple[Check, ...]:
+    """All checks, or those of a family (`runs`: of many results together)."""
+    from graphgauge.core.metric import FAMILIES
+
+    for name in (*FAMILIES, RUNS) if family is None else (family,):
+        importlib.import_module(f"graphgauge.audit.{name}")
     return tuple(item for item in _CHECKS.values() if family in (None, item.family))
 
 
-def find(family: str, sample: Any, results: Mapping[str, Any]) -> tuple[Finding, ...]:
-    """Run all checks of a family over what was measured and what came out."""
-    found = (item.run(sample, results) for item in checks(family))
+def find(family: str, materials: Mapping[str, Any]) -> tuple[Finding, ...]:
+    """What the cheap checks of a family find in the materials at hand."""
+    able = [item for item in checks(family) if not item.costly and not item.missing(materials)]
+    found: Sequence[Finding | None] = [item.run(materials) for item in able]
     return tuple(finding for finding in found if finding is not None)

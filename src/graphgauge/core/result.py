@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from graphgauge.core.errors import InputError, UnknownNameError
+from graphgauge.core.findings import Finding, find
 
 if TYPE_CHECKING:
     import pandas
-
-    from graphgauge.core.findings import Finding
 
 Direction = Literal["higher", "lower", "target", "none"]
 Columns = dict[str, list[Any]]
@@ -155,6 +154,7 @@ class Evaluation(Mapping[str, Result]):
         breakdowns: Mapping[str, Table] | None = None,
         skipped: Mapping[str, str] | None = None,
         findings: tuple[Finding, ...] = (),
+        materials: Mapping[str, Any] | None = None,
         notes: tuple[str, ...] = (),
         run: Mapping[str, Any] | None = None,
         per_item: Any = None,
@@ -168,11 +168,13 @@ class Evaluation(Mapping[str, Result]):
         self.options = dict(options or {})
         self.breakdowns = dict(breakdowns or {})
         self.skipped = dict(skipped or {})
-        self.findings = findings
         self.notes = notes
         self.run = {"method": None, "dataset": None, "seed": None, "tags": {}, **(run or {})}
         self.per_item = per_item
         self._figure = figure
+        # What was measured, for the checks; an evaluation read from a file has their findings instead.
+        self.materials = {**(materials or {}), "results": self}
+        self.findings = findings if materials is None else find(family, self.materials)
 
     def __getitem__(self, key: str) -> Result:
         if key not in self._results:

@@ -53,12 +53,12 @@ def evaluation_to_dict(evaluation: Evaluation) -> dict[str, Any]:
         "status": "partial" if evaluation.skipped else "ok",
         "run": {"family": evaluation.family, **evaluation.run},
         "conventions": evaluation.conventions,
-        "options": _plain(evaluation.options),
+        "options": plain(evaluation.options),
         "results": [_result_to_dict(result) for result in evaluation.values()],
         "breakdowns": [_table_to_dict(table) for table in evaluation.breakdowns.values() if len(table) <= INLINE_ROWS],
         "side_files": [],
         "skipped": [{"key": key, "reason": reason} for key, reason in evaluation.skipped.items()],
-        "findings": [_plain(asdict(finding)) for finding in evaluation.findings],
+        "findings": [plain(asdict(finding)) for finding in evaluation.findings],
         "notes": list(evaluation.notes),
         "error": None,
         "receipt": {"inputs": [], "code": [], "versions": versions()},
@@ -176,7 +176,7 @@ def _result_to_dict(result: Result) -> dict[str, Any]:
     return {
         "key": result.key,
         "metric": result.metric,
-        "params": _plain(result.params),
+        "params": plain(result.params),
         "section": result.section,
         "value": number_to_json(result.value),
         "n": result.n,
@@ -228,7 +228,7 @@ def _result_from_dict(entry: Mapping[str, Any]) -> Result:
 
 
 def _table_to_dict(table: Table) -> dict[str, Any]:
-    return {"axis": table.axis, "columns": _plain(table.to_dict())}
+    return {"axis": table.axis, "columns": plain(table.to_dict())}
 
 
 def _table_from_dict(entry: Mapping[str, Any]) -> Table:
@@ -251,14 +251,14 @@ def _side_file(role: str, path: Path, rows: int) -> dict[str, Any]:
     return {"role": role, "path": path.name, "hash": hashlib.sha256(path.read_bytes()).hexdigest(), "rows": rows}
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """NumPy scalars, tuples and special floats as what JSON can hold."""
     if isinstance(value, Mapping):
-        return {str(name): _plain(item) for name, item in value.items()}
+        return {str(name): plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
+        return plain(value.tolist())
     if isinstance(value, np.generic):
         value = value.item()
     return number_to_json(value) if isinstance(value, float) else cast(Any, value)

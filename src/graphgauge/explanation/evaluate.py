@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core import findings
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.metric import Estimate, Metric, find, select
 from graphgauge.core.result import Evaluation, Result
@@ -35,8 +34,6 @@ _BESIDE = {
     "fidelity_keep": "fidelity_keep.signed@{level}",
     "fidelity_best": "fidelity_best.k",
 }
-# The share of units with another's importance, over all events, from which the order of ties decides much.
-_TIED = 0.5
 
 
 def evaluate(
@@ -135,7 +132,7 @@ def evaluate(
             "confidence": confidence,
         },
         skipped=skipped,
-        findings=findings.find("explanation", sample, {result.key: result for result in results}),
+        materials={"answers": sample},
         notes=_notes(table, sample, who),
         per_item=Items(ids, columns) if keep == "items" else None,
         figure=draw,
@@ -307,47 +304,3 @@ def _notes(table: Table, sample: Sample, explainer: str) -> tuple[str, ...]:
         if tied:
             notes.append(f"{tied:.0%} of the edges share their importance with another")
     return tuple(notes)
-
-
-@findings.check(
-    "tied-importance",
-    family="explanation",
-    severity="warning",
-    message="{share:.0%} of the edges share their importance with another, so that the rule for ties decides what an "
-    "explanation holds",
-    remedy='Collect with ties="average", or let the explainer tell edges apart.',
-)
-def _tied_importance(sample: Sample, results: Mapping[str, Result]) -> Mapping[str, Any] | None:
-    share = float(np.mean([event.tied for event in sample.events])) if sample.events else 0.0
-    return {"share": share} if share > _TIED else None
-
-
-@findings.check(
-    "probabilities-as-logits",
-    family="explanation",
-    severity="warning",
-    message="all {answers} answers are declared as logits and look like probabilities: they lie between 0 and 1{sums}",
-    remedy='If they are, collect with model_output="probability"; a second softmax flattens every score.',
-)
-def _probabilities_as_logits(sample: Sample, results: Mapping[str, Result]) -> Mapping[str, Any] | None:
-    if not sample.events or sample.events[0].settings.model_output != "logit":
-        return None
-    outputs = np.concatenate([event.row.outputs for event in sample.events])
-    several = outputs.shape[1] > 1
-    if outputs.min() < 0 or outputs.max() > 1 or (several and np.abs(outputs.sum(axis=1) - 1).max() > 1e-3):
-        return None
-    return {"answers": len(outputs), "sums": " and sum to 1" if several else ""}
-
-
-@findings.check(
-    "model-ignores-edges",
-    family="explanation",
-    severity="warning",
-    message="the model's answers are the same for all masks of all {events} events",
-    remedy="Check that the masks reach the model; otherwise there is nothing to explain by edges.",
-)
-def _model_ignores_edges(sample: Sample, results: Mapping[str, Result]) -> Mapping[str, Any] | None:
-    events = [event for event in sample.events if event.units]
-    if not events or any(np.ptp(event.probabilities, axis=0).max() > 0 for event in events):
-        return None
-    return {"events": len(events)}

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core import findings
 from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.metric import Estimate, Metric, NoInterval, find, select
 from graphgauge.core.result import Evaluation, Interval, Result, Table
@@ -128,7 +127,7 @@ def evaluate_state(
         conventions=conventions,
         options={"k": list(cutoffs), "confidence": confidence},
         breakdowns={axis: Table(axis, columns) for axis, columns in tables.items()},
-        findings=findings.find("ranking", ranks, {result.key: result for result in results}),
+        materials={"ranks": ranks, "pooled": samples.get("pooled")},
         notes=_notes(state),
         per_item=state.items(),
         figure=draw,
@@ -293,23 +292,3 @@ def _notes(state: RankingState) -> tuple[str, ...]:
     if state.without_positives:
         notes.append(f"{state.without_positives} queries left out: they have no positive")
     return tuple(notes)
-
-
-@findings.check(
-    "tied-scores",
-    family="ranking",
-    severity="warning",
-    message="{share:.1%} of the queries have negatives tied with their positive: MRR is {pessimistic:.4f} or "
-    "{optimistic:.4f}, depending on who wins ties",
-    remedy='Report ties="expected" or both bounds, and find out why scores collide (saturation, rounding, float16).',
-)
-def _tied_scores(ranks: Ranks, results: Mapping[str, Result]) -> Mapping[str, Any] | None:
-    if not ranks.equal.any():
-        return None
-    optimistic, pessimistic = (
-        float(_metrics.mrr(ranks.under(rule)).value[0]) for rule in ("optimistic", "pessimistic")
-    )
-    if optimistic - pessimistic <= 0.01:
-        return None
-    share = float(ranks.mean((ranks.equal > 0).astype(float))[0])
-    return {"share": share, "optimistic": optimistic, "pessimistic": pessimistic}

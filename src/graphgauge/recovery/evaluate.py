@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from math import isfinite, sqrt
+from collections.abc import Hashable, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from graphgauge.core import findings
 from graphgauge.core.errors import InputError, MissingExtraError, OptionError
 from graphgauge.core.metric import Metric, select
 from graphgauge.core.metric import metrics as registered
@@ -23,8 +22,6 @@ FRACTIONS = (0.5, 0.75, 1.0, 1.5, 2.0)
 _QUICK_NODES = 1000
 _QUICK_EDGES = 1_000_000
 _ADJUSTMENT = ("sid", "parent_aid", "ancestor_aid", "oset_aid")
-# How many standard errors of a coin flip make the transposed prediction clearly better: 1 in 200.
-_CLEARLY = 2.58
 
 
 def evaluate(
@@ -127,7 +124,7 @@ def evaluate(
         options={"threshold": threshold, "fractions": list(swept), "confidence": confidence},
         breakdowns=breakdowns,
         skipped=skipped,
-        findings=findings.find("recovery", samples["edges"], {result.key: result for result in results}),
+        materials={"edges": samples["edges"], "comparison": comparison},
         notes=_notes(comparison),
         figure=draw,
     )
@@ -190,18 +187,3 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
         names = ("A_true", "A_pred") if sides[0] else ("A_pred", "A_true")
         notes.append(f"only {names[0]} names its nodes: {names[1]} is taken in the same order")
     return tuple(notes)
-
-
-@findings.check(
-    "transposed-prediction",
-    family="recovery",
-    severity="warning",
-    message="the transposed prediction finds {transposed} true edges, the prediction as given {given}: its matrix was "
-    "probably written the other way round",
-    remedy='If the tool writes B[i, j] for j → i, pass edges="column_to_row".',
-)
-def _transposed_prediction(edges: EdgeCounts, results: Mapping[str, Result]) -> Mapping[str, Any] | None:
-    given, transposed = int(edges["tp"].sum()), int(edges.transposed["tp"].sum())
-    if transposed - given <= _CLEARLY * sqrt(transposed + given):
-        return None
-    return {"given": given, "transposed": transposed}

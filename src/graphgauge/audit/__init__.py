@@ -1,0 +1,6 @@
+"""Where an evaluation misleads: checks of inputs and results, each with its evidence and how to mend it."""
+
+from graphgauge.audit.findings import Findings, run
+from graphgauge.core.findings import Check, Finding, check, checks
+
+__all__ = ["Check", "Finding", "Findings", "check", "checks", "run"]

@@ -1,0 +1,58 @@
+"""Edges of training and test as numbers that can be looked up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.errors import InputError
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Pairs, or triples of head, relation and tail; pairs have one relation, 0."""
+
+    head: Ints
+    relation: Ints
+    tail: Ints
+
+    @classmethod
+    def of(cls, edges: Any, name: str) -> Edges:
+        array = np.asarray(edges)
+        if array.ndim != 2 or array.shape[1] not in (2, 3) or array.dtype.kind not in "iu":
+            raise InputError(
+                f"expected whole numbers of shape (n, 2) or (n, 3), found {array.dtype} {array.shape}", where=name
+            )
+        if array.size and array.min() < 0:
+            raise InputError(f"names the node {array.min()}", where=name, fix="Number nodes and relations from 0.")
+        columns = array.astype(np.int64, copy=False).T
+        middle = columns[1] if len(columns) == 3 else np.zeros(array.shape[0], dtype=np.int64)
+        return cls(columns[0], middle, columns[-1])
+
+    def __len__(self) -> int:
+        return len(self.head)
+
+    @property
+    def reversed(self) -> Edges:
+        return Edges(self.tail, self.relation, self.head)
+
+    def take(self, chosen: Any) -> Edges:
+        return Edges(self.head[chosen], self.relation[chosen], self.tail[chosen])
+
+    def joined(self, other: Edges) -> Edges:
+        parts = ((self.head, other.head), (self.relation, other.relation), (self.tail, other.tail))
+        return Edges(*(np.concatenate(pair) for pair in parts))
+
+    def among(self, others: Edges) -> NDArray[np.bool_]:
+        """Which of these edges are among the others."""
+        nodes = 1 + max(int(ids.max(initial=0)) for ids in (self.head, self.tail, others.head, others.tail))
+        relations = 1 + max(int(self.relation.max(initial=0)), int(others.relation.max(initial=0)))
+        if nodes * nodes * relations > np.iinfo(np.int64).max:
+            raise InputError("node numbers are too large to be looked up", fix="Number nodes from 0 without gaps.")
+        mine, theirs = ((part.head * relations + part.relation) * nodes + part.tail for part in (self, others))
+        return np.isin(mine, theirs)

@@ -1,0 +1,235 @@
+"""Checks of rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from graphgauge.audit.edges import Edges
+from graphgauge.core.arrays import AnyArray
+from graphgauge.core.errors import InputError
+from graphgauge.core.findings import Evidence, check
+from graphgauge.core.result import Result
+from graphgauge.ranking.metrics import hits_at_k, mrr
+from graphgauge.ranking.samples import Pooled, Ranks
+
+# Below these shares of the queries a fault does not move a number that is printed with three digits.
+_SEEN = 0.001
+_TURNED = 0.05
+_FEW = 0.01
+# Two relations are inverse where so many pairs of one stand turned round in the other.
+_INVERSE = 0.8
+
+
+@check(
+    "tied-scores",
+    family="ranking",
+    severity="warning",
+    message="{share:.1%} of the queries have negatives tied with their positive: MRR is {pessimistic:.4f} or "
+    "{optimistic:.4f}, depending on who wins ties",
+    remedy='Report ties="expected" or both bounds, and find out why scores collide (saturation, rounding, float16).',
+)
+def tied_scores(ranks: Ranks) -> Evidence | None:
+    """Ties decide the number: who wins them moves MRR by more than a hundredth."""
+    if not ranks.equal.any():
+        return None
+    optimistic, pessimistic = (float(mrr(ranks.under(rule)).value[0]) for rule in ("optimistic", "pessimistic"))
+    if optimistic - pessimistic <= 0.01:
+        return None
+    share = float(ranks.mean((ranks.equal > 0).astype(float))[0])
+    return {"share": share, "optimistic": optimistic, "pessimistic": pessimistic}
+
+
+@check(
+    "cutoff-above-candidates",
+    family="ranking",
+    severity="warning",
+    message="{key} counts {share:.1%} of the queries as hits whatever the model says: they have {candidates} "
+    "candidates or fewer",
+    remedy="Choose a k well below the number of candidates, or rank among more of them.",
+)
+def cutoff_above_candidates(ranks: Ranks, results: Mapping[str, Result]) -> Evidence | None:
+    """A cut-off is at or above the number of candidates of many queries."""
+    for key, result in results.items():
+        k = result.params.get("k")
+        if result.metric == hits_at_k.name and "macro" not in result.params and k is not None:
+            share = float(ranks.mean((ranks.candidates <= k).astype(float))[0])
+            if share >= _TURNED:
+                return {"key": key, "share": share, "candidates": k}
+    return None
+
+
+@check(
+    "imbalance-hidden-by-auc",
+    family="ranking",
+    severity="warning",
+    message="ROC-AUC is {auc:.3f} and average precision {ap:.3f} with {ratio:.0f} negatives to a positive: half of the "
+    "positives can only be found among {false:.0f} times as many negatives",
+    remedy="Report average precision beside ROC-AUC, and Hits@K at the K that would be acted on.",
+)
+def imbalance_hidden_by_auc(pooled: Pooled, results: Mapping[str, Result]) -> Evidence | None:
+    """A high ROC-AUC stands beside a low precision, because negatives are many."""
+    if "roc_auc" not in results or "average_precision" not in results:
+        return None
+    auc, ap = results["roc_auc"].value, results["average_precision"].value
+    ratio = len(pooled.neg) / max(len(pooled.pos), 1)
+    if not (auc >= 0.9 and ap <= 0.5 and ratio >= 20):
+        return None
+    above = float((pooled.neg >= np.median(pooled.pos)).sum())
+    return {"auc": auc, "ap": ap, "ratio": ratio, "false": above / (len(pooled.pos) / 2)}
+
+
+@check(
+    "seen-in-training",
+    family="ranking",
+    severity="error",
+    message="of {n} test edges {same:.1%} stand in the training edges as they are, {turned:.1%} turned round and "
+    "{inverse:.1%} under an inverse relation",
+    remedy="Take these edges out of the test set, or report them apart: a memory of the training set answers them.",
+)
+def seen_in_training(test_edges: Any, train_edges: Any) -> Evidence | None:
+    """Test edges were seen in training, also turned round, also through an inverse relation."""
+    test, train = Edges.of(test_edges, "test_edges"), Edges.of(train_edges, "train_edges")
+    if not len(test) or not len(train):
+        return None
+    same = test.among(train)
+    turned = test.reversed.among(train) & ~same & (test.head != test.tail)
+    inverse = _through_inverse(test, train) & ~same & ~turned
+    shares = {"same": float(same.mean()), "turned": float(turned.mean()), "inverse": float(inverse.mean())}
+    if shares["same"] < _SEEN and shares["turned"] + shares["inverse"] < _TURNED:
+        return None
+    return {"n": len(test), **shares}
+
+
+def _through_inverse(test: Edges, train: Edges) -> Any:
+    """Which test triples stand in training with head and tail exchanged, under a relation that is inverse to theirs."""
+    found = np.zeros(len(test), dtype=bool)
+    for relation in np.unique(test.relation):
+        pairs = train.take(train.relation == relation)
+        mine = test.relation == relation
+        for other in np.unique(train.relation):
+            partner = train.take(train.relation == other)
+            as_partner = Edges(pairs.tail, np.full(len(pairs), other), pairs.head)
+            if other != relation and len(pairs) and as_partner.among(partner).mean() >= _INVERSE:
+                asked = test.take(mine)
+                found[mine] |= Edges(asked.tail, np.full(len(asked), other), asked.head).among(partner)
+    return found
+
+
+@check(
+    "duplicated-queries",
+    family="ranking",
+    severity="warning",
+    message="{share:.1%} of the {n} test edges repeat another one: what that scores counts again and again, and "
+    "intervals are too narrow",
+    remedy="Ask each question once, or pass cluster= so that repetitions count as one.",
+)
+def duplicated_queries(test_edges: Any) -> Evidence | None:
+    """The same question is asked several times."""
+    test = Edges.of(test_edges, "test_edges")
+    if not len(test):
+        return None
+    rows = np.stack([test.head, test.relation, test.tail], axis=1)
+    share = 1 - len(np.unique(rows, axis=0)) / len(test)
+    return {"share": share, "n": len(test)} if share >= _FEW else None
+
+
+@check(
+    "known-positives-as-negatives",
+    family="ranking",
+    severity="error",
+    message="{share:.1%} of the queries have a true edge among their negatives ({count} in all): a model that knows "
+    "it is marked down",
+    remedy="Filter the negatives by all known edges (training, validation, test).",
+)
+def known_positives_as_negatives(
+    test_edges: Any, neg_targets: Any, train_edges: Any = None, known_edges: Any = None
+) -> Evidence | None:
+    """Negatives are edges that are known to be true."""
+    test, targets = _with_targets(test_edges, neg_targets)
+    known = test
+    for more, name in ((train_edges, "train_edges"), (known_edges, "known_edges")):
+        if more is not None:
+            known = known.joined(Edges.of(more, name))
+    width = targets.shape[1]
+    asked = Edges(np.repeat(test.head, width), np.repeat(test.relation, width), targets.reshape(-1))
+    true = asked.among(known).reshape(targets.shape)
+    share = float(true.any(axis=1).mean()) if len(test) else 0.0
+    return {"share": share, "count": int(true.sum())} if share >= _FEW else None
+
+
+@check(
+    "easy-negatives",
+    family="ranking",
+    severity="warning",
+    message="ranking the candidates by how often they occur in training gives MRR {heuristic:.3f}, the model "
+    "{model:.3f} [{low:.3f}, {high:.3f}]: these negatives do not ask for more than a count",
+    remedy="Draw negatives that are as frequent as the positives, or from history, and report the count beside the "
+    "model.",
+    costly=True,
+)
+def easy_negatives(
+    results: Mapping[str, Result], test_edges: Any, train_edges: Any, neg_targets: Any
+) -> Evidence | None:
+    """A degree heuristic, which looks at no pair, ranks as well as the model."""
+    test, targets = _with_targets(test_edges, neg_targets)
+    result = results.get("mrr")
+    if result is None or result.interval is None:
+        return None
+    train = Edges.of(train_edges, "train_edges")
+    nodes = 1 + max(int(ids.max(initial=0)) for ids in (test.tail, targets, train.head, train.tail))
+    degree = np.bincount(np.concatenate([train.head, train.tail]), minlength=nodes)
+    from graphgauge.ranking.evaluate import mrr as plain_mrr
+
+    heuristic = plain_mrr(degree[test.tail], degree[targets], ties="expected")
+    if heuristic < result.interval.low:
+        return None
+    return {"heuristic": heuristic, "model": result.value, "low": result.interval.low, "high": result.interval.high}
+
+
+def _with_targets(test_edges: Any, neg_targets: Any) -> tuple[Edges, AnyArray]:
+    test, targets = Edges.of(test_edges, "test_edges"), np.asarray(neg_targets)
+    if targets.ndim != 2 or len(targets) != len(test) or targets.dtype.kind not in "iu":
+        raise InputError(
+            f"expected whole numbers of shape ({len(test)}, k), found {targets.dtype} {targets.shape}",
+            where="neg_targets", fix="One row of tails for each test edge.",
+        )  # fmt: skip
+    if targets.size and targets.min() < 0:
+        raise InputError(f"names the node {targets.min()}", where="neg_targets", fix="Number nodes from 0.")
+    return test, targets.astype(np.int64, copy=False)
+
+
+@check(
+    "rounded-scores",
+    family="ranking",
+    severity="warning",
+    message="every score is a {dtype} number and {share:.1%} of the queries have ties: scores that were different have "
+    "become equal by rounding",
+    remedy="Score in float32 or float64; casting back afterwards does not bring the difference back.",
+    costly=True,
+)
+def rounded_scores(ranks: Ranks, pos_scores: Any, neg_scores: Any) -> Evidence | None:
+    """Scores collide because they were rounded to half precision."""
+    share = float(ranks.mean((ranks.equal > 0).astype(float))[0])
+    if not share >= _FEW:
+        return None
+    flat = np.concatenate([np.ravel(pos_scores), np.ravel(neg_scores)]).astype(np.float64)
+    # Counts are ties of another kind.
+    if not len(flat) or (flat == np.round(flat)).all():
+        return None
+    for dtype, kept in (("float16", _as_float16), ("bfloat16", _as_bfloat16)):
+        if np.array_equal(kept(flat), flat):
+            return {"dtype": dtype, "share": share}
+    return None
+
+
+def _as_float16(values: AnyArray) -> AnyArray:
+    with np.errstate(over="ignore"):
+        return values.astype(np.float16).astype(np.float64)
+
+
+def _as_bfloat16(values: AnyArray) -> AnyArray:
+    bits = values.astype(np.float32).view(np.uint32) & np.uint32(0xFFFF0000)
+    return bits.view(np.float32).astype(np.float64)

@@ -1,0 +1,121 @@
+"""Checks of recovered graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.errors import InputError
+from graphgauge.core.findings import Evidence, check
+from graphgauge.core.result import Result
+from graphgauge.recovery.reading import Comparison
+from graphgauge.recovery.samples import EdgeCounts
+
+# How many standard errors of a coin flip make the transposed prediction clearly better: 1 in 200.
+_CLEARLY = 2.58
+
+
+@check(
+    "transposed-prediction",
+    family="recovery",
+    severity="warning",
+    message="the transposed prediction finds {transposed} true edges, the prediction as given {given}: its matrix was "
+    "probably written the other way round",
+    remedy='If the tool writes B[i, j] for j → i, pass edges="column_to_row".',
+)
+def transposed_prediction(edges: EdgeCounts) -> Evidence | None:
+    """The prediction fits much better when it is read the other way round."""
+    given, transposed = int(edges["tp"].sum()), int(edges.transposed["tp"].sum())
+    if transposed - given <= _CLEARLY * sqrt(transposed + given):
+        return None
+    return {"given": given, "transposed": transposed}
+
+
+@check(
+    "worse-than-empty",
+    family="recovery",
+    severity="warning",
+    message="the prediction is at a distance of {shd:g} from the truth, the graph without edges at {empty:g}",
+    remedy="Raise the threshold, or say what the edges that are right are worth against those that are not.",
+)
+def worse_than_empty(results: Mapping[str, Result]) -> Evidence | None:
+    """Predicting nothing at all would have a smaller SHD."""
+    result = results.get("directed_shd")
+    empty = {} if result is None else {level.name: level.value for level in result.chance}
+    if result is None or "empty graph" not in empty or not result.value > empty["empty graph"]:
+        return None
+    return {"shd": result.value, "empty": empty["empty graph"]}
+
+
+@check(
+    "no-better-than-random",
+    family="recovery",
+    severity="warning",
+    message="{tp} of {predicted} predicted edges are right; as many edges drawn at random would get {expected:.1f} "
+    "right, and this many or more with probability {p:.2f}",
+    remedy="Do not report an F1 as evidence of recovery: it is that of a random graph of this size.",
+)
+def no_better_than_random(edges: EdgeCounts) -> Evidence | None:
+    """The right edges are as many as a random graph of the same size would have."""
+    from scipy.stats import norm
+
+    tp, true, predicted, cells = (edges[name] for name in ("tp", "true", "predicted", "cells"))
+    if not predicted.sum() or not true.sum():
+        return None
+    with np.errstate(divide="ignore", invalid="ignore"):
+        expected = np.where(cells > 0, predicted * true / cells, 0.0)
+        rest = (cells - true) * (cells - predicted) / (cells * np.maximum(cells - 1, 1))
+    spread = sqrt(float(np.sum(expected * rest)))
+    if not spread > 0:
+        return None
+    # The count minus a half: it is a whole number.
+    p = float(norm.sf((tp.sum() - 0.5 - expected.sum()) / spread))
+    if p < 0.05:
+        return None
+    return {"tp": int(tp.sum()), "predicted": int(predicted.sum()), "expected": float(expected.sum()), "p": p}
+
+
+@check(
+    "threshold-from-truth",
+    family="recovery",
+    severity="warning",
+    message="the threshold {threshold!r} gives the best F1 that any threshold gives ({best:.3f}) and is no round "
+    "number: it was probably chosen on the truth",
+    remedy="Choose it on other graphs, or report auprc, which needs none, and best_f1 under its own name.",
+)
+def threshold_from_truth(comparison: Comparison, results: Mapping[str, Result]) -> Evidence | None:
+    """The threshold is the one that the truth would choose."""
+    best, f1 = results.get("best_f1"), results.get("directed_f1")
+    threshold = comparison.options.threshold
+    digits = len(f"{threshold!r}".lstrip("-0.").replace(".", "").partition("e")[0])
+    if best is None or f1 is None or digits < 4 or not f1.defined or f1.value < best.value:
+        return None
+    return {"threshold": threshold, "best": best.value}
+
+
+@check(
+    "variance-tells-order",
+    family="recovery",
+    severity="warning",
+    message="{share:.0%} of the {edges} true edges lead from a variable of smaller to one of larger variance: "
+    "sorting by variance recovers the order of these data",
+    remedy="Standardise the data and evaluate again; report a sort by variance as a baseline.",
+)
+def variance_tells_order(comparison: Comparison, data: Any) -> Evidence | None:
+    """The variances of the variables give the order of the true graph away (varsortability)."""
+    from scipy.stats import binomtest
+
+    values, d = np.asarray(data, dtype=np.float64), comparison.pair.d
+    if comparison.options.lagged or len(comparison.counts) > 1:
+        return None
+    if values.ndim != 2 or values.shape[1] != d:
+        raise InputError(f"expected (samples, {d}), found {values.shape}", where="data")
+    variance = values.var(axis=0)
+    source, target = np.divmod(comparison.pair.true_edges(0), d)
+    rising = int((variance[source] < variance[target]).sum())
+    if not len(source) or rising / len(source) < 0.8 or binomtest(rising, len(source)).pvalue > 0.01:
+        return None
+    return {"share": rising / len(source), "edges": len(source)}

@@ -1,0 +1,116 @@
+"""`graphgauge audit …`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from graphgauge.audit import Findings, checks
+from graphgauge.audit import run as run_checks
+from graphgauge.audit.materials import MATERIALS, read_material
+from graphgauge.cli.common import evaluated_with
+from graphgauge.core.findings import SEVERITIES
+from graphgauge.core.metric import FAMILIES
+from graphgauge.core.schema import dumps, write_result
+from graphgauge.study.options import family_command
+
+_OWN = [
+    click.option("--only", metavar="NAMES", help="Checks to run, separated by commas."),
+    click.option("--ignore", multiple=True, metavar="NAME", help="Mark what this check finds as ignored. Repeatable."),
+    click.option("--fail-on", type=click.Choice(SEVERITIES), help="Exit with 1 if anything as bad is found."),
+    click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,
+                 help="What stdout gets."),
+]  # fmt: skip
+
+
+class _Subjects(click.Group):
+    """A family's name, with the options of its command, or a folder of results."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*FAMILIES, "results"]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return _family(cmd_name) if cmd_name in FAMILIES else _results
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        # Anything that is no family is a folder of results, and the command's own argument.
+        return (name, _family(name), args[1:]) if name in FAMILIES else ("results", _results, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("What to audit"):
+            lines = [(name, f"Inputs, with the options of `graphgauge {name}`.") for name in FAMILIES]
+            formatter.write_dl([*lines, ("DIR", "A folder of results.")])
+
+
+@click.group(name="audit", cls=_Subjects, invoke_without_command=True, subcommand_metavar="FAMILY|DIR [OPTIONS]")
+@click.option("--list", "listed", is_flag=True, help="All checks, with what they need.")
+@click.pass_context
+def command(ctx: click.Context, listed: bool) -> None:
+    """Look at inputs and results, and say where an evaluation misleads."""
+    if listed:
+        for item in checks():
+            costly = " On request." if item.costly else ""
+            click.echo(f"{item.name}  ({item.family}, {item.severity}; needs {', '.join(item.needs)})")
+            click.echo(f"    {item.summary}{costly}")
+    elif ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+@click.command(name="results")
+@click.argument("folder", metavar="DIR")
+@click.option("--debug", is_flag=True, help="Show tracebacks.")
+def _results(folder: str, debug: bool, **options: Any) -> None:
+    """Look over all results in a folder: each, and all together."""
+    _tell(run_checks(folder, **_choice(options)), options)
+
+
+for _option in reversed(_OWN):
+    _results = _option(_results)
+
+
+def _family(name: str) -> click.Command:
+    """The family's own options, with what its checks may be given besides."""
+    family = family_command(name)
+    # An audit judges, and writes nothing but the result.
+    files = {str(option.name): None for option in family.params if isinstance(option.type, click.Path)}
+    left_out: dict[str, Any] = {**files, "gates": (), "form": "table"}
+    del left_out["output"]
+
+    def audit(**options: Any) -> None:
+        own = {key: options.pop(key) for key in ("only", "ignore", "fail_on", "form")}
+        given = {key: options.pop(key) for key in MATERIALS[name]}
+        run, evaluation, inputs = evaluated_with(family, {**left_out, **options})
+        materials = {key: read_material(name, key, path) for key, path in given.items() if path is not None}
+        findings = run_checks(evaluation, **_choice(own), **materials)
+        evaluation.findings = findings.found
+        if run.output is not None:
+            write_result(evaluation, run.output, receipt={"inputs": list(inputs())})
+        _tell(findings, own)
+
+    kept = [option for option in family.params if option.name not in left_out]
+    extra = [click.Option([f"--{key.replace('_', '-')}"], metavar="FILE", help=material.help)
+             for key, material in MATERIALS[name].items()]  # fmt: skip
+    made = click.Command(name, callback=audit, params=[*extra, *kept], help=f"Audit the inputs of `graphgauge {name}`.")
+    for option in reversed(_OWN):
+        made = option(made)
+    return made
+
+
+def _choice(options: Mapping[str, Any]) -> dict[str, Any]:
+    only = options["only"]
+    return {
+        "only": None if only is None else [name.strip() for name in only.split(",")],
+        "ignore": options["ignore"],
+    }
+
+
+def _tell(findings: Findings, options: Mapping[str, Any]) -> None:
+    text = dumps(findings.to_dict()) if options["form"] == "json" else str(findings)
+    click.echo(text)
+    if options["fail_on"] is not None and findings.at_least(options["fail_on"]):
+        raise click.exceptions.Exit(1)

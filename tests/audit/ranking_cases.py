@@ -1,0 +1,143 @@
+"""Rankings, clean and with planted faults."""
+
+import numpy as np
+from tests.audit.cases import Case
+
+from graphgauge.ranking import evaluate
+
+
+def scored(rng, n=400, k=50, signal=1.5):
+    return rng.normal(signal, 1, n), rng.normal(0, 1, (n, k))
+
+
+def plain(rng):
+    """One query in a hundred is answered by a constant, and one in fifty has few candidates."""
+    pos, neg = scored(rng)
+    neg[:4] = pos[:4, None]
+    mask = np.ones_like(neg, dtype=bool)
+    mask[4:12, 8:] = False
+    return evaluate(pos, neg, mask=mask).materials
+
+
+def tied(rng, share):
+    pos, neg = scored(rng)
+    constant = rng.random(len(pos)) < share
+    neg[constant] = pos[constant, None]
+    return evaluate(pos, neg).materials
+
+
+def few_candidates(rng, share):
+    pos, neg = scored(rng)
+    mask = np.ones_like(neg, dtype=bool)
+    mask[rng.random(len(pos)) < share, 8:] = False
+    return evaluate(pos, neg, mask=mask).materials
+
+
+def pooled(rng, ratio=1, signal=2.2, positives=300):
+    pos, neg = rng.normal(signal, 1, positives), rng.normal(0, 1, (positives, ratio))
+    return evaluate(pos, neg, metrics=["roc_auc", "average_precision"]).materials
+
+
+def graph(rng, n=1500, nodes=300, relations=3):
+    """Distinct triples without loops, none of them the turned round of another."""
+    cells = rng.choice(nodes * (nodes - 1) // 2 * relations, n, replace=False)
+    pair, relation = cells // relations, cells % relations
+    head = (1 + np.sqrt(1 + 8 * pair)).astype(np.int64) // 2
+    head -= head * (head - 1) // 2 > pair
+    tail = pair - head * (head - 1) // 2
+    turned = rng.random(n) < 0.5
+    return np.stack([np.where(turned, tail, head), relation, np.where(turned, head, tail)], axis=1)
+
+
+def split(rng):
+    """Two test edges in a hundred have their reverse in training, as some edges have in most directed graphs."""
+    triples = graph(rng)
+    test, train = triples[:300], triples[300:]
+    return {"test_edges": test, "train_edges": np.concatenate([train, test[:6, ::-1]])}
+
+
+def leaked(rng, fault):
+    kind, share = fault
+    edges = split(rng)
+    test, train = edges["test_edges"], edges["train_edges"]
+    if kind == "inverse":  # relation 3 is what relation 0 is, turned round
+        mine = np.concatenate([test, train])
+        mine = mine[mine[:, 1] == 0]
+        copies = np.stack([mine[:, 2], np.full(len(mine), 3), mine[:, 0]], axis=1)
+        return {"test_edges": test, "train_edges": np.concatenate([train, copies])}
+    seen = test[: int(share * len(test))]
+    seen = seen[:, ::-1] if kind == "turned" else seen
+    return {"test_edges": test, "train_edges": np.concatenate([train, seen])}
+
+
+def repeated(rng, share):
+    test = split(rng)["test_edges"]
+    return {"test_edges": np.concatenate([test, test[rng.integers(0, len(test), int(share * len(test)))]])}
+
+
+def negatives(rng, share=0.0, k=20, nodes=300):
+    edges = split(rng)
+    test, train = edges["test_edges"], edges["train_edges"]
+    known = {tuple(row) for row in np.concatenate([test, train]).tolist()}
+    targets = rng.integers(0, nodes, (len(test), k))
+    for row, (head, relation, _) in enumerate(test.tolist()):
+        for column in range(k):
+            while (head, relation, int(targets[row, column])) in known:
+                targets[row, column] = rng.integers(0, nodes)
+    outgoing = {}
+    for head, relation, tail in train.tolist():
+        outgoing.setdefault((head, relation), []).append(tail)
+    for row in np.flatnonzero(rng.random(len(test)) < share):
+        tails = outgoing.get(tuple(test[row, :2].tolist()))
+        if tails:
+            targets[row, 0] = tails[0]
+    return {**edges, "neg_targets": targets}
+
+
+def by_degree(rng, signal):
+    """Tails follow a heavy tail and negatives do not; the model knows `signal` besides the count."""
+    nodes = 500
+    popular = rng.pareto(1.5, nodes) + 0.2
+    popular /= popular.sum()
+    train = np.stack([rng.integers(0, nodes, 3000), rng.choice(nodes, 3000, p=popular)], axis=1)
+    test = np.stack([rng.integers(0, nodes, 400), rng.choice(nodes, 400, p=popular)], axis=1)
+    targets = rng.integers(0, nodes, (400, 30))
+    count = np.log1p(np.bincount(train.ravel(), minlength=nodes))
+    pos = count[test[:, 1]] + signal + rng.normal(0, 1, 400)
+    neg = count[targets] + rng.normal(0, 1, targets.shape)
+    return {**evaluate(pos, neg).materials, "test_edges": test, "train_edges": train, "neg_targets": targets}
+
+
+def matched(rng):
+    """Negatives as frequent as the positives, and a model that knows more than counts."""
+    faulty = by_degree(rng, 0.0)
+    popular = np.bincount(faulty["train_edges"][:, 1], minlength=500) + 0.2
+    targets = rng.choice(500, (400, 30), p=popular / popular.sum())
+    return {**faulty, **evaluate(*scored(rng, 400, 30)).materials, "neg_targets": targets}
+
+
+def rounded(rng, width, dtype=np.float16):
+    """Scores of this spread around 1, where half precision has steps of a thousandth."""
+    pos, neg = (np.asarray(1 + width * scores, dtype=dtype) for scores in scored(rng, 400, 200))
+    return {**evaluate(pos, neg).materials, "pos_scores": pos, "neg_scores": neg}
+
+
+CASES = [
+    Case("tied-scores", plain, tied,
+         {"2 % of queries constant": 0.02, "10 %": 0.1, "all": 1.0}),
+    Case("cutoff-above-candidates", plain, few_candidates,
+         {"7 % of queries with 9 candidates": 0.07, "20 %": 0.2, "all": 1.0}),
+    Case("imbalance-hidden-by-auc", pooled, lambda rng, ratio: pooled(rng, ratio),
+         {"50 negatives to a positive": 50, "200": 200, "1,000": 1000}),
+    Case("seen-in-training", split, leaked,
+         {"1 % as they are": ("same", 0.01), "10 % turned round": ("turned", 0.1),
+          "an inverse relation": ("inverse", 1.0)}),
+    Case("duplicated-queries", split, repeated,
+         {"2 % repeated": 0.02, "10 %": 0.1, "as many again": 1.0}),
+    Case("known-positives-as-negatives", negatives, negatives,
+         {"3 % of queries": 0.03, "20 %": 0.2, "all that can": 1.0}),
+    Case("easy-negatives", matched, by_degree,
+         {"a model that knows a little more than counts": 0.5, "as much": 0.0, "less": -0.5}),
+    Case("rounded-scores", lambda rng: rounded(rng, 0.01, np.float32), rounded,
+         {"float16, a spread of a tenth": 0.1, "a fiftieth": 0.02, "a hundredth": 0.01}),
+]  # fmt: skip

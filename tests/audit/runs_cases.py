@@ -1,0 +1,54 @@
+"""Results of many runs, clean and with planted faults."""
+
+from tests.audit.cases import Case
+
+from graphgauge.ranking import evaluate
+
+
+def one(rng, signal, method, seed=0, **options):
+    evaluation = evaluate(rng.normal(signal, 1, 300), rng.normal(0, 1, (300, 20)), **options)
+    evaluation.run |= {"method": method, "dataset": "toy", "seed": seed}
+    return evaluation
+
+
+def runs(rng, methods=3, seeds=8, signals=(0.5, 1.0, 1.5), **options):
+    found = [
+        one(rng, signals[m % len(signals)], f"m{m}", seed, **options) for m in range(methods) for seed in range(seeds)
+    ]
+    return {"evaluations": found}
+
+
+def other_seeds(rng, moved):
+    given = runs(rng, 2)
+    for evaluation in given["evaluations"][8 : 8 + moved]:
+        evaluation.run["seed"] += 100
+    return given
+
+
+def mixed(rng, changed):
+    given = runs(rng, 2, 6)["evaluations"]
+    others = [one(rng, 1.0, "m2", seed, ties="optimistic" if seed < changed else "realistic") for seed in range(6)]
+    return {"evaluations": [*given, *others]}
+
+
+def sweep(rng, variants, spread=0.0):
+    return {"evaluations": [one(rng, 1.0 + spread * v, f"lr={v}") for v in range(variants)]}
+
+
+def two(rng, ahead):
+    return {"evaluations": [one(rng, 1.0, "a"), one(rng, 1.0 + ahead, "b")]}
+
+
+def weak(rng, signal):
+    return {"evaluations": [one(rng, 1.0, "a"), one(rng, signal, "b")]}
+
+
+CASES = [
+    Case("few-seeds", runs, lambda rng, seeds: runs(rng, seeds=seeds), {"6 seeds": 6, "3": 3, "1": 1}),
+    Case("unpaired-seeds", runs, other_seeds, {"1 seed of 8 differs": 1, "4": 4, "all": 8}),
+    Case("mixed-conventions", runs, mixed, {"1 run of 18": 1, "3": 3, "6": 6}),
+    Case("best-of-many", lambda rng: sweep(rng, 8, 0.15), sweep, {"5 equal variants": 5, "10": 10, "20": 20}),
+    Case("difference-within-error", lambda rng: two(rng, 0.6), two,
+         {"ahead by a tenth of the noise": 0.1, "a twentieth": 0.05, "equal": 0.0}),
+    Case("not-above-chance", runs, weak, {"hardly any signal": 0.05, "none": 0.0, "a wrong sign": -0.3}),
+]  # fmt: skip

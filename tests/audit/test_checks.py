@@ -1,0 +1,64 @@
+"""Every check finds what it is for and is silent otherwise; how often, is told on its page."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.audit.cases import all_cases
+
+from graphgauge.core.findings import checks
+
+CASES = {case.check: case for case in all_cases()}
+PAGES = Path(__file__).parents[2] / "docs" / "audit"
+CLEAN, PLANTED = 1000, 200
+# The most false alarms in clean inputs.
+LIMITS = {"error": 0.01, "warning": 0.05, "note": 0.05}
+
+
+def test_every_check_has_a_case_and_a_page():
+    names = {item.name for item in checks()}
+    assert names == set(CASES)
+    assert {path.stem for path in PAGES.glob("*.md")} - {"index", "rates", "demo"} == names
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_finds_a_strong_fault_and_passes_clean_inputs(name):
+    case = CASES[name]
+    assert len(case.strengths) == 3
+    # Checks that are tests at 5 % miss some of what is there.
+    assert case.power(list(case.strengths)[-1], 5) >= 0.6
+    assert case.alarms(20, seed=2) <= 0.05
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_says_what_it_saw(name):
+    case = CASES[name]
+    strongest = list(case.strengths.values())[-1]
+    finding = case.registered.run(case.planted(np.random.default_rng((1, 0)), strongest))
+    assert finding is not None
+    assert "{" not in finding.message
+    assert finding.remedy
+    assert (PAGES.parents[1] / finding.more).exists()
+    assert case.registered.summary
+
+
+@pytest.mark.slow
+def test_rates():
+    lines = [
+        "| check | severity | false alarms in 1,000 clean inputs | found of 200 planted, by strength |",
+        "|---|---|---|---|",
+    ]
+    loud = {}
+    for name, case in CASES.items():
+        alarms = case.alarms(CLEAN)
+        found = "; ".join(f"{case.power(strength, PLANTED):.0%} ({strength})" for strength in case.strengths)
+        severity = case.registered.severity
+        lines.append(f"| [`{name}`]({name}.md) | {severity} | {alarms:.1%} | {found} |")
+        if alarms > LIMITS[severity]:
+            loud[name] = alarms
+    assert not loud
+    table = PAGES / "rates.inc"
+    if os.environ.get("GRAPHGAUGE_REGENERATE"):
+        table.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert table.read_text(encoding="utf-8").splitlines() == lines

@@ -1,0 +1,130 @@
+"""`graphgauge audit`: families, folders of results, exit codes, and what is recorded."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from graphgauge import audit
+from graphgauge.core.errors import GraphgaugeError
+from graphgauge.core.findings import checks
+from graphgauge.core.schema import read_result, write_result
+from graphgauge.ranking import evaluate
+
+
+def run(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "graphgauge", "audit", *map(str, arguments)], capture_output=True, text=True
+    )
+
+
+@pytest.fixture
+def files(tmp_path):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "pos.npy", np.ones(60))
+    np.save(tmp_path / "neg.npy", np.ones((60, 20)))
+    edges = rng.integers(0, 40, (60, 2))
+    np.save(tmp_path / "test.npy", edges)
+    np.save(tmp_path / "train.npy", np.concatenate([edges[:30], rng.integers(0, 40, (200, 2))]))
+    return tmp_path
+
+
+def ranking(files, *more):
+    return run("ranking", "--pos-scores", files / "pos.npy", "--neg-scores", files / "neg.npy", *more)
+
+
+def test_a_familys_inputs(files):
+    done = ranking(files, "--test-edges", files / "test.npy", "--train-edges", files / "train.npy")
+    assert done.returncode == 0, done.stderr
+    assert "warning [tied-scores] 100.0%" in done.stdout
+    assert "error [seen-in-training]" in done.stdout
+    assert done.stdout.index("error [") < done.stdout.index("warning [")  # the worst first
+    assert "not run [easy-negatives]: needs neg_targets" in done.stdout
+
+
+def test_fail_on_is_for_somebodys_ci(files):
+    assert ranking(files, "--fail-on", "error").returncode == 0
+    assert ranking(files, "--fail-on", "warning").returncode == 1
+    assert ranking(files, "--fail-on", "warning", "--ignore", "tied-scores").returncode == 0
+    assert ranking(files, "--fail-on", "warning", "--only", "cutoff-above-candidates").returncode == 0
+
+
+def test_what_is_ignored_is_recorded(files):
+    result = files / "result.json"
+    ranking(files, "--ignore", "tied-scores", "--output", result)
+    (finding,) = read_result(result).findings
+    assert (finding.check, finding.ignored) == ("tied-scores", True)
+    assert "ignored [tied-scores]" in run(result).stdout
+
+
+def test_json(files):
+    content = json.loads(ranking(files, "--format", "json").stdout)
+    assert content["findings"][0]["check"] == "tied-scores"
+    assert content["findings"][0]["evidence"]["pessimistic"] == pytest.approx(1 / 21)
+    assert content["findings"][0]["more"] == "docs/audit/tied-scores.md"
+    assert "easy-negatives" in content["not_run"]
+
+
+def test_a_folder_of_results(tmp_path):
+    rng = np.random.default_rng(1)
+    for method, ties in (("a", "realistic"), ("b", "optimistic")):
+        evaluation = evaluate(np.ones(50), rng.integers(0, 2, (50, 9)), ties=ties)
+        evaluation.run |= {"method": method, "dataset": "toy", "seed": 0}
+        write_result(evaluation, tmp_path / method / "r.json")
+    done = run(tmp_path, "--fail-on", "error")
+    assert done.returncode == 1
+    for words in ("[mixed-conventions] ranking on toy: mrr of b", "[few-seeds]", "[tied-scores] b on toy, seed 0:"):
+        assert words in done.stdout
+
+
+def test_the_list_names_every_check():
+    listed = run("--list").stdout
+    for item in checks():
+        assert f"{item.name}  (" in listed
+        assert item.summary in listed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["nowhere"], 3, "no such file"),
+        (["ranking", "--only", "tied-score"], 2, "nothing to evaluate"),
+        (["."], 3, "no result files"),
+    ],
+)
+def test_bad_calls(tmp_path, monkeypatch, arguments, code, words):
+    monkeypatch.chdir(tmp_path)
+    done = run(*arguments)
+    assert done.returncode == code
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_unknown_checks_suggest_the_nearest(files):
+    done = ranking(files, "--only", "tied-score")
+    assert done.returncode == 2
+    assert "'tied-scores'" in done.stderr
+    assert ranking(files, "--ignore", "tied-score").returncode == 2
+
+
+@pytest.mark.parametrize("edges", [np.zeros((3, 4), int), np.zeros(3, int), np.zeros((3, 2)), -np.ones((3, 2), int)])
+def test_edges_that_are_none(edges):
+    with pytest.raises(GraphgaugeError, match="test_edges"):
+        audit.run(family="ranking", test_edges=edges, train_edges=np.zeros((3, 2), int))
+
+
+def test_library():
+    evaluation = evaluate(np.ones(50), np.ones((50, 9)))
+    found = audit.run(evaluation)
+    assert [finding.check for finding in found] == ["tied-scores", "cutoff-above-candidates"]
+    assert found.at_least("error") == ()
+    assert "seen-in-training" in found.not_run
+    assert audit.run(evaluation, only=["rounded-scores"]).not_run == {"rounded-scores": ("pos_scores", "neg_scores")}
+    ignored = audit.run(evaluation, ignore={"tied-scores": "the scores are counts"})
+    assert [finding.check for finding in ignored.at_least("note")] == ["cutoff-above-candidates"]
+    with pytest.raises(GraphgaugeError, match="one of the two"):
+        audit.run(evaluation, family="ranking")
+    with pytest.raises(GraphgaugeError, match="one of the two"):
+        audit.run()
