@@ -9,11 +9,14 @@ from unittest import mock
 
 import pytest
 
-from graphgauge.kernels import counting, half, sorting, tails
+from graphgauge.kernels import counting, euclidean, half, pairs, sorting, tails, wasserstein
 from graphgauge.kernels.jit import Kernel, numba_enabled
 
 KERNELS = [
-    value for module in (counting, half, sorting, tails) for value in vars(module).values() if isinstance(value, Kernel)
+    value
+    for module in (counting, euclidean, half, pairs, sorting, tails, wasserstein)
+    for value in vars(module).values()
+    if isinstance(value, Kernel)
 ]
 
 
