@@ -80,6 +80,8 @@ def _metric_section(entry: Metric) -> list[str]:
     facts = [("better", _better(entry)), ("range", _range(entry)), ("unit", entry.unit)]
     if entry.section is not None:
         facts.append(("section", entry.section))
+    if entry.goal is not None:
+        facts.append(("goal", f"{'>' if entry.direction == 'higher' else '≤'} {entry.goal:g}"))
     if entry.params:
         facts.append(("parameters", ", ".join(f"`{name}` = {value}" for name, value in entry.params.items())))
     facts.append(("computed", "by default, where the input allows it" if entry.default else "when named in `metrics=`"))

@@ -9,12 +9,12 @@ from unittest import mock
 
 import pytest
 
-from graphgauge.kernels import cohesion, counting, half, sorting, tails
+from graphgauge.kernels import cohesion, counting, euclidean, half, pairs, sorting, tails, wasserstein
 from graphgauge.kernels.jit import Kernel, numba_enabled
 
 KERNELS = [
     value
-    for module in (cohesion, counting, half, sorting, tails)
+    for module in (cohesion, counting, euclidean, half, pairs, sorting, tails, wasserstein)
     for value in vars(module).values()
     if isinstance(value, Kernel)
 ]

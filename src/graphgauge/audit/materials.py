@@ -30,6 +30,9 @@ MATERIALS: dict[str, dict[str, Material]] = {
         "neg_targets": Material("The tails behind the negatives, (n, k)."),
     },
     "explanation": {},
+    "generation": {},
+    "forecasting": {},
+    "evolution": {},
     "recovery": {
         "data": Material("The data that the graph was learned from, (samples, d)."),
     },

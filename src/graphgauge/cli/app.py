@@ -15,6 +15,7 @@ COMMANDS = {
     "ranking": "Link prediction: MRR, Hits@K and their kin.",
     "recovery": "Learned graphs against true ones: SHD, F1, AUPRC.",
     "explanation": "Explanations of models: fidelity, acc-AUC, cohesiveness.",
+    "generation": "Generators: reconstruction, diversity, statistics, latent space, conditioning.",
     "merge": "Merge saved states of parts of one evaluation.",
     "aggregate": "Means, spreads and intervals over runs, as a table.",
     "compare": "Which method is better, over seeds, datasets or items.",

@@ -6,9 +6,11 @@ import csv
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from io import StringIO
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -56,7 +58,7 @@ class _Factory(click.ParamType):  # type: ignore[type-arg]
 FACTORY = _Factory()
 
 _SHARED = [
-    click.option("--metrics", help="Keys to compute, separated by commas (see `graphgauge metrics`)."),
+    click.option("--metrics", help="Keys, or sections, to compute, separated by commas (see `graphgauge metrics`)."),
     click.option("--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95,
                  show_default=True, help="Level of the intervals."),
     click.option("--nan", type=click.Choice(["raise", "omit"]), default="raise", show_default=True,
@@ -91,6 +93,7 @@ def family_options(evaluate: Evaluate) -> Callable[..., None]:
 
     def command(**options: Any) -> None:
         run, own = Run.split(options)
+        run.writes = True
         run.finish(*evaluate(run=run, **own))
 
     command.__doc__, command.__name__ = evaluate.__doc__, evaluate.__name__
@@ -134,6 +137,8 @@ class Run:
     quiet: bool
     debug: bool
     started: float = field(default_factory=time.time)
+    # Whether a command may write while it evaluates; a study keeps its own files.
+    writes: bool = False
 
     def __post_init__(self) -> None:
         # A gate that cannot be read should fail before an hour of work, not after it.
@@ -162,12 +167,9 @@ class Run:
         emit(evaluation, self.form)
         if self.figure is not None:
             evaluation.plot(self.figure)
-        path = self.output or (default_path(evaluation) if self.method is not None else None)
+        path = self.place(evaluation.family)
         if path is not None:
-            seconds = time.time() - self.started
-            started = datetime.fromtimestamp(self.started, UTC).isoformat(timespec="seconds")
-            receipt = {"inputs": list(inputs()), "started": started, "seconds": round(seconds, 3)}
-            self.say(f"wrote {write_result(evaluation, path, receipt=receipt)}")
+            self.say(f"wrote {self.write(evaluation, path, inputs)}")
         if self.flat is not None:
             flat = {name: _jsonable(value) for name, value in evaluation.to_flat().items()}
             write_text(self.flat, dumps(flat))
@@ -176,6 +178,20 @@ class Run:
             click.echo(str(outcome), err=True)
         if not all(outcome.passed for outcome in outcomes):
             raise click.exceptions.Exit(1)
+
+    def place(self, family: str) -> Path | None:
+        """Where the result file goes, if there is to be one."""
+        if self.output is not None:
+            return Path(self.output)
+        return None if self.method is None else default_path(Evaluation(family, [], run=self.identity))
+
+    def write(self, evaluation: Evaluation, path: Path, inputs: Inputs) -> Path:
+        """Write the result file, with what it was computed from."""
+        evaluation.run |= self.identity
+        seconds = time.time() - self.started
+        started = datetime.fromtimestamp(self.started, UTC).isoformat(timespec="seconds")
+        receipt = {"inputs": list(inputs()), "started": started, "seconds": round(seconds, 3)}
+        return write_result(evaluation, path, receipt=receipt)
 
     def say(self, text: str) -> None:
         if not self.quiet:
@@ -195,6 +211,26 @@ def progress(blocks: Iterable[slice], total: int, run: Run) -> Iterator[slice]:
         for block in blocks:
             yield block
             bar.update(task, completed=block.stop)
+
+
+@contextmanager
+def stage_bars(run: Run) -> Iterator[Callable[[str, int, int], None]]:
+    """A function of stage, done and total that keeps a bar a stage on a terminal's stderr."""
+    if run.quiet or not sys.stderr.isatty():
+        yield lambda stage, done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, Any] = {}
+
+        def update(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = bar.add_task(stage, total=total)
+            bar.update(tasks[stage], completed=done, total=total)
+
+        yield update
 
 
 def emit(evaluation: Evaluation, form: str) -> None:

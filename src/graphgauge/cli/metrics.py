@@ -36,6 +36,7 @@ def explanation(entry: Metric) -> str:
     facts = {
         "family": entry.family + (f", section {entry.section}" if entry.section else ""),
         "direction": entry.direction + (f" {entry.target}" if entry.target is not None else ""),
+        **({} if entry.goal is None else {"goal": f"{'>' if entry.direction == 'higher' else '≤'} {entry.goal:g}"}),
         "range": f"{low:g} to {high:g}",
         "unit": entry.unit,
         "computed": "by default" if entry.default else "when named in --metrics",

@@ -36,11 +36,13 @@ class UnknownNameError(OptionError, KeyError):
 
     __str__ = Exception.__str__  # KeyError would print the message quoted
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str], *, always: bool = False) -> None:
+        """`always` lists what is known even where a near name is likely meant."""
         names = list(known)
         near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-        fix = f"Did you mean {_either(near)}?" if near else f"Known: {', '.join(names)}."
-        super().__init__(f"unknown {kind} {name!r}", fix=fix)
+        parts = [f"Did you mean {_either(near)}?"] if near else []
+        parts += [f"Known: {', '.join(names)}."] if always or not near else []
+        super().__init__(f"unknown {kind} {name!r}", fix=" ".join(parts))
 
 
 class MissingExtraError(GraphgaugeError, ImportError):

@@ -19,7 +19,7 @@ from graphgauge.core.errors import OptionError, UnknownNameError
 from graphgauge.core.references import REFERENCES
 from graphgauge.core.result import Chance, Direction, Interval, Result
 
-FAMILIES = ("ranking", "recovery", "explanation")
+FAMILIES = ("ranking", "recovery", "generation", "explanation")
 LAWS = ("permutation", "merge", "monotone", "symmetry")
 # The convention of a metric that follows an option.
 AS_CHOSEN = "as chosen"
@@ -87,6 +87,19 @@ class NoChance:
 
 
 IntervalChoice = Callable[[Any, Estimate], IntervalRule | NoInterval]
+# What a value means, in words.
+Reading = Callable[[Result], str]
+
+
+@dataclass(frozen=True)
+class Section:
+    """Metrics of a family that answer one question together; `metrics=` takes its name for all of them."""
+
+    name: str
+    family: str
+    question: str
+    priority: str
+    aliases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -111,6 +124,8 @@ class Metric:
     section: str | None = None
     target: float | None = None
     default: bool = True
+    goal: float | None = None
+    reading: Reading | None = None
 
     @property
     def name(self) -> str:
@@ -182,16 +197,17 @@ class Metric:
         *,
         confidence: float,
         conventions: Mapping[str, str],
+        baselines: bool = True,
     ) -> Result:
-        """The whole-sample estimate as a Result, with its interval and what chance would score."""
+        """The whole-sample estimate as a Result, with its interval and, unless not wanted, what chance would score."""
         value = float(estimate.value[0])
         n = 0 if math.isnan(value) else int(estimate.n[0])  # what has no value was measured on nothing
         interval, no_interval = self._whole_interval(sample, estimate, confidence)
         chance: tuple[Chance, ...] = ()
-        if not isinstance(self.chance, NoChance) and n > 0:
+        if not isinstance(self.chance, NoChance) and n > 0 and baselines:
             levels = self.chance(self.function, sample, params)
             chance = tuple(Chance(name, level) for name, level in levels.items())
-        return Result(
+        found = Result(
             key=self.key_of(**params),
             metric=self.name,
             params=dict(params),
@@ -210,7 +226,13 @@ class Metric:
             reason=estimate.reason if math.isnan(value) else None,
             oracle=estimate.oracle,
             warnings=estimate.warnings,
+            goal=estimate.facts.get("goal", self.goal),
+            priority=_priority(self),
         )
+        # Words for a value come last: they may speak of its interval, its chance level and its goal.
+        if self.reading is None or not found.defined:
+            return found
+        return replace(found, interpretation=self.reading(found))
 
     def _whole_interval(self, sample: Any, estimate: Estimate, confidence: float) -> tuple[Interval | None, str | None]:
         if math.isnan(float(estimate.value[0])):
@@ -225,6 +247,27 @@ class Metric:
 
 
 _REGISTRY: dict[str, dict[str, Metric]] = {}
+_SECTIONS: dict[str, dict[str, Section]] = {}
+
+
+def section(name: str, *, family: str, question: str, priority: str, aliases: tuple[str, ...] = ()) -> Section:
+    """Declare a section, before its metrics."""
+    entry = Section(name, family, question, priority, aliases)
+    _SECTIONS.setdefault(family, {})[name] = entry
+    return entry
+
+
+def sections(family: str) -> tuple[Section, ...]:
+    """The sections of a family, declared or only named by a metric; most families have none."""
+    named = [entry.section for entry in metrics(family) if entry.section is not None]
+    declared = _SECTIONS.get(family, {})
+    return tuple(declared.get(name) or Section(name, family, "", "") for name in dict.fromkeys([*declared, *named]))
+
+
+def _priority(entry: Metric) -> str | None:
+    """How much a metric's section matters, of the metrics that have a goal or a reading."""
+    known = _SECTIONS.get(entry.family, {}).get(entry.section or "")
+    return None if known is None or entry.reading is None else known.priority
 
 
 def metric(
@@ -243,6 +286,8 @@ def metric(
     section: str | None = None,
     target: float | None = None,
     default: bool = True,
+    goal: float | None = None,
+    reading: Reading | None = None,
 ) -> Callable[[MetricFunction], Metric]:
     """Declare a metric. The function keeps its arithmetic; the registry gets the facts."""
     undeclared = [law for law in LAWS if law not in laws]
@@ -254,7 +299,7 @@ def metric(
     def register(function: MetricFunction) -> Metric:
         entry = Metric(
             key, family, needs, function, direction, bounds, unit, conventions, reference, chance, interval, laws,
-            section, target, default,
+            section, target, default, goal, reading,
         )  # fmt: skip
         known = _REGISTRY.setdefault(family, {})
         if key in known:
@@ -292,30 +337,61 @@ def find(key: str, family: str | None = None) -> tuple[Metric, dict[str, Any]]:
     raise UnknownNameError("metric", key, [entry.key_of(**entry.params) for entry in candidates])
 
 
+@dataclass(frozen=True)
+class Asked:
+    """A metric that was asked for: by its own key or name, or with all others (of its section, or of the family)."""
+
+    metric: Metric
+    params: dict[str, Any]
+    is_open: bool
+    by_name: bool
+
+
+def asked(family: str, names: Sequence[str] | None) -> list[Asked]:
+    """What `metrics=` asks for: sections and keys, or None for everything that is computed by default."""
+    entries = metrics(family)
+    if names is None:
+        return [Asked(entry, dict(entry.params), True, False) for entry in entries if entry.default]
+    known = {name: item.name for item in sections(family) for name in (item.name, *item.aliases)}
+    found: list[Asked] = []
+    for name in names:
+        if name in known:
+            chosen = [entry for entry in entries if entry.section == known[name] and entry.default]
+            found += [Asked(entry, dict(entry.params), True, False) for entry in chosen]
+        else:
+            entry, params = _named(name, family, list(known))
+            found.append(Asked(entry, params, name in (entry.key, entry.name), True))
+    return found
+
+
+def _named(name: str, family: str, sections: list[str]) -> tuple[Metric, dict[str, Any]]:
+    try:
+        return find(name, family)
+    except UnknownNameError:
+        if not sections:
+            raise
+        keys = [entry.key_of(**entry.params) for entry in metrics(family)]
+        raise UnknownNameError("metric", name, [*sections, *keys], always=True) from None
+
+
 def select(
     family: str, names: Sequence[str] | None, available: Iterable[str], swept: Mapping[str, Sequence[Any]]
 ) -> list[tuple[Metric, dict[str, Any]]]:
     """The metrics to compute, in the registry's order or as named, with their parameters.
 
     `available` are the samples at hand. A parameter in `swept` takes each of its values where a name leaves it open.
+    A metric named by its key has to have what it needs; one that comes with its section is left out without it.
     """
     at_hand = dict.fromkeys(available).keys()
     chosen: dict[str, tuple[Metric, dict[str, Any]]] = {}
-    if names is None:
-        entries = [(entry, dict(entry.params), True) for entry in metrics(family) if entry.default]
-    else:
-        entries = [(*find(name, family), "{" in name or name in _open_names(family)) for name in names]
-    for entry, params, is_open in entries:
+    for item in asked(family, names):
+        entry, params = item.metric, item.params
         if at_hand.isdisjoint(entry.needs):
-            if names is None:
+            if not item.by_name:
                 continue
             raise OptionError(f"{entry.key} needs {' or '.join(entry.needs)}", fix=f"At hand: {', '.join(at_hand)}.")
-        grid = [name for name in params if is_open and name in swept]
+        grid = [name for name in params if item.is_open and name in swept]
         for values in itertools.product(*(swept[name] for name in grid)):
             filled = params | dict(zip(grid, values, strict=True))
             chosen[entry.key_of(**filled)] = entry, filled
     return list(chosen.values())
-
-
-def _open_names(family: str) -> set[str]:
-    return {entry.name for entry in metrics(family)}

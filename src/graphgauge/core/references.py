@@ -166,9 +166,89 @@ REFERENCES: dict[str, Reference] = dict(
             journal="New Phytologist", volume="11", number="2", pages="37--50", year="1912",
         ),
         _reference(
+            "hamming1950", "article",
+            author="Hamming, Richard W.", title="Error Detecting and Error Correcting Codes",
+            journal="Bell System Technical Journal", volume="29", number="2", pages="147--160", year="1950",
+        ),
+        _reference(
+            "polykovskiy2020", "article",
+            author="Polykovskiy, Daniil and Zhebrak, Alexander and Sanchez-Lengeling, Benjamin and Golovanov, Sergey "
+            "and Tatanov, Oktai and Belyaev, Stanislav and Kurbanov, Rauf and Artamonov, Aleksey and Aladinskiy, "
+            "Vladimir and Veselov, Mark and Kadurin, Artur and Johansson, Simon and Chen, Hongming and Nikolenko, "
+            "Sergey and Aspuru-Guzik, Alán and Zhavoronkov, Alex",
+            title="Molecular Sets (MOSES): A Benchmarking Platform for Molecular Generation Models",
+            journal="Frontiers in Pharmacology", volume="11", pages="565644", year="2020",
+        ),
+        _reference(
+            "villani2009", "book",
+            author="Villani, Cédric", title="Optimal Transport: Old and New", publisher="Springer", year="2009",
+        ),
+        _reference(
+            "szekely2013", "article",
+            author="Székely, Gábor J. and Rizzo, Maria L.",
+            title="Energy Statistics: A Class of Statistics Based on Distances",
+            journal="Journal of Statistical Planning and Inference", volume="143", number="8", pages="1249--1272",
+            year="2013",
+        ),
+        _reference(
+            "naeem2020", "inproceedings",
+            author="Naeem, Muhammad Ferjad and Oh, Seong Joon and Uh, Youngjung and Choi, Yunjey and Yoo, Jaejun",
+            title="Reliable Fidelity and Diversity Metrics for Generative Models",
+            booktitle="Proceedings of the 37th International Conference on Machine Learning", year="2020",
+        ),
+        _reference(
+            "kynkaanniemi2019", "inproceedings",
+            author="Kynkäänniemi, Tuomas and Karras, Tero and Laine, Samuli and Lehtinen, Jaakko and Aila, Timo",
+            title="Improved Precision and Recall Metric for Assessing Generative Models",
+            booktitle="Advances in Neural Information Processing Systems", year="2019",
+        ),
+        _reference(
+            "gretton2012", "article",
+            author="Gretton, Arthur and Borgwardt, Karsten M. and Rasch, Malte J. and Schölkopf, Bernhard and Smola, "
+            "Alexander",
+            title="A Kernel Two-Sample Test", journal="Journal of Machine Learning Research", volume="13",
+            pages="723--773", year="2012",
+        ),
+        _reference(
+            "you2018", "inproceedings",
+            author="You, Jiaxuan and Ying, Rex and Ren, Xiang and Hamilton, William L. and Leskovec, Jure",
+            title="GraphRNN: Generating Realistic Graphs with Deep Auto-regressive Models",
+            booktitle="Proceedings of the 35th International Conference on Machine Learning", year="2018",
+        ),
+        _reference(
+            "liao2019", "inproceedings",
+            author="Liao, Renjie and Li, Yujia and Song, Yang and Wang, Shenlong and Hamilton, William L. and "
+            "Duvenaud, David and Urtasun, Raquel and Zemel, Richard",
+            title="Efficient Graph Generation with Graph Recurrent Attention Networks",
+            booktitle="Advances in Neural Information Processing Systems", year="2019",
+        ),
+        _reference(
+            "rousseeuw1987", "article",
+            author="Rousseeuw, Peter J.",
+            title="Silhouettes: A Graphical Aid to the Interpretation and Validation of Cluster Analysis",
+            journal="Journal of Computational and Applied Mathematics", volume="20", pages="53--65", year="1987",
+        ),
+        _reference(
+            "kingma2014", "inproceedings",
+            author="Kingma, Diederik P. and Welling, Max", title="Auto-Encoding Variational Bayes",
+            booktitle="International Conference on Learning Representations", year="2014",
+        ),
+        _reference(
             "spearman1904", "article",
             author="Spearman, Charles", title="The Proof and Measurement of Association between Two Things",
             journal="The American Journal of Psychology", volume="15", number="1", pages="72--101", year="1904",
+        ),
+        _reference(
+            "ravuri2019", "inproceedings",
+            author="Ravuri, Suman and Vinyals, Oriol",
+            title="Classification Accuracy Score for Conditional Generative Models",
+            booktitle="Advances in Neural Information Processing Systems", year="2019",
+        ),
+        _reference(
+            "saerens2002", "article",
+            author="Saerens, Marco and Latinne, Patrice and Decaestecker, Christine",
+            title="Adjusting the Outputs of a Classifier to New a Priori Probabilities: A Simple Procedure",
+            journal="Neural Computation", volume="14", number="1", pages="21--41", year="2002",
         ),
     ]
 )  # fmt: skip

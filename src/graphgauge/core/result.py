@@ -61,6 +61,10 @@ class Table:
             raise UnknownNameError("column", column, self.columns)
         return self.columns[column]
 
+    def column_of(self, key: str) -> str:
+        """Where a metric stands: under its key, less the `overall_` that it has no need of here."""
+        return key if key in self.columns else key.removeprefix("overall_")
+
     def to_dict(self) -> Columns:
         return {name: values.tolist() for name, values in self.columns.items()}
 
@@ -92,6 +96,21 @@ class Result:
     oracle: bool = False
     warnings: tuple[str, ...] = ()
     breakdowns: Mapping[str, Table] = field(default_factory=dict, repr=False)
+    goal: float | None = None
+    priority: str | None = None
+    interpretation: str | None = None
+
+    @property
+    def reached(self) -> bool | None:
+        """Whether the value reaches its goal; None without one."""
+        if self.goal is None or not self.defined or math.isnan(self.goal):
+            return None
+        return self.value > self.goal if self.direction == "higher" else self.value <= self.goal
+
+    @property
+    def is_companion(self) -> bool:
+        """Another average of a result that stands beside it: macro for micro, or the other way round."""
+        return "macro" in self.params or "micro" in self.params
 
     @property
     def ci(self) -> Interval | None:
@@ -104,10 +123,12 @@ class Result:
                 raise InputError(f"{self.key} was not broken down", fix="Pass groups={name: labels} to evaluate().")
             raise UnknownNameError("axis", axis, self.breakdowns)
         table = self.breakdowns[axis]
-        columns = {axis: table[axis], "n": table["n"], "value": table[self.key]}
+        name = table.column_of(self.key)
+        own = f"{name}.n"
+        columns = {axis: table[axis], "n": table[own if own in table.columns else "n"], "value": table[name]}
         for bound in ("low", "high"):
-            if f"{self.key}.{bound}" in table.columns:
-                columns[bound] = table[f"{self.key}.{bound}"]
+            if f"{name}.{bound}" in table.columns:
+                columns[bound] = table[f"{name}.{bound}"]
         return Table(axis, columns)
 
     def __float__(self) -> float:
@@ -225,7 +246,8 @@ class Evaluation(Mapping[str, Result]):
         """The plain key → number dictionary; breakdowns as `{key}_per_{axis}` lists."""
         flat: dict[str, Any] = {key: result.value for key, result in self._results.items()}
         for axis, table in self.breakdowns.items():
-            flat |= {f"{key}_per_{axis}": table[key].tolist() for key in self._results if key in table.columns}
+            names = [table.column_of(key) for key in self._results]
+            flat |= {f"{name}_per_{axis}": table[name].tolist() for name in names if name in table.columns}
         return flat
 
     def to_frame(self) -> pandas.DataFrame:

@@ -192,7 +192,18 @@ def _result_to_dict(result: Result) -> dict[str, Any]:
         "reason": result.reason,
         "oracle": result.oracle,
         "warnings": list(result.warnings),
+        **_judgement(result),
     }
+
+
+def _judgement(result: Result) -> dict[str, Any]:
+    """What the value should reach and what it means, where somebody has said so."""
+    stated = {
+        "goal": number_to_json(result.goal),
+        "priority": result.priority,
+        "interpretation": result.interpretation,
+    }
+    return {name: value for name, value in stated.items() if value is not None}
 
 
 def _result_from_dict(entry: Mapping[str, Any]) -> Result:
@@ -224,6 +235,9 @@ def _result_from_dict(entry: Mapping[str, Any]) -> Result:
         reason=entry["reason"],
         oracle=bool(entry["oracle"]),
         warnings=tuple(entry["warnings"]),
+        goal=number_from_json(entry["goal"]) if "goal" in entry else None,
+        priority=entry.get("priority"),
+        interpretation=entry.get("interpretation"),
     )
 
 
@@ -234,12 +248,16 @@ def _table_to_dict(table: Table) -> dict[str, Any]:
 def _table_from_dict(entry: Mapping[str, Any]) -> Table:
     axis = str(entry["axis"])
     columns = {
-        name: np.array(values) if name in (axis, "n") else np.array([number_from_json(value) for value in values])
+        name: np.array(values) if name in (axis, "n") or name.endswith(".n") else _numbers(values)
         for name, values in entry["columns"].items()
     }
     if {values.shape for values in columns.values()} != {(len(columns[axis]),)}:
         raise ValueError(f"columns of the breakdown by {axis} differ in length")
     return Table(axis, columns)
+
+
+def _numbers(values: Any) -> np.ndarray[Any, Any]:
+    return np.array([number_from_json(value) for value in values])
 
 
 def _known(kind: type[Finding | Interval], entry: Mapping[str, Any]) -> dict[str, Any]:

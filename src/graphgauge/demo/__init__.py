@@ -14,6 +14,7 @@ _MODULES = {
     "ranking": "graphgauge.demo.ranking",
     "recovery": "graphgauge.demo.recovery",
     "explanation": "graphgauge.demo.explanation",
+    "generation": "graphgauge.demo.generation",
 }
 
 

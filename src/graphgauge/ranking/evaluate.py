@@ -123,7 +123,7 @@ def evaluate_state(
 
     return Evaluation(
         "ranking",
-        sorted(results, key=lambda result: "macro" in result.params),
+        sorted(results, key=lambda result: result.is_companion),
         conventions=conventions,
         options={"k": list(cutoffs), "confidence": confidence},
         breakdowns={axis: Table(axis, columns) for axis, columns in tables.items()},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from io import StringIO
 from typing import TYPE_CHECKING
 
@@ -40,18 +40,49 @@ def result_cells(result: Result) -> tuple[str, ...]:
 
 
 def render(evaluation: Evaluation) -> RenderableType:
-    """The whole evaluation: one table, then what a reader has to know."""
+    """The whole evaluation: a table of all results, or one a section with a summary, and what a reader has to know."""
+    parts: list[RenderableType] = [Text(_title(evaluation), style="bold")]
+    for name in evaluation.sections:
+        parts += [Text(f"\n{name}", style="bold"), *_tables(evaluation, evaluation.section(name))]
+    unsectioned = {key: result for key, result in evaluation.items() if result.section is None}
+    if unsectioned:
+        parts += _tables(evaluation, unsectioned)
+    summary = list(_summary(evaluation))
+    parts += [Text("\nsummary", style="bold"), *map(Text, summary), Text()] if summary else []
+    parts += [Text(line) for line in _remarks(evaluation)]
+    return Group(*parts)
+
+
+def _tables(evaluation: Evaluation, results: Mapping[str, Result]) -> list[RenderableType]:
+    """Results, and under them the axes that they are broken down by."""
     table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
     for head in _HEADS:
         table.add_column(head, justify="right" if head in ("value", "interval", "chance", "n") else "left")
+    for result in results.values():
+        if not result.is_companion:  # stands under its breakdown
+            table.add_row(*(Text(cell) for cell in result_cells(result)))
+    broken = {axis: _broken_down(evaluation.by(axis), results) for axis in evaluation.breakdowns}
+    return [table, *(_breakdown(evaluation.by(axis), evaluation, keys) for axis, keys in broken.items() if keys)]
+
+
+def _broken_down(table: Table, results: Mapping[str, Result]) -> list[str]:
+    """The results that a breakdown has a column for, as many as a terminal shows."""
+    keys = [key for key, result in results.items() if not result.is_companion]
+    return [key for key in keys if table.column_of(key) in table.columns][:_COLUMNS]
+
+
+def _summary(evaluation: Evaluation) -> Iterator[str]:
+    """What each section's result means, and whether it reaches its goal."""
     for result in evaluation.values():
-        if "macro" in result.params:
-            continue  # stands under its breakdown
-        table.add_row(*(Text(cell) for cell in result_cells(result)))
-    parts: list[RenderableType] = [Text(_title(evaluation), style="bold"), table]
-    parts += [_breakdown(evaluation.by(axis), evaluation) for axis in evaluation.breakdowns]
-    parts += [Text(line) for line in _remarks(evaluation)]
-    return Group(*parts)
+        if (result.priority is None and result.interpretation is None) or result.is_companion:
+            continue
+        sign = ">" if result.direction == "higher" else "≤"
+        goal = "" if result.goal is None else f", target {sign} {number(result.goal)}"
+        mark = {True: ", reached", False: ", missed", None: ""}[result.reached]
+        meaning = result.interpretation or f"no value, {result.reason}"
+        section = result.section or evaluation.family
+        weight = "" if result.priority is None else f" ({result.priority} priority)"
+        yield f"  {section}{weight}: {result.key} {number(result.value)}{goal}{mark}: {meaning}."
 
 
 def evaluation_text(evaluation: Evaluation, width: int = 100) -> str:
@@ -73,7 +104,9 @@ def evaluation_html(evaluation: Evaluation) -> str:
 def _title(evaluation: Evaluation) -> str:
     conventions = ", ".join(f"{name}: {value}" for name, value in evaluation.conventions.items())
     named = [str(evaluation.run[name]) for name in ("method", "dataset") if evaluation.run[name] is not None]
-    return f"{evaluation.family}{' · ' + ' on '.join(named) if named else ''}  ({conventions})"
+    model = evaluation.run["tags"].get("model") or ""
+    who = "".join(f" · {part}" for part in (" on ".join(named), model) if part)
+    return f"{evaluation.family}{who}  ({conventions})"
 
 
 def _remarks(evaluation: Evaluation) -> Iterator[str]:
@@ -84,30 +117,58 @@ def _remarks(evaluation: Evaluation) -> Iterator[str]:
     baselines = dict.fromkeys(result.chance[-1].name for result in evaluation.values() if result.chance)
     if baselines:
         yield f"chance: {', '.join(baselines)}."
-    for result in evaluation.values():
-        if result.reason:
-            yield f"{result.key}: no value, {result.reason}."
+    without = {result.key: result.reason for result in evaluation.values() if result.reason and not result.is_companion}
+    for reason, keys in _grouped(without):
+        yield f"{', '.join(keys)}: no value, {reason}."
     for warning in dict.fromkeys(warning for result in evaluation.values() for warning in result.warnings):
         yield f"warning: {warning}."
     for finding in evaluation.findings:
         if not finding.ignored:
             yield f"{finding.severity} [{finding.check}]: {finding.message}. {finding.remedy}"
-    for key, reason in evaluation.skipped.items():
-        yield f"skipped {key}: {reason}."
+    for reason, keys in _grouped(evaluation.skipped):
+        yield f"skipped {_listed(keys)}: {reason}."
     for note in evaluation.notes:
         yield f"note: {note}."
 
 
-def _breakdown(table: Table, evaluation: Evaluation) -> RenderableType:
-    keys = [name for name in table.columns if name in evaluation][:_COLUMNS]
-    shown = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, title=f"by {table.axis}", title_justify="left")
-    for name in (table.axis, "n", *keys):
-        shown.add_column(name, justify="left" if name == table.axis else "right")
+def _grouped(reasons: Mapping[str, str]) -> list[tuple[str, list[str]]]:
+    """What shares a reason, in the order of the first of each."""
+    groups: dict[str, list[str]] = {}
+    for key, reason in reasons.items():
+        groups.setdefault(reason, []).append(key)
+    return list(groups.items())
+
+
+def _listed(keys: list[str]) -> str:
+    """`a of x, y, b of z` for `a of x`, `a of y` and `b of z`."""
+    parts: dict[str, list[str]] = {}
+    for key in keys:
+        whole, _, part = key.partition(" of ")
+        parts.setdefault(whole, []).append(part)
+    return ", ".join(f"{whole} of {', '.join(of)}" if all(of) else whole for whole, of in parts.items())
+
+
+def _breakdown(table: Table, evaluation: Evaluation, keys: list[str]) -> RenderableType:
+    names = [table.column_of(key) for key in keys]
+    title = Text(f"by {table.axis}")  # as text, because names come from data
+    shown = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left")
+    for name in (table.axis, "n", *names):
+        shown.add_column(Text(name), justify="left" if name == table.axis else "right")
     for row in range(min(len(table), _SHOWN)):
-        values = (number(float(table[key][row])) for key in keys)
+        values = (number(float(table[name][row])) for name in names)
         shown.add_row(Text(str(table[table.axis][row])), f"{int(table['n'][row]):,}", *values)
     if len(table) > _SHOWN:
         shown.add_row(Text(f"… {len(table) - _SHOWN} more"), "", *("" for _ in keys))
-    macro = [evaluation.get(f"{key}_macro_{table.axis}") for key in keys]
-    shown.add_row("macro", "", *(number(result.value) if result else "" for result in macro))
+    for average in ("macro", "micro"):
+        found = [_average(evaluation, key, average, table.axis) for key in keys]
+        if average == "macro" or any(result is not None for result in found):
+            shown.add_row(average, "", *("" if result is None else number(result.value) for result in found))
     return shown
+
+
+def _average(evaluation: Evaluation, key: str, average: str, axis: str) -> Result | None:
+    """A metric's mean over an axis: a result that stands beside it, or itself where it is that mean."""
+    companion: Result | None = evaluation.get(f"{key}_{average}_{axis}")
+    other = "micro" if average == "macro" else "macro"
+    is_own = companion is None and f"{key}_{other}_{axis}" in evaluation and "average" in evaluation[key].conventions
+    return evaluation[key] if is_own else companion

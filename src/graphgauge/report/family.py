@@ -23,6 +23,7 @@ _HEADLINES = {
     "ranking": ("mrr", "hits@10", "adjusted_mrr"),
     "recovery": ("directed_f1", "directed_shd", "auprc"),
     "explanation": ("necessity_auc", "sufficiency_auc", "acc_auc"),
+    "generation": ("overall_mean_distance", "overall_uniqueness_ratio", "validity_rate"),
 }
 _HEADLINE_METRICS = 3
 # Pairs grow with the square of the methods; past this a table of all pairs is nothing to read.
@@ -114,7 +115,7 @@ def family(name: str, records: Iterable[Record], asked: Sequence[str] = ()) -> F
     found = defaultdict(list)
     for record in mine:
         for key, result in (record.evaluation or {}).items():
-            if "macro" not in result.params:  # the mean over groups stands beside the groups
+            if not result.is_companion:  # the mean over groups stands beside the groups
                 facts.setdefault(key, result)
                 found[key, record.run.dataset, record.run.method].append(result)
     tables, refused = {}, {}

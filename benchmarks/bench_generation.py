@@ -1,0 +1,261 @@
+"""Generation: pairs of samples, silhouettes, distances between statistics, and asking a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks.harness import Row, Work, faster, memory, uses, within
+
+BOARD = 3 * 18 * 11
+CONDITIONS = 14
+
+
+# ------------------------------------------------------------------------------------------------ pairs of samples
+
+
+def boards(n: int) -> np.ndarray:
+    """Bits as sparse as climbing problems are: some 12 of 594 set."""
+    return np.random.default_rng(0).random((n, BOARD)) < 0.02
+
+
+def hamming(bits: np.ndarray) -> Work:
+    import numba  # noqa: F401  (loaded once a program; without it the first call has to decide whether it pays)
+
+    from graphgauge.generation.distances import hamming_pairs, row_ids
+
+    return lambda: (hamming_pairs(bits), np.unique(row_ids(bits)[0]).size)
+
+
+@uses("scipy")
+def hamming_by_pdist(bits: np.ndarray) -> Work:
+    from scipy.spatial.distance import pdist
+
+    def call() -> object:
+        distances = pdist(bits, "hamming")
+        return distances.mean(), distances.std(), len(np.unique(bits, axis=0))
+
+    return call
+
+
+def jaccard(bits: np.ndarray) -> Work:
+    import numba  # noqa: F401
+
+    from graphgauge.generation.distances import jaccard_pairs
+
+    return lambda: jaccard_pairs(bits)
+
+
+@uses("scipy")
+def jaccard_by_pdist(bits: np.ndarray) -> Work:
+    from scipy.spatial.distance import pdist
+
+    def call() -> object:
+        distances = pdist(bits, "jaccard")
+        return distances.mean(), distances.std()
+
+    return call
+
+
+# ----------------------------------------------------------------------------------------------------- silhouettes
+
+
+@dataclass(frozen=True)
+class Latents:
+    points: np.ndarray
+    labels: np.ndarray
+
+
+def latents(n: int, dimensions: int) -> Latents:
+    random = np.random.default_rng(0)
+    labels = random.integers(0, CONDITIONS, n)
+    centres = 0.3 * random.standard_normal((CONDITIONS, dimensions))
+    return Latents(random.standard_normal((n, dimensions)) + centres[labels], labels)
+
+
+def silhouette(data: Latents, *, squared: bool) -> Work:
+    import numba  # noqa: F401
+
+    from graphgauge.kernels.silhouette import silhouettes
+
+    return lambda: silhouettes(data.points, data.labels, squared=squared).mean()
+
+
+@uses("scikit-learn")
+def by_sklearn(data: Latents, *, metric: str) -> Work:
+    from sklearn.metrics import silhouette_score
+
+    return lambda: silhouette_score(data.points, data.labels, metric=metric)
+
+
+# ------------------------------------------------------------------------------------------------------ statistics
+
+
+@dataclass(frozen=True)
+class Statistics:
+    real: np.ndarray
+    generated: np.ndarray
+    codes: np.ndarray
+
+
+def statistics(n: int) -> Statistics:
+    """Six counts of n real and n generated samples in each condition."""
+    random = np.random.default_rng(0)
+    codes = random.permutation(np.repeat(np.arange(CONDITIONS), n))
+    real, generated = (random.poisson(8 + shift, (CONDITIONS * n, 6)).astype(float) for shift in (0, 1))
+    return Statistics(real, generated, codes)
+
+
+def distances(data: Statistics) -> Work:
+    import numba  # noqa: F401
+
+    from graphgauge.kernels.wasserstein import wasserstein
+
+    return lambda: wasserstein(data.real, data.generated, data.codes, data.codes, CONDITIONS)
+
+
+@uses("scipy")
+def by_scipy(data: Statistics) -> Work:
+    """One call for each condition and statistic, whose columns lie ready."""
+    from scipy.stats import wasserstein_distance
+
+    columns = [
+        (np.ascontiguousarray(data.real[data.codes == code, column]),
+         np.ascontiguousarray(data.generated[data.codes == code, column]))
+        for code in range(CONDITIONS)
+        for column in range(6)
+    ]  # fmt: skip
+    return lambda: [wasserstein_distance(real, generated) for real, generated in columns]
+
+
+# ------------------------------------------------------------------------------------------------------ collecting
+
+
+class Recorded:
+    """A subject, or a classifier, that notes every call of its methods."""
+
+    def __init__(self, inner: Any, calls: list[Callable[[], object]]) -> None:
+        self._inner, self._calls = inner, calls
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._inner, name)
+        if not callable(found):
+            return found
+
+        def call(*arguments: Any, **options: Any) -> Any:
+            self._calls.append(partial(found, *arguments, **options))
+            return found(*arguments, **options)
+
+        return call
+
+
+@dataclass(frozen=True)
+class Board:
+    """The zoo's board with weights as they start: what they are does not change the time."""
+
+    subject: Any
+    classifier: Any
+    data: tuple[Any, Any]
+
+    def collect(self, subject: Any, classifier: Any) -> object:
+        from graphgauge.generation import collect
+
+        return collect(subject, data=self.data, classifier=classifier, num_samples=200)
+
+
+def moonboard(n: int) -> Board:
+    import torch
+
+    from graphgauge.zoo.moonboard.board import GRADES
+    from graphgauge.zoo.moonboard.model import ClassifierConfig, ConditionalVAE, GeneratorConfig, GradeClassifier
+    from graphgauge.zoo.moonboard.subject import Moonboard, MoonboardClassifier
+    from graphgauge.zoo.moonboard.synthetic import synthetic
+
+    torch.manual_seed(0)
+    problems = synthetic(n, seed=0)
+    vae = ConditionalVAE(GeneratorConfig(len(GRADES))).eval()
+    judge = GradeClassifier(ClassifierConfig(len(GRADES))).eval()
+    pair = (problems.grids, problems.labels)
+    return Board(Moonboard(vae, GRADES), MoonboardClassifier(judge, GRADES), pair)
+
+
+def collecting(board: Board) -> Work:
+    return lambda: board.collect(board.subject, board.classifier)
+
+
+@uses("torch")
+def model_alone(board: Board) -> Work:
+    calls: list[Callable[[], object]] = []
+    board.collect(Recorded(board.subject, calls), Recorded(board.classifier, calls))
+    return lambda: [call() for call in calls]
+
+
+ROWS = (
+    Row(
+        "pairwise Hamming mean, std and row means, and distinct samples, n = 20k, D = 594",
+        make=partial(boards, 20_000),
+        ours=hamming,
+        reads=lambda bits: [bits],
+        peers={"scipy's pdist and np.unique": hamming_by_pdist},
+        goals=(faster(500, "scipy's pdist and np.unique"), memory(100)),
+        peer_seconds=1.0,
+    ),
+    Row(
+        "pairwise Jaccard mean, std and row means, n = 20k, D = 594",
+        make=partial(boards, 20_000),
+        ours=jaccard,
+        reads=lambda bits: [bits],
+        peers={"scipy's pdist": jaccard_by_pdist},
+        goals=(faster(150, "scipy's pdist"), memory(100)),
+        rounds=3,
+        peer_seconds=1.0,
+    ),
+    Row(
+        "Jaccard of twice the samples: memory grows with the rows, not with the pairs",
+        make=partial(boards, 40_000),
+        ours=jaccard,
+        reads=lambda bits: [bits],
+        goals=(memory(100),),
+        rounds=1,
+    ),
+    Row(
+        "exact silhouette, n = 20k, D = 32, 14 conditions",
+        make=partial(latents, 20_000, 32),
+        ours=partial(silhouette, squared=False),
+        reads=lambda data: [data.points],
+        peers={"scikit-learn": uses("scikit-learn")(partial(by_sklearn, metric="euclidean"))},
+        goals=(faster(4, "scikit-learn"), memory(200)),
+        rounds=3,
+        peer_seconds=1.0,
+    ),
+    Row(
+        "the same with squared distances",
+        make=partial(latents, 20_000, 32),
+        ours=partial(silhouette, squared=True),
+        reads=lambda data: [data.points],
+        peers={"scikit-learn": uses("scikit-learn")(partial(by_sklearn, metric="sqeuclidean"))},
+        goals=(faster(100, "scikit-learn"), memory(200)),
+        peer_seconds=1.0,
+    ),
+    Row(
+        "Wasserstein distance of 6 integer statistics × 14 conditions, 1,000 real and 1,000 generated in each",
+        make=partial(statistics, 1000),
+        ours=distances,
+        reads=lambda data: [data.real, data.generated],
+        peers={"scipy": by_scipy},
+        goals=(faster(20, "scipy"),),
+        repeat=5,
+    ),
+    Row(
+        "collecting all answers of the zoo's board: 19 grades × 200 samples, 2,000 real ones",
+        make=partial(moonboard, 2000),
+        ours=collecting,
+        peers={"the model's own time": model_alone},
+        goals=(within(1.25, "the model's own time"),),
+        rounds=3,
+    ),
+)

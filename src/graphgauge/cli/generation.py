@@ -1,0 +1,275 @@
+"""`graphgauge generation …`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from graphgauge.cli.common import FACTORY, INTEGERS, Inputs, Run, family_options, stage_bars
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.factory import made
+from graphgauge.core.metric import metrics, sections
+from graphgauge.core.result import Evaluation
+from graphgauge.core.schema import evaluation_from_dict, read_content
+from graphgauge.generation.checkpoints import best_device, open_checkpoint
+from graphgauge.generation.collect import Collection, Progress
+from graphgauge.generation.evaluate import Request, evaluate_section, joined, part_of
+from graphgauge.generation.graphs import Graphs
+from graphgauge.generation.sections.two_sided import Draws
+from graphgauge.generation.subjects import Case, Labelled
+from graphgauge.generation.table import Table
+from graphgauge.io.arrays import read_array, read_labels
+from graphgauge.io.hashing import receipt_input
+from graphgauge.study.code import sources
+
+_FORMS = {
+    "checkpoint": ("checkpoint",),
+    "subject": ("subject",),
+    "samples": ("real", "generated"),
+    "table": ("table",),
+}
+_LATER = "not evaluated yet"
+
+
+class _Command(click.Command):
+    """A command whose help lists what `--metrics` takes, from the registry."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = []
+        for item in sections("generation"):
+            keys = [entry.key for entry in metrics("generation") if entry.section == item.name]
+            rows.append((item.name, ", ".join(keys)))
+        loose = [entry.key for entry in metrics("generation") if entry.section is None]
+        with formatter.section("Sections, and the keys in them"):
+            formatter.write_dl([*rows, *([("", ", ".join(loose))] if loose else [])])
+
+
+@click.command(name="generation", cls=_Command)
+@click.option("--checkpoint", metavar="FILE", help="A trained generator; the file names its subject.")
+@click.option("--data", metavar="FILE", help="Real samples, as the subject reads them, or .npz: samples, conditions.")
+@click.option("--classifier-checkpoint", metavar="FILE", help="A trained classifier, for conditioning.")
+@click.option("--subject", type=FACTORY, help="Instead of a checkpoint: code that makes a subject, or a case.")
+@click.option("--real", metavar="FILE", help="Without a model: real samples, an array of bits or .json with graphs.")
+@click.option("--generated", metavar="FILE", help="Generated samples, likewise.")
+@click.option("--real-conditions", metavar="FILE", help="What each real sample is.")
+@click.option("--conditions", metavar="FILE", help="What each generated sample was asked to be.")
+@click.option("--train", metavar="FILE", help="The samples that the generator learned from, for novelty.")
+@click.option("--valid", metavar="FILE", help="Which generated samples keep the rules.")
+@click.option("--ordered", is_flag=True, help="Conditions given with --real or --generated have an order.")
+@click.option("--table", metavar="FILE", help="Answers that were collected before.")
+@click.option("--save-table", type=click.Path(dir_okay=False), help="Write the collected answers (.npz).")
+@click.option(
+    "--num-samples", type=click.IntRange(min=1), default=100, show_default=True, help="Attempts for each condition."
+)
+@click.option("--temperature", type=float, default=1.0, show_default=True, help="Spread of what is generated.")
+@click.option("--threshold", type=float, default=0.5, show_default=True, help="Probabilities above it become bits.")
+@click.option("--k", type=INTEGERS, default="10", show_default=True, help="Sizes of unique@k.")
+@click.option(
+    "--empty",
+    type=click.Choice(["1", "nan", "skip"]),
+    default="1",
+    show_default=True,
+    help="What two empty sides of a reconstruction score.",
+)
+@click.option(
+    "--resamples", type=click.IntRange(min=1), default=1000, show_default=True, help="Draws of nulls and bootstraps."
+)
+@click.option(
+    "--permutations", type=click.IntRange(min=1), default=999, show_default=True, help="Permutations of tests."
+)
+@click.option("--cpu", is_flag=True, help="Leave an accelerator alone.")
+@family_options
+def command(
+    run: Run, k: tuple[int, ...], empty: str, resamples: int, permutations: int, save_table: str | None, **options: Any
+) -> tuple[Evaluation, Inputs]:
+    """Say whether what a generator makes is good, new, varied, and what was asked for.
+
+    With --output the result file is written anew after each section; a run that was stopped goes on from there.
+    """  # fmt: skip
+    request = Request(
+        None if run.metric_keys is None else tuple(run.metric_keys), k, 1 if empty == "1" else empty, run.confidence,
+        Draws(run.seed, resamples, permutations), run.nan, run.threads,
+    )  # fmt: skip
+    names = list(request.by_section)  # an unknown name should fail before an hour of work
+    form = _form(options)
+    with stage_bars(run) as progress:
+        source = _SOURCES[form](options, run, progress)
+        described = _once(source.inputs)
+        path = run.place("generation") if run.writes else None
+        earlier = None if path is None else _earlier(path, {**source.options, **request.options}, described, run)
+        parts: list[Evaluation] = []
+        for place, name in enumerate(names):
+            part = None if earlier is None else part_of(earlier, name, request)
+            if part is None:
+                part = evaluate_section(source.table(name), name, request)
+            else:
+                run.say(f"{name}: as {path} has it")
+            parts.append(part)
+            progress("sections", place + 1, len(names))
+            evaluation = _tagged(joined(parts, request), source.model)
+            if path is not None and place + 1 < len(names):
+                evaluation.skipped |= dict.fromkeys(names[place + 1 :], _LATER)
+                run.write(evaluation, path, described)
+        if save_table is not None:
+            source.table(None).save(save_table)
+    return evaluation, described
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where samples come from: the table that a section needs (None: the whole), and what it was made of."""
+
+    table: Callable[[str | None], Table]
+    options: Mapping[str, Any]
+    inputs: Inputs
+    model: str = ""
+
+
+def _form(options: Mapping[str, Any]) -> str:
+    """Which of the forms of input was given."""
+    begun = [form for form, names in _FORMS.items() if any(options[name] for name in names)]
+    if len(begun) != 1:
+        ways = "--checkpoint; --subject; --real and --generated; --table"
+        raise OptionError("give one form of input" if begun else "nothing to evaluate", fix=f"One of: {ways}.")
+    if options["classifier_checkpoint"] and begun[0] != "checkpoint":
+        raise OptionError("--classifier-checkpoint goes with --checkpoint", fix="A case may bring its own classifier.")
+    return begun[0]
+
+
+def _from_checkpoint(options: Mapping[str, Any], run: Run, progress: Progress) -> Source:
+    files = {name: options[name] for name in ("checkpoint", "data", "classifier_checkpoint") if options[name]}
+    if options["data"] is not None and not Path(options["data"]).is_file():
+        raise InputError("no such file", where=options["data"])
+    case = open_checkpoint(
+        options["checkpoint"], data=options["data"], classifier=options["classifier_checkpoint"],
+        device=best_device(options["cpu"]),
+    )  # fmt: skip
+    return _asking(case, {}, options, run, progress, files, options["checkpoint"])
+
+
+def _from_subject(options: Mapping[str, Any], run: Run, progress: Progress) -> Source:
+    subject = made(options["subject"])
+    given = {name: _pair(options[name]) for name in ("data", "train") if options[name]}
+    files = {name: options[name] for name in given}
+    files |= {f"code.{name}": str(path) for name, path in sources(options["subject"], Path.cwd()).items()}
+    return _asking(subject, given, options, run, progress, files, options["subject"])
+
+
+def _asking(
+    subject: Case | Any, given: Mapping[str, Any], options: Mapping[str, Any], run: Run, progress: Progress,
+    files: Mapping[str, str], model: str,
+) -> Source:  # fmt: skip
+    collection = Collection(
+        subject, num_samples=options["num_samples"], temperature=options["temperature"],
+        threshold=options["threshold"], seed=run.seed, progress=progress, **given,
+    )  # fmt: skip
+    return Source(
+        lambda name: collection.table(None if name is None else [name]), collection.options,
+        lambda: [receipt_input(name, path) for name, path in files.items()], model,
+    )  # fmt: skip
+
+
+def _from_samples(options: Mapping[str, Any], run: Run, progress: Progress) -> Source:
+    names = ("real", "generated", "train", "real_conditions", "conditions", "valid")
+    files = {name: options[name] for name in names if options[name]}
+    given: dict[str, Any] = {name: _READERS.get(name, _read_samples)(path) for name, path in files.items()}
+    table = Table.of(ordered=options["ordered"], nan=run.nan, **given)
+    return Source(lambda name: table, {}, lambda: [receipt_input(name, path) for name, path in files.items()])
+
+
+def _from_table(options: Mapping[str, Any], run: Run, progress: Progress) -> Source:
+    table = Table.load(options["table"])
+    return Source(lambda name: table, table.options, lambda: [receipt_input("table", options["table"])])
+
+
+_SOURCES = {
+    "checkpoint": _from_checkpoint,
+    "subject": _from_subject,
+    "samples": _from_samples,
+    "table": _from_table,
+}
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    "real_conditions": read_labels,
+    "conditions": read_labels,
+    "valid": read_array,
+}
+
+
+def _read_samples(path: str) -> Any:
+    """An array of bits, or the graphs in a JSON file: lists of edges, or {"nodes": number, "edges": […]} each."""
+    if not path.endswith(".json"):
+        return read_array(path)
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        return Graphs.of([_graph(item) for item in content], path)
+    except InputError:
+        raise
+    except FileNotFoundError:
+        raise InputError("no such file", where=path) from None
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        fix = "Each is a list of edges [source, target]."
+        raise InputError("not a JSON list of graphs", where=path, fix=fix) from None
+
+
+def _graph(item: Any) -> Any:
+    edges = [(source, target) for source, target in (item["edges"] if isinstance(item, dict) else item)]
+    return (item["nodes"], edges) if isinstance(item, dict) else edges
+
+
+def _pair(path: str) -> Labelled:
+    """Samples and their conditions from one .npz archive."""
+    if not path.endswith(".npz"):
+        raise InputError("expected an .npz with the arrays samples and conditions", where=path)
+    return Labelled(read_array(f"{path}:samples"), read_labels(f"{path}:conditions"))
+
+
+def _earlier(path: Path, options: Mapping[str, Any], inputs: Inputs, run: Run) -> Evaluation | None:
+    """What an earlier run has left, if it was given the same."""
+    if not path.exists():
+        return None
+    try:
+        content = read_content(path)
+        evaluation = evaluation_from_dict(content, where=str(path))
+        hashes = {entry["name"]: entry["hash"] for entry in content["receipt"]["inputs"]}
+        version = content["receipt"]["versions"]["graphgauge"]
+    except (InputError, KeyError, TypeError):
+        raise InputError("is no result file", where=str(path), fix="Name another --output, or remove it.") from None
+    fresh = Evaluation("generation", [], options=options).to_dict()
+    same = {
+        "options": {name: content["options"].get(name) for name in fresh["options"]} == fresh["options"],
+        "inputs": hashes == {entry["name"]: entry["hash"] for entry in inputs()},
+        "version": version == fresh["receipt"]["versions"]["graphgauge"],
+        "nan": evaluation.conventions.get("nan") == run.nan,
+        # What is too long for the file itself is not read back.
+        "length": not content["side_files"],
+    }
+    changed = [name for name, unchanged in same.items() if not unchanged]
+    if evaluation.family != "generation" or changed:
+        run.say(f"{path}: of other {', '.join(changed) or 'family'}, so everything is evaluated anew")
+        return None
+    return evaluation
+
+
+def _tagged(evaluation: Evaluation, model: str) -> Evaluation:
+    if model:
+        evaluation.run["tags"] = {"model": Path(model).name}
+    return evaluation
+
+
+def _once(inputs: Inputs) -> Inputs:
+    """Hashing takes time: once is enough."""
+    known: list[Any] = []
+
+    def described() -> list[Any]:
+        if not known:
+            known.extend(inputs())
+        return known
+
+    return described

@@ -1,0 +1,9 @@
+"""Generators of discrete structures: is what they make good, new, varied, and what was asked for."""
+
+from graphgauge.generation.checkpoints import open_checkpoint
+from graphgauge.generation.collect import collect
+from graphgauge.generation.evaluate import evaluate
+from graphgauge.generation.subjects import Case, Labelled
+from graphgauge.generation.table import Table
+
+__all__ = ["Case", "Labelled", "Table", "collect", "evaluate", "open_checkpoint"]

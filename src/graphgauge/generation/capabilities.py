@@ -1,0 +1,111 @@
+"""What can be measured on a table: the sample behind each need, or what is missing for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+from graphgauge.core.metric import Metric
+from graphgauge.generation.graphs import Graphs
+from graphgauge.generation.samples import Sample
+from graphgauge.generation.sections.conditioning import Answers
+from graphgauge.generation.sections.diversity import Attempts
+from graphgauge.generation.sections.latent_space import Latents
+from graphgauge.generation.sections.reconstruction import Reconstructions
+from graphgauge.generation.sections.statistical import Encodings, GraphSides, Statistics
+from graphgauge.generation.sections.two_sided import Described, Drawn, Draws, Encoded, encoded
+from graphgauge.generation.table import Table
+
+# What each need takes of a table. Bits and graphs are kinds of samples: a metric of the other kind does not apply.
+REQUIRED = {
+    "reconstructions": ("data", "reconstruct"),
+    "attempts": ("generate",),
+    "validity": ("generate", "validate"),
+    "novelty": ("generate", "train"),
+    "pairs": ("generate", "bits"),
+    "statistics": ("data", "generate", "statistics"),
+    "encodings": ("data", "generate", "vectors"),
+    "graphs": ("data", "generate", "graphs"),
+    "latents": ("data", "encode"),
+    "answers": ("generate", "classifier"),
+}
+KINDS = ("bits", "graphs", "vectors")
+REASONS = {
+    "data": "no real samples given",
+    "reconstruct": "no reconstructions given",
+    "encode": "no latent vectors given",
+    "generate": "no generated samples given",
+    "validate": "nothing says which samples are valid",
+    "statistics": "no statistics given",
+    "train": "no training set given",
+    "classifier": "no classifier given",
+    "bits": "samples are graphs",
+    "graphs": "samples are not graphs",
+    "vectors": "samples are graphs without latent vectors",
+}
+
+
+class Capabilities:
+    """The samples of a table, made when first asked for."""
+
+    def __init__(self, table: Table, empty: int | str, draws: Draws, threads: int | None) -> None:
+        self._table, self._draws = table, draws
+        self._common: dict[str, Any] = {"seed": draws.seed, "threads": threads}
+        self._made: dict[str, Sample] = {}
+        self._makers: dict[str, Callable[[], Sample]] = {
+            "reconstructions": lambda: Reconstructions.of(table, empty, **self._common),
+            **dict.fromkeys(("attempts", "validity", "novelty", "pairs"), lambda: self._attempts),
+            "statistics": lambda: Statistics(table.labels, sides=Described(table, draws), **self._common),
+            "encodings": lambda: Encodings(table.labels, sides=Encoded(table, draws, threads), **self._common),
+            "graphs": lambda: GraphSides(table.labels, sides=Drawn(table, draws), **self._common),
+            "latents": lambda: Latents.of(table, **self._common),
+            "answers": lambda: Answers.of(table, draws, **self._common),
+        }
+
+    @cached_property
+    def _attempts(self) -> Attempts:
+        return Attempts.of(self._table, **self._common)
+
+    @cached_property
+    def _there(self) -> dict[str, bool]:
+        table = self._table
+        graphs = isinstance(table.generated if table.generated is not None else table.real, Graphs)
+        return {
+            "data": table.real is not None,
+            "reconstruct": table.reconstructed is not None,
+            "encode": table.latents is not None,
+            "generate": table.generated is not None,
+            "validate": table.valid is not None,
+            "statistics": table.statistics is not None and table.generated_statistics is not None,
+            "train": table.train is not None,
+            "classifier": table.predicted is not None,
+            "bits": not graphs,
+            "graphs": graphs,
+            "vectors": not graphs or encoded(table),
+        }
+
+    @property
+    def names(self) -> list[str]:
+        """The needs that can be met."""
+        return [need for need, parts in REQUIRED.items() if all(self._there[part] for part in parts)]
+
+    def applies(self, metric: Metric) -> bool:
+        """Whether a metric is about samples of this kind at all."""
+        return any(all(self._there[part] for part in REQUIRED[need] if part in KINDS) for need in metric.needs)
+
+    def missing(self, metric: Metric) -> str | None:
+        """What a metric lacks, or None where it lacks nothing."""
+        if any(need in self.names for need in metric.needs):
+            return None
+        absent = [part for part in REQUIRED[metric.needs[0]] if not self._there[part]]
+        # Without samples nothing else about them can be there.
+        samples = [part for part in absent if part in ("data", "generate")]
+        return " and ".join(self._table.missing.get(part, REASONS[part]) for part in samples or absent)
+
+    def first(self, metric: Metric) -> tuple[str, Sample]:
+        """The first of a metric's needs that can be met, and the sample for it."""
+        need = next(need for need in metric.needs if need in self.names)
+        if need not in self._made:
+            self._made[need] = self._makers[need]()
+        return need, self._made[need]

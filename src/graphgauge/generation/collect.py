@@ -1,0 +1,293 @@
+"""Asking a generator: its answers as one table, each asked for once and only where a section needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.generation.graphs import Graphs, is_graphs
+from graphgauge.generation.inputs import Codes, Samples, as_samples, read_conditions, thresholded
+from graphgauge.generation.subjects import Case, Labelled, offers
+from graphgauge.generation.table import Table
+
+# Samples that a model is given, or asked for, at once.
+BATCH = 512
+# Samples that are encoded again to see whether the encoder looks at the condition.
+_PROBED = 256
+
+# Called with what is being asked, how many answers are there, and how many there will be.
+Progress = Callable[[str, int, int], None]
+
+# What each section takes of a subject.
+_ASKED = {
+    "reconstruction": ("reconstruct",),
+    "diversity": ("generate",),
+    "statistical": ("generate", "statistics", "encode"),
+    "latent_space": ("encode",),
+    "conditioning": ("generate", "classifier"),
+}
+
+
+def collect(
+    subject: Any,
+    *,
+    data: Labelled | tuple[Any, Any] | None = None,
+    train: Labelled | tuple[Any, Any] | Any = None,
+    classifier: Any = None,
+    classifier_data: Labelled | tuple[Any, Any] | None = None,
+    num_samples: int = 100,
+    temperature: float = 1.0,
+    threshold: float = 0.5,
+    seed: int = 0,
+    sections: Sequence[str] | None = None,
+    progress: Progress | None = None,
+) -> Table:
+    """Ask a subject all that `evaluate` needs: encodings, reconstructions, samples of every condition.
+
+    Parameters
+    ----------
+    subject
+        An object with some of the methods in `generation.subjects`, or a `Case`, which has data with it.
+    data, train
+        Real samples with their conditions, as a pair: those that the subject was not trained on, and those it was.
+    classifier
+        An object with `predict`, whose answers `conditioning` judges by; its own accuracy is measured on
+        `classifier_data`, or on `data`.
+    num_samples
+        Attempts for each condition; all of them are kept, valid or not.
+    temperature
+        Passed on to `generate`.
+    threshold
+        Probabilities greater than this become bits.
+    sections
+        Ask only what these sections of the evaluation need.
+    """
+    collection = Collection(
+        subject, data=data, train=train, classifier=classifier, classifier_data=classifier_data,
+        num_samples=num_samples, temperature=temperature, threshold=threshold, seed=seed, progress=progress,
+    )  # fmt: skip
+    return collection.table(sections)
+
+
+class Collection:
+    """A subject and what it is asked about; every answer is kept, so that sections can be asked for one by one."""
+
+    def __init__(
+        self,
+        subject: Any,
+        *,
+        data: Any = None,
+        train: Any = None,
+        classifier: Any = None,
+        classifier_data: Any = None,
+        num_samples: int = 100,
+        temperature: float = 1.0,
+        threshold: float = 0.5,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> None:
+        case = subject if isinstance(subject, Case) else Case(subject)
+        self.subject, self.name = case.subject, case.name
+        self.offers = offers(self.subject)
+        if not any(found for name, found in self.offers.items() if name not in ("conditions", "validate")):
+            raise InputError(
+                f"a {type(self.subject).__name__} can be asked nothing: it has none of the methods of a subject",
+                where="subject", fix="See graphgauge.generation.subjects.",
+            )  # fmt: skip
+        self.classifier = classifier if classifier is not None else case.classifier
+        if self.classifier is not None and not callable(getattr(self.classifier, "predict", None)):
+            raise InputError(f"a {type(self.classifier).__name__} has no predict", where="classifier")
+        self._data = _pair(data if data is not None else case.data, "data")
+        self._train = _pair(train if train is not None else case.train, "train", alone=True)
+        judged = classifier_data if classifier_data is not None else case.classifier_data
+        self._judged = _pair(judged, "classifier_data")
+        self.options = _checked(num_samples, temperature, threshold, seed)
+        self._progress = progress or (lambda stage, done, total: None)
+
+    def table(self, sections: Sequence[str] | None = None) -> Table:
+        """The answers that some sections need, or all."""
+        wanted = {part for name in (sections or _ASKED) for part in _ASKED.get(name, tuple(self.offers))}
+        missing = {name: f"the subject has no {name}" for name, found in self.offers.items() if not found}
+        given: dict[str, Any] = {"train": None if self._train is None else self._train.samples}
+        if self._real is not None:
+            given |= {"real": self._real, "real_conditions": self._real_codes}
+        if "reconstruct" in wanted and self.offers["reconstruct"] and self._real is not None:
+            given["reconstructed"] = self._reconstructed
+        if "encode" in wanted and self.offers["encode"] and self._real is not None:
+            given |= {"latents": self._latents, "leaks": self._leaks}
+        if "statistics" in wanted and self.offers["statistics"] and self._real is not None:
+            given["statistics"] = self._described("real statistics", self._data_samples)
+        if "generate" in wanted and self.offers["generate"]:
+            given |= {"generated": self._attempts[0], "conditions": self._attempts[1], "valid": self._valid}
+            if "encode" in wanted and self.offers["encode"] and isinstance(self._attempts[0], np.ndarray):
+                given["generated_latents"] = self._generated_latents
+            if "statistics" in wanted and self.offers["statistics"]:
+                given["generated_statistics"] = self._generated_statistics
+            if "classifier" in wanted and self.classifier is not None:
+                given |= self._answers
+        return Table.of(
+            labels=self.labels,
+            ordered=bool(getattr(self.subject, "ordered", False)),
+            channels=getattr(self.subject, "channels", None) if isinstance(self._real, np.ndarray | None) else None,
+            options=self.options,
+            missing=missing,
+            **given,
+        )
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The subject's own names of conditions; without any, those that occur in the data."""
+        if self.offers["conditions"]:
+            return tuple(str(name) for name in self.subject.conditions)
+        if self._data is None:
+            return read_conditions({}, None)[0]
+        return read_conditions({"data": (self._data.conditions, len(self._data.samples))}, None)[0]
+
+    @cached_property
+    def _data_samples(self) -> Any:
+        assert self._data is not None
+        return self._data.samples
+
+    @cached_property
+    def _real(self) -> Samples | None:
+        return None if self._data is None else as_samples(self._data.samples, "data")
+
+    @cached_property
+    def _real_codes(self) -> Codes:
+        assert self._data is not None
+        assert self._real is not None
+        return self._codes(self._data, "data", len(self._real))
+
+    def _codes(self, pair: Labelled, name: str, rows: int) -> Codes:
+        if pair.conditions is None and len(self.labels) == 1:
+            return np.zeros(rows, np.int64)
+        return read_conditions({name: (pair.conditions, rows)}, self.labels)[1][name]
+
+    @cached_property
+    def _reconstructed(self) -> Any:
+        threshold = self.options["threshold"]
+        parts = [
+            thresholded(self.subject.reconstruct(samples, codes), threshold, "reconstruct")
+            for samples, codes in self._batches("reconstruct")
+        ]
+        return np.concatenate(parts) if parts else self._real
+
+    @cached_property
+    def _latents(self) -> Any:
+        return self._encoded("encode", self._real, self._real_codes)
+
+    @cached_property
+    def _leaks(self) -> bool | None:
+        """Whether the encoder looks at the condition: the same samples encoded with the next condition differ."""
+        if len(self.labels) < 2 or not isinstance(self._real, np.ndarray) or not len(self._real):
+            return None
+        samples, codes = self._real[:_PROBED], self._real_codes[:_PROBED]
+        given, again, other = (
+            np.asarray(self.subject.encode(samples, asked)) for asked in (codes, codes, (codes + 1) % len(self.labels))
+        )
+        noise = np.abs(given - again).max(initial=0)
+        return bool(np.abs(given - other).max(initial=0) > 2 * noise + 1e-6 * np.abs(given).max(initial=0))
+
+    @cached_property
+    def _attempts(self) -> tuple[Any, Codes]:
+        """All attempts for all conditions, and what was asked for."""
+        total = self.options["num_samples"]
+        parts: list[Any] = []
+        for code, label in enumerate(self.labels):
+            for start in range(0, total, BATCH):
+                size = min(BATCH, total - start)
+                drawn = self.subject.generate(
+                    code, size, temperature=self.options["temperature"], seed=self._seed(code, start)
+                )
+                if len(drawn) != size:
+                    raise InputError(
+                        f"generate gave {len(drawn)} samples of {label}, {size} were asked for", where="subject",
+                        fix="Return every attempt; validate() says which of them count.",
+                    )  # fmt: skip
+                graphs = is_graphs(drawn)
+                parts.append(list(drawn) if graphs else thresholded(drawn, self.options["threshold"], "generate"))
+            self._progress("generate", (code + 1) * total, len(self.labels) * total)
+        codes = np.repeat(np.arange(len(self.labels)), total)
+        joined = [graph for part in parts for graph in part] if isinstance(parts[0], list) else np.concatenate(parts)
+        return joined, codes
+
+    def _seed(self, *key: int) -> int:
+        return int(np.random.SeedSequence([self.options["seed"], *key]).generate_state(1)[0])
+
+    @cached_property
+    def _valid(self) -> Any:
+        return self.subject.validate(self._attempts[0]) if self.offers["validate"] else None
+
+    @cached_property
+    def _generated_latents(self) -> Any:
+        return self._encoded("encode generated", *self._attempts)
+
+    @cached_property
+    def _generated_statistics(self) -> Any:
+        return self._described("statistics", self._attempts[0])
+
+    def _described(self, stage: str, samples: Any) -> Any:
+        found = self.subject.statistics(samples)
+        self._progress(stage, len(samples), len(samples))
+        return found
+
+    @cached_property
+    def _answers(self) -> dict[str, Any]:
+        """The classifier on generated samples, and on real ones that it has not seen."""
+        judged = self._judged if self._judged is not None else self._data
+        answers: dict[str, Any] = {"predicted": self._predicted(self._attempts[0])}
+        if judged is not None:
+            samples = as_samples(judged.samples, "classifier_data")
+            answers["classifier_labels"] = self._codes(judged, "classifier_data", len(samples))
+            real = judged.samples if isinstance(samples, Graphs) else samples
+            answers["classifier_predicted"] = self._predicted(real)
+        return answers
+
+    def _predicted(self, samples: Any) -> Any:
+        assert self.classifier is not None
+        parts = []
+        for start in range(0, len(samples), BATCH):
+            parts.append(np.asarray(self.classifier.predict(samples[start : start + BATCH])))
+            self._progress("classify", min(start + BATCH, len(samples)), len(samples))
+        return np.concatenate(parts) if parts else np.empty(0, np.int64)
+
+    def _encoded(self, stage: str, samples: Any, codes: Codes) -> Any:
+        parts = [np.asarray(self.subject.encode(*batch)) for batch in self._batches(stage, samples, codes)]
+        return np.concatenate(parts) if parts else np.empty((0, 1))
+
+    def _batches(self, stage: str, samples: Any = None, codes: Codes | None = None) -> Iterator[tuple[Any, Codes]]:
+        samples = self._real if samples is None else samples
+        codes = self._real_codes if codes is None else codes
+        for start in range(0, len(samples), BATCH):
+            yield samples[start : start + BATCH], codes[start : start + BATCH]
+            self._progress(stage, min(start + BATCH, len(samples)), len(samples))
+
+
+def _pair(value: Any, name: str, *, alone: bool = False) -> Labelled | None:
+    """Samples with their conditions, however they came; where conditions do not matter, samples may come alone."""
+    if value is None or isinstance(value, Labelled):
+        return value
+    if isinstance(value, tuple) and len(value) == 2:
+        return Labelled(*value)
+    if alone:
+        return Labelled(value)
+    raise InputError("expected a pair (samples, conditions)", where=name)
+
+
+def _checked(num_samples: Any, temperature: float, threshold: float, seed: int) -> dict[str, Any]:
+    if not isinstance(num_samples, int | np.integer) or num_samples < 1:
+        raise OptionError(f"num_samples must be a whole number of at least 1, not {num_samples!r}")
+    if not np.isfinite(temperature) or temperature <= 0:
+        raise OptionError(f"temperature must be a positive number, not {temperature}")
+    if not 0 <= threshold < 1:
+        raise OptionError(f"threshold must lie in [0, 1), not {threshold}")
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise OptionError(f"seed must be a whole number from 0 on, not {seed!r}")
+    return {
+        "num_samples": int(num_samples), "temperature": float(temperature), "threshold": float(threshold),
+        "seed": int(seed),
+    }  # fmt: skip

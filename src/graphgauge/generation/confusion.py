@@ -1,0 +1,98 @@
+"""What a classifier that errs says about the true conditions of generated samples.
+
+The classifier is taken to err on generated samples as it does on real ones. Its answers to the samples of one request
+are then a mixture of the rows of its confusion matrix, and the composition of the request is what mixes them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.errors import InputError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# Steps of the iteration at most, and the change of a share below which it ends; resamples spread a thousand times more.
+_STEPS = 20_000
+_CLOSE, _CLOSE_FOR_RESAMPLES = 1e-9, 1e-6
+
+
+def compositions(confusion: NDArray[np.integer], predicted: NDArray[np.integer]) -> Floats:
+    """Most likely shares of the true conditions (C, K) among samples that the classifier called `predicted` (C, K).
+
+    `confusion` (K, K) counts real samples, true condition by predicted one. Maximum likelihood on the simplex by
+    expectation maximisation (Saerens et al. 2002), which is never negative. NaN for a request without samples, and
+    everywhere where a condition has no real sample.
+
+    >>> compositions(np.array([[9, 1], [2, 8]]), np.array([[5, 5]])).round(3)
+    array([[0.429, 0.571]])
+    """
+    real, answers = _checked(confusion, predicted)
+    found: Floats = _mixed(real[np.newaxis], answers[np.newaxis], _CLOSE)[0]
+    return found
+
+
+def bootstrapped_compositions(
+    confusion: NDArray[np.integer], predicted: NDArray[np.integer], *, draws: int, generator: np.random.Generator
+) -> Floats:
+    """Compositions (draws, C, K) after the real samples of each condition and those of each request are drawn again."""
+    real, answers = _checked(confusion, predicted)
+    drawn = _redrawn(real, draws, generator), _redrawn(answers, draws, generator)
+    return _mixed(*drawn, _CLOSE_FOR_RESAMPLES)
+
+
+def condition_number(confusion: NDArray[np.integer]) -> float:
+    """Largest over smallest singular value of the confusion matrix as shares; inf where a row is empty.
+
+    How much an error in what was predicted may grow in what is inferred from it.
+    """
+    counts = np.asarray(confusion, np.float64)
+    totals = counts.sum(axis=1, keepdims=True)
+    if counts.ndim != 2 or counts.shape[0] != counts.shape[1] or not counts.size or not (totals > 0).all():
+        return float("inf")
+    return float(np.linalg.cond(counts / totals))
+
+
+def _mixed(confusion: Floats, predicted: Floats, close: float) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = confusion / confusion.sum(axis=2, keepdims=True)
+        answers = predicted / predicted.sum(axis=2, keepdims=True)
+    known = np.isfinite(shares).all(axis=(1, 2))[:, np.newaxis] & np.isfinite(answers).all(axis=2)
+    found = np.full(answers.shape, np.nan)
+    shares = np.nan_to_num(shares)
+    answers = np.where(known[:, :, np.newaxis], answers, 0.0)
+    mixture = np.full(answers.shape, 1 / answers.shape[2])
+    turned = np.swapaxes(shares, 1, 2)
+    for _ in range(_STEPS):
+        expected = mixture @ shares
+        # An answer that no real sample has got says nothing about any condition.
+        ratio = np.divide(answers, expected, out=np.zeros_like(answers), where=expected > 0)
+        step = mixture * (ratio @ turned)
+        total = step.sum(axis=2, keepdims=True)
+        step = np.divide(step, total, out=mixture.copy(), where=total > 0)
+        change = np.abs(step - mixture).max(initial=0.0)
+        mixture = step
+        if change < close:
+            break
+    found[known] = mixture[known]
+    return found
+
+
+def _redrawn(counts: Floats, draws: int, generator: np.random.Generator) -> Floats:
+    """Each row drawn again with as many items."""
+    totals = counts.sum(axis=1)
+    shares = counts / np.maximum(totals, 1)[:, np.newaxis]
+    shares[totals == 0, 0] = 1
+    drawn: Floats = generator.multinomial(totals.astype(np.int64), shares, (draws, len(counts))).astype(np.float64)
+    return drawn
+
+
+def _checked(confusion: NDArray[np.integer], predicted: NDArray[np.integer]) -> tuple[Floats, Floats]:
+    found = np.shape(confusion), np.shape(predicted)
+    if len(found[0]) != 2 or len(found[1]) != 2 or not found[0][0] == found[0][1] == found[1][1]:
+        raise InputError(
+            f"expected counts (K, K) and (C, K), found shapes {found[0]} and {found[1]}", where="confusion"
+        )
+    return np.asarray(confusion, np.float64), np.asarray(predicted, np.float64)

@@ -1,0 +1,153 @@
+"""How far samples are from each other, which of them are equal, and how far their statistics are from the real ones."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.errors import InputError
+from graphgauge.kernels.pairs import common_bits, hamming_sums, packed, row_hamming
+
+Bits = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# Counts that a block of resamples holds at a time.
+_BLOCK = 1 << 20
+# Items that are drawn one by one in the time that one cell of a multinomial takes.
+_DRAWS_A_CELL = 10
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """A distance over all unordered pairs of samples: its mean, its standard deviation, and each sample's own mean.
+
+    NaN without a pair. `row_means` is the mean distance of a sample to all others; twice what it is off the mean is the
+    sample's first-order influence on the mean.
+    """
+
+    mean: float
+    std: float
+    row_means: Floats
+
+
+def hamming_pairs(bits: Bits, *, threads: int | None = None) -> Pairs:
+    """Hamming distance in bits, from column counts and one Gram matrix; mean and standard deviation are exact.
+
+    >>> hamming_pairs(np.array([[0, 0], [0, 1], [1, 1]], bool)).mean
+    1.3333333333333333
+    """
+    n = len(_matrix(bits))
+    if n < 2:
+        return Pairs(math.nan, math.nan, np.full(n, np.nan))
+    pairs = n * (n - 1) // 2
+    total, squares = hamming_sums(bits, threads=threads)
+    # In integers to the last division: nothing cancels.
+    variance = (pairs * squares - total**2) / pairs**2
+    return Pairs(total / pairs, math.sqrt(variance), row_hamming(bits) / (n - 1))
+
+
+def jaccard_pairs(bits: Bits, *, threads: int | None = None) -> Pairs:
+    """Jaccard distance 1 − |a ∩ b| / |a ∪ b|, from a histogram of both sizes; two empty samples are at distance 0.
+
+    >>> jaccard_pairs(np.array([[0, 0], [0, 1], [1, 1]], bool)).mean
+    0.8333333333333334
+    """
+    n = len(_matrix(bits))
+    if n < 2:
+        return Pairs(math.nan, math.nan, np.full(n, np.nan))
+    common = common_bits(bits, threads=threads)
+    pairs = n * (n - 1) // 2
+    distance = np.where(common.union > 0, 1 - common.intersection / np.maximum(common.union, 1), 0.0)
+    mean = math.fsum(common.pairs * distance) / pairs
+    variance = math.fsum(common.pairs * (distance - mean) ** 2) / pairs
+    return Pairs(mean, math.sqrt(variance), 1 - common.row_similarity)
+
+
+def row_ids(*arrays: Bits) -> tuple[Ints, ...]:
+    """Numbers that are equal exactly where rows are, over all arrays together.
+
+    >>> row_ids(np.array([[1, 0], [0, 1]], bool), np.array([[0, 1]], bool))
+    (array([0, 1]), array([1]))
+    """
+    widths = {_matrix(bits).shape[1] for bits in arrays}
+    if len(widths) > 1:
+        raise InputError(f"samples of {' and '.join(map(str, sorted(widths)))} bits cannot be equal", where="samples")
+    words = np.concatenate([packed(bits) for bits in arrays])
+    if not words.size:
+        ids = np.zeros(len(words), np.int64)  # rows without a bit are all alike
+    else:
+        rows = words.view(np.dtype((np.void, words.shape[1] * words.itemsize))).ravel()
+        ids = np.unique(rows, return_inverse=True)[1]
+    return tuple(np.split(ids, np.cumsum([len(bits) for bits in arrays])[:-1]))
+
+
+def unique_at(ids: NDArray[Any], k: int) -> float:
+    """Expected share of distinct ones among k that are drawn without replacement; NaN where there are fewer than k.
+
+    An id that occurs m times among n is missed by the product of (n − k − i)/(n − i) over i < m.
+
+    >>> unique_at(np.array([7, 7, 8]), 2)
+    0.8333333333333334
+    """
+    n = len(ids)
+    if not 1 <= k <= n:
+        return math.nan
+    multiplicity = np.unique(ids, return_counts=True)[1]
+    drawn = np.arange(multiplicity.max())
+    missed = np.cumprod(np.maximum(n - k - drawn, 0) / (n - drawn))
+    return min(math.fsum(1 - missed[multiplicity - 1]) / k, 1.0)  # never above 1 by rounding
+
+
+def null_distances(
+    real: Floats, real_codes: Ints, generated_counts: Ints, *, draws: int, generator: np.random.Generator
+) -> Floats:
+    """Wasserstein distances (draws, conditions, statistics) between two draws from the real sample itself.
+
+    Within each condition one draw has as many rows as were generated, the other as many as are real. A row is drawn
+    with all its statistics, so that a mean over statistics and conditions has the mean of these draws as its null.
+    """
+    nulls = np.full((draws, len(generated_counts), real.shape[1]), np.nan)
+    for code, size in enumerate(generated_counts):
+        rows = real[real_codes == code]
+        if len(rows) and size:
+            nulls[:, code] = _drawn(rows, int(size), len(rows), draws, generator)
+    return nulls
+
+
+def _drawn(rows: Floats, n: int, m: int, draws: int, generator: np.random.Generator) -> Floats:
+    """Distances (draws, statistics) of n rows drawn with replacement from m drawn from the same rows."""
+    distinct, place = np.unique(rows, axis=0, return_inverse=True)
+    place = place.ravel()
+    order = np.argsort(distinct, axis=0)
+    gaps = np.diff(np.take_along_axis(distinct, order, axis=0), axis=0)
+    found = np.empty((draws, rows.shape[1]))
+    step = max(1, _BLOCK // max(len(distinct), n, m))
+    for start in range(0, draws, step):
+        size = min(step, draws - start)
+        # Mass in units of 1/(n·m), in integers.
+        mass = _resampled(place, n, len(distinct), size, generator) * m
+        mass -= _resampled(place, m, len(distinct), size, generator) * n
+        for column in range(rows.shape[1]):
+            excess = np.cumsum(mass[:, order[:-1, column]], axis=1)
+            found[start : start + size, column] = np.abs(excess) @ gaps[:, column] / (n * m)
+    return found
+
+
+def _resampled(cells: Ints, size: int, count: int, draws: int, generator: np.random.Generator) -> Ints:
+    """Counts (draws, count) of `size` items drawn with replacement from items that stand in `cells`."""
+    if size > _DRAWS_A_CELL * count:
+        return generator.multinomial(size, np.bincount(cells, minlength=count) / len(cells), draws)
+    picked = cells[generator.integers(0, len(cells), (draws, size))]
+    picked += np.arange(draws)[:, np.newaxis] * count
+    return np.bincount(picked.ravel(), minlength=draws * count).reshape(draws, count)
+
+
+def _matrix(bits: Bits) -> Bits:
+    if bits.ndim != 2 or bits.dtype != np.bool_:
+        raise InputError(f"expected rows of bits, found shape {bits.shape} of type {bits.dtype}", where="samples")
+    return bits

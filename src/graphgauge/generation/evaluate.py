@@ -1,0 +1,336 @@
+"""The family's one entry point. Each section is evaluated apart; an evaluation is the sum of its sections."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.errors import OptionError
+from graphgauge.core.metric import Metric, NoInterval, asked, find, sections, select
+from graphgauge.core.result import Evaluation, Result
+from graphgauge.core.result import Table as Breakdown
+from graphgauge.generation.capabilities import Capabilities
+from graphgauge.generation.samples import Sample
+from graphgauge.generation.sections.latent_space import CENTROIDS, Latents
+from graphgauge.generation.sections.reconstruction import Reconstructions
+from graphgauge.generation.sections.statistical import Encodings, Statistics
+from graphgauge.generation.sections.two_sided import Draws
+from graphgauge.generation.table import Table
+
+FAMILY = "generation"
+AXIS = "condition"
+# What stands beside a column of values: how many each is of, and its interval.
+_BESIDE = re.compile(r"\.(n|low|high)$")
+_OTHER = {"macro": "micro", "micro": "macro"}
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be computed of a table, and how."""
+
+    metrics: tuple[str, ...] | None = None
+    k: tuple[int, ...] = (10,)
+    empty: int | str = 1
+    confidence: float = 0.95
+    draws: Draws = field(default_factory=Draws)
+    nan: str = "raise"
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.metrics is not None and not self.metrics:
+            raise OptionError("no metrics asked for", fix="Leave metrics= out to have all.")
+        if self.threads is not None:
+            _count("threads", self.threads)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return {
+            "confidence": self.confidence, "k": list(self.k), "empty": str(self.empty), "seed": self.draws.seed,
+            "resamples": self.draws.resamples, "permutations": self.draws.permutations,
+        }  # fmt: skip
+
+    @cached_property
+    def by_section(self) -> dict[str, list[str]]:
+        """The sections asked for, in their own order, and the names that ask for each."""
+        known = sections(FAMILY)
+        if self.metrics is None:
+            return {item.name: [item.name] for item in known}
+        alias = {name: item.name for item in known for name in (item.name, *item.aliases)}
+        wanted: dict[str, list[str]] = {}
+        for name in self.metrics:
+            place = alias.get(name) or asked(FAMILY, [name])[0].metric.section or ""
+            wanted.setdefault(place, []).append(name)
+        order = [item.name for item in known]
+        return {name: wanted[name] for name in [*order, *(set(wanted) - set(order))] if name in wanted}
+
+
+def evaluate(
+    table: Table | None = None,
+    *,
+    metrics: Sequence[str] | str | None = None,
+    k: Sequence[int] | int = 10,
+    empty: int | str = 1,
+    confidence: float = 0.95,
+    seed: int = 0,
+    resamples: int = 1000,
+    permutations: int = 999,
+    nan: str = "raise",
+    threads: int | None = None,
+    threshold: float | None = None,
+    **given: Any,
+) -> Evaluation:
+    """Say whether what a generator makes is good, new, varied, and what was asked for.
+
+    Parameters
+    ----------
+    table
+        What `collect` returned or `Table.load` read; or, instead of it, any of the following.
+    real, generated
+        Samples: arrays (n, *shape) of 0 and 1, or graphs (networkx, or lists of edges). With `real_conditions` and
+        `conditions`, what each is or was asked to be: codes or names.
+    train
+        The samples that the generator learned from, for `novelty`.
+    valid
+        Whether each generated sample keeps the rules; None, no answer, is not valid. Without it all count as valid.
+    reconstructed, latents
+        What came back of each real sample, in bits, and its latent vector (n, d); `generated_latents` are those of
+        generated samples. `leaks` says that the encoder is given the condition.
+    statistics, generated_statistics
+        `{name: (n,)}`, numbers whose distributions are compared.
+    predicted
+        The condition that a classifier takes each generated sample for, as a code; `classifier_labels` and
+        `classifier_predicted` are true codes of real held-out samples and its answers there.
+    labels, ordered, channels
+        Names of the conditions in the order of their codes; whether that order means something; names of the first
+        axis of a sample.
+    metrics
+        Sections (`reconstruction`, `diversity`, `statistical`, `latent_space`, `conditioning`) or keys, instead of all.
+    k
+        Sizes of `unique@k`.
+    empty
+        What two empty sides of a reconstruction score: 1, `"nan"`, or `"skip"`.
+    resamples, permutations
+        Draws of nulls and bootstraps, and permutations of tests, all from `seed`.
+    nan
+        `raise`, or `omit`: samples with a NaN in what is known of them are dropped and counted.
+    """
+    if table is None and given.get("real") is None and given.get("generated") is None:
+        raise OptionError("nothing to evaluate", fix="Pass a table, or real= or generated= samples.")
+    if table is None:
+        options = {} if threshold is None else {"threshold": threshold}
+        table = Table.of(nan=nan, options=options, **given)
+    elif given or threshold is not None:
+        names = ", ".join([*given, *(["threshold"] if threshold is not None else [])])
+        raise OptionError(f"a table has its samples already: {names}")
+    if isinstance(metrics, str):
+        metrics = [metrics]
+    request = Request(
+        None if metrics is None else tuple(metrics), _cutoffs(k), empty, confidence,
+        Draws(seed, _count("resamples", resamples), _count("permutations", permutations)), nan, threads,
+    )  # fmt: skip
+    return joined([evaluate_section(table, name, request) for name in request.by_section], request)
+
+
+def evaluate_section(table: Table, name: str, request: Request) -> Evaluation:
+    """One section of what was asked for: its results, breakdowns, and what had to be left out."""
+    names = request.by_section[name]
+    at_hand = Capabilities(table, request.empty, request.draws, request.threads)
+    skipped: dict[str, str] = {}
+    wanted = asked(FAMILY, names)
+    possible = [item for item in wanted if at_hand.applies(item.metric)]
+    for item in wanted:
+        reason = at_hand.missing(item.metric)
+        if reason is not None and item.by_name:
+            raise OptionError(f"{item.metric.key_of(**item.params)} cannot be computed: {reason}")
+        if reason is not None and item in possible:
+            skipped[item.metric.key] = reason
+    if possible and len(skipped) == len({item.metric.key for item in possible}):
+        skipped = {name: "; ".join(dict.fromkeys(skipped.values()))}
+    swept = {"k": request.k, "statistic": tuple(table.statistics or ())}
+    chosen = select(FAMILY, names, at_hand.names, swept)
+    part = _Part(table, request, at_hand)
+    for metric, params in chosen:
+        part.add(metric, params)
+    if len(table.labels) > 1:
+        for sample in part.used.values():
+            skipped |= {f"{name} of {label}": reason for label, reason in sample.left_out().items()}
+    return Evaluation(
+        FAMILY, part.results, conventions=part.conventions, breakdowns=part.breakdowns(), skipped=skipped,
+        options={**table.options, **request.options, "asked": {name: names}}, notes=_notes(table),
+    )  # fmt: skip
+
+
+def joined(parts: Iterable[Evaluation], request: Request) -> Evaluation:
+    """Sections as one evaluation."""
+    results: list[Result] = []
+    breakdowns: dict[str, Breakdown] = {}
+    conventions: dict[str, str] = {}
+    options: dict[str, Any] = {}
+    skipped: dict[str, str] = {}
+    notes: dict[str, None] = {}
+    for part in parts:
+        results += [replace(result, breakdowns={}) for result in part.values()]
+        conventions |= part.conventions
+        options |= {**part.options, "asked": {**options.get("asked", {}), **part.options["asked"]}}
+        skipped |= part.skipped
+        notes |= dict.fromkeys(part.notes)
+        for axis, breakdown in part.breakdowns.items():
+            held = breakdowns[axis].columns if axis in breakdowns else {}
+            breakdowns[axis] = Breakdown(axis, {**held, **breakdown.columns})
+    results.sort(key=lambda result: result.is_companion)
+    return Evaluation(
+        FAMILY,
+        results,
+        conventions=conventions,
+        options=options | request.options,
+        breakdowns=breakdowns,
+        skipped=skipped,
+        materials={},
+        notes=tuple(notes),
+        figure=_draw,
+    )
+
+
+def part_of(evaluation: Evaluation, name: str, request: Request) -> Evaluation | None:
+    """One section of an evaluation that was read from a file, or None where it was not asked for just so."""
+    asked_then = evaluation.options.get("asked")
+    names = request.by_section[name]
+    if name not in evaluation.sections or not isinstance(asked_then, Mapping) or asked_then.get(name) != names:
+        return None
+    results = evaluation.section(name)
+    statistics = {result.params.get("statistic") for result in results.values()}
+    breakdowns: dict[str, Breakdown] = {}
+    for axis, table in evaluation.breakdowns.items():
+        own = {table.column_of(key) for key in results}
+        beside = {column: {column, _BESIDE.sub("", column)} for column in table.columns}
+        kept = {column: table[column] for column, bases in beside.items() if own & bases}
+        if axis in statistics or (axis == CENTROIDS and name == "latent_space"):
+            breakdowns[axis] = table
+        elif kept:
+            breakdowns[axis] = Breakdown(axis, {axis: table[axis], "n": table["n"], **kept})
+    return Evaluation(
+        FAMILY, list(results.values()), conventions=evaluation.conventions,
+        options={**evaluation.options, "asked": {name: names}}, breakdowns=breakdowns, notes=evaluation.notes,
+        skipped={key: why for key, why in evaluation.skipped.items() if _is_of(key, name)},
+    )  # fmt: skip
+
+
+def _is_of(key: str, name: str) -> bool:
+    """Whether something skipped, a metric or a condition of a section, belongs to this one."""
+    if key in {item.name for item in sections(FAMILY)}:
+        return False
+    return key.startswith(f"{name} of ") or (" of " not in key and find(key, FAMILY)[0].section == name)
+
+
+class _Part:
+    """The results of one section while they are being computed."""
+
+    def __init__(self, table: Table, request: Request, at_hand: Capabilities) -> None:
+        self._table, self._request, self._at_hand = table, request, at_hand
+        self.results: list[Result] = []
+        self.used: dict[str, Sample] = {}
+        self._columns: dict[str, Any] = {}
+        self._by_channel: dict[str, Any] = {}
+
+    @property
+    def conventions(self) -> dict[str, str]:
+        order = "in order" if self._table.ordered else "without order"
+        shown = {"nan": self._request.nan, "conditions": f"{len(self._table.labels)} {order}"}
+        for sample in self.used.values():
+            if isinstance(sample, Reconstructions):
+                shown["two empty sides"] = sample.empty
+            if isinstance(sample, Encodings):
+                shown["encodings"] = sample.sides.space
+        return shown
+
+    def add(self, metric: Metric, params: Mapping[str, Any]) -> None:
+        need, sample = self._at_hand.first(metric)
+        self.used[need] = sample
+        average = metric.conventions["average"]
+        key, several = metric.key_of(**params), sample.groups > 1
+        main = sample.averaged(average)
+        result = metric.result(
+            main, metric(main, **params), params, confidence=self._request.confidence, conventions=self.conventions
+        )
+        self.results.append(result)
+        if several and average in _OTHER:
+            self.results.append(self._companion(metric, params, sample.averaged(_OTHER[average]), _OTHER[average]))
+        if several:
+            self._add_column(metric, params, key.removeprefix("overall_"), sample.averaged(None))
+        if isinstance(sample, Reconstructions) and "channels" in metric.conventions:
+            parts = [metric(part.averaged(average), **params) for part in sample.by_channel().values()]
+            self._by_channel[key] = np.array([part.value[0] for part in parts])
+
+    def _companion(self, metric: Metric, params: Mapping[str, Any], sample: Sample, average: str) -> Result:
+        """The other average of a result, to stand beside it."""
+        found = metric.result(
+            sample, metric(sample, **params), params, confidence=self._request.confidence,
+            conventions=self.conventions, baselines=False,
+        )  # fmt: skip
+        return replace(
+            found, key=f"{found.key}_{average}_{AXIS}", params={**found.params, average: AXIS}, warnings=(),
+            conventions={**found.conventions, "average": average}, goal=None, priority=None, interpretation=None,
+        )  # fmt: skip
+
+    def _add_column(self, metric: Metric, params: Mapping[str, Any], name: str, each: Sample) -> None:
+        estimate = metric(each, **params)
+        if len(estimate.value) != each.groups:
+            return  # a value of all conditions together
+        self._columns |= {name: estimate.value, f"{name}.n": np.where(np.isnan(estimate.value), 0, estimate.n)}
+        unknown = np.isnan(estimate.value)
+        if unknown.all():
+            return
+        bounds = metric.interval_of(each, estimate, self._request.confidence)
+        if not isinstance(bounds, NoInterval):
+            _, low, high = bounds
+            self._columns |= {
+                f"{name}.low": np.where(unknown, np.nan, low), f"{name}.high": np.where(unknown, np.nan, high),
+            }  # fmt: skip
+
+    def breakdowns(self) -> dict[str, Breakdown]:
+        table = self._table
+        found: dict[str, Breakdown] = {}
+        if self._columns:
+            codes = table.codes if table.generated is not None else table.real_codes
+            counts = np.bincount(codes, minlength=len(table.labels))
+            found[AXIS] = Breakdown(AXIS, {AXIS: np.array(table.labels), "n": counts, **self._columns})
+        for sample in self.used.values():
+            if isinstance(sample, Reconstructions) and self._by_channel and sample.channels:
+                names = np.array(list(sample.channels))
+                columns: dict[str, Any] = {"channel": names, "n": np.full(len(names), len(sample.iou))}
+                found["channel"] = Breakdown("channel", columns | self._by_channel)
+            if isinstance(sample, Statistics) and any(result.metric != "num_real" for result in self.results):
+                found |= sample.by_statistic()
+            if isinstance(sample, Latents) and len(sample.points):
+                found[CENTROIDS] = sample.centroid_table()
+        return found
+
+
+def _notes(table: Table) -> tuple[str, ...]:
+    notes = list(table.notes)
+    if table.generated is not None and table.valid is None:
+        notes.append("nothing says which samples are valid: all count as valid")
+    return tuple(notes)
+
+
+def _cutoffs(k: Sequence[int] | int) -> tuple[int, ...]:
+    values = tuple(k) if isinstance(k, Iterable) else (k,)
+    return tuple(_count("k", value) for value in values)
+
+
+def _count(name: str, value: Any) -> int:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+        raise OptionError(f"{name} must be a whole number of at least 1, not {value!r}")
+    return int(value)
+
+
+def _draw(evaluation: Evaluation, path: str | Path) -> None:
+    from graphgauge.report.generation_figure import draw_generation
+
+    draw_generation(evaluation, path)

@@ -1,0 +1,188 @@
+"""What a generation evaluation takes in, brought to one form: bits or graphs, codes of conditions, plain floats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.arrays import AnyArray, as_labels, as_numeric, refuse_nan, require_shape
+from graphgauge.core.errors import InputError
+from graphgauge.generation.graphs import Graphs, is_graphs
+
+Bits = NDArray[np.bool_]
+Codes = NDArray[np.int64]
+Floats = NDArray[np.float64]
+# Samples of one kind: bits (n, *shape), or graphs.
+Samples = Bits | Graphs
+
+# Where squares, and sums of them, are still numbers.
+LARGEST = 1e140
+# Names that a statistic cannot have: those of other axes, and of the columns that stand beside it.
+TAKEN = {
+    "condition", "channel", "per_grade_centroids", "n", "real_n", "wasserstein", "scaled", "null_mean", "null_95",
+    "real_mean", "real_std", "generated_mean", "generated_std",
+}  # fmt: skip
+# The one condition of samples that were asked for nothing in particular.
+UNCONDITIONAL = "all"
+
+
+def as_samples(value: Any, name: str) -> Samples:
+    """Bits (n, *shape) of 0 and 1 in any type of number, or graphs."""
+    if is_graphs(value):
+        if _may_be_bits(value):
+            raise InputError(
+                "may be lists of edges between nodes 0 and 1, or samples of bits", where=name,
+                fix="Pass bits as one array, or edges as tuples.",
+            )  # fmt: skip
+        return Graphs.of(value, name)
+    return as_bits(as_numeric(value, name), name)
+
+
+def _may_be_bits(value: Any) -> bool:
+    """Whether a list of graphs reads just as well as an array (n, m, 2) of 0 and 1."""
+    if isinstance(value, Graphs) or not all(isinstance(item, list | np.ndarray) for item in value):
+        return False
+    if len({len(item) for item in value}) > 1:
+        return False
+    if any(isinstance(edge, tuple) for item in value for edge in item):
+        return False
+    return bool(np.isin(np.asarray(value), (0, 1)).all()) and len(value[0]) > 0
+
+
+def as_bits(array: AnyArray, name: str) -> Bits:
+    if array.ndim < 2 and array.size:
+        raise InputError(f"expected samples of shape (n, …), found {array.shape}", where=name, fix=_SHAPE)
+    if len(array) and not array.size:
+        raise InputError(f"samples of shape {array.shape[1:]} have no cells", where=name)
+    if array.dtype == bool:
+        return array
+    refuse_nan(array, name)
+    wrong = (array != 0) & (array != 1)
+    if wrong.any():
+        index = tuple(int(place) for place in np.argwhere(wrong)[0])
+        raise InputError(
+            f"samples are bits, but {np.count_nonzero(wrong)} of {array.size} values are neither 0 nor 1, the first "
+            f"({array[index]:g}) at index {index}",
+            where=name,
+            fix="Threshold probabilities first: samples > 0.5.",
+        )
+    bits: Bits = array.astype(bool)
+    return bits
+
+
+def thresholded(value: Any, threshold: float, name: str) -> Bits:
+    """What a model answered as bits: probabilities are 1 above the threshold, bits stay as they are."""
+    array = as_numeric(value, name)
+    if array.dtype.kind != "f":
+        return as_bits(array, name)
+    refuse_nan(array, name, fix="Repair the model.")
+    if ((array < 0) | (array > 1)).any():
+        raise InputError(
+            f"expected probabilities, found values from {array.min():g} to {array.max():g}", where=name,
+            fix="Return sigmoid(logits), or bits.",
+        )  # fmt: skip
+    bits: Bits = array > threshold
+    return bits
+
+
+def as_vectors(value: Any, name: str, rows: int) -> Floats:
+    """Encodings (n, d): finite numbers, as float64."""
+    array = as_numeric(value, name)
+    require_shape(array, (rows, None), name, "One vector a sample.")
+    return _finite(array, name)
+
+
+def as_statistics(value: Mapping[str, Any], name: str, rows: int) -> dict[str, Floats]:
+    """Named statistics, one finite number a sample."""
+    if not isinstance(value, Mapping):
+        raise InputError(f"expected {{name: values}}, found {type(value).__name__}", where=name)
+    found = {}
+    taken = sorted(TAKEN & {str(key) for key in value})
+    if taken:
+        raise InputError(f"a statistic cannot be called {' or '.join(taken)}", where=name, fix="Name it otherwise.")
+    for key, values in value.items():
+        array = as_numeric(values, f"{name}[{key!r}]")
+        require_shape(array, (rows,), f"{name}[{key!r}]", "One number a sample.")
+        found[str(key)] = _finite(array, f"{name}[{key!r}]")
+    return found
+
+
+def as_answers(value: Any, name: str, rows: int, conditions: int) -> Codes:
+    """What a classifier answered: a code of a condition for each sample."""
+    array = as_numeric(value, name)
+    require_shape(array, (rows,), name, "One answer a sample.")
+    codes: Codes = array.astype(np.int64)
+    if (codes != array).any() or ((codes < 0) | (codes >= conditions)).any():
+        raise InputError(f"answers are not all among the codes 0 … {conditions - 1}", where=name)
+    return codes
+
+
+def as_validity(value: Any, name: str, rows: int) -> Bits:
+    """Whether each sample keeps the rules; no answer (None) is no."""
+    answers = list(value) if isinstance(value, list | tuple) else as_numeric(value, name)
+    valid = np.array([False if answer is None else answer for answer in answers], dtype=object)
+    require_shape(valid, (rows,), name, "One answer a sample.")
+    if not all(isinstance(answer, bool | np.bool_ | int | np.integer | float) and answer in (0, 1) for answer in valid):
+        raise InputError("expected True, False or None for each sample", where=name)
+    return valid.astype(bool)
+
+
+def read_conditions(
+    given: Mapping[str, tuple[Any, int]], labels: Sequence[str] | None
+) -> tuple[tuple[str, ...], dict[str, Codes]]:
+    """The names of all conditions, and for each argument a code a sample.
+
+    `given` maps an argument to its labels (or None) and to how many samples it labels. Without `labels`, all that
+    occur are the conditions, in their own order.
+    """
+    named = {name: as_labels(values, name) for name, (values, _) in given.items() if values is not None}
+    for name, (values, rows) in given.items():
+        if values is None and (named or labels is not None) and rows:
+            raise InputError("conditions are missing", where=name, fix="Give one a sample, as for the others.")
+        if values is not None and len(named[name]) != rows:
+            raise InputError(f"{len(named[name])} conditions for {rows} samples", where=name)
+    if not named and labels is None:
+        return (UNCONDITIONAL,), {name: np.zeros(rows, np.int64) for name, (_, rows) in given.items()}
+    if labels is None:
+        kinds = {values.dtype.kind == "U" for values in named.values() if len(values)}
+        if len(kinds) > 1:
+            raise InputError("conditions are text in one argument and numbers in another", where=" and ".join(named))
+        occurring: AnyArray = np.unique(np.concatenate(list(named.values())))
+        names = tuple(str(value) for value in occurring.tolist())
+        return names, {name: np.searchsorted(occurring, values).astype(np.int64) for name, values in named.items()}
+    names = tuple(str(label) for label in labels)
+    if len(set(names)) < len(names) or not names:
+        raise InputError("names of conditions have to be there, and to differ", where="labels")
+    codes = {name: _codes(values, names, name) for name, values in named.items()}
+    return names, {name: codes.get(name, np.empty(0, np.int64)) for name in given}
+
+
+def _codes(values: AnyArray, names: tuple[str, ...], name: str) -> Codes:
+    if values.dtype.kind != "U":
+        codes: Codes = values.astype(np.int64)
+        wrong = (codes < 0) | (codes >= len(names))
+    else:
+        place = {label: code for code, label in enumerate(names)}
+        codes = np.array([place.get(str(value), -1) for value in values.tolist()], np.int64)
+        wrong = codes < 0
+    if wrong.any():
+        unknown = ", ".join(dict.fromkeys(repr(value) for value in values[wrong].tolist()[:8]))
+        raise InputError(f"unknown conditions {unknown}", where=name, fix=f"Known: {', '.join(names)}.")
+    return codes
+
+
+def _finite(array: AnyArray, name: str) -> Floats:
+    refuse_nan(array, name)
+    values = np.ascontiguousarray(array, dtype=np.float64) + 0.0  # −0 and 0 are one number
+    if np.isinf(values).any():
+        index = tuple(int(place) for place in np.argwhere(np.isinf(values))[0])
+        raise InputError(f"infinite values, the first at index {index}", where=name)
+    if np.abs(values).max(initial=0) > LARGEST:
+        raise InputError(f"values of up to {np.abs(values).max():.1g} cannot be squared", where=name, fix="Scale them.")
+    return values
+
+
+_SHAPE = "The first axis counts samples; flatten or stack them so that there is one."

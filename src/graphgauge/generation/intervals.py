@@ -1,0 +1,77 @@
+"""The interval rules of the family's metrics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.metric import Bounds, Estimate, IntervalRule, NoInterval
+from graphgauge.generation.samples import Sample
+from graphgauge.stats.intervals import agreement_interval, t_interval, tail, wilson_interval
+
+
+def over_samples(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval:
+    """Student's t over samples, with Satterthwaite's degrees of freedom for a mean over conditions."""
+    method = "satterthwaite-t" if sample.average == "macro" else "t"
+    return IntervalRule(method, "samples", _t_bounds)
+
+
+def over_pairs(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval:
+    """Student's t over samples: each has its mean distance to all others (the jackknife of a U-statistic)."""
+    return IntervalRule("jackknife-t", "samples", _t_bounds, approximate=True)
+
+
+def of_shares(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval:
+    """Wilson's over samples; for a mean over conditions Student's t with Satterthwaite's degrees of freedom."""
+    if "successes" in estimate.facts:
+        return IntervalRule("wilson", "samples", _wilson_bounds)
+    return over_samples(sample, estimate)
+
+
+def of_draws(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval:
+    """Percentiles of a bootstrap of both the classifier's confusions and its answers on generated samples."""
+    return IntervalRule("percentile bootstrap", "samples", _draw_bounds, approximate=True)
+
+
+def of_correlation(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval:
+    """Fisher's z over samples."""
+    return IntervalRule("fisher-z", "samples", _fisher_bounds, approximate=True)
+
+
+def _t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
+    error, df = (np.asarray(estimate.facts[name], dtype=float) for name in ("error", "df"))
+    low, high = t_interval(estimate.value, error, df, confidence)
+    # A spread below rounding is none: samples that all agree bound how many others can be.
+    flat = error <= 1e-12 * np.maximum(np.abs(estimate.value), 1e-300)
+    if not flat.any():
+        return low, high
+    floor = ceiling = np.full(len(low), np.nan)
+    if "range" in estimate.facts:
+        floor, ceiling = agreement_interval(estimate.value, estimate.facts["n"], estimate.facts["range"], confidence)
+    return np.where(flat, floor, low), np.where(flat, ceiling, high)
+
+
+def _wilson_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
+    return wilson_interval(estimate.facts["successes"], estimate.n, confidence)
+
+
+def _draw_bounds(sample: Any, estimate: Estimate, confidence: float) -> Bounds:
+    draws = estimate.facts["draws"]
+    outside = tail(confidence)
+    with np.errstate(invalid="ignore"):
+        low, high = np.quantile(draws, [outside, 1 - outside], axis=0)
+    # A bias of the bootstrap may leave the value itself outside.
+    return np.minimum(low, estimate.value), np.maximum(high, estimate.value)
+
+
+def _fisher_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
+    from scipy.special import ndtri
+
+    n = np.asarray(estimate.n, dtype=float)
+    inside = np.clip(estimate.value, -1 + 1e-15, 1 - 1e-15)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # 1.06 is Fieller's variance for ranks.
+        margin = -float(ndtri(tail(confidence))) * np.sqrt(1.06 / np.where(n > 3, n - 3, np.nan))
+    low, high = np.tanh(np.arctanh(inside) - margin), np.tanh(np.arctanh(inside) + margin)
+    return np.minimum(low, estimate.value), np.maximum(high, estimate.value)

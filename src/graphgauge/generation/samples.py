@@ -1,0 +1,133 @@
+"""What generation metrics are computed on: samples in groups, one a condition, averaged or each for itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.metric import Estimate
+from graphgauge.generation.inputs import Codes, Floats
+from graphgauge.stats.intervals import standard_error
+
+Numbers = NDArray[Any]
+Own = TypeVar("Own", bound="Sample")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Groups of samples; `average` says how their values become one, or None: one value a condition.
+
+    Each condition counts the same (`macro`), or each sample does (`micro`); values are added up (`total`), or all
+    samples are taken together (`whole`).
+    """
+
+    labels: tuple[str, ...]
+    average: str | None = None
+    seed: int = 0
+    threads: int | None = None
+
+    def averaged(self: Own, average: str | None) -> Own:
+        return replace(self, average=average)
+
+    @property
+    def groups(self) -> int:
+        return len(self.labels)
+
+    def left_out(self) -> Mapping[str, str]:
+        """Conditions that nothing can be said about, and why."""
+        return {}
+
+    def estimate(
+        self,
+        values: Numbers,
+        n: Numbers,
+        reason: str,
+        *,
+        error: Numbers | None = None,
+        df: Numbers | None = None,
+        **facts: Any,
+    ) -> Estimate:
+        """Values of conditions, averaged as this sample is; `error` and `df` are those of each condition's value."""
+        values = np.asarray(values, dtype=float)
+        defined = ~np.isnan(values)
+        n = np.where(defined, n, 0).astype(np.int64)
+        facts = {"error": error, "df": df, **facts}
+        if self.average is None:
+            return Estimate(values, n, reason=reason, facts={"n": n, **facts})
+        found, sizes = values[defined], n[defined]
+        if self.average == "total":
+            value, weights = found.sum() if len(found) else np.nan, np.ones(len(found))
+        else:
+            weights = np.ones(len(found)) if self.average == "macro" else sizes.astype(float)
+            weights = weights / weights.sum() if weights.sum() else weights
+            value = float(weights @ found) if len(found) else np.nan
+        if error is not None and df is not None:
+            facts["error"], facts["df"] = _combined(weights, error[defined], df[defined])
+        units = len(found) * sizes.min(initial=np.iinfo(np.int64).max) if len(found) else 0
+        facts["n"] = np.array([units])
+        estimate = Estimate(np.array([value]), np.array([sizes.sum()]), reason=reason, facts=facts)
+        if defined.any() and not defined.all():
+            absent = [label for label, known in zip(self.labels, defined, strict=True) if not known]
+            named = ", ".join(absent[:8]) + (" …" if len(absent) > 8 else "")
+            return estimate.warned(f"{len(absent)} of {len(values)} conditions have no value and are left out: {named}")
+        return estimate
+
+    def mean(self, items: Numbers, codes: Codes, reason: str, **facts: Any) -> Estimate:
+        """A mean over samples: within each condition, then averaged; micro is the mean over all."""
+        n = np.bincount(codes, minlength=self.groups)
+        items = np.asarray(items, dtype=float)
+        with np.errstate(invalid="ignore"):
+            values = np.bincount(codes, items, minlength=self.groups) / n
+        if self.average in ("micro", "whole"):
+            whole = items.sum() / len(items) if len(items) else np.nan
+            error, df = standard_error(items - whole, np.ones(len(items)))
+            size = np.array([len(items)])
+            return Estimate(
+                np.array([whole]), size, reason=reason, facts={"error": error, "df": df, "n": size, **facts}
+            )
+        error, df = standard_error(items - values[codes], np.ones(len(items)), group=codes, groups=self.groups)
+        return self.estimate(values, n, reason, error=error, df=df, **facts)
+
+    def share(self, items: Numbers, codes: Codes, reason: str) -> Estimate:
+        """A share of samples, whose intervals are Wilson's where each sample counts the same."""
+        estimate = self.mean(items, codes, reason, range=(0.0, 1.0))
+        if self.average == "macro":
+            return estimate
+        with np.errstate(invalid="ignore"):
+            successes = np.rint(estimate.value * estimate.n)
+        return replace(estimate, facts={**estimate.facts, "successes": successes})
+
+
+def _combined(weights: Floats, error: Numbers, df: Numbers) -> tuple[Floats, Floats]:
+    """Error of a weighted mean of independent values, and its degrees of freedom (Welch and Satterthwaite)."""
+    parts = weights**2 * error**2
+    total = parts.sum()
+    if not len(parts) or np.isnan(total):
+        return np.array([np.nan]), np.array([0.0])
+    if total == 0:
+        return np.array([0.0]), np.array([float(df.sum())])
+    return np.array([np.sqrt(total)]), np.array([total**2 / (parts**2 / np.maximum(df, 1)).sum()])
+
+
+def canonical_order(*columns: Numbers | None) -> Codes:
+    """An order of rows that depends on their contents alone, so that sums and draws do not depend on the given one."""
+    parts = [_row_bytes(column) for column in columns if column is not None]
+    rows = len(parts[0])
+    width = sum(part.shape[1] for part in parts)
+    if rows == 0 or width == 0:
+        return np.arange(rows)
+    joined = np.ascontiguousarray(np.concatenate(parts, axis=1)).view(np.dtype((np.void, width))).ravel()
+    return np.argsort(joined, kind="stable").astype(np.int64)
+
+
+def _row_bytes(column: Numbers) -> NDArray[np.uint8]:
+    """Rows as bytes whose order is that of the codes, and any fixed order otherwise."""
+    rows = column.reshape(len(column), int(np.prod(column.shape[1:])))
+    if rows.dtype == bool:
+        return np.packbits(rows, axis=1)
+    big = np.ascontiguousarray(rows.astype(rows.dtype.newbyteorder(">")))
+    return big.view(np.uint8).reshape(len(rows), rows.shape[1] * rows.itemsize)

@@ -1,0 +1,242 @@
+"""Conditioning: whether a classifier takes samples for what was asked for, and how far it can be trusted itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.metric import Estimate, MetricFunction, NoChance, NoInterval, metric, section
+from graphgauge.core.result import Result
+from graphgauge.generation.confusion import bootstrapped_compositions, compositions, condition_number
+from graphgauge.generation.inputs import Bits, Codes, Floats
+from graphgauge.generation.intervals import of_draws, of_shares
+from graphgauge.generation.samples import Numbers, Sample
+from graphgauge.generation.sections.common import FAMILY, LAWS, MACRO, MICRO, NO_ORDER, WHOLE, known, level
+from graphgauge.generation.sections.two_sided import Draws
+from graphgauge.generation.table import Table
+
+section(
+    "conditioning", family=FAMILY, priority="low", aliases=("grade_conditioning",),
+    question="whether a classifier takes generated samples for what was asked for",
+)  # fmt: skip
+
+# Above this the classifier's confusions cannot be undone: noise in its answers would grow by as much.
+WORST_CONDITION_NUMBER = 10
+_ASSUMED = "assumes that the classifier errs on generated samples as it does on real ones"
+
+
+class Confusions:
+    """What the classifier answered: on real samples whose condition is known, and on generated ones."""
+
+    def __init__(self, table: Table, draws: Draws) -> None:
+        assert table.predicted is not None
+        groups = len(table.labels)
+        kept: Bits = np.ones(len(table.codes), bool) if table.valid is None else table.valid
+        self.codes, self.predicted = table.codes[kept], table.predicted[kept]
+        self.labels = np.empty(0, np.int64) if table.classifier_labels is None else table.classifier_labels
+        self.answers = np.empty(0, np.int64) if table.classifier_predicted is None else table.classifier_predicted
+        self.asked = _crossed(self.codes, self.predicted, groups)
+        self.confusion = _crossed(self.labels, self.answers, groups)
+        self.counts = np.bincount(self.codes, minlength=groups)
+        self._draws = draws
+
+    @cached_property
+    def present(self) -> Codes:
+        """Conditions with generated samples."""
+        return np.flatnonzero(self.counts)
+
+    @cached_property
+    def usable(self) -> Codes:
+        """Conditions that the classifier was tried on or has answered: what can be told apart at all."""
+        return np.flatnonzero(self.confusion.sum(1) + self.confusion.sum(0) + self.asked.sum(1) + self.asked.sum(0))
+
+    @cached_property
+    def condition_number(self) -> float:
+        if not self.confusion.sum():
+            return np.nan
+        return float(condition_number(self.confusion[np.ix_(self.usable, self.usable)]))
+
+    @property
+    def reason(self) -> str | None:
+        """Why confusions cannot be undone, where they cannot."""
+        if not len(self.present):
+            return "no valid generated samples"
+        if not self.confusion.sum():
+            return "the classifier was not tried on real held-out samples"
+        if self.condition_number > WORST_CONDITION_NUMBER:
+            number = self.condition_number
+            text = "infinite" if np.isinf(number) else f"{number:.3g}"
+            return f"the condition number of the classifier's confusions is {text}, above {WORST_CONDITION_NUMBER}"
+        return None
+
+    def _indices(self) -> tuple[Numbers, Numbers]:
+        inner = np.ix_(self.usable, self.usable)
+        return self.confusion[inner], self.asked[np.ix_(self.present, self.usable)]
+
+    @cached_property
+    def shares(self) -> Floats:
+        """For each condition with samples, the shares (present, usable) of what they really are."""
+        return np.asarray(compositions(*self._indices()))
+
+    @cached_property
+    def drawn(self) -> Floats:
+        generator = self._draws.generator(8)
+        return np.asarray(bootstrapped_compositions(*self._indices(), draws=self._draws.resamples, generator=generator))
+
+    def within(self, shares: Floats, tolerance: int) -> Floats:
+        """The share that lies at most `tolerance` from what was asked for; the last axis are usable conditions."""
+        near = np.abs(self.usable[np.newaxis, :] - self.present[:, np.newaxis]) <= tolerance
+        return np.asarray(np.clip((shares * near).sum(-1), 0, 1))
+
+
+def _crossed(rows: Codes, columns: Codes, groups: int) -> Codes:
+    return np.bincount(rows * groups + columns, minlength=groups * groups).reshape(groups, groups)
+
+
+@dataclass(frozen=True)
+class Answers(Sample):
+    """The classifier's answers on valid generated samples, and on real ones."""
+
+    found: Confusions = field(kw_only=True)
+    ordered: bool = False
+
+    @classmethod
+    def of(cls, table: Table, draws: Draws, **common: Any) -> Answers:
+        return cls(table.labels, found=Confusions(table, draws), ordered=table.ordered, **common)
+
+    def left_out(self) -> Mapping[str, str]:
+        pairs = zip(self.labels, self.found.counts.tolist(), strict=True)
+        return {label: "no valid generated samples" for label, count in pairs if count == 0}
+
+    def generated(self, tolerance: int) -> Estimate:
+        near = np.abs(self.found.predicted - self.found.codes) <= tolerance
+        return self.share(near, self.found.codes, "no valid generated samples")
+
+    def real(self, tolerance: int) -> Estimate:
+        near = np.abs(self.found.answers - self.found.labels) <= tolerance
+        return self.share(near, self.found.labels, "the classifier was not tried on real held-out samples")
+
+    def corrected(self, tolerance: int) -> Estimate:
+        found = self.found
+        values = np.full(self.groups, np.nan)
+        if found.reason is not None:
+            return self.estimate(values, found.counts, found.reason)
+        values[found.present] = found.within(found.shares, tolerance)
+        draws = np.full((len(found.drawn), self.groups), np.nan)
+        draws[:, found.present] = found.within(found.drawn, tolerance)
+        if self.average is not None:
+            weights = found.counts[found.present] if self.average == "micro" else np.ones(len(found.present))
+            draws = (draws[:, found.present] @ (weights / weights.sum()))[:, np.newaxis]
+        return self.estimate(values, found.counts, "", draws=draws)
+
+    def unordered(self) -> Estimate:
+        nothing = np.full(1 if self.average else self.groups, np.nan)
+        return Estimate(nothing, np.zeros(len(nothing), np.int64), reason=NO_ORDER)
+
+
+def _dealt(tolerance: int) -> Any:
+    """The same answers dealt to the generated samples at random, in the mean."""
+
+    def chance(function: MetricFunction, sample: Answers, params: Mapping[str, Any]) -> dict[str, float]:
+        found = sample.found
+        answered = found.asked.sum(0) / max(found.asked.sum(), 1)
+        codes = np.arange(sample.groups)
+        near = np.abs(codes[:, np.newaxis] - codes) <= tolerance
+        values = np.where(found.counts > 0, near @ answered, np.nan)
+        return known({"answers dealt at random": min(level(sample, values, found.counts), 1.0)})
+
+    chance.__doc__ = _dealt.__doc__
+    return chance
+
+
+def _majority(tolerance: int) -> Any:
+    """Always the answer that is right most often."""
+
+    def chance(function: MetricFunction, sample: Answers, params: Mapping[str, Any]) -> dict[str, float]:
+        counts = sample.found.confusion.sum(1)
+        codes = np.arange(sample.groups)
+        near = np.abs(codes[:, np.newaxis] - codes) <= tolerance
+        return {"one answer for all": float((near @ counts).max() / counts.sum())}
+
+    chance.__doc__ = _majority.__doc__
+    return chance
+
+
+def _read(result: Result) -> str:
+    blind = result.chance[-1].value if result.chance else np.nan
+    if result.interval is None:
+        return "too few samples to tell from chance"
+    if not result.interval.low > blind:
+        return "no better than answers dealt at random; read it beside classifier_exact_accuracy"
+    return "better than chance; its ceiling is what the classifier gets on real samples"
+
+
+_COMMON: dict[str, Any] = {
+    "family": FAMILY, "section": "conditioning", "needs": ("answers",), "unit": "sample", "laws": LAWS,
+    "reference": "ravuri2019", "direction": "higher", "bounds": (0, 1),
+}  # fmt: skip
+_SHARE = {"scale": "a share, not percent", "samples": "valid ones"}
+_CORRECTED = _COMMON | {
+    "interval": of_draws, "reference": "saerens2002", "conventions": MACRO | _SHARE | {"assumption": _ASSUMED},
+}  # fmt: skip
+
+
+@metric(
+    key="overall_exact_accuracy", conventions=MACRO | _SHARE, interval=of_shares, chance=_dealt(0), reading=_read,
+    **_COMMON,
+)  # fmt: skip
+def overall_exact_accuracy(sample: Answers) -> Estimate:
+    """Share of valid generated samples that the classifier takes for the condition that was asked for."""
+    return sample.generated(0)
+
+
+@metric(key="overall_tolerance_1_accuracy", conventions=MACRO | _SHARE, interval=of_shares, chance=_dealt(1), **_COMMON)
+def overall_tolerance_1_accuracy(sample: Answers) -> Estimate:
+    """Share of valid generated samples that the classifier takes for the condition asked for or a neighbour of it."""
+    return sample.generated(1) if sample.ordered else sample.unordered()
+
+
+@metric(
+    key="classifier_exact_accuracy", conventions=MICRO | {"samples": "real ones, held out"}, interval=of_shares,
+    chance=_majority(0), **_COMMON,
+)  # fmt: skip
+def classifier_exact_accuracy(sample: Answers) -> Estimate:
+    """Share of real held-out samples that the classifier gets right: what a perfect generator would score."""
+    return sample.real(0)
+
+
+@metric(
+    key="classifier_tolerance_1_accuracy", conventions=MICRO | {"samples": "real ones, held out"}, interval=of_shares,
+    chance=_majority(1), **_COMMON,
+)  # fmt: skip
+def classifier_tolerance_1_accuracy(sample: Answers) -> Estimate:
+    """Share of real held-out samples that the classifier gets right or takes for a neighbour."""
+    return sample.real(1) if sample.ordered else sample.unordered()
+
+
+@metric(
+    key="classifier_condition_number", conventions=WHOLE | {"matrix": "shares of answers by true condition"},
+    chance=NoChance("it describes the classifier"), interval=NoInterval("it describes this classifier"),
+    **_COMMON | {"direction": "lower", "bounds": (1, np.inf), "reference": "saerens2002"},
+)  # fmt: skip
+def classifier_condition_number(sample: Answers) -> Estimate:
+    """By how much undoing the classifier's confusions multiplies noise in its answers; above 10 it is not done."""
+    found = sample.found
+    value = max(found.condition_number, 1.0) if found.condition_number == found.condition_number else np.nan
+    return Estimate(np.array([value]), np.array([found.confusion.sum()]), reason="no real samples were classified")
+
+
+@metric(key="corrected_exact_accuracy", chance=_dealt(0), **_CORRECTED)
+def corrected_exact_accuracy(sample: Answers) -> Estimate:
+    """Share of samples that are what was asked for, once the classifier's confusions on real samples are undone."""
+    return sample.corrected(0)
+
+
+@metric(key="corrected_tolerance_1_accuracy", chance=_dealt(1), **_CORRECTED)
+def corrected_tolerance_1_accuracy(sample: Answers) -> Estimate:
+    """The same with neighbours of what was asked for."""
+    return sample.corrected(1) if sample.ordered else sample.unordered()

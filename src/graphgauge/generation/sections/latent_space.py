@@ -1,0 +1,228 @@
+"""Latent space: whether samples of one condition lie together, and neighbouring conditions beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.metric import Estimate, MetricFunction, NoChance, NoInterval, metric, section
+from graphgauge.core.result import Result
+from graphgauge.core.result import Table as Columns
+from graphgauge.generation.inputs import Codes, Floats
+from graphgauge.generation.intervals import of_correlation, over_samples
+from graphgauge.generation.latent import held_out_order, spearman
+from graphgauge.generation.samples import Sample, canonical_order
+from graphgauge.generation.sections.common import COUNT_LAWS, FAMILY, LAWS, MICRO, NO_ORDER, WHOLE, members, nan_array
+from graphgauge.generation.table import Table
+from graphgauge.kernels.silhouette import silhouettes
+
+section(
+    "latent_space", family=FAMILY, priority="medium",
+    question="whether conditions lie apart, and in their order, in the latent space",
+)  # fmt: skip
+
+CENTROIDS = "per_grade_centroids"
+_FOLDS = 5
+_DEALS = 20
+_LEAK = "the encoder is given the condition, so that latent vectors may lie apart by copying it"
+
+
+class Cache:
+    """Per-sample values that several metrics and averages share."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, Floats] = {}
+
+    def get(self, name: str, compute: Callable[[], Floats]) -> Floats:
+        if name not in self._held:
+            self._held[name] = compute()
+        return self._held[name]
+
+
+@dataclass(frozen=True)
+class Latents(Sample):
+    """Latent vectors of real samples."""
+
+    points: Floats = field(kw_only=True)
+    codes: Codes = field(kw_only=True)
+    ordered: bool = False
+    leaks: bool | None = None
+    cache: Cache = field(default_factory=Cache)
+
+    @classmethod
+    def of(cls, table: Table, **common: Any) -> Latents:
+        assert table.latents is not None
+        order = canonical_order(table.real_codes, table.latents)
+        return cls(
+            table.labels, points=table.latents[order], codes=table.real_codes[order], ordered=table.ordered,
+            leaks=table.leaks, **common,
+        )  # fmt: skip
+
+    @property
+    def counts(self) -> Codes:
+        return np.bincount(self.codes, minlength=self.groups)
+
+    def left_out(self) -> Mapping[str, str]:
+        pairs = zip(self.labels, self.counts.tolist(), strict=True)
+        return {label: "no real samples" for label, count in pairs if count == 0}
+
+    def dealt(self, key: int) -> Latents:
+        """The same vectors with the conditions dealt to them at random."""
+        codes = np.random.default_rng([self.seed, 6, key]).permutation(self.codes)
+        return replace(self, codes=codes, cache=Cache())
+
+    def silhouettes(self, squared: bool) -> Floats:
+        return self.cache.get(
+            f"silhouettes {squared}",
+            lambda: silhouettes(self.points, self.codes, squared=squared, threads=self.threads),
+        )
+
+    def centroids(self) -> Floats:
+        """The mean vector of each condition; NaN where it has no samples."""
+        sums = np.zeros((self.groups, self.points.shape[1]))
+        np.add.at(sums, self.codes, self.points)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(sums / self.counts[:, np.newaxis])
+
+    def centroid_table(self) -> Columns:
+        """Centroids and spreads, a row a condition."""
+        centroids = self.centroids()
+        away = ((self.points - centroids[self.codes]) ** 2).sum(1)
+        with np.errstate(invalid="ignore"):
+            spread = np.sqrt(np.bincount(self.codes, away, minlength=self.groups) / self.counts)
+        columns = {CENTROIDS: np.array(self.labels), "n": self.counts, "spread": spread}
+        columns |= {f"z{place}": centroids[:, place] for place in range(centroids.shape[1])}
+        return Columns(CENTROIDS, columns)
+
+    def warned(self, estimate: Estimate) -> Estimate:
+        return estimate.warned(_LEAK) if self.leaks else estimate
+
+    def whole(self, value: float, reason: str, **facts: Any) -> Estimate:
+        return Estimate(np.array([value]), np.array([len(self.points)]), reason=reason, facts=facts)
+
+
+def _dealt_once(function: MetricFunction, sample: Latents, params: Mapping[str, Any]) -> dict[str, float]:
+    """Conditions dealt to the samples at random, once."""
+    return {"conditions dealt at random": float(function(sample.dealt(0), **params).value[0])}
+
+
+def _dealt_often(function: MetricFunction, sample: Latents, params: Mapping[str, Any]) -> dict[str, float]:
+    """Conditions dealt to the samples at random, the mean over 20 deals."""
+    values = [float(function(sample.dealt(deal), **params).value[0]) for deal in range(_DEALS)]
+    return {"conditions dealt at random": float(np.mean(values))}
+
+
+def _no_order(function: MetricFunction, sample: Latents, params: Mapping[str, Any]) -> dict[str, float]:
+    """Latent vectors that know nothing of the order."""
+    return {"no order": 0.0}
+
+
+def _read(result: Result) -> str:
+    for least, words in ((0.5, "conditions lie well apart"), (0.2, "conditions lie apart"), (0.05, "they overlap")):
+        if result.value > least:
+            return words
+    return "conditions are not told apart; see ordinal_spearman for an order without gaps"
+
+
+_ONE = "fewer than two conditions have real samples, or none has two"
+_COMMON: dict[str, Any] = {
+    "family": FAMILY, "section": "latent_space", "needs": ("latents",), "unit": "sample", "laws": LAWS,
+    "reference": "rousseeuw1987",
+}  # fmt: skip
+_FACT = _COMMON | {
+    "direction": "none", "laws": COUNT_LAWS, "reference": "kingma2014",
+    "chance": NoChance("a scale is neither good nor bad"),
+}  # fmt: skip
+
+
+def _silhouette(sample: Latents, squared: bool) -> Estimate:
+    counts = sample.counts
+    if np.count_nonzero(counts) < 2 or counts.max(initial=0) < 2:
+        nothing = np.full(1 if sample.average else sample.groups, np.nan)
+        return Estimate(nothing, np.zeros(len(nothing), np.int64), reason=_ONE, facts=_NO_ERROR)
+    items = sample.silhouettes(squared)
+    return sample.warned(sample.mean(items, sample.codes, _ONE, range=(-1.0, 1.0)))
+
+
+_NO_ERROR = {"error": np.array([np.nan]), "df": np.array([0.0]), "n": np.array([0])}
+
+
+@metric(
+    key="silhouette_score", direction="higher", bounds=(-1, 1), chance=_dealt_once, interval=over_samples, goal=0.2,
+    reading=_read, conventions=MICRO | {"distance": "Euclidean", "one sample of a condition": "0"}, **_COMMON,
+)  # fmt: skip
+def silhouette_score(sample: Latents) -> Estimate:
+    """How much nearer a sample's latent vector is to its own condition than to the nearest other, averaged."""
+    return _silhouette(sample, squared=False)
+
+
+@metric(
+    key="silhouette_sqeuclidean", direction="higher", bounds=(-1, 1), chance=_dealt_once, interval=over_samples,
+    conventions=MICRO | {"distance": "squared Euclidean", "one sample of a condition": "0"}, **_COMMON,
+)  # fmt: skip
+def silhouette_sqeuclidean(sample: Latents) -> Estimate:
+    """The silhouette of squared distances: another number, exact in time linear in the samples."""
+    return _silhouette(sample, squared=True)
+
+
+@metric(key="latent_mean", bounds=(0, np.inf), interval=over_samples, conventions=MICRO, **_FACT)
+def latent_mean(sample: Latents) -> Estimate:
+    """Mean absolute value of the latent vectors' entries; 0.8 for a standard normal."""
+    items = np.abs(sample.points).mean(1) if sample.points.shape[1] else np.full(len(sample.points), np.nan)
+    return sample.mean(items, sample.codes, "no latent vectors")
+
+
+@metric(
+    key="latent_std", bounds=(0, np.inf), interval=NoInterval("a spread describes these samples"),
+    conventions=WHOLE | {"ddof": "0"}, **_FACT,
+)  # fmt: skip
+def latent_std(sample: Latents) -> Estimate:
+    """Standard deviation of all entries of the latent vectors together; 1 for a standard normal."""
+    if sample.average is not None:
+        value = float(sample.points.std()) if sample.points.size else np.nan
+        return sample.whole(value, "no latent vectors")
+    groups = members(sample.codes, sample.groups)
+    values = nan_array(sample.points[rows].std() if len(rows) and sample.points.size else np.nan for rows in groups)
+    return sample.estimate(values, sample.counts, "no latent vectors")
+
+
+@metric(
+    key="grade_separation", direction="higher", bounds=(0, np.inf), chance=_dealt_often,
+    interval=NoInterval("centroids of few samples lie apart by chance; compare with conditions dealt at random"),
+    conventions=WHOLE | {"neighbours": "next to each other among the conditions that occur"}, **_COMMON,
+)  # fmt: skip
+def grade_separation(sample: Latents) -> Estimate:
+    """Mean Euclidean distance between the centroids of neighbouring conditions."""
+    if not sample.ordered:
+        return sample.whole(np.nan, NO_ORDER)
+    centroids = sample.centroids()[sample.counts > 0]
+    if len(centroids) < 2:
+        return sample.whole(np.nan, "fewer than two conditions have real samples")
+    return sample.warned(sample.whole(float(np.sqrt((np.diff(centroids, axis=0) ** 2).sum(1)).mean()), ""))
+
+
+@metric(
+    key="ordinal_spearman", direction="higher", bounds=(-1, 1), chance=_no_order, interval=of_correlation,
+    conventions=WHOLE | {"direction": f"best linear one, held out in {_FOLDS} folds", "ties": "mean rank"},
+    **_COMMON | {"reference": "spearman1904"},
+)  # fmt: skip
+def ordinal_spearman(sample: Latents) -> Estimate:
+    """Rank correlation of ordered conditions with the best linear direction of the latent space, on held-out samples.
+
+    Conditions that run into each other score little in a silhouette, however well they are ordered.
+    """
+    if not sample.ordered:
+        return sample.whole(np.nan, NO_ORDER)
+    if np.count_nonzero(sample.counts) < 2 or len(sample.points) < 2 * _FOLDS:
+        return sample.whole(np.nan, f"fewer than two conditions, or fewer than {2 * _FOLDS} real samples")
+    found = sample.cache.get(
+        "order",
+        lambda: held_out_order(
+            sample.points, sample.codes, folds=_FOLDS, generator=np.random.default_rng([sample.seed, 7])
+        ),
+    )
+    value = spearman(found, sample.codes)
+    return sample.warned(sample.whole(value, "the latent vectors have no direction that varies"))

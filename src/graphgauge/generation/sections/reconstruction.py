@@ -1,0 +1,183 @@
+"""Reconstruction: how much of a real sample comes back when it is encoded and decoded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.errors import OptionError
+from graphgauge.core.metric import AS_CHOSEN, Estimate, MetricFunction, NoChance, NoInterval, metric, section
+from graphgauge.core.result import Result
+from graphgauge.generation.distances import jaccard_pairs
+from graphgauge.generation.inputs import Bits, Codes, Floats
+from graphgauge.generation.intervals import over_samples
+from graphgauge.generation.samples import Sample, canonical_order
+from graphgauge.generation.sections.common import (
+    COUNT_LAWS,
+    EMPTY,
+    FAMILY,
+    LAWS,
+    MICRO,
+    TOTAL,
+    counted,
+    known,
+    level,
+    members,
+    nan_array,
+)  # fmt: skip
+from graphgauge.generation.table import Table
+
+# What two empty sides score: all bits agree, or nothing can be said (and the mean with it), or they do not count.
+EMPTY_RULES = (1, "nan", "skip")
+
+section(
+    "reconstruction", family=FAMILY, priority="high",
+    question="how much of a real sample comes back when it is encoded and decoded",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Reconstructions(Sample):
+    """Real samples and what came back of each, in bits."""
+
+    real: Bits = field(kw_only=True)
+    codes: Codes = field(kw_only=True)
+    iou: Floats = field(kw_only=True)
+    channels: Mapping[str, Floats] = field(default_factory=dict)
+    threshold: float | None = None
+    empty: str = "1"
+
+    @classmethod
+    def of(cls, table: Table, empty: int | str, **common: Any) -> Reconstructions:
+        if empty not in EMPTY_RULES:
+            raise OptionError(f"empty must be 1, 'nan' or 'skip', not {empty!r}")
+        assert isinstance(table.real, np.ndarray)
+        assert table.reconstructed is not None
+        order = canonical_order(table.real_codes, table.real, table.reconstructed)
+        real, found, codes = table.real[order], table.reconstructed[order], table.real_codes[order]
+        rows = len(real)
+        axes = table.channels if table.channels is not None and real.ndim > 1 else ()
+        return cls(
+            table.labels,
+            real=real.reshape(rows, int(np.prod(real.shape[1:]))),
+            codes=codes,
+            iou=_iou(real, found, empty),
+            channels={name: _iou(real[:, place], found[:, place], empty) for place, name in enumerate(axes)},
+            threshold=table.options.get("threshold"),
+            empty=str(empty),
+            **common,
+        )
+
+    @property
+    def counts(self) -> Codes:
+        return np.bincount(self.codes, minlength=self.groups)
+
+    def left_out(self) -> Mapping[str, str]:
+        pairs = zip(self.labels, self.counts.tolist(), strict=True)
+        return {label: "no real samples" for label, count in pairs if count == 0}
+
+    def by_channel(self) -> dict[str, Reconstructions]:
+        """The same for each channel by itself."""
+        return {name: replace(self, iou=iou) for name, iou in self.channels.items()}
+
+    def scored(self) -> tuple[Floats, Codes]:
+        """The values that count, and the condition of each."""
+        if self.empty != "skip":
+            return self.iou, self.codes
+        kept = ~np.isnan(self.iou)
+        return self.iou[kept], self.codes[kept]
+
+
+def _iou(real: Bits, found: Bits, empty: int | str) -> Floats:
+    rows = len(real)
+    width = int(np.prod(real.shape[1:]))
+    real, found = real.reshape(rows, width), found.reshape(rows, width)
+    common = np.count_nonzero(real & found, axis=1)
+    either = np.count_nonzero(real | found, axis=1)
+    with np.errstate(invalid="ignore"):
+        return np.where(either > 0, common / either, 1.0 if empty == 1 else np.nan)
+
+
+def _blind(function: MetricFunction, sample: Reconstructions, params: Mapping[str, Any]) -> dict[str, float]:
+    """An empty reconstruction, and another real sample of the same condition (the mean over all pairs)."""
+    blank = _iou(sample.real, np.zeros_like(sample.real), 1)
+    empty = sample.mean(blank, sample.codes, "").value[0]
+    groups = members(sample.codes, sample.groups)
+    other = nan_array(
+        1 - jaccard_pairs(sample.real[rows], threads=sample.threads).mean if len(rows) > 1 else np.nan
+        for rows in groups
+    )
+    return known({"empty reconstruction": float(empty), "another real sample": level(sample, other, sample.counts)})
+
+
+def _read(result: Result) -> str:
+    blind = result.chance[-1].value if result.chance else 0.0
+    if result.value <= blind:
+        return "no more comes back than any other real sample would share"
+    for least, words in ((0.9, "nearly everything comes back"), (0.7, "most of a sample comes back")):
+        if result.value > least:
+            return words
+    return "much of a sample is lost on the way"
+
+
+_COMMON: dict[str, Any] = {
+    "family": FAMILY, "section": "reconstruction", "needs": ("reconstructions",), "unit": "sample",
+    "reference": "jaccard1912", "laws": LAWS,
+}  # fmt: skip
+_IOU = EMPTY | {"two empty sides": AS_CHOSEN, "decoding": "without noise", "channels": "each by itself"}
+_NO_SAMPLES = "no real samples with a reconstruction"
+_FACT: dict[str, Any] = {
+    "chance": NoChance("it is stated, not scored"),
+    "interval": NoInterval("it is stated, not estimated"),
+}
+
+
+@metric(
+    key="mean_iou", direction="higher", bounds=(0, 1), chance=_blind, interval=over_samples, goal=0.7, reading=_read,
+    conventions=MICRO | _IOU, **_COMMON | {"laws": LAWS | {"monotone": True}},
+)  # fmt: skip
+def mean_iou(sample: Reconstructions) -> Estimate:
+    """Bits set in both the sample and its reconstruction over bits set in either, averaged over samples."""
+    items, codes = sample.scored()
+    empty = int(np.count_nonzero(np.isnan(items)))
+    reason = f"{empty} samples are empty on both sides" if empty else _NO_SAMPLES
+    return sample.mean(items, codes, reason, range=(0.0, 1.0))
+
+
+@metric(
+    key="std_iou", direction="none", bounds=(0, 1), conventions=EMPTY | {"average": "whole", "ddof": "0"} | _IOU,
+    chance=NoChance("a spread is neither good nor bad"), interval=NoInterval("a spread describes these samples"),
+    **_COMMON | {"laws": COUNT_LAWS},
+)  # fmt: skip
+def std_iou(sample: Reconstructions) -> Estimate:
+    """Standard deviation over samples of the intersection over union."""
+    items, codes = sample.scored()
+    if sample.average is not None:
+        value = float(np.std(items)) if len(items) else np.nan
+        return Estimate(np.array([value]), np.array([len(items)]), reason=_NO_SAMPLES)
+    values = nan_array(float(np.std(items[rows])) if len(rows) else np.nan for rows in members(codes, sample.groups))
+    return sample.estimate(values, np.bincount(codes, minlength=sample.groups), _NO_SAMPLES)
+
+
+@metric(
+    key="num_samples", direction="none", bounds=(0, np.inf), conventions=TOTAL, **_FACT,
+    **_COMMON | {"laws": COUNT_LAWS},
+)  # fmt: skip
+def num_samples(sample: Reconstructions) -> Estimate:
+    """Real samples that were reconstructed."""
+    return counted(sample, sample.counts, _NO_SAMPLES)
+
+
+@metric(
+    key="threshold", direction="none", bounds=(0, 1), conventions=EMPTY | {"average": "whole"}, **_FACT,
+    **_COMMON | {"laws": COUNT_LAWS},
+)  # fmt: skip
+def threshold(sample: Reconstructions) -> Estimate:
+    """The probability above which a decoded bit is set."""
+    stated = sample.threshold is not None and len(sample.iou) > 0
+    value = float(sample.threshold) if stated and sample.threshold is not None else np.nan
+    reason = _NO_SAMPLES if not len(sample.iou) else "no threshold was stated: reconstructions came as bits"
+    return Estimate(np.array([value]), np.array([len(sample.iou)]), reason=reason)

@@ -1,0 +1,370 @@
+"""Statistical similarity: whether generated samples are distributed as real ones are, condition by condition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.errors import one_of
+from graphgauge.core.metric import (
+    ChanceFunction,
+    Estimate,
+    Exempt,
+    MetricFunction,
+    NoChance,
+    NoInterval,
+    metric,
+    section,
+)  # fmt: skip
+from graphgauge.core.result import Result, Table
+from graphgauge.generation.inputs import Floats
+from graphgauge.generation.permuted import p_value
+from graphgauge.generation.sections.common import (
+    COUNT_LAWS,
+    EMPTY,
+    FAMILY,
+    FEWEST_COMPARED,
+    LAWS,
+    MACRO,
+    TOTAL,
+    WHOLE,
+    known,
+    level,
+    nan_array,
+)  # fmt: skip
+from graphgauge.generation.sections.two_sided import NEIGHBOURS, Described, Drawn, Encoded, TwoSided
+
+section(
+    "statistical", family=FAMILY, priority="high",
+    question="whether generated samples are distributed as real ones are",
+)  # fmt: skip
+
+_UPPER = 0.95
+
+
+@dataclass(frozen=True)
+class Statistics(TwoSided):
+    """Statistics of both sides."""
+
+    sides: Described = field(kw_only=True)
+
+    def weighted(self, values: Floats) -> Floats:
+        """Draws (draws, conditions) averaged over conditions as this sample is."""
+        weights = self.n.astype(float) if self.average == "micro" else (self.n > 0).astype(float)
+        weights = np.where(np.isnan(values).all(0), 0, weights)
+        total = weights.sum()
+        return np.nan_to_num(values) @ weights / total if total else np.full(len(values), np.nan)
+
+    def by_statistic(self) -> dict[str, Table]:
+        """For each statistic a table over conditions: distances, their null, and the moments of both sides."""
+        tables, sides = {}, self.sides
+        for place, name in enumerate(sides.names):
+            null = sides.null[:, :, place]
+            columns = {
+                name: np.array(self.labels),
+                "n": sides.counts,
+                "real_n": sides.real_counts.astype(float),
+                "wasserstein": sides.raw[:, place],
+                "scaled": sides.scaled[:, place],
+                "null_mean": null.mean(0),
+                "null_95": np.quantile(null, _UPPER, axis=0),
+                "real_mean": sides.real_moments[0][:, place],
+                "real_std": sides.real_moments[1][:, place],
+                "generated_mean": sides.generated_moments[0][:, place],
+                "generated_std": sides.generated_moments[1][:, place],
+            }
+            tables[name] = Table(name, columns)
+        return tables
+
+
+@dataclass(frozen=True)
+class Encodings(TwoSided):
+    """Encodings of both sides."""
+
+    sides: Encoded = field(kw_only=True)
+
+
+@dataclass(frozen=True)
+class GraphSides(TwoSided):
+    """Graphs on both sides."""
+
+    sides: Drawn = field(kw_only=True)
+
+
+def _mean_over_statistics(values: Floats) -> Floats:
+    """The mean over the last axis, of what is defined."""
+    known_ones = ~np.isnan(values)
+    counts = known_ones.sum(-1)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(known_ones, values, 0).sum(-1) / np.where(counts > 0, counts, np.nan))
+
+
+def _null_of_mean(function: MetricFunction, sample: Statistics, params: Mapping[str, Any]) -> dict[str, float]:
+    """Two draws from the real samples, of as many as were generated and as there are: 95th percentile, and mean."""
+    return _levels(sample.weighted(_mean_over_statistics(sample.sides.scaled_null)))
+
+
+def _null_of(read: Callable[[Described], Floats]) -> ChanceFunction:
+    def chance(function: MetricFunction, sample: Statistics, params: Mapping[str, Any]) -> dict[str, float]:
+        place = sample.sides.names.index(params["statistic"])
+        return _levels(sample.weighted(read(sample.sides)[:, :, place]))
+
+    chance.__doc__ = _null_of_mean.__doc__
+    return chance
+
+
+def _levels(draws: Floats) -> dict[str, float]:
+    if np.isnan(draws).any():
+        return {}
+    return {
+        "real against real, 95th percentile": float(np.quantile(draws, _UPPER)),
+        "real against real": float(draws.mean()),
+    }
+
+
+def _permuted(tests: Callable[[Any], list[Any]]) -> ChanceFunction:
+    """The mean over permutations that deal real and generated samples of a condition anew."""
+
+    def chance(function: MetricFunction, sample: TwoSided, params: Mapping[str, Any]) -> dict[str, float]:
+        values = nan_array(np.nan if test is None else np.mean(test.null) for test in tests(sample.sides))
+        return known({"real and generated dealt anew": level(sample, values, sample.n)})
+
+    chance.__doc__ = _permuted.__doc__
+    return chance
+
+
+def _halves(name: str) -> ChanceFunction:
+    """Samples far from all real ones, and one random half of the real samples against the other."""
+
+    def chance(function: MetricFunction, sample: Encodings, params: Mapping[str, Any]) -> dict[str, float]:
+        values = nan_array(np.nan if half is None else getattr(half, name) for half in sample.sides.halves)
+        return known({"samples from elsewhere": 0.0, "real against real": level(sample, values, sample.n)})
+
+    chance.__doc__ = _halves.__doc__
+    return chance
+
+
+def _read(result: Result) -> str:
+    if result.reached is None:
+        return "no null to compare with"
+    if result.reached:
+        return "within what two samples of real data differ by"
+    ratio = result.value / result.goal if result.goal else np.inf
+    return f"{ratio:.1f} times what two samples of real data differ by, at most, 19 times in 20"
+
+
+_FEW = f"no condition has {FEWEST_COMPARED} valid generated samples and {FEWEST_COMPARED} real ones"
+_DISTANCE_NULL = NoInterval("resampling adds distance of its own; compare with real against real")
+_COMMON: dict[str, Any] = {
+    "family": FAMILY, "section": "statistical", "needs": ("statistics",), "unit": "sample", "laws": LAWS,
+    "reference": "villani2009", "direction": "lower", "bounds": (0, np.inf), "interval": _DISTANCE_NULL,
+}  # fmt: skip
+_SCALE = {"scale": "standard deviation of the real samples of the condition; 0: left out"}
+_EACH = {"conditions": f"those with {FEWEST_COMPARED} samples on both sides"}
+_COUNT = _COMMON | {
+    "needs": ("statistics", "encodings", "graphs"), "direction": "none", "laws": COUNT_LAWS,
+    "conventions": TOTAL | _EACH, "chance": NoChance("a count is neither good nor bad"),
+    "interval": NoInterval("a count of these samples"),
+}  # fmt: skip
+
+
+@metric(
+    key="overall_mean_distance", conventions=MACRO | _EACH | _SCALE, chance=_null_of_mean, reading=_read, **_COMMON
+)  # fmt: skip
+def overall_mean_distance(sample: Statistics) -> Estimate:
+    """Mean over statistics of the scaled Wasserstein-1 distance between generated and real samples.
+
+    Its goal is the 95th percentile of the same number between two draws from the real samples.
+    """
+    sides = sample.sides
+    values = _mean_over_statistics(sides.scaled)
+    goal: dict[str, Any] = {}
+    if sample.average is not None:
+        draws = sample.weighted(_mean_over_statistics(sides.scaled_null))
+        goal = {"goal": float(np.quantile(draws, _UPPER))} if not np.isnan(draws).any() else {}
+    reason = _FEW if not sides.enough.any() else "no statistic differs among real samples"
+    estimate = sample.estimate(values, sample.n, reason, **goal)
+    flat = np.isnan(sides.scale[sides.enough]).sum(0)
+    for name, count in zip(sides.names, flat.tolist(), strict=True):
+        if count and sample.average is not None:
+            estimate = estimate.warned(
+                f"{name} does not differ among the real samples of {count} conditions and is left out of their means"
+            )
+    return estimate
+
+
+@metric(
+    key="wasserstein_{statistic}", conventions=MACRO | _EACH, chance=_null_of(lambda sides: sides.null), **_COMMON
+)  # fmt: skip
+def wasserstein_of(sample: Statistics, *, statistic: str = "num_holds") -> Estimate:
+    """Wasserstein-1 distance of one statistic between generated and real samples, in its own unit."""
+    place = sample.sides.names.index(one_of("statistic", statistic, sample.sides.names))
+    return sample.estimate(sample.sides.raw[:, place], sample.n, _FEW)
+
+
+@metric(
+    key="scaled_wasserstein_{statistic}", conventions=MACRO | _EACH | _SCALE,
+    chance=_null_of(lambda sides: sides.scaled_null), **_COMMON,
+)  # fmt: skip
+def scaled_wasserstein_of(sample: Statistics, *, statistic: str = "num_holds") -> Estimate:
+    """Wasserstein-1 distance of one statistic over the standard deviation of the real samples of the condition."""
+    place = sample.sides.names.index(one_of("statistic", statistic, sample.sides.names))
+    reason = _FEW if not sample.sides.enough.any() else f"{statistic} does not differ among real samples"
+    return sample.estimate(sample.sides.scaled[:, place], sample.n, reason)
+
+
+@metric(key="num_generated", **_COUNT)
+def num_generated(sample: TwoSided) -> Estimate:
+    """Valid generated samples in the conditions that are compared."""
+    return sample.estimate(np.where(sample.sides.enough, sample.n, np.nan), sample.n, _FEW)
+
+
+@metric(key="num_real", **_COUNT)
+def num_real(sample: TwoSided) -> Estimate:
+    """Real samples in the conditions that are compared."""
+    counts = sample.sides.real_counts
+    return sample.estimate(np.where(sample.sides.enough, counts, np.nan), counts, _FEW)
+
+
+@metric(
+    key="energy_distance", conventions=MACRO | _EACH | _SCALE | {"on": "all statistics together, each scaled"},
+    chance=_permuted(lambda sides: sides.energy), **_COMMON | {"reference": "szekely2013", "bounds": (0, np.inf)},
+)  # fmt: skip
+def energy_distance(sample: Statistics) -> Estimate:
+    """Energy distance between the statistics of generated and real samples, all of them together."""
+    values = nan_array(np.nan if test is None else test.distance for test in sample.sides.energy)
+    return sample.estimate(values, sample.n, _FEW)
+
+
+@metric(
+    key="energy_p_value", conventions=WHOLE | _EACH | {"test": "permutations within each condition, two samples"},
+    chance=NoChance("where nothing differs every p-value is as likely as any other"),
+    **_COMMON | {"reference": "szekely2013", "direction": "none", "bounds": (0, 1), "laws": COUNT_LAWS,
+                 "interval": NoInterval("a p-value is no estimate")},
+)  # fmt: skip
+def energy_p_value(sample: Statistics) -> Estimate:
+    """How often samples dealt anew within each condition are as far apart as generated and real ones are."""
+    if sample.average is None:
+        values = nan_array(np.nan if test is None else test.p_value for test in sample.sides.energy)
+        return sample.estimate(values, sample.n, _FEW)
+    test = sample.sides.energy_overall
+    return Estimate(np.array([np.nan if test is None else test.p_value]), np.array([sample.n.sum()]), reason=_FEW)
+
+
+_NEIGHBOURS = _COMMON | {
+    "needs": ("encodings",), "reference": "naeem2020", "direction": "higher", "bounds": (0, 1),
+    "conventions": MACRO | _EACH | {"k": str(NEIGHBOURS), "distance": "Euclidean"},
+    "interval": NoInterval("samples share their neighbours"),
+}  # fmt: skip
+
+
+def _prdc(sample: Encodings, name: str) -> Estimate:
+    values = nan_array(np.nan if found is None else getattr(found, name) for found in sample.sides.prdc)
+    return sample.estimate(values, sample.n, _FEW)
+
+
+@metric(key="prdc_precision", chance=_halves("precision"), **_NEIGHBOURS | {"reference": "kynkaanniemi2019"})
+def prdc_precision(sample: Encodings) -> Estimate:
+    """Share of generated samples that lie within the fifth neighbour of some real sample."""
+    return _prdc(sample, "precision")
+
+
+@metric(key="prdc_recall", chance=_halves("recall"), **_NEIGHBOURS | {"reference": "kynkaanniemi2019"})
+def prdc_recall(sample: Encodings) -> Estimate:
+    """Share of real samples that lie within the fifth neighbour of some generated sample."""
+    return _prdc(sample, "recall")
+
+
+@metric(key="prdc_density", chance=_halves("density"), **_NEIGHBOURS | {"bounds": (0, np.inf)})
+def prdc_density(sample: Encodings) -> Estimate:
+    """Real samples within whose fifth neighbour a generated sample lies, over five, on average."""
+    return _prdc(sample, "density")
+
+
+@metric(key="prdc_coverage", chance=_halves("coverage"), **_NEIGHBOURS)
+def prdc_coverage(sample: Encodings) -> Estimate:
+    """Share of real samples with a generated sample within their fifth neighbour."""
+    return _prdc(sample, "coverage")
+
+
+_MMD = _COMMON | {
+    "needs": ("encodings",), "reference": "gretton2012", "bounds": (-np.inf, np.inf),
+    "conventions": MACRO | _EACH | {
+        "kernel": "Gaussian", "bandwidth": "median distance", "power": "MMD squared, unbiased: may be below 0",
+    },
+}  # fmt: skip
+
+
+@metric(key="mmd", chance=_permuted(lambda sides: sides.mmd), **_MMD)
+def mmd(sample: Encodings) -> Estimate:
+    """Squared maximum mean discrepancy between the encodings of generated and real samples."""
+    return sample.estimate(_of_tests(sample.sides.mmd, "value"), sample.n, _FEW)
+
+
+@metric(
+    key="mmd_p_value", chance=NoChance("where nothing differs every p-value is as likely as any other"),
+    **_MMD | {"direction": "none", "bounds": (0, 1), "laws": COUNT_LAWS, "interval": NoInterval("no estimate"),
+              "conventions": WHOLE | _EACH | {"test": "permutations within each condition"}},
+)  # fmt: skip
+def mmd_p_value(sample: Encodings) -> Estimate:
+    """How often samples dealt anew within each condition have a discrepancy as large, on average over conditions."""
+    tests = [test for test in sample.sides.mmd if test is not None]
+    if sample.average is None:
+        return sample.estimate(_of_tests(sample.sides.mmd, "p_value"), sample.n, _FEW)
+    value = np.nan
+    if tests:
+        null = np.mean([test.null for test in tests], axis=0)
+        value = p_value(float(np.mean([test.value for test in tests])), null)
+    return Estimate(np.array([value]), np.array([sample.n.sum()]), reason=_FEW)
+
+
+@metric(
+    key="mmd_power", chance=NoChance("it describes the test"),
+    **_MMD | {"direction": "none", "bounds": (0, 1), "laws": COUNT_LAWS, "interval": NoInterval("no estimate"),
+              "conventions": MACRO | _EACH | {"level": "5 %", "by": "the normal limit of the estimate"}},
+)  # fmt: skip
+def mmd_power(sample: Encodings) -> Estimate:
+    """How likely another pair of samples of this size is told apart, were the true discrepancy the measured one."""
+    return sample.estimate(_of_tests(sample.sides.mmd, "power"), sample.n, _FEW)
+
+
+@metric(
+    key="mmd_bandwidth", chance=NoChance("it is chosen, not scored"),
+    **_MMD | {"direction": "none", "bounds": (0, np.inf), "laws": COUNT_LAWS, "interval": NoInterval("it is chosen")},
+)  # fmt: skip
+def mmd_bandwidth(sample: Encodings) -> Estimate:
+    """Bandwidth of the kernel: the median distance of samples."""
+    return sample.estimate(_of_tests(sample.sides.mmd, "bandwidth"), sample.n, _FEW)
+
+
+def _of_tests(tests: list[Any], name: str) -> Any:
+    return nan_array(np.nan if test is None else getattr(test, name) for test in tests)
+
+
+_ORDER = Exempt("rounding follows the order of the graphs")
+_GRAPH = _MMD | {
+    "needs": ("graphs",), "reference": "liao2019", "laws": LAWS | {"permutation": _ORDER},
+    "conventions": EMPTY | {"average": "macro", "kernel": "Gaussian of total variation, bandwidth 1; clustering 0.1",
+                            "power": "MMD squared, unbiased: may be below 0"} | _EACH,
+}  # fmt: skip
+
+
+@metric(key="degree_mmd", chance=_permuted(lambda sides: sides.mmd("degree")), **_GRAPH)
+def degree_mmd(sample: GraphSides) -> Estimate:
+    """Squared maximum mean discrepancy between the degree distributions of generated and real graphs."""
+    return sample.estimate(_of_tests(sample.sides.mmd("degree"), "value"), sample.n, _FEW)
+
+
+@metric(key="clustering_mmd", chance=_permuted(lambda sides: sides.mmd("clustering")), **_GRAPH)
+def clustering_mmd(sample: GraphSides) -> Estimate:
+    """Squared maximum mean discrepancy between the distributions of clustering coefficients."""
+    return sample.estimate(_of_tests(sample.sides.mmd("clustering"), "value"), sample.n, _FEW)
+
+
+@metric(key="spectral_mmd", chance=_permuted(lambda sides: sides.mmd("spectral")), **_GRAPH)
+def spectral_mmd(sample: GraphSides) -> Estimate:
+    """Squared maximum mean discrepancy between the spectra of the normalised Laplacians."""
+    return sample.estimate(_of_tests(sample.sides.mmd("spectral"), "value"), sample.n, _FEW)

@@ -1,0 +1,240 @@
+"""Real and generated samples side by side, condition by condition: their statistics, encodings or graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.errors import OptionError
+from graphgauge.generation.distances import null_distances
+from graphgauge.generation.energy import EnergyTest, energy_test, stratified
+from graphgauge.generation.graphs import Graphs, graph_mmd
+from graphgauge.generation.inputs import Bits, Codes, Floats
+from graphgauge.generation.mmd import MMDTest, mmd_test
+from graphgauge.generation.prdc import PRDC, prdc
+from graphgauge.generation.samples import Sample, canonical_order
+from graphgauge.generation.sections.common import FEWEST_COMPARED, few
+from graphgauge.generation.table import Table
+from graphgauge.kernels.wasserstein import moments, wasserstein
+
+# Neighbours of precision, recall, density and coverage.
+NEIGHBOURS = 5
+
+
+@dataclass(frozen=True)
+class Draws:
+    """How much is drawn where a null is not known in closed form."""
+
+    seed: int = 0
+    resamples: int = 1000
+    permutations: int = 999
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.seed, int | np.integer) or self.seed < 0:
+            raise OptionError(f"seed must be a whole number from 0 on, not {self.seed!r}")
+
+    def generator(self, *key: int) -> np.random.Generator:
+        """A stream of its own for each purpose, so that asking for less changes nothing."""
+        return np.random.default_rng([self.seed, *key])
+
+
+class Sides:
+    """Both sides, and the conditions in which both have enough samples."""
+
+    def __init__(self, real: Any, real_codes: Codes, generated: Any, codes: Codes, groups: int) -> None:
+        self.real, self.real_codes, self.generated, self.codes = real, real_codes, generated, codes
+        self.groups = groups
+        self.real_counts = np.bincount(real_codes, minlength=groups)
+        self.counts = np.bincount(codes, minlength=groups)
+        self.enough: Bits = (self.real_counts >= FEWEST_COMPARED) & (self.counts >= FEWEST_COMPARED)
+
+    def pair(self, code: int) -> tuple[Any, Any]:
+        """The real and the generated samples of one condition."""
+        return _rows(self.real, self.real_codes == code), _rows(self.generated, self.codes == code)
+
+    def each(self, measure: Callable[[int], Any]) -> list[Any]:
+        """What is measured in each condition that has enough samples; None elsewhere."""
+        return [measure(code) if self.enough[code] else None for code in range(self.groups)]
+
+
+def _rows(samples: Any, mask: Bits) -> Any:
+    return samples.take(mask) if isinstance(samples, Graphs) else samples[mask]
+
+
+@dataclass(frozen=True)
+class TwoSided(Sample):
+    sides: Sides = field(kw_only=True)
+
+    @property
+    def n(self) -> Codes:
+        """Generated samples of each condition that takes part."""
+        return np.where(self.sides.enough, self.sides.counts, 0)
+
+    def left_out(self) -> Mapping[str, str]:
+        reasons = {}
+        for place, label in enumerate(self.labels):
+            real, generated = int(self.sides.real_counts[place]), int(self.sides.counts[place])
+            if generated < FEWEST_COMPARED:
+                reasons[label] = few(generated, FEWEST_COMPARED, "valid generated sample")
+            elif real < FEWEST_COMPARED:
+                reasons[label] = few(real, FEWEST_COMPARED, "real sample")
+        return reasons
+
+
+class Described(Sides):
+    """Statistics (n, S) of both sides, with their distances and the distances of real samples from themselves."""
+
+    def __init__(self, table: Table, draws: Draws) -> None:
+        assert table.statistics is not None
+        assert table.generated_statistics is not None
+        self.names, self._draws = tuple(table.statistics), draws
+        real = _columns(table.statistics, self.names, len(table.real_codes))
+        generated = _columns(table.generated_statistics, self.names, len(table.codes))
+        super().__init__(*_in_order(real, table.real_codes), *_in_order(generated, table.codes, table.valid),
+                         len(table.labels))  # fmt: skip
+
+    @cached_property
+    def raw(self) -> Floats:
+        raw = wasserstein(self.real, self.generated, self.real_codes, self.codes, self.groups)
+        return np.where(self.enough[:, np.newaxis], raw, np.nan)
+
+    @cached_property
+    def real_moments(self) -> tuple[Floats, Floats]:
+        return moments(self.real, self.real_codes, self.groups)[:2]
+
+    @cached_property
+    def generated_moments(self) -> tuple[Floats, Floats]:
+        return moments(self.generated, self.codes, self.groups)[:2]
+
+    @cached_property
+    def scale(self) -> Floats:
+        """The real standard deviation within each condition; NaN where real samples do not differ."""
+        spread = self.real_moments[1]
+        # A spread below rounding is none.
+        flat = spread <= 1e-12 * np.abs(self.real_moments[0])
+        return np.where(flat | ~self.enough[:, np.newaxis], np.nan, spread)
+
+    @cached_property
+    def scaled(self) -> Floats:
+        scaled: Floats = self.raw / self.scale
+        return scaled
+
+    @cached_property
+    def null(self) -> Floats:
+        """Raw distances (draws, conditions, statistics) of two draws from the real samples."""
+        counts = np.where(self.enough, self.counts, 0)
+        return null_distances(
+            self.real, self.real_codes, counts, draws=self._draws.resamples, generator=self._draws.generator(1)
+        )
+
+    @cached_property
+    def scaled_null(self) -> Floats:
+        scaled: Floats = self.null / self.scale
+        return scaled
+
+    @cached_property
+    def energy(self) -> list[EnergyTest | None]:
+        """The energy test of all statistics together, each scaled, in each condition."""
+
+        def test(code: int) -> EnergyTest | None:
+            varied = ~np.isnan(self.scale[code])
+            if not varied.any():
+                return None
+            real, generated = (side[:, varied] / self.scale[code][varied] for side in self.pair(code))
+            return energy_test(
+                real, generated, permutations=self._draws.permutations, generator=self._draws.generator(2, code)
+            )
+
+        return self.each(test)
+
+    @cached_property
+    def energy_overall(self) -> EnergyTest | None:
+        tests = [test for test in self.energy if test is not None]
+        return stratified(tests) if tests else None
+
+
+class Encoded(Sides):
+    """Encodings (n, d) of both sides: latent vectors, or the bits themselves where there is no encoder."""
+
+    def __init__(self, table: Table, draws: Draws, threads: int | None) -> None:
+        self._draws, self._threads = draws, threads
+        self.space = "latent vectors" if encoded(table) else "bits"
+        if encoded(table):
+            real, generated = table.latents, table.generated_latents
+        else:
+            real, generated = (_as_vectors(samples) for samples in (table.real, table.generated))
+        assert real is not None
+        assert generated is not None
+        super().__init__(*_in_order(real, table.real_codes), *_in_order(generated, table.codes, table.valid),
+                         len(table.labels))  # fmt: skip
+
+    @cached_property
+    def prdc(self) -> list[PRDC | None]:
+        return self.each(lambda code: prdc(*self.pair(code), k=NEIGHBOURS, threads=self._threads))
+
+    @cached_property
+    def halves(self) -> list[PRDC | None]:
+        """The same of one random half of the real samples against the other."""
+
+        def halved(code: int) -> PRDC | None:
+            real, _ = self.pair(code)
+            order = self._draws.generator(3, code).permutation(len(real))
+            half = len(real) // 2
+            if half <= NEIGHBOURS:
+                return None
+            return prdc(real[order[half:]], real[order[:half]], k=NEIGHBOURS, threads=self._threads)
+
+        return self.each(halved)
+
+    @cached_property
+    def mmd(self) -> list[MMDTest | None]:
+        return self.each(
+            lambda code: mmd_test(
+                *self.pair(code), permutations=self._draws.permutations, generator=self._draws.generator(4, code)
+            )
+        )
+
+
+class Drawn(Sides):
+    """Graphs on both sides."""
+
+    def __init__(self, table: Table, draws: Draws) -> None:
+        self._draws = draws
+        kept = slice(None) if table.valid is None else table.valid
+        assert isinstance(table.generated, Graphs)
+        generated = table.generated if table.valid is None else table.generated.take(table.valid)
+        super().__init__(table.real, table.real_codes, generated, table.codes[kept], len(table.labels))
+        self._tests: dict[str, list[MMDTest | None]] = {}
+
+    def mmd(self, kind: str) -> list[MMDTest | None]:
+        if kind not in self._tests:
+            self._tests[kind] = self.each(
+                lambda code: graph_mmd(
+                    *self.pair(code), kind, permutations=self._draws.permutations,
+                    generator=self._draws.generator(5, code),
+                )
+            )  # fmt: skip
+        return self._tests[kind]
+
+
+def encoded(table: Table) -> bool:
+    return table.latents is not None and table.generated_latents is not None
+
+
+def _columns(statistics: Mapping[str, Floats], names: tuple[str, ...], rows: int) -> Floats:
+    return np.column_stack([statistics[name] for name in names]) if names else np.empty((rows, 0))
+
+
+def _as_vectors(samples: Any) -> Floats:
+    return np.ascontiguousarray(samples.reshape(len(samples), int(np.prod(samples.shape[1:]))), dtype=np.float64)
+
+
+def _in_order(values: Floats, codes: Codes, valid: Bits | None = None) -> tuple[Floats, Codes]:
+    """The rows that are valid, in an order of their own."""
+    kept = np.arange(len(codes)) if valid is None else np.flatnonzero(valid)
+    kept = kept[canonical_order(codes[kept], values[kept])]
+    return values[kept], codes[kept]

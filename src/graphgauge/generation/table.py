@@ -1,0 +1,302 @@
+"""What a generator answered and what it is measured against: all that `evaluate()` needs, in one table of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.arrays import as_numeric
+from graphgauge.core.errors import InputError, one_of
+from graphgauge.core.state import load_state, save_state
+from graphgauge.generation.graphs import Graphs, is_graphs
+from graphgauge.generation.inputs import (
+    Bits,
+    Codes,
+    Floats,
+    Samples,
+    as_answers,
+    as_bits,
+    as_samples,
+    as_statistics,
+    as_validity,
+    as_vectors,
+    read_conditions,
+)
+
+_KIND = "generation-table"
+# The side that an argument belongs to: its rows stand or fall together.
+_REAL = ("real", "reconstructed", "latents", "statistics")
+_GENERATED = ("generated", "generated_latents", "generated_statistics", "valid", "predicted")
+_MEASURED = {*_REAL, *_GENERATED[:3]}
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Answers and truths, a row a sample; what is None was not asked or not given, and `missing` says why.
+
+    `real` samples with their codes, each beside its reconstruction, latent vector and statistics; `generated` ones
+    with the codes that were asked for, whether each is valid, and what a classifier took it for; `train`, what the
+    generator learned from. `classifier_labels` and `classifier_predicted` are the classifier on real samples.
+    """
+
+    labels: tuple[str, ...]
+    ordered: bool = False
+    channels: tuple[str, ...] | None = None
+    real: Samples | None = None
+    real_codes: Codes = field(default_factory=lambda: np.empty(0, np.int64))
+    reconstructed: Bits | None = None
+    latents: Floats | None = None
+    statistics: Mapping[str, Floats] | None = None
+    generated: Samples | None = None
+    codes: Codes = field(default_factory=lambda: np.empty(0, np.int64))
+    valid: Bits | None = None
+    generated_latents: Floats | None = None
+    generated_statistics: Mapping[str, Floats] | None = None
+    train: Samples | None = None
+    predicted: Codes | None = None
+    classifier_labels: Codes | None = None
+    classifier_predicted: Codes | None = None
+    # Whether latent vectors change when only the condition does; None where nobody asked.
+    leaks: bool | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        real: Any = None,
+        generated: Any = None,
+        real_conditions: Any = None,
+        conditions: Any = None,
+        train: Any = None,
+        reconstructed: Any = None,
+        latents: Any = None,
+        generated_latents: Any = None,
+        statistics: Mapping[str, Any] | None = None,
+        generated_statistics: Mapping[str, Any] | None = None,
+        valid: Any = None,
+        predicted: Any = None,
+        classifier_labels: Any = None,
+        classifier_predicted: Any = None,
+        labels: Sequence[str] | None = None,
+        ordered: bool = False,
+        channels: Sequence[str] | None = None,
+        leaks: bool | None = None,
+        options: Mapping[str, Any] | None = None,
+        missing: Mapping[str, str] | None = None,
+        nan: str = "raise",
+    ) -> Table:
+        """Check everything once; see `evaluate` for the arguments."""
+        given: dict[str, Any] = {
+            "real": real, "reconstructed": reconstructed, "latents": latents, "statistics": statistics,
+            "real_conditions": real_conditions, "generated": generated, "generated_latents": generated_latents,
+            "generated_statistics": generated_statistics, "valid": valid, "predicted": predicted,
+            "conditions": conditions,
+        }  # fmt: skip
+        notes: tuple[str, ...] = ()
+        if one_of("nan", nan, ("raise", "omit")) == "omit":
+            given, notes = _without_nan(given)
+        read = _read_sides(given)
+        names, codes = read_conditions(
+            {
+                **({"real_conditions": (given["real_conditions"], _rows(read["real"]))} if real is not None else {}),
+                **({"conditions": (given["conditions"], _rows(read["generated"]))} if generated is not None else {}),
+            },
+            labels,
+        )
+        pair = _answers(given["predicted"], classifier_labels, classifier_predicted, read["generated"], len(names))
+        return cls(
+            labels=names,
+            ordered=bool(ordered),
+            channels=_channels(channels, read),
+            real_codes=codes.get("real_conditions", np.empty(0, np.int64)),
+            codes=codes.get("conditions", np.empty(0, np.int64)),
+            train=_like(read, as_samples(train, "train"), "train") if train is not None else None,
+            leaks=leaks,
+            options=_options(options or {}),
+            missing={str(name): str(reason) for name, reason in (missing or {}).items()},
+            notes=notes,
+            **pair,
+            **read,
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the table as npz: arrays, and its facts as JSON text; no pickle."""
+        facts: dict[str, Any] = {
+            "labels": list(self.labels), "ordered": self.ordered, "options": dict(self.options),
+            "channels": None if self.channels is None else list(self.channels), "missing": dict(self.missing),
+            "leaks": self.leaks, "notes": list(self.notes),
+        }  # fmt: skip
+        arrays: dict[str, NDArray[Any]] = {}
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            if entry.name in facts or value is None:
+                continue
+            if isinstance(value, Graphs):
+                arrays |= {f"{entry.name}.{part}": array for part, array in value.arrays().items()}
+            elif isinstance(value, Mapping):
+                facts[entry.name] = list(value)
+                arrays |= {f"{entry.name}.{place}": column for place, column in enumerate(value.values())}
+            else:
+                arrays[entry.name] = value
+        save_state(path, _KIND, facts, arrays)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Table:
+        """Read a table back, and check it as if it had been given."""
+        _, facts, arrays = load_state(path, _KIND)
+        try:
+            given: dict[str, Any] = {name: array for name, array in arrays.items() if "." not in name}
+            for name in ("statistics", "generated_statistics"):
+                if name in facts:
+                    given[name] = {key: arrays[f"{name}.{place}"] for place, key in enumerate(facts.pop(name))}
+            for name in ("real", "generated", "train"):
+                parts = {key.partition(".")[2]: array for key, array in arrays.items() if key.startswith(f"{name}.")}
+                if parts:
+                    given[name] = _graphs(parts["nodes"], parts["offsets"], parts["edges"], name)
+            notes = tuple(str(note) for note in facts.pop("notes"))
+            real_codes, codes = given.pop("real_codes"), given.pop("codes")
+            table = cls.of(
+                real_conditions=real_codes if "real" in given else None,
+                conditions=codes if "generated" in given else None,
+                **given, **facts,
+            )  # fmt: skip
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError("not a whole table", where=str(path), fix="Write it with table.save().") from None
+        return replace(table, notes=notes)
+
+
+def _read_sides(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Both sides checked, each argument against the samples that it is about."""
+    read: dict[str, Any] = {}
+    for samples, vectors, described in (
+        ("real", "latents", "statistics"),
+        ("generated", "generated_latents", "generated_statistics"),
+    ):
+        for name in (vectors, described):
+            if given[name] is not None and given[samples] is None:
+                raise InputError(f"{name} without {samples}", where=name, fix=f"Pass {samples}= with it.")
+        read[samples] = None if given[samples] is None else as_samples(given[samples], samples)
+        rows = _rows(read[samples])
+        read[vectors] = None if given[vectors] is None else as_vectors(given[vectors], vectors, rows)
+        read[described] = None if given[described] is None else as_statistics(given[described], described, rows)
+    _like(read, read["generated"], "generated")
+    _check_pairs(read)
+    read["valid"] = None if given["valid"] is None else as_validity(given["valid"], "valid", _rows(read["generated"]))
+    read["reconstructed"] = None
+    if given["reconstructed"] is not None:
+        if not isinstance(read["real"], np.ndarray):
+            raise InputError("reconstructed without real samples of bits", where="reconstructed")
+        bits = as_bits(as_numeric(given["reconstructed"], "reconstructed"), "reconstructed")
+        if bits.shape != read["real"].shape:
+            raise InputError(f"shape {bits.shape}, real samples have {read['real'].shape}", where="reconstructed")
+        read["reconstructed"] = bits
+    return read
+
+
+def _check_pairs(read: Mapping[str, Any]) -> None:
+    """What is compared across the sides has to be of one kind."""
+    widths = [item.shape[1] for item in (read["latents"], read["generated_latents"]) if item is not None]
+    if len(set(widths)) > 1:
+        text = " and ".join(map(str, widths))
+        raise InputError(f"latent vectors of {text} numbers", where="latents and generated_latents")
+    described = read["statistics"], read["generated_statistics"]
+    if all(item is not None for item in described) and set(described[0]) != set(described[1]):
+        odd = sorted(set(described[0]) ^ set(described[1]))
+        raise InputError(f"statistics on one side only: {', '.join(odd)}", where="statistics")
+
+
+def _like(read: Mapping[str, Any], samples: Samples | None, name: str) -> Samples | None:
+    """Samples of the same kind and shape as the real ones, or as the generated where there are no real ones."""
+    model = read.get("real") if read.get("real") is not None else read.get("generated")
+    if samples is None or model is None:
+        return samples
+    if isinstance(samples, Graphs) != isinstance(model, Graphs) and _rows(samples) and _rows(model):
+        raise InputError("graphs on one side and arrays on the other", where=name)
+    shapes = [part.shape[1:] for part in (samples, model) if isinstance(part, np.ndarray)]
+    if len(set(shapes)) > 1 and (len(samples) or len(model)):
+        raise InputError(f"samples of shape {shapes[0]}, others have {shapes[1]}", where=name)
+    return samples
+
+
+def _answers(predicted: Any, labels: Any, answers: Any, generated: Samples | None, conditions: int) -> dict[str, Any]:
+    given = {"predicted": predicted, "classifier_labels": labels, "classifier_predicted": answers}
+    if (labels is None) != (answers is None):
+        raise InputError("classifier_labels and classifier_predicted go together", where="classifier_labels")
+    if predicted is not None and generated is None:
+        raise InputError("predicted without generated", where="predicted", fix="Pass generated= with it.")
+    rows = {"predicted": _rows(generated), "classifier_labels": len(labels) if labels is not None else 0}
+    rows["classifier_predicted"] = rows["classifier_labels"]
+    return {
+        name: None if value is None else as_answers(value, name, rows[name], conditions)
+        for name, value in given.items()
+    }
+
+
+def _channels(channels: Sequence[str] | None, read: Mapping[str, Any]) -> tuple[str, ...] | None:
+    if channels is None:
+        return None
+    names = tuple(str(channel) for channel in channels)
+    for name in ("real", "generated"):
+        samples = read[name]
+        if isinstance(samples, np.ndarray) and samples.ndim > 1 and samples.shape[1] != len(names):
+            raise InputError(f"{len(names)} channels named, samples have {samples.shape[1]}", where="channels")
+    return names
+
+
+def _graphs(nodes: Codes, offsets: Codes, edges: Codes, name: str) -> Graphs:
+    """Graphs from a file, each of them checked anew."""
+    ranges = zip(nodes.tolist(), offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
+    return Graphs.of([(count, edges[start:stop]) for count, start, stop in ranges], name)
+
+
+def _options(options: Mapping[str, Any]) -> dict[str, Any]:
+    threshold = options.get("threshold")
+    if threshold is not None and not (isinstance(threshold, int | float) and 0 <= threshold <= 1):
+        raise InputError(f"a threshold lies between 0 and 1, not at {threshold!r:.40}", where="threshold")
+    return dict(options)
+
+
+def _rows(samples: Samples | None) -> int:
+    return 0 if samples is None else len(samples)
+
+
+def _without_nan(given: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Samples with a NaN in anything that is known of them are dropped from their side, and counted."""
+    kept, notes = dict(given), []
+    for side, conditions in ((_REAL, "real_conditions"), (_GENERATED, "conditions")):
+        columns = [column for name in side if name in _MEASURED for column in _float_columns(given.get(name), name)]
+        missing = [np.isnan(column.reshape(len(column), -1)).any(1) for column in columns if column.size]
+        if not missing or len({len(rows) for rows in missing}) > 1 or not np.any(missing):
+            continue
+        keep = ~np.any(missing, axis=0)
+        for name in (*side, conditions):
+            kept[name] = _kept(given.get(name), keep)
+        notes.append(f"{np.count_nonzero(~keep)} {side[0]} samples dropped: NaN")
+    return {name: kept[name] for name in given}, tuple(notes)
+
+
+def _float_columns(value: Any, name: str) -> list[NDArray[Any]]:
+    parts = list(value.values()) if isinstance(value, Mapping) else [value]
+    parts = [part for part in parts if part is not None and not is_graphs(part)]
+    arrays = [as_numeric(part, name) for part in parts]
+    return [array for array in arrays if array.dtype.kind == "f"]
+
+
+def _kept(value: Any, keep: Bits) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, Mapping):
+        return {name: _kept(column, keep) for name, column in value.items()}
+    if isinstance(value, Graphs):
+        return value.take(keep)
+    return [item for item, stays in zip(value, keep, strict=True) if stays] if isinstance(value, list) else value[keep]

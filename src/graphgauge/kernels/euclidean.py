@@ -1,0 +1,80 @@
+"""Euclidean distances between points, tile by tile, from the differences of their coordinates.
+
+The product ‖x‖² + ‖y‖² − 2x·y would be no faster here, and has no digits left where points are near to each other.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.kernels.jit import expect, kernel
+
+Floats = NDArray[np.float64]
+
+# Points on a side of a tile that stays in the cache.
+TILE = 128
+# Coordinates that a pass over a tile takes in; points are filled up with zeros to a multiple of it.
+_TOGETHER = 4
+
+
+class Points(NamedTuple):
+    """Points (n, D) and the same turned (D, n), in a unit that is a power of 2 and keeps squares in range."""
+
+    rows: Floats
+    turned: Floats
+    unit: float
+
+    @classmethod
+    def of(cls, points: NDArray[Any]) -> Points:
+        """Finite points of any type; the original stays as it is."""
+        points = np.asarray(points, np.float64)
+        largest = float(np.abs(points).max(initial=0.0))
+        if points.ndim != 2 or not np.isfinite(largest):
+            raise ValueError(f"expected rows of finite numbers, found shape {points.shape} up to {largest}")
+        exponent = int(np.frexp(largest)[1])
+        rows = np.zeros((len(points), -(-points.shape[1] // _TOGETHER) * _TOGETHER))
+        np.ldexp(points, -exponent, out=rows[:, : points.shape[1]])
+        expect(len(rows) * rows.size)
+        return cls(rows, np.ascontiguousarray(rows.T), float(np.ldexp(1.0, exponent)))
+
+    def squared(self, rows: slice, columns: slice) -> Floats:
+        """Squared distances between two ranges of points, in squared units."""
+        tile = np.empty((rows.stop - rows.start, columns.stop - columns.start))
+        _fill.implementation(tile.size * len(self.turned))(self.rows[rows], self.turned[:, columns].copy(), tile)
+        return tile
+
+    def distances(self, rows: slice, columns: slice) -> Floats:
+        """Distances between two ranges of points, in units."""
+        tile = self.squared(rows, columns)
+        return np.sqrt(tile, out=tile)
+
+
+def tiles(start: int, stop: int) -> list[slice]:
+    """A range of points in parts of at most `TILE`."""
+    return [slice(first, min(first + TILE, stop)) for first in range(start, stop, TILE)]
+
+
+def _fill_twin(own: Floats, turned: Floats, tile: Floats) -> None:
+    tile[:] = 0
+    for axis in range(0, len(turned), _TOGETHER):
+        first, second, third, fourth = (
+            (turned[axis + place] - own[:, axis + place, np.newaxis]) ** 2 for place in range(_TOGETHER)
+        )
+        tile += (first + second) + (third + fourth)
+
+
+@kernel(twin=_fill_twin)
+def _fill(own: Floats, turned: Floats, tile: Floats) -> None:
+    """Fill a tile with the squared distances of `own` points from those in the columns of `turned`."""
+    for row in range(tile.shape[0]):
+        line = tile[row]
+        line[:] = 0.0
+        for axis in range(0, own.shape[1], _TOGETHER):
+            a, b, c, d = own[row, axis], own[row, axis + 1], own[row, axis + 2], own[row, axis + 3]
+            e, f, g, h = turned[axis], turned[axis + 1], turned[axis + 2], turned[axis + 3]
+            for column in range(line.size):
+                p, q, r, s = e[column] - a, f[column] - b, g[column] - c, h[column] - d
+                line[column] += (p * p + q * q) + (r * r + s * s)

@@ -1,0 +1,169 @@
+"""Problems as JSON: the formats they come in, and grids of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.errors import InputError, UnknownNameError
+from graphgauge.core.files import write_text
+from graphgauge.zoo.moonboard.board import CHANNELS, GRADES, SHAPE, Grids, cell, grade_name, hold, remarks
+
+_FORMATS = (
+    'A problems file is {"data": [{"grade": "6B+", "moves": [{"description": "J4", "isStart": true, "isEnd": false}, '
+    "…]}, …]} or the list alone; keys may be in PascalCase."
+)
+
+
+@dataclass(frozen=True)
+class Problems:
+    """Grids with the label of each one's grade; `grades[label]` is its name."""
+
+    grids: Grids
+    labels: NDArray[np.int64]
+    grades: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def names(self) -> NDArray[np.str_]:
+        return np.array(self.grades)[self.labels]
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the grids and their grades, the same for any file that holds the same problems in this order."""
+        digest = hashlib.sha256(np.packbits(self.grids).tobytes())
+        digest.update("\n".join(self.names.tolist()).encode())
+        return digest.hexdigest()
+
+    def only(self, grades: Sequence[str]) -> Problems:
+        """The problems of these grades, labelled by them in the order of difficulty."""
+        wanted = tuple(grade for grade in GRADES if grade in grades)
+        relabel = np.array([wanted.index(name) if name in wanted else -1 for name in self.grades], dtype=np.int64)
+        labels = relabel[self.labels]
+        return Problems(self.grids[labels >= 0], labels[labels >= 0], wanted)
+
+    def split(self, seed: int, share: float = 0.2) -> tuple[Problems, Problems]:
+        """A training and a validation part; every grade gives its share, rounded, to the second."""
+        draw = np.random.default_rng(seed)
+        order = draw.permutation(len(self))
+        held = np.zeros(len(self), dtype=bool)
+        for label in range(len(self.grades)):
+            members = order[self.labels[order] == label]
+            held[members[: int(np.floor(share * len(members) + 0.5 + 1e-9))]] = True
+        return self._part(~held), self._part(held)
+
+    def _part(self, kept: NDArray[np.bool_]) -> Problems:
+        return Problems(self.grids[kept], self.labels[kept], self.grades)
+
+
+def graded(grids: Grids, labels: NDArray[np.int64]) -> Problems:
+    """Problems with labels into the list of all grades, with the grades that occur."""
+    return Problems(grids, labels, GRADES).only([GRADES[label] for label in np.unique(labels)])
+
+
+def chosen_grades(text: str | None) -> tuple[str, ...] | None:
+    """Grades separated by commas; None stands for all."""
+    if text is None:
+        return None
+    names = [part.strip() for part in text.split(",") if part.strip()]
+    for name in names:
+        if grade_name(name) is None:
+            raise UnknownNameError("grade", name, GRADES)
+    return tuple(str(grade_name(name)) for name in names)
+
+
+def read_problems(path: str | Path, grades: Sequence[str] | None = None) -> Problems:
+    """Problems of a file; with `grades` only those, and others are passed over unread."""
+    where = str(path)
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, ValueError, RecursionError) as error:
+        reason = error.strerror if isinstance(error, OSError) else f"not JSON: {error}"
+        raise InputError(f"cannot be read ({reason})", where=where, fix=_FORMATS) from None
+    items = _field(content, "data") if isinstance(content, Mapping) else content
+    if not isinstance(items, list):
+        raise InputError("there is no list of problems", where=where, fix=_FORMATS)
+    grids: list[Grids] = []
+    labels: list[int] = []
+    unknown: list[tuple[int, Any]] = []
+    others: dict[str, None] = {}
+    for number, item in enumerate(items):
+        place = f"{where}, problem {number}"
+        if not isinstance(item, Mapping):
+            raise InputError("is not an object", where=place, fix=_FORMATS)
+        name = grade_name(_field(item, "grade"))
+        if grades is not None and name not in grades:
+            others[f"{_field(item, 'grade')!r:.20}"] = None
+            continue
+        if name is None:
+            unknown.append((number, _field(item, "grade")))
+            continue
+        grids.append(grid_of(_field(item, "moves"), place))
+        labels.append(GRADES.index(name))
+    if unknown:
+        number, found = unknown[0]
+        raise InputError(
+            f"{len(unknown)} of {len(items)} problems have an unknown grade, the first is problem {number} "
+            f"with {found!r:.40}",
+            where=where,
+            fix=f"Grades are {', '.join(GRADES)}; name the ones to use with --grades to pass over the others.",
+        )
+    if not grids:
+        asked = f" of the grades {', '.join(grades)}" if grades is not None else ""
+        found = f", only of {', '.join(list(others)[:5])}" if others else ""
+        raise InputError(f"there are no problems{asked}{found}", where=where, fix=_FORMATS)
+    return graded(np.stack(grids), np.array(labels))
+
+
+def grid_of(moves: Any, where: str = "moves") -> Grids:
+    """The grid of a problem's moves. A hold that is listed twice is one hold, with what either entry says."""
+    if not isinstance(moves, list):
+        raise InputError("there is no list of moves", where=where, fix=_FORMATS)
+    ends, used = np.zeros((2, *SHAPE[1:]), dtype=bool), np.zeros(SHAPE[1:], dtype=bool)
+    for move in moves:
+        description = _field(move, "description") if isinstance(move, Mapping) else None
+        if not isinstance(description, str):
+            raise InputError(f"the move {move!r:.60} names no hold", where=where, fix=_FORMATS)
+        try:
+            place = cell(description)
+        except InputError as error:
+            raise InputError(error.what, where=where, fix=error.fix) from None
+        used[place] = True
+        ends[0][place] |= bool(_field(move, "isStart"))
+        ends[1][place] |= bool(_field(move, "isEnd"))
+    return np.stack([ends[0], used & ~ends.any(axis=0), ends[1]]).astype(np.uint8)
+
+
+def moves_of(grid: Any) -> list[dict[str, Any]]:
+    """A grid's holds from the bottom up, as the moves of a problem."""
+    array = np.asarray(grid).astype(bool)
+    start, end = CHANNELS.index("start"), CHANNELS.index("end")
+    return [
+        {"description": hold(row, column), "isStart": bool(array[start, row, column]),
+         "isEnd": bool(array[end, row, column])}
+        for row, column in np.argwhere(array.any(axis=0))
+    ]  # fmt: skip
+
+
+def write_problems(path: str | Path, grids: Iterable[Any], names: Iterable[str]) -> None:
+    """Problems with what the rules say about each, in the format that `read_problems` reads."""
+    items = []
+    for grid, name in zip(grids, names, strict=True):
+        errors, warnings = remarks(grid)
+        judged = {"valid": not errors, "errors": errors, "warnings": warnings}
+        items.append({"grade": str(name), "moves": moves_of(grid), "validation": judged})
+    write_text(path, json.dumps({"data": items}, indent=1) + "\n")
+
+
+def _field(item: Mapping[str, Any], name: str) -> Any:
+    """A field under its camelCase or PascalCase name."""
+    return item.get(name, item.get(name[0].upper() + name[1:]))

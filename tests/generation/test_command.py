@@ -1,0 +1,200 @@
+"""`graphgauge generation` as a user meets it: every form of input, stopping and going on, and what it refuses."""
+
+import json
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from tests.generation.toy import NAMES, Attack, case, data
+
+import graphgauge.cli.generation as module
+from graphgauge import generation
+from graphgauge.cli.generation import command
+from graphgauge.core.errors import InputError, OptionError, UnknownNameError
+
+QUICK = ["--resamples", "50", "--permutations", "49", "--num-samples", "15"]
+SECTIONS = ["reconstruction", "diversity", "statistical", "latent_space", "conditioning"]
+SUBJECT = ["--subject", "tests.generation.toy:case", *QUICK]
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(monkeypatch, tmp_path):
+    """Another folder than that of the source, all of which would be taken for the subject's own."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))
+    monkeypatch.chdir(tmp_path)
+
+
+def run(*arguments):
+    return CliRunner().invoke(command, [str(argument) for argument in arguments])
+
+
+def content(path):
+    return json.loads(Path(path).read_text())
+
+
+def comparable(path):
+    return {name: value for name, value in content(path).items() if name not in ("id", "receipt")}
+
+
+def test_a_subject_gives_what_the_library_gives():
+    outcome = run(*SUBJECT, "--format", "json")
+    assert outcome.exit_code == 0, outcome.output
+    found = {entry["key"]: entry["value"] for entry in json.loads(outcome.stdout)["results"]}
+    table = generation.collect(case(), num_samples=15)
+    expected = generation.evaluate(table, resamples=50, permutations=49)
+    assert list(found) == list(expected)
+    np.testing.assert_equal({key: np.nan if value is None else value for key, value in found.items()},
+                            {key: result.value for key, result in expected.items()})  # fmt: skip
+
+
+def test_header_sections_tables_and_summary():
+    text = run(*SUBJECT).stdout
+    assert text.startswith("generation · tests.generation.toy:case")
+    places = [text.index(f"\n{name}\n") for name in (*SECTIONS, "summary")]
+    assert places == sorted(places)
+    assert text.count("by condition") == 5
+    for name in NAMES:
+        assert f" {name} " in text
+    assert "target ≤" in text
+
+
+def test_the_file_is_written_after_each_section_and_the_next_run_goes_on(tmp_path, monkeypatch):
+    whole, stopped = tmp_path / "whole.json", tmp_path / "stopped.json"
+    assert run(*SUBJECT, "-o", whole).exit_code == 0
+    evaluated = []
+    original = module.evaluate_section
+
+    def interrupted(table, name, request):
+        if name == "latent_space" and "latent_space" not in evaluated:
+            evaluated.append(name)
+            raise KeyboardInterrupt
+        evaluated.append(name)
+        return original(table, name, request)
+
+    monkeypatch.setattr(module, "evaluate_section", interrupted)
+    assert run(*SUBJECT, "-o", stopped).exit_code == 1  # what click makes of an interrupt in a test
+    left = content(stopped)
+    assert left["status"] == "partial"
+    assert {entry["section"] for entry in left["results"]} == set(SECTIONS[:3])
+    assert {entry["key"]: entry["reason"] for entry in left["skipped"]}["latent_space"] == "not evaluated yet"
+    evaluated.append("second run")
+    outcome = run(*SUBJECT, "-o", stopped)
+    assert outcome.exit_code == 0, outcome.output
+    assert evaluated[evaluated.index("second run") + 1 :] == ["latent_space", "conditioning"]
+    assert "diversity: as" in outcome.stderr
+    assert comparable(stopped) == comparable(whole)
+
+
+def test_other_options_begin_anew(tmp_path):
+    path = tmp_path / "result.json"
+    run(*SUBJECT, "--metrics", "diversity", "-o", path)
+    again = run(*SUBJECT, "--metrics", "diversity", "-o", path)
+    assert "diversity: as" in again.stderr
+    other = run(*SUBJECT, "--metrics", "diversity", "-o", path, "--seed", "1")
+    assert "of other options, so everything is evaluated anew" in other.stderr
+    run(*SUBJECT, "--metrics", "novelty", "-o", path)
+    more = run(*SUBJECT, "--metrics", "diversity", "-o", path)
+    assert "diversity: as" not in more.stderr
+    assert "mean_jaccard" in {entry["key"] for entry in content(path)["results"]}
+    path.write_text("no result")
+    assert isinstance(run(*SUBJECT, "-o", path).exception, InputError)
+
+
+def test_samples_without_a_model(tmp_path):
+    samples, codes = data(80)
+    np.save(tmp_path / "real.npy", samples)
+    np.save(tmp_path / "generated.npy", samples[::-1])
+    np.save(tmp_path / "train.npy", samples[:8])
+    (tmp_path / "real.txt").write_text("".join(f"{NAMES[code]}\n" for code in codes))
+    (tmp_path / "generated.txt").write_text("".join(f"{NAMES[code]}\n" for code in codes[::-1]))
+    outcome = run(
+        "--real", tmp_path / "real.npy", "--generated", tmp_path / "generated.npy", "--train", tmp_path / "train.npy",
+        "--real-conditions", tmp_path / "real.txt", "--conditions", tmp_path / "generated.txt", "--format", "json",
+        *QUICK,
+    )  # fmt: skip
+    assert outcome.exit_code == 0, outcome.output
+    found = {entry["key"]: entry["value"] for entry in json.loads(outcome.stdout)["results"]}
+    assert found["novelty"] == pytest.approx(0.9)
+    assert found["prdc_precision"] == 1
+    skipped = {entry["key"]: entry["reason"] for entry in json.loads(outcome.stdout)["skipped"]}
+    assert skipped["conditioning"] == "no classifier given"
+
+
+def test_graphs_without_a_model(tmp_path):
+    (tmp_path / "real.json").write_text(json.dumps([[[0, 1], [1, 2]]] * 12))
+    (tmp_path / "generated.json").write_text(json.dumps([{"nodes": 3, "edges": [[0, 1], [0, 2]]}] * 12))
+    outcome = run("--real", tmp_path / "real.json", "--generated", tmp_path / "generated.json", "--format", "json",
+                  *QUICK)  # fmt: skip
+    assert outcome.exit_code == 0, outcome.output
+    found = {entry["key"]: entry["value"] for entry in json.loads(outcome.stdout)["results"]}
+    assert found["degree_mmd"] == pytest.approx(0)
+    assert found["overall_uniqueness_ratio"] == pytest.approx(1 / 12)
+    for text in ("[[0, 1]", '{"edges": 1}', "[5]", '[[["a", {}]]]', '[{"nodes": -1, "edges": []}]'):
+        (tmp_path / "real.json").write_text(text)
+        assert isinstance(run("--real", tmp_path / "real.json").exception, InputError), text
+
+
+def test_a_table_saved_and_evaluated_again(tmp_path):
+    path = tmp_path / "answers.npz"
+    first = run(*SUBJECT, "--save-table", path, "--format", "json")
+    again = run("--table", path, "--format", "json", *QUICK)
+    assert json.loads(first.stdout)["results"] == json.loads(again.stdout)["results"]
+    assert isinstance(run("--table", tmp_path / "absent.npz").exception, InputError)
+
+
+def test_gate_and_figure(tmp_path):
+    figure = tmp_path / "sections.svg"
+    gates = ["--gate", "mean_iou >= 0.9", "--gate", "novelty.low >= 0.5"]
+    assert run(*SUBJECT, "--figure", figure, *gates).exit_code == 0
+    assert "reconstruction: IoU" in figure.read_text()
+    assert run(*SUBJECT, "--metrics", "diversity", "--gate", "novelty <= 0.5").exit_code == 1
+
+
+def test_what_is_not_there(tmp_path):
+    assert isinstance(run().exception, OptionError)
+    assert isinstance(run("--real", "a.npy", "--table", "b.npz").exception, OptionError)
+    assert isinstance(run(*SUBJECT, "--classifier-checkpoint", "x.pth").exception, OptionError)
+    unknown = run(*SUBJECT, "--metrics", "beauty").exception
+    assert isinstance(unknown, UnknownNameError)
+    for name in SECTIONS:
+        assert name in str(unknown)
+    assert isinstance(run("--checkpoint", tmp_path / "absent.pth").exception, InputError)
+    assert isinstance(run("--subject", "tests.generation.toy:absent").exception, OptionError)
+    assert isinstance(run("--subject", "tests.generation.absent:case").exception, OptionError)
+    assert run("--subject", "no factory").exit_code == 2
+
+
+def test_data_of_a_subject_from_a_file(tmp_path):
+    samples, codes = data(80)
+    np.savez(tmp_path / "data.npz", samples=samples, conditions=codes)
+    outcome = run("--subject", "tests.generation.toy:Toy", "--data", tmp_path / "data.npz", "--format", "json", *QUICK)
+    assert outcome.exit_code == 0, outcome.output
+    found = {entry["key"]: entry["value"] for entry in json.loads(outcome.stdout)["results"]}
+    assert found["num_samples"] == 80
+    wrong = run("--subject", "tests.generation.toy:Toy", "--data", tmp_path / "data.csv")
+    assert isinstance(wrong.exception, InputError)
+
+
+def test_no_traceback_and_exit_codes_in_a_shell(tmp_path):
+    def shell(*arguments):
+        return subprocess.run(
+            [sys.executable, "-m", "graphgauge", "generation", *map(str, arguments)], capture_output=True, text=True,
+            cwd=tmp_path, check=False,
+        )  # fmt: skip
+
+    attack = pickle.dumps(Attack(tmp_path / "ran"))
+    (tmp_path / "attack.pth").write_bytes(attack)
+    hostile = shell("--checkpoint", "attack.pth", "--cpu")
+    assert (hostile.returncode, hostile.stdout) == (3, "")
+    assert hostile.stderr.startswith("Error: attack.pth: not a checkpoint of weights (UnpicklingError); it was not run")
+    assert not (tmp_path / "ran").exists()
+    absent = shell("--checkpoint", "absent.pth", "--cpu")
+    assert (absent.returncode, absent.stdout) == (3, "")
+    assert absent.stderr == "Error: absent.pth: no such file. Train one with `graphgauge zoo NAME train`.\n"
+    unknown = shell("--checkpoint", "absent.pth", "--metrics", "nothing")
+    assert unknown.returncode == 2
+    assert "Known: reconstruction, diversity" in unknown.stderr

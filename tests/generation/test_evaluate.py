@@ -1,0 +1,350 @@
+"""What an evaluation holds: sections, averages, what was left out and why, and how it is judged."""
+
+import json
+import math
+
+import jsonschema
+import numpy as np
+import pytest
+from scipy.spatial.distance import pdist
+from scipy.stats import wasserstein_distance
+from sklearn.metrics import silhouette_score
+from tests.generation.toy import NAMES, Judge, Toy, case, data
+
+from graphgauge import generation
+from graphgauge.core.errors import InputError, OptionError, UnknownNameError
+from graphgauge.core.schema import SCHEMA_FILE, evaluation_from_dict
+from graphgauge.generation.evaluate import Request, part_of
+
+QUICK = {"resamples": 100, "permutations": 99}
+SECTIONS = ("reconstruction", "diversity", "statistical", "latent_space", "conditioning")
+
+
+@pytest.fixture(scope="module")
+def table():
+    return generation.collect(case(), num_samples=40)
+
+
+@pytest.fixture(scope="module")
+def evaluation(table):
+    return generation.evaluate(table, **QUICK)
+
+
+def groups(samples, codes):
+    return [samples[codes == code].reshape(int((codes == code).sum()), -1) for code in range(len(NAMES))]
+
+
+def test_all_five_sections_with_their_keys(evaluation):
+    assert evaluation.sections == SECTIONS
+    keys = {name: [key for key in evaluation.section(name) if not evaluation[key].is_companion] for name in SECTIONS}
+    assert keys["reconstruction"] == ["mean_iou", "std_iou", "num_samples", "threshold"]
+    assert set(keys["diversity"]) >= {
+        "validity_rate", "overall_mean_diversity", "overall_std_diversity", "overall_uniqueness_ratio", "novelty",
+        "mean_hamming_bits", "mean_jaccard", "unique@10",
+    }  # fmt: skip
+    assert set(keys["statistical"]) >= {
+        "overall_mean_distance", "wasserstein_size", "scaled_wasserstein_size", "energy_distance", "energy_p_value",
+        "prdc_precision", "prdc_recall", "prdc_density", "prdc_coverage", "mmd", "mmd_bandwidth", "mmd_power",
+    }  # fmt: skip
+    assert keys["latent_space"] == [
+        "silhouette_score", "silhouette_sqeuclidean", "latent_mean", "latent_std", "grade_separation",
+        "ordinal_spearman",
+    ]  # fmt: skip
+    assert set(keys["conditioning"]) >= {"overall_exact_accuracy", "overall_tolerance_1_accuracy"}
+    columns = evaluation.by("condition").columns
+    for name in (
+        "mean_iou", "mean_diversity", "std_diversity", "unique_problems", "total_valid", "uniqueness_ratio",
+        "mean_distance", "num_generated", "num_real", "exact_accuracy", "tolerance_1_accuracy",
+    ):  # fmt: skip
+        assert name in columns, name
+    assert evaluation.by("condition")["condition"].tolist() == list(NAMES)
+    assert evaluation.by("channel")["channel"].tolist() == ["start", "middle", "end"]
+
+
+def test_values_against_other_libraries(table, evaluation):
+    kept = table.generated[table.valid]
+    codes = table.codes[table.valid]
+    hamming = [pdist(part, "hamming") for part in groups(kept, codes)]
+    assert evaluation["overall_mean_diversity"].value == pytest.approx(np.mean([part.mean() for part in hamming]))
+    assert evaluation["overall_std_diversity"].value == pytest.approx(np.mean([part.std() for part in hamming]))
+    jaccard = [pdist(part, "jaccard").mean() for part in groups(kept, codes)]
+    assert evaluation["mean_jaccard"].value == pytest.approx(np.mean(jaccard))
+    unique = [len(np.unique(part, axis=0)) / len(part) for part in groups(kept, codes)]
+    np.testing.assert_allclose(evaluation.by("condition")["uniqueness_ratio"], unique)
+    real, made = table.statistics["size"], table.generated_statistics["size"][table.valid]
+    distances = [wasserstein_distance(real[table.real_codes == code], made[codes == code]) for code in range(4)]
+    np.testing.assert_allclose(evaluation.by("condition")["wasserstein_size"], distances)
+    spreads = [real[table.real_codes == code].std() for code in range(4)]
+    np.testing.assert_allclose(evaluation.by("size")["scaled"], np.array(distances) / spreads)
+    assert evaluation["silhouette_score"].value == pytest.approx(silhouette_score(table.latents, table.real_codes))
+    assert evaluation["latent_std"].value == pytest.approx(table.latents.std())
+    right = Judge().predict(kept) == codes
+    assert evaluation["overall_exact_accuracy_micro_condition"].value == pytest.approx(right.mean())
+    assert evaluation["validity_rate"].value == pytest.approx(table.valid.mean())
+
+
+def test_macro_and_micro(evaluation):
+    for key in ("validity_rate", "overall_mean_diversity", "overall_uniqueness_ratio", "overall_exact_accuracy"):
+        own = evaluation[key]
+        other = {"macro": "micro", "micro": "macro"}[own.conventions["average"]]
+        both = {own.conventions["average"]: own, other: evaluation[f"{key}_{other}_condition"]}
+        each = own.by("condition")
+        assert both["macro"].value == pytest.approx(np.mean(each["value"]))
+        assert both["micro"].value == pytest.approx(np.average(each["value"], weights=each["n"]))
+        assert both["macro"].n == both["micro"].n == each["n"].sum()
+
+
+def test_perfect_reconstruction_is_one(evaluation):
+    assert evaluation["mean_iou"] == 1
+    assert evaluation["mean_iou"].reached
+    assert evaluation["mean_iou"].interval.low > 0.97
+    assert evaluation["mean_iou"].chance[-1].name == "another real sample"
+    assert evaluation["mean_iou"].chance[-1].value < 0.6
+
+
+def test_real_samples_lie_within_their_own_null(evaluation):
+    result = evaluation["overall_mean_distance"]
+    assert result.goal == {level.name: level.value for level in result.chance}["real against real, 95th percentile"]
+    assert result.reached
+    assert "within" in result.interpretation
+    assert evaluation["energy_p_value"].value > 0.01
+
+
+def test_priorities_and_goals(evaluation):
+    judged = {result.section: result for result in evaluation.values() if result.interpretation}
+    assert {name: result.priority for name, result in judged.items()} == {
+        "reconstruction": "high", "diversity": "high", "statistical": "high", "latent_space": "medium",
+        "conditioning": "low",
+    }  # fmt: skip
+    assert judged["reconstruction"].goal == 0.7
+    assert judged["diversity"].goal == 0.8
+    assert judged["latent_space"].goal == 0.2
+    text = str(evaluation)
+    assert text.count("by condition") == 5
+    assert "summary" in text
+    assert "reconstruction (high priority): mean_iou 1, target > 0.7000, reached" in text
+    for name in NAMES:
+        assert name in text
+
+
+def test_file_and_back(evaluation):
+    content = json.loads(evaluation.to_json())
+    jsonschema.validate(content, json.loads(SCHEMA_FILE.read_text(encoding="utf-8")))
+    again = evaluation_from_dict(content)
+    assert again.to_json() == evaluation.to_json()
+    assert again["overall_uniqueness_ratio"].by("condition").to_dict() == (
+        evaluation["overall_uniqueness_ratio"].by("condition").to_dict()
+    )
+    flat = evaluation.to_flat()
+    assert flat["uniqueness_ratio_per_condition"] == evaluation.by("condition")["uniqueness_ratio"].tolist()
+
+
+def test_sections_and_keys_may_be_named(table):
+    found = generation.evaluate(table, metrics=["mean_iou", "grade_conditioning"], **QUICK)
+    assert found.sections == ("reconstruction", "conditioning")
+    assert [key for key in found.section("reconstruction") if not found[key].is_companion] == ["mean_iou"]
+    assert generation.evaluate(table, metrics="unique@3", **QUICK)["unique@3"].value > 0
+    with pytest.raises(UnknownNameError, match="Known: reconstruction, diversity") as caught:
+        generation.evaluate(table, metrics=["reconstructoin"])
+    assert "Did you mean 'reconstruction'" in str(caught.value)
+
+
+def test_the_same_whatever_is_asked_for_beside_it(table, evaluation):
+    alone = generation.evaluate(table, metrics=["statistical"], **QUICK)
+    for key, result in alone.items():
+        assert result.value == pytest.approx(evaluation[key].value, nan_ok=True, abs=0), key
+
+
+def test_what_is_missing_is_said(table):
+    subject = Toy()
+    found = generation.evaluate(generation.collect(subject, num_samples=20), **QUICK)
+    assert found.skipped["reconstruction"] == "no real samples given"
+    assert found.skipped["conditioning"] == "no classifier given"
+    assert found.skipped["novelty"] == "no training set given"
+    assert found.sections == ("diversity",)
+    with pytest.raises(InputError, match="was skipped: no classifier given"):
+        found["conditioning"]
+    with pytest.raises(OptionError, match="mean_iou cannot be computed: no real samples given"):
+        generation.evaluate(generation.collect(subject, num_samples=20), metrics=["mean_iou"])
+
+
+def test_conditions_with_too_few_samples_are_listed():
+    samples, codes = data(120)
+    rare = codes != 3
+    rare[np.flatnonzero(codes == 3)[:5]] = True
+    found = generation.evaluate(
+        real=samples, generated=samples[rare], real_conditions=codes, conditions=codes[rare], labels=[*NAMES, "7A"],
+        statistics={"size": samples.sum((1, 2, 3))}, generated_statistics={"size": samples[rare].sum((1, 2, 3))},
+        **QUICK,
+    )  # fmt: skip
+    assert found.skipped["statistical of 6B+"] == "5 valid generated samples, at least 10 are needed"
+    assert found.skipped["diversity of 7A"] == "no samples were generated"
+    assert "diversity of 6B+" not in found.skipped
+    assert math.isnan(found.by("condition")["mean_distance"][3])
+    assert any("2 of 5 conditions have no value" in text for text in found["overall_mean_distance"].warnings)
+
+
+def test_fewer_than_two_valid_samples():
+    samples, _ = data(12)
+    valid = [True] + [None] * 11
+    found = generation.evaluate(generated=samples, valid=valid)
+    assert found["validity_rate"].value == pytest.approx(1 / 12)
+    assert not found["overall_mean_diversity"].defined
+    assert found["overall_mean_diversity"].reason == "no condition has 2 valid samples"
+
+
+def test_a_statistic_without_spread_is_left_out_and_counted():
+    samples, _ = data(40)
+    flat = {"size": samples.sum((1, 2, 3)), "same": np.ones(40)}
+    found = generation.evaluate(real=samples, generated=samples, statistics=flat, generated_statistics=flat, **QUICK)
+    assert found["overall_mean_distance"] == found["scaled_wasserstein_size"]
+    assert not found["scaled_wasserstein_same"].defined
+    assert found["wasserstein_same"] == 0
+    assert any("same does not differ" in text for text in found["overall_mean_distance"].warnings)
+
+
+@pytest.mark.parametrize(("empty", "expected"), [(1, 0.75), ("skip", 0.5), ("nan", math.nan)])
+def test_two_empty_sides(empty, expected):
+    real = np.array([[0, 0, 0, 0], [1, 1, 0, 0]])
+    back = np.array([[0, 0, 0, 0], [1, 0, 0, 0]])
+    found = generation.evaluate(real=real, reconstructed=back, metrics=["reconstruction"], empty=empty)
+    assert found["mean_iou"].value == pytest.approx(expected, nan_ok=True)
+    assert found.conventions["two empty sides"] == str(empty)
+    if empty == "nan":
+        assert found["mean_iou"].reason == "1 samples are empty on both sides"
+
+
+def test_conditions_without_order_have_no_neighbours(table):
+    found = generation.evaluate(
+        real=table.real, real_conditions=table.real_codes, latents=table.latents, generated=table.generated,
+        conditions=table.codes, predicted=table.predicted, **QUICK,
+    )  # fmt: skip
+    for key in ("grade_separation", "ordinal_spearman", "overall_tolerance_1_accuracy"):
+        assert found[key].reason == "conditions have no order", key
+    assert found["classifier_exact_accuracy"].reason == "the classifier was not tried on real held-out samples"
+
+
+def test_one_condition_has_nothing_to_be_apart_from():
+    samples, _ = data(30)
+    found = generation.evaluate(real=samples, latents=samples.reshape(30, -1)[:, :3])
+    assert not found["silhouette_score"].defined
+    assert "fewer than two conditions" in found["silhouette_score"].reason
+
+
+def test_a_confused_classifier_is_not_undone(table):
+    rng = np.random.default_rng(0)
+    labels = np.arange(400) % 4
+    answers = np.where(rng.random(400) < 0.3, labels, rng.integers(0, 4, 400))
+    given = {
+        "generated": table.generated, "conditions": table.codes, "predicted": table.predicted, "labels": NAMES,
+        "classifier_labels": labels, "ordered": True,
+    }  # fmt: skip
+    good = generation.evaluate(**given, classifier_predicted=np.where(rng.random(400) < 0.8, labels, answers), **QUICK)
+    assert 1 < good["classifier_condition_number"].value < 10
+    assert good["corrected_exact_accuracy"].defined
+    assert good["corrected_exact_accuracy"].interval is not None
+    bad = generation.evaluate(**given, classifier_predicted=(labels > 1) * 2, **QUICK)
+    assert not bad["corrected_exact_accuracy"].defined
+    assert "above 10" in bad["corrected_exact_accuracy"].reason
+
+
+def test_a_classifier_that_knows_nothing_is_found_out(table):
+    labels = np.arange(40) % 4
+    found = generation.evaluate(
+        generated=table.generated, conditions=table.codes, predicted=table.predicted, labels=NAMES,
+        classifier_labels=labels, classifier_predicted=np.zeros(40, int), **QUICK,
+    )  # fmt: skip
+    assert [finding.check for finding in found.findings] == ["blind-classifier"]
+
+
+def test_copies_of_the_training_set_are_found_out():
+    held, codes = data(80)
+    train, _ = data(80, seed=1)
+    found = generation.evaluate(
+        real=held, generated=train, real_conditions=codes, conditions=codes, train=train, metrics=["diversity"]
+    )
+    assert found["novelty"] == 0
+    assert {level.name: level.value for level in found["novelty"].chance}["real held-out samples"] == 1
+    assert [finding.check for finding in found.findings] == ["copied-training-set"]
+
+
+def test_a_generator_that_repeats_itself():
+    samples, codes = data(80)
+    repeated = samples[np.arange(80) % 4]
+    found = generation.evaluate(generated=repeated, conditions=codes, real=samples, real_conditions=codes)
+    assert found["overall_uniqueness_ratio"] == 1 / 20
+    assert not found["overall_uniqueness_ratio"].reached
+    assert "repeats itself" in found["overall_uniqueness_ratio"].interpretation
+    assert found["overall_mean_diversity"] == 0
+    assert [finding.check for finding in found.findings] == ["repeated-samples"]
+
+
+def test_an_encoder_that_is_told_the_condition():
+    class Told(Toy):
+        def encode(self, samples, conditions):
+            return np.column_stack([conditions, super().encode(samples, conditions)])
+
+    table = generation.collect(Told(), data=data(), sections=["latent_space"])
+    assert table.leaks
+    found = generation.evaluate(table, metrics=["latent_space"])
+    assert any("given the condition" in text for text in found["silhouette_score"].warnings)
+    assert generation.collect(Toy(), data=data(), sections=["latent_space"]).leaks is False
+
+
+def test_graphs_as_samples():
+    networkx = pytest.importorskip("networkx")
+    paths = [networkx.path_graph(n) for n in range(2, 14)]
+    stars = [networkx.star_graph(n) for n in range(2, 14)]
+    relabelled = [networkx.relabel_nodes(graph, lambda node: 100 - node) for graph in paths]
+    found = generation.evaluate(real=paths, generated=relabelled, train=paths[:6], **QUICK)
+    assert found["novelty"] == 0.5
+    assert found["overall_uniqueness_ratio"] == 1
+    assert "mean_jaccard" not in found
+    assert found["degree_mmd"].value == pytest.approx(
+        generation.evaluate(real=paths, generated=paths, metrics="degree_mmd", **QUICK)["degree_mmd"].value
+    )
+    other = generation.evaluate(real=paths, generated=stars, **QUICK)
+    assert other["degree_mmd"].value > found["degree_mmd"].value
+    assert other["spectral_mmd"].value > found["spectral_mmd"].value
+    with pytest.raises(InputError, match="graphs on one side"):
+        generation.evaluate(real=paths, generated=np.zeros((12, 3)))
+
+
+def test_options_that_make_no_sense(table):
+    for options in (
+        {"seed": -1},
+        {"k": 0},
+        {"resamples": 0},
+        {"threads": 0},
+        {"empty": "one"},
+        {"metrics": ()},
+        {"metrics": "wasserstein_beauty"},
+    ):
+        with pytest.raises(OptionError):
+            generation.evaluate(table, **options)
+    with pytest.raises(OptionError, match="nothing to evaluate"):
+        generation.evaluate(labels=NAMES)
+    with pytest.raises(InputError, match="threshold lies between 0 and 1"):
+        generation.evaluate(real=table.real, threshold=2.0)
+
+
+def test_names_from_data_are_shown_as_they_are():
+    samples, _ = data(40)
+    named = {"[red]size": samples.sum((1, 2, 3)), "a.n": samples[:, 0].sum((1, 2))}
+    found = generation.evaluate(real=samples, generated=samples, statistics=named, generated_statistics=named,
+                                real_conditions=["[/x]"] * 20 + ["y"] * 20, conditions=["[/x]"] * 20 + ["y"] * 20,
+                                metrics="statistical", **QUICK)  # fmt: skip
+    assert "wasserstein_[red]size" in str(found)
+    assert "[/x]" in str(found)
+    again = part_of(evaluation_from_dict(json.loads(found.to_json())), "statistical", Request(("statistical",)))
+    assert again.by("condition").columns.keys() == found.by("condition").columns.keys()
+    assert set(again.breakdowns) == set(found.breakdowns)
+
+
+def test_figure(evaluation, tmp_path):
+    evaluation.plot(tmp_path / "sections.svg")
+    picture = (tmp_path / "sections.svg").read_text()
+    for text in ("reconstruction: IoU", "share of distinct samples", "goal: 0.8", "real against real", "6A+"):
+        assert text in picture, text
+    with pytest.raises(InputError, match="nothing to draw"):
+        generation.evaluate(generated=np.zeros((0, 4))).plot(tmp_path / "nothing.svg")

@@ -1,0 +1,123 @@
+"""What goes in: samples, conditions, answers; a table saved and read again; what is refused, and how."""
+
+import json
+
+import numpy as np
+import pytest
+from tests.generation.toy import NAMES, case, data
+
+from graphgauge import generation
+from graphgauge.core.errors import InputError
+from graphgauge.generation import Table
+
+QUICK = {"resamples": 20, "permutations": 19}
+
+
+def test_saved_and_read_again(tmp_path):
+    table = generation.collect(case(), num_samples=15)
+    table.save(tmp_path / "table.npz")
+    again = Table.load(tmp_path / "table.npz")
+    assert again.labels == NAMES
+    assert again.options == table.options
+    assert generation.evaluate(again, **QUICK).to_json() == generation.evaluate(table, **QUICK).to_json()
+
+
+def test_graphs_saved_and_read_again(tmp_path):
+    networkx = pytest.importorskip("networkx")
+    graphs = [networkx.path_graph(4), networkx.empty_graph(2), networkx.complete_graph(3)] * 4
+    table = Table.of(real=graphs, generated=graphs[::-1], train=graphs[:2])
+    table.save(tmp_path / "graphs.npz")
+    again = Table.load(tmp_path / "graphs.npz")
+    assert generation.evaluate(again, **QUICK).to_json() == generation.evaluate(table, **QUICK).to_json()
+
+
+def test_hostile_files(tmp_path):
+    (tmp_path / "text.npz").write_text("no archive")
+    np.savez(tmp_path / "other.npz", header=np.frombuffer(json.dumps({"state": "graphgauge/ranking/1"}).encode(), "u1"))
+    header = json.dumps({"state": "graphgauge/generation-table/1", "labels": ["a"]})
+    np.savez(tmp_path / "half.npz", header=np.frombuffer(header.encode(), "u1"))
+    np.savez(tmp_path / "objects.npz", header=np.array([{"code": 1}], dtype=object))
+    for name in ("text", "other", "half", "objects", "absent"):
+        with pytest.raises(InputError):
+            Table.load(tmp_path / f"{name}.npz")
+
+
+def test_conditions_by_name_and_by_code():
+    samples, codes = data(40)
+    named = Table.of(real=samples, real_conditions=[NAMES[code] for code in codes], labels=NAMES)
+    coded = Table.of(real=samples, real_conditions=codes, labels=NAMES)
+    np.testing.assert_array_equal(named.real_codes, coded.real_codes)
+    found = Table.of(real=samples, generated=samples[:4], real_conditions=codes + 5, conditions=[8, 5, 5, 6])
+    assert found.labels == ("5", "6", "7", "8")
+    assert found.codes.tolist() == [3, 0, 0, 1]
+
+
+SAMPLES, CODES = data(40)
+REFUSED = {
+    "probabilities": ({"real": np.full((2, 3), 0.4)}, "neither 0 nor 1"),
+    "edges or bits": ({"real": [[[0, 1], [1, 0]], [[1, 1], [0, 0]]]}, "may be lists of edges"),
+    "no cells": ({"real": np.zeros((3, 0))}, "have no cells"),
+    "too large": ({"real": SAMPLES, "latents": np.full((40, 2), 1e300)}, "cannot be squared"),
+    "one axis": ({"real": np.zeros(4)}, "expected samples of shape"),
+    "text": ({"generated": ["a", "b"]}, "expected numbers"),
+    "shapes": ({"real": SAMPLES, "generated": SAMPLES[:, :2]}, "samples of shape"),
+    "unknown": ({"real": SAMPLES, "real_conditions": ["9A"] * 40, "labels": NAMES}, "unknown conditions '9A'"),
+    "code": ({"real": SAMPLES, "real_conditions": CODES + 1, "labels": NAMES}, "unknown conditions 4"),
+    "count": ({"real": SAMPLES, "real_conditions": CODES[:-1]}, "39 conditions for 40 samples"),
+    "one side": (
+        {"real": SAMPLES, "real_conditions": CODES, "generated": SAMPLES},
+        "conditions are missing",
+    ),
+    "kinds": (
+        {"real": SAMPLES, "real_conditions": CODES, "generated": SAMPLES, "conditions": ["a"] * 40},
+        "text in one argument",
+    ),
+    "latents": ({"real": SAMPLES, "latents": np.zeros((3, 2))}, "expected shape"),
+    "infinite": ({"real": SAMPLES, "latents": np.full((40, 2), np.inf)}, "infinite values"),
+    "latents alone": ({"latents": np.zeros((3, 2))}, "latents without real"),
+    "widths": (
+        {"real": SAMPLES, "latents": np.zeros((40, 2)), "generated": SAMPLES, "generated_latents": np.zeros((40, 3))},
+        "latent vectors of 2 and 3",
+    ),
+    "statistics": (
+        {"real": SAMPLES, "statistics": {"a": CODES}, "generated": SAMPLES, "generated_statistics": {"b": CODES}},
+        "on one side only: a, b",
+    ),
+    "taken": ({"real": SAMPLES, "statistics": {"condition": CODES}}, "cannot be called condition"),
+    "validity": ({"generated": SAMPLES, "valid": [2] * 40}, "True, False or None"),
+    "answers": ({"generated": SAMPLES, "predicted": CODES + 1}, "answers are not all among"),
+    "answers alone": ({"predicted": CODES}, "predicted without generated"),
+    "half": ({"generated": SAMPLES, "predicted": CODES * 0, "classifier_labels": CODES}, "go together"),
+    "reconstructed": ({"real": SAMPLES, "reconstructed": SAMPLES[:3]}, "real samples have"),
+    "channels": ({"real": SAMPLES, "channels": ["a"]}, "1 channels named"),
+    "labels": ({"real": SAMPLES, "real_conditions": CODES, "labels": ["a", "a"]}, "have to be there, and to differ"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name):
+    given, message = REFUSED[name]
+    with pytest.raises(InputError, match=message):
+        Table.of(**given)
+
+
+def test_nan_is_dropped_and_counted_when_asked_for():
+    latents = np.ones((40, 2))
+    latents[3, 1] = np.nan
+    with pytest.raises(InputError, match=r"1 of 80 values are NaN, the first at index \(3, 1\)"):
+        Table.of(real=SAMPLES, latents=latents)
+    table = Table.of(real=SAMPLES, real_conditions=CODES, latents=latents, nan="omit")
+    assert len(table.real) == len(table.latents) == len(table.real_codes) == 39
+    assert table.notes == ("1 real samples dropped: NaN",)
+
+
+def test_a_table_takes_no_more_samples():
+    table = Table.of(real=SAMPLES)
+    with pytest.raises(InputError, match="a table has its samples already: generated"):
+        generation.evaluate(table, generated=SAMPLES)
+
+
+def test_no_argument_is_changed():
+    before = SAMPLES.copy()
+    generation.evaluate(real=SAMPLES, generated=SAMPLES, real_conditions=CODES, conditions=CODES, **QUICK)
+    np.testing.assert_array_equal(SAMPLES, before)
