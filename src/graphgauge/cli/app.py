@@ -14,6 +14,7 @@ from graphgauge.cli.lazy import LazyGroup
 COMMANDS = {
     "ranking": "Link prediction: MRR, Hits@K and their kin.",
     "recovery": "Learned graphs against true ones: SHD, F1, AUPRC.",
+    "evolution": "Graphs that grow by themselves: what a system adds, cycle by cycle.",
     "merge": "Merge saved states of parts of one evaluation.",
     "aggregate": "Means, spreads and intervals over runs, as a table.",
     "compare": "Which method is better, over seeds, datasets or items.",
@@ -22,6 +23,7 @@ COMMANDS = {
     "verify": "Recompute results from their inputs.",
     "report": "One HTML page from a folder of results.",
     "metrics": "List all metrics, or explain one.",
+    "zoo": "Systems to evaluate: train them, run them, draw what they make.",
     "demo": "A built-in study: data, results, comparisons and what they show.",
 }
 

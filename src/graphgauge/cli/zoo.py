@@ -7,7 +7,9 @@ import click
 from graphgauge.cli.lazy import LazyGroup
 
 # One line each, shown by --help without importing the system.
-SYSTEMS: dict[str, str] = {}
+SYSTEMS: dict[str, str] = {
+    "zaratustra": "An engine that grows its own graph, for `graphgauge evolution`.",
+}
 
 
 @click.group(name="zoo", cls=LazyGroup, lines=SYSTEMS, place="graphgauge.zoo.{}.cli")
