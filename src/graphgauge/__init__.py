@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from graphgauge._version import __version__
 
 if TYPE_CHECKING:
-    from graphgauge import audit, core, explanation, generation, ranking, recovery, stats, study
+    from graphgauge import audit, core, evolution, explanation, generation, ranking, recovery, stats, study
 
-_MODULES = ("audit", "core", "explanation", "generation", "ranking", "recovery", "stats", "study")
+_MODULES = ("audit", "core", "evolution", "explanation", "generation", "ranking", "recovery", "stats", "study")
 
-__all__ = ["__version__", "audit", "core", "explanation", "generation", "ranking", "recovery", "stats", "study"]
+__all__ = ["__version__", *_MODULES]
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -9,15 +9,33 @@ from unittest import mock
 
 import pytest
 
-from graphgauge.kernels import cohesion, counting, euclidean, half, pairs, sorting, tails, wasserstein
+from graphgauge.kernels import (
+    cohesion,
+    counting,
+    euclidean,
+    half,
+    negatives,
+    pairs,
+    poincare,
+    sorting,
+    tails,
+    wasserstein,
+)
 from graphgauge.kernels.jit import Kernel, numba_enabled
 
-KERNELS = [
-    value
-    for module in (cohesion, counting, euclidean, half, pairs, sorting, tails, wasserstein)
-    for value in vars(module).values()
-    if isinstance(value, Kernel)
-]
+MODULES = (
+    cohesion,
+    counting,
+    euclidean,
+    half,
+    negatives,
+    pairs,
+    poincare,
+    sorting,
+    tails,
+    wasserstein,
+)
+KERNELS = [value for module in MODULES for value in vars(module).values() if isinstance(value, Kernel)]
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from graphgauge.cli.lazy import LazyGroup
 SYSTEMS: dict[str, str] = {
     "temporal": "A temporal graph network on contacts, with explainers of its answers.",
     "moonboard": "Climbing problems: a conditional VAE and a classifier of grades.",
+    "zaratustra": "An engine that grows its own graph, for `graphgauge evolution`.",
 }
 
 

@@ -250,5 +250,40 @@ REFERENCES: dict[str, Reference] = dict(
             title="Adjusting the Outputs of a Classifier to New a Priori Probabilities: A Simple Procedure",
             journal="Neural Computation", volume="14", number="1", pages="21--41", year="2002",
         ),
+        _reference(
+            "libennowell2007", "article",
+            author="Liben-Nowell, David and Kleinberg, Jon", title="The Link-Prediction Problem for Social Networks",
+            journal="Journal of the American Society for Information Science and Technology", volume="58", number="7",
+            pages="1019--1031", year="2007",
+        ),
+        _reference(
+            "yang2015", "article",
+            author="Yang, Yang and Lichtenwalter, Ryan N. and Chawla, Nitesh V.",
+            title="Evaluating Link Prediction Methods",
+            journal="Knowledge and Information Systems", volume="45", number="3", pages="751--782", year="2015",
+        ),
+        _reference(
+            "mcpherson2001", "article",
+            author="McPherson, Miller and Smith-Lovin, Lynn and Cook, James M.",
+            title="Birds of a Feather: Homophily in Social Networks",
+            journal="Annual Review of Sociology", volume="27", pages="415--444", year="2001",
+        ),
+        _reference(
+            "newman2003", "article",
+            author="Newman, M. E. J.", title="Mixing Patterns in Networks",
+            journal="Physical Review E", volume="67", number="2", pages="026126", year="2003",
+        ),
+        _reference(
+            "alain2017", "misc",
+            author="Alain, Guillaume and Bengio, Yoshua",
+            title="Understanding Intermediate Layers Using Linear Classifier Probes",
+            year="2017", eprint="1610.01644", archiveprefix="arXiv",
+        ),
+        _reference(
+            "erdos1960", "article",
+            author="Erdős, Paul and Rényi, Alfréd", title="On the Evolution of Random Graphs",
+            journal="Publications of the Mathematical Institute of the Hungarian Academy of Sciences", volume="5",
+            pages="17--61", year="1960",
+        ),
     ]
 )  # fmt: skip

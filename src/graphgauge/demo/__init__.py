@@ -15,6 +15,7 @@ _MODULES = {
     "recovery": "graphgauge.demo.recovery",
     "explanation": "graphgauge.demo.explanation",
     "generation": "graphgauge.demo.generation",
+    "evolution": "graphgauge.demo.evolution",
 }
 
 

@@ -15,7 +15,7 @@ from graphgauge.report.tables import ARROWS
 _GROUPS = 25
 # Points that a chart of groups may have before it stops being readable, and the page light.
 _POINTS = 5000
-_SHAPES = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right"]
+SHAPES = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right"]
 # Colours are variables of the page, so that charts follow dark mode and print without being drawn again.
 _CONFIG = {
     "background": "transparent",
@@ -89,7 +89,7 @@ def values_chart(family: Family, identifier: str) -> Chart:
         "Methods side by side",
         "Large dot: mean over runs, or the only run; line: its 95 % interval; open circles: single runs; "
         "orange tick: what chance would score.",
-        _finished(alt, layers.add_params(*chosen), 34 * len(family.methods) + 20),
+        finished(alt, layers.add_params(*chosen), 34 * len(family.methods) + 20),
         ["dataset", "method", "metric", "value", "low", "high", "over", "runs", "planned"],
         family=family.name,
     )
@@ -149,7 +149,7 @@ def ranks_chart(compared: Compared, identifier: str) -> Chart | None:
         f"Critical-difference diagram, {comparison.metric} on {compared.scope}",
         f"Mean rank over {over}. A bar joins methods of which no pair is told apart by Wilcoxon tests with Holm's "
         f"correction at α = {comparison.alpha:g}. Nemenyi's critical difference: {comparison.critical_difference:.3g}.",
-        _finished(alt, layers, 26 * height + 10),
+        finished(alt, layers, 26 * height + 10),
         ["method", "mean_rank"],
         ranks,
         more={"bars": bars, "members": members},
@@ -167,7 +167,7 @@ def groups_charts(family: Family, identifier: str) -> list[Chart]:
         groups = list(dict.fromkeys(row["group"] for row in rows))
         methods = family.methods
         palette = [f"var(--c{1 + index % 7})" for index in range(len(methods))]
-        shapes = [_SHAPES[index % len(_SHAPES)] for index in range(len(methods))]
+        shapes = [SHAPES[index % len(SHAPES)] for index in range(len(methods))]
         points = alt.Chart(alt.NamedData("rows"))
         params = []
         if len(family.datasets) > 1:
@@ -189,7 +189,7 @@ def groups_charts(family: Family, identifier: str) -> list[Chart]:
                 f"{identifier}-{number}",
                 f"{metric} by {axis}",
                 f"One mark for each run and group; the {_GROUPS} largest groups where there are more.",
-                _finished(
+                finished(
                     alt, points.add_params(*params) if params else points, len(groups) * max(18, 9 * len(methods)) + 10
                 ),
                 ["dataset", "method", "seed", "group", "n", "value", "low", "high"],
@@ -241,7 +241,7 @@ def _choice(alt: Any, name: str, title: str, options: Sequence[str], labels: Seq
     return alt.param(name=name, value=options[0], bind=bound)
 
 
-def _finished(alt: Any, chart: Any, height: Any) -> dict[str, Any]:
+def finished(alt: Any, chart: Any, height: Any) -> dict[str, Any]:
     whole = chart.properties(width="container", height=height).configure(**_CONFIG)
     # The charts are the same for all data, so the tests validate them once for everybody.
     spec: dict[str, Any] = whole.to_dict(validate=False)

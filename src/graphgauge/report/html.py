@@ -35,6 +35,11 @@ def write_report(source: Source, path: str | Path, *, title: str | None = None) 
 
 
 def render(content: Page) -> str:
+    return rendered("page", content.data, page=content)
+
+
+def rendered(name: str, data: Any, **content: Any) -> str:
+    """The page of a template, `{name}.html.j2` with `{name}.js`, in the house's style; scripts find `data` in it."""
     jinja2 = need("jinja2", "the HTML report")
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
@@ -44,13 +49,13 @@ def render(content: Page) -> str:
         lstrip_blocks=True,
     )
     trusted = need("markupsafe", "the HTML report").Markup
-    scripts = (_runtime(), (_TEMPLATES / "page.js").read_text(encoding="utf-8"))
-    text: str = environment.get_template("page.html.j2").render(
-        page=content,
+    scripts = (_runtime(), (_TEMPLATES / f"{name}.js").read_text(encoding="utf-8"))
+    text: str = environment.get_template(f"{name}.html.j2").render(
+        **content,
         style=trusted((_TEMPLATES / "page.css").read_text(encoding="utf-8")),
         scripts=[trusted(script) for script in scripts],
         script_hashes=[_csp_hash(script) for script in scripts],
-        data=trusted(script_json(content.data)),
+        data=trusted(script_json(data)),
     )
     return text
 

@@ -48,7 +48,7 @@ def factories(item: Item) -> list[str]:
 
 
 def _files(text: str, folder: Path) -> Iterator[str]:
-    """The files that a value names: a path, a pattern, or `archive.npz:member`; none where it names something else."""
+    """The files that a value names: a path, a pattern, `archive.npz:member`, or all in a folder; else none."""
     if glob.has_magic(text):
         yield from (path for path in glob.glob(text, root_dir=folder) if _is_file(folder / path))
         return
@@ -56,10 +56,19 @@ def _files(text: str, folder: Path) -> Iterator[str]:
         if path and _is_file(folder / path):
             yield path
             return
+    if _is_folder(folder / text):
+        yield from (str(path.relative_to(folder)) for path in (folder / text).rglob("*") if path.is_file())
 
 
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
     except OSError:  # too long to be a name
+        return False
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:
         return False

@@ -1,0 +1,93 @@
+"""`graphgauge evolution …`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from graphgauge.cli.common import Inputs, Run, family_options
+from graphgauge.core.result import Evaluation
+from graphgauge.evolution import EvolutionLog, evaluate
+from graphgauge.evolution.cycle import NEGATIVES, NULLS
+from graphgauge.evolution.evaluate import chosen_runs
+from graphgauge.io.arrays import open_array, read_array, read_labels
+from graphgauge.io.hashing import receipt_input
+
+
+class _Names(click.ParamType):  # type: ignore[type-arg]
+    """Names, separated by commas."""
+
+    name = "names"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        return tuple(part.strip() for part in str(value).split(",") if part.strip())
+
+
+class _Seeds(click.ParamType):  # type: ignore[type-arg]
+    """Whole numbers from 0 on, separated by commas."""
+
+    name = "seeds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        parts = str(value).split(",")
+        if not all(part.strip().isdecimal() for part in parts):
+            self.fail(f"{value!r} is not a list of seeds such as 0,1,2", param, ctx)
+        return tuple(int(part) for part in parts)
+
+
+@click.command(name="evolution")
+@click.option("--log", required=True, metavar="FOLDER", help="The stored runs, or one of them.")
+@click.option("--labels", required=True, metavar="FILE", help="One label for each original node.")
+@click.option("--node-ids", metavar="FILE", help="The numbers of the original nodes, if not 0, 1, 2 …")
+@click.option("--conditions", type=_Names(), help="Evaluate these conditions only, separated by commas.")
+@click.option("--seeds", type=_Seeds(), help="Evaluate runs of these seeds only, separated by commas.")
+@click.option("--test-edges", metavar="FILE", help="Held-out edges (n, 2), for static_auc.")
+@click.option(
+    "--negatives", type=click.Choice(NEGATIVES), default="sample", show_default=True,
+    help="Non-edges to score births against: drawn, or all of them.",
+)  # fmt: skip
+@click.option(
+    "--negatives-per-positive", type=click.IntRange(min=1), default=1, show_default=True, help="How many are drawn."
+)
+@click.option("--folds", type=click.IntRange(min=2), default=5, show_default=True, help="Folds of the probe.")
+@click.option(
+    "--homophily-null", type=click.Choice(NULLS), default="pairs", show_default=True,
+    help="Random pairs of distinct nodes, or squared shares of the classes.",
+)  # fmt: skip
+@family_options
+def command(
+    run: Run,
+    log: str,
+    labels: str,
+    node_ids: str | None,
+    conditions: tuple[str, ...] | None,
+    seeds: tuple[int, ...] | None,
+    test_edges: str | None,
+    **options: Any,
+) -> tuple[Evaluation, Inputs]:
+    """Judge what a system added to its own graph, cycle by cycle.
+
+    A log is a folder of runs, CONDITION/seed-N/, each with a file for every cycle (.npz), or with births.parquet and
+    embeddings.npz.
+    """
+    stored = EvolutionLog(log)
+    runs = chosen_runs(stored, conditions, seeds)
+    evaluation = evaluate(
+        stored, read_labels(labels), node_ids=None if node_ids is None else read_array(node_ids),
+        conditions=conditions, seeds=seeds, test_edges=None if test_edges is None else read_array(test_edges),
+        metrics=run.metric_keys, nan=run.nan, confidence=run.confidence, threads=run.threads, seed=run.seed, **options,
+    )  # fmt: skip
+
+    def inputs() -> list[dict[str, Any]]:
+        given = {"labels": labels, "node_ids": node_ids, "test_edges": test_edges}
+        named = [receipt_input(name, _file(path)) for name, path in given.items() if path is not None]
+        return [*named, *(receipt_input("log", path) for own in runs for path in stored.files(*own))]
+
+    return evaluation, inputs
+
+
+def _file(text: str) -> Path:
+    """The file of a name; `archive.npz:member` is one array of it."""
+    return Path(text) if Path(text).exists() else open_array(text).path

@@ -1,0 +1,214 @@
+"""How births stand among pairs without an edge: for each, the share of these that lie farther apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+
+import numpy as np
+
+from graphgauge.core.metric import Estimate
+from graphgauge.evolution.inputs import Flags, Floats, Ints, Points, among, pair_codes
+from graphgauge.kernels.negatives import non_edges
+from graphgauge.kernels.poincare import closer_pairs, order_of_distances
+from graphgauge.kernels.tails import TailCounts, tail_counts
+from graphgauge.stats.intervals import standard_error
+
+# Targets are redrawn this often before the ones that are left are listed.
+_REDRAWS = 16
+
+
+@dataclass(frozen=True)
+class Area:
+    """Positives with the share of their negatives that are farther, ties half; `source` groups those that err together.
+
+    `drawn` is the variance that a random draw of negatives adds to the area; all of them add none.
+    """
+
+    shares: Floats
+    negatives: int
+    source: Ints | None = None
+    drawn: float = 0.0
+    nodes: int = 0
+    reason: str = "no births"
+    warnings: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.shares)
+
+    @cached_property
+    def value(self) -> float:
+        # Sorted, so that the sum does not depend on the order of the births.
+        return float(np.sort(self.shares).sum() / len(self)) if len(self) and self.negatives else np.nan
+
+    def error(self) -> tuple[float, float]:
+        """Standard error and degrees of freedom of the area."""
+        error, df = standard_error(self.shares - self.value, np.ones(len(self)), cluster=self.source)
+        freedom = df[0] if self.drawn == 0 else min(df[0], self.negatives - 1)
+        return sqrt(error[0] ** 2 + self.drawn), float(freedom)
+
+    def estimate(self) -> Estimate:
+        return Estimate(np.array([self.value]), np.array([len(self)]), reason=self.reason, warnings=self.warnings)
+
+    def count(self, value: int) -> Estimate:
+        number = float(value) if self.nodes else np.nan
+        return Estimate(np.array([number]), np.array([self.nodes]), reason="no nodes")
+
+
+def area_against_non_edges(
+    points: Points,
+    positives: Ints,
+    graph: Ints,
+    eligible: Ints,
+    *,
+    per_positive: int | None,
+    rng: np.random.Generator,
+    source: Ints | None,
+    reason: str,
+    threads: int | None = None,
+) -> Area:
+    """Positives against pairs of eligible nodes (sorted) without an edge in `graph` (codes over all nodes, sorted).
+
+    `per_positive` of them are drawn for each positive, without replacement; None takes all there are.
+    """
+    nodes = len(points)
+    if not len(positives):
+        return Area(np.empty(0), 0, nodes=nodes, reason=reason)
+    q = order_of_distances(points.columns, points.margins, positives[:, 0], positives[:, 1])
+    inside = _among_eligible(graph, nodes, eligible)
+    free = len(eligible) * (len(eligible) - 1) // 2 - len(inside)
+    wanted = free if per_positive is None else per_positive * len(positives)
+    if free == 0:
+        return Area(np.empty(0), 0, nodes=nodes, reason="every pair of original nodes has an edge")
+    if wanted >= free:
+        columns, margins = points.columns[:, eligible], points.margins[eligible]
+        pairs = closer_pairs(np.ascontiguousarray(columns), margins, q, threads=threads)
+        own = order_of_distances(columns, margins, inside // len(eligible), inside % len(eligible))
+        tails = _without(pairs, tail_counts(-q, -own))
+    else:
+        codes = non_edges(inside, len(eligible), wanted, rng)
+        first, second = eligible[codes // len(eligible)], eligible[codes % len(eligible)]
+        tails = tail_counts(-q, -order_of_distances(points.columns, points.margins, first, second))
+    short = per_positive is not None and wanted > free
+    return Area(
+        _shares(-q, tails),
+        tails.negatives,
+        source,
+        0.0 if wanted >= free else _drawn_variance(tails),
+        nodes,
+        reason,
+        (f"only {free} pairs are without an edge, {wanted} were wanted: all are taken",) if short else (),
+    )
+
+
+def area_against_matched(
+    points: Points,
+    births: Ints,
+    graph: Ints,
+    pools: Ints,
+    *,
+    per_positive: int | None,
+    rng: np.random.Generator,
+    reason: str,
+) -> Area:
+    """Each birth (u, v) against u with other targets of v's pool that are no neighbours of u.
+
+    `pools` has a number for every node, negative where it cannot be a target.
+    """
+    q = order_of_distances(points.columns, points.margins, births[:, 0], births[:, 1])
+    owner, target = _redrawn(births, graph, pools, len(points), per_positive, rng)
+    other = order_of_distances(points.columns, points.margins, births[owner, 0], target)
+    wins = (other > q[owner]) + 0.5 * (other == q[owner])
+    counts = np.bincount(owner, minlength=len(births))
+    have = counts > 0
+    shares = np.bincount(owner, wins, len(births))[have] / counts[have]
+    alone = np.count_nonzero(~have)
+    return Area(
+        shares,
+        len(target),
+        births[have, 0],
+        nodes=len(points),
+        reason="no birth has another target to be compared with" if len(births) else reason,
+        warnings=(f"births without another target in their pool, left out of auc_matched: {alone}",)
+        if alone and have.any()
+        else (),
+    )
+
+
+def _redrawn(
+    births: Ints, graph: Ints, pools: Ints, nodes: int, per_positive: int | None, rng: np.random.Generator
+) -> tuple[Ints, Ints]:
+    """Births by their number, and another target for each: `per_positive` times a random one, or all."""
+    members = np.argsort(pools, kind="stable")
+    ordered = pools[members]
+    pool = pools[births[:, 1]]
+    start, stop = np.searchsorted(ordered, pool), np.searchsorted(ordered, pool, side="right")
+
+    def fits(owner: Ints, target: Ints) -> Flags:
+        source = births[owner, 0]
+        free: Flags = (target != source) & ~among(pair_codes(np.stack([source, target], axis=1), nodes), graph)
+        return free
+
+    if per_positive is None:
+        owner = np.repeat(np.arange(len(births)), stop - start)
+        step = np.arange(len(owner)) - np.repeat(np.cumsum(stop - start) - (stop - start), stop - start)
+        target = members[start[owner] + step]
+        good = fits(owner, target)
+        return owner[good], target[good]
+    pending = np.repeat(np.arange(len(births)), per_positive)
+    owners, targets = [], []
+    for _ in range(_REDRAWS):
+        target = members[rng.integers(start[pending], stop[pending])]
+        good = fits(pending, target)
+        owners.append(pending[good])
+        targets.append(target[good])
+        pending = pending[~good]
+    for birth in np.unique(pending):
+        listed = members[start[birth] : stop[birth]]
+        listed = listed[fits(np.full(len(listed), birth), listed)]
+        if len(listed):
+            chosen = rng.choice(listed, np.count_nonzero(pending == birth))
+            owners.append(np.full(len(chosen), birth))
+            targets.append(chosen)
+    return np.concatenate(owners), np.concatenate(targets)
+
+
+def _among_eligible(graph: Ints, nodes: int, eligible: Ints) -> Ints:
+    """The edges between eligible nodes, as codes over their places."""
+    if len(eligible) == nodes:
+        return graph
+    place = np.full(nodes, -1, np.int64)
+    place[eligible] = np.arange(len(eligible))
+    low, high = place[graph // max(nodes, 1)], place[graph % max(nodes, 1)]
+    both = (low >= 0) & (high >= 0)
+    return low[both] * len(eligible) + high[both]
+
+
+def _without(pairs: TailCounts, edges: TailCounts) -> TailCounts:
+    return pairs._replace(
+        greater=pairs.greater - edges.greater,
+        equal=pairs.equal - edges.equal,
+        negatives=pairs.negatives - edges.negatives,
+    )
+
+
+def _shares(scores: Floats, tails: TailCounts) -> Floats:
+    """For each positive the share of negatives below it, ties half."""
+    place = len(tails.values) - np.searchsorted(tails.values[::-1], scores, side="right")
+    beaten = 2 * (tails.negatives - tails.greater) - tails.equal
+    shares: Floats = beaten[place] / (2 * tails.negatives)
+    return shares
+
+
+def _drawn_variance(tails: TailCounts) -> float:
+    """Variance of the area through the draw of negatives, each with its share of positives above (DeLong et al.)."""
+    if tails.negatives < 2:
+        return np.nan
+    upto = np.cumsum(tails.positives)
+    total = int(upto[-1])
+    between = np.diff(np.append(tails.greater, tails.negatives), prepend=0) - np.append(0, tails.equal)
+    gaps, ties = np.append(0, upto) / total, (upto - tails.positives / 2) / total
+    mean = (between @ gaps + tails.equal @ ties) / tails.negatives
+    squares = between @ (gaps - mean) ** 2 + tails.equal @ (ties - mean) ** 2
+    return float(squares / (tails.negatives - 1) / tails.negatives)

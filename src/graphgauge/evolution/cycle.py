@@ -1,0 +1,266 @@
+"""One cycle, checked, and the samples that its metrics are computed on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.evolution.areas import Area, area_against_matched, area_against_non_edges
+from graphgauge.evolution.births import Births
+from graphgauge.evolution.distances import checked_temperature
+from graphgauge.evolution.growth import largest_component, tgc_step
+from graphgauge.evolution.inputs import Ints, Labelled, Points, as_edges, distinct, distinct_pairs, whole_numbers
+from graphgauge.evolution.probe import probe
+from graphgauge.evolution.samples import Folds, Growth, LabelPairs
+
+NEGATIVES = ("sample", "all")
+NULLS = ("pairs", "squares")
+_NO_BEFORE = "no embeddings before the cycle are known"
+# Every use of chance in a cycle has a stream of its own, so that leaving a metric out changes no other.
+_STREAMS = {"births": 0, "matched": 1, "held_out": 2}
+
+
+@dataclass(frozen=True)
+class Options:
+    """How cycles are judged, checked once."""
+
+    negatives: str = "sample"
+    negatives_per_positive: int = 1
+    temperature: float = 1.0
+    folds: int = 5
+    homophily_null: str = "pairs"
+    nan: str = "raise"
+    threads: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        one_of("negatives", self.negatives, NEGATIVES)
+        one_of("homophily_null", self.homophily_null, NULLS)
+        one_of("nan", self.nan, ("raise", "omit"))
+        checked_temperature(self.temperature)
+        for name, least in (("negatives_per_positive", 1), ("folds", 2), ("seed", 0)):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+                raise OptionError(f"{name} must be a whole number of at least {least}, not {value!r}")
+
+    @property
+    def per_positive(self) -> int | None:
+        return None if self.negatives == "all" else self.negatives_per_positive
+
+    def conventions(self, *, pools: bool, given_tgc: bool) -> dict[str, str]:
+        drawn = f"{self.negatives_per_positive} drawn for each birth"
+        return {
+            "negatives": drawn if self.negatives == "sample" else "all non-edges",
+            "pools": "as given" if pools else "degree and age",
+            "null": "distinct pairs" if self.homophily_null == "pairs" else "squared shares",
+            "tgc": "as given" if given_tgc else "computed",
+            "nan": self.nan,
+        }
+
+
+class Grown:
+    """The graph before and after one cycle; samples are made when a metric first asks for them."""
+
+    def __init__(
+        self,
+        labelled: Labelled,
+        options: Options,
+        cycle: int,
+        embeddings: Any,
+        new_edges: Any,
+        all_edges: Any,
+        *,
+        previous_embeddings: Any = None,
+        previous_edges: Any = None,
+        test_edges: Any = None,
+        pools: Any = None,
+        tgc: float | None = None,
+        last_tgc: float | None = None,
+    ) -> None:
+        self.labelled, self.options, self.cycle = labelled, options, cycle
+        self.points = Points.of(embeddings, "embeddings", nan=options.nan)
+        self.nodes = len(self.points)
+        if len(labelled) and labelled.ids[-1] >= self.nodes:
+            raise InputError(
+                f"node {labelled.ids[-1]} is among the node ids, and the embeddings have {self.nodes} rows",
+                where="embeddings",
+                fix="Pass all nodes; the row of a node is its number.",
+            )
+        self.earlier = (
+            None
+            if previous_embeddings is None
+            else Points.of(previous_embeddings, "previous_embeddings", nan=options.nan)
+        )
+        if self.earlier is not None and len(self.earlier) > self.nodes:
+            raise InputError(
+                f"{len(self.earlier)} rows before the cycle, {self.nodes} after it", where="previous_embeddings",
+                fix='A node keeps its row; one that is gone has NaN there, with nan="omit".',
+            )  # fmt: skip
+        self.births = Births.of(new_edges, all_edges, previous_edges, self.nodes)
+        self.test_edges = None if test_edges is None else as_edges(test_edges, "test_edges", self.nodes)
+        self._pools = None if pools is None else self._checked_pools(pools)
+        if tgc is not None and not np.isfinite(tgc):
+            raise InputError(f"found {tgc}", where="tgc", fix="Pass a number, or None to have it computed.")
+        self._tgc, self._last_tgc = tgc, last_tgc
+
+    @property
+    def conventions(self) -> dict[str, str]:
+        return self.options.conventions(pools=self._pools is not None, given_tgc=self._tgc is not None)
+
+    def sample(self, name: str) -> Any:
+        return getattr(self, name)
+
+    # ---- births against non-edges
+
+    @cached_property
+    def after(self) -> Area:
+        scored = self.births.edges[self.points.holds(self.births.edges)]
+        return self._against_non_edges(self.points, scored, self._eligible(), "no births")
+
+    @cached_property
+    def before(self) -> Area:
+        if self.earlier is None:
+            return Area(np.empty(0), 0, nodes=self.nodes, reason=_NO_BEFORE)
+        eligible = self._eligible()
+        eligible = eligible[self.earlier.holds(np.stack([eligible, eligible], axis=1))]
+        # The codes of edges count all current nodes: those that are new stand at the end, and have no place before.
+        return self._against_non_edges(_padded(self.earlier, self.nodes), self._old_births, eligible, self._why_none)
+
+    @cached_property
+    def matched(self) -> Area:
+        if self.earlier is None:
+            return Area(np.empty(0), 0, nodes=self.nodes, reason=_NO_BEFORE)
+        pools = np.full(self.nodes, -1, np.int64)
+        standing = self.earlier.present[: self.nodes]
+        pools[: len(standing)] = np.where(standing, self._pool_numbers()[: len(standing)], -1)
+        births = self._old_births
+        births = births[pools[births[:, 1]] >= 0]
+        graph = distinct(np.concatenate([self.births.before, self.births.after]))
+        return area_against_matched(
+            _padded(self.earlier, self.nodes), births, graph, pools, per_positive=self.options.per_positive,
+            rng=self._rng("matched"), reason=self._why_none,
+        )  # fmt: skip
+
+    @cached_property
+    def held_out(self) -> Area:
+        edges = np.empty((0, 2), np.int64) if self.test_edges is None else self.test_edges
+        codes = distinct_pairs(edges, self.nodes)
+        positives = np.stack([codes // max(self.nodes, 1), codes % max(self.nodes, 1)], axis=1)
+        positives = positives[self.points.holds(positives)]
+        return area_against_non_edges(
+            self.points, positives, distinct(np.concatenate([self.births.after, codes])),
+            np.flatnonzero(self.points.present),
+            per_positive=self.options.per_positive, rng=self._rng("held_out"), source=None, reason="no test edges",
+            threads=self.options.threads,
+        )  # fmt: skip
+
+    # ---- labels and growth
+
+    @cached_property
+    def labels(self) -> LabelPairs:
+        classes = self.labelled.class_of(self.nodes)
+        ends = classes[self.births.edges]
+        known = (ends >= 0).all(axis=1)
+        sizes, total = self.labelled.sizes, int(self.labelled.sizes.sum())
+        random = np.nan
+        if total > 1:
+            pairs = self.options.homophily_null == "pairs"
+            random = float(sizes @ (sizes - 1) / (total * (total - 1)) if pairs else sizes @ sizes / total**2)
+        degrees = self.births.degrees_before()
+        drawn = np.bincount(classes[classes >= 0], degrees[classes >= 0], len(sizes))
+        by_degree = float(np.sum((drawn / drawn.sum()) ** 2)) if drawn.sum() else np.nan
+        return LabelPairs(
+            ends[known, 0] == ends[known, 1], self.births.edges[known, 0], len(self.births),
+            int(np.count_nonzero(sizes)), total, random, by_degree,
+        )  # fmt: skip
+
+    @cached_property
+    def probe(self) -> Folds:
+        ids = self.labelled.ids
+        used = (self.labelled.classes >= 0) & self.points.present[ids]
+        return probe(
+            self.points.rows[ids[used]], self.labelled.classes[used], folds=self.options.folds, seed=self.options.seed
+        )
+
+    @cached_property
+    def growth(self) -> Growth:
+        if self._tgc is not None:
+            return Growth(float(self._tgc), self.nodes)
+        component = largest_component(self.births.after, self.nodes)
+        return Growth(tgc_step(len(self.births), self.nodes, component, self._last_tgc), self.nodes)
+
+    def notes(self) -> tuple[str, ...]:
+        """What was left out, and where."""
+        said = list(self.births.notes)
+        if not self.points.present.all():
+            said.append(f"nodes left out, because their embedding has NaN: {np.count_nonzero(~self.points.present)}")
+        labels = self.labels
+        if labels.births > len(labels.same):
+            said.append(f"births with both labels known: {len(labels.same)} of {labels.births}")
+        if self.earlier is not None and len(self.births) > len(self._old_births):
+            young = len(self.births) - len(self._old_births)
+            said.append(f"births that touch a node without an embedding before the cycle, not in auc_birth: {young}")
+        return tuple(said)
+
+    # ---- parts
+
+    @cached_property
+    def _old_births(self) -> Ints:
+        assert self.earlier is not None
+        return self.births.edges[self.earlier.holds(self.births.edges)]
+
+    @property
+    def _why_none(self) -> str:
+        return "every birth touches a node that is new" if len(self.births) else "no births"
+
+    def _eligible(self) -> Ints:
+        """The original nodes that have an embedding."""
+        return self.labelled.ids[self.points.present[self.labelled.ids]]
+
+    def _rng(self, use: str) -> np.random.Generator:
+        return np.random.default_rng([self.options.seed, self.cycle % 2**32, _STREAMS[use]])
+
+    def _against_non_edges(self, points: Points, births: Ints, eligible: Ints, reason: str) -> Area:
+        # One stream for both: auc_birth is measured against the very pairs that auc_synthetic is.
+        return area_against_non_edges(
+            points, births, self.births.after, eligible, per_positive=self.options.per_positive,
+            rng=self._rng("births"), source=births[:, 0], reason=reason, threads=self.options.threads,
+        )  # fmt: skip
+
+    def _pool_numbers(self) -> Ints:
+        if self._pools is not None:
+            return self._pools
+        degrees = self.births.degrees_before()
+        grown = np.ones(self.nodes, np.int64)
+        grown[self.labelled.ids] = 0
+        # The exponent of frexp: 0 for none, 1 for one, 2 for two and three, 3 for four to seven, …
+        pools: Ints = 2 * np.frexp(degrees.astype(float))[1].astype(np.int64) + grown
+        return pools
+
+    def _checked_pools(self, pools: Any) -> Ints:
+        found = whole_numbers(pools, "pools")
+        expected = self.nodes if self.earlier is None else len(self.earlier)
+        if found.ndim != 1 or len(found) not in (expected, self.nodes):
+            raise InputError(
+                f"expected one number for each of the {expected} nodes before the cycle, found shape {found.shape}",
+                where="pools",
+            )
+        if (found < 0).any():
+            raise InputError(f"{found.min()} is negative", where="pools", fix="Number the pools from 0.")
+        return found
+
+
+def _padded(points: Points, nodes: int) -> Points:
+    """The same points among `nodes`, those that are new absent."""
+    extra = nodes - len(points)
+    if extra <= 0:
+        return points
+    return Points(
+        np.pad(points.columns, ((0, 0), (0, extra))),
+        np.pad(points.margins, (0, extra), constant_values=1.0),
+        np.pad(points.present, (0, extra)),
+    )

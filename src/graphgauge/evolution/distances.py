@@ -1,0 +1,54 @@
+"""Distances in the Poincaré ball and link scores, for plain arrays."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.arrays import as_numeric
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.evolution.inputs import Floats, Points
+from graphgauge.kernels.poincare import distances, order_of_distances
+
+
+def poincare_distance(u: Any, v: Any) -> float | Floats:
+    """Hyperbolic distance of two points inside the unit ball, or of points row by row.
+
+    Right to rounding also near the boundary; a point is at distance 0 from itself. A norm of 1 or more is an error.
+
+    >>> poincare_distance([0.0, 0.0], [0.5, 0.0])
+    1.0986122886681098
+    """
+    first, second = as_numeric(u, "u"), as_numeric(v, "v")
+    if first.shape != second.shape or first.ndim not in (1, 2):
+        raise InputError(
+            f"found shapes {first.shape} and {second.shape}", where="u and v",
+            fix="Pass two points (D,), or two arrays of points (n, D).",
+        )  # fmt: skip
+    pair = [Points.of(np.atleast_2d(points), name) for points, name in ((first, "u"), (second, "v"))]
+    columns = np.concatenate([points.columns for points in pair], axis=1)
+    margin = np.concatenate([points.margins for points in pair])
+    rows = np.arange(len(pair[0]))
+    found = distances(order_of_distances(columns, margin, rows, rows + len(rows)))
+    return float(found[0]) if first.ndim == 1 else found
+
+
+def link_score(u: Any, v: Any, *, temperature: float = 1.0) -> float | Floats:
+    """σ(−d/temperature) of the distance d: ½ for equal points, towards 0 for far ones.
+
+    >>> link_score([0.0, 0.0], [0.5, 0.0])
+    0.25
+    """
+    from scipy.special import expit
+
+    distance = poincare_distance(u, v)
+    found = expit(-np.asarray(distance) / checked_temperature(temperature))
+    return float(found) if found.ndim == 0 else found
+
+
+def checked_temperature(temperature: float) -> float:
+    if not isfinite(temperature) or temperature <= 0:
+        raise OptionError(f"temperature must be a positive number, not {temperature!r}")
+    return float(temperature)

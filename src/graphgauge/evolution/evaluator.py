@@ -1,0 +1,158 @@
+"""One growing system, judged cycle by cycle."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.metric import select
+from graphgauge.core.result import Evaluation
+from graphgauge.evolution.cycle import Grown, Options
+from graphgauge.evolution.inputs import Labelled, as_edges
+from graphgauge.stats.intervals import tail
+
+_SAMPLES = ("after", "before", "matched", "labels", "probe", "growth")
+
+
+class AdaptiveEvaluator:
+    """Judges what a system adds to its graph in each cycle, and keeps the history.
+
+    Parameters
+    ----------
+    node_ids, labels
+        The original nodes, as rows of the embeddings, and their classes: a mapping from node id to label, or an array
+        that goes with `node_ids` as given (a set: sorted).
+    test_edges
+        Held-out edges for `static_auc`; without them it is skipped.
+    negatives, negatives_per_positive
+        `sample` draws that many non-edges for each birth, distinct and without replacement; `all` takes every non-edge.
+    temperature
+        Of the link score σ(−d/temperature). No metric depends on it: they rank distances.
+    folds
+        Of the probe behind `nca_mean`.
+    homophily_null
+        What random pairs are: `pairs` of distinct nodes, or `squares`, the squared shares of the classes.
+    metrics
+        Keys to compute instead of all.
+    nan
+        `raise`, or `omit`: nodes whose embedding has NaN, and labels that are NaN, are left out and counted.
+    device
+        Tensors are read from wherever they are, and counted on the processor in float64; taken for older calls.
+    """
+
+    def __init__(
+        self,
+        node_ids: Any,
+        labels: Any,
+        *,
+        test_edges: Any = None,
+        negatives: str = "sample",
+        negatives_per_positive: int = 1,
+        temperature: float = 1.0,
+        folds: int = 5,
+        homophily_null: str = "pairs",
+        metrics: Sequence[str] | None = None,
+        nan: str = "raise",
+        confidence: float = 0.95,
+        threads: int | None = None,
+        device: Any = None,
+        seed: int = 0,
+    ) -> None:
+        self.options = Options(
+            negatives, negatives_per_positive, temperature, folds, homophily_null, nan, threads, seed
+        )  # fmt: skip
+        tail(confidence)
+        self.confidence = confidence
+        self.labelled = Labelled.of(node_ids, labels, nan=nan)
+        self.test_edges = None if test_edges is None else as_edges(test_edges, "test_edges")
+        names = [metrics] if isinstance(metrics, str) else metrics
+        samples = (*_SAMPLES, *(() if test_edges is None else ("held_out",)))
+        self._chosen = select("evolution", names, samples, {})
+        self._skipped = {"static_auc": "no test edges given"} if names is None and test_edges is None else {}
+        self._smoothed: float | None = None
+        self._history: dict[str, list[float]] = defaultdict(list)
+        self.evaluations: list[Evaluation] = []
+
+    @property
+    def history(self) -> Mapping[str, list[float]]:
+        """`cycle`, and the value of each metric in it."""
+        return {key: list(values) for key, values in self._history.items()}
+
+    def evaluate_cycle(
+        self,
+        embeddings: Any,
+        new_edges: Any,
+        all_edges: Any,
+        cycle: int,
+        previous_embeddings: Any = None,
+        tgc: float | None = None,
+        *,
+        previous_edges: Any = None,
+        pools: Any = None,
+    ) -> Evaluation:
+        """Judge one cycle. What is wrong raises before anything is added to the history.
+
+        Parameters
+        ----------
+        embeddings
+            (N, D) points in the unit ball, after the cycle; the row of a node is its number.
+        new_edges
+            (M, 2): only the edges born in this cycle, each from the node that got it to the one it was tied to.
+        all_edges
+            (E, 2): the graph after the cycle.
+        previous_embeddings
+            The embeddings before the cycle, on which `auc_birth` and `auc_matched` are measured.
+        tgc
+            The system's own growth rate; computed where it is None.
+        previous_edges
+            The graph before the cycle; without it, `all_edges` without the births.
+        pools
+            One number for each node before the cycle: nodes that could have been chosen alike share one.
+        """
+        if not isinstance(cycle, int | np.integer) or isinstance(cycle, bool):
+            raise OptionError(f"cycle must be a whole number, not {cycle!r}")
+        if self.evaluations and cycle <= self._history["cycle"][-1]:
+            raise InputError(
+                f"cycle {cycle} comes after cycle {int(self._history['cycle'][-1])}", fix="Pass cycles once, in order."
+            )
+        grown = Grown(
+            self.labelled, self.options, int(cycle), embeddings, new_edges, all_edges,
+            previous_embeddings=previous_embeddings, previous_edges=previous_edges, test_edges=self.test_edges,
+            pools=pools, tgc=tgc, last_tgc=self._smoothed,
+        )  # fmt: skip
+        conventions = grown.conventions
+        results = []
+        for metric, params in self._chosen:
+            sample = grown.sample(metric.needs[0])
+            estimate = metric(sample, **params)
+            results.append(metric.result(sample, estimate, params, confidence=self.confidence, conventions=conventions))
+        evaluation = Evaluation(
+            "evolution",
+            results,
+            conventions=conventions,
+            options=self.described | {"cycle": int(cycle)},
+            skipped=self._skipped,
+            materials={},
+            notes=grown.notes(),
+        )
+        self._remember(int(cycle), evaluation, grown, tgc)
+        return evaluation
+
+    @property
+    def described(self) -> dict[str, Any]:
+        return {
+            "negatives": self.options.negatives, "negatives_per_positive": self.options.negatives_per_positive,
+            "folds": self.options.folds, "seed": self.options.seed, "confidence": self.confidence,
+        }  # fmt: skip
+
+    def _remember(self, cycle: int, evaluation: Evaluation, grown: Grown, tgc: float | None) -> None:
+        if tgc is None and "tgc" in evaluation:
+            self._smoothed = grown.growth.tgc
+        self._history["cycle"].append(cycle)
+        for key, result in evaluation.items():
+            self._history[key].append(result.value)
+        self.evaluations.append(evaluation)

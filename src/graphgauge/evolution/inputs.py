@@ -1,0 +1,212 @@
+"""What an evaluation of a growing graph takes, checked once: nodes with labels, edges, points in the unit ball."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+from functools import cached_property
+from math import hypot
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.arrays import AnyArray, as_labels, as_numeric, is_tensor, refuse_nan, require_shape
+from graphgauge.core.errors import InputError
+from graphgauge.kernels.poincare import margins
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+_PAIRS = "Pass one edge a row, as (M, 2) node numbers."
+_REPAIR = 'Repair the system, or pass nan="omit" to leave these nodes out.'
+
+
+def whole_numbers(value: Any, name: str) -> Ints:
+    """Integers, or floats that are whole; nothing is rounded."""
+    array = as_numeric(value, name)
+    if array.dtype.kind == "b":
+        raise InputError("found booleans where node numbers are expected", where=name)
+    if array.dtype.kind == "f":
+        refuse_nan(array, name, fix="Every edge has two nodes.")
+        broken = ~np.isfinite(array) | (array != np.trunc(array))
+        if broken.any():
+            raise InputError(f"{array[broken][0]} is no node number", where=name, fix="Pass integers.")
+    elif array.dtype == np.uint64 and (array > np.iinfo(np.int64).max).any():
+        raise InputError(f"{array.max()} is too large for a node number", where=name)
+    return array.astype(np.int64)
+
+
+def as_edges(value: Any, name: str, nodes: int | None = None) -> Ints:
+    """Edges as (M, 2) integers; none is no edges. With `nodes`, every end has to be below it."""
+    if value is None:
+        return np.empty((0, 2), np.int64)
+    edges = whole_numbers(value, name)
+    if edges.size == 0 and edges.shape in ((0,), (0, 2), (2, 0), (1, 0)):
+        return np.empty((0, 2), np.int64)
+    if edges.ndim == 2 and edges.shape[0] == 2 and edges.shape[1] != 2:
+        raise InputError(f"found shape {edges.shape}, one edge a column", where=name, fix="Transpose it: edge_index.T.")
+    require_shape(edges, (None, 2), name, _PAIRS)
+    last = np.iinfo(np.int64).max if nodes is None else nodes - 1
+    if len(edges) and (edges.min() < 0 or edges.max() > last):
+        outside = (edges < 0) | (edges > last)
+        row = int(np.argmax(outside.any(axis=1)))
+        known = "negative" if nodes is None else f"outside the {nodes} nodes that have embeddings"
+        raise InputError(
+            f"{np.count_nonzero(outside.any(axis=1))} of {len(edges)} edges have an end that is {known}, "
+            f"the first is {tuple(edges[row].tolist())} in row {row}",
+            where=name,
+            fix="A node number is a row of the embeddings, counted from 0.",
+        )
+    return edges
+
+
+def pair_codes(edges: Ints, nodes: int) -> Ints:
+    """One number for each unordered pair of nodes below `nodes`."""
+    first, second = edges[:, 0], edges[:, 1]
+    codes: Ints = np.minimum(first, second) * nodes + np.maximum(first, second)
+    return codes
+
+
+def distinct_pairs(edges: Ints, nodes: int) -> Ints:
+    """The codes of all edges between two nodes, each once, sorted; loops are no edges."""
+    loops = edges[:, 0] == edges[:, 1]
+    return distinct(pair_codes(edges[~loops] if loops.any() else edges, nodes))
+
+
+def distinct(codes: Ints) -> Ints:
+    """Each code once, sorted; np.unique hashes integers, which takes ten times as long."""
+    ordered = np.sort(codes)
+    first: Ints = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
+    return first
+
+
+def among(codes: Ints, ordered: Ints) -> Flags:
+    """Which codes occur in a sorted list."""
+    if not len(ordered):
+        return np.zeros(len(codes), bool)
+    place = np.minimum(np.searchsorted(ordered, codes), len(ordered) - 1)
+    found: Flags = ordered[place] == codes
+    return found
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """The original nodes, in the order of their numbers, and the class of each; −1 where a label is missing."""
+
+    ids: Ints
+    classes: Ints
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, node_ids: Any, labels: Any, *, nan: str = "raise") -> Labelled:
+        """Labels are looked up by node where they are a mapping; an array goes with `node_ids` as given."""
+        ids = _node_ids(node_ids)
+        if isinstance(labels, Mapping):
+            missing = [node for node in ids.tolist() if node not in labels]
+            if missing:
+                raise InputError(
+                    f"{len(missing)} of {len(ids)} node ids have no label, the first is {missing[0]}", where="labels",
+                    fix="Give every original node a label, or leave it out of node_ids.",
+                )  # fmt: skip
+            labels = [labels[node] for node in ids.tolist()]
+        values = _label_values(labels)
+        if len(values) != len(ids):
+            raise InputError(
+                f"{len(ids)} node ids and {len(values)} labels", where="labels",
+                fix="Pass one label for each node id, in the same order, or a mapping from node id to label.",
+            )  # fmt: skip
+        known = np.ones(len(ids), bool)
+        if values.dtype.kind == "f":
+            if nan == "raise":
+                refuse_nan(values, "labels")
+            known = ~np.isnan(values)
+        names, codes = np.unique(values[known], return_inverse=True)
+        classes = np.full(len(ids), -1, np.int64)
+        classes[known] = codes
+        order = np.argsort(ids, kind="stable")
+        return cls(ids[order], classes[order], tuple(str(name) for name in names.tolist()))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def sizes(self) -> Ints:
+        return np.bincount(self.classes[self.classes >= 0], minlength=len(self.names)).astype(np.int64)
+
+    def class_of(self, nodes: int) -> Ints:
+        """The class of every node below `nodes`; nodes that are not original have none."""
+        found = np.full(nodes, -1, np.int64)
+        found[self.ids] = self.classes
+        return found
+
+
+def _node_ids(node_ids: Any) -> Ints:
+    if isinstance(node_ids, int | np.integer):
+        raise InputError("expected node ids, found one number", where="node_ids", fix="Pass range(number_of_nodes).")
+    listed = sorted(node_ids) if isinstance(node_ids, Set) else node_ids
+    ids = whole_numbers(list(listed) if isinstance(listed, range) else listed, "node_ids")
+    require_shape(ids, (None,), "node_ids", "Pass one number for each original node.")
+    if (ids < 0).any():
+        raise InputError(f"{ids.min()} is negative", where="node_ids", fix="A node id is a row of the embeddings.")
+    values, counts = np.unique(ids, return_counts=True)
+    if (counts > 1).any():
+        raise InputError(f"node {values[counts > 1][0]} occurs {counts.max()} times", where="node_ids")
+    return ids
+
+
+def _label_values(labels: Any) -> AnyArray:
+    array = labels if is_tensor(labels) else np.asarray(labels)
+    if not is_tensor(labels) and (array.dtype.kind not in "f" or array.size == 0):
+        return as_labels(array, "labels")
+    values = as_numeric(labels, "labels")
+    require_shape(values, (None,), "labels", "Pass one label for each node.")
+    return values
+
+
+@dataclass(frozen=True)
+class Points:
+    """Embeddings in the unit ball, transposed, with 1 − ‖x‖² of each; a node that is not `present` has none."""
+
+    columns: Floats
+    margins: Floats
+    present: Flags
+
+    @classmethod
+    def of(cls, embeddings: Any, name: str, *, nan: str = "raise") -> Points:
+        given = as_numeric(embeddings, name)
+        require_shape(given, (None, None), name, "Pass one row of coordinates for each node.")
+        if nan == "raise":
+            refuse_nan(given, name, fix=_REPAIR)
+        columns = np.ascontiguousarray(given.T, dtype=np.float64)
+        present = np.ones(columns.shape[1], bool)
+        if nan == "omit":
+            present &= ~np.isnan(columns).any(axis=0)
+            columns = np.where(present, columns, 0.0)
+        found = margins(columns)
+        outside = ~(found > 0)
+        if outside.any():
+            node = int(np.argmax(outside))
+            norm = hypot(*columns[:, node].tolist())
+            raise InputError(
+                f"{np.count_nonzero(outside)} of {len(found)} rows have norm 1 or more, the first is row {node} with "
+                f"norm {norm:.17g}",
+                where=name,
+                fix="Points of the Poincaré ball lie inside it: project them, for instance onto norm 1 − 1e-5.",
+            )
+        return cls(columns, found, present)
+
+    def __len__(self) -> int:
+        return len(self.margins)
+
+    @property
+    def rows(self) -> Floats:
+        return self.columns.T
+
+    def holds(self, edges: Ints) -> Flags:
+        """Which edges have both ends here."""
+        inside = (edges < len(self)).all(axis=1)
+        found = np.zeros(len(edges), bool)
+        found[inside] = self.present[edges[inside]].all(axis=1)
+        return found

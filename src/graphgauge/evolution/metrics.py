@@ -1,0 +1,247 @@
+"""The evolution metrics: one function each, its facts beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.metric import (
+    AS_CHOSEN,
+    Bounds,
+    ChanceFunction,
+    Estimate,
+    Exempt,
+    IntervalChoice,
+    IntervalRule,
+    MetricFunction,
+    NoChance,
+    NoInterval,
+    metric,
+)
+from graphgauge.evolution.areas import Area
+from graphgauge.evolution.samples import Folds, Growth, LabelPairs, Trajectory, single
+from graphgauge.stats.intervals import logit_t_interval, standard_error, t_interval, wilson_interval
+
+_OVER_RUNS = "Over the cycles of several runs: Student's t over seeds; of one run: over blocks of cycles."
+_NO_DEGREES = "no edge stood before the cycle"
+
+
+def _or_runs(own: IntervalChoice) -> IntervalChoice:
+    """The rule of one cycle, or that of runs where they are the sample."""
+
+    def choice(sample: Any, estimate: Estimate) -> IntervalRule | NoInterval:
+        return sample.rule() if isinstance(sample, Trajectory) else own(sample, estimate)
+
+    choice.__doc__ = f"{own.__doc__} {_OVER_RUNS}"
+    return choice
+
+
+def _levels(own: Callable[[Any], Mapping[str, float]]) -> ChanceFunction:
+    def chance(function: MetricFunction, sample: Any, params: Mapping[str, Any]) -> Mapping[str, float]:
+        levels = sample.chance if isinstance(sample, Trajectory) else own(sample)
+        return {name: level for name, level in levels.items() if level == level}
+
+    chance.__doc__ = own.__doc__
+    return chance
+
+
+def _area_bounds(area: Area, estimate: Estimate, confidence: float) -> Bounds:
+    return logit_t_interval(estimate.value, *area.error(), confidence)
+
+
+@_or_runs
+def _over_births(area: Area, estimate: Estimate) -> IntervalRule:
+    """t on the logit scale over the births, those of one node together, with the error of the drawn negatives."""
+    return IntervalRule("logit t", "births", _area_bounds)
+
+
+def _coin(area: Area) -> Mapping[str, float]:
+    """A scorer that knows nothing: half of the pairs are farther apart."""
+    return {"constant scorer": 0.5}
+
+
+def _share_bounds(pairs: LabelPairs, estimate: Estimate, confidence: float) -> Bounds:
+    shift = estimate.value - pairs.share
+    agreeing = np.count_nonzero(pairs.same)
+    if pairs.independent:
+        low, high = wilson_interval(agreeing, len(pairs.same), confidence)
+    else:
+        low, high = logit_t_interval(pairs.share, *pairs.error, confidence)
+    return low + shift, high + shift
+
+
+@_or_runs
+def _over_labelled(pairs: LabelPairs, estimate: Estimate) -> IntervalRule:
+    """Wilson's over births; where a node has several, t on the logit scale with those of one node together."""
+    return IntervalRule("wilson" if pairs.independent else "logit t", "births", _share_bounds)
+
+
+def _chance_agreement(pairs: LabelPairs) -> Mapping[str, float]:
+    """Random pairs, and pairs drawn by their degrees before the cycle."""
+    return {"pairs by degree": pairs.by_degree, "random pairs": pairs.random}
+
+
+def _no_difference(pairs: LabelPairs) -> Mapping[str, float]:
+    """Births between random nodes; and births drawn by degree, which differ from these."""
+    return {"pairs by degree": pairs.by_degree - pairs.random, "random pairs": 0.0}
+
+
+def _no_difference_by_degree(pairs: LabelPairs) -> Mapping[str, float]:
+    """Births drawn by their degrees before the cycle."""
+    return {"pairs by degree": 0.0}
+
+
+def _fold_bounds(folds: Folds, estimate: Estimate, confidence: float) -> Bounds:
+    error, df = standard_error(folds.accuracies - folds.accuracies.mean(), np.ones(len(folds.accuracies)))
+    low, high = t_interval(estimate.value, error, df, confidence)
+    return np.where(error == 0, np.nan, low), np.where(error == 0, np.nan, high)
+
+
+@_or_runs
+def _over_folds(folds: Folds, estimate: Estimate) -> IntervalRule:
+    """t over the folds, which share most of their training data: approximate."""
+    return IntervalRule("t", "folds", _fold_bounds, approximate=True)
+
+
+def _majority(folds: Folds) -> Mapping[str, float]:
+    """Always the largest class."""
+    return {"majority class": folds.majority}
+
+
+@_or_runs
+def _only_runs(sample: Any, estimate: Estimate) -> NoInterval:
+    """One cycle has none: it is a number of that cycle, not an estimate."""
+    return NoInterval("a number of this cycle, not an estimate")
+
+
+_WHOLE = Exempt("a cycle is evaluated whole; cycles are averaged")
+_BOTH_SIDES = Exempt("another birth is another non-edge: both sides of the comparison change")
+_PARTS = Exempt("births and non-edges play different parts")
+_LAWS: dict[str, bool | Exempt] = {"permutation": True, "merge": _WHOLE, "monotone": True, "symmetry": _PARTS}
+_AREA: dict[str, Any] = {
+    "family": "evolution", "direction": "higher", "bounds": (0, 1), "unit": "birth", "reference": "hanley1982",
+    "conventions": {"ties": "count half", "empty": "nan", "negatives": AS_CHOSEN}, "chance": _levels(_coin),
+    "interval": _over_births, "laws": _LAWS | {"monotone": _BOTH_SIDES},
+}  # fmt: skip
+_COUNT: dict[str, Any] = {
+    "family": "evolution", "needs": ("after",), "direction": "none", "bounds": (0, np.inf), "unit": "node",
+    "reference": "yang2015", "conventions": {"empty": "nan", "negatives": AS_CHOSEN},
+    "chance": NoChance("a number of pairs is not scored"), "interval": _only_runs, "laws": _LAWS,
+}  # fmt: skip
+_LABELS: dict[str, Any] = {
+    "family": "evolution", "needs": ("labels",), "direction": "higher", "bounds": (-1, 1), "unit": "birth",
+    "reference": "mcpherson2001", "conventions": {"empty": "nan", "births": "with both labels known"},
+    "interval": _over_labelled, "laws": _LAWS,
+}  # fmt: skip
+_PROBE: dict[str, Any] = {
+    "family": "evolution", "needs": ("probe",), "bounds": (0, 1), "unit": "node", "reference": "alain2017",
+    "conventions": {"empty": "nan", "probe": "logistic regression, scaled within stratified folds"},
+    "laws": _LAWS | {"monotone": Exempt("a probe is fitted anew to whatever it is given")},
+}  # fmt: skip
+
+
+@metric(key="auc_synthetic", needs=("after",), **_AREA)
+def auc_synthetic(area: Area) -> Estimate:
+    """Chance that a birth is closer than a non-edge of original nodes, on the embeddings after the cycle.
+
+    Circular where these were smoothed over the births: read it beside `auc_birth`.
+    """
+    return area.estimate()
+
+
+@metric(key="auc_birth", needs=("before",), **_AREA)
+def auc_birth(area: Area) -> Estimate:
+    """Chance that a birth is closer than a non-edge of original nodes, on the embeddings before the cycle.
+
+    Births that touch nodes without an embedding before the cycle are left out.
+    """
+    return area.estimate()
+
+
+@metric(
+    key="auc_matched", needs=("matched",),
+    **_AREA | {"reference": "yang2015",
+               "conventions": _AREA["conventions"] | {"pools": AS_CHOSEN}},
+)  # fmt: skip
+def auc_matched(area: Area) -> Estimate:
+    """Chance that a birth (u, v) is closer than u and another target of v's pool, before the cycle.
+
+    Pools are given, or are the nodes of v's degree, in powers of two, and of its age, original or grown.
+    """
+    return area.estimate()
+
+
+@metric(key="delta_homophily", chance=_levels(_no_difference), **_LABELS | {
+    "conventions": _LABELS["conventions"] | {"null": AS_CHOSEN}})  # fmt: skip
+def delta_homophily(pairs: LabelPairs) -> Estimate:
+    """Share of births between nodes of one class, less the share among random pairs."""
+    return pairs.difference(pairs.random, "fewer than two labelled nodes")
+
+
+@metric(key="nca_mean", direction="higher", chance=_levels(_majority), interval=_over_folds, **_PROBE)
+def nca_mean(folds: Folds) -> Estimate:
+    """Accuracy of a linear probe for the labels, the mean over folds."""
+    value = folds.accuracies.mean() if len(folds.accuracies) else np.nan
+    return single(float(value), folds.nodes, folds.reason, folds.warnings)
+
+
+@metric(key="n_synthetic_positives", **_COUNT)
+def n_synthetic_positives(area: Area) -> Estimate:
+    """Births that auc_synthetic scored."""
+    return area.count(len(area))
+
+
+@metric(key="n_synthetic_negatives", **_COUNT)
+def n_synthetic_negatives(area: Area) -> Estimate:
+    """Non-edges that auc_synthetic scored them against."""
+    return area.count(area.negatives)
+
+
+@metric(key="homophily_new_edges", chance=_levels(_chance_agreement), **_LABELS | {"bounds": (0, 1)})
+def homophily_new_edges(pairs: LabelPairs) -> Estimate:
+    """Share of births between nodes of one class."""
+    return single(pairs.share, len(pairs.same), pairs.reason)
+
+
+@metric(
+    key="homophily_baseline", chance=NoChance("it is the level of chance"),
+    **_LABELS | {"direction": "none", "bounds": (0, 1), "unit": "node", "interval": _only_runs,
+                 "reference": "newman2003", "conventions": {"empty": "nan", "null": AS_CHOSEN}},
+)  # fmt: skip
+def homophily_baseline(pairs: LabelPairs) -> Estimate:
+    """Share of pairs of one class among all pairs of labelled nodes."""
+    return single(pairs.random, pairs.labelled, "fewer than two labelled nodes")
+
+
+@metric(key="delta_homophily_degree", chance=_levels(_no_difference_by_degree), **_LABELS | {"reference": "newman2003"})
+def delta_homophily_degree(pairs: LabelPairs) -> Estimate:
+    """Share of births between nodes of one class, less the share among pairs drawn by degree before the cycle."""
+    return pairs.difference(pairs.by_degree, _NO_DEGREES)
+
+
+@metric(key="nca_std", direction="none", interval=_only_runs, chance=NoChance("a spread is not scored"), **_PROBE)
+def nca_std(folds: Folds) -> Estimate:
+    """Standard deviation of the probe's accuracy over folds."""
+    value = np.std(folds.accuracies, ddof=1) if len(folds.accuracies) else np.nan
+    return single(float(value), folds.nodes, folds.reason, folds.warnings)
+
+
+@metric(key="static_auc", needs=("held_out",), **_AREA | {"unit": "pair", "reference": "libennowell2007"})
+def static_auc(area: Area) -> Estimate:
+    """Chance that a held-out edge is closer than a non-edge of all current nodes: what the others replace."""
+    return area.estimate()
+
+
+@metric(
+    key="tgc", family="evolution", needs=("growth",), direction="none", bounds=(0, np.inf), unit="node",
+    conventions={"tgc": AS_CHOSEN, "empty": "nan"}, reference="erdos1960",
+    chance=NoChance("a rate of growth is not scored"), interval=_only_runs, laws=_LAWS,
+)  # fmt: skip
+def tgc(growth: Growth) -> Estimate:
+    """Topological generative capacity: births a node, times the share of nodes in the largest component.
+
+    As the system reports it; else computed after each cycle and smoothed, each cycle weighing 0.1.
+    """
+    return single(growth.tgc, growth.nodes, "no nodes")

@@ -1,0 +1,51 @@
+"""A linear probe: how well a logistic regression reads the labels off the embeddings."""
+
+from __future__ import annotations
+
+import warnings
+from threading import Lock
+
+import numpy as np
+
+from graphgauge.evolution.inputs import Floats, Ints
+from graphgauge.evolution.samples import Folds
+
+_STEPS = 1000
+_filters = Lock()
+
+
+def probe(points: Floats, classes: Ints, *, folds: int, seed: int) -> Folds:
+    """Stratified folds; the scaler sees the training part only."""
+    counts = np.bincount(classes) if len(classes) else np.empty(0, np.int64)
+    counts = counts[counts > 0]
+    nodes = len(classes)
+    majority = float(counts.max() / nodes) if nodes else np.nan
+    if nodes == 0:
+        return Folds(np.empty(0), 0, majority, "no labelled nodes")
+    if len(counts) < 2:
+        return Folds(np.empty(0), nodes, majority, "all labels are of one class")
+    if nodes < folds or counts.max() < folds:
+        return Folds(np.empty(0), nodes, majority, f"no class has {folds} nodes, one for each fold")
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import StratifiedKFold
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    said = []
+    if counts.min() < folds:
+        said.append(f"classes with fewer nodes than folds: {np.count_nonzero(counts < folds)}")
+    accuracies, steps = [], 0
+    # What is ignored here is said below; filters belong to the whole process, so one thread at a time changes them.
+    with _filters, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        split = StratifiedKFold(folds, shuffle=True, random_state=seed % 2**32)
+        for training, test in split.split(points, classes):
+            model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=_STEPS))
+            model.fit(points[training], classes[training])
+            accuracies.append(float(np.mean(model.predict(points[test]) == classes[test])))
+            steps = max(steps, int(model[-1].n_iter_.max()))
+    if steps >= _STEPS:
+        said.append(f"the probe did not converge within {_STEPS} steps")
+    return Folds(np.array(accuracies), nodes, majority, warnings=tuple(said))

@@ -1,0 +1,138 @@
+"""What evolution metrics are computed on besides areas: births by label, a probe, growth, and whole runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from math import isqrt
+
+import numpy as np
+
+from graphgauge.core.metric import Bounds, Estimate, IntervalRule, NoInterval
+from graphgauge.evolution.inputs import Flags, Floats, Ints
+from graphgauge.stats.intervals import agreement_interval, standard_error, t_interval
+
+# Blocks of cycles that one run is cut into: enough for a spread, long enough to outlast most of its memory.
+_MOST_BLOCKS = 10
+
+
+def single(value: float, n: int, reason: str, warnings: tuple[str, ...] = ()) -> Estimate:
+    return Estimate(np.array([float(value)]), np.array([n]), reason=reason, warnings=warnings)
+
+
+@dataclass(frozen=True)
+class LabelPairs:
+    """Births with both labels known: whether these agree, and the share of agreement under two kinds of chance."""
+
+    same: Flags
+    source: Ints
+    births: int
+    classes: int
+    labelled: int
+    random: float
+    by_degree: float
+
+    @property
+    def reason(self) -> str:
+        return "no births" if not self.births else "no birth has two nodes with labels"
+
+    @cached_property
+    def share(self) -> float:
+        return float(np.count_nonzero(self.same) / len(self.same)) if len(self.same) else np.nan
+
+    @cached_property
+    def independent(self) -> bool:
+        """Whether every birth is of another node."""
+        return len(np.unique(self.source)) == len(self.source)
+
+    @cached_property
+    def error(self) -> tuple[Floats, Ints]:
+        """Standard error and degrees of freedom of the share, births of one node together."""
+        return standard_error(self.same - self.share, np.ones(len(self.same)), cluster=self.source)
+
+    def difference(self, baseline: float, missing: str) -> Estimate:
+        reason = self.reason
+        if self.classes < 2:
+            baseline, reason = np.nan, "fewer than two classes: every pair agrees"
+        elif np.isnan(baseline):
+            reason = missing
+        return single(self.share - baseline, len(self.same), reason)
+
+
+@dataclass(frozen=True)
+class Folds:
+    """Accuracy of a linear probe in each fold, and the share of the largest class."""
+
+    accuracies: Floats
+    nodes: int
+    majority: float
+    reason: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How the whole graph grew: the value of the cycle, smoothed or as given."""
+
+    tgc: float
+    nodes: int
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """One metric over the cycles of runs; each run counts once, through the mean of its cycles that have a value.
+
+    `possible` are the values that runs could have had, where these are bounded.
+    """
+
+    runs: Sequence[Floats]
+    chance: Mapping[str, float] = field(default_factory=dict)
+    conditions: int = 1
+    reasons: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    possible: tuple[float, float] | None = None
+
+    @cached_property
+    def means(self) -> Floats:
+        return np.array([run[~np.isnan(run)].mean() for run in self.runs if not np.isnan(run).all()])
+
+    @property
+    def cycles(self) -> int:
+        return int(sum(np.count_nonzero(~np.isnan(run)) for run in self.runs))
+
+    def estimate(self) -> Estimate:
+        value = float(self.means.mean()) if len(self.means) else np.nan
+        missing = sum(len(run) for run in self.runs) - self.cycles
+        left_out = (f"{missing} cycles have no value ({'; '.join(self.reasons)}) and are left out of a mean",)
+        warnings = left_out if missing and self.cycles else ()
+        return single(value, self.cycles, "; ".join(self.reasons) or "no cycles", (*self.warnings, *warnings))
+
+    def rule(self) -> IntervalRule | NoInterval:
+        if self.conditions > 1:
+            return NoInterval("conditions are no sample: read them one by one")
+        if len(self.means) > 1:
+            return IntervalRule("t", "seeds", lambda sample, estimate, level: _t(self.means, level, self.possible))
+        blocks = self._blocks()
+        if len(blocks) < 2:
+            return NoInterval("one run of few cycles has no interval of its own")
+        return IntervalRule(
+            "t", "time blocks", lambda sample, estimate, level: _t(blocks, level, self.possible), approximate=True
+        )
+
+    def _blocks(self) -> Floats:
+        """Means of consecutive cycles: single cycles resemble their neighbours and are no independent evidence."""
+        values = np.concatenate([run[~np.isnan(run)] for run in self.runs]) if self.runs else np.empty(0)
+        count = min(_MOST_BLOCKS, isqrt(len(values)))
+        edges = [len(values) * i // count for i in range(count + 1)] if count else [0]
+        return np.array([values[a:b].mean() for a, b in pairwise(edges)])
+
+
+def _t(values: Floats, confidence: float, possible: tuple[float, float] | None) -> Bounds:
+    error, df = standard_error(values - values.mean(), np.ones(len(values)))
+    if error[0] > 0:
+        return t_interval(values.mean(), error, df, confidence)
+    if possible is None:
+        return np.array([np.nan]), np.array([np.nan])
+    return agreement_interval([values.mean()], [len(values)], possible, confidence)

@@ -1,0 +1,122 @@
+"""Runs as numbers: means over the cycles of each, and over seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.metric import Metric, find
+from graphgauge.core.result import Evaluation, Result, Table
+from graphgauge.evolution.evaluator import AdaptiveEvaluator
+from graphgauge.evolution.samples import Trajectory
+
+# Condition and seed.
+Run = tuple[str, int]
+Runs = Mapping[Run, AdaptiveEvaluator]
+
+
+def means(evaluators: Sequence[AdaptiveEvaluator], conditions: int = 1) -> dict[str, Result]:
+    """Every metric as the mean over runs of the mean over their cycles."""
+    first = evaluators[0]
+    results = {}
+    for key in first.evaluations[0]:
+        metric, params = find(key, "evolution")
+        trajectory = _trajectory(metric, [own.evaluations for own in evaluators], conditions)
+        result = metric.result(
+            trajectory, trajectory.estimate(), params, confidence=first.confidence,
+            conventions=first.evaluations[0].conventions,
+        )  # fmt: skip
+        results[key] = replace(result, unit="cycle")
+    return results
+
+
+def summary(runs: Runs, figure: Callable[[Evaluation, str | Path], None]) -> Evaluation:
+    """All runs: by condition where there are several, else by cycle. One cycle alone stands for itself."""
+    evaluators = list(runs.values())
+    first = evaluators[0]
+    if len(evaluators) == len(first.evaluations) == 1:
+        one = first.evaluations[0]
+        return Evaluation(
+            "evolution", list(one.values()), conventions=one.conventions, options=one.options, skipped=one.skipped,
+            findings=one.findings, notes=one.notes, figure=figure,
+        )  # fmt: skip
+    names = list(dict.fromkeys(condition for condition, _ in runs))
+    results = means(evaluators, len(names))
+    notes = [f"{note} (cycle {cycle})" for cycle, note in _first_notes(evaluators)]
+    if len(names) > 1:
+        notes.insert(0, f"values are means over {len(names)} conditions: read them by condition")
+    return Evaluation(
+        "evolution",
+        list(results.values()),
+        conventions=first.evaluations[0].conventions,
+        options=first.described | {"conditions": names},
+        breakdowns={"condition": _by_condition(runs, names)} if len(names) > 1 else {"cycle": _by_cycle(runs)},
+        skipped=first.evaluations[0].skipped,
+        materials={},
+        notes=tuple(notes),
+        figure=figure,
+    )
+
+
+def _trajectory(metric: Metric, runs: Sequence[Sequence[Evaluation]], conditions: int) -> Trajectory:
+    results = [[evaluation[metric.key] for evaluation in run] for run in runs]
+    every = [result for run in results for result in run]
+    levels: dict[str, list[float]] = {}
+    for result in every:
+        for chance in result.chance:
+            levels.setdefault(chance.name, []).append(chance.value)
+    return Trajectory(
+        [np.array([result.value for result in run]) for run in results],
+        {name: float(np.mean(values)) for name, values in levels.items()},
+        conditions,
+        tuple(dict.fromkeys(result.reason for result in every if result.reason)),
+        tuple(dict.fromkeys(warning for result in every for warning in result.warnings)),
+        metric.bounds if metric.direction == "higher" else None,
+    )
+
+
+def _by_condition(runs: Runs, names: list[str]) -> Table:
+    groups = [[own for run, own in runs.items() if run[0] == name] for name in names]
+    each = [means(group) for group in groups]
+    columns: dict[str, Any] = {
+        "condition": np.array(names),
+        "n": np.array([sum(len(own.evaluations) for own in group) for group in groups]),
+    }
+    for key in each[0]:
+        columns[key] = np.array([results[key].value for results in each])
+        limits = np.array([tuple(results[key].interval or (np.nan, np.nan)) for results in each])
+        columns[f"{key}.low"], columns[f"{key}.high"] = limits[:, 0], limits[:, 1]
+    return Table("condition", columns)
+
+
+def _by_cycle(runs: Runs) -> Table:
+    """Each cycle's mean over seeds."""
+    histories = [own.history for own in runs.values()]
+    cycles = np.unique(np.concatenate([history["cycle"] for history in histories])).astype(np.int64)
+    columns: dict[str, Any] = {"cycle": cycles}
+    columns["n"] = np.sum([np.isin(cycles, history["cycle"]) for history in histories], axis=0)
+    for key in histories[0]:
+        if key == "cycle":
+            continue
+        values = np.full((len(histories), len(cycles)), np.nan)
+        for row, history in enumerate(histories):
+            values[row, np.searchsorted(cycles, history["cycle"])] = history[key]
+        count = np.count_nonzero(~np.isnan(values), axis=0)
+        columns[key] = np.nansum(values, axis=0) / np.where(count, count, np.nan)
+    return Table("cycle", columns)
+
+
+def _first_notes(evaluators: Sequence[AdaptiveEvaluator]) -> Iterator[tuple[int, str]]:
+    """Each kind of note once, from the cycle where it first stood; its numbers differ from cycle to cycle."""
+    seen: set[str] = set()
+    for own in evaluators:
+        for evaluation in own.evaluations:
+            for note in evaluation.notes:
+                kind = "".join(letter for letter in note if not letter.isdigit())
+                if kind not in seen:
+                    seen.add(kind)
+                    yield evaluation.options["cycle"], note

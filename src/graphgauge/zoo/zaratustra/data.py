@@ -1,0 +1,122 @@
+"""Graphs to start from: a file with the arrays of Cora, a Planetoid folder, or a block model made here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from graphgauge.core.errors import InputError
+from graphgauge.core.extras import need
+
+# Cora's, which the block model has too.
+CLASS_SIZES = (351, 217, 418, 818, 426, 298, 180)
+EDGES = 5278
+HOMOPHILY = 0.81
+WORDS = 1433
+WORDS_PER_NODE = 18
+# Share of a node's words that come from its class's own vocabulary; the rest are everybody's.
+_TOPICAL = 0.2
+# Degrees follow 1 + Pareto: Cora's quartiles 2, 3, 5, standard deviation 5.2 and largest degree 168, nearly.
+_TAIL = 1.7
+_LARGEST_DEGREE = 168
+_ARRAYS = ("edges", "labels", "feature_indptr", "feature_indices", "feature_data", "num_features")
+
+
+@dataclass(frozen=True)
+class GraphData:
+    """Undirected edges, once each and without loops, a label for every node, and sparse features."""
+
+    edges: NDArray[np.int64]
+    labels: NDArray[np.int64]
+    features: sp.csr_array
+
+    @property
+    def num_nodes(self) -> int:
+        return len(self.labels)
+
+
+def read_graph_data(path: str | Path) -> GraphData:
+    """Read `.npz` with edges, labels and features as CSR, or the folder of a Planetoid dataset."""
+    place = Path(path)
+    if place.is_dir():
+        planetoid = need("torch_geometric.datasets", "a Planetoid folder").Planetoid(str(place), "Cora")
+        return from_arrays(
+            planetoid[0].edge_index.numpy().T, planetoid[0].y.numpy(), planetoid[0].x.numpy(), str(place)
+        )
+    try:
+        with np.load(place, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in _ARRAYS}
+    except FileNotFoundError:
+        raise InputError(
+            "there is no such file", where=str(place), fix="Leave --data out for the built-in graph."
+        ) from None
+    except KeyError as error:
+        raise InputError(f"has no array {error}", where=str(place), fix=f"Needed: {', '.join(_ARRAYS)}.") from None
+    except (OSError, ValueError, EOFError) as error:
+        raise InputError(f"cannot be read as .npz: {error}", where=str(place)) from None
+    shape = len(arrays["labels"]), int(arrays["num_features"])
+    parts = arrays["feature_data"], arrays["feature_indices"].astype(np.int32), arrays["feature_indptr"]
+    try:
+        features = sp.csr_array(parts, shape=shape)
+        features.check_format(full_check=True)
+    except ValueError as error:
+        raise InputError(f"its features are no CSR matrix: {error}", where=str(place)) from None
+    return from_arrays(arrays["edges"], arrays["labels"], features, str(place))
+
+
+def from_arrays(edges: Any, labels: Any, features: Any, where: str = "graph") -> GraphData:
+    """Check the arrays; an edge given in both directions counts once."""
+    pairs = np.asarray(edges, dtype=np.int64)
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise InputError(f"edges must be (E, 2), not {pairs.shape}", where=where)
+    names = np.asarray(labels, dtype=np.int64)
+    if len(pairs) and not (pairs.min() >= 0 and pairs.max() < len(names)):
+        raise InputError(f"edges name nodes outside 0 to {len(names) - 1}", where=where)
+    pairs = np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
+    matrix = sp.csr_array(features)
+    if matrix.shape[0] != len(names):
+        raise InputError(f"{matrix.shape[0]} rows of features for {len(names)} labels", where=where)
+    return GraphData(pairs, names, matrix)
+
+
+def block_model(seed: int = 0) -> GraphData:
+    """A degree-corrected block model with Cora's class sizes, number of edges, degree tail and homophily.
+
+    Every node has an edge at least. Features are bags of words: some from a vocabulary of the class, the rest common.
+    """
+    rng = np.random.default_rng(seed)
+    labels = np.repeat(np.arange(len(CLASS_SIZES)), CLASS_SIZES)
+    rng.shuffle(labels)
+    nodes = len(labels)
+    weight = np.minimum(rng.pareto(_TAIL, nodes) + 1, _LARGEST_DEGREE)
+    members = [np.flatnonzero(labels == c) for c in range(len(CLASS_SIZES))]
+    inside = [weight[group] / weight[group].sum() for group in members]
+    outside = [np.where(labels == c, 0, weight) / weight[labels != c].sum() for c in range(len(CLASS_SIZES))]
+    edges: set[tuple[int, int]] = set()
+    starts = [*rng.permutation(nodes), *rng.choice(nodes, 4 * EDGES, p=weight / weight.sum())]
+    bare = np.ones(nodes, dtype=bool)
+    for position, u in enumerate(starts):
+        if len(edges) == EDGES:
+            break
+        if position < nodes and not bare[u]:
+            continue
+        c = labels[u]
+        v = rng.choice(members[c], p=inside[c]) if rng.random() < HOMOPHILY else rng.choice(nodes, p=outside[c])
+        if u != v:
+            edges.add((min(int(u), int(v)), max(int(u), int(v))))
+            bare[[u, v]] = False
+    return GraphData(np.array(sorted(edges), dtype=np.int64), labels, _bags_of_words(labels, rng))
+
+
+def _bags_of_words(labels: NDArray[np.int64], rng: np.random.Generator) -> sp.csr_array:
+    common = 1 / np.arange(1, WORDS + 1)  # Zipf
+    topics = np.stack([rng.permutation(common) for _ in CLASS_SIZES])
+    chances = _TOPICAL * topics / topics.sum(axis=1, keepdims=True) + (1 - _TOPICAL) * common / common.sum()
+    words = np.concatenate([rng.choice(WORDS, WORDS_PER_NODE, replace=False, p=chances[c]) for c in labels])
+    rows = np.repeat(np.arange(len(labels)), WORDS_PER_NODE)
+    return sp.csr_array((np.ones(len(rows), dtype=np.float32), (rows, words)), shape=(len(labels), WORDS))

@@ -1,0 +1,204 @@
+"""The engine: seeds draw edges to anchors, nodes are born between anchors, embeddings are smoothed over the result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+
+from graphgauge.core.errors import OptionError, one_of
+from graphgauge.evolution import poincare_distance, tgc_step
+from graphgauge.zoo.zaratustra.data import GraphData
+from graphgauge.zoo.zaratustra.growth import RULES, Growth
+
+Floats = NDArray[np.float64]
+Edges = NDArray[np.int64]
+ANCHORS = ("uniform", "distance")
+EMBEDDINGS = ("features", "random")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that can be set. `anchor="distance"` decides by the distance that scores the edges: it is circular."""
+
+    seeds_per_cycle: int = 20
+    edges_per_seed: int = 2
+    births_per_cycle: int = 2
+    anchor: Literal["uniform", "distance"] = "uniform"
+    embedding: Literal["features", "random"] = "features"
+    dimension: int = 32
+    radius: float = 0.9
+    smoothing: float = 0.1
+    birth_noise: float = 0.02
+
+    def __post_init__(self) -> None:
+        one_of("anchor", self.anchor, ANCHORS)
+        one_of("embedding", self.embedding, EMBEDDINGS)
+        for name in ("seeds_per_cycle", "births_per_cycle"):
+            if getattr(self, name) < 0:
+                raise OptionError(f"{name} must not be negative")
+        for name in ("edges_per_seed", "dimension"):
+            if getattr(self, name) < 1:
+                raise OptionError(f"{name} must be at least 1")
+        for name in ("radius", "smoothing"):
+            if not 0 < getattr(self, name) < 1:
+                raise OptionError(f"{name} must lie between 0 and 1")
+        if not self.birth_noise >= 0:
+            raise OptionError("birth_noise must not be negative")
+
+
+class Zaratustra:
+    """A graph that rewrites itself; the same data, settings and seed give the same run.
+
+    A cycle's draws depend on the seed and the cycle alone, so that conditions start from the same seed nodes as long
+    as their graphs have as many nodes: runs of one seed are pairs.
+    """
+
+    def __init__(
+        self, data: GraphData, settings: Settings | None = None, *, seed: int = 0, rules: Mapping[str, Growth] = RULES
+    ) -> None:
+        self.data = data
+        self.settings = settings or Settings()
+        self.seed = seed
+        self.rules = rules
+        self.cycle = 0
+        self.edges_created_at_cycle: list[Edges] = []
+        # Of the last cycle: 1 for the nodes that were anchors to choose from, 0 for the others that stood before it.
+        self.pools = np.zeros(data.num_nodes, dtype=np.int64)
+        self.embeddings = self._first_embeddings()
+        self._edges = [data.edges]
+        self._neighbours: list[set[int]] = [set() for _ in range(data.num_nodes)]
+        for u, v in data.edges.tolist():
+            self._join(u, v)
+        self._tgc: float | None = None
+
+    @property
+    def num_nodes(self) -> int:
+        return len(self._neighbours)
+
+    @property
+    def edges(self) -> Edges:
+        """All edges of the graph as it is now, once each."""
+        self._edges = [np.concatenate(self._edges)]
+        return self._edges[0]
+
+    @property
+    def degrees(self) -> NDArray[np.int64]:
+        return np.array([len(around) for around in self._neighbours], dtype=np.int64)
+
+    def step(self, condition: str) -> Edges:
+        """One cycle; returns the edges born in it and nothing else."""
+        growth = self.rules[one_of("condition", condition, tuple(self.rules))]
+        rng = np.random.default_rng((self.seed, self.cycle))
+        before, settings = self.num_nodes, self.settings
+        pool = growth.pool(self.degrees)
+        seeds = rng.choice(before, min(settings.seeds_per_cycle, before), replace=False)
+        born = [(u, v) for u in seeds.tolist() for v in self._anchored(u, growth, pool, rng)]
+        for _ in range(settings.births_per_cycle):
+            born += self._birth(growth, pool, rng)
+        self.pools = np.zeros(before, dtype=np.int64)
+        self.pools[pool] = 1
+        births = np.array(born, dtype=np.int64).reshape(-1, 2)
+        self._edges.append(births)
+        self._smooth()
+        self._close(births, tgc_step(len(births), self.num_nodes, self._largest_component(), self._tgc))
+        return births
+
+    def replay(self, births: Edges, embeddings: Floats, tgc: float) -> None:
+        """Take over a cycle that was run before, as if it had been run now."""
+        self._neighbours += [set() for _ in range(len(embeddings) - self.num_nodes)]
+        for u, v in births.tolist():
+            self._join(u, v)
+        self._edges.append(births)
+        self.embeddings = embeddings
+        self._close(births, tgc)
+
+    def _close(self, births: Edges, tgc: float) -> None:
+        self.edges_created_at_cycle.append(births)
+        self._tgc = tgc
+        self.cycle += 1
+
+    def compute_tgc(self) -> float:
+        """Births per node times the share of the largest component, as a running mean over the cycles."""
+        return float("nan") if self._tgc is None else self._tgc
+
+    def _join(self, u: int, v: int) -> None:
+        self._neighbours[u].add(v)
+        self._neighbours[v].add(u)
+
+    def _anchored(self, u: int, growth: Growth, pool: NDArray[np.int64], rng: np.random.Generator) -> list[int]:
+        """Join a node to anchors that it is not joined to yet; fewer than asked for where there are no more."""
+        free = pool[~np.isin(pool, [u, *self._neighbours[u]])]
+        count = min(self.settings.edges_per_seed, len(free))
+        if self.settings.anchor == "distance" and growth.prefers is not None:
+            here = np.broadcast_to(self.embeddings[u], (len(free), self.embeddings.shape[1]))
+            distance = poincare_distance(here, self.embeddings[free])
+            order = np.argsort(distance if growth.prefers == "nearest" else -distance, kind="stable")
+            chosen = free[order[:count]]
+        else:
+            chosen = rng.choice(free, count, replace=False)
+        anchors: list[int] = chosen.tolist()
+        for v in anchors:
+            self._join(u, v)
+        return anchors
+
+    def _birth(self, growth: Growth, pool: NDArray[np.int64], rng: np.random.Generator) -> list[tuple[int, int]]:
+        """A node appears near the middle of its anchors and is joined to them."""
+        if len(pool) == 0:
+            return []
+        anchors = rng.choice(pool, min(self.settings.edges_per_seed, len(pool)), replace=False)
+        noise = self.settings.birth_noise * rng.standard_normal(self.settings.dimension)
+        middle = self.embeddings[anchors].mean(axis=0) + noise
+        self.embeddings = np.vstack([self.embeddings, _into_ball(middle[None], self.settings.radius)])
+        newborn = self.num_nodes
+        self._neighbours.append(set())
+        for anchor in anchors.tolist():
+            self._join(newborn, anchor)
+        return [(newborn, anchor) for anchor in anchors.tolist()]
+
+    def _smooth(self) -> None:
+        """x ← (1 − w)·x + w·Âx, with Â the adjacency over the roots of the degrees at both ends."""
+        edges, nodes = self.edges, self.num_nodes
+        roots = np.sqrt(np.maximum(self.degrees, 1))
+        weight = 1 / (roots[edges[:, 0]] * roots[edges[:, 1]])
+        half = sp.csr_array((weight, (edges[:, 0], edges[:, 1])), shape=(nodes, nodes))
+        pulled = half @ self.embeddings + half.T @ self.embeddings
+        w = self.settings.smoothing
+        self.embeddings = _into_ball((1 - w) * self.embeddings + w * pulled, self.settings.radius)
+
+    def _largest_component(self) -> int:
+        edges, nodes = self.edges, self.num_nodes
+        graph = sp.coo_array((np.ones(len(edges), dtype=np.int8), (edges[:, 0], edges[:, 1])), shape=(nodes, nodes))
+        return int(np.bincount(connected_components(graph, directed=False)[1]).max())
+
+    def _first_embeddings(self) -> Floats:
+        """The leading directions of the features, or noise; the farthest node lies at the radius."""
+        settings = self.settings
+        rng = np.random.default_rng(self.seed)
+        if settings.embedding == "random":
+            start: Floats = rng.standard_normal((self.data.num_nodes, settings.dimension))
+        else:
+            start = _leading(self.data.features, settings.dimension, rng)
+        return np.asarray(settings.radius / np.linalg.norm(start, axis=1).max() * start)
+
+
+def _leading(features: Any, dimension: int, rng: np.random.Generator) -> Floats:
+    if dimension >= min(features.shape):
+        raise OptionError(f"dimension {dimension} needs more than that many nodes and features, not {features.shape}")
+    from scipy.sparse.linalg import svds
+
+    wide = features.astype(np.float64)
+    left, size, right = svds(wide, k=dimension, v0=rng.standard_normal(min(wide.shape)))
+    # A singular vector's sign is anybody's choice: its largest entry is positive here.
+    signs = np.sign(right[np.arange(dimension), np.abs(right).argmax(axis=1)])
+    return np.asarray((left * size * signs)[:, ::-1])
+
+
+def _into_ball(points: Floats, radius: float) -> Floats:
+    norms = np.linalg.norm(points, axis=-1, keepdims=True)
+    return np.asarray(points * np.minimum(1, radius / np.maximum(norms, radius)))

@@ -1,0 +1,44 @@
+"""Growth rules: among which nodes a cycle looks for the ends of its new edges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ids = NDArray[np.int64]
+# Degrees of all nodes to the nodes that may be anchors.
+Pool = Callable[[NDArray[Any]], Ids]
+
+
+@dataclass(frozen=True)
+class Growth:
+    """A rule: the pool of anchors, and which of them `anchor="distance"` prefers (None: it draws all the same)."""
+
+    pool: Pool
+    prefers: Literal["nearest", "farthest"] | None = None
+
+
+def everyone(degrees: NDArray[Any]) -> Ids:
+    """All nodes: growth that knows nothing, the null to compare with."""
+    return np.arange(len(degrees))
+
+
+def elites(degrees: NDArray[Any], sigmas: float = 2.0) -> Ids:
+    """Nodes whose degree is more than so many standard deviations above the mean."""
+    return np.flatnonzero(degrees > degrees.mean() + sigmas * degrees.std())
+
+
+def periphery(degrees: NDArray[Any], share: float = 0.25) -> Ids:
+    """Nodes whose degree is at most this quantile of all degrees."""
+    return np.flatnonzero(degrees <= np.quantile(degrees, share))
+
+
+RULES: Mapping[str, Growth] = {
+    "Normal": Growth(elites, "nearest"),
+    "Off": Growth(everyone),
+    "Inverted": Growth(periphery, "farthest"),
+}

@@ -1,0 +1,74 @@
+"""Runs of several conditions and seeds, logged cycle by cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.errors import InputError, one_of
+from graphgauge.core.files import write_text
+from graphgauge.core.schema import dumps
+from graphgauge.evolution import EvolutionLog
+from graphgauge.zoo.zaratustra.data import GraphData
+from graphgauge.zoo.zaratustra.engine import Settings, Zaratustra
+from graphgauge.zoo.zaratustra.growth import RULES, Growth
+
+
+def grow(
+    data: GraphData,
+    settings: Settings,
+    conditions: Sequence[str],
+    cycles: int,
+    seeds: int,
+    folder: Path,
+    rules: Mapping[str, Growth] = RULES,
+) -> Iterator[tuple[str, int, int]]:
+    """Run every condition with every seed; yields (condition, seed, cycle) as each cycle stands in the log."""
+    for condition in conditions:
+        one_of("condition", condition, tuple(rules))
+    _hold_settings(settings, folder)
+    log = EvolutionLog(folder)
+    for condition in conditions:
+        for seed in range(seeds):
+            engine = Zaratustra(data, settings, seed=seed, rules=rules)
+            log.begin(condition, seed, edges=data.edges, embeddings=engine.embeddings)
+            for done in log.cycles(condition, seed):
+                if done.cycle >= cycles:
+                    break
+                assert done.tgc is not None  # this engine always writes it
+                engine.replay(done.new_edges, done.embeddings, done.tgc)
+                yield condition, seed, done.cycle
+            while engine.cycle < cycles:
+                cycle = engine.cycle
+                births = engine.step(condition)
+                log.append_cycle(
+                    condition, seed, cycle, embeddings=engine.embeddings, new_edges=births,
+                    tgc=engine.compute_tgc(), pools=engine.pools,
+                )  # fmt: skip
+                yield condition, seed, cycle
+
+
+def write_labels(data: GraphData, folder: Path) -> Path:
+    """The labels of the original nodes beside the log."""
+    path = folder / "labels.npy"
+    np.save(path, data.labels, allow_pickle=False)
+    return path
+
+
+def _hold_settings(settings: Settings, folder: Path) -> None:
+    """A folder has one engine: what goes on with other settings would be no run of either."""
+    path = folder / "settings.json"
+    text = dumps(_settings(settings))
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        write_text(path, text)
+    elif path.read_text(encoding="utf-8") != text:
+        raise InputError("holds runs with other settings", where=str(folder), fix="Choose another --output.")
+
+
+def _settings(settings: Settings) -> dict[str, Any]:
+    return {"engine": "zaratustra", **asdict(settings)}

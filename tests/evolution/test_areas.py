@@ -1,0 +1,179 @@
+"""Areas against scikit-learn and against lists of all pairs; their intervals against DeLong's and by simulation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
+from tests.evolution.conftest import Graph, block_graph
+
+from graphgauge.evolution import AdaptiveEvaluator, auc_birth, auc_matched, auc_synthetic, link_score, static_auc
+from graphgauge.evolution.areas import area_against_non_edges
+from graphgauge.evolution.inputs import Points, distinct_pairs
+from graphgauge.stats.intervals import delong
+
+AREAS = ["auc_synthetic", "auc_birth", "auc_matched"]
+
+
+def scikit_learn(points: np.ndarray, positives: np.ndarray, negatives: np.ndarray) -> float:
+    pairs = np.concatenate([positives, negatives])
+    scores = link_score(points[pairs[:, 0]], points[pairs[:, 1]])
+    return roc_auc_score(np.repeat([1, 0], [len(positives), len(negatives)]), scores)
+
+
+def grown(seed: int, nodes: int = 40, births: int = 30, *, tied: bool = False) -> tuple[Graph, np.ndarray, np.ndarray]:
+    graph = block_graph(nodes, seed=seed)
+    rng = np.random.default_rng(seed)
+    new = rng.permuted(rng.choice(graph.free(), births, replace=False), axis=1)
+    points = np.round(graph.points * 4) / 8 if tied else graph.points
+    return graph._replace(points=points), new, np.concatenate([graph.edges, new])
+
+
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_all_non_edges_against_scikit_learn(seed: int, tied: bool):
+    graph, new, edges = grown(seed, tied=tied)
+    negatives = graph._replace(edges=edges).free()
+    expected = scikit_learn(graph.points, new, negatives)
+    assert auc_synthetic(graph.points, new, edges) == pytest.approx(expected, rel=1e-13)
+    assert auc_birth(graph.points, new, edges) == pytest.approx(expected, rel=1e-13)
+
+
+def test_negatives_are_among_original_nodes_only():
+    graph, new, edges = grown(0)
+    original = np.arange(0, 40, 2)
+    negatives = graph._replace(edges=edges).free()
+    inside = negatives[np.isin(negatives, original).all(axis=1)]
+    expected = scikit_learn(graph.points, new, inside)
+    assert auc_synthetic(graph.points, new, edges, node_ids=original) == pytest.approx(expected, rel=1e-13)
+
+
+def test_temperature_changes_nothing():
+    graph, new, edges = grown(1)
+    values = []
+    for temperature in (0.01, 1.0, 50.0):
+        evaluator = AdaptiveEvaluator(range(40), graph.labels, temperature=temperature, metrics=["auc_synthetic"])
+        values.append(evaluator.evaluate_cycle(graph.points, new, edges, 0)["auc_synthetic"].value)
+    assert len(set(values)) == 1
+
+
+def test_test_edges_against_all_current_nodes():
+    graph, _, edges = grown(2)
+    held_out, rest = edges[:20], edges[20:]
+    expected = scikit_learn(graph.points, held_out, graph._replace(edges=edges).free())
+    assert static_auc(graph.points, held_out, rest) == pytest.approx(expected, rel=1e-13)
+
+
+def matched_by_hand(points: np.ndarray, new: np.ndarray, edges: np.ndarray, pools: np.ndarray) -> float:
+    neighbours = {frozenset(edge) for edge in edges.tolist()}
+    shares = []
+    for source, target in new.tolist():
+        others = [
+            node
+            for node in range(len(points))
+            if pools[node] == pools[target] and node != source and frozenset((source, node)) not in neighbours
+        ]
+        own = link_score(points[source], points[target])
+        beaten = [link_score(points[source], points[node]) for node in others]
+        if others:
+            shares.append(np.mean([(own > score) + 0.5 * (own == score) for score in beaten]))
+    return float(np.mean(shares))
+
+
+def test_matched_targets_by_hand():
+    graph, new, edges = grown(3)
+    pools = np.arange(40) % 3
+    found = auc_matched(graph.points, new, edges, pools=pools)
+    assert found == pytest.approx(matched_by_hand(graph.points, new, edges, pools), rel=1e-12)
+
+
+def test_without_pools_degree_and_age_make_them():
+    graph, new, edges = grown(4)
+    degrees = np.bincount(graph.edges.ravel(), minlength=40)
+    original = np.arange(30)
+    bins = np.array([int(degree).bit_length() for degree in degrees]) * 2 + (np.arange(40) >= 30)
+    found = auc_matched(graph.points, new, edges, node_ids=original)
+    assert found == pytest.approx(matched_by_hand(graph.points, new, edges, bins), rel=1e-12)
+
+
+def test_drawn_targets_approach_all_of_them():
+    graph, new, edges = grown(5)
+    exact = auc_matched(graph.points, new, edges)
+    drawn = auc_matched(graph.points, new, edges, negatives="sample", negatives_per_positive=2000)
+    assert drawn == pytest.approx(exact, abs=0.01)
+
+
+def test_a_birth_without_another_target_is_left_out_and_counted():
+    graph, new, edges = grown(6)
+    pools = np.arange(40)
+    pools[new[:5, 1]] = 100
+    evaluator = AdaptiveEvaluator(range(40), graph.labels, metrics=["auc_matched"])
+    result = evaluator.evaluate_cycle(graph.points, new, edges, 0, graph.points, pools=pools)["auc_matched"]
+    assert 0 < result.n < len(new)
+    assert "without another target" in result.warnings[0]
+    alone = AdaptiveEvaluator(range(40), graph.labels, metrics=["auc_matched"])
+    result = alone.evaluate_cycle(graph.points, new, edges, 0, graph.points, pools=np.arange(40))["auc_matched"]
+    assert not result.defined
+    assert "another target" in result.reason
+
+
+def test_negatives_run_out():
+    graph = block_graph(12)
+    new, edges = graph.free()[:3], graph.edges
+    options = {"negatives_per_positive": 1000, "metrics": ["auc_synthetic", "n_synthetic_negatives"]}
+    evaluator = AdaptiveEvaluator(range(12), graph.labels, **options)
+    found = evaluator.evaluate_cycle(graph.points, new, np.concatenate([edges, new]), 0)
+    assert found["n_synthetic_negatives"] == 12 * 11 // 2 - len(edges) - 3
+    assert "all are taken" in found["auc_synthetic"].warnings[0]
+    assert found["auc_synthetic"].value == pytest.approx(auc_synthetic(graph.points, new, np.concatenate([edges, new])))
+
+
+def test_a_complete_graph_has_no_negatives():
+    graph = block_graph(6)
+    pairs = np.argwhere(np.triu(np.ones((6, 6), bool), 1))
+    evaluator = AdaptiveEvaluator(range(6), graph.labels, metrics=AREAS, negatives="all")
+    found = evaluator.evaluate_cycle(graph.points, pairs[:2], pairs, 0, graph.points)
+    assert found["auc_synthetic"].reason == "every pair of original nodes has an edge"
+
+
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_the_error_is_delongs_where_births_are_independent(seed: int, tied: bool):
+    rng = np.random.default_rng(seed)
+    columns = rng.choice([-0.5, 0.0, 0.25, 0.5], (2, 30)) if tied else rng.uniform(-0.6, 0.6, (2, 30))
+    points = Points.of(columns.T, "embeddings")
+    births = np.stack([np.arange(10), np.arange(10, 20)], axis=1)
+    graph = distinct_pairs(births, 30)
+    area = area_against_non_edges(
+        points, births, graph, np.arange(30), per_positive=4, rng=np.random.default_rng(seed), source=births[:, 0],
+        reason="no births",
+    )  # fmt: skip
+    from graphgauge.kernels.negatives import non_edges
+    from graphgauge.kernels.poincare import order_of_distances
+
+    codes = non_edges(graph, 30, 40, np.random.default_rng(seed))
+    score = lambda first, second: -order_of_distances(points.columns, points.margins, first, second)  # noqa: E731
+    value, error, df = delong(score(births[:, 0], births[:, 1]), score(codes // 30, codes % 30))
+    assert area.value == pytest.approx(value, rel=1e-12)
+    assert area.error() == pytest.approx((error, df), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("key", AREAS)
+def test_intervals_cover(key: str):
+    """Births drawn at random: every area is ½, whatever the embeddings, also where each node gets two edges."""
+    covered = []
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        graph = block_graph(70, seed=seed % 7)
+        sources = rng.choice(70, 25, replace=False)
+        new = np.stack([np.repeat(sources, 2), rng.integers(0, 70, 50)], axis=1)
+        evaluator = AdaptiveEvaluator(range(70), graph.labels, metrics=[key], seed=seed)
+        pools = np.zeros(70, int)
+        edges = np.concatenate([graph.edges, new])
+        result = evaluator.evaluate_cycle(
+            graph.points, new, edges, 0, graph.points, previous_edges=graph.edges, pools=pools
+        )[key]
+        covered.append(0.5 in result.interval)
+    # Births avoid standing edges, which are closer than chance: a little below nominal is expected of the first two.
+    assert 0.88 < np.mean(covered) < 0.985

@@ -1,0 +1,120 @@
+"""Homophily against a direct count, labels by node and not by place, the probe against scikit-learn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from tests.evolution.conftest import Graph
+
+from graphgauge.core.result import Evaluation
+from graphgauge.evolution import AdaptiveEvaluator, delta_homophily, node_classification_accuracy
+from graphgauge.stats.intervals import logit_t_interval, standard_error, wilson_interval
+
+KEYS = ["delta_homophily", "homophily_new_edges", "homophily_baseline", "delta_homophily_degree"]
+
+
+def judged(graph: Graph, new: np.ndarray, node_ids=None, labels=None, **options) -> Evaluation:
+    ids = range(graph.nodes) if node_ids is None else node_ids
+    evaluator = AdaptiveEvaluator(ids, graph.labels if labels is None else labels, metrics=KEYS, **options)
+    return evaluator.evaluate_cycle(graph.points, new, np.concatenate([graph.edges, new]), 0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_against_a_direct_count(graph: Graph, seed: int):
+    new = np.random.default_rng(seed).choice(graph.free(), 60, replace=False)
+    labels = graph.labels.tolist()
+    agreeing = sum(labels[u] == labels[v] for u, v in new.tolist())
+    pairs = [(u, v) for u in range(graph.nodes) for v in range(u)]
+    random = sum(labels[u] == labels[v] for u, v in pairs) / len(pairs)
+    ends = [labels[node] for edge in graph.edges.tolist() for node in edge]
+    by_degree = sum((ends.count(name) / len(ends)) ** 2 for name in set(labels))
+    found = judged(graph, new)
+    assert found["homophily_new_edges"] == agreeing / 60
+    assert found["homophily_baseline"].value == pytest.approx(random, rel=1e-14)
+    assert found["delta_homophily"].value == pytest.approx(agreeing / 60 - random, rel=1e-12)
+    assert found["delta_homophily_degree"].value == pytest.approx(agreeing / 60 - by_degree, rel=1e-12)
+    assert delta_homophily(new, graph.labels) == pytest.approx(agreeing / 60 - random, rel=1e-12)
+    shares = np.bincount(labels) / graph.nodes
+    squares = judged(graph, new, homophily_null="squares")["homophily_baseline"]
+    assert squares.value == pytest.approx(float(np.sum(shares**2)), rel=1e-14)
+
+
+def test_intervals_over_births_and_over_nodes(graph: Graph):
+    free = graph.free()
+    apart = free[np.unique(free[:, 0], return_index=True)[1]]
+    same = graph.labels[apart[:, 0]] == graph.labels[apart[:, 1]]
+    result = judged(graph, apart)["homophily_new_edges"]
+    assert result.interval.method == "wilson"
+    low, high = wilson_interval(same.sum(), len(same), 0.95)
+    assert tuple(result.interval) == pytest.approx((low[0], high[0]))
+    clustered = free[free[:, 0] < 6][::5]
+    same = graph.labels[clustered[:, 0]] == graph.labels[clustered[:, 1]]
+    error, df = standard_error(same - same.mean(), np.ones(len(same)), cluster=clustered[:, 0])
+    low, high = logit_t_interval(same.mean(), error, df, 0.95)
+    result = judged(graph, clustered)
+    assert tuple(result["homophily_new_edges"].interval) == pytest.approx((low[0], high[0]))
+    shift = result["delta_homophily"].value - same.mean()
+    assert tuple(result["delta_homophily"].interval) == pytest.approx((low[0] + shift, high[0] + shift))
+
+
+def test_labels_are_looked_up_by_node(graph: Graph):
+    new = graph.free()[::40]
+    expected = judged(graph, new).to_flat()
+    rng = np.random.default_rng(0)
+    order = rng.permutation(graph.nodes)
+    mapping = dict(zip(order.tolist(), graph.labels[order].tolist(), strict=True))
+    assert judged(graph, new, order, graph.labels[order]).to_flat() == expected
+    assert judged(graph, new, order, mapping).to_flat() == expected
+    assert judged(graph, new, set(order.tolist()), graph.labels).to_flat() == expected
+    assert judged(graph, new, labels=[f"class {label}" for label in graph.labels]).to_flat() == expected
+    torch = pytest.importorskip("torch")
+    assert judged(graph, new, torch.arange(graph.nodes), torch.tensor(graph.labels)).to_flat() == expected
+
+
+def test_newborn_nodes_have_no_label_and_are_counted(graph: Graph):
+    old = graph.nodes - 20
+    new = np.array([[0, 1], [0, old], [old + 1, old + 2], [2, 3]])
+    evaluator = AdaptiveEvaluator(range(old), graph.labels[:old], metrics=KEYS)
+    found = evaluator.evaluate_cycle(graph.points, new, np.concatenate([graph.edges, new]), 0)
+    assert found["delta_homophily"].n == 2
+    assert "births with both labels known: 2 of 4" in found.notes
+
+
+def test_the_probe_is_scikit_learns(graph: Graph):
+    rng = np.random.default_rng(0)
+    points = graph.points + rng.normal(0, 0.02, graph.points.shape)
+    points *= 0.9 / np.linalg.norm(points, axis=1).max()
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    folds = StratifiedKFold(5, shuffle=True, random_state=3)
+    accuracies = cross_val_score(model, points, graph.labels, cv=folds)
+    mean, std = node_classification_accuracy(points, graph.labels, seed=3)
+    assert mean == pytest.approx(accuracies.mean(), rel=1e-12)
+    assert std == pytest.approx(accuracies.std(ddof=1), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("labels", "reason"),
+    [
+        (np.zeros(120, int), "one class"),
+        (np.arange(120), "no class has 5 nodes"),
+    ],
+)
+def test_no_probe(graph: Graph, labels: np.ndarray, reason: str):
+    evaluator = AdaptiveEvaluator(range(120), labels, metrics=["nca_mean", "nca_std"])
+    found = evaluator.evaluate_cycle(graph.points, None, graph.edges, 0)
+    for result in found.values():
+        assert not result.defined
+        assert reason in result.reason
+
+
+def test_small_classes_are_said(graph: Graph):
+    labels = graph.labels.copy()
+    labels[:2] = 9
+    evaluator = AdaptiveEvaluator(range(120), labels, metrics=["nca_mean"])
+    result = evaluator.evaluate_cycle(graph.points, None, graph.edges, 0)["nca_mean"]
+    assert result.defined
+    assert "classes with fewer nodes than folds: 1" in result.warnings[0]

@@ -1,0 +1,296 @@
+"""Conditions over seeds: what is remembered, reported, compared and drawn."""
+
+from __future__ import annotations
+
+import re
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import pearsonr
+from scipy.stats import t as student
+from tests.evolution.conftest import Graph
+
+from graphgauge.core.errors import InputError, OptionError, UnknownNameError
+from graphgauge.evolution import (
+    AdaptiveEvaluator,
+    EvaluationSuite,
+    NietzscheEvaluationSuite,
+    build_evaluation_suite_from_cora,
+    tgc_step,
+)
+from graphgauge.evolution.picture import picture
+from graphgauge.report.evolution_figure import draw_evolution
+
+METRICS = ["auc_synthetic", "auc_birth", "delta_homophily", "nca_mean", "tgc"]
+
+
+def births(graph: Graph, rng: np.random.Generator, kind: str, count: int = 12) -> np.ndarray:
+    free = graph.free()
+    if kind == "Normal":
+        free = free[graph.labels[free[:, 0]] == graph.labels[free[:, 1]]]
+    if kind == "Inverted":
+        free = free[graph.labels[free[:, 0]] != graph.labels[free[:, 1]]]
+    return rng.choice(free, count, replace=False)
+
+
+def run(graph: Graph, conditions=("Normal", "Off", "Inverted"), seeds=3, cycles=3, **options) -> EvaluationSuite:
+    suite = EvaluationSuite(range(graph.nodes), graph.labels, conditions, **{"metrics": METRICS, "folds": 2} | options)
+    for condition in conditions:
+        for seed in range(seeds):
+            rng = np.random.default_rng([seed, len(condition)])
+            points, edges = graph.points.copy(), graph.edges
+            suite.begin(condition, points, edges, seed)
+            for cycle in range(cycles):
+                new = births(graph, rng, condition, 12 - cycle)
+                edges = np.concatenate([edges, new])
+                points *= 0.97  # in place, as systems do
+                suite.step(condition, points, new, edges, cycle, seed=seed)
+    return suite
+
+
+@pytest.fixture(scope="module")
+def suite() -> EvaluationSuite:
+    from tests.evolution.conftest import block_graph
+
+    return run(block_graph())
+
+
+def test_embeddings_before_each_cycle_are_remembered(graph: Graph):
+    rng = np.random.default_rng(0)
+    suite = EvaluationSuite(range(120), graph.labels, ["Off"], metrics=["auc_synthetic", "auc_birth"], negatives="all")
+    points, edges = graph.points.copy(), graph.edges
+    first = births(graph, rng, "Off")
+    edges = np.concatenate([edges, first])
+    found = suite.step("Off", points, first, edges, 0)
+    assert found["auc_birth"].reason == "no embeddings before the cycle are known"
+    second = births(graph, rng, "Off")
+    points[:] = rng.uniform(-0.4, 0.4, points.shape)  # in place
+    found = suite.step("Off", points, second, np.concatenate([edges, second]), 1)
+    alone = AdaptiveEvaluator(range(120), graph.labels, metrics=["auc_synthetic", "auc_birth"], negatives="all")
+    expected = alone.evaluate_cycle(
+        points, second, np.concatenate([edges, second]), 1, graph.points, previous_edges=edges
+    )
+    assert found.to_flat() == expected.to_flat()
+    assert found["auc_birth"].value != found["auc_synthetic"].value
+    assert found.run["method"] == "Off"
+
+
+def test_a_refused_cycle_changes_nothing(graph: Graph):
+    suite = EvaluationSuite(range(120), graph.labels, ["Off"], metrics=["auc_birth"])
+    suite.begin("Off", graph.points, graph.edges)
+    new = births(graph, np.random.default_rng(0), "Off")
+    edges = np.concatenate([graph.edges, new])
+    with pytest.raises(InputError, match="norm 1 or more"):
+        suite.step("Off", graph.points + 1, new, edges, 0)
+    assert suite.evaluators == {}
+    assert suite.step("Off", graph.points, new, edges, 0)["auc_birth"].n == len(new)
+
+
+def test_report(suite: EvaluationSuite, capsys: pytest.CaptureFixture[str]):
+    found = suite.report()
+    printed = capsys.readouterr().out
+    assert list(found) == ["Normal", "Off", "Inverted"]
+    for name, numbers in found.items():
+        assert name in printed
+        assert numbers["cycles"] == 9
+        assert numbers["seeds"] == 3
+        assert set(numbers) == {"auc_synthetic_mean", "auc_birth_mean", "delta_homophily_mean", "nca_mean", "tgc_mean",
+                                "cycles", "seeds"}  # fmt: skip
+        histories = [suite.evaluators[name, seed].history["auc_birth"] for seed in range(3)]
+        assert numbers["auc_birth_mean"] == pytest.approx(np.mean(np.mean(histories, axis=1)))
+    assert found["Normal"]["delta_homophily_mean"] > found["Off"]["delta_homophily_mean"]
+    assert found["Off"]["delta_homophily_mean"] > found["Inverted"]["delta_homophily_mean"]
+
+
+def test_intervals_over_seeds(suite: EvaluationSuite):
+    table = suite.evaluation().by("condition")
+    means = [np.mean(suite.evaluators["Off", seed].history["auc_birth"]) for seed in range(3)]
+    margin = student.ppf(0.975, 2) * np.std(means, ddof=1) / np.sqrt(3)
+    assert table["auc_birth"][1] == pytest.approx(np.mean(means))
+    assert table["auc_birth.low"][1] == pytest.approx(np.mean(means) - margin)
+    whole = suite.evaluation()["auc_birth"]
+    assert whole.interval is None
+    assert "read them one by one" in whole.no_interval
+
+
+def test_one_run_has_an_interval_over_blocks_of_cycles(graph: Graph):
+    found = run(graph, ["Off"], seeds=1, cycles=9, metrics=["delta_homophily"]).evaluation()
+    result = found["delta_homophily"]
+    assert result.unit == "cycle"
+    assert result.n == 9
+    assert result.interval.over == "time blocks"
+    assert result.interval.approximate
+    values = found.by("cycle")["delta_homophily"]
+    blocks = values.reshape(3, 3).mean(axis=1)
+    margin = student.ppf(0.975, 2) * blocks.std(ddof=1) / np.sqrt(3)
+    assert result.interval.low == pytest.approx(values.mean() - margin)
+    short = run(graph, ["Off"], seeds=1, cycles=2, metrics=["delta_homophily"]).evaluation()
+    assert short["delta_homophily"].interval is None
+
+
+def test_runs_that_agree_have_an_interval_of_what_was_not_seen(graph: Graph):
+    suite = EvaluationSuite(range(120), graph.labels, ["Off"], metrics=["homophily_new_edges", "homophily_baseline"])
+    within = graph.free()[graph.labels[graph.free()[:, 0]] == graph.labels[graph.free()[:, 1]]]
+    for seed in range(4):
+        new = within[seed * 5 : seed * 5 + 5]
+        suite.step("Off", graph.points, new, np.concatenate([graph.edges, new]), 0, seed=seed)
+    found = suite.evaluation()
+    assert found["homophily_new_edges"] == 1
+    assert tuple(found["homophily_new_edges"].interval) == pytest.approx((0.025 ** (1 / 4), 1.0))
+    assert found["homophily_baseline"].interval is None
+
+
+def test_cycles_without_births_are_left_out_of_means_and_counted(graph: Graph):
+    suite = EvaluationSuite(range(120), graph.labels, ["Off"], metrics=["delta_homophily", "tgc"])
+    new = births(graph, np.random.default_rng(0), "Off")
+    edges = np.concatenate([graph.edges, new])
+    value = suite.step("Off", graph.points, new, edges, 0)["delta_homophily"].value
+    suite.step("Off", graph.points, None, edges, 1)
+    result = suite.evaluation()["delta_homophily"]
+    assert result.value == value
+    assert result.n == 1
+    assert "1 cycles have no value (no births)" in result.warnings[0]
+
+
+def test_compare_over_seeds(graph: Graph):
+    suite = run(graph, seeds=8, cycles=2, metrics=["delta_homophily"])
+    found = suite.compare("delta_homophily")
+    assert found.unit == "seed"
+    assert len(found.units) == 8
+    assert [standing.method for standing in found.standings] == ["Normal", "Off", "Inverted"]
+    assert all(test.significant for test in found.tests)
+    against = suite.compare("delta_homophily", baseline="Off")
+    assert len(against.tests) == 2
+    with pytest.raises(UnknownNameError):
+        suite.compare("auc")
+
+
+def test_tgc_is_stored_with_its_cycle_and_computed_where_it_is_not_given(graph: Graph):
+    suite = EvaluationSuite(range(120), graph.labels, ["Off"], metrics=["tgc", "auc_synthetic"])
+    rng = np.random.default_rng(0)
+    edges, smoothed = graph.edges, None
+    for cycle, count in enumerate([10, 0, 5]):
+        new = births(graph, rng, "Off", count) if count else None
+        edges = edges if new is None else np.concatenate([edges, new])
+        found = suite.step("Off", graph.points, new, edges, cycle)["tgc"]
+        smoothed = tgc_step(count, 120, largest_component(edges, 120), smoothed)
+        assert found.value == pytest.approx(smoothed)
+    given = EvaluationSuite(range(120), graph.labels, ["Off"], metrics=["tgc", "auc_synthetic"], negatives="all")
+    expected = []
+    for cycle in range(6):
+        new = births(graph, rng, "Off") if cycle % 2 else None
+        found = given.step("Off", graph.points, new, graph.edges, cycle, tgc=float(cycle))
+        if found["auc_synthetic"].defined:
+            expected.append((cycle, found["auc_synthetic"].value))
+    tgc, auc = picture(given).growth["Off"]
+    assert list(zip(tgc.tolist(), auc.tolist(), strict=True)) == expected
+
+
+def largest_component(edges: np.ndarray, nodes: int) -> int:
+    parts = {node: {node} for node in range(nodes)}
+    for u, v in edges.tolist():
+        if parts[u] is not parts[v]:
+            parts[u] |= parts[v]
+            for node in parts[v]:
+                parts[node] = parts[u]
+    return max(len(part) for part in parts.values())
+
+
+def test_growth_against_areas_is_scipys_correlation(suite: EvaluationSuite):
+    shown = picture(suite)
+    tgc, auc = (np.concatenate([shown.growth[name][side] for name in shown.conditions]) for side in (0, 1))
+    expected = pearsonr(tgc, auc)
+    assert shown.relation.r == pytest.approx(expected.statistic, rel=1e-12)
+    assert shown.relation.p == pytest.approx(expected.pvalue, rel=1e-9)
+    assert shown.relation.slope == pytest.approx(np.polyfit(tgc, auc, 1)[0], rel=1e-9)
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf", "html"])
+def test_dashboard(suite: EvaluationSuite, tmp_path: Path, ending: str):
+    path = tmp_path / f"dashboard.{ending}"
+    suite.plot(path)
+    first = path.read_bytes()
+    assert len(first) > 5000
+    if ending in ("svg", "html"):
+        suite.plot(path)
+        assert path.read_bytes() == first
+        text = first.decode()
+        for word in ("Normal", "Off", "Inverted", "auc_birth", "auc_synthetic", "delta_homophily", "r = "):
+            assert word in text
+    if ending == "html":
+        page = text.split("<script>")[0]
+        assert "http" not in page.replace("http-equiv", "")
+
+
+@pytest.mark.parametrize("count", [1, 9])
+def test_any_number_of_conditions_can_be_drawn(graph: Graph, tmp_path: Path, count: int):
+    names = [f"rule {number} <b>&" for number in range(count)]
+    suite = run(graph, names, seeds=1, cycles=2, metrics=["auc_synthetic", "auc_birth"])
+    for ending in ("svg", "html"):
+        suite.plot(tmp_path / f"dashboard.{ending}")
+        assert "<b>" not in (tmp_path / f"dashboard.{ending}").read_text().split("<script>")[0]
+    assert picture(suite).relation is None
+
+
+def test_nothing_to_draw(graph: Graph, tmp_path: Path):
+    empty = EvaluationSuite(range(120), graph.labels)
+    for ask in (empty.report, empty.evaluation, empty.compare, lambda: empty.plot(tmp_path / "x.png")):
+        with pytest.raises(InputError, match="no cycle was evaluated"):
+            ask()
+    bare = run(graph, ["Off"], seeds=1, cycles=1, metrics=["tgc"])
+    with pytest.raises(InputError, match="none of the metrics that are drawn"):
+        bare.plot(tmp_path / "x.png")
+    with pytest.raises(OptionError, match=r"\.bmp"):
+        run(graph, ["Off"], seeds=1, cycles=1).plot(tmp_path / "x.bmp")
+
+
+def test_colours_and_shapes_differ(suite: EvaluationSuite, tmp_path: Path):
+    draw_evolution(picture(suite), tmp_path / "x.svg")
+    text = (tmp_path / "x.svg").read_text()
+    assert len(set(re.findall(r"stroke: (#[0-9a-f]{6})", text))) >= 3
+    assert "stroke-dasharray" in text
+
+
+def test_conditions_and_seeds_are_checked(graph: Graph):
+    suite = EvaluationSuite(range(120), graph.labels)
+    with pytest.raises(UnknownNameError, match="Normal"):
+        suite.step("normal", graph.points, None, graph.edges, 0)
+    with pytest.raises(OptionError, match="seed"):
+        suite.step("Normal", graph.points, None, graph.edges, 0, seed=1.5)
+    for names in ([], ["a", "a"]):
+        with pytest.raises(OptionError, match="each once"):
+            EvaluationSuite(range(120), graph.labels, names)
+    with pytest.raises(InputError, match="labels"):
+        EvaluationSuite(range(121), graph.labels)
+    suite.step("Normal", graph.points, None, graph.edges, 0)
+    with pytest.raises(InputError, match="begun already"):
+        suite.begin("Normal", graph.points, graph.edges)
+
+
+def test_names_of_the_original_protocol(graph: Graph):
+    old = NietzscheEvaluationSuite(
+        cora_node_ids=set(range(120)), cora_labels=graph.labels, conditions=None, device="cuda", temperature=2.0
+    )
+    assert old.conditions == ("Normal", "Off", "Inverted")
+    assert old.step("Off", graph.points, None, graph.edges, 0)["nca_mean"].defined
+
+
+def test_suites_from_data(graph: Graph, tmp_path: Path):
+    np.savez(tmp_path / "cora.npz", labels=graph.labels, edges=graph.edges)
+    torch = pytest.importorskip("torch")
+    with np.load(tmp_path / "cora.npz") as archive:
+        forms = [
+            types.SimpleNamespace(num_nodes=120, y=torch.tensor(graph.labels)),
+            types.SimpleNamespace(num_nodes=120, y=graph.labels),
+            {"y": graph.labels},
+            archive,
+            graph.labels,
+            graph.labels.tolist(),
+        ]
+        for data in forms:
+            suite = build_evaluation_suite_from_cora(data, folds=2)
+            assert suite.step("Off", graph.points, None, graph.edges, 0)["nca_mean"].n == 120
+    with pytest.raises(InputError, match="neither labels nor y"):
+        build_evaluation_suite_from_cora({"x": 1})
