@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from graphgauge._version import __version__
 
 if TYPE_CHECKING:
-    from graphgauge import core, ranking, recovery, stats, study
+    from graphgauge import core, forecasting, ranking, recovery, stats, study
 
-_MODULES = ("core", "ranking", "recovery", "stats", "study")
+_MODULES = ("core", "forecasting", "ranking", "recovery", "stats", "study")
 
-__all__ = ["__version__", "core", "ranking", "recovery", "stats", "study"]
+__all__ = ["__version__", "core", "forecasting", "ranking", "recovery", "stats", "study"]
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -9,12 +9,20 @@ from unittest import mock
 
 import pytest
 
-from graphgauge.kernels import counting, half, sorting, tails
+from graphgauge.kernels import (
+    counting,
+    forecast,
+    forecast_calibration,
+    forecast_cells,
+    forecast_ensemble,
+    half,
+    sorting,
+    tails,
+)
 from graphgauge.kernels.jit import Kernel, numba_enabled
 
-KERNELS = [
-    value for module in (counting, half, sorting, tails) for value in vars(module).values() if isinstance(value, Kernel)
-]
+MODULES = (counting, forecast, forecast_calibration, forecast_cells, forecast_ensemble, half, sorting, tails)
+KERNELS = [value for module in MODULES for value in vars(module).values() if isinstance(value, Kernel)]
 
 
 @contextmanager

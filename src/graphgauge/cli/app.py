@@ -14,6 +14,7 @@ from graphgauge.cli.lazy import LazyGroup
 COMMANDS = {
     "ranking": "Link prediction: MRR, Hits@K and their kin.",
     "recovery": "Learned graphs against true ones: SHD, F1, AUPRC.",
+    "forecasting": "Forecasts on nodes: errors, calibration and coverage.",
     "merge": "Merge saved states of parts of one evaluation.",
     "aggregate": "Means, spreads and intervals over runs, as a table.",
     "compare": "Which method is better, over seeds, datasets or items.",

@@ -9,7 +9,11 @@ from pathlib import Path
 from typing import Any
 
 # Where each family's part is; a family joins with a line here.
-_MODULES = {"ranking": "graphgauge.demo.ranking", "recovery": "graphgauge.demo.recovery"}
+_MODULES = {
+    "ranking": "graphgauge.demo.ranking",
+    "recovery": "graphgauge.demo.recovery",
+    "forecasting": "graphgauge.demo.forecasting",
+}
 
 
 @dataclass(frozen=True)

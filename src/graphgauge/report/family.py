@@ -22,6 +22,7 @@ from graphgauge.stats.runs import Runs
 _HEADLINES = {
     "ranking": ("mrr", "hits@10", "adjusted_mrr"),
     "recovery": ("directed_f1", "directed_shd", "auprc"),
+    "forecasting": ("mae", "rmse", "crps"),
 }
 _HEADLINE_METRICS = 3
 # Pairs grow with the square of the methods; past this a table of all pairs is nothing to read.
