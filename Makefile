@@ -26,7 +26,7 @@ demo: $(VENV)/.demo
 # The second run holds the NumPy twins to the same tests, without numba.
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto -m 'not slow and not peers'
-	GRAPHGAUGE_NUMBA=0 $(BIN)/python -m pytest -n auto -q -m 'not slow and not peers' tests/kernels tests/laws tests/ranking tests/recovery tests/explanation tests/generation tests/evolution
+	GRAPHGAUGE_NUMBA=0 $(BIN)/python -m pytest -n auto -q -m 'not slow and not peers' tests/kernels tests/laws tests/ranking tests/recovery tests/explanation tests/generation tests/evolution tests/forecasting
 
 check: $(VENV)/.test
 	$(BIN)/ruff check .

@@ -9,16 +9,37 @@ from typing import TYPE_CHECKING
 from graphgauge._version import __version__
 
 if TYPE_CHECKING:
-    from graphgauge import audit, core, evolution, explanation, generation, ranking, recovery, stats, study
+    from graphgauge import (
+        audit,
+        core,
+        evolution,
+        explanation,
+        forecasting,
+        generation,
+        ranking,
+        recovery,
+        stats,
+        study,
+    )
 
-_MODULES = ("audit", "core", "evolution", "explanation", "generation", "ranking", "recovery", "stats", "study")
-
-__all__ = ["__version__", *_MODULES]
+__all__ = [
+    "__version__",
+    "audit",
+    "core",
+    "evolution",
+    "explanation",
+    "forecasting",
+    "generation",
+    "ranking",
+    "recovery",
+    "stats",
+    "study",
+]
 
 
 def __getattr__(name: str) -> ModuleType:
     # Families load on first use: the command line's --help and a study of one family pay for nothing else.
-    if name in _MODULES:
+    if name in __all__:
         return importlib.import_module(f"graphgauge.{name}")
     raise AttributeError(f"module 'graphgauge' has no attribute {name!r}")
 

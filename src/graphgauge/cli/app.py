@@ -17,6 +17,7 @@ COMMANDS = {
     "explanation": "Explanations of models: fidelity, acc-AUC, cohesiveness.",
     "generation": "Generators: reconstruction, diversity, statistics, latent space, conditioning.",
     "evolution": "Graphs that grow by themselves: what a system adds, cycle by cycle.",
+    "forecasting": "Forecasts on nodes: errors, calibration and coverage.",
     "merge": "Merge saved states of parts of one evaluation.",
     "aggregate": "Means, spreads and intervals over runs, as a table.",
     "compare": "Which method is better, over seeds, datasets or items.",

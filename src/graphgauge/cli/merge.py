@@ -14,7 +14,10 @@ from graphgauge.core.state import load_state
 from graphgauge.io.hashing import receipt_input
 
 # Kinds of state and the class that reads each.
-_STATES = {"ranking": "graphgauge.ranking.state:RankingState"}
+_STATES = {
+    "ranking": "graphgauge.ranking.state:RankingState",
+    "forecasting": "graphgauge.forecasting.state:ForecastState",
+}
 
 
 @click.command(name="merge")
@@ -36,7 +39,8 @@ def command(
     if save is not None:
         merged.save(save)
         run.say(f"wrote {save}")
-    evaluation = merged.evaluate(k=k, ties=ties, metrics=run.metric_keys, confidence=run.confidence)
+    own = {"k": k, "ties": ties} if merged.kind == "ranking" else {}
+    evaluation = merged.evaluate(**own, metrics=run.metric_keys, confidence=run.confidence)
     return evaluation, lambda: [receipt_input("state", path) for path in states]
 
 

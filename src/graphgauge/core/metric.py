@@ -19,7 +19,7 @@ from graphgauge.core.errors import OptionError, UnknownNameError
 from graphgauge.core.references import REFERENCES
 from graphgauge.core.result import Chance, Direction, Interval, Result
 
-FAMILIES = ("ranking", "recovery", "generation", "explanation", "evolution")
+FAMILIES = ("ranking", "recovery", "forecasting", "generation", "explanation", "evolution")
 LAWS = ("permutation", "merge", "monotone", "symmetry")
 # The convention of a metric that follows an option.
 AS_CHOSEN = "as chosen"

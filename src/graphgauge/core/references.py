@@ -285,5 +285,93 @@ REFERENCES: dict[str, Reference] = dict(
             journal="Publications of the Mathematical Institute of the Hungarian Academy of Sciences", volume="5",
             pages="17--61", year="1960",
         ),
+        _reference(
+            "willmott2005", "article",
+            author="Willmott, Cort J. and Matsuura, Kenji",
+            title="Advantages of the Mean Absolute Error (MAE) over the Root Mean Square Error (RMSE) in Assessing "
+            "Average Model Performance",
+            journal="Climate Research", volume="30", pages="79--82", year="2005",
+        ),
+        _reference(
+            "li2018", "inproceedings",
+            author="Li, Yaguang and Yu, Rose and Shahabi, Cyrus and Liu, Yan",
+            title="Diffusion Convolutional Recurrent Neural Network: Data-Driven Traffic Forecasting",
+            booktitle="International Conference on Learning Representations", year="2018",
+        ),
+        _reference(
+            "kolassa2007", "article",
+            author="Kolassa, Stephan and Schütz, Wolfgang", title="Advantages of the MAD/Mean Ratio over the MAPE",
+            journal="Foresight: The International Journal of Applied Forecasting", number="6", pages="40--43",
+            year="2007",
+        ),
+        _reference(
+            "makridakis1993", "article",
+            author="Makridakis, Spyros", title="Accuracy Measures: Theoretical and Practical Concerns",
+            journal="International Journal of Forecasting", volume="9", number="4", pages="527--529", year="1993",
+        ),
+        _reference(
+            "hyndman2006", "article",
+            author="Hyndman, Rob J. and Koehler, Anne B.", title="Another Look at Measures of Forecast Accuracy",
+            journal="International Journal of Forecasting", volume="22", number="4", pages="679--688", year="2006",
+        ),
+        _reference(
+            "wright1921", "article",
+            author="Wright, Sewall", title="Correlation and Causation", journal="Journal of Agricultural Research",
+            volume="20", number="7", pages="557--585", year="1921",
+        ),
+        _reference(
+            "good1952", "article",
+            author="Good, I. J.", title="Rational Decisions",
+            journal="Journal of the Royal Statistical Society: Series B", volume="14", number="1", pages="107--114",
+            year="1952",
+        ),
+        _reference(
+            "gneiting2007", "article",
+            author="Gneiting, Tilmann and Raftery, Adrian E.",
+            title="Strictly Proper Scoring Rules, Prediction, and Estimation",
+            journal="Journal of the American Statistical Association", volume="102", number="477", pages="359--378",
+            year="2007",
+        ),
+        _reference(
+            "gneiting2007sharpness", "article",
+            author="Gneiting, Tilmann and Balabdaoui, Fadoua and Raftery, Adrian E.",
+            title="Probabilistic Forecasts, Calibration and Sharpness",
+            journal="Journal of the Royal Statistical Society: Series B", volume="69", number="2", pages="243--268",
+            year="2007",
+        ),
+        _reference(
+            "ferro2014", "article",
+            author="Ferro, Christopher A. T.", title="Fair Scores for Ensemble Forecasts",
+            journal="Quarterly Journal of the Royal Meteorological Society", volume="140", number="683",
+            pages="1917--1923", year="2014",
+        ),
+        _reference(
+            "levi2022", "article",
+            author="Levi, Dan and Gispan, Liran and Giladi, Niv and Fetaya, Ethan",
+            title="Evaluating and Calibrating Uncertainty Prediction in Regression Tasks",
+            journal="Sensors", volume="22", number="15", pages="5540", year="2022",
+        ),
+        _reference(
+            "kuleshov2018", "inproceedings",
+            author="Kuleshov, Volodymyr and Fenner, Nathan and Ermon, Stefano",
+            title="Accurate Uncertainties for Deep Learning Using Calibrated Regression",
+            booktitle="Proceedings of the 35th International Conference on Machine Learning", year="2018",
+        ),
+        _reference(
+            "christoffersen1998", "article",
+            author="Christoffersen, Peter F.", title="Evaluating Interval Forecasts",
+            journal="International Economic Review", volume="39", number="4", pages="841--862", year="1998",
+        ),
+        _reference(
+            "winkler1972", "article",
+            author="Winkler, Robert L.", title="A Decision-Theoretic Approach to Interval Estimation",
+            journal="Journal of the American Statistical Association", volume="67", number="337", pages="187--191",
+            year="1972",
+        ),
+        _reference(
+            "koenker1978", "article",
+            author="Koenker, Roger and Bassett, Gilbert", title="Regression Quantiles", journal="Econometrica",
+            volume="46", number="1", pages="33--50", year="1978",
+        ),
     ]
 )  # fmt: skip

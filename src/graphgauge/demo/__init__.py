@@ -16,6 +16,7 @@ _MODULES = {
     "explanation": "graphgauge.demo.explanation",
     "generation": "graphgauge.demo.generation",
     "evolution": "graphgauge.demo.evolution",
+    "forecasting": "graphgauge.demo.forecasting",
 }
 
 

@@ -25,6 +25,7 @@ _HEADLINES = {
     "explanation": ("necessity_auc", "sufficiency_auc", "acc_auc"),
     "generation": ("overall_mean_distance", "overall_uniqueness_ratio", "validity_rate"),
     "evolution": ("auc_birth", "delta_homophily", "nca_mean"),
+    "forecasting": ("mae", "rmse", "crps"),
 }
 _HEADLINE_METRICS = 3
 # Pairs grow with the square of the methods; past this a table of all pairs is nothing to read.

@@ -1,0 +1,221 @@
+"""`graphgauge forecasting …`."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import click
+import numpy as np
+
+from graphgauge.cli.common import INTEGERS, Inputs, Run, family_options, progress
+from graphgauge.core.arrays import AnyArray
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.result import Evaluation
+from graphgauge.forecasting import ForecastState, evaluate
+from graphgauge.forecasting.state import COVERAGE
+from graphgauge.io.arrays import ArrayFile, open_array, open_arrays
+from graphgauge.io.hashing import receipt_input, receipt_inputs
+from graphgauge.io.rows import column_batches, column_names
+
+_ARRAYS = {
+    "true": "y_true",
+    "pred": "y_pred",
+    "std": "std",
+    "quantiles": "quantiles",
+    "samples": "samples",
+    "mask": "mask",
+}
+_KEYS = ("id", "time", "horizon")
+
+
+class _Numbers(click.ParamType):  # type: ignore[type-arg]
+    name = "numbers"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, ...]:
+        if isinstance(value, tuple):
+            return value
+        try:
+            return tuple(float(part) for part in str(value).split(","))
+        except ValueError:
+            self.fail(f"{value!r} is not a list of numbers such as 0.5,0.95", param, ctx)
+
+
+class _Names(click.ParamType):  # type: ignore[type-arg]
+    name = "names"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        return (
+            value if isinstance(value, tuple) else tuple(part.strip() for part in str(value).split(",") if part.strip())
+        )
+
+
+@click.command(name="forecasting")
+@click.option(
+    "--true", multiple=True, help="The truth: a file or quoted pattern, shards in the order of time. Repeatable."
+)
+@click.option("--pred", multiple=True, help="The forecast, of the same shape, likewise.")
+@click.option("--std", multiple=True, help="Standard deviations of Gaussian forecasts.")
+@click.option("--quantiles", multiple=True, help="Quantiles along a last axis, with --levels.")
+@click.option("--levels", type=_Numbers(), help="The probabilities of the quantiles, separated by commas.")
+@click.option("--samples", multiple=True, help="Members or draws along a last axis.")
+@click.option("--table", help="Instead of arrays: a .parquet or .csv with columns id, time, horizon, y, mean, std.")
+@click.option("--mask", multiple=True, help="Booleans: which cells were observed.")
+@click.option("--null-value", type=float, help="The truth where nothing was observed: 0 in traffic data, or nan.")
+@click.option(
+    "--axes", type=_Names(), default="time,horizon,node", show_default=True, help="Names of the axes, in order."
+)
+@click.option("--horizons", type=INTEGERS, help="Steps ahead to report by horizon, 1 the first.")
+@click.option("--by", type=_Names(), default="", help="Break down by these axes: horizon, node.")
+@click.option(
+    "--coverage", type=_Numbers(), default=",".join(f"{level:g}" for level in COVERAGE), show_default=True,
+    help="Levels of the prediction intervals.",
+)  # fmt: skip
+@click.option("--bins", type=click.IntRange(min=1), default=10, show_default=True, help="Bins of ece and ence.")
+@click.option("--naive", help="The history (time, node), for mase.")
+@click.option("--season", type=click.IntRange(min=1), help="Lag of the seasonal naive forecast.")
+@click.option("--start", type=click.IntRange(min=0), help="Time step at which the arrays begin, for states to merge.")
+@click.option("--save-state", type=click.Path(dir_okay=False), help="Write the sums, for `graphgauge merge`.")
+@family_options
+def command(
+    run: Run, save_state: str | None, naive: str | None, table: str | None, horizons: tuple[int, ...] | None,
+    by: tuple[str, ...], bins: int, **sources: Any,
+) -> tuple[Evaluation, Inputs]:  # fmt: skip
+    """Measure forecasts: errors, scores, calibration and coverage.
+
+    Arrays (.npy memory-mapped, .npz, .pt, .safetensors) and tables (.parquet, .csv) are read in blocks.
+    """
+    files: dict[str, list[ArrayFile]] = {}
+    history = None if naive is None else _whole(files, "naive", naive)
+    common = {"coverage": sources.pop("coverage"), "season": sources.pop("season"), "naive": history}
+    shown = {"horizons": horizons, "by": by or (), "bins": bins, "metrics": run.metric_keys, "nan": run.nan,
+             "confidence": run.confidence, "seed": run.seed}  # fmt: skip
+    given = {name: patterns for name in _ARRAYS if (patterns := sources.pop(name))}
+    if (table is None) == (not given):
+        raise OptionError("give --true and --pred, or --table" if table is None else "--table excludes arrays")
+    state: ForecastState | None
+    if table is not None:
+        state = _from_table(run, table, sources, common)
+        evaluation = state.evaluate(**shown)
+    else:
+        files |= {name: open_arrays(patterns) for name, patterns in given.items()}
+        evaluation, state = _from_arrays(run, files, sources, common, shown, save_state is not None)
+    if save_state is not None:
+        assert state is not None
+        # Without a place in time, steps of another state cannot be set beside these.
+        state.placed = state.placed and sources["start"] is not None
+        state.save(save_state)
+
+    def inputs() -> list[Mapping[str, Any]]:
+        opened: list[Mapping[str, Any]] = [
+            entry for name, parts in files.items() for entry in receipt_inputs(name, parts)
+        ]
+        return opened if table is None else [*opened, receipt_input("table", table)]
+
+    return evaluation, inputs
+
+
+# --------------------------------------------------------------------- arrays
+
+
+def _from_arrays(
+    run: Run, files: Mapping[str, list[ArrayFile]], sources: Mapping[str, Any], common: dict[str, Any],
+    shown: dict[str, Any], streamed: bool,
+) -> tuple[Evaluation, ForecastState | None]:  # fmt: skip
+    if "true" not in files:
+        raise OptionError("--true missing")
+    arrays = {name: parts for name, parts in files.items() if name in _ARRAYS}
+    reading = {name: sources[name] for name in ("levels", "null_value")}
+    if not streamed and all(len(parts) == 1 for parts in arrays.values()):
+        # Memory-mapped arrays are read in slabs, twice where bins of spread have to be exact.
+        whole: dict[str, Any] = {_ARRAYS[name]: parts[0].rows(0, len(parts[0])) for name, parts in arrays.items()}
+        return evaluate(**whole, **reading, axes=sources["axes"], threads=run.threads, **common, **shown), None
+    lengths = {name: [len(part) for part in parts] for name, parts in arrays.items()}
+    _check_shards(lengths, sources["axes"])
+    state = ForecastState(axes=sources["axes"], **common)
+    edges = np.cumsum([0, *lengths["true"]]).tolist()
+    blocks = [slice(first, last) for first, last in itertools.pairwise(edges)]
+    for number, block in enumerate(progress(blocks, edges[-1], run)):
+        part: dict[str, Any] = {
+            _ARRAYS[name]: parts[number].rows(0, lengths[name][number]) for name, parts in arrays.items()
+        }
+        try:
+            state.update(
+                **part, **reading, start=(sources["start"] or 0) + block.start, nan=run.nan, threads=run.threads
+            )
+        except InputError as error:
+            where = f"{error.where or 'shard'} ({arrays['true'][number].path.name} and its like)"
+            raise type(error)(error.what, where=where, fix=error.fix) from None
+    return state.evaluate(**shown), state
+
+
+def _check_shards(lengths: Mapping[str, list[int]], axes: tuple[str, ...]) -> None:
+    if not axes or axes[0] != "time":
+        raise OptionError("shards are parts of time, which has to be the first axis", fix="Write --axes time,….")
+    for name, parts in lengths.items():
+        if parts != lengths["true"]:
+            raise InputError(
+                f"{len(parts)} files of {sum(parts)} steps, those of --true are {len(lengths['true'])} of "
+                f"{sum(lengths['true'])}", where=f"--{name}", fix="Shards go together in the order of their names.",
+            )  # fmt: skip
+
+
+def _whole(files: dict[str, list[ArrayFile]], name: str, path: str) -> AnyArray:
+    files[name] = [open_array(path)]
+    return files[name][0].rows(0, len(files[name][0]))
+
+
+# --------------------------------------------------------------------- tables
+
+
+def _from_table(run: Run, path: str, sources: Mapping[str, Any], common: dict[str, Any]) -> ForecastState:
+    """Two passes: which nodes, times and horizons there are, then the sums."""
+    for name in ("null_value", "levels", "start"):
+        if sources[name] is not None:
+            raise OptionError(f"--{name.replace('_', '-')} belongs to arrays", fix="A table says it in its rows.")
+    there = column_names(path)
+    keys = [name for name in _KEYS if name in there or name != "horizon"]
+    labels = {name: _distinct(path, name) for name in keys}
+    labels.setdefault("horizon", np.array([1]))
+    if labels["horizon"].dtype.kind not in "iu":
+        raise InputError(f"column 'horizon' has {labels['horizon'].dtype}, not whole numbers", where=path)
+    shape = len(labels["time"]), len(labels["horizon"]), len(labels["id"])
+    if common["naive"] is not None and labels["id"].dtype.kind not in "iu":
+        run.say(f"note: the columns of --naive are taken in the order of the ids, {labels['id'][0]} first")
+    nodes = labels["id"].tolist()
+    state = ForecastState(nodes=nodes, ahead=labels["horizon"].tolist(), **common)
+    values = ["y", "mean", *(["std"] if "std" in there else [])]
+    for batch in column_batches(path, [*keys, *values]):
+        place = {name: np.searchsorted(labels[name], batch[name]) for name in keys}
+        count = len(batch["y"])
+        horizon = place.get("horizon", np.zeros(count, np.int64))
+        cells = [_numbers(batch[name], path, name) for name in values]
+        state.update_rows(place["time"], horizon, place["id"], *cells, shape=shape, nan=run.nan)
+    if state.layout is None:
+        raise InputError("has no rows", where=path)
+    return state
+
+
+def _distinct(path: str, name: str) -> AnyArray:
+    found: AnyArray | None = None
+    for batch in column_batches(path, [name]):
+        column = np.unique(batch[name])
+        found = column if found is None else np.unique(np.concatenate(_alike(found, column, path, name)))
+    if found is None:
+        raise InputError("has no rows", where=path)
+    if found.dtype.kind == "f" and np.isnan(found).any():
+        raise InputError(f"column {name!r} has empty cells", where=path)
+    return found
+
+
+def _alike(one: AnyArray, other: AnyArray, path: str, name: str) -> tuple[AnyArray, AnyArray]:
+    if (one.dtype.kind == "U") != (other.dtype.kind == "U"):
+        raise InputError(f"column {name!r} has text in some rows and numbers in others", where=path)
+    return one, other
+
+
+def _numbers(column: AnyArray, path: str, name: str) -> AnyArray:
+    if column.dtype.kind not in "fiu":
+        raise InputError(f"column {name!r} has values that are no numbers", where=path)
+    return column

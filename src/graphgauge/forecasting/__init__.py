@@ -1,0 +1,48 @@
+"""Forecasts on the nodes of a graph: how far off, and whether their uncertainty is what they say."""
+
+from graphgauge.forecasting.compare import DieboldMariano, compare
+from graphgauge.forecasting.evaluate import evaluate
+from graphgauge.forecasting.functions import (
+    bias,
+    calibration_error,
+    coverage,
+    crps,
+    ece,
+    ence,
+    interval_score,
+    mae,
+    mape,
+    mase,
+    miscalibration_area,
+    nll,
+    pinball,
+    r2,
+    rmse,
+    smape,
+    wape,
+)
+from graphgauge.forecasting.state import ForecastState
+
+__all__ = [
+    "DieboldMariano",
+    "ForecastState",
+    "bias",
+    "calibration_error",
+    "compare",
+    "coverage",
+    "crps",
+    "ece",
+    "ence",
+    "evaluate",
+    "interval_score",
+    "mae",
+    "mape",
+    "mase",
+    "miscalibration_area",
+    "nll",
+    "pinball",
+    "r2",
+    "rmse",
+    "smape",
+    "wape",
+]

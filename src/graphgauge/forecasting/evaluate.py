@@ -1,0 +1,331 @@
+"""The family's one entry point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.errors import OptionError, UnknownNameError
+from graphgauge.core.metric import Metric, NoInterval, find, select
+from graphgauge.core.result import Evaluation, Result, Table
+from graphgauge.forecasting import metrics as _metrics
+from graphgauge.forecasting.inputs import AXES, Batch
+from graphgauge.forecasting.measures import ALL, Layout, counted_for
+from graphgauge.forecasting.picture import picture
+from graphgauge.forecasting.samples import Cells, Spread, reliability_of
+from graphgauge.forecasting.spread import binned, joined, nothing, refined, require_squares, straddling
+from graphgauge.forecasting.state import COVERAGE, ForecastState
+from graphgauge.stats.intervals import tail
+
+Percent = _metrics.Percent
+Samples = dict[str, Any]
+
+
+def evaluate(
+    y_true: Any,
+    y_pred: Any = None,
+    *,
+    std: Any = None,
+    quantiles: Any = None,
+    levels: Any = None,
+    samples: Any = None,
+    mask: Any = None,
+    null_value: float | None = None,
+    axes: Iterable[str] = AXES,
+    horizons: Sequence[int] | int | None = None,
+    nodes: Sequence[Any] | None = None,
+    by: Sequence[str] | str | None = None,
+    coverage: Sequence[float] | float = COVERAGE,
+    bins: int = 10,
+    season: int | None = None,
+    naive: Any = None,
+    metrics: Sequence[str] | None = None,
+    nan: str = "raise",
+    confidence: float = 0.95,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Evaluation:
+    """Measure forecasts on the nodes of a graph: how far off, and whether their uncertainty is what they say.
+
+    Parameters
+    ----------
+    y_true, y_pred
+        Truth and forecast of one shape, `axes` naming its dimensions: NumPy, torch or lists. Metrics are pooled over
+        cells, and broken down by horizon and by node. `y_pred` may be left out where `samples` (their mean stands for
+        it) or `quantiles` with a level 0.5 are given.
+    std
+        Standard deviations, for a Gaussian forecast.
+    quantiles, levels
+        Quantiles along a last axis, and their probabilities.
+    samples
+        Members of an ensemble, or draws, along a last axis.
+    mask
+        True where a cell was observed; what is False may be anything.
+    null_value
+        The truth where nothing was observed: 0 in traffic data, or NaN.
+    horizons
+        The steps ahead, 1 the first, to report by horizon; values over all cells stay over all of them.
+    nodes
+        Names of the nodes.
+    by
+        The axes to break down by; all where it is not said.
+    coverage
+        Levels of the central prediction intervals.
+    bins
+        Bins of predicted standard deviation, of equal number, in `ece` and `ence`.
+    naive, season
+        The history (time, node) for `mase`, and the lag of its seasonal naive forecast.
+    metrics
+        Keys to compute instead of all.
+    nan
+        `raise`, or `omit`: a cell with a NaN is left out and counted.
+    seed
+        For the drawn perfect forecasters beside `ece` and `ence`.
+    """
+    metrics = [metrics] if isinstance(metrics, str) else metrics
+    wanted = _levels(coverage, metrics)
+    batch = Batch.of(
+        y_true, y_pred, std=std, quantiles=quantiles, levels=levels, samples=samples, mask=mask,
+        null_value=null_value, axes=axes, nan=nan,
+    )  # fmt: skip
+    state = ForecastState(axes=batch.axes, coverage=wanted, nodes=nodes, season=season, naive=naive, metrics=metrics)
+    # What the truth adds up to is what chance is measured by.
+    state.counted = tuple(part for part in ALL if part in {*state.counted, "size"})
+    state.update_batch(batch, threads=threads)
+    return evaluate_state(
+        state, horizons=horizons, by=by, bins=bins, metrics=metrics, nan=nan, confidence=confidence, seed=seed,
+        null_value=null_value, whole=batch, threads=threads,
+    )  # fmt: skip
+
+
+def evaluate_state(
+    state: ForecastState,
+    *,
+    horizons: Sequence[int] | int | None = None,
+    by: Sequence[str] | str | None = None,
+    bins: int = 10,
+    metrics: Sequence[str] | None = None,
+    nan: str = "raise",
+    confidence: float = 0.95,
+    seed: int = 0,
+    null_value: float | None = None,
+    whole: Batch | None = None,
+    threads: int | None = None,
+) -> Evaluation:
+    """The metrics of what a state has counted; `whole` is the batch itself, where there was only one."""
+    bins = checked_bins(bins)
+    tail(confidence)  # refused here, also where no interval comes of it
+    if state.layout is None:
+        raise OptionError("the state has counted nothing", fix="Call update() first, also with an empty batch.")
+    metrics = [metrics] if isinstance(metrics, str) else metrics
+    layout = state.layout
+    spread = _spreads(state, layout, bins, seed, whole, threads)
+    samples = _samples(state, layout, None, spread)
+    chosen = select("forecasting", metrics, samples, {"level": [Percent(round(100 * q, 8)) for q in state.coverage]})
+    _require_counted(chosen, layout)
+    conventions = _conventions(state, layout, nan, null_value)
+    broken = _broken_down(state, layout, by, horizons, spread)
+    results: list[Result] = []
+    skipped: dict[str, str] = {}
+    for metric, params in chosen:
+        key, sample = metric.key_of(**params), _first(metric, samples)
+        estimate = metric(sample, **params)
+        if estimate.facts.get("absent"):
+            if metrics is not None:
+                raise OptionError(f"{key} {estimate.reason}")
+            skipped[key] = estimate.reason
+            continue
+        result = metric.result(sample, estimate, params, confidence=confidence, conventions=conventions)
+        results.append(replace(result, target=params["level"] / 100) if metric is _metrics.coverage else result)
+        for axis in broken.values():
+            axis.add(metric, params, confidence)
+
+    def draw(evaluation: Evaluation, path: str | Path) -> None:
+        from graphgauge.report.forecasting_figure import draw_forecasting
+
+        draw_forecasting(evaluation, picture(evaluation, samples.get("reliability"), samples.get("spread")), path)
+
+    return Evaluation(
+        "forecasting",
+        results,
+        conventions=conventions,
+        options={"coverage": list(state.coverage), "bins": bins, "confidence": confidence, "seed": seed},
+        breakdowns={name: Table(name, axis.columns) for name, axis in broken.items()},
+        skipped=skipped,
+        materials={"cells": samples["errors"], "copied": _copied(whole)},
+        notes=_notes(state, layout, horizons),
+        figure=draw,
+    )
+
+
+def plain_value(key: str, batch: Batch, *, coverage: Sequence[float] | float = COVERAGE, bins: int = 10) -> float:
+    """One metric of one batch, without what stands beside it."""
+    metric, params = find(key, "forecasting")
+    state = ForecastState(axes=batch.axes, coverage=coverage, metrics=[key])
+    state.update_batch(batch)
+    assert state.layout is not None
+    samples = _samples(state, state.layout, None, _spreads(state, state.layout, checked_bins(bins), 0, batch))
+    return float(metric(_first(metric, samples), **params).value[0])
+
+
+def checked_bins(bins: int) -> int:
+    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
+        raise OptionError(f"bins must be a whole number of at least 1, not {bins!r}")
+    return int(bins)
+
+
+class _Axis:
+    """One breakdown while it is filled."""
+
+    def __init__(self, name: str, labels: Any, samples: Samples, rows: list[int]) -> None:
+        self.samples, self._rows = samples, rows
+        self.columns = {name: np.array(labels), "n": samples["errors"].n[rows]}
+
+    def add(self, metric: Metric, params: Mapping[str, Any], confidence: float) -> None:
+        sample = _first(metric, self.samples)
+        if sample is None:
+            return
+        key, estimate = metric.key_of(**params), metric(sample, **params)
+        self.columns[key] = estimate.value[self._rows]
+        found = metric.interval_of(sample, estimate, confidence)
+        if not isinstance(found, NoInterval):
+            _, low, high = found
+            self.columns |= {f"{key}.low": low[self._rows], f"{key}.high": high[self._rows]}
+
+
+def _broken_down(
+    state: ForecastState,
+    layout: Layout,
+    by: Sequence[str] | str | None,
+    horizons: Any,
+    spread: Mapping[str | None, Spread],
+) -> dict[str, _Axis]:
+    there = [axis for axis in ("horizon", "node") if axis in state.axes]
+    asked = there if by is None else [by] if isinstance(by, str) else list(by)
+    for name in asked:
+        if name not in there:
+            raise UnknownNameError("axis", name, there)
+    ahead = state.ahead if state.ahead is not None else list(range(1, layout.horizons + 1))
+    rows = {"horizon": _rows(horizons, ahead), "node": list(range(layout.nodes))}
+    labels = {
+        "horizon": [ahead[row] for row in rows["horizon"]],
+        "node": state.nodes if state.nodes is not None else rows["node"],
+    }
+    if horizons is not None and "horizon" not in state.axes:
+        raise OptionError("horizons= needs an axis horizon", fix="Name it in axes=.")
+    return {name: _Axis(name, labels[name], _samples(state, layout, name, spread), rows[name]) for name in asked}
+
+
+def _rows(horizons: Any, ahead: list[Any]) -> list[int]:
+    if horizons is None:
+        return list(range(len(ahead)))
+    values = [horizons] if np.ndim(horizons) == 0 else list(horizons)
+    for value in values:
+        if isinstance(value, bool) or value not in ahead:
+            known = f"1 to {len(ahead)}" if ahead == list(range(1, len(ahead) + 1)) else ", ".join(map(str, ahead))
+            raise OptionError(f"horizons are steps ahead, {known}, not {value!r}")
+    if len(set(values)) != len(values):
+        raise OptionError("a horizon is named twice")
+    return [ahead.index(value) for value in values]
+
+
+def _samples(state: ForecastState, layout: Layout, axis: str | None, spread: Mapping[str | None, Spread]) -> Samples:
+    """What the metrics can be computed on: of all cells, by horizon or by node."""
+    sums = state.by_node if axis == "node" else state.by_horizon
+    cells = Cells(layout, sums.pooled() if axis is None else sums, state.ordered)
+    samples: Samples = {"errors": cells}
+    if layout.form != "point":
+        samples[layout.form] = cells
+    if layout.form != "point" and "pit" in layout.counted:
+        samples["reliability"] = reliability_of(layout, state, {"horizon": 0, "node": 1}.get(axis or ""))
+    if layout.scaled:
+        samples["scaled"] = cells
+    if axis in spread:
+        samples["spread"] = spread[axis]
+    return samples
+
+
+def _spreads(
+    state: ForecastState, layout: Layout, bins: int, seed: int, whole: Batch | None, threads: int | None = None
+) -> dict[str | None, Spread]:
+    """The bins of all cells and of each horizon: exact where the array is whole, else those of the histogram."""
+    if layout.form != "gaussian" or "bins" not in layout.counted:
+        return {}
+    groups = [joined([nothing(), *state.spread]), *state.spread]
+    require_squares(groups[0])
+    if whole is None:
+        found = [binned(cells, bins) for cells in groups]
+    else:
+        slabs = [rows for rows, _ in whole.slabs(0, state.by_horizon.shift)]
+        fine = refined(whole, slabs, [cells.key[straddling(cells, bins)] for cells in groups], threads)
+        found = [binned(cells, bins, more) for cells, more in zip(groups, fine, strict=True)]
+    exact = whole is not None
+    return {None: Spread((found[0],), seed, exact), "horizon": Spread(tuple(found[1:]), seed, exact)}
+
+
+def _require_counted(chosen: Iterable[tuple[Metric, Any]], layout: Layout) -> None:
+    for metric, _ in chosen:
+        if not set(counted_for([metric])) <= set(layout.counted):
+            raise OptionError(f"{metric.key} was not counted", fix="Name it in metrics= of the state, or none at all.")
+
+
+def _first(metric: Metric, samples: Samples) -> Any:
+    return next((samples[name] for name in metric.needs if name in samples), None)
+
+
+def _levels(coverage: Any, metrics: Sequence[str] | None) -> tuple[float, ...]:
+    """The levels asked for, and those that the named metrics spell."""
+    given = [coverage] if np.ndim(coverage) == 0 else list(coverage)
+    for name in metrics or ():
+        metric, params = find(name, "forecasting")
+        if "level" in params and metric.name != name and "{" not in name:
+            given.append(params["level"] / 100)
+    return tuple(sorted({round(level, 10) if isinstance(level, float) else level for level in given}))
+
+
+def _conventions(state: ForecastState, layout: Layout, nan: str, null_value: float | None) -> dict[str, str]:
+    shown = {"axes": ", ".join(state.axes), "forecast": layout.form, "nan": nan}
+    if state.point != "y_pred":
+        shown["errors of"] = state.point
+    if null_value is not None:
+        shown["null_value"] = f"{null_value:g}"
+    return shown
+
+
+def _notes(state: ForecastState, layout: Layout, horizons: Any) -> tuple[str, ...]:
+    notes = []
+    if state.dropped:
+        notes.append(f"{state.dropped:,} cells with NaN were left out")
+    masked = state.cells - state.dropped - state.n
+    if masked:
+        notes.append(f"{masked:,} of {state.cells:,} cells are masked")
+    empty = int((state.by_node.counts[..., 0].sum(axis=0) == 0).sum())
+    if empty and layout.nodes > 1:
+        notes.append(f"{empty} of {layout.nodes} nodes have no cell that counts, and no value")
+    if horizons is not None:
+        notes.append(f"values over all cells are over all {layout.horizons} horizons")
+    return tuple(notes)
+
+
+# ------------------------------------------------------------------- findings
+
+
+def _copied(whole: Batch | None) -> float:
+    """Share of the forecasts, in the first steps, that are the last truth before them.
+
+    Windows that move one step at a time show it: what is the second horizon's truth now is the first one's next.
+    """
+    if whole is None or whole.mean is None or whole.shape[0] < 3:
+        return 0.0
+    _, horizons, nodes = whole.shape
+    slab = whole.slab(slice(0, min(500, max(3, (1 << 19) // max(1, horizons * nodes * whole.width)))))
+    y, mean, seen = slab.y, slab.mean, slab.counted
+    if not np.array_equal(y[1:, :-1][seen[1:, :-1] & seen[:-1, 1:]], y[:-1, 1:][seen[1:, :-1] & seen[:-1, 1:]]):
+        return 0.0
+    known = seen[1:] & seen[:-1, :1]
+    moved = known & (y[1:] != y[:-1, :1])  # where the truth stands still, every good forecast does
+    return float((mean[1:] == y[:-1, :1])[moved].mean()) if moved.sum() >= 100 else 0.0

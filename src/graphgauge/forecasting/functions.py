@@ -1,0 +1,164 @@
+"""Plain functions for plain arrays of any shape: a number, without what `evaluate` says beside it."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict, Unpack
+
+import numpy as np
+
+from graphgauge.core.arrays import as_numeric
+from graphgauge.core.metric import Metric
+from graphgauge.forecasting import metrics as _metrics
+from graphgauge.forecasting.evaluate import evaluate, plain_value
+from graphgauge.forecasting.inputs import Batch, checked_levels
+
+Percent = _metrics.Percent
+
+
+class Reading(TypedDict, total=False):
+    """How the arrays are read; `evaluate` says what each option means."""
+
+    mask: Any
+    null_value: float | None
+    nan: str
+
+
+def mae(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
+    """Mean absolute error.
+
+    >>> mae([1, 2, 4], [1, 3, 2])
+    1.0
+    """
+    return _value(_metrics.mae, y_true, y_pred, **reading)
+
+
+def rmse(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
+    """Root of the mean squared error."""
+    return _value(_metrics.rmse, y_true, y_pred, **reading)
+
+
+def mape(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
+    """Mean of absolute error over absolute truth, where the truth is not 0.
+
+    >>> mape([2, 0, 4], [1, 5, 4])
+    0.25
+    """
+    return _value(_metrics.mape, y_true, y_pred, **reading)
+
+
+def wape(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
+    """Sum of absolute errors over sum of absolute truths."""
+    return _value(_metrics.wape, y_true, y_pred, **reading)
+
+
+def smape(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
+    """Mean of 2·abs(error) over abs(truth) + abs(forecast)."""
+    return _value(_metrics.smape, y_true, y_pred, **reading)
+
+
+def bias(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
+    """Mean of forecast minus truth."""
+    return _value(_metrics.bias, y_true, y_pred, **reading)
+
+
+def r2(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
+    """Share of the truth's variation that the forecast explains."""
+    return _value(_metrics.r2, y_true, y_pred, **reading)
+
+
+def mase(
+    y_true: Any, y_pred: Any, naive: Any, *, season: int | None = None, axes: Any = ("time", "node"),
+    **reading: Unpack[Reading],
+) -> float:  # fmt: skip
+    """Mean absolute error over that of the (seasonal) naive forecast in the history `naive` (time, node)."""
+    found = evaluate(y_true, y_pred, naive=naive, season=season, axes=axes, by=(), metrics=["mase"], **reading)
+    return found["mase"].value
+
+
+def nll(y_true: Any, mean: Any, std: Any, **reading: Unpack[Reading]) -> float:
+    """Mean negative log-likelihood under Gaussian forecasts."""
+    return _value(_metrics.nll, y_true, mean, std=std, **reading)
+
+
+def crps(
+    y_true: Any, mean: Any = None, std: Any = None, *, samples: Any = None, quantiles: Any = None, levels: Any = None,
+    fair: bool = False, **reading: Unpack[Reading],
+) -> float:  # fmt: skip
+    """Mean CRPS of Gaussians, of samples (member axis last; `fair` for what infinitely many would score), or of
+    quantiles.
+
+    >>> round(crps([0.0], [0.0], [1.0]), 4), crps([0.0], samples=[[-1.0, 1.0]])
+    (0.2337, 0.5)
+    """
+    metric = _metrics.crps_fair if fair else _metrics.crps
+    return _value(metric, y_true, mean, std=std, samples=samples, quantiles=quantiles, levels=levels, **reading)
+
+
+def pinball(y_true: Any, quantiles: Any, levels: Any, **reading: Unpack[Reading]) -> float:
+    """Mean pinball loss over cells and levels, the quantiles along the last axis."""
+    middle = np.take(as_numeric(quantiles, "quantiles"), 0, axis=-1)
+    return _value(_metrics.pinball, y_true, middle, quantiles=quantiles, levels=levels, **reading)
+
+
+def ece(y_true: Any, mean: Any, std: Any, *, bins: int = 10, **reading: Unpack[Reading]) -> float:
+    """Expected calibration error over bins of predicted standard deviation; 0 is out of reach at finite n."""
+    return _value(_metrics.ece, y_true, mean, std=std, bins=bins, **reading)
+
+
+def ence(y_true: Any, mean: Any, std: Any, *, bins: int = 10, **reading: Unpack[Reading]) -> float:
+    """Expected normalised calibration error over bins of predicted standard deviation."""
+    return _value(_metrics.ence, y_true, mean, std=std, bins=bins, **reading)
+
+
+def calibration_error(y_true: Any, mean: Any, std: Any, **reading: Unpack[Reading]) -> float:
+    """Mean distance between probabilities and the shares of truths at or below their quantiles."""
+    return _value(_metrics.calibration_error, y_true, mean, std=std, **reading)
+
+
+def miscalibration_area(y_true: Any, mean: Any, std: Any, **reading: Unpack[Reading]) -> float:
+    """Area between the reliability curve and the diagonal."""
+    return _value(_metrics.miscalibration_area, y_true, mean, std=std, **reading)
+
+
+def interval_score(y_true: Any, mean: Any, std: Any, *, level: float = 0.95, **reading: Unpack[Reading]) -> float:
+    """Winkler's score of the central Gaussian interval."""
+    key = _metrics.interval_score.key_of(level=_percent(level))
+    return plain_value(key, _flat(y_true, mean, std=std, **reading), coverage=level)
+
+
+def coverage(y_true: Any, mean: Any, std: Any, level: float = 0.95, **reading: Unpack[Reading]) -> dict[str, float]:
+    """Share of truths in the central Gaussian interval, its level, their difference, and the mean width.
+
+    >>> coverage([0.0, 3.0], [0.0, 0.0], [1.0, 1.0])["coverage"]
+    0.5
+    """
+    batch = _flat(y_true, mean, std=std, **reading)
+    share, width = (
+        plain_value(metric.key_of(level=_percent(level)), batch, coverage=level)
+        for metric in (_metrics.coverage, _metrics.width)
+    )
+    return {"coverage": share, "nominal_level": level, "difference": share - level, "width": width}
+
+
+def _percent(level: float) -> Percent:
+    return Percent(round(100 * checked_levels(level, "level")[0], 8))
+
+
+def _value(metric: Metric, y_true: Any, y_pred: Any, *, bins: int = 10, **options: Any) -> float:
+    return plain_value(metric.key, _flat(y_true, y_pred, **options), bins=bins)
+
+
+def _flat(
+    y_true: Any, y_pred: Any, *, levels: Any = None, null_value: float | None = None, nan: str = "raise", **arrays: Any
+) -> Batch:
+    """All cells as one series: without groups the shape does not matter."""
+    y = as_numeric(y_true, "y_true")
+    flat: dict[str, Any] = {}
+    for name, value in {"y_pred": y_pred, **arrays}.items():
+        if value is None:
+            continue
+        array = as_numeric(value, name)
+        last = array.shape[y.ndim :] if name in ("samples", "quantiles") and array.ndim == y.ndim + 1 else ()
+        # What has another shape is left for the batch to refuse.
+        flat[name] = array.reshape(-1, *last) if array.shape == y.shape + last else array
+    return Batch.of(y.reshape(-1), **flat, levels=levels, null_value=null_value, axes=("time",), nan=nan)

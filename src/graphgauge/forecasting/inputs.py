@@ -1,0 +1,318 @@
+"""A batch of forecasts, read as (time, horizon, node) whatever the order of its axes, a slab of time steps at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.arrays import AnyArray, as_numeric, require_shape
+from graphgauge.core.errors import InputError, OptionError, UnknownNameError, one_of
+from graphgauge.kernels.dtypes import exact
+
+AXES = ("time", "horizon", "node")
+NAN_POLICIES = ("raise", "omit")
+Mask = NDArray[np.bool_]
+# Numbers that are measured at once: enough to be worth a call, few enough to stay near the processor.
+SLAB = 3 << 20
+
+
+def checked_axes(axes: Iterable[str]) -> tuple[str, ...]:
+    """Names of axes, each known and none twice."""
+    names = (axes,) if isinstance(axes, str) else tuple(axes)
+    for name in names:
+        if name not in AXES:
+            raise UnknownNameError("axis", str(name), AXES)
+    if len(set(names)) != len(names) or "time" not in names:
+        raise OptionError(
+            f"axes {names} cannot be read", fix="Name time, and horizon and node where they are, each once."
+        )
+    return names
+
+
+def checked_levels(levels: Any, name: str = "levels") -> tuple[float, ...]:
+    """Probabilities between 0 and 1 that increase."""
+    try:
+        values = tuple(float(level) for level in ([levels] if np.ndim(levels) == 0 else levels))
+    except (TypeError, ValueError):
+        raise OptionError(f"{name} must be probabilities such as 0.1, 0.5, 0.9, not {levels!r:.60}") from None
+    for level in values:
+        if not 0 < level < 1:
+            raise OptionError(f"{name} must lie between 0 and 1, not {level:g}", fix="Write 0.95 for 95 %.")
+    if list(values) != sorted(set(values)):
+        raise OptionError(f"{name} do not increase: {', '.join(f'{level:g}' for level in values):.120}")
+    return values
+
+
+@dataclass(frozen=True)
+class Slab:
+    """Some time steps of a batch as arrays of one float dtype; `mask` says which cells count, None that all do."""
+
+    y: AnyArray
+    mean: AnyArray
+    std: AnyArray | None
+    quantiles: AnyArray | None
+    members: AnyArray | None
+    mask: Mask | None
+    dropped: int
+
+    @property
+    def counted(self) -> Mask:
+        return np.ones(self.y.shape, bool) if self.mask is None else self.mask
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Truth and forecast of one shape, checked; `mean` is None where quantiles or members stand for it."""
+
+    axes: tuple[str, ...]
+    y: AnyArray
+    mean: AnyArray | None
+    std: AnyArray | None = None
+    quantiles: AnyArray | None = None
+    levels: tuple[float, ...] = ()
+    members: AnyArray | None = None
+    mask: Mask | None = None
+    null_value: float | None = None
+    nan: str = "raise"
+
+    @classmethod
+    def of(
+        cls,
+        y_true: Any,
+        y_pred: Any = None,
+        *,
+        std: Any = None,
+        quantiles: Any = None,
+        levels: Any = None,
+        samples: Any = None,
+        mask: Any = None,
+        null_value: float | None = None,
+        axes: Iterable[str] = AXES,
+        nan: str = "raise",
+    ) -> Batch:
+        one_of("nan policy", nan, NAN_POLICIES)
+        said = [name for name, given in (("std", std), ("quantiles", quantiles), ("samples", samples))
+                if given is not None]  # fmt: skip
+        if len(said) > 1:
+            raise InputError(f"{' and '.join(said)} are given", fix="A forecast is one of them.")
+        if (levels is None) != (quantiles is None):
+            raise OptionError("quantiles= and levels= go together")
+        y = as_numeric(y_true, "y_true")
+        names = checked_axes(axes)
+        if y.ndim == 1 and names == AXES:
+            names = ("time",)  # one series has no other axis to mistake it for
+        if y.ndim != len(names):
+            raise InputError(
+                f"expected the axes {', '.join(names)}, found {y.ndim} dimensions", where="y_true",
+                fix='Name them, for example axes=("time", "node").',
+            )  # fmt: skip
+        probabilities = () if levels is None else checked_levels(levels)
+        batch = cls(
+            names,
+            y,
+            _same_shape(y_pred, "y_pred", y.shape),
+            _same_shape(std, "std", y.shape),
+            _same_shape(quantiles, "quantiles", (*y.shape, len(probabilities))),
+            probabilities,
+            _same_shape(samples, "samples", (*y.shape, None)),
+            _mask(mask, y.shape),
+            null_value,
+            nan,
+        )
+        batch._require_point()
+        return batch
+
+    def _require_point(self) -> None:
+        if self.members is not None and self.members.shape[-1] < 2:
+            raise InputError(
+                f"{self.members.shape[-1]} members", where="samples",
+                fix="The member axis is the last one, and has at least two.",
+            )  # fmt: skip
+        if self.mean is not None or self.members is not None:
+            return
+        if self.quantiles is None:
+            raise InputError("not given", where="y_pred", fix="Only samples and quantiles can do without it.")
+        if 0.5 not in self.levels:
+            raise InputError("not given, and there is no quantile 0.5 to stand for it", where="y_pred")
+
+    @property
+    def form(self) -> str:
+        if self.std is not None:
+            return "gaussian"
+        return "quantiles" if self.quantiles is not None else "point" if self.members is None else "samples"
+
+    @property
+    def point(self) -> str:
+        """What the errors are errors of."""
+        return "y_pred" if self.mean is not None else "the median" if self.members is None else "the members' mean"
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Steps, horizons and nodes."""
+        sizes = dict(zip(self.axes, self.y.shape, strict=True))
+        steps, horizons, nodes = (sizes.get(name, 1) for name in AXES)
+        return steps, horizons, nodes
+
+    @property
+    def width(self) -> int:
+        """Numbers that stand in one cell."""
+        extra = sum(int(a.shape[-1]) for a in (self.quantiles, self.members) if a is not None)
+        return 2 + (self.std is not None) + extra
+
+    def _rows(self, array: AnyArray, rows: slice) -> AnyArray:
+        """Some steps of an array, its axes in order and none missing."""
+        extra = array.ndim - len(self.axes)
+        order = [self.axes.index(name) for name in AXES if name in self.axes]
+        ordered = array.transpose(*order, *range(len(self.axes), array.ndim))[rows]
+        lengths = dict(zip((name for name in AXES if name in self.axes), ordered.shape, strict=False))
+        return ordered.reshape(*(lengths.get(name, 1) for name in AXES), *ordered.shape[ordered.ndim - extra :])
+
+    def slab(self, rows: slice) -> Slab:
+        """Some time steps, converted and masked."""
+        given = {name: array for name, array in self._arrays() if array is not None}
+        small = all(array.dtype in (np.float32, np.float16) for array in given.values())
+        dtype = np.dtype(np.float32 if small else np.float64)
+        parts = {name: exact(self._rows(array, rows), dtype) for name, array in given.items()}
+        mask, dropped = self._counted(parts, rows)
+        return Slab(
+            parts["y_true"], self._point(parts), parts.get("std"), parts.get("quantiles"), parts.get("samples"),
+            mask, dropped,
+        )  # fmt: skip
+
+    def _arrays(self) -> Iterator[tuple[str, AnyArray | None]]:
+        yield from (("y_true", self.y), ("y_pred", self.mean), ("std", self.std))
+        yield from (("quantiles", self.quantiles), ("samples", self.members))
+
+    def _point(self, parts: dict[str, AnyArray]) -> AnyArray:
+        if "y_pred" in parts:
+            return parts["y_pred"]
+        if "quantiles" in parts:
+            return np.ascontiguousarray(parts["quantiles"][..., self.levels.index(0.5)])
+        with np.errstate(invalid="ignore", over="ignore"):
+            # Sorted, so that the order of the members does not show in the last bit.
+            return np.asarray(np.sort(parts["samples"], axis=-1).mean(axis=-1, dtype=np.float64))
+
+    def _counted(self, parts: dict[str, AnyArray], rows: slice) -> tuple[Mask | None, int]:
+        mask = None if self.mask is None else np.ascontiguousarray(self._rows(self.mask, rows))
+        if self.null_value is not None:
+            y = parts["y_true"]
+            valid = ~np.isnan(y) if np.isnan(self.null_value) else y != self.null_value
+            mask = valid if mask is None else mask & valid
+        if self.nan == "raise":
+            return mask, 0
+        there = np.ones(parts["y_true"].shape, bool)
+        for part in parts.values():
+            there &= ~(np.isnan(part).any(axis=-1) if part.ndim > 3 else np.isnan(part))
+        if mask is None:
+            return (None, 0) if there.all() else (there, int(np.count_nonzero(~there)))
+        return mask & there, int(np.count_nonzero(mask & ~there))
+
+    def slabs(self, start: int, shift: int) -> Iterator[tuple[slice, int]]:
+        """Ranges of steps with the number of time blocks in each: several whole blocks, or a part of one.
+
+        Blocks are 2**shift steps long, and the batch begins at step `start`.
+        """
+        steps, horizons, nodes = self.shape
+        length = 1 << shift
+        room = max(1, SLAB // max(1, horizons * nodes * self.width))
+        step = 0
+        while step < steps:
+            to_edge = length - (start + step) % length
+            whole = (min(room, steps - step) // length) if to_edge == length else 0
+            size = whole * length or min(room, to_edge, steps - step)
+            yield slice(step, step + size), max(whole, 1)
+            step += size
+
+    # ------------------------------------------------------------- refusals
+
+    def refuse_bad_values(self) -> None:
+        """An error that names the first value that no forecast can have, of those that count."""
+        counted = np.ones(self.y.shape, bool) if self.mask is None else self.mask.copy()
+        if self.null_value is not None:
+            counted &= ~np.isnan(self.y) if np.isnan(self.null_value) else self.y != self.null_value
+        given = [(name, array) for name, array in self._arrays() if array is not None]
+        for name, array in given:
+            missing = np.isnan(array)
+            if self.nan == "omit":
+                counted &= ~(missing.any(axis=-1) if missing.ndim > counted.ndim else missing)
+                continue
+            _refuse(missing, counted, name, "NaN", 'Mask them, or pass nan="omit" to drop and count them.')
+        for name, array in given:
+            _refuse(np.isinf(array), counted, name, "infinite", "Mask them: no error can be measured there.")
+        if self.std is not None:
+            fix = "A standard deviation is positive; a certain forecast has no Gaussian."
+            _refuse(~(self.std > 0), counted, "std", "not above 0", fix)
+        if self.quantiles is not None:
+            fix = "Sort them along the last axis, or train without crossing."
+            crossing = np.diff(self.quantiles, axis=-1, prepend=-np.inf) < 0
+            _refuse(crossing, counted, "quantiles", "below the quantile of a lower level", fix)
+        what = "errors" if self.std is None else "errors or standard deviations"
+        raise InputError(f"{what} too large, or too far apart, for sums of squares in float64", fix="Rescale the data.")
+
+    def refuse_crossing(self, slab: Slab) -> None:
+        if slab.quantiles is not None and (np.diff(slab.quantiles, axis=-1) < 0)[slab.counted].any():
+            self.refuse_bad_values()
+
+
+def naive_scale(naive: Any, season: int | None = None) -> NDArray[np.float64]:
+    """The in-sample MAE of the (seasonal) naive forecast, one a node: from a history (time, node), or as given."""
+    lag = 1 if season is None else season
+    if isinstance(lag, bool) or not isinstance(lag, int | np.integer) or lag < 1:
+        raise OptionError(f"season must be a whole number of at least 1, not {season!r}")
+    history = as_numeric(naive, "naive").astype(np.float64)
+    if not np.isfinite(history).all():
+        raise InputError("has values that are NaN or infinite", where="naive", fix="Give a history without gaps.")
+    if history.ndim == 1:
+        if season is not None:
+            raise OptionError("season= belongs to a history (time, node)", fix="For one series pass naive[:, None].")
+        if (history < 0).any():
+            raise InputError("errors below 0", where="naive", fix="One mean absolute error a node, or (time, node).")
+        return history
+    require_shape(history, (None, None), "naive", "The history of each node, (time, node), or one error a node.")
+    if len(history) <= lag:
+        raise InputError(f"{len(history)} steps for a season of {lag}", where="naive", fix="Give a longer history.")
+    return np.asarray(np.abs(history[lag:] - history[:-lag]).mean(axis=0))
+
+
+def checked_start(start: int | None) -> int:
+    if start is None:
+        return 0
+    if isinstance(start, bool) or not isinstance(start, int | np.integer) or not 0 <= start < 1 << 40:
+        raise OptionError(f"start must be the index of a time step, not {start!r}")
+    return int(start)
+
+
+def _same_shape(value: Any, name: str, shape: Sequence[int | None]) -> AnyArray | None:
+    if value is None:
+        return None
+    array = as_numeric(value, name)
+    last = {"quantiles": "One for each level, along the last axis.", "samples": "The member axis is the last one."}
+    require_shape(array, tuple(shape), name, last.get(name, "It has the shape of y_true; nothing is broadcast."))
+    return array
+
+
+def _mask(mask: Any, shape: tuple[int, ...]) -> Mask | None:
+    if mask is None:
+        return None
+    array = as_numeric(mask, "mask")
+    if array.dtype != bool:
+        if not np.isin(array, (0, 1)).all():
+            raise InputError("has values other than 0 and 1", where="mask", fix="True where a cell was observed.")
+        array = array != 0
+    require_shape(array, shape, "mask", "It has the shape of y_true; nothing is broadcast.")
+    return array
+
+
+def _refuse(bad: Mask, counted: Mask, name: str, what: str, fix: str) -> None:
+    bad = bad & (counted if bad.ndim == counted.ndim else counted[..., np.newaxis])
+    count = int(np.count_nonzero(bad))
+    if count:
+        first = tuple(int(index) for index in np.unravel_index(int(np.argmax(bad)), bad.shape))
+        place = first[0] if len(first) == 1 else first
+        raise InputError(f"{count} of {prod(bad.shape)} values are {what}, the first at index {place}",
+                         where=name, fix=fix)  # fmt: skip

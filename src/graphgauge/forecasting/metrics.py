@@ -1,0 +1,311 @@
+"""The metrics of forecasts. Each is a ratio of sums over cells, or a distance between what was said and what came."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.metric import Estimate, Exempt, NoChance, metric
+from graphgauge.forecasting import rules as _rules
+from graphgauge.forecasting.doubled import Floats
+from graphgauge.forecasting.samples import NOTHING, Cells, Reliability, Spread
+
+
+class Percent(float):
+    """A level as it stands in keys: 95, or 97.5."""
+
+    def __format__(self, form: str) -> str:
+        return format(float(self), form or "g")
+
+
+_NOT_SCORED = NoChance("a width is chosen by the forecaster, not scored")
+
+# ---------------------------------------------------------------- declarations
+
+_ONE_WAY = Exempt("truth and forecast play different parts")
+_BOTH_SIGNS = Exempt("errors of both signs cancel")
+_MORE_IS_NOT_BETTER = Exempt("a better forecast may hold the truth too often for its spread")
+_MOVED = Exempt("members or quantiles that move may make it rise, wherever y_pred goes")
+_LAWS: dict[str, bool | Exempt] = {"permutation": True, "merge": True, "monotone": True, "symmetry": True}
+_DIRECTED = _LAWS | {"symmetry": _ONE_WAY}
+_CALIBRATION = _DIRECTED | {"monotone": _MORE_IS_NOT_BETTER}
+_POOLED = {"pooled": "over cells, not a mean of means", "empty": "nan"}
+_ERRORS: dict[str, Any] = {
+    "family": "forecasting", "needs": ("errors",), "direction": "lower", "bounds": (0, inf), "unit": "cell",
+    "conventions": _POOLED, "reference": "willmott2005", "chance": _rules.zero,
+    "interval": _rules.serial, "laws": _DIRECTED,
+}  # fmt: skip
+_SAID = _ERRORS | {"needs": ("gaussian", "samples", "quantiles"), "laws": _DIRECTED | {"monotone": _MOVED}}
+_SHARES = _ERRORS | {
+    "needs": ("reliability",), "interval": _rules.BIASED, "laws": _CALIBRATION, "reference": "kuleshov2018",
+    "conventions": _POOLED | {"p": "0.01 to 0.99, or the levels of the quantiles"},
+}  # fmt: skip
+_BINS = _ERRORS | {
+    "needs": ("spread",), "interval": _rules.BIASED, "laws": _CALIBRATION, "reference": "levi2022",
+    "conventions": _POOLED | {
+        "bins": "of equal number, by standard deviation; equal ones share a bin",
+        "compared": "root mean square error and root mean predicted variance",
+    },
+}  # fmt: skip
+
+# --------------------------------------------------------------------- errors
+
+
+@metric(key="mae", **_ERRORS | {"laws": _LAWS})
+def mae(cells: Cells) -> Estimate:
+    """Mean absolute error."""
+    return cells.mean("abs")
+
+
+@metric(key="rmse", **_ERRORS | {"laws": _LAWS, "chance": _rules.spread_of_truth, "interval": _rules.serial_root})
+def rmse(cells: Cells) -> Estimate:
+    """Root of the mean squared error over all cells, not a mean of roots."""
+    square = cells.mean("square")
+    return replace(square, value=np.sqrt(square.value), facts={"square": square})
+
+
+@metric(
+    key="mape", **_ERRORS | {
+        "chance": _rules.of_zero(1.0), "reference": "li2018",
+        "conventions": _POOLED | {"zeros": "cells whose truth is 0 are left out and counted"},
+    },
+)  # fmt: skip
+def mape(cells: Cells) -> Estimate:
+    """Mean of absolute error over absolute truth, where the truth is not 0; 0.1 is 10 %."""
+    estimate = cells.mean("ape", "nonzero", reason="every truth is 0")
+    zeros = int((cells.n - cells.count("nonzero")).sum())
+    if len(cells.n) > 1 or not zeros:
+        return estimate
+    return estimate.warned(f"{zeros:,} cells whose truth is 0 are left out of mape")
+
+
+@metric(key="wape", **_ERRORS | {"chance": _rules.of_zero(1.0), "reference": "kolassa2007"})
+def wape(cells: Cells) -> Estimate:
+    """Sum of absolute errors over sum of absolute truths."""
+    size = cells.total("abs_y")
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = np.where(size > 0, cells.total("abs") / size, np.nan)
+        influence = (cells.series("abs") - value * cells.series("abs_y")) / size
+    return Estimate(value, cells.n, influence, reason=cells.reason("every truth is 0"))
+
+
+@metric(
+    key="smape", **_ERRORS | {
+        "laws": _LAWS, "bounds": (0, 2), "chance": _rules.of_zero(2.0), "reference": "makridakis1993",
+        "conventions": _POOLED | {"0/0": "counts as 0"},
+    },
+)  # fmt: skip
+def smape(cells: Cells) -> Estimate:
+    """Mean of 2·abs(error) over abs(truth) + abs(forecast)."""
+    estimate = cells.mean("sape")
+    return replace(estimate, value=np.minimum(estimate.value, 2.0))
+
+
+@metric(
+    key="mase", **_ERRORS | {
+        "needs": ("scaled",), "chance": _rules.naive, "reference": "hyndman2006",
+        "conventions": _POOLED | {"scale": "each node's naive error in its own history; constant ones are left out"},
+    },
+)  # fmt: skip
+def mase(cells: Cells) -> Estimate:
+    """Mean absolute error over the mean absolute error of the (seasonal) naive forecast in the history, by node."""
+    estimate = cells.mean("scaled", "scaled_n", reason="the history is constant: its naive forecast has no error")
+    left = int((cells.n - cells.count("scaled_n")).sum())
+    if len(cells.n) > 1 or not left:
+        return estimate
+    return estimate.warned(f"{left:,} cells of nodes whose history is constant are left out of mase")
+
+
+@metric(
+    key="bias", **_ERRORS | {
+        "direction": "target", "target": 0.0, "bounds": (-inf, inf), "chance": _rules.minus_mean,
+        "laws": _DIRECTED | {"monotone": _BOTH_SIGNS},
+        "conventions": _POOLED | {"sign": "forecast minus truth"},
+    },
+)  # fmt: skip
+def bias(cells: Cells) -> Estimate:
+    """Mean of forecast minus truth: above 0 the forecasts are too high."""
+    return cells.mean("error")
+
+
+@metric(
+    key="r2", **_ERRORS | {
+        "direction": "higher", "bounds": (-inf, 1), "chance": _rules.mean_of_truth, "reference": "wright1921",
+        "conventions": _POOLED | {"mean": "one for all cells of the group"},
+    },
+)  # fmt: skip
+def r2(cells: Cells) -> Estimate:
+    """Share of the truth's variation about its mean that the forecast explains, 1 − squared errors over variation."""
+    blocks, whole = cells.variation
+    with np.errstate(invalid="ignore", divide="ignore"):
+        left = np.where(whole > 0, cells.total("square") / whole, np.nan)
+        influence = -(cells.series("square") - left * blocks) / whole
+    return Estimate(1 - left, cells.n, influence, reason=cells.reason("the truth does not vary"))
+
+
+# ------------------------------------------------------------- distributions
+
+
+@metric(
+    key="nll", **_SAID | {
+        "needs": ("gaussian",), "bounds": (-inf, inf), "chance": _rules.climate, "reference": "good1952",
+        "laws": _DIRECTED, "conventions": _POOLED | {"density": "Gaussian, natural logarithm"},
+    },
+)  # fmt: skip
+def nll(cells: Cells) -> Estimate:
+    """Mean negative log-likelihood of the truth under the predicted Gaussians."""
+    return cells.mean("nll")
+
+
+@metric(
+    key="crps", **_SAID | {
+        "reference": "gneiting2007",
+        "conventions": _POOLED | {
+            "from": "a Gaussian in closed form; members as they are; quantiles, each for the levels nearest to it",
+        },
+    },
+)  # fmt: skip
+def crps(cells: Cells) -> Estimate:
+    """Mean continuous ranked probability score: the absolute error of a forecast that is a distribution.
+
+    Of members, the score of their empirical distribution. Of quantiles, twice the pinball loss integrated over the
+    levels, each level standing for those nearest to it.
+    """
+    if cells.layout.form != "quantiles":
+        return cells.mean("crps")
+    levels = np.array(cells.layout.levels)
+    return _weighted(cells, 2 * _rules.nearest(levels))
+
+
+@metric(
+    key="crps_fair", **_SAID | {
+        "needs": ("samples",), "bounds": (-inf, inf), "reference": "ferro2014",
+        "conventions": _POOLED | {"from": "members as draws: what infinitely many of them would score, on average"},
+    },
+)  # fmt: skip
+def crps_fair(cells: Cells) -> Estimate:
+    """The CRPS that does not depend on how many members there are, on average; single values may lie below 0."""
+    return cells.mean("crps_fair")
+
+
+@metric(
+    key="pinball", **_SAID | {
+        "needs": ("quantiles",), "chance": _rules.zero_quantiles, "reference": "koenker1978",
+        "conventions": _POOLED | {"levels": "all count the same"},
+    },
+)  # fmt: skip
+def pinball(cells: Cells) -> Estimate:
+    """Mean pinball (quantile) loss over cells and levels."""
+    levels = len(cells.layout.levels)
+    return _weighted(cells, np.full(levels, 1 / levels))
+
+
+def _weighted(cells: Cells, weights: Floats) -> Estimate:
+    parts = [cells.mean(f"pinball_{level:g}") for level in cells.layout.levels]
+    value = sum(weight * part.value for weight, part in zip(weights, parts, strict=True))
+    influence = sum(weight * part.influence for weight, part in zip(weights, parts, strict=True))
+    return Estimate(np.asarray(value), cells.n, np.asarray(influence), reason=NOTHING)
+
+
+# ---------------------------------------------------------------- calibration
+
+
+@metric(key="ece", **_BINS | {"chance": _rules.null(0)})
+def ece(spread: Spread) -> Estimate:
+    """Expected calibration error: root mean square error against root mean predicted variance, in bins of the latter.
+
+    In the unit of the truth, weighted by the cells of each bin.
+    """
+    return spread.estimate(0)
+
+
+@metric(key="ence", **_BINS | {"chance": _rules.null(1)})
+def ence(spread: Spread) -> Estimate:
+    """Expected normalised calibration error: the same distance as a share of the predicted, mean over bins."""
+    return spread.estimate(1)
+
+
+@metric(
+    key="calibration_error",
+    **_SHARES | {"bounds": (0, 1), "chance": _rules.perfect_shares(lambda p: np.full(len(p), 1 / len(p)))},
+)
+def calibration_error(reliability: Reliability) -> Estimate:
+    """Mean over p of the distance between p and the share of truths at or below the predicted quantile p."""
+    return reliability.estimate(reliability.mean_distance())
+
+
+@metric(
+    key="central_calibration_error", **_SHARES | {
+        "bounds": (0, 1), "chance": _rules.perfect_intervals,
+        "conventions": _POOLED | {"p": "levels of central intervals: 0.02 to 0.98, or those that the quantiles bound"},
+    },
+)  # fmt: skip
+def central_calibration_error(reliability: Reliability) -> Estimate:
+    """Mean over levels of the distance between a central interval's level and the share of truths in it.
+
+    It does not see a bias that the spread makes up for; `calibration_error` does.
+    """
+    return reliability.estimate(reliability.centred.mean_distance(), "no two of the quantiles bound a central interval")
+
+
+@metric(
+    key="miscalibration_area", **_SHARES | {
+        "bounds": (0, 0.5), "chance": _rules.perfect_shares(_rules.nearest),
+        "conventions": _POOLED | {"curve": "joined by straight lines from (0, 0) to (1, 1)"},
+    },
+)  # fmt: skip
+def miscalibration_area(reliability: Reliability) -> Estimate:
+    """Area between the reliability curve and the diagonal."""
+    return reliability.estimate(reliability.area())
+
+
+# ------------------------------------------------------------------ intervals
+
+
+@metric(
+    key="coverage_{level}", **_SAID | {
+        "direction": "target", "target": 0.95, "bounds": (0, 1), "chance": _rules.perfect_level,
+        "interval": _rules.serial_share, "reference": "christoffersen1998", "laws": _CALIBRATION,
+        "conventions": _POOLED | {"interval": "central; of members, at places p·(m + 1) in their order"},
+    },
+)  # fmt: skip
+def coverage(cells: Cells, *, level: Percent = Percent(95)) -> Estimate:  # noqa: B008
+    """Share of truths in the central prediction interval of that level; best is the level itself."""
+    return cells.covered(level / 100)
+
+
+@metric(
+    key="interval_score_{level}", **_SAID | {
+        "chance": _rules.zero_interval, "reference": "winkler1972",
+        "conventions": _POOLED | {"interval": "central; of members, at places p·(m + 1) in their order"},
+    },
+)  # fmt: skip
+def interval_score(cells: Cells, *, level: Percent = Percent(95)) -> Estimate:  # noqa: B008
+    """Winkler's score: the interval's width, and 2/(1 − level) times how far truths lie beyond it, mean over cells."""
+    return cells.interval_score(level / 100)
+
+
+@metric(
+    key="width_{level}", **_SAID | {
+        "direction": "none", "chance": _NOT_SCORED, "reference": "gneiting2007sharpness",
+        "conventions": _POOLED | {"interval": "central; of members, at places p·(m + 1) in their order"},
+    },
+)  # fmt: skip
+def width(cells: Cells, *, level: Percent = Percent(95)) -> Estimate:  # noqa: B008
+    """Mean width of the central prediction interval of that level."""
+    return cells.width(level / 100)
+
+
+@metric(
+    key="sharpness", **_SAID | {
+        "needs": ("gaussian",), "direction": "none", "chance": _NOT_SCORED, "interval": _rules.serial_root,
+        "reference": "gneiting2007sharpness",
+    },
+)  # fmt: skip
+def sharpness(cells: Cells) -> Estimate:
+    """Root mean predicted variance: how much spread the forecasts claim, right or wrong."""
+    square = cells.mean("var")
+    return replace(square, value=np.sqrt(square.value), facts={"square": square})

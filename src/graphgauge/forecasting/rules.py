@@ -1,0 +1,198 @@
+"""How forecasting metrics get their intervals, and what is known of forecasters who know nothing, or everything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import inf, log, pi, sqrt
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.metric import Bounds, Estimate, IntervalRule, MetricFunction, NoInterval
+from graphgauge.forecasting.doubled import Floats
+from graphgauge.forecasting.samples import Cells, Reliability, Spread
+from graphgauge.forecasting.serial import FEWEST, cosine_error
+from graphgauge.stats.intervals import logit_t_interval, t_interval
+
+# ------------------------------------------------------------------- intervals
+
+_UNORDERED = NoInterval(
+    "the order of the batches in time is not known, and neighbours in time err together: give update() start="
+)
+
+
+def _error(estimate: Estimate) -> tuple[Floats, Floats]:
+    assert estimate.influence is not None
+    error, df = cosine_error(estimate.influence)
+    # What rounding leaves of blocks that all agree is no error.
+    flat = error <= 1e-13 * np.maximum(np.abs(estimate.value), np.abs(estimate.influence).sum(axis=0))
+    return np.where(flat, np.nan, error), df
+
+
+def _t_bounds(cells: Cells, estimate: Estimate, confidence: float) -> Bounds:
+    error, df = _error(estimate)
+    return t_interval(estimate.value, error, df, confidence)
+
+
+def _root_bounds(cells: Cells, estimate: Estimate, confidence: float) -> Bounds:
+    low, high = _t_bounds(cells, estimate.facts["square"], confidence)
+    return np.sqrt(np.maximum(low, 0)), np.sqrt(high)
+
+
+def _logit_bounds(cells: Cells, estimate: Estimate, confidence: float) -> Bounds:
+    assert estimate.influence is not None
+    error, df = cosine_error(estimate.influence)
+    return logit_t_interval(estimate.value, error, df, confidence)
+
+
+def _over_time(bounds: Callable[[Cells, Estimate, float], Bounds], cells: Cells) -> IntervalRule | NoInterval:
+    if not cells.ordered:
+        return _UNORDERED
+    if cells.blocks < FEWEST:
+        return NoInterval(f"fewer than {FEWEST} time steps: too few to see how errors depend on each other")
+    return IntervalRule("cosine-t", "time blocks", bounds)
+
+
+def serial(cells: Cells, estimate: Estimate) -> IntervalRule | NoInterval:
+    """Student's t with the long-run variance of the slowest cosines of the time blocks (Lazarus et al. 2018)."""
+    return _over_time(_t_bounds, cells)
+
+
+def serial_root(cells: Cells, estimate: Estimate) -> IntervalRule | NoInterval:
+    """The root of the interval of the mean square: Student's t with the long-run variance of the slowest cosines."""
+    return _over_time(_root_bounds, cells)
+
+
+def serial_share(cells: Cells, estimate: Estimate) -> IntervalRule | NoInterval:
+    """Student's t on the logit scale, with the long-run variance of the slowest cosines of the time blocks."""
+    return _over_time(_logit_bounds, cells)
+
+
+BIASED = NoInterval(
+    "a distance from calibration is biased upwards at any number of cells; read it beside a perfect forecaster's"
+)
+
+# ---------------------------------------------------------------------- chance
+
+
+def _known(cells: Cells, levels: Callable[[], dict[str, float]]) -> dict[str, float]:
+    """What the truth adds up to decides, where it was summed."""
+    return levels() if "size" in cells.layout.counted else {}
+
+
+def zero(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
+    """The forecast that is always 0."""
+    return _known(cells, lambda: {"zero forecast": float(cells.total("abs_y")[0]) / int(cells.n[0])})
+
+
+def of_zero(level: float) -> Any:
+    def chance(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
+        return {"zero forecast": level}
+
+    chance.__doc__ = f"The forecast that is always 0, which scores {level:g} whatever the truth."
+    return chance
+
+
+def spread_of_truth(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
+    """The forecast that is always 0, and the one that is always the truth's own mean, known only afterwards."""
+
+    def levels() -> dict[str, float]:
+        squares = {"zero forecast": cells.total("y2"), "mean of the truth": cells.variation[1]}
+        return {name: sqrt(float(square[0]) / int(cells.n[0])) for name, square in squares.items()}
+
+    return _known(cells, levels)
+
+
+def minus_mean(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
+    """The forecast that is always 0: minus the mean of the truth."""
+    return _known(cells, lambda: {"zero forecast": -float(cells.total("y")[0]) / int(cells.n[0])})
+
+
+def mean_of_truth(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
+    """Zero, for the mean of the truth."""
+    return {"mean of the truth": 0.0}
+
+
+def naive(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
+    """One, for the naive forecast within the history."""
+    return {"naive forecast in the history": 1.0}
+
+
+def climate(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
+    """One Gaussian for all cells, with the truth's own mean and variance, known only afterwards."""
+
+    def level() -> dict[str, float]:
+        variance = float(cells.variation[1][0]) / int(cells.n[0])
+        return {"one Gaussian with the truth's moments": 0.5 * log(2 * pi * variance) + 0.5 if variance > 0 else -inf}
+
+    return _known(cells, level)
+
+
+def perfect_level(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
+    """The level itself, for a perfect forecaster."""
+    return {"perfect forecaster": params["level"] / 100}
+
+
+def zero_interval(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
+    """The interval from 0 to 0."""
+    beyond = 200 / (100 - params["level"])
+    return _known(cells, lambda: {"zero forecast": beyond * float(cells.total("abs_y")[0]) / int(cells.n[0])})
+
+
+def zero_quantiles(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
+    """The forecast whose quantiles are all 0."""
+
+    def level() -> dict[str, float]:
+        size, total = float(cells.total("abs_y")[0]), float(cells.total("y")[0])
+        share = float(np.mean(cells.layout.levels))
+        loss = share * (size + total) / 2 + (1 - share) * (size - total) / 2
+        return {"zero forecast": max(loss, 0.0) / int(cells.n[0])}
+
+    return _known(cells, level)
+
+
+def perfect_shares(weights: Callable[[Floats], Floats]) -> Any:
+    def chance(function: MetricFunction, reliability: Reliability, params: Mapping[str, Any]) -> dict[str, float]:
+        mean = mean_deviation(int(reliability.n[0]), reliability.p)
+        return {"perfect forecaster, independent cells": float((weights(reliability.p) * mean).sum())}
+
+    chance.__doc__ = "The mean for a perfect forecaster whose cells are independent, by the binomial, in closed form."
+    return chance
+
+
+def nearest(p: Floats) -> Floats:
+    """How much of the unit interval lies nearest to each probability."""
+    return np.diff(np.concatenate(([0.0], (p[1:] + p[:-1]) / 2, [1.0])))
+
+
+def mean_deviation(n: int, p: Floats) -> Floats:
+    """The mean absolute deviation of a share of n independent items from its probability (De Moivre)."""
+    from scipy.special import gammaln, xlog1py, xlogy
+
+    k = np.floor(n * p) + 1
+    terms = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) + xlogy(k, p) + xlog1py(n - k + 1, -p)
+    return np.asarray(2 / n * k * np.exp(terms))
+
+
+def null(which: int) -> Any:
+    def chance(function: MetricFunction, spread: Spread, params: Mapping[str, Any]) -> dict[str, float]:
+        drawn = spread.null[which]
+        return {
+            "perfect forecaster, 95th percentile": float(np.quantile(drawn, 0.95)),
+            "perfect forecaster, drawn": float(drawn.mean()),
+            "perfect forecaster": spread.floor[which],
+        }
+
+    chance.__doc__ = (
+        "A perfect Gaussian forecaster with the same standard deviations and independent cells: mean and 95th "
+        "percentile of 2,000 draws, and the mean in closed form."
+    )
+    return chance
+
+
+def perfect_intervals(
+    function: MetricFunction, reliability: Reliability, params: Mapping[str, Any]
+) -> dict[str, float]:
+    """The mean for a perfect forecaster whose cells are independent, by the binomial, in closed form."""
+    found = reliability.centred
+    return {"perfect forecaster, independent cells": float(mean_deviation(int(found.n[0]), found.p).mean())}

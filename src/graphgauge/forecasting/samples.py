@@ -1,0 +1,319 @@
+"""What forecasting metrics are computed on: sums of cells in time blocks, shares of low truths, bins of spread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.metric import Estimate
+from graphgauge.forecasting.doubled import Floats, sum_along
+from graphgauge.forecasting.measures import GRID, Layout
+from graphgauge.forecasting.spread import Bins
+from graphgauge.forecasting.sums import BlockSums
+from graphgauge.kernels.forecast import dd_add, two_sum
+from graphgauge.kernels.tally import tally
+
+if TYPE_CHECKING:
+    from graphgauge.forecasting.state import ForecastState
+
+Ints = NDArray[np.int64]
+
+NOTHING = "no cell counts: all are masked, or there are none"
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Sums of each group, block by block in time; `ordered` says whether the blocks have an order."""
+
+    layout: Layout
+    sums: BlockSums
+    ordered: bool
+
+    @property
+    def blocks(self) -> int:
+        return len(self.sums)
+
+    def count(self, name: str) -> Ints:
+        return np.asarray(self._counts[..., self.layout.counts.index(name)])
+
+    def total(self, name: str) -> Floats:
+        high, low = self._totals
+        column = self.layout.floats.index(name)
+        return np.asarray(high[..., column] + low[..., column])
+
+    def series(self, name: str) -> Floats:
+        """Block by block."""
+        if name in self.layout.counts:
+            return self.sums.counts[..., self.layout.counts.index(name)].astype(float)
+        column = self.layout.floats.index(name)
+        return np.asarray(self.sums.high[..., column] + self.sums.low[..., column])
+
+    @cached_property
+    def _totals(self) -> tuple[Floats, Floats]:
+        return sum_along(self.sums.high, self.sums.low, 0)
+
+    @cached_property
+    def _counts(self) -> Ints:
+        return np.asarray(self.sums.counts.sum(axis=0))
+
+    @property
+    def n(self) -> Ints:
+        return self.count("n")
+
+    def mean(self, name: str, over: str = "n", *, factor: float = 1.0, reason: str = NOTHING) -> Estimate:
+        """A sum over a count of cells."""
+        count = self.count(over)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            value = factor * np.where(count > 0, self.total(name) / count, np.nan)
+            influence = (factor * self.series(name) - value * self.series(over)) / count
+        return Estimate(value, count, influence, reason=self.reason(reason))
+
+    def reason(self, text: str) -> str:
+        """Why there is no value: where nothing was counted, that."""
+        return text if self.n.any() else NOTHING
+
+    def share(self, name: str) -> Estimate:
+        """A count over the count of all cells."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            value = np.where(self.n > 0, self.count(name) / self.n, np.nan)
+            influence = (self.series(name) - value * self.series("n")) / self.n
+        return Estimate(value, self.n, influence, reason=NOTHING)
+
+    # --------------------------------------------------------- central intervals
+
+    def absent(self, level: float) -> str | None:
+        """Why there is no central interval of a level, where there is none."""
+        layout = self.layout
+        if layout.form == "quantiles":
+            lacking = f"needs the quantiles {(1 - level) / 2:g} and {(1 + level) / 2:g}"
+            return None if layout.pair(level) else lacking
+        if not any(abs(level - known) < 1e-9 for known in layout.coverage):
+            return "was not counted: name the level in coverage="
+        if layout.form == "samples" and self._known(level) not in layout.reachable:
+            return f"needs at least {int(np.ceil(2 / (1 - level) - 1e-9)) - 1} members"
+        return None
+
+    def _between(self, level: float, found: Callable[[], Estimate]) -> Estimate:
+        reason = self.absent(level)
+        if reason is None:
+            return found()
+        nothing = np.full(len(self.n), np.nan)
+        return Estimate(nothing, self.n, reason=reason, facts={"absent": True})
+
+    def _known(self, level: float) -> float:
+        """The level as it was counted: 0.95 may come as 95/100."""
+        return next((known for known in self.layout.coverage if abs(level - known) < 1e-9), level)
+
+    def covered(self, level: float) -> Estimate:
+        level = self._known(level)
+
+        def shares() -> Estimate:
+            ends = self.layout.pair(level) if self.layout.form == "quantiles" else None
+            if ends is None:
+                return self.share(f"inside_{level:g}")
+            at_or_below, below = self.share(f"below_{ends[1]:g}"), self.share(f"under_{ends[0]:g}")
+            return _less(at_or_below, below)
+
+        return self._between(level, shares)
+
+    def width(self, level: float) -> Estimate:
+        level = self._known(level)
+
+        def widths() -> Estimate:
+            if self.layout.form == "gaussian":
+                half = self.layout.half_widths[self.layout.coverage.index(level)]
+                return self.mean("std", factor=2 * half)
+            ends = self.layout.pair(level) if self.layout.form == "quantiles" else None
+            if ends is None:
+                return self.mean(f"width_{level:g}")
+            return _less(self.mean(f"quantile_{ends[1]:g}"), self.mean(f"quantile_{ends[0]:g}"))
+
+        return self._between(level, widths)
+
+    def interval_score(self, level: float) -> Estimate:
+        level = self._known(level)
+
+        def scores() -> Estimate:
+            beyond = 2 / (1 - level)
+            ends = self.layout.pair(level) if self.layout.form == "quantiles" else None
+            if ends is not None:
+                low, high = (self.mean(f"pinball_{end:g}", factor=beyond) for end in ends)
+                return _plus(low, high)
+            return _plus(self.width(level), self.mean(f"over_{level:g}", factor=beyond))
+
+        return self._between(level, scores)
+
+    @cached_property
+    def variation(self) -> tuple[Floats, Floats]:
+        """Sums of squares of the truth about its mean: block by block, and all together; 0 where it is constant."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            centre = np.where(self.n > 0, self.total("y") / self.n, 0.0)
+        names = [self.layout.floats.index(name) for name in ("y2", "y")]
+        (square, square_low), (truth, truth_low) = (
+            (self.sums.high[..., column], self.sums.low[..., column]) for column in names
+        )
+        high, low = dd_add(square, square_low, *_times(truth, truth_low, -2 * centre))
+        high, low = dd_add(high, low, *_times(*_times(self.series("n"), 0.0, centre), centre))
+        whole = np.sum(sum_along(high, low, 0), axis=0)
+        return high + low, np.where(whole > 1e-28 * self.total("y2"), whole, 0.0)
+
+
+def _plus(one: Estimate, other: Estimate) -> Estimate:
+    assert one.influence is not None
+    assert other.influence is not None
+    return replace(one, value=one.value + other.value, influence=one.influence + other.influence)
+
+
+def _less(one: Estimate, other: Estimate) -> Estimate:
+    assert other.influence is not None
+    return _plus(one, replace(other, value=-other.value, influence=-other.influence))
+
+
+def _times(high: Floats, low: Floats | float, factor: Floats) -> tuple[Floats, Floats]:
+    """A doubled number times a plain one (Dekker's product)."""
+    parts = []
+    for number in (high, factor):
+        lifted = number * (2.0**27 + 1)
+        large = lifted - (lifted - number)
+        parts.append((large, number - large))
+    (a, b), (c, d) = parts
+    product = high * factor
+    lost = ((a * c - product) + a * d + b * c) + b * d
+    return two_sum(product, lost + low * factor)
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """How often truths lie at or below what was predicted for probability p, by group."""
+
+    p: Floats
+    below: Floats
+    n: Ints
+
+    @property
+    def share(self) -> Floats:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(self.n[:, np.newaxis] > 0, self.below / self.n[:, np.newaxis], np.nan)
+
+    @cached_property
+    def centred(self) -> Reliability:
+        """The same of central intervals: their levels, and how often they hold the truth."""
+        pairs = [(low, high) for low, high in zip(range(len(self.p)), range(len(self.p))[::-1], strict=True)
+                 if low < high and abs(self.p[low] + self.p[high] - 1) < 1e-9]  # fmt: skip
+        low, high = (np.array([pair[side] for pair in pairs], int) for side in (0, 1))
+        return Reliability(self.p[high] - self.p[low], self.below[:, high] - self.below[:, low], self.n)
+
+    def estimate(self, values: Floats, reason: str = NOTHING) -> Estimate:
+        return Estimate(np.where(self.n > 0, values, np.nan), self.n, reason=reason if self.n.any() else NOTHING)
+
+    def mean_distance(self) -> Floats:
+        if not len(self.p):
+            return np.full(len(self.n), np.nan)
+        return np.asarray(np.abs(self.share - self.p).mean(axis=1))
+
+    def area(self) -> Floats:
+        """Between the curve and the diagonal, both joined by straight lines from (0, 0) to (1, 1)."""
+        groups = len(self.n)
+        p = np.concatenate(([0.0], self.p, [1.0]))
+        gap = np.hstack([np.zeros((groups, 1)), self.share - self.p, np.zeros((groups, 1))])
+        left, right, width = np.abs(gap[:, :-1]), np.abs(gap[:, 1:]), np.diff(p)
+        crossing = gap[:, :-1] * gap[:, 1:] < 0
+        both = np.where(left + right > 0, left + right, 1.0)
+        return np.asarray((width * np.where(crossing, (left**2 + right**2) / both, left + right)).sum(axis=1) / 2)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Bins of predicted standard deviation, of each group."""
+
+    bins: tuple[Bins, ...]
+    seed: int
+    exact: bool
+
+    @property
+    def n(self) -> Ints:
+        return np.array([int(bins.n.sum()) for bins in self.bins], np.int64)
+
+    def distances(self, square: Floats | None = None, group: int = 0) -> tuple[Floats, Floats]:
+        """`ece` and `ence` of one group, with other squared errors where they are given (draws, bins)."""
+        bins = self.bins[group]
+        there = bins.n > 0
+        n, total = bins.n[there], max(int(bins.n.sum()), 1)
+        found = bins.square if square is None else square
+        rmse, rmv = np.sqrt(found[..., there] / n), np.sqrt(bins.var[there] / n)
+        gap = np.abs(rmse - rmv)
+        return (gap * n / total).sum(axis=-1), (gap / rmv).sum(axis=-1) / max(int(there.sum()), 1)
+
+    def estimate(self, which: int) -> Estimate:
+        values = [float(self.distances(group=group)[which]) for group in range(len(self.bins))]
+        n = self.n
+        estimate = Estimate(np.where(n > 0, values, np.nan), n, reason=NOTHING)
+        smallest = min((int(count) for count in self.bins[0].n if count), default=0)
+        return estimate.warned(*self._remarks(smallest)) if len(self.bins) == 1 and n[0] else estimate
+
+    def _remarks(self, smallest: int) -> list[str]:
+        remarks = []
+        if smallest < 100:
+            remarks.append(
+                f"the smallest bin of spread holds {smallest} cells: below 100 ece and ence mostly measure chance"
+            )
+        if not self.exact and self.bins[0].moved:
+            remarks.append(
+                f"streamed: standard deviations within 0.1 % of each other share a bin of ece and ence, and up to "
+                f"{self.bins[0].moved:.2%} of the cells may stand in a neighbouring one"
+            )
+        return remarks
+
+    @cached_property
+    def floor(self) -> tuple[float, float]:
+        """What a perfect Gaussian forecaster scores on average, in closed form: its bins err by sd on either side."""
+        bins = self.bins[0]
+        there = bins.n > 0
+        n, var, var2 = bins.n[there], bins.var[there], bins.var2[there]
+        rmv = np.sqrt(var / n)
+        error = np.sqrt(2 * var2) / (2 * n * rmv) * np.sqrt(2 / np.pi)
+        return float((error * n).sum() / n.sum()), float((error / rmv).mean())
+
+    @cached_property
+    def null(self) -> tuple[Floats, Floats]:
+        """The scores of perfect forecasters with the same standard deviations, drawn.
+
+        The squared errors of a bin are drawn as the gamma variable of the same mean and variance, which is their law
+        where the bin's standard deviations are equal.
+        """
+        bins = self.bins[0]
+        draw = np.random.default_rng(self.seed)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            shape = np.where(bins.n > 0, bins.var**2 / (2 * bins.var2), 1.0)
+            scale = np.where(bins.n > 0, 2 * bins.var2 / bins.var, 1.0)
+        return self.distances(draw.gamma(shape, scale, (_DRAWS, len(bins.n))))
+
+
+_DRAWS = 2000
+
+
+def reliability_of(layout: Layout, state: ForecastState, axis: int | None) -> Reliability:
+    """By horizon (0), by node (1), or of all cells (None)."""
+    sums = state.by_node if axis == 1 else state.by_horizon
+    cells = Cells(layout, sums.pooled() if axis is None else sums, state.ordered)
+    if layout.form == "quantiles":
+        below = np.stack([cells.count(f"below_{level:g}") for level in layout.levels], axis=1)
+        return Reliability(np.array(layout.levels), below.astype(float), cells.n)
+    p = np.array(GRID)
+    if layout.form == "gaussian":
+        counts = state.pit[axis or 0]
+        counts = counts.sum(axis=0, keepdims=True) if axis is None else counts
+        return Reliability(p, np.cumsum(counts, axis=1)[:, :-1].astype(float), cells.n)
+    (group, less, equal), count = state.ranks[axis or 0].cells()
+    if axis is None:
+        (less, equal), count = tally([less, equal], count)
+        group = np.zeros(len(count), np.int64)
+    # A truth among m members is known to one place of m + 1; ties leave several open. Its mass is spread over them.
+    reached = np.clip((p[:, np.newaxis] * (layout.members + 1) - less) / (equal + 1), 0, 1) * count
+    below = np.stack([np.bincount(group, row, len(cells.n)) for row in reached], axis=1)
+    return Reliability(p, below.astype(float), cells.n)

@@ -1,0 +1,97 @@
+"""A forecasting state as a file: arrays and facts, read back with suspicion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.arrays import AnyArray
+from graphgauge.core.errors import InputError
+from graphgauge.core.state import Shards, load_state, save_state
+from graphgauge.forecasting.measures import ALL, Layout
+from graphgauge.forecasting.state import ForecastState
+from graphgauge.forecasting.sums import BlockSums
+from graphgauge.kernels.forecast_calibration import StdCells
+
+_GROUPS = ("horizon", "node")
+_SPREAD = ("key", "count", "square", "var", "var2")
+_OPTIONS = ("axes", "coverage", "nodes", "ahead")
+_FACTS = ("counted", "point", "ordered", "placed", "steps", "cells", "dropped")
+
+
+def save(state: ForecastState, path: str | Path) -> None:
+    arrays: dict[str, AnyArray] = {} if state.scale is None else {"scale": state.scale}
+    if state.layout is not None:
+        arrays |= state.by_horizon.arrays("horizon") | state.by_node.arrays("node")
+        arrays["spread.groups"] = np.array([len(cells.key) for cells in state.spread], np.int64)
+        for name in _SPREAD:
+            arrays[f"spread.{name}"] = np.concatenate([getattr(cells, name) for cells in state.spread])
+        for group, pit, ranks in zip(_GROUPS, state.pit, state.ranks, strict=True):
+            columns, counts = ranks.cells()
+            arrays |= {f"pit.{group}": pit, f"ranks.{group}": np.array([*columns, counts], np.int64)}
+    facts: dict[str, Any] = {name: getattr(state, name) for name in (*_OPTIONS, *_FACTS)}
+    facts |= {"layout": None if state.layout is None else asdict(state.layout), "shards": sorted(state.shards.names)}
+    save_state(path, state.kind, facts, arrays)
+
+
+def load(path: str | Path) -> ForecastState:
+    _, facts, arrays = load_state(path, ForecastState.kind)
+    try:
+        return _restored(facts, arrays)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError):
+        raise InputError("the saved state is damaged", where=str(path)) from None
+
+
+def _restored(facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> ForecastState:
+    state = ForecastState(**{name: facts[name] for name in _OPTIONS}, naive=arrays.get("scale"))
+    state.counted = tuple(part for part in ALL if part in facts["counted"])
+    state.shards = Shards(facts["shards"])
+    state.ordered, state.placed = bool(facts["ordered"]), bool(facts["placed"])
+    state.steps, state.cells, state.dropped = (int(facts[name]) for name in ("steps", "cells", "dropped"))
+    state.point = str(facts["point"])
+    if facts["layout"] is None:
+        return state
+    given: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in facts["layout"].items()
+    }
+    layout = Layout(**given)
+    state.lay_out(layout)
+    state.by_horizon = BlockSums.restored("horizon", arrays, state.by_horizon)
+    state.by_node = BlockSums.restored("node", arrays, state.by_node)
+    state.pit = [_like(arrays[f"pit.{group}"], known) for group, known in zip(_GROUPS, state.pit, strict=True)]
+    state.spread = _spread(arrays, layout.horizons)
+    for group, ranks, count in zip(_GROUPS, state.ranks, (layout.horizons, layout.nodes), strict=True):
+        ranks.add(*_ranks(arrays[f"ranks.{group}"], count, layout.members))
+    return state
+
+
+def _like(array: AnyArray, known: AnyArray) -> AnyArray:
+    if array.shape != known.shape or array.dtype != known.dtype or (array.size and int(array.min()) < 0):
+        raise ValueError("counts of another shape")
+    return array
+
+
+def _spread(arrays: Mapping[str, AnyArray], horizons: int) -> list[StdCells]:
+    groups, columns = arrays["spread.groups"], [arrays[f"spread.{name}"] for name in _SPREAD]
+    total = int(groups.sum())
+    shapes = [(total,), (total,), (total, 2), (total, 2), (total, 2)]
+    if len(groups) != horizons or [column.shape for column in columns] != shapes:
+        raise ValueError("spread of another shape")
+    if not all(np.isfinite(column).all() for column in columns) or (total and int(columns[1].min()) < 1):
+        raise ValueError("impossible spread")
+    parts = [np.split(column, np.cumsum(groups)[:-1]) for column in columns]
+    return [StdCells(*cells) for cells in zip(*parts, strict=True)]
+
+
+def _ranks(saved: AnyArray, groups: int, members: int) -> tuple[list[AnyArray], AnyArray]:
+    if saved.dtype != np.int64 or len(saved) != 4:
+        raise ValueError("wrong columns")
+    group, less, equal, counts = saved
+    possible = (group >= 0) & (group < groups) & (less >= 0) & (equal >= 0) & (less + equal <= members) & (counts > 0)
+    if not possible.all():
+        raise ValueError("impossible ranks")
+    return [group, less, equal], counts

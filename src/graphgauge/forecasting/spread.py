@@ -1,0 +1,145 @@
+"""Cells by predicted standard deviation: the bins of `ece` and `ence`, exact or from a fine histogram."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.errors import InputError
+from graphgauge.forecasting.doubled import Floats, exact_bincount
+from graphgauge.forecasting.inputs import Batch
+from graphgauge.kernels.forecast import dd_add
+from graphgauge.kernels.forecast_calibration import STD_BITS, StdCells
+from graphgauge.kernels.threads import map_blocks
+
+Ints = NDArray[np.int64]
+
+_SMALLEST = 1e-150
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Sums of each bin of one group: cells, squared errors, predicted variances and their squares.
+
+    `moved` is the share of cells that a finer histogram could put into a neighbouring bin.
+    """
+
+    n: Ints
+    square: Floats
+    var: Floats
+    var2: Floats
+    moved: float
+
+
+def joined(parts: Sequence[StdCells]) -> StdCells:
+    """Histograms added up."""
+    key, place = np.unique(np.concatenate([part.key for part in parts]), return_inverse=True)
+    count = np.zeros(len(key), np.int64)
+    np.add.at(count, place, np.concatenate([part.count for part in parts]))
+
+    def total(name: str) -> Floats:
+        pairs = np.concatenate([getattr(part, name) for part in parts])
+        return np.stack(_summed(place, pairs, len(key)), axis=1)
+
+    return StdCells(key.astype(np.int64), count, total("square"), total("var"), total("var2"))
+
+
+def _summed(place: Ints, pairs: Floats, size: int) -> tuple[Floats, Floats]:
+    """Doubled sums added up by place."""
+    high, low = (exact_bincount(place, np.ascontiguousarray(pairs[:, side]), size) for side in (0, 1))
+    return dd_add(*high, *low)
+
+
+def nothing() -> StdCells:
+    empty, pairs = np.empty(0, np.int64), np.empty((0, 2))
+    return StdCells(empty, empty, pairs, pairs, pairs)
+
+
+def binned(cells: StdCells, bins: int, fine: StdCells | None = None) -> Bins:
+    """Cells in order of their standard deviation, in bins of equal number; equal ones share a bin.
+
+    A bin is floor(bins·(less + (equal − 1)/2)/n), in integers. `fine` has the cells of the keys that reach over the
+    edge of a bin, every distinct standard deviation by itself; without it such cells stay together.
+    """
+    total = int(cells.count.sum())
+    open_keys = straddling(cells, bins)
+    if fine is not None:
+        whole = [column[~open_keys] for column in _columns(cells)]
+        # A refined cell stands where its key stood, in order of the standard deviations themselves.
+        order = np.argsort(np.concatenate([whole[0] << _FINE, fine.key]), kind="stable")
+        parts = zip(whole, _columns(fine), strict=True)
+        cells = StdCells(*(np.concatenate([one, other])[order] for one, other in parts))
+    less = np.cumsum(cells.count) - cells.count
+    place = bins * (2 * less + cells.count - 1) // (2 * total) if total else less
+    n = np.zeros(bins, np.int64)
+    np.add.at(n, place, cells.count)
+    square, var, var2 = (np.add(*_summed(place, column, bins)) for column in (cells.square, cells.var, cells.var2))
+    moved = 0.0 if fine is not None or not total else float(cells.count[open_keys].sum() / total)
+    return Bins(n, square, var, var2, moved)
+
+
+def require_squares(cells: StdCells) -> None:
+    """Refuse standard deviations whose squares are no floats any more."""
+    if len(cells.key) and int(cells.key[0]) < int(_bits(np.array([_SMALLEST]))[0]) >> _FINE:
+        raise InputError(f"values below {_SMALLEST:g}, whose squares vanish", where="std", fix="Rescale the data.")
+
+
+def straddling(cells: StdCells, bins: int) -> NDArray[np.bool_]:
+    """Keys of several cells whose first and last would stand in different bins."""
+    total = max(int(cells.count.sum()), 1)
+    less = np.cumsum(cells.count) - cells.count
+    return np.asarray(bins * less // total != bins * (less + cells.count - 1) // total)
+
+
+# Bits of a standard deviation that its key in the histogram leaves out.
+_FINE = 52 - STD_BITS
+
+
+def refined(batch: Batch, slabs: Sequence[slice], keys: Sequence[Ints], threads: int | None = None) -> list[StdCells]:
+    """The cells of some keys at full resolution, of all horizons together and then of each; `keys` in that order."""
+
+    def of_slab(rows: slice) -> list[StdCells]:
+        slab = batch.slab(rows)
+        assert slab.std is not None
+        coarse = _bits(slab.std) >> _FINE
+        found = []
+        for group, some in enumerate(keys):
+            part = slice(None), slice(group - 1, group) if group else slice(None)
+            chosen = _among(coarse[part], some)
+            if slab.mask is not None:
+                chosen &= slab.mask[part]
+            y, mean, std = (array[part][chosen].astype(np.float64) for array in (slab.y, slab.mean, slab.std))
+            found.append(_distinct(std, mean - y))
+        return found
+
+    parts = map_blocks(of_slab, slabs, threads=threads)
+    return [joined([nothing(), *(part[group] for part in parts)]) for group in range(len(keys))]
+
+
+def _among(keys: Ints, some: Ints) -> NDArray[np.bool_]:
+    """Which keys are among some, by a table of those between the least and the greatest."""
+    if not len(some):
+        return np.zeros(keys.shape, bool)
+    least, greatest = int(some.min()), int(some.max())
+    table = np.zeros(greatest - least + 3, bool)
+    table[some - least + 1] = True
+    return table[np.clip(keys - least + 1, 0, len(table) - 1)]
+
+
+def _distinct(std: Floats, error: Floats) -> StdCells:
+    """Every standard deviation by itself, as its own bits."""
+    key, place = np.unique(_bits(std), return_inverse=True)
+    sums = [np.stack(exact_bincount(place, column, len(key)), axis=1) for column in (error**2, std**2, (std**2) ** 2)]
+    return StdCells(key, np.bincount(place, minlength=len(key)).astype(np.int64), *sums)
+
+
+def _bits(std: NDArray[np.floating]) -> Ints:
+    return np.ascontiguousarray(std, np.float64).view(np.int64)
+
+
+def _columns(cells: StdCells) -> tuple[NDArray[Any], ...]:
+    return cells.key, cells.count, cells.square, cells.var, cells.var2

@@ -1,0 +1,354 @@
+"""The mergeable state of a forecasting evaluation: sums by time block, horizon and node, and two histograms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.arrays import as_labels, require_shape
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.metric import find
+from graphgauge.core.state import Histogram, Shards
+from graphgauge.forecasting.inputs import AXES, Batch, Slab, checked_axes, checked_levels, checked_start, naive_scale
+from graphgauge.forecasting.measures import GRID, Layout, counted_for, measured
+from graphgauge.forecasting.rows import side_by_side
+from graphgauge.forecasting.spread import joined, nothing
+from graphgauge.forecasting.sums import BlockSums
+from graphgauge.kernels.forecast import Sums
+from graphgauge.kernels.forecast_calibration import StdCells, pit_counts, std_cells
+from graphgauge.kernels.jit import expect
+from graphgauge.kernels.threads import available_threads, even_blocks, map_blocks
+
+if TYPE_CHECKING:
+    from graphgauge.core.result import Evaluation
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+COVERAGE = (0.5, 0.8, 0.95)
+# Rows of a long table that are set side by side at once.
+_ROWS = 1 << 18
+_RANK_MEMORY = 1 << 30
+
+
+class ForecastState:
+    """Sums that any number of batches, shards and machines add up to; metrics are computed from it at the end.
+
+    `coverage` are the levels of the central intervals, `nodes` names for the nodes, `ahead` the steps ahead that the
+    horizons stand for where they are not 1, 2, 3 …. `naive` is the history of each node (time, node), from which
+    `season` makes the in-sample error of the (seasonal) naive forecast that `mase` divides by; or those errors
+    themselves, one a node. `metrics` names what will be asked for, where less than everything is worth counting: chance
+    is then said only where it needs no more. Intervals need to know when things happened: give `update` the index of
+    the first time step as `start`, wherever there is more than one batch.
+    """
+
+    kind = "forecasting"
+    spread: list[StdCells]
+
+    def __init__(
+        self,
+        *,
+        axes: Iterable[str] = AXES,
+        coverage: Sequence[float] | float = COVERAGE,
+        nodes: Sequence[Any] | None = None,
+        ahead: Sequence[int] | None = None,
+        season: int | None = None,
+        naive: Any = None,
+        metrics: Sequence[str] | None = None,
+        shard: str | None = None,
+    ) -> None:
+        self.axes = checked_axes(axes)
+        self.coverage = checked_levels(coverage, "coverage")
+        self.nodes, self.ahead = _labels(nodes, "nodes"), _labels(ahead, "ahead")
+        self.scale = None if naive is None else naive_scale(naive, season)
+        if season is not None and naive is None:
+            raise OptionError("season= needs naive=", fix="Give the history whose seasonal naive error divides.")
+        self.counted = counted_for(None if metrics is None else [find(name, "forecasting")[0] for name in metrics])
+        self._first_shard = shard
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything that was counted."""
+        self.layout: Layout | None = None
+        self.dropped = self.steps = self.cells = 0
+        self.ordered, self.placed = True, True
+        self.point = "y_pred"
+        self.shards = Shards()
+        self._own_shard: str | None = None
+
+    # -------------------------------------------------------------------- in
+
+    def update(
+        self,
+        y_true: Any,
+        y_pred: Any = None,
+        *,
+        std: Any = None,
+        quantiles: Any = None,
+        levels: Any = None,
+        samples: Any = None,
+        mask: Any = None,
+        null_value: float | None = None,
+        start: int | None = None,
+        nan: str = "raise",
+        threads: int | None = None,
+    ) -> ForecastState:
+        """Add one batch; `start` is the index of its first time step."""
+        batch = Batch.of(
+            y_true, y_pred, std=std, quantiles=quantiles, levels=levels, samples=samples, mask=mask,
+            null_value=null_value, axes=self.axes, nan=nan,
+        )  # fmt: skip
+        self.update_batch(batch, start=start, threads=threads)
+        return self
+
+    def update_batch(self, batch: Batch, *, start: int | None = None, threads: int | None = None) -> None:
+        """Add a batch that was read already; nothing is counted where it turns out to be wrong."""
+        first = checked_start(start)
+        steps, horizons, nodes = batch.shape
+        layout = Layout(
+            batch.form, horizons, nodes, self.coverage, batch.levels,
+            0 if batch.members is None else batch.members.shape[-1], self.scale is not None, self.counted,
+        )  # fmt: skip
+        fresh = self._fresh(layout)
+        fresh.point = batch.point
+        fresh._count(batch, first, threads)
+        fresh.placed = start is not None
+        fresh.steps = first + steps if steps else 0
+        self._mark()
+        self._absorb(fresh)
+
+    def update_rows(
+        self, step: Ints, horizon: Ints, node: Ints, y_true: Any, y_pred: Any, std: Any = None, *,
+        shape: tuple[int, int, int], nan: str = "raise",
+    ) -> ForecastState:  # fmt: skip
+        """Add cells in any order, one a row, each with its place in an array of `shape` (time, horizon, node)."""
+        row = Batch.of(y_true, y_pred, std=std, axes=("time",), nan=nan)
+        steps, horizons, nodes = shape
+        for name, place, size in (("step", step, steps), ("horizon", horizon, horizons), ("node", node, nodes)):
+            require_shape(place, row.y.shape, name, "One for each row.")
+            if len(place) and not 0 <= int(place.min()) <= int(place.max()) < size:
+                raise InputError(f"places from {place.min()} to {place.max()} where there are {size}", where=name)
+        layout = Layout(row.form, horizons, nodes, self.coverage, scaled=self.scale is not None, counted=self.counted)
+        fresh = self._fresh(layout)
+        for sums in (fresh.by_horizon, fresh.by_node):
+            sums.reserve(steps)
+        expect(len(row.y) * (8 if row.form == "gaussian" else 2))
+        for part in even_blocks(len(row.y), -(-len(row.y) // _ROWS)):
+            fresh._add_rows(row, part, step[part], horizon[part], node[part])
+        fresh.steps, fresh.placed = steps, True
+        self._mark()
+        self._absorb(fresh)
+        return self
+
+    def _add_rows(self, row: Batch, part: slice, step: Ints, horizon: Ints, node: Ints) -> None:
+        assert self.layout is not None
+        slab, blocks, nodes = side_by_side(
+            row.slab(part), step >> self.by_horizon.shift, horizon, node, self.layout.horizons
+        )
+        scale = None if self.scale is None else self.scale[nodes]
+        horizon_sums, node_sums = measured(slab, self.layout, len(blocks), scale)
+        self._require_sound(row, horizon_sums)
+        for at, number in enumerate(blocks.tolist()):
+            self.by_horizon.add(number, *_of_block(horizon_sums, at))
+            number >>= self.by_node.shift - self.by_horizon.shift
+            self.by_node.add(number, *_of_block(node_sums, at), groups=nodes)
+        if slab.std is not None:
+            counts, cells = self._histograms(slab)
+            if counts is not None:
+                self.pit[0] += counts[0]
+                self.pit[1][nodes] += counts[1]
+            if cells is not None:
+                self.spread = [joined(pair) for pair in zip(self.spread, cells, strict=True)]
+        self.dropped += slab.dropped
+        self.cells += len(step)
+
+    def _fresh(self, layout: Layout) -> ForecastState:
+        """An empty state with the same options and room for what the layout has."""
+        other = object.__new__(ForecastState)
+        for name in ("axes", "coverage", "nodes", "ahead", "scale", "counted"):
+            setattr(other, name, getattr(self, name))
+        other._first_shard = None
+        other.reset()
+        other.lay_out(layout)
+        return other
+
+    def lay_out(self, layout: Layout) -> None:
+        """Make room for sums of this layout."""
+        groups = (("nodes", self.nodes, layout.nodes), ("naive", self.scale, layout.nodes))
+        for name, known, count in (*groups, ("ahead", self.ahead, layout.horizons)):
+            if known is not None and len(known) != count:
+                raise InputError(f"{len(known)} where {count} are expected", where=name, fix="One for each of them.")
+        self.layout = layout
+        columns = len(layout.floats), len(layout.counts)
+        self.by_horizon = BlockSums(layout.horizons, *columns)
+        # A slab lies within one block of the horizons, and so within one of the nodes.
+        self.by_node = BlockSums(layout.nodes, *columns, self.by_horizon.most)
+        places = len(GRID) + 1 if layout.form == "gaussian" else 0
+        self.pit = [np.zeros((groups, places), np.int64) for groups in (layout.horizons, layout.nodes)]
+        self.spread = [nothing() for _ in range(layout.horizons)]
+        self.ranks = [Histogram(3, _RANK_MEMORY) for _ in range(2)]
+
+    def _count(self, batch: Batch, start: int, threads: int | None) -> None:
+        assert self.layout is not None
+        steps = batch.shape[0]
+        for sums in (self.by_horizon, self.by_node):
+            sums.reserve(start + steps)
+        slabs = list(batch.slabs(start, self.by_horizon.shift))
+        expect(batch.y.size * (8 if batch.form == "gaussian" else 2))
+        together = 4 * (threads or available_threads())
+        for some in range(0, len(slabs), together):
+            part = slabs[some : some + together]
+            answers = map_blocks(lambda piece: self._measured(batch, *piece), part, threads=threads)
+            for (rows, _), (horizon, node, histograms, dropped) in zip(part, answers, strict=True):
+                self._add(start + rows.start, rows.stop - rows.start, horizon, node, histograms)
+                self.dropped += dropped
+            if batch.std is not None and "bins" in self.layout.counted:
+                # Once for several slabs: joining sorts.
+                found = zip(self.spread, *(answer[2][1] for answer in answers), strict=True)
+                self.spread = [joined(cells) for cells in found]
+
+    def _measured(self, batch: Batch, rows: slice, blocks: int) -> tuple[Sums, Sums, Any, int]:
+        assert self.layout is not None
+        slab = batch.slab(rows)
+        batch.refuse_crossing(slab)
+        sums = measured(slab, self.layout, blocks, self.scale)
+        self._require_sound(batch, sums[0])
+        return *sums, self._histograms(slab), slab.dropped
+
+    def _require_sound(self, batch: Batch, sums: Sums) -> None:
+        """Look for what is wrong with the values only where sums show that something is."""
+        assert self.layout is not None
+        if not np.isfinite(sums.high).all() or (self.layout.form == "gaussian" and sums.counts[..., 2].any()):
+            batch.refuse_bad_values()
+
+    def _histograms(self, slab: Slab) -> Any:
+        assert self.layout is not None
+        asked = self.layout.counted
+        if slab.std is not None:
+            counts = None
+            if "pit" in asked:
+                counts = pit_counts(slab.y, slab.mean, slab.std, slab.mask, edges=gaussian_edges())
+            bins = std_cells(slab.y, slab.mean, slab.std, slab.mask) if "bins" in asked else None
+            return counts, bins
+        if slab.members is not None and "pit" in asked:
+            horizon, node = np.nonzero(slab.counted)[1:]
+            members, truth = slab.members[slab.counted], slab.y[slab.counted][:, np.newaxis]
+            less, equal = ((members < truth).sum(axis=1), (members == truth).sum(axis=1))
+            return [[group, less.astype(np.int64), equal.astype(np.int64)] for group in (horizon, node)]
+        return None
+
+    def _add(self, step: int, steps: int, horizon: Sums, node: Sums, histograms: Any) -> None:
+        assert self.layout is not None
+        blocks = len(horizon.counts)
+        for table, sums in ((self.by_horizon, horizon), (self.by_node, node)):
+            for block in range(blocks):
+                table.add((step + block * (steps // blocks)) >> table.shift, *_of_block(sums, block))
+        self.cells += steps * self.layout.horizons * self.layout.nodes
+        if self.layout.form == "gaussian" and histograms[0] is not None:
+            self.pit = [known + more for known, more in zip(self.pit, histograms[0], strict=True)]
+        elif self.layout.form == "samples" and histograms is not None:
+            for known, rows in zip(self.ranks, histograms, strict=True):
+                known.add(rows)
+
+    def _mark(self) -> None:
+        if self._own_shard is None:
+            self._own_shard = self._first_shard or self.shards.own()
+            self.shards.add(self._own_shard)
+
+    # ----------------------------------------------------------------- merge
+
+    def merge(self, other: ForecastState) -> ForecastState:
+        """Add another state's sums to this one."""
+        if not isinstance(other, ForecastState):
+            raise TypeError(f"cannot merge {type(other).__name__} into a ForecastState")
+        alike = all(
+            getattr(self, name) == getattr(other, name) for name in ("axes", "coverage", "nodes", "ahead", "counted")
+        )
+        scales = [np.empty(0) if state.scale is None else state.scale for state in (self, other)]
+        if not alike or not np.array_equal(scales[0], scales[1]):
+            raise InputError("the states differ in axes, coverage, nodes or naive", fix="Build both alike.")
+        self._require_layout(other)
+        self.shards.absorb(other.shards)
+        self._absorb(other)
+        return self
+
+    def _require_layout(self, other: ForecastState) -> None:
+        if self.layout is None or other.layout is None or self.layout == other.layout:
+            return
+        mine, theirs = asdict(self.layout), asdict(other.layout)
+        name = next(name for name in mine if mine[name] != theirs[name])
+        raise InputError(f"{name} {theirs[name]!r} meets {mine[name]!r}", fix="All batches are of one kind and shape.")
+
+    def _absorb(self, other: ForecastState) -> None:
+        if other.layout is None:
+            return
+        self._require_layout(other)
+        if self.layout is None:
+            self.lay_out(other.layout)
+            self.ordered, self.placed, self.point = other.ordered, other.placed, other.point
+        elif other.cells:
+            # Batches that do not say where they stand in time may have come in any order.
+            placed = (self.placed and other.placed) or not self.cells
+            self.ordered = self.ordered and other.ordered and placed
+            self.placed = other.placed if not self.cells else self.placed and other.placed
+            self.point = other.point if self.point == other.point or not self.cells else "as given"
+        for mine, theirs in ((self.by_horizon, other.by_horizon), (self.by_node, other.by_node)):
+            if not self.ordered:
+                mine.collapse()
+                theirs = theirs.copy()
+                theirs.collapse()
+            mine.merge(theirs)
+        self.pit = [known + more for known, more in zip(self.pit, other.pit, strict=True)]
+        self.spread = [joined(pair) for pair in zip(self.spread, other.spread, strict=True)]
+        for known, more in zip(self.ranks, other.ranks, strict=True):
+            known.add(*more.cells())
+        self.steps = max(self.steps, other.steps)
+        self.cells += other.cells
+        self.dropped += other.dropped
+
+    # ------------------------------------------------------------------- out
+
+    @property
+    def n(self) -> int:
+        """Cells counted so far."""
+        return 0 if self.layout is None else int(self.by_horizon.counts[..., 0].sum())
+
+    def evaluate(self, **options: Any) -> Evaluation:
+        """The metrics of everything counted so far; options as in `graphgauge.forecasting.evaluate`."""
+        from graphgauge.forecasting.evaluate import evaluate_state
+
+        return evaluate_state(self, **options)
+
+    compute = evaluate
+
+    def save(self, path: str | Path) -> None:
+        """Write the state as `.npz`, whole or not at all."""
+        from graphgauge.forecasting.saved import save
+
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> ForecastState:
+        """Read a saved state back."""
+        from graphgauge.forecasting.saved import load
+
+        return load(path)
+
+
+def _of_block(sums: Sums, block: int) -> tuple[Floats, Floats, Ints]:
+    return sums.high[block], sums.low[block], sums.counts[block]
+
+
+def _labels(labels: Sequence[Any] | None, name: str) -> list[Any] | None:
+    return None if labels is None else as_labels(labels, name).tolist()
+
+
+def gaussian_edges() -> Floats:
+    from scipy.special import ndtri
+
+    return np.asarray(ndtri(np.array(GRID)), np.float64)

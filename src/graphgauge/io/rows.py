@@ -1,0 +1,104 @@
+"""Long tables, one observation a row, read in batches of columns and never as a whole."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.arrays import AnyArray
+from graphgauge.core.errors import InputError
+from graphgauge.core.extras import need
+
+_BATCH = 1 << 18
+
+
+def column_names(path: str | Path) -> list[str]:
+    """The columns that a table has."""
+    target = _existing(path)
+    if target.suffix.lower() == ".parquet":
+        return [str(name) for name in _parquet(target).schema_arrow.names]
+    with target.open(encoding="utf-8", newline="") as stream:
+        try:
+            return [name.strip() for name in next(csv.reader(stream), [])]
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise InputError(f"cannot be read ({error})", where=str(path)) from None
+
+
+def column_batches(path: str | Path, columns: Sequence[str]) -> Iterator[dict[str, AnyArray]]:
+    """Some columns of a table, a batch of rows at a time; an empty cell of numbers is NaN."""
+    target = _existing(path)
+    missing = [name for name in columns if name not in column_names(path)]
+    if missing:
+        raise InputError(f"no column {missing[0]!r}", where=str(path), fix=f"It has {', '.join(column_names(path))}.")
+    if target.suffix.lower() == ".parquet":
+        yield from _parquet_batches(target, columns)
+    else:
+        yield from _csv_batches(target, columns)
+
+
+def _existing(path: str | Path) -> Path:
+    target = Path(path)
+    if target.suffix.lower() not in (".parquet", ".csv"):
+        raise InputError("is no table", where=str(path), fix="Use .parquet or .csv.")
+    if not target.is_file():
+        raise InputError("no such file", where=str(path))
+    return target
+
+
+def _parquet(path: Path) -> Any:
+    parquet = need("pyarrow.parquet", "reading .parquet")
+    arrow = need("pyarrow", "reading .parquet")
+    try:
+        return parquet.ParquetFile(path)
+    except (arrow.ArrowException, OSError) as error:
+        line = (str(error).splitlines() or [""])[0][:200]
+        raise InputError(f"cannot be read ({line})", where=str(path), fix="Write the file again.") from None
+
+
+def _parquet_batches(path: Path, columns: Sequence[str]) -> Iterator[dict[str, AnyArray]]:
+    arrow = need("pyarrow", "reading .parquet")
+    try:
+        for batch in _parquet(path).iter_batches(batch_size=_BATCH, columns=list(columns)):
+            yield {name: _column(batch.column(name), path, name) for name in columns}
+    except (arrow.ArrowException, OSError) as error:
+        line = (str(error).splitlines() or [""])[0][:200]
+        raise InputError(f"cannot be read ({line})", where=str(path), fix="Write the file again.") from None
+
+
+def _column(column: Any, path: Path, name: str) -> AnyArray:
+    values: AnyArray = column.to_numpy(zero_copy_only=False)
+    if values.dtype == object:
+        if not all(isinstance(value, str) for value in values):
+            raise InputError(f"column {name!r} has empty cells, or neither numbers nor text", where=str(path))
+        return values.astype(np.str_)
+    return values
+
+
+def _csv_batches(path: Path, columns: Sequence[str]) -> Iterator[dict[str, AnyArray]]:
+    with path.open(encoding="utf-8", newline="") as stream:
+        reader = csv.reader(stream)
+        try:
+            names = [name.strip() for name in next(reader)]
+            places = [names.index(name) for name in columns]
+            while rows := list(islice(reader, _BATCH)):
+                rows = [row for row in rows if row]  # blank lines
+                yield {name: _values([row[place] for row in rows]) for name, place in zip(columns, places, strict=True)}
+        except IndexError:
+            raise InputError(f"line {reader.line_num} has too few columns", where=str(path)) from None
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise InputError(f"cannot be read ({error})", where=str(path)) from None
+
+
+def _values(texts: list[str]) -> AnyArray:
+    """Whole numbers, numbers, or text: whatever all of them are."""
+    for kind in (np.int64, np.float64):
+        try:
+            return np.array([text if kind is np.int64 else text.strip() or "nan" for text in texts]).astype(kind)
+        except (ValueError, OverflowError):
+            continue
+    return np.array(texts, dtype=np.str_)

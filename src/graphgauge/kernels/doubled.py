@@ -1,0 +1,37 @@
+"""Sums kept in two floats: what the rounding of an addition loses goes into the second."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """a + b as a float and what its rounding lost, exactly.
+
+    >>> two_sum(np.array([1.0]), np.array([1e-20]))
+    (array([1.]), array([1.e-20]))
+    """
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def dd_add(high: Floats, low: Floats, more_high: Floats, more_low: Floats) -> tuple[Floats, Floats]:
+    """The sum of two sums of two floats each."""
+    total, lost = two_sum(high, more_high)
+    return total, low + (more_low + lost)
+
+
+def folded(high: Floats, low: Floats) -> tuple[Floats, Floats]:
+    """Sums over the first axis, in two floats."""
+    if not len(high):
+        return np.zeros(high.shape[1:]), np.zeros(high.shape[1:])
+    while len(high) > 1:
+        half = len(high) // 2
+        pair_high, pair_low = dd_add(high[:half], low[:half], high[half : 2 * half], low[half : 2 * half])
+        odd = slice(2 * half, len(high))
+        high, low = np.concatenate([pair_high, high[odd]]), np.concatenate([pair_low, low[odd]])
+    return high[0].copy(), low[0].copy()

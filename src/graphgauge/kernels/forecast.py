@@ -1,0 +1,274 @@
+"""What forecasts and truths add up to, by horizon and by node, in one pass over the cells.
+
+Every sum is kept in two floats (Knuth's two-sum): what the rounding of an addition loses goes into the second. So the
+sums are right to twice the precision of a float, and in which parts the cells came in does not show in the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.kernels.doubled import dd_add as dd_add
+from graphgauge.kernels.doubled import folded as folded
+from graphgauge.kernels.doubled import two_sum as two_sum
+from graphgauge.kernels.dtypes import exact
+from graphgauge.kernels.forecast_cells import (
+    ABS,
+    ABS_Y,
+    APE,
+    ERROR,
+    INSIDE,
+    NLL,
+    OVER,
+    SAPE,
+    STD,
+    Y2,
+    Y2_LOST,
+    N,
+    Y,
+    add_cells,
+)
+from graphgauge.kernels.jit import kernel
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+_Cells = tuple[Array, Array, Array | None, Mask | None]
+
+ERRORS = ("abs", "square", "error")
+SCALES = ("y", "y2", "abs_y", "ape", "sape")
+SPREAD = ("std", "var")
+SCORES = ("nll", "crps")
+FLOATS = ERRORS + SCALES + SPREAD + SCORES
+COUNTS = ("n", "nonzero", "bad_std")
+PARTS = ("errors", "bias", "size", "relative", "spread", "scores", "over")
+
+_ASKED: dict[str, Any] = {
+    "errors": slice(ABS, ERROR), "bias": ERROR, "size": [Y, Y2, ABS_Y, Y2_LOST], "relative": [APE, SAPE],
+    "spread": slice(STD, NLL),
+    "scores": slice(NLL, Y2_LOST), "over": slice(OVER, None),
+}  # fmt: skip
+# Where a step has fewer cells, several steps are taken together.
+_NARROW = 256
+# Cells of a time block from which it is taken by itself.
+_LONG_BLOCK = 1 << 14
+# Cells that are copied at a time where there is a mask.
+_COPIED = 1 << 16
+
+
+@dataclass(frozen=True)
+class Sums:
+    """For each of G groups: sums as `high + low`, in the order of `FLOATS`, then how far truths lie beyond each
+    half-width; and counts in the order of `COUNTS`, then the cells within each half-width."""
+
+    high: Floats
+    low: Floats
+    counts: Ints
+
+    def of_block(self, block: int) -> Sums:
+        """Where the first axis is of time blocks, one of them."""
+        return Sums(self.high[block], self.low[block], self.counts[block])
+
+
+def error_sums(
+    y: Array,
+    mean: Array,
+    std: Array | None = None,
+    mask: Mask | None = None,
+    *,
+    z: Sequence[float] = (),
+    parts: Collection[str] = PARTS,
+) -> tuple[Sums, Sums]:
+    """The sums over steps of (steps, horizons, nodes), by horizon and by node.
+
+    With a leading axis of time blocks, (blocks, steps, horizons, nodes), the sums of each block. `z` are half-widths in
+    standard deviations: counted is abs(y - mean) <= z·std, summed (part `over`) what lies beyond. Sums of parts that
+    were not asked for, or that need a `std` that is not there, are 0. Values are not checked: a NaN or an infinity in a
+    counted cell makes sums that are none either.
+
+    >>> by_horizon, by_node = error_sums(np.array([[[1.0, 2.0]]]), np.array([[[1.5, 0.0]]]))
+    >>> by_horizon.high[0, :3], by_node.high[:, 0]
+    (array([ 2.5 ,  4.25, -1.5 ]), array([0.5, 2. ]))
+    """
+    cells = (y, mean, std, mask) if y.ndim == 4 else _moved((y, mean, std, mask), lambda array: array[np.newaxis])
+    blocks, _, horizons, nodes = cells[0].shape
+    dtype = np.result_type(y.dtype, mean.dtype, np.float32, *(() if std is None else (std.dtype,)))
+    asked = np.zeros(OVER + len(z) * (std is not None), np.bool_)
+    for name in parts:
+        asked[_ASKED[name]] = std is not None or name not in ("spread", "scores", "over")
+    # Squares of float32 are exact in float64.
+    asked[Y2_LOST] &= dtype != np.float32
+    by_horizon, by_node = (_Totals.empty(blocks, groups, asked) for groups in (horizons, nodes))
+    with np.errstate(all="ignore"):
+        if y.size < blocks * _LONG_BLOCK:
+            # Short blocks lie side by side, as lanes of their own.
+            _add(_moved(cells, lambda array: array.swapaxes(0, 1)), dtype, z, asked, by_horizon, by_node)
+        else:
+            for block in range(blocks):
+                alone = _moved(cells, partial(_alone, block))
+                _add(alone, dtype, z, asked, by_horizon.of_block(block), by_node.of_block(block))
+        sums = by_horizon.sums(), by_node.sums()
+    return sums if y.ndim == 4 else (sums[0].of_block(0), sums[1].of_block(0))
+
+
+def _moved(cells: _Cells, view: Callable[[Array], Array]) -> _Cells:
+    y, mean, std, mask = cells
+    return view(y), view(mean), None if std is None else view(std), None if mask is None else view(mask)
+
+
+def _alone(block: int, array: Array) -> Array:
+    return array[block, :, np.newaxis]
+
+
+def _add(
+    cells: _Cells, dtype: np.dtype[Any], z: Sequence[float], asked: Mask, by_horizon: _Totals, by_node: _Totals
+) -> None:
+    """Add cells (steps, blocks, horizons, nodes) to the sums of their blocks."""
+    y, mean, std, mask = cells
+    truth, forecast = exact(y, dtype).reshape(-1), exact(mean, dtype).reshape(-1)
+    deviation = truth[:0] if std is None else exact(std, dtype).reshape(-1)
+    seen = np.zeros(0, np.bool_) if mask is None else np.ascontiguousarray(mask, np.bool_).reshape(-1)
+    steps, period = len(y), truth.size // max(len(y), 1)
+    together = min(max(_NARROW // max(period, 1), 1), max(steps, 1))
+    whole = steps // together * together
+    for rows, group in ((slice(0, whole), together), (slice(whole, steps), steps - whole)):
+        part = slice(rows.start * period, rows.stop * period)
+        if part.start < part.stop:
+            flat = truth[part], forecast[part], deviation[part], seen[part]
+            lanes = _lane_sums(*flat, group * period, z, asked)
+            _fold.implementation(lanes[0].size)(*lanes, asked, group, *by_horizon, *by_node)
+
+
+class _Totals(NamedTuple):
+    """Sums that are still being added up: by block, group and quantity."""
+
+    high: Floats
+    low: Floats
+    counts: Ints
+
+    @classmethod
+    def empty(cls, blocks: int, groups: int, asked: Mask) -> _Totals:
+        high, low = np.zeros((2, blocks, groups, asked.size))
+        return cls(high, low, np.zeros((blocks, groups, INSIDE + asked.size - OVER), np.int64))
+
+    def of_block(self, block: int) -> _Totals:
+        """A view of one block."""
+        at = slice(block, block + 1)
+        return _Totals(self.high[at], self.low[at], self.counts[at])
+
+    def sums(self) -> Sums:
+        # What squaring the truth lost belongs to its square.
+        self.high[..., Y2], lost = two_sum(self.high[..., Y2], self.high[..., Y2_LOST])
+        self.low[..., Y2] += self.low[..., Y2_LOST] + lost
+        high, low = two_sum(self.high, self.low)
+        return Sums(np.delete(high, Y2_LOST, -1), np.delete(low, Y2_LOST, -1), self.counts)
+
+
+def _lane_sums(
+    y: Array, mean: Array, std: Array, mask: Mask, lanes: int, z: Sequence[float], asked: Mask
+) -> tuple[Floats, Floats, Ints]:
+    """Sums of flat cells in rows of `lanes`, by lane: high, low and counts, each (quantity, lane)."""
+    # Half-widths are taken three at a time; nothing lies within NaN.
+    levels = asked.size - OVER
+    widths = np.full(-(-levels // 3) * 3, np.nan)
+    widths[:levels] = z[:levels]
+    add = add_cells.implementation(y.size * (8 if asked[NLL] else 2))
+    rows = y.size // lanes
+    # Masked cells are first made harmless, in a copy, a part at a time.
+    step = max(_COPIED // lanes, 1) if mask.size else rows
+    totals: tuple[Floats, Floats, Ints] | None = None
+    for start in range(0, rows, step):
+        part = slice(start * lanes, (start + step) * lanes)
+        truth, forecast, deviation, seen = y[part], mean[part], std[part], mask[part]
+        counted: Any = truth.size // lanes
+        if mask.size:
+            truth, forecast = _harmless(truth, seen, 0.0), _harmless(forecast, seen, 0.0)
+            deviation = _harmless(deviation, seen, 1.0)
+            counted = seen.reshape(-1, lanes).sum(0)
+        high, low = np.empty((2, asked.size, lanes))
+        tally = np.zeros((INSIDE + widths.size, lanes), np.int32)
+        bits = deviation.view(np.uint32 if deviation.itemsize == 4 else np.uint64)
+        add(truth, forecast, deviation, bits, seen, widths, asked, high, low, tally)
+        counts = tally[: INSIDE + levels].astype(np.int64)
+        counts[N] = counted
+        # With error 0 and standard deviation 1 a masked cell was taken to lie inside.
+        counts[INSIDE:] -= truth.size // lanes - counted
+        if totals is not None:
+            high[asked], low[asked] = dd_add(totals[0][asked], totals[1][asked], high[asked], low[asked])
+            counts += totals[2]
+        totals = high, low, counts
+    assert totals is not None
+    return totals
+
+
+def _harmless(cells: Array, seen: Mask, stand_in: float) -> Array:
+    if not cells.size:
+        return cells
+    copied = np.where(seen, cells, cells.dtype.type(stand_in))
+    copied.flags.writeable = False
+    return copied
+
+
+def _fold_twin(
+    high: Floats, low: Floats, counts: Ints, asked: Mask, group: int, horizon_high: Floats, horizon_low: Floats,
+    horizon_counts: Ints, node_high: Floats, node_low: Floats, node_counts: Ints,
+) -> None:  # fmt: skip
+    shape = (group, *horizon_high.shape[:2], node_high.shape[1])
+    for over, total_high, total_low, total_counts in (
+        (3, horizon_high, horizon_low, horizon_counts),
+        (2, node_high, node_low, node_counts),
+    ):
+        order = (1, 1 + over, 2, 6 - over, 0)
+
+        def by_lane(table: Array, order: tuple[int, ...] = order, like: Array = total_high) -> Array:
+            return table.reshape(len(table), *shape).transpose(order).reshape(-1, *like.shape[:2], len(table))
+
+        total_high[..., asked], total_low[..., asked] = dd_add(
+            total_high[..., asked], total_low[..., asked], *folded(by_lane(high[asked]), by_lane(low[asked]))
+        )
+        total_counts += by_lane(counts).sum(0)
+
+
+@kernel(twin=_fold_twin)
+def _fold(
+    high: Floats, low: Floats, counts: Ints, asked: Mask, group: int, horizon_high: Floats, horizon_low: Floats,
+    horizon_counts: Ints, node_high: Floats, node_low: Floats, node_counts: Ints,
+) -> None:  # fmt: skip
+    """Add lanes (steps, blocks, horizons, nodes) to the sums of their horizon and of their node."""
+    blocks, horizons, nodes = horizon_high.shape[0], horizon_high.shape[1], node_high.shape[1]
+    for k in range(asked.size):
+        if asked[k]:
+            lane = 0
+            for _ in range(group):
+                for block in range(blocks):
+                    for horizon in range(horizons):
+                        of_horizon, lost = horizon_high[block, horizon, k], horizon_low[block, horizon, k]
+                        for node in range(nodes):
+                            more = high[k, lane]
+                            total = of_horizon + more
+                            part = total - of_horizon
+                            lost += low[k, lane] + ((of_horizon - (total - part)) + (more - part))
+                            of_horizon = total
+                            before = node_high[block, node, k]
+                            total = before + more
+                            part = total - before
+                            node_low[block, node, k] += low[k, lane] + ((before - (total - part)) + (more - part))
+                            node_high[block, node, k] = total
+                            lane += 1
+                        horizon_high[block, horizon, k], horizon_low[block, horizon, k] = of_horizon, lost
+    for k in range(counts.shape[0]):
+        lane = 0
+        for _ in range(group):
+            for block in range(blocks):
+                for horizon in range(horizons):
+                    for node in range(nodes):
+                        horizon_counts[block, horizon, k] += counts[k, lane]
+                        node_counts[block, node, k] += counts[k, lane]
+                        lane += 1

@@ -1,0 +1,194 @@
+"""`graphgauge forecasting` as a user meets it: arrays, shards and long tables give what the library says."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from tests.forecasting.conftest import Forecasts
+
+from graphgauge import forecasting
+from graphgauge.cli.forecasting import command
+from graphgauge.cli.merge import command as merge
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.io.tables import write_table
+
+SENSORS = np.array(["s1", "s2", "s3", "s4", "s5"])
+
+
+@pytest.fixture
+def files(tmp_path: Path, forecasts: Forecasts) -> Path:
+    for name, array in (("y", forecasts.y), ("mean", forecasts.mean), ("std", forecasts.std)):
+        np.save(tmp_path / f"{name}.npy", array)
+        for shard in range(3):
+            np.save(tmp_path / f"{name}-{shard}.npy", array[20 * shard : 20 * shard + 20])
+    order = np.random.default_rng(0).permutation(forecasts.y.size)
+    step, horizon, node = (index.ravel()[order] for index in np.indices(forecasts.y.shape))
+    columns = {"id": SENSORS[node], "time": 5 * step, "horizon": 3 * horizon + 3}
+    columns |= {name: getattr(forecasts, name).ravel()[order] for name in ("y", "mean", "std")}
+    for kind in ("csv", "parquet"):
+        write_table(tmp_path / f"table.{kind}", columns)
+    return tmp_path
+
+
+def run(*arguments: Any) -> Result:
+    return CliRunner().invoke(command, [str(argument) for argument in arguments])
+
+
+def arrays(folder: Path, shard: str = "") -> list[str]:
+    return [part for name, flag in (("y", "--true"), ("mean", "--pred"), ("std", "--std"))
+            for part in (flag, str(folder / f"{name}{shard}.npy"))]  # fmt: skip
+
+
+def values(outcome: Result) -> dict[str, float]:
+    assert outcome.exit_code == 0, (outcome.output, outcome.exception)
+    return {entry["key"]: entry["value"] for entry in json.loads(outcome.stdout)["results"]}
+
+
+def test_what_the_library_says(files: Path, forecasts: Forecasts) -> None:
+    expected = forecasting.evaluate(**forecasts.arguments)
+    found = values(run(*arrays(files), "--format", "json"))
+    assert found == {key: result.value for key, result in expected.items()}
+
+
+def test_shards_and_tables(files: Path, forecasts: Forecasts) -> None:
+    expected = forecasting.evaluate(**forecasts.arguments)
+    streamed = [arrays(files, "-*"), ["--table", str(files / "table.csv")], ["--table", str(files / "table.parquet")]]
+    for given in streamed:
+        outcome = run(*given, "--format", "json", "--by", "node,horizon")
+        found = values(outcome)
+        assert list(found) == list(expected)
+        for key, value in found.items():
+            # Bins of spread are those of the histogram where the array is not whole.
+            assert value == pytest.approx(expected[key].value, rel=0.2 if key in ("ece", "ence") else 1e-15), key
+        content = json.loads(outcome.stdout)
+        by_axis = {table["axis"]: table["columns"] for table in content["breakdowns"]}
+        assert by_axis["node"]["rmse"] == pytest.approx(expected.by("node")["rmse"].tolist(), rel=1e-15)
+        interval = next(entry["interval"] for entry in content["results"] if entry["key"] == "mae")
+        assert interval["low"] == pytest.approx(expected["mae"].ci.low, rel=1e-12)
+    assert by_axis["node"]["node"] == SENSORS.tolist()
+    assert by_axis["horizon"]["horizon"] == [3, 6, 9, 12]
+
+
+def test_own_options(files: Path, forecasts: Forecasts) -> None:
+    np.save(files / "mask.npy", forecasts.y > 8)
+    np.save(files / "history.npy", forecasts.y[:, 0])
+    found = values(
+        run(*arrays(files), "--mask", files / "mask.npy", "--coverage", "0.9", "--bins", 4, "--naive",
+            files / "history.npy", "--season", 2, "--metrics", "mae,coverage_90,ece,mase", "--format", "json")
+    )  # fmt: skip
+    expected = forecasting.evaluate(
+        **forecasts.arguments, mask=forecasts.y > 8, coverage=0.9, bins=4, naive=forecasts.y[:, 0], season=2,
+        metrics=["mae", "coverage_90", "ece", "mase"],
+    )  # fmt: skip
+    assert found == {key: result.value for key, result in expected.items()}
+    text = run(*arrays(files), "--by", "horizon", "--horizons", "1,4").output
+    assert "by horizon" in text
+    assert "by node" not in text
+
+
+def test_quantiles_and_samples(files: Path, forecasts: Forecasts) -> None:
+    rng = np.random.default_rng(1)
+    np.save(files / "samples.npy", forecasts.mean[..., None] + rng.normal(size=(*forecasts.y.shape, 9)))
+    np.save(files / "quantiles.npy", forecasts.mean[..., None] + np.array([-1.0, 0, 1]))
+    true = ["--true", files / "y.npy", "--format", "json"]
+    found = values(run(*true, "--samples", files / "samples.npy"))
+    assert found["crps"] == forecasting.crps(forecasts.y, samples=np.load(files / "samples.npy"))
+    found = values(run(*true, "--quantiles", files / "quantiles.npy", "--levels", "0.25,0.5,0.75"))
+    levels = (0.25, 0.5, 0.75)
+    assert found["pinball"] == forecasting.pinball(forecasts.y, np.load(files / "quantiles.npy"), levels)
+
+
+@pytest.mark.parametrize("placed", [True, False])
+def test_states_are_merged(files: Path, forecasts: Forecasts, placed: bool) -> None:
+    for shard in range(3):
+        start = ["--start", 20 * shard] if placed else []
+        outcome = run(*arrays(files, f"-{shard}"), "--save-state", files / f"{shard}.npz", "--quiet", *start)
+        assert outcome.exit_code == 0, outcome.output
+    merged = CliRunner().invoke(merge, [*(str(files / f"{shard}.npz") for shard in range(3)), "--format", "json"])
+    assert values(merged)["nll"] == pytest.approx(
+        forecasting.nll(forecasts.y, forecasts.mean, forecasts.std), rel=1e-15
+    )
+    mae = next(entry for entry in json.loads(merged.stdout)["results"] if entry["key"] == "mae")
+    if placed:
+        whole = forecasting.evaluate(**forecasts.arguments)["mae"]
+        assert mae["interval"]["low"] == pytest.approx(whole.ci.low, rel=1e-12)
+    else:
+        assert mae["interval"] is None
+        assert mae["no_interval"].startswith("the order of the batches in time is not known")
+
+
+def test_result_file_gate_and_figure(files: Path) -> None:
+    outcome = run(
+        *arrays(files), "-o", files / "result.json", "--flat", files / "flat.json", "--by", "node", "--method", "gcn",
+        "--gate", "coverage_95.low >= 0.9", "--figure", files / "figure.svg",
+    )  # fmt: skip
+    assert outcome.exit_code == 0, (outcome.output, outcome.exception)
+    content = json.loads((files / "result.json").read_text())
+    assert content["status"] == "ok"
+    assert [entry["name"] for entry in content["receipt"]["inputs"]] == ["true", "pred", "std"]
+    assert len(json.loads((files / "flat.json").read_text())["mae_per_node"]) == 5
+    assert (files / "figure.svg").read_text().lstrip().startswith("<?xml")
+    assert run(*arrays(files), "--gate", "mae <= 0.1").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "message"),
+    [
+        (["--pred", "mean.npy"], OptionError, "--true missing"),
+        ([], OptionError, "give --true and --pred, or --table"),
+        (["--table", "table.csv", "--true", "y.npy"], OptionError, "--table excludes arrays"),
+        (["--table", "table.csv", "--start", "3"], OptionError, "--start belongs to arrays"),
+        (["--table", "missing.csv"], InputError, "no such file"),
+        (["--table", "y.npy"], InputError, "is no table"),
+        (["--table", "headless.csv"], InputError, "no column 'id'"),
+        (["--table", "ragged.csv"], InputError, "line 3 has too few columns"),
+        (["--table", "text.csv"], InputError, "column 'y' has values that are no numbers"),
+        (["--table", "negative.csv"], InputError, "std: 1 of 2 values are not above 0, the first at index 1"),
+        (["--table", "hole.csv"], InputError, "y_true: 1 of 2 values are NaN, the first at index 0"),
+        (["--table", "empty.csv"], InputError, "has no rows"),
+        (["--table", "bytes.csv"], InputError, "cannot be read"),
+        (["--table", "broken.parquet"], InputError, "cannot be read"),
+        (["--true", "y-*.npy", "--pred", "mean.npy"], InputError, "1 files of 60 steps, those of --true are 3 of 60"),
+        (["--true", "y-*.npy", "--pred", "mean-*.npy", "--axes", "node,time,horizon"], OptionError, "first axis"),
+        (["--true", "y.npy", "--pred", "mean.npy", "--axes", "time,space,node"], OptionError, "unknown axis 'space'"),
+        (["--true", "y.npy", "--pred", "mean.npy", "--std", "mean-0.npy"], InputError, "std: expected shape"),
+    ],
+)
+def test_errors(
+    files: Path, arguments: list[str], kind: type[Exception], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(files)
+    head = "id,time,horizon,y,mean,std\n"
+    texts = {
+        "headless": "1,2,3\n4,5,6\n", "ragged": head + "a,1,1,2,3,1\na,2,1\n", "text": head + "a,1,1,two,3,1\n",
+        "negative": head + "a,1,1,2,3,1\na,2,1,2,3,-1\n", "hole": head + "a,1,1,,3,1\na,2,1,2,3,1\n", "empty": head,
+    }  # fmt: skip
+    for name, text in texts.items():
+        Path(f"{name}.csv").write_text(text)
+    Path("bytes.csv").write_bytes(b"id,time\n\xff\xfe,3\n")
+    Path("broken.parquet").write_bytes(b"PAR1 nonsense")
+    outcome = run(*arguments)
+    assert isinstance(outcome.exception, kind), (outcome.exception, outcome.output)
+    assert message in str(outcome.exception)
+
+
+def test_empty_cells_of_a_table_can_be_left_out(files: Path) -> None:
+    (files / "hole.csv").write_text("id,time,y,mean\na,1,,3\na,2,2,3\nb,2,1,1\n")
+    found = values(run("--table", files / "hole.csv", "--nan", "omit", "--format", "json", "--metrics", "mae,rmse"))
+    assert found["mae"] == 0.5
+
+
+def test_the_command_is_registered_and_errors_are_one_paragraph(files: Path) -> None:
+    arguments = ["forecasting", "--true", "y.npy", "--pred", "mean.npy", "--std", "mean-0.npy"]
+    done = subprocess.run([sys.executable, "-m", "graphgauge", *arguments], capture_output=True, text=True, cwd=files)
+    assert done.returncode == 3
+    assert done.stdout == ""
+    assert done.stderr.startswith("Error: std: expected shape (60, 4, 5), found (20, 4, 5).")
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,163 @@
+"""What cannot be evaluated is refused by name, count and place, or has no value for a reason that is said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.forecasting.conftest import Forecasts
+
+from graphgauge import forecasting
+from graphgauge.core.errors import InputError, OptionError, UnknownNameError
+
+Y = np.arange(24.0).reshape(4, 2, 3)
+
+
+def spoiled(array: np.ndarray, index: Any, value: float) -> np.ndarray:
+    changed = array.copy()
+    changed[index] = value
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "where", "what"),
+    [
+        ({"y_pred": Y[:3]}, "y_pred", "expected shape (4, 2, 3), found (3, 2, 3)"),
+        ({"y_pred": Y[:, :1]}, "y_pred", "expected shape (4, 2, 3), found (4, 1, 3)"),
+        ({"y_pred": 3.0}, "y_pred", "expected shape (4, 2, 3), found ()"),
+        ({"y_pred": Y, "std": np.ones(3)}, "std", "expected shape (4, 2, 3), found (3,)"),
+        ({"y_pred": Y, "mask": np.ones((4, 2), bool)}, "mask", "expected shape (4, 2, 3), found (4, 2)"),
+        ({"y_pred": Y, "mask": np.full(Y.shape, 2)}, "mask", "has values other than 0 and 1"),
+        ({"y_pred": spoiled(Y, (1, 0, 2), np.nan)}, "y_pred", "1 of 24 values are NaN, the first at index (1, 0, 2)"),
+        ({"y_pred": spoiled(Y, (slice(2, 4), 1), np.inf)}, "y_pred",
+         "6 of 24 values are infinite, the first at index (2, 1, 0)"),
+        ({"y_pred": Y, "std": Y}, "std", "1 of 24 values are not above 0, the first at index (0, 0, 0)"),
+        ({"y_pred": Y, "std": -Y - 1}, "std", "24 of 24 values are not above 0, the first at index (0, 0, 0)"),
+        ({"y_pred": Y, "std": spoiled(Y + 1, (0, 0, 0), np.nan)}, "std",
+         "1 of 24 values are NaN, the first at index (0, 0, 0)"),
+        ({"y_pred": np.array(["a"])}, "y_pred", "expected numbers, found values of type <U1"),
+        ({"y_pred": np.ma.masked_array(Y)}, "y_pred", "found a masked array"),
+        ({"y_pred": None}, "y_pred", "not given"),
+        ({"y_pred": Y * 1e200}, None, "errors too large, or too far apart, for sums of squares in float64"),
+        ({"y_pred": Y, "std": Y + 1e200}, None,
+         "errors or standard deviations too large, or too far apart, for sums of squares in float64"),
+        ({"y_pred": Y, "std": np.full(Y.shape, 1e-200)}, "std", "values below 1e-150, whose squares vanish"),
+        ({"samples": Y[..., None]}, "samples", "1 members"),
+        ({"samples": Y}, "samples", "expected shape (4, 2, 3, any), found (4, 2, 3)"),
+        ({"quantiles": np.stack([Y, Y - 1], -1), "levels": (0.1, 0.5)}, "quantiles",
+         "24 of 48 values are below the quantile of a lower level, the first at index (0, 0, 0, 1)"),
+        ({"quantiles": np.stack([Y, Y], -1), "levels": (0.1, 0.9)}, "y_pred",
+         "not given, and there is no quantile 0.5 to stand for it"),
+        ({"quantiles": np.stack([Y, Y], -1), "levels": (0.1, 0.5, 0.9)}, "quantiles",
+         "expected shape (4, 2, 3, 3), found (4, 2, 3, 2)"),
+    ],
+)  # fmt: skip
+def test_bad_input(arguments: dict[str, Any], where: str | None, what: str) -> None:
+    with pytest.raises(InputError) as caught:
+        forecasting.evaluate(Y, **arguments)
+    assert caught.value.where == where
+    assert caught.value.what == what
+    assert caught.value.exit_code == 3
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"quantiles": np.stack([Y, Y], -1), "levels": (0.9, 0.5)},
+        {"quantiles": np.stack([Y, Y], -1), "levels": (0.5, 0.5)},
+        {"quantiles": np.stack([Y, Y], -1), "levels": (0.5, 1.0)},
+        {"quantiles": np.stack([Y, Y], -1), "levels": (np.nan, 0.5)},
+        {"quantiles": np.stack([Y, Y], -1)},
+        {"levels": (0.5,)},
+        {"axes": ("time", "node")},
+        {"axes": ("horizon", "node", "node")},
+        {"axes": ("time", "step", "node")},
+        {"coverage": (0.5, 95)},
+        {"coverage": "high"},
+        {"bins": 0},
+        {"bins": 2.5},
+        {"nan": "ignore"},
+        {"season": 3},
+        {"season": 0, "naive": Y[:, 0]},
+        {"metrics": ["maep"]},
+        {"metrics": ["nll"]},
+        {"metrics": ["coverage_high"]},
+        {"confidence": 1.0},
+    ],
+    ids=str,
+)
+def test_bad_options(options: dict[str, Any]) -> None:
+    wrong_dimensions = options.get("axes") == ("time", "node")
+    with pytest.raises(InputError if wrong_dimensions else OptionError) as caught:
+        forecasting.evaluate(Y, Y, **options)
+    assert caught.value.exit_code == (3 if wrong_dimensions else 2)
+
+
+@pytest.mark.parametrize("naive", [np.ones((4, 2)), np.ones(2), -np.ones(3), np.full((4, 3), np.nan), np.ones((1, 3))])
+def test_bad_histories(naive: np.ndarray) -> None:
+    with pytest.raises(InputError) as caught:
+        forecasting.evaluate(Y, Y, naive=naive)
+    assert caught.value.where == "naive"
+
+
+def test_names_have_to_fit() -> None:
+    with pytest.raises(InputError, match="nodes: 2 where 3 are expected"):
+        forecasting.evaluate(Y, Y, nodes=["a", "b"])
+    with pytest.raises(UnknownNameError):
+        forecasting.evaluate(Y, Y)["nll"]
+    with pytest.raises(InputError, match="std and samples are given"):
+        forecasting.evaluate(Y, Y, std=Y + 1, samples=np.stack([Y, Y], -1))
+
+
+def test_a_node_that_is_all_masked_has_no_value(forecasts: Forecasts) -> None:
+    mask = np.ones(forecasts.y.shape, bool)
+    mask[..., 2] = False
+    found = forecasting.evaluate(**forecasts.arguments, mask=mask)
+    table = found.by("node")
+    assert table["n"].tolist() == [240, 240, 0, 240, 240]
+    for key in found:
+        if key in table.columns:
+            assert np.isnan(table[key]).tolist() == [False, False, True, False, False], key
+    assert "1 of 5 nodes have no cell that counts, and no value" in found.notes
+    nothing = forecasting.evaluate(**forecasts.arguments, mask=np.zeros(forecasts.y.shape, bool))
+    for key, result in nothing.items():
+        assert not result.defined, key
+        assert result.n == 0
+        assert result.reason == "no cell counts: all are masked, or there are none"
+
+
+def test_one_cell() -> None:
+    found = forecasting.evaluate([2.0], [1.0], std=[0.5])
+    assert found["mae"] == 1
+    assert found["mae"].no_interval == "fewer than 8 time steps: too few to see how errors depend on each other"
+    assert found["r2"].reason == "the truth does not vary"
+
+
+def test_nan_is_refused_over_several_slabs(forecasts: Forecasts, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("graphgauge.forecasting.inputs.SLAB", 100)
+    y = spoiled(forecasts.y, (59, 3, 4), np.nan)
+    with pytest.raises(InputError, match=r"y_true: 1 of 1200 values are NaN, the first at index \(59, 3, 4\)"):
+        forecasting.evaluate(y, forecasts.mean)
+    turned = [array.transpose(2, 1, 0) for array in (y, forecasts.mean)]
+    with pytest.raises(InputError, match=r"the first at index \(4, 3, 59\)"):
+        forecasting.evaluate(*turned, axes=("node", "horizon", "time"))
+
+
+def test_integers_and_half_precision() -> None:
+    y, forecast = np.array([250, 3], np.uint8), np.array([3, 250], np.uint8)
+    assert forecasting.mae(y, forecast) == 247
+    assert forecasting.mae(y, forecast.astype(np.float16)) == 247
+    big = np.array([2**53 + 1])
+    with pytest.raises(InputError, match="does not compare exactly"):
+        forecasting.mae(big, big)
+
+
+def test_plain_functions_refuse_other_shapes() -> None:
+    with pytest.raises(InputError, match="y_pred: expected shape"):
+        forecasting.mae(Y, Y[0])
+    with pytest.raises(InputError, match="std: expected shape"):
+        forecasting.nll(Y, Y, 1.0)
+    with pytest.raises(OptionError, match="level must lie between 0 and 1"):
+        forecasting.coverage(Y, Y, Y + 1, level=95)
+    assert forecasting.rmse(Y, Y + 2) == 2

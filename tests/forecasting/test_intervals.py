@@ -1,0 +1,185 @@
+"""How often the intervals hold the truth where neighbours in time err together, and how often others do."""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.signal import lfilter
+from scipy.stats import norm
+
+from graphgauge import forecasting
+from graphgauge.core.result import Evaluation
+from graphgauge.forecasting.serial import cosine_error, frequencies
+
+KEYS = ("mae", "rmse", "bias", "crps", "coverage_95")
+NODES = 3
+# What the tutorial shows of the table.
+SHOWN = ("mae", "coverage_95")
+
+
+def errors(rng: np.random.Generator, steps: int, memory: float) -> np.ndarray:
+    """Standard normal errors of nodes, each following its own past, half of it shared by all nodes."""
+    shocks = math.sqrt(1 - memory**2) * rng.normal(size=(steps + 100, NODES + 1))
+    series = lfilter([1.0], [1.0, -memory], shocks, axis=0)
+    return ((series[:, :NODES] + series[:, NODES:]) / math.sqrt(2))[100:]
+
+
+@functools.cache
+def truth() -> dict[str, float]:
+    """What the metrics tend to: errors are normal with mean 0.3 and variance 1, and claim a deviation of 1.5."""
+    e = np.linspace(-11, 11, 200_001)
+    weight = norm.pdf(e, 0.3) * (e[1] - e[0])
+    means = {key: float((weight * values).sum()) for key, values in cell_values(e).items()}
+    return means | {"rmse": math.sqrt(means["rmse"])}
+
+
+def cell_values(e: np.ndarray) -> dict[str, np.ndarray]:
+    """What each cell adds to the mean behind a metric."""
+    z = e / 1.5
+    crps = 1.5 * (z * (2 * norm.cdf(z) - 1) + 2 * norm.pdf(z) - 1 / math.sqrt(math.pi))
+    inside = (np.abs(z) <= norm.ppf(0.975)).astype(float)
+    return {"mae": np.abs(e), "rmse": e**2, "bias": e, "crps": crps, "coverage_95": inside}
+
+
+def evaluated(error: np.ndarray) -> Evaluation:
+    # The forecaster claims half as much again as it errs, and is biased: no value is a special one.
+    return forecasting.evaluate(
+        np.zeros_like(error), 0.3 + error, std=np.full_like(error, 1.5), axes=("time", "node"), by=(),
+        metrics=list(KEYS), coverage=0.95,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Scenario:
+    memory: float
+    steps: int
+    good: float
+
+    def good_for(self, key: str) -> float:
+        # A share near its bound rests on few misses, which come together where there is memory.
+        return self.good - 0.05 if key == "coverage_95" and self.memory == 0.9 else self.good
+
+    @property
+    def data(self) -> str:
+        return f"{self.steps:,} steps × {NODES} nodes, errors with memory {self.memory:g}"
+
+    def coverage(self, seed: int, repeats: int) -> dict[str, tuple[float, float]]:
+        """For each metric how often its interval held the truth, and how often one for independent cells did."""
+        rng = np.random.default_rng(seed)
+        held: dict[str, list[tuple[bool, bool]]] = {key: [] for key in KEYS}
+        for _ in range(repeats):
+            error = errors(rng, self.steps, self.memory)
+            found = evaluated(error)
+            naive = self.independent(error)
+            for key in KEYS:
+                interval = found[key].interval
+                assert interval is not None, found[key].no_interval
+                assert (interval.method, interval.over) == ("cosine-t", "time blocks")
+                low, high = naive[key]
+                held[key].append((truth()[key] in interval, low <= truth()[key] <= high))
+        return {key: tuple(np.mean(values, axis=0)) for key, values in held.items()}  # type: ignore[misc]
+
+    def independent(self, error: np.ndarray) -> dict[str, tuple[float, float]]:
+        """Mean ± 1.96 standard errors over cells, as if each cell were drawn by itself."""
+        bounds = {}
+        for key, values in cell_values((0.3 + error).ravel()).items():
+            margin = 1.96 * values.std(ddof=1) / math.sqrt(values.size)
+            low, high = values.mean() - margin, values.mean() + margin
+            bounds[key] = (math.sqrt(max(low, 0)), math.sqrt(high)) if key == "rmse" else (low, high)
+        return bounds
+
+
+SCENARIOS = [
+    Scenario(0.0, 100, 0.93),
+    Scenario(0.0, 1_000, 0.94),
+    Scenario(0.5, 100, 0.91),
+    Scenario(0.5, 1_000, 0.93),
+    Scenario(0.9, 100, 0.78),
+    Scenario(0.9, 1_000, 0.91),
+    Scenario(0.9, 10_000, 0.93),
+]
+
+
+@pytest.mark.parametrize("scenario", [SCENARIOS[0], SCENARIOS[3], SCENARIOS[5]], ids=lambda scenario: scenario.data)
+def test_coverage(scenario: Scenario) -> None:
+    repeats = 150
+    slack = 3 * math.sqrt(0.95 * 0.05 / repeats)
+    for key, (share, _) in scenario.coverage(seed=31, repeats=repeats).items():
+        assert share >= scenario.good_for(key) - slack, (key, share)
+
+
+@pytest.mark.slow
+def test_coverage_table() -> None:
+    """The table in the documentation, from more repetitions."""
+    repeats = 2000
+    rows, shown, wrong = [], [], {}
+    for scenario in SCENARIOS:
+        for key, (share, naive) in scenario.coverage(seed=32, repeats=repeats).items():
+            rows.append(f"| {scenario.data} | `{key}` | {share:.3f} | **{naive:.3f}** |")
+            if share < scenario.good_for(key) - 0.01 or (scenario.memory == 0.9 and naive > 0.75):
+                wrong[scenario.data, key] = share, naive
+            if key in SHOWN:
+                shown.append(f"| {scenario.steps:,} | {scenario.memory:g} | `{key}` | {share:.3f} | **{naive:.3f}** |")
+    head = [
+        "# Coverage of the intervals of a forecasting evaluation",
+        "",
+        f"How often a 95 % interval held the truth, in {repeats:,} simulated evaluations a row (so ± .01); in bold "
+        "what an interval holds that takes every cell for independent. Errors follow their own past (memory is the "
+        "correlation of neighbouring steps) and are half shared by the nodes.",
+        "",
+        "With a hundred steps and a memory of 0.9 there are some five independent stretches of time, and no interval "
+        "can make up for that; such an interval is better read as a lower bound of the uncertainty. The forecasts "
+        "claim too much spread, so that `coverage_95` is .995: a few misses, which come together, carry its error.",
+        "",
+        "| data | metric | cosine-t over time blocks | cells taken for independent |",
+        "|---|---|---|---|",
+    ]
+    docs = Path(__file__).parents[2] / "docs"
+    (docs / "agreement" / "coverage_forecasting.md").write_text("\n".join([*head, *rows, ""]), encoding="utf-8")
+    page = (docs / "forecasting.md").read_text(encoding="utf-8")
+    mark = "<!-- coverage: written by tests/forecasting/test_intervals.py -->\n"
+    before, _, rest = page.partition(mark)
+    table = [
+        "",
+        "| steps | memory | metric | over time blocks | cells as independent |",
+        "|---|---|---|---|---|",
+        *shown,
+        "",
+    ]
+    after = rest[rest.index("<!-- /coverage -->") :]
+    (docs / "forecasting.md").write_text(before + mark + "\n".join([*table, after]), encoding="utf-8")
+    assert not wrong
+
+
+def test_the_error_is_that_of_a_mean() -> None:
+    """Of independent influences it is the root of their squares, on average; constant ones have none."""
+    rng = np.random.default_rng(33)
+    influence = rng.normal(size=(200, 5_000)) / 200
+    error, df = cosine_error(influence)
+    assert np.sqrt((error**2).mean()) == pytest.approx(1 / math.sqrt(200), rel=0.01)
+    assert (df == frequencies(200)).all()
+    assert np.isnan(cosine_error(np.ones((7, 1)))[0]).all()
+    assert cosine_error(np.full((50, 1), 0.02))[0] == pytest.approx(0, abs=1e-14)
+
+
+def test_intervals_contain_the_value_and_widen_with_confidence() -> None:
+    error = errors(np.random.default_rng(34), 300, 0.7)
+    narrow, wide = (
+        forecasting.evaluate(np.zeros_like(error), error, axes=("time", "node"), confidence=level)
+        for level in (0.5, 0.99)
+    )
+    for key in ("mae", "rmse", "bias"):
+        assert narrow[key].value in narrow[key].ci
+        assert wide[key].ci.low < narrow[key].ci.low < narrow[key].ci.high < wide[key].ci.high
+
+
+def test_errors_that_never_differ_have_no_interval() -> None:
+    found = forecasting.evaluate(np.zeros(50), np.full(50, 0.1))
+    assert found["mae"].value == 0.1
+    assert found["mae"].interval is None
+    assert found["mae"].no_interval == "needs at least two time blocks that differ"
