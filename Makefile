@@ -10,11 +10,12 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
+# torch first and alone: asked for beside packages that want any torch, a resolver may fetch the CUDA build.
 $(VENV)/.demo: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) -e '.[report]'
+	$(PIP) torch
+	$(PIP) -e '.[report,torch]'
 	@touch $@
 
-# torch first and alone: asked for beside packages that want any torch, a resolver may fetch the CUDA build.
 $(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) torch
 	$(PIP) -e '.[test,report,arrow,frames,torch,causal,dask,docs]'

@@ -14,10 +14,10 @@ from graphgauge.cli.lazy import LazyGroup
 COMMANDS = {
     "ranking": "Link prediction: MRR, Hits@K and their kin.",
     "recovery": "Learned graphs against true ones: SHD, F1, AUPRC.",
-    "explanation": "Explanations of models: fidelity, acc-AUC, cohesiveness.",
-    "generation": "Generators: reconstruction, diversity, statistics, latent space, conditioning.",
-    "evolution": "Graphs that grow by themselves: what a system adds, cycle by cycle.",
     "forecasting": "Forecasts on nodes: errors, calibration and coverage.",
+    "generation": "Generators: reconstruction, diversity, statistics, latent space, conditioning.",
+    "explanation": "Explanations of models: fidelity, acc-AUC, cohesiveness.",
+    "evolution": "Graphs that grow by themselves: what a system adds, cycle by cycle.",
     "merge": "Merge saved states of parts of one evaluation.",
     "aggregate": "Means, spreads and intervals over runs, as a table.",
     "compare": "Which method is better, over seeds, datasets or items.",

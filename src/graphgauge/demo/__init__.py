@@ -13,10 +13,10 @@ from typing import Any
 _MODULES = {
     "ranking": "graphgauge.demo.ranking",
     "recovery": "graphgauge.demo.recovery",
-    "explanation": "graphgauge.demo.explanation",
-    "generation": "graphgauge.demo.generation",
-    "evolution": "graphgauge.demo.evolution",
     "forecasting": "graphgauge.demo.forecasting",
+    "generation": "graphgauge.demo.generation",
+    "explanation": "graphgauge.demo.explanation",
+    "evolution": "graphgauge.demo.evolution",
 }
 
 

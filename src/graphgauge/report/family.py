@@ -22,10 +22,10 @@ from graphgauge.stats.runs import Runs
 _HEADLINES = {
     "ranking": ("mrr", "hits@10", "adjusted_mrr"),
     "recovery": ("directed_f1", "directed_shd", "auprc"),
-    "explanation": ("necessity_auc", "sufficiency_auc", "acc_auc"),
-    "generation": ("overall_mean_distance", "overall_uniqueness_ratio", "validity_rate"),
-    "evolution": ("auc_birth", "delta_homophily", "nca_mean"),
     "forecasting": ("mae", "rmse", "crps"),
+    "generation": ("overall_mean_distance", "overall_uniqueness_ratio", "validity_rate"),
+    "explanation": ("necessity_auc", "sufficiency_auc", "acc_auc"),
+    "evolution": ("auc_birth", "delta_homophily", "nca_mean"),
 }
 _HEADLINE_METRICS = 3
 # Pairs grow with the square of the methods; past this a table of all pairs is nothing to read.
