@@ -2,27 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 
 from graphgauge.core.findings import Evidence, check
-from graphgauge.explanation.samples import Sample
+from graphgauge.explanation.fidelity import fidelity_drop, fidelity_keep
+from graphgauge.explanation.inputs import Floats
+from graphgauge.explanation.samples import Sample, Scored
 
-# The share of units with another's importance, over all events, from which the order of ties decides much.
-_TIED = 0.5
+# From this share of cuts between equal edges on, the order of ties decides much.
+_TIED = 0.25
+# Answers that are this near each other are the same but for rounding.
+_ROUNDING = 1e-6
+# Above this share of events without anything to explain, a mean over events is mostly about those.
+_MOST = 0.5
+_ALPHA = 0.05
 
 
 @check(
     "tied-importance",
     family="explanation",
     severity="warning",
-    message="{share:.0%} of the edges share their importance with another, so that the rule for ties decides what an "
-    "explanation holds",
+    message="{share:.0%} of the {cuts} cuts fall between edges of equal importance, so that the rule for ties decides "
+    "what an explanation holds",
     remedy='Collect with ties="average", or let the explainer tell edges apart.',
 )
 def tied_importance(answers: Sample) -> Evidence | None:
-    """Importance is mostly tied, and the rule for ties decides what an explanation holds."""
-    share = float(np.mean([event.tied for event in answers.events])) if answers.events else 0.0
-    return {"share": share} if share > _TIED else None
+    """Importance is tied where explanations are cut, and the rule for ties decides what they hold."""
+    cuts = np.array([tied for event in answers.events for tied in _cuts(event, answers)])
+    if not len(cuts) or answers.events[0].settings.ties == "average" or cuts.mean() <= _TIED:
+        return None
+    return {"share": float(cuts.mean()), "cuts": len(cuts)}
+
+
+def _cuts(event: Scored, answers: Sample) -> Iterator[bool]:
+    """For each place where an explanation is cut: whether the units before and after it are tied."""
+    counts = sorted({level.of(event.units) for level in answers.grid})
+    for importance in event.importances:
+        falling = -np.sort(-importance)
+        yield from (falling[count - 1] == falling[count] for count in counts if 0 < count < event.units)
 
 
 @check(
@@ -47,12 +67,53 @@ def probabilities_as_logits(answers: Sample) -> Evidence | None:
     "model-ignores-edges",
     family="explanation",
     severity="warning",
-    message="the model's answers are the same for all masks of all {events} events",
-    remedy="Check that the masks reach the model; otherwise there is nothing to explain by edges.",
+    message="the model's answers are the same for all masks of {same} of {events} events",
+    remedy="Check that the masks reach the model; otherwise there is nothing to explain by edges, and means over "
+    "events are about something else.",
 )
 def model_ignores_edges(answers: Sample) -> Evidence | None:
-    """The model answers the same whatever edges it is given."""
-    events = [event for event in answers.events if event.units]
-    if not events or any(np.ptp(event.probabilities, axis=0).max() > 0 for event in events):
+    """The model answers the same whatever edges it is given, in most events."""
+    moved = [np.ptp(event.probabilities, axis=0).max() for event in answers.events if event.units]
+    same = int(np.count_nonzero(np.array(moved) <= _ROUNDING))
+    return {"same": same, "events": len(moved)} if same > _MOST * len(moved) else None
+
+
+@check(
+    "random-not-beaten",
+    family="explanation",
+    severity="warning",
+    message="over {events} events fidelity_drop is {drop:.3f} and that of random orders of the same edges "
+    "{drop_random:.3f} (p = {drop_p:.3f}), fidelity_keep {keep:.3f} and {keep_random:.3f} (p = {keep_p:.3f}), in the "
+    "mean over levels: neither p is below 0.025, so that neither is shown to be better",
+    remedy="Do not claim that these explanations say what the model used; explain more events, or look at the signed "
+    "values.",
+)
+def random_not_beaten(answers: Sample) -> Evidence | None:
+    """The explainer is not better than random orders of the same edges, event by event."""
+    drop, keep = (_paired(answers, fidelity, sign) for fidelity, sign in ((fidelity_drop, 1), (fidelity_keep, -1)))
+    if drop is None or keep is None or min(drop[2], keep[2]) < _ALPHA / 2:
         return None
-    return {"events": len(events)}
+    found: dict[str, float] = {"events": drop[3]}
+    for name, (own, blind, p, _) in (("drop", drop), ("keep", keep)):
+        found |= {name: own, f"{name}_random": blind, f"{name}_p": p}
+    return found
+
+
+def _paired(answers: Sample, fidelity: Any, sign: int) -> tuple[float, float, float, int] | None:
+    """Means of the explainer and of random orders, the p-value of no gain in a paired t-test, and over how many."""
+    from scipy.stats import t
+
+    own, blind = (_over_levels(sample, fidelity) for sample in (answers, answers.at_random))
+    gains = sign * (own - blind)
+    known = np.isfinite(gains)
+    n = int(known.sum())
+    if n < 2 or not gains[known].any():
+        return None
+    error = gains[known].std(ddof=1) / np.sqrt(n)
+    mean = float(gains[known].mean())
+    p = float(t.sf(mean / error, n - 1)) if error > 0 else float(mean <= 0)
+    return float(own[known].mean()), float(blind[known].mean()), p, n
+
+
+def _over_levels(sample: Sample, fidelity: Any) -> Floats:
+    return np.asarray(np.mean([fidelity(sample, level=level).facts["events"] for level in sample.grid], axis=0))

@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
+import numpy as np
+
+from graphgauge.core.errors import InputError
 from graphgauge.core.findings import Evidence, check
 from graphgauge.core.result import Result
+from graphgauge.generation.distances import unique_at
+from graphgauge.generation.inputs import Codes
+from graphgauge.generation.sections.common import FEWEST_VALID
+from graphgauge.generation.sections.diversity import Attempts
+from graphgauge.generation.sections.latent_space import LEAK
 
-# Below this share of what real samples have, repeats are too many to be taken for chance.
-_MOSTLY_DISTINCT = 0.9
+# Below these shares of what real samples have: new ones, distinct ones, and the distance between distinct ones.
+_MOSTLY_NEW = 0.8
+_MOSTLY_DISTINCT = 0.85
+_HALF_AS_FAR = 0.5
+# A rate that is printed with two digits does not show less.
+_HIDDEN = 0.01
+
+
+def _level(result: Result, name: str) -> float | None:
+    return {level.name: level.value for level in result.chance}.get(name)
 
 
 @check(
@@ -17,13 +34,13 @@ _MOSTLY_DISTINCT = 0.9
     severity="warning",
     message="{novelty:.0%} of the samples are new, {real:.0%} of real held-out ones are: the generator copies what it "
     "learned from",
-    remedy="Regularise it, or say that it memorises.",
+    remedy="Regularise it, or say that it memorises, and judge it by its new samples alone.",
 )
 def copied_training_set(results: Mapping[str, Result]) -> Evidence | None:
     """The generator copies its training set."""
     novelty = results.get("novelty")
-    real = {level.name: level.value for level in novelty.chance}.get("real held-out samples") if novelty else None
-    if novelty is None or real is None or novelty.interval is None or novelty.interval.high >= real / 2:
+    real = None if novelty is None else _level(novelty, "real held-out samples")
+    if novelty is None or real is None or novelty.interval is None or novelty.interval.high >= _MOSTLY_NEW * real:
         return None
     return {"novelty": novelty.value, "real": real}
 
@@ -32,17 +49,118 @@ def copied_training_set(results: Mapping[str, Result]) -> Evidence | None:
     "repeated-samples",
     family="generation",
     severity="warning",
-    message="{unique:.0%} of the valid samples are distinct, {real:.0%} of as many real ones are: intervals and tests "
-    "take repeats for independent samples, and are too sure",
-    remedy="Read them with overall_uniqueness_ratio beside them.",
+    message="{unique:.0%} of the valid samples are distinct, {real:.0%} of as many real ones are: the generator "
+    "repeats itself, and intervals and tests that take repeats for independent samples are too sure",
+    remedy="Read them with overall_uniqueness_ratio beside them, and test on distinct samples.",
 )
-def repeated_samples(results: Mapping[str, Result]) -> Evidence | None:
+def repeated_samples(attempts: Attempts) -> Evidence | None:
     """Samples repeat each other, and tests take repeats for independent samples."""
-    unique = results.get("overall_uniqueness_ratio")
-    if unique is None or not unique.defined:
+    valid = attempts.valid
+    if valid.real_ids is None:
         return None
-    real = {level.name: level.value for level in unique.chance}.get("real samples", 1.0)
-    return {"unique": unique.value, "real": real} if unique.value < _MOSTLY_DISTINCT * real else None
+    sizes, shares = [], []
+    for mine, real in zip(valid.rows, valid.real_rows, strict=True):
+        # Of more samples fewer are distinct: as many of both.
+        size = min(len(mine), len(real))
+        if size >= FEWEST_VALID:
+            sizes.append(size)
+            shares.append((unique_at(valid.ids[mine], size), unique_at(valid.real_ids[real], size)))
+    if not sizes:
+        return None
+    unique, of_real = (float(share) for share in np.average(shares, axis=0, weights=sizes))
+    return {"unique": unique, "real": of_real} if unique < _MOSTLY_DISTINCT * of_real else None
+
+
+@check(
+    "collapsed-samples",
+    family="generation",
+    severity="warning",
+    message="two distinct samples of a condition differ in {own:.2%} of their bits, two real ones in {real:.2%}: the "
+    "generator makes variants of few samples",
+    remedy="Report mean_jaccard or prdc_recall beside validity; uniqueness does not see it.",
+)
+def collapsed_samples(pairs: Attempts) -> Evidence | None:
+    """Samples are distinct, and yet lie much nearer to each other than real ones do."""
+    valid = pairs.valid
+    if valid.real is None or valid.real_ids is None:
+        return None
+    own = [_apart(valid.ids[rows], found) for rows, found in zip(valid.rows, valid.hamming, strict=True)]
+    real = [
+        _apart(valid.real_ids[rows], found) for rows, found in zip(valid.real_rows, valid.real_hamming, strict=True)
+    ]
+    both = [pair for pair in zip(own, real, strict=True) if not np.isnan(pair).any()]
+    if not both:
+        return None
+    own_mean, real_mean = (float(mean) / max(valid.width, 1) for mean in np.mean(both, axis=0))
+    return {"own": own_mean, "real": real_mean} if own_mean < _HALF_AS_FAR * real_mean else None
+
+
+def _apart(ids: Codes, found: Any) -> float:
+    """The mean distance of two samples that are not the same."""
+    counts = np.unique(ids, return_counts=True)[1]
+    n = len(ids)
+    different = 1 - float((counts * (counts - 1)).sum()) / max(n * (n - 1), 1)
+    return float(found.mean / different) if found is not None and different > 0 else np.nan
+
+
+@check(
+    "hidden-retries",
+    family="generation",
+    severity="error",
+    message="{rate:.1%} of the {given} samples given are valid, and the generator was asked {drawn} times: {true:.1%} "
+    "of its attempts are",
+    remedy="Evaluate every attempt, valid or not, or report the rate over all of them.",
+)
+def hidden_retries(attempts: Attempts, drawn: Any) -> Evidence | None:
+    """Invalid attempts were left out or made again, and the validity rate does not count them."""
+    numbers = np.asarray(drawn)
+    given, valid = len(attempts.codes), len(attempts.valid.codes)
+    if not given:
+        return None
+    if numbers.dtype.kind not in "iuf" or not np.isfinite(numbers).all() or (numbers < 0).any():
+        raise InputError("expected how often the generator was asked, one number or several", where="drawn")
+    asked = float(numbers.sum())
+    if asked < given:
+        raise InputError(f"{asked:g} attempts cannot have given {given} samples", where="drawn")
+    rate, true = valid / given, valid / asked
+    return {"rate": rate, "given": given, "drawn": int(asked), "true": true} if rate - true >= _HIDDEN else None
+
+
+@check(
+    "distance-within-noise",
+    family="generation",
+    severity="note",
+    message="overall_mean_distance is {value:.3f}, and two draws of real samples are that far apart by chance "
+    "({mean:.3f} on average, more than {noise:.3f} once in 20 times): so small a distance ranks no generators",
+    remedy="Take more samples, real and generated, before one is called closer to the data than another.",
+)
+def distance_within_noise(results: Mapping[str, Result]) -> Evidence | None:
+    """The distance from real samples is one that draws of real samples have from each other."""
+    distance = results.get("overall_mean_distance")
+    noise = None if distance is None else _level(distance, "real against real, 95th percentile")
+    if distance is None or noise is None or not distance.value <= noise:
+        return None
+    return {"value": distance.value, "noise": noise, "mean": _level(distance, "real against real")}
+
+
+@check(
+    "condition-in-latents",
+    family="generation",
+    severity="warning",
+    message="the encoder is given the condition, and {key} is {value:.2f} (chance {chance:.2f}): latent vectors may "
+    "lie apart by copying it",
+    remedy="Encode without the condition, or with another one, before anything is said of the latent space.",
+)
+def condition_in_latents(results: Mapping[str, Result]) -> Evidence | None:
+    """Latent vectors tell conditions apart, and the encoder was told them."""
+    for key in ("silhouette_score", "ordinal_spearman"):
+        result = results.get(key)
+        if result is None or LEAK not in result.warnings or result.interval is None or not result.chance:
+            continue
+        chance = result.chance[-1].value
+        if result.interval.low > chance:
+            return {"key": key, "value": result.value, "chance": chance}
+    return None
 
 
 @check(
@@ -55,7 +173,37 @@ def repeated_samples(results: Mapping[str, Result]) -> Evidence | None:
 def blind_classifier(results: Mapping[str, Result]) -> Evidence | None:
     """The classifier that judges conditioning is no better than one answer for all."""
     accuracy = results.get("classifier_exact_accuracy")
-    if accuracy is None or accuracy.interval is None or not accuracy.chance:
+    if accuracy is None or not _is_blind(accuracy):
         return None
-    blind = accuracy.chance[-1].value
-    return {"accuracy": accuracy.value, "blind": blind} if accuracy.interval.low <= blind else None
+    return {"accuracy": accuracy.value, "blind": accuracy.chance[-1].value}
+
+
+def _is_blind(accuracy: Result) -> bool:
+    return (
+        accuracy.interval is not None and bool(accuracy.chance) and accuracy.interval.low <= accuracy.chance[-1].value
+    )
+
+
+@check(
+    "claim-above-classifier",
+    family="generation",
+    severity="warning",
+    message="the classifier takes {claim:.0%} [{low:.0%}, {high:.0%}] of generated samples for what was asked for, and "
+    "gets {accuracy:.0%} [{real_low:.0%}, {real_high:.0%}] of real held-out ones right: no generator can be that good "
+    "by a judge that errs alike on both",
+    remedy="Judge with a classifier that has not seen what the generator learned from, and give its accuracy beside.",
+)
+def claim_above_classifier(results: Mapping[str, Result]) -> Evidence | None:
+    """Conditioning scores above what its classifier reaches on real samples."""
+    claim, accuracy = results.get("overall_exact_accuracy"), results.get("classifier_exact_accuracy")
+    if claim is None or accuracy is None or _is_blind(accuracy):
+        return None
+    # Both with each condition counting the same: real samples are seldom as many of each.
+    real = results.get("classifier_exact_accuracy_macro_condition", accuracy)
+    if claim.interval is None or real.interval is None or claim.interval.low <= real.interval.high:
+        return None
+    (low, high), (real_low, real_high) = claim.interval, real.interval
+    return {
+        "claim": claim.value, "low": low, "high": high, "accuracy": real.value, "real_low": real_low,
+        "real_high": real_high,
+    }  # fmt: skip

@@ -30,7 +30,9 @@ MATERIALS: dict[str, dict[str, Material]] = {
         "neg_targets": Material("The tails behind the negatives, (n, k)."),
     },
     "explanation": {},
-    "generation": {},
+    "generation": {
+        "drawn": Material("How often the generator was asked: one number, or one for each condition or batch."),
+    },
     "forecasting": {},
     "evolution": {},
     "recovery": {

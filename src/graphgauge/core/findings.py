@@ -99,9 +99,11 @@ def checks(family: str | None = None) -> tuple[Check, ...]:
     """All checks, or those of a family (`runs`: of many results together)."""
     from graphgauge.core.metric import FAMILIES
 
-    for name in (*FAMILIES, RUNS) if family is None else (family,):
+    families = (*FAMILIES, RUNS) if family is None else (family,)
+    for name in families:
         importlib.import_module(f"graphgauge.audit.{name}")
-    return tuple(item for item in _CHECKS.values() if family in (None, item.family))
+    # By family, not by which was imported first.
+    return tuple(item for name in families for item in _CHECKS.values() if item.family == name)
 
 
 def find(family: str, materials: Mapping[str, Any]) -> tuple[Finding, ...]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import OptionError
+from graphgauge.core.findings import Finding
 from graphgauge.core.metric import Metric, NoInterval, asked, find, sections, select
 from graphgauge.core.result import Evaluation, Result
 from graphgauge.core.result import Table as Breakdown
@@ -160,10 +161,12 @@ def evaluate_section(table: Table, name: str, request: Request) -> Evaluation:
     if len(table.labels) > 1:
         for sample in part.used.values():
             skipped |= {f"{name} of {label}": reason for label, reason in sample.left_out().items()}
-    return Evaluation(
+    found = Evaluation(
         FAMILY, part.results, conventions=part.conventions, breakdowns=part.breakdowns(), skipped=skipped,
         options={**table.options, **request.options, "asked": {name: names}}, notes=_notes(table),
     )  # fmt: skip
+    found.materials |= part.used  # for the checks, which look at all sections together
+    return found
 
 
 def joined(parts: Iterable[Evaluation], request: Request) -> Evaluation:
@@ -174,27 +177,34 @@ def joined(parts: Iterable[Evaluation], request: Request) -> Evaluation:
     options: dict[str, Any] = {}
     skipped: dict[str, str] = {}
     notes: dict[str, None] = {}
+    materials: dict[str, Any] = {}
+    earlier: dict[str, Finding] = {}
     for part in parts:
         results += [replace(result, breakdowns={}) for result in part.values()]
         conventions |= part.conventions
         options |= {**part.options, "asked": {**options.get("asked", {}), **part.options["asked"]}}
         skipped |= part.skipped
         notes |= dict.fromkeys(part.notes)
+        materials |= part.materials
+        earlier |= {finding.check: finding for finding in part.findings}
         for axis, breakdown in part.breakdowns.items():
             held = breakdowns[axis].columns if axis in breakdowns else {}
             breakdowns[axis] = Breakdown(axis, {**held, **breakdown.columns})
     results.sort(key=lambda result: result.is_companion)
-    return Evaluation(
+    whole = Evaluation(
         FAMILY,
         results,
         conventions=conventions,
         options=options | request.options,
         breakdowns=breakdowns,
         skipped=skipped,
-        materials={},
+        materials=materials,
         notes=tuple(notes),
         figure=_draw,
     )
+    # A section that was read from a file has no samples to look at, but what was found in them then.
+    whole.findings = tuple((earlier | {finding.check: finding for finding in whole.findings}).values())
+    return whole
 
 
 def part_of(evaluation: Evaluation, name: str, request: Request) -> Evaluation | None:
@@ -217,6 +227,7 @@ def part_of(evaluation: Evaluation, name: str, request: Request) -> Evaluation |
     return Evaluation(
         FAMILY, list(results.values()), conventions=evaluation.conventions,
         options={**evaluation.options, "asked": {name: names}}, breakdowns=breakdowns, notes=evaluation.notes,
+        findings=evaluation.findings,
         skipped={key: why for key, why in evaluation.skipped.items() if _is_of(key, name)},
     )  # fmt: skip
 

@@ -27,7 +27,7 @@ section(
 CENTROIDS = "per_grade_centroids"
 _FOLDS = 5
 _DEALS = 20
-_LEAK = "the encoder is given the condition, so that latent vectors may lie apart by copying it"
+LEAK = "the encoder is given the condition, so that latent vectors may lie apart by copying it"
 
 
 class Cache:
@@ -98,7 +98,7 @@ class Latents(Sample):
         return Columns(CENTROIDS, columns)
 
     def warned(self, estimate: Estimate) -> Estimate:
-        return estimate.warned(_LEAK) if self.leaks else estimate
+        return estimate.warned(LEAK) if self.leaks else estimate
 
     def whole(self, value: float, reason: str, **facts: Any) -> Estimate:
         return Estimate(np.array([value]), np.array([len(self.points)]), reason=reason, facts=facts)

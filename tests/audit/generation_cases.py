@@ -1,0 +1,154 @@
+"""Generated samples, clean and with planted faults."""
+
+import numpy as np
+from tests.audit.cases import Case
+
+from graphgauge.generation import Labelled, collect, evaluate
+
+CONDITIONS = 3
+REAL = np.repeat(np.arange(CONDITIONS), (60, 40, 20))
+TRAIN = np.repeat(np.arange(CONDITIONS), (180, 120, 60))
+MADE = np.repeat(np.arange(CONDITIONS), 60)
+
+
+def world(rng, width=12):
+    """How often each condition sets each bit; the narrower, the more often two samples are the same by chance."""
+    return rng.beta(0.5, 1, (CONDITIONS, width))
+
+
+def samples(rng, ink, codes):
+    return rng.random((len(codes), ink.shape[1])) < ink[codes]
+
+
+def judged(real, made, metrics, **given):
+    return evaluate(
+        real=real, real_conditions=REAL, generated=made, conditions=MADE, metrics=metrics, resamples=99,
+        permutations=9, **given,
+    ).materials  # fmt: skip
+
+
+def copying(rng, share=0.0):
+    """A generator that hands out what it learned from, this often; else it draws as the data were drawn."""
+    ink = world(rng, 20)
+    train, made = samples(rng, ink, TRAIN), samples(rng, ink, MADE)
+    for code in range(CONDITIONS):
+        mine = np.flatnonzero((code == MADE) & (rng.random(len(MADE)) < share))
+        made[mine] = train[rng.permutation(np.flatnonzero(code == TRAIN))[: len(mine)]]
+    return judged(samples(rng, ink, REAL), made, ["novelty"], train=train)
+
+
+def repeating(rng, pool=None):
+    """A generator that has only so many samples of a condition in store, or as many as the world."""
+    ink = world(rng)
+    made = samples(rng, ink, MADE)
+    if pool is not None:
+        for code in range(CONDITIONS):
+            mine = np.flatnonzero(code == MADE)
+            made[mine] = made[rng.choice(mine[:pool], len(mine))]
+    return judged(samples(rng, ink, REAL), made, ["overall_uniqueness_ratio"])
+
+
+def typical(rng):
+    """A generator whose samples are more alike than real ones: bits are a third surer."""
+    ink = world(rng, 40)
+    surer = ink + (np.rint(ink) - ink) / 3
+    return judged(samples(rng, ink, REAL), samples(rng, surer, MADE), ["mean_hamming_bits"])
+
+
+def collapsed(rng, flips):
+    """Variants of one sample a condition, with this share of the bits turned."""
+    ink = world(rng, 40)
+    one = samples(rng, ink, np.arange(CONDITIONS))
+    made = one[MADE] ^ (rng.random((len(MADE), 40)) < flips)
+    return judged(samples(rng, ink, REAL), made, ["mean_hamming_bits"])
+
+
+def attempts(rng, hidden=0.0):
+    """Attempts of which some are valid; this share of them, all invalid, was not handed over."""
+    asked = rng.integers(100, 300, CONDITIONS)
+    codes = np.repeat(np.arange(CONDITIONS), asked)
+    valid = rng.random(len(codes)) < rng.uniform(0.02, 1 - hidden)
+    lost = rng.permutation(np.flatnonzero(~valid))[: int(hidden * len(codes))]
+    made = np.delete(samples(rng, world(rng), codes), lost, axis=0)
+    found = evaluate(
+        generated=made, conditions=np.delete(codes, lost), valid=np.delete(valid, lost), metrics=["validity_rate"]
+    )
+    return {**found.materials, "attempts": found.materials["validity"], "drawn": asked}
+
+
+def shifted(rng, fault=(60, 0.5)):
+    """So many samples of a condition, whose statistics are this many spreads from those of real ones."""
+    size, shift = fault
+    codes = np.repeat(np.arange(CONDITIONS), size)
+    bits = np.ones((len(codes), 2), bool)
+    real, made = (
+        {"weight": rng.normal(by, 1, len(codes)), "holds": rng.poisson(9 + 3 * by, len(codes))} for by in (0, shift)
+    )
+    return evaluate(
+        real=bits, real_conditions=codes, generated=bits, conditions=codes, statistics=real,
+        generated_statistics=made, metrics=["overall_mean_distance"], resamples=199,
+    ).materials  # fmt: skip
+
+
+class Encoder:
+    """Draws latent vectors around what it sees of a sample, and around the condition where it is told."""
+
+    conditions = tuple("abc")
+    ordered = True
+
+    def __init__(self, rng, told):
+        self.rng, self.told = rng, told
+
+    def encode(self, codes, conditions):
+        seen = codes[:, :4] + self.told * np.asarray(conditions)[:, None]
+        return seen + self.rng.normal(0, 0.5, seen.shape)
+
+
+def encoded(rng, told=0.0):
+    real = samples(rng, world(rng), REAL)
+    table = collect(Encoder(rng, told), data=Labelled(real, REAL), sections=["latent_space"])
+    return evaluate(table, metrics=["silhouette_score", "ordinal_spearman"]).materials
+
+
+def classified(rng, right, made=0.5):
+    """A classifier that gets so many real samples right, and takes so many generated ones for what was asked for."""
+    ink = world(rng)
+    right, made = (np.broadcast_to(share, CONDITIONS) for share in (right, made))
+    answers, predicted = (
+        np.where(rng.random(len(codes)) < share[codes], codes, (codes + rng.integers(1, CONDITIONS, len(codes))) % 3)
+        for codes, share in ((REAL, right), (MADE, made))
+    )
+    return judged(
+        samples(rng, ink, REAL), samples(rng, ink, MADE), ["overall_exact_accuracy", "classifier_exact_accuracy"],
+        predicted=predicted, classifier_labels=REAL, classifier_predicted=answers,
+    )  # fmt: skip
+
+
+def blind(rng, knows):
+    """A classifier that deals its answers as often as they are right, and knows this share of them."""
+    shares = np.bincount(REAL) / len(REAL)
+    return classified(rng, knows + (1 - knows) * shares)
+
+
+def perfect(rng):
+    """A generator as good as real data, and a classifier that is better at the conditions it has seen less of."""
+    right = np.array([0.6, 0.75, 0.9])
+    return classified(rng, right, right)
+
+
+CASES = [
+    Case("copied-training-set", copying, copying, {"a third copied": 0.33, "two thirds": 0.67, "all": 1.0}),
+    Case("repeated-samples", repeating, repeating, {"60 samples in store": 60, "20": 20, "3": 3}),
+    Case("collapsed-samples", typical, collapsed,
+         {"one sample, a fourteenth of the bits turned": 0.07, "a twentieth": 0.05, "a fiftieth": 0.02}),
+    Case("hidden-retries", attempts, attempts,
+         {"3 % of the attempts not handed over": 0.03, "30 %": 0.3, "90 %": 0.9}),
+    Case("distance-within-noise", shifted, shifted,
+         {"60 samples, a shift of a tenth": (60, 0.1), "20 samples, the same": (20, 0.1), "no shift": (60, 0.0)}),
+    Case("condition-in-latents", encoded, encoded,
+         {"told as much as a bit": 1.0, "twice": 2.0, "ten times": 10.0}),
+    Case("blind-classifier", lambda rng: classified(rng, 0.7), blind,
+         {"a tenth known": 0.1, "nothing": 0.0, "less than nothing": -0.3}),
+    Case("claim-above-classifier", perfect, lambda rng, right: classified(rng, right, 0.9),
+         {"0.9 by one that gets 0.8": 0.8, "0.75": 0.75, "0.7": 0.7}),
+]  # fmt: skip

@@ -1,0 +1,80 @@
+"""Checks of explanations and generators beyond their rates: what they are given, and what they leave to others."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from tests.audit import explanation_cases, generation_cases
+from tests.generation.toy import data
+
+from graphgauge import audit, generation
+from graphgauge.core.errors import InputError
+from graphgauge.core.findings import checks
+from graphgauge.core.schema import read_result, write_result
+from graphgauge.generation.evaluate import Request, joined, part_of
+
+
+def named(name):
+    return next(item for item in checks() if item.name == name)
+
+
+def repeated():
+    samples, codes = data(80)
+    return {"generated": samples[np.arange(80) % 4], "conditions": codes, "real": samples, "real_conditions": codes}
+
+
+def test_findings_of_a_section_read_from_a_file_are_kept(tmp_path):
+    whole = generation.evaluate(**repeated(), metrics=["diversity"])
+    assert [finding.check for finding in whole.findings] == ["repeated-samples"]
+    write_result(whole, tmp_path / "r.json")
+    request = Request(("diversity",))
+    part = part_of(read_result(tmp_path / "r.json"), "diversity", request)
+    assert [finding.check for finding in joined([part], request).findings] == ["repeated-samples"]
+
+
+@pytest.mark.parametrize("drawn", [np.nan, [50, -1], "many", 40])
+def test_attempts_that_cannot_be(drawn):
+    evaluation = generation.evaluate(**repeated(), metrics=["diversity"])
+    with pytest.raises(InputError, match="drawn"):
+        audit.run(evaluation, only=["hidden-retries"], drawn=np.asarray(drawn))
+
+
+def test_attempts_from_a_file(tmp_path):
+    samples, _ = data(80)
+    np.save(tmp_path / "made.npy", samples)
+    np.save(tmp_path / "drawn.npy", np.array([100, 60]))
+    done = subprocess.run(
+        [sys.executable, "-m", "graphgauge", "audit", "generation", "--generated", tmp_path / "made.npy",
+         "--drawn", tmp_path / "drawn.npy", "--metrics", "diversity", "--fail-on", "error"],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert (
+        "error [hidden-retries] 100.0% of the 80 samples given are valid, and the generator was asked 160 times: 50"
+        in (done.stdout)
+    )
+
+
+def test_ties_that_are_averaged_over_are_no_finding():
+    rng = np.random.default_rng(0)
+    weights, bias = explanation_cases.drawn(rng)
+    model, constant = explanation_cases.Sums(weights, bias), [np.ones(len(each)) for each in weights]
+    for ties, fires in (("fixed", True), ("average", False)):
+        found = named("tied-importance").run(explanation_cases.materials(model, constant, ties))
+        assert (found is not None) == fires
+
+
+def test_a_blind_classifier_supports_no_claim_that_could_be_above_it():
+    given = generation_cases.classified(np.random.default_rng(0), 1 / 3, 0.9)
+    assert named("blind-classifier").run(given) is not None
+    assert named("claim-above-classifier").run(given) is None
+
+
+def test_more_samples_than_real_ones_are_no_repeats():
+    rng = np.random.default_rng(0)
+    ink = np.full((1, 6), 0.5)
+    real, made = (generation_cases.samples(rng, ink, np.zeros(n, int)) for n in (20, 400))
+    found = generation.evaluate(real=real, generated=made, metrics=["diversity"])
+    assert found["overall_uniqueness_ratio"].value < 0.2
+    assert found.findings == ()
