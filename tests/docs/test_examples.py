@@ -6,33 +6,24 @@ A page's blocks run in order in one namespace. A block with `>>>` prompts is a d
 from __future__ import annotations
 
 import doctest
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.docs.pages import PAGES, blocks, name_of
 
-ROOT = Path(__file__).parents[2]
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-PAGES = [
-    path
-    for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
-    if "_build" not in path.parts and BLOCK.search(path.read_text(encoding="utf-8"))
-]
+WITH_CODE = [page for page in PAGES if any(blocks(page, "python"))]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
 def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    text = page.read_text(encoding="utf-8")
     namespace: dict[str, Any] = {"__name__": "__main__"}
-    for block in BLOCK.finditer(text):
-        first_line = text.count("\n", 0, block.start(1))
-        if ">>>" in block[1]:
-            _check_session(block[1], namespace, page.name, first_line)
+    for block in blocks(page, "python"):
+        if ">>>" in block.text:
+            _check_session(block.text, namespace, page.name, block.above)
         else:
-            exec(compile("\n" * first_line + block[1], str(page), "exec"), namespace)
+            exec(compile("\n" * block.above + block.text, str(page), "exec"), namespace)
 
 
 def _check_session(source: str, namespace: dict[str, Any], name: str, first_line: int) -> None:

@@ -1,0 +1,189 @@
+"""The files that the commands of a page are given: small, and made the way a user would make them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from graphgauge import evolution, explanation, ranking
+from graphgauge.core.schema import default_path, write_result
+
+SIDES = 60  # how many of everything
+
+
+def scores() -> None:
+    """pos.npy and neg.npy, and the same in two shards, with a relation and a triple for each query."""
+    draw = np.random.default_rng(0)
+    pos, neg = draw.normal(1.5, 1, 2 * SIDES), draw.normal(0, 1, (2 * SIDES, 20))
+    np.save("pos.npy", pos)
+    np.save("neg.npy", neg)
+    for shard in range(2):
+        np.save(f"pos-{shard}.npy", pos[shard * SIDES : (shard + 1) * SIDES])
+        np.save(f"neg-{shard}.npy", neg[shard * SIDES : (shard + 1) * SIDES])
+    np.save("relation.npy", draw.integers(0, 3, 2 * SIDES))
+    np.save("triple.npy", np.repeat(np.arange(SIDES), 2))
+
+
+def lists() -> None:
+    """s, y and q.parquet: several candidates a query, one of them right."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    draw = np.random.default_rng(0)
+    columns = {"s": draw.normal(size=5 * SIDES), "y": np.tile([1, 0, 0, 0, 0], SIDES), "q": np.arange(5 * SIDES) // 5}
+    for name, values in columns.items():
+        parquet.write_table(pa.table({name: values}), f"{name}.parquet")
+
+
+def embeddings() -> None:
+    """q, e and t.npy, and for each query one other right answer."""
+    draw = np.random.default_rng(0)
+    np.save("q.npy", draw.normal(size=(SIDES, 4)))
+    np.save("e.npy", draw.normal(size=(100, 4)))
+    np.save("t.npy", np.arange(SIDES))
+    np.save("known.npy", np.arange(SIDES) + 1)
+    np.save("offsets.npy", np.arange(SIDES + 1))
+
+
+def graphs() -> None:
+    """A true graph and weights of a learned one, under the names of both pages."""
+    draw = np.random.default_rng(0)
+    truth = np.triu(draw.random((6, 6)) < 0.4, 1)
+    weights = np.where(truth, 0.8, 0.1) * draw.choice([-1, 1], truth.shape)
+    np.save("A_true.npy", truth)
+    np.save("A_pred.npy", np.abs(weights))
+    np.savetxt("truth.csv", truth, fmt="%d", delimiter=",")
+    np.save("weights.npy", weights)
+
+
+def forecasts() -> None:
+    """y, mean and std.npy over time, horizon and node, and the same as a long table."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    draw = np.random.default_rng(0)
+    y = 50 + draw.normal(size=(SIDES, 3, 4))
+    mean, std = y + draw.normal(size=y.shape), np.ones(y.shape)
+    for name, values in (("y", y), ("mean", mean), ("std", std)):
+        np.save(f"{name}.npy", values)
+    time, horizon, node = (index.ravel() for index in np.indices(y.shape))
+    columns = {"id": node, "time": time, "horizon": horizon + 1, "y": y.ravel(), "mean": mean.ravel()}
+    parquet.write_table(pa.table({**columns, "std": std.ravel()}), "forecasts.parquet")
+
+
+MODEL = """
+import numpy as np
+
+
+class Model:
+    model_output = "probability"
+
+    def predict(self, subgraph, target, masks):
+        return 0.1 + 0.8 * (masks @ np.arange(masks.shape[1])) / np.arange(masks.shape[1]).sum()
+
+
+def load():
+    return Model()
+"""
+
+
+def explanations() -> None:
+    """models.py, and run.jsonl with what two explainers say of a few events."""
+    Path("models.py").write_text(MODEL, encoding="utf-8")
+    draw = np.random.default_rng(0)
+    said = []
+    for event in range(6):
+        edges = draw.integers(0, 6, (2, 10))
+        graph = explanation.Subgraph(edges, nodes=np.arange(6), times=np.sort(draw.uniform(0, 9, 10)))
+        context = explanation.Context(graph, event=event)
+        for explainer in ("gradient", "occlusion"):
+            said.append(explanation.Explanation(context, draw.random(10), explainer=explainer))
+    explanation.write_explanations(said, "run.jsonl")
+
+
+def samples() -> None:
+    """Real and generated boards with the condition of each."""
+    draw = np.random.default_rng(0)
+    for name, conditions in (("real", "real.txt"), ("generated", "asked.txt")):
+        np.save(f"{name}.npy", draw.random((SIDES, 2, 4, 3)) < 0.4)
+        Path(conditions).write_text("".join(f"{grade}\n" for grade in ["6A", "6B", "6C"] * (SIDES // 3)))
+
+
+def checkpoints() -> None:
+    """A generator and a classifier of climbing problems, hardly trained."""
+    from click.testing import CliRunner
+
+    from graphgauge.zoo.moonboard.cli import command
+
+    small = ["--problems", "400", "--grades", "6A,6B+,7A", "--epochs", "2", "--batch-size", "32", "--cpu", "--quiet"]
+    for name, more in (("train", ["--latent", "4"]), ("train-classifier", [])):
+        done = CliRunner().invoke(command, [name, *small, *more])
+        assert done.exit_code == 0, done.output
+
+
+def growth(labels: str) -> None:
+    """A system that grew for a few cycles, under run/, and the classes of its nodes."""
+    draw = np.random.default_rng(0)
+    points = draw.normal(0, 0.1, (SIDES, 4))
+    log = evolution.EvolutionLog("run")
+    for seed in range(2):
+        log.begin("Normal", seed, edges=draw.integers(0, SIDES, (90, 2)), embeddings=points)
+        for cycle in range(3):
+            births = draw.integers(0, SIDES, (10, 2))
+            log.append_cycle("Normal", seed, cycle, embeddings=points * 0.9, new_edges=births)
+    np.save(labels, np.arange(SIDES) % 3)
+
+
+def results(methods: Sequence[str], dataset: str, seeds: int = 6) -> None:
+    """Results of several methods and seeds, under results/."""
+    for skill, method in enumerate(methods):
+        for seed in range(seeds):
+            draw = np.random.default_rng(seed)
+            evaluation = ranking.evaluate(draw.normal(skill, 1, SIDES), draw.normal(0, 1, (SIDES, 20)))
+            evaluation.run |= {"method": method, "dataset": dataset, "seed": seed}
+            write_result(evaluation, default_path(evaluation, "results"))
+
+
+def runs() -> None:
+    """accuracy.csv: methods by datasets by seeds."""
+    draw = np.random.default_rng(0)
+    lines = [
+        f"{method},{dataset},{seed},{0.8 + 0.03 * skill + 0.01 * draw.normal():.4f}"
+        for skill, method in enumerate(["HC2", "InceptionTime", "WEASEL-2.0"])
+        for dataset in "abcdefgh"
+        for seed in range(3)
+    ]
+    Path("accuracy.csv").write_text("\n".join(["method,dataset,seed,accuracy", *lines, ""]))
+
+
+def study_inputs() -> None:
+    """What the study that `graphgauge init ranking` writes asks for."""
+    for skill, method in enumerate(["baseline", "ours"]):
+        for seed in range(5):
+            draw = np.random.default_rng(seed)
+            folder = Path("ranking", method, str(seed))
+            folder.mkdir(parents=True)
+            np.save(folder / "pos.npy", draw.normal(skill, 1, SIDES))
+            np.save(folder / "neg.npy", draw.normal(0, 1, (SIDES, 20)))
+
+
+FILES: dict[str, Sequence[Callable[[], None]]] = {
+    "README.md": (
+        scores, graphs, forecasts, explanations, samples, lambda: growth("labels.npy"),
+        lambda: results(["weak", "strong"], "toy"),
+    ),
+    "docs/index.md": (scores,),
+    "docs/ranking.md": (scores, lists, embeddings),
+    "docs/recovery.md": (graphs,),
+    "docs/forecasting.md": (forecasts,),
+    "docs/explanation.md": (explanations,),
+    "docs/generation.md": (checkpoints, samples),
+    "docs/generation_results.md": (checkpoints,),
+    "docs/evolution.md": (lambda: growth("y.npy"),),
+    "docs/evolution_cora.md": (lambda: growth("run/labels.npy"),),
+    "docs/statistics.md": (scores, runs, lambda: results(["transe", "distmult"], "nations")),
+    "docs/report.md": (lambda: results(["weak", "strong"], "toy"),),
+    "docs/study.md": (study_inputs,),
+}  # fmt: skip
