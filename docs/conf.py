@@ -16,8 +16,12 @@ exclude_patterns = ["_build"]
 html_theme = "pydata_sphinx_theme"
 html_title = f"graphgauge {release}"
 html_static_path = ["_static"]
+html_css_files = ["pages.css"]
+# All pages under their captions; the theme's own column shows only pages below the current one.
+html_sidebars = {"**": ["globaltoc.html"]}
 html_show_sourcelink = False
 html_theme_options = {
+    "navbar_center": [],
     "navbar_end": ["theme-switcher"],
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc"],
