@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from graphgauge.core.errors import OptionError
+from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.factory import made
 
 
@@ -35,5 +35,17 @@ def test_what_is_not_there(factory: str) -> None:
 
 def test_what_the_module_itself_lacks_is_the_message_to_show(folder: Path) -> None:
     (folder / "lacking_module.py").write_text("import not_installed_anywhere\n")
-    with pytest.raises(ModuleNotFoundError, match="not_installed_anywhere"):
+    with pytest.raises(
+        InputError, match=r"lacking_module:load: failed \(ModuleNotFoundError: .*not_installed_anywhere"
+    ):
         made("lacking_module:load")
+
+
+def test_code_that_raises_ends_in_one_line(folder: Path) -> None:
+    (folder / "raising.py").write_text("def load():\n    raise RuntimeError('first\\nsecond')\n")
+    with pytest.raises(InputError, match=r"raising:load: failed \(RuntimeError: first second\)") as caught:
+        made("raising:load")
+    assert isinstance(caught.value.__cause__, RuntimeError)
+    (folder / "refusing.py").write_text("from graphgauge.core.errors import OptionError\nraise OptionError('no')\n")
+    with pytest.raises(OptionError, match="no"):
+        made("refusing:load")

@@ -59,6 +59,8 @@ def test_header_sections_tables_and_summary():
     assert text.count("by condition") == 5
     for name in NAMES:
         assert f" {name} " in text
+    rows = [line.split()[:2] for line in text[: places[1]].splitlines()]
+    assert ["6A", "60"] in rows  # real samples that were reconstructed, not the 15 attempts of the other sections
     assert "target ≤" in text
 
 

@@ -42,7 +42,10 @@ def as_numeric(value: Any, name: str) -> AnyArray:
 
 def as_labels(value: Any, name: str) -> AnyArray:
     """A 1-D array of integer, boolean or text labels, one per item."""
-    array = _host_view(value) if is_tensor(value) else np.asarray(value)
+    try:
+        array = _host_view(value) if is_tensor(value) else np.asarray(value)
+    except ValueError:
+        raise InputError("labels are lists of different lengths", where=name, fix=_ONE_LABEL) from None
     if array.dtype == object and all(isinstance(label, str) for label in array.ravel()):
         array = array.astype(np.str_)
     if array.shape == (0,):
@@ -51,7 +54,7 @@ def as_labels(value: Any, name: str) -> AnyArray:
         raise InputError(
             f"expected a 1-D array of integer or text labels, found shape {array.shape} of type {array.dtype}",
             where=name,
-            fix="Pass one label per query.",
+            fix=_ONE_LABEL,
         )
     return array
 
@@ -89,4 +92,5 @@ def _host_view(tensor: Any) -> AnyArray:
     return array
 
 
+_ONE_LABEL = "Pass one label an item."
 _RAGGED = "Pass ragged negatives as one flat array with offsets=, or as a padded matrix with mask=."

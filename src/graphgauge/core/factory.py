@@ -7,11 +7,24 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from graphgauge.core.errors import OptionError
+from graphgauge.core.errors import GraphgaugeError, InputError, OptionError
 
 
 def made(factory: str) -> Any:
-    """What the factory returns; its module is looked for in the working folder, too."""
+    """What the factory returns; its module is looked for in the working folder, too.
+
+    What the user's own code raises becomes one paragraph.
+    """
+    try:
+        return _called(factory)
+    except GraphgaugeError:
+        raise
+    except Exception as error:
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InputError(f"failed ({what:.200})", where=factory, fix="With --debug it is shown where.") from error
+
+
+def _called(factory: str) -> Any:
     module, _, name = factory.partition(":")
     folder = str(Path.cwd())
     if folder not in sys.path:

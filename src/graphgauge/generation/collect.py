@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.arrays import as_numeric
 from graphgauge.core.errors import InputError, OptionError
+from graphgauge.generation.capabilities import REASONS
 from graphgauge.generation.graphs import Graphs, is_graphs
 from graphgauge.generation.inputs import Codes, Samples, as_samples, read_conditions, thresholded
 from graphgauge.generation.subjects import Case, Labelled, offers
@@ -110,8 +112,12 @@ class Collection:
 
     def table(self, sections: Sequence[str] | None = None) -> Table:
         """The answers that some sections need, or all."""
-        wanted = {part for name in (sections or _ASKED) for part in _ASKED.get(name, tuple(self.offers))}
+        names = set(sections or _ASKED)
+        unjudged = names & {"conditioning"} if self.classifier is None else set()
+        wanted = {part for name in names - unjudged for part in _ASKED.get(name, tuple(self.offers))}
         missing = {name: f"the subject has no {name}" for name, found in self.offers.items() if not found}
+        if unjudged and "generate" not in wanted:
+            missing.setdefault("generate", REASONS["classifier"])  # so nothing had to be generated
         given: dict[str, Any] = {"train": None if self._train is None else self._train.samples}
         if self._real is not None:
             given |= {"real": self._real, "real_conditions": self._real_codes}
@@ -187,7 +193,8 @@ class Collection:
             return None
         samples, codes = self._real[:_PROBED], self._real_codes[:_PROBED]
         given, again, other = (
-            np.asarray(self.subject.encode(samples, asked)) for asked in (codes, codes, (codes + 1) % len(self.labels))
+            as_numeric(self.subject.encode(samples, asked), "encode")
+            for asked in (codes, codes, (codes + 1) % len(self.labels))
         )
         noise = np.abs(given - again).max(initial=0)
         return bool(np.abs(given - other).max(initial=0) > 2 * noise + 1e-6 * np.abs(given).max(initial=0))
@@ -203,9 +210,10 @@ class Collection:
                 drawn = self.subject.generate(
                     code, size, temperature=self.options["temperature"], seed=self._seed(code, start)
                 )
-                if len(drawn) != size:
+                found = len(drawn) if hasattr(drawn, "__len__") else type(drawn).__name__
+                if found != size:
                     raise InputError(
-                        f"generate gave {len(drawn)} samples of {label}, {size} were asked for", where="subject",
+                        f"generate gave {found} samples of {label}, {size} were asked for", where="subject",
                         fix="Return every attempt; validate() says which of them count.",
                     )  # fmt: skip
                 graphs = is_graphs(drawn)
@@ -251,12 +259,12 @@ class Collection:
         assert self.classifier is not None
         parts = []
         for start in range(0, len(samples), BATCH):
-            parts.append(np.asarray(self.classifier.predict(samples[start : start + BATCH])))
+            parts.append(as_numeric(self.classifier.predict(samples[start : start + BATCH]), "predict"))
             self._progress("classify", min(start + BATCH, len(samples)), len(samples))
         return np.concatenate(parts) if parts else np.empty(0, np.int64)
 
     def _encoded(self, stage: str, samples: Any, codes: Codes) -> Any:
-        parts = [np.asarray(self.subject.encode(*batch)) for batch in self._batches(stage, samples, codes)]
+        parts = [as_numeric(self.subject.encode(*batch), "encode") for batch in self._batches(stage, samples, codes)]
         return np.concatenate(parts) if parts else np.empty((0, 1))
 
     def _batches(self, stage: str, samples: Any = None, codes: Codes | None = None) -> Iterator[tuple[Any, Codes]]:

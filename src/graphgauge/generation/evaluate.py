@@ -13,6 +13,7 @@ import numpy as np
 
 from graphgauge.core.errors import OptionError
 from graphgauge.core.findings import Finding
+from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.metric import Metric, NoInterval, asked, find, sections, select
 from graphgauge.core.result import Evaluation, Result
 from graphgauge.core.result import Table as Breakdown
@@ -126,6 +127,9 @@ def evaluate(
     if table is None:
         options = {} if threshold is None else {"threshold": threshold}
         table = Table.of(nan=nan, options=options, **given)
+    elif not isinstance(table, Table):
+        kind = type(table).__name__
+        raise InputError(f"expected a table, found {kind}", where="table", fix="Pass samples as real= and generated=.")
     elif given or threshold is not None:
         names = ", ".join([*given, *(["threshold"] if threshold is not None else [])])
         raise OptionError(f"a table has its samples already: {names}")

@@ -22,6 +22,8 @@ Words = NDArray[np.uint64]
 # Rounds of colour refinement: what they leave alike is compared exactly.
 _ROUNDS = 4
 _CLUSTERING_BINS, _SPECTRAL_BINS = 100, 200
+# Nodes of all graphs together, and of one whose spectrum is asked for: more would only use up the memory.
+_MOST_NODES, _MOST_DENSE = 20_000_000, 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +46,9 @@ class Graphs:
         if isinstance(value, Graphs):
             return value
         read = [_graph(graph, f"{name}[{index}]") for index, graph in enumerate(value)]
+        total = sum(count for count, _ in read)
+        if total > _MOST_NODES:
+            raise InputError(f"graphs of {total:.3g} nodes together, at most {_MOST_NODES} are read", where=name)
         nodes = np.array([count for count, _ in read], np.int64)
         offsets = np.append(0, np.cumsum([len(edges) for _, edges in read], dtype=np.int64)).astype(np.int64)
         edges = np.concatenate([edges for _, edges in read]) if read else np.empty((0, 2), np.int64)
@@ -169,6 +174,11 @@ def clustering_histograms(graphs: Graphs) -> Floats:
 
 def spectral_histograms(graphs: Graphs) -> Floats:
     """Shares of the eigenvalues of each graph's normalised Laplacian in bins of a hundredth from 0 to 2."""
+    if graphs.nodes.max(initial=0) > _MOST_DENSE:
+        raise InputError(
+            f"a graph of {graphs.nodes.max()} nodes is too large for its spectrum, at most {_MOST_DENSE} are taken",
+            where="spectral_mmd", fix="Ask for other metrics by name.",
+        )  # fmt: skip
     eigenvalues = []
     for index, size in enumerate(graphs.nodes.tolist()):
         adjacency = np.zeros((size, size))
@@ -274,7 +284,10 @@ def _graph(value: Any, where: str) -> tuple[int, Ints]:
             raise InputError(f"{value[0]} nodes do not hold all ends of its edges", where=where)
         return int(value[0]), edges
     names: dict[Any, int] = {}
-    numbered = [[names.setdefault(end, len(names)) for end in edge] for edge in _listed(value)]
+    try:
+        numbered = [[names.setdefault(end, len(names)) for end in edge] for edge in _listed(value)]
+    except TypeError as error:
+        raise InputError(f"a node has no name to tell it by ({error})", where=where) from None
     return len(names), _edges(numbered, where)
 
 
@@ -285,7 +298,10 @@ def _listed(value: NDArray[Any] | Sequence[Any]) -> Sequence[Any]:
 
 def _edges(value: Any, where: str) -> Ints:
     """Distinct edges in order, the smaller end first."""
-    edges = np.sort(np.array(value, np.int64).reshape(-1, 2), axis=1)
+    ends = np.asarray(value)
+    if ends.size and ends.dtype.kind not in "iu":
+        raise InputError("ends of edges are not all whole numbers", where=where, fix="Count nodes from 0.")
+    edges = np.sort(ends.astype(np.int64).reshape(-1, 2), axis=1)
     loops = np.flatnonzero(edges[:, 0] == edges[:, 1])
     if loops.size:
         node = int(edges[loops[0], 0])

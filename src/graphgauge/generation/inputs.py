@@ -114,15 +114,17 @@ def as_answers(value: Any, name: str, rows: int, conditions: int) -> Codes:
     """What a classifier answered: a code of a condition for each sample."""
     array = as_numeric(value, name)
     require_shape(array, (rows,), name, "One answer a sample.")
-    codes: Codes = array.astype(np.int64)
-    if (codes != array).any() or ((codes < 0) | (codes >= conditions)).any():
+    refuse_nan(array, name)
+    if not np.isin(array, np.arange(conditions)).all():
         raise InputError(f"answers are not all among the codes 0 … {conditions - 1}", where=name)
+    codes: Codes = array.astype(np.int64)
     return codes
 
 
 def as_validity(value: Any, name: str, rows: int) -> Bits:
     """Whether each sample keeps the rules; no answer (None) is no."""
-    answers = list(value) if isinstance(value, list | tuple) else as_numeric(value, name)
+    objects = isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.dtype == object)
+    answers = list(value) if objects else as_numeric(value, name)
     valid = np.array([False if answer is None else answer for answer in answers], dtype=object)
     require_shape(valid, (rows,), name, "One answer a sample.")
     if not all(isinstance(answer, bool | np.bool_ | int | np.integer | float) and answer in (0, 1) for answer in valid):
@@ -138,7 +140,7 @@ def read_conditions(
     `given` maps an argument to its labels (or None) and to how many samples it labels. Without `labels`, all that
     occur are the conditions, in their own order.
     """
-    named = {name: as_labels(values, name) for name, (values, _) in given.items() if values is not None}
+    named = {name: _labels(values, name) for name, (values, _) in given.items() if values is not None}
     for name, (values, rows) in given.items():
         if values is None and (named or labels is not None) and rows:
             raise InputError("conditions are missing", where=name, fix="Give one a sample, as for the others.")
@@ -158,6 +160,16 @@ def read_conditions(
         raise InputError("names of conditions have to be there, and to differ", where="labels")
     codes = {name: _codes(values, names, name) for name, values in named.items()}
     return names, {name: codes.get(name, np.empty(0, np.int64)) for name in given}
+
+
+def _labels(values: Any, name: str) -> AnyArray:
+    labels = as_labels(values, name)
+    if labels.dtype != np.uint64:
+        return labels
+    # Beside signed numbers they would become floats, and some of them equal.
+    if labels.max(initial=0) > np.iinfo(np.int64).max:
+        raise InputError(f"{labels.max()} is too large for a condition", where=name, fix="Name conditions by text.")
+    return labels.astype(np.int64)
 
 
 def _codes(values: AnyArray, names: tuple[str, ...], name: str) -> Codes:

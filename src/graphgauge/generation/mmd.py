@@ -102,13 +102,12 @@ def _power(value: float, critical: float, null: Floats, sums: KernelSums, n: int
 
 def _median_distance(cloud: Points) -> float:
     strips = tiles(0, len(cloud.rows))
-    squared = np.concatenate(
+    distances = np.concatenate(
         [
             tile[np.triu_indices(len(tile), 1)] if rows == columns else tile.ravel()
             for place, rows in enumerate(strips)
             for columns in strips[place:]
-            for tile in [cloud.squared(rows, columns)]
+            for tile in [cloud.distances(rows, columns)]
         ]
     )
-    median = math.sqrt(float(np.median(squared)))
-    return median or math.sqrt(float(squared[squared > 0].min(initial=math.inf)))
+    return float(np.median(distances)) or float(distances[distances > 0].min(initial=math.inf))

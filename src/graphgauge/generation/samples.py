@@ -104,13 +104,15 @@ class Sample:
 
 def _combined(weights: Floats, error: Numbers, df: Numbers) -> tuple[Floats, Floats]:
     """Error of a weighted mean of independent values, and its degrees of freedom (Welch and Satterthwaite)."""
-    parts = weights**2 * error**2
-    total = parts.sum()
-    if not len(parts) or np.isnan(total):
+    spread = weights * error
+    largest = spread.max(initial=0.0)
+    if not len(spread) or np.isnan(largest):
         return np.array([np.nan]), np.array([0.0])
-    if total == 0:
+    if largest == 0:
         return np.array([0.0]), np.array([float(df.sum())])
-    return np.array([np.sqrt(total)]), np.array([total**2 / (parts**2 / np.maximum(df, 1)).sum()])
+    parts = (spread / largest) ** 2  # relative ones: their squares stay in range
+    total = parts.sum()
+    return np.array([largest * np.sqrt(total)]), np.array([total**2 / (parts**2 / np.maximum(df, 1)).sum()])
 
 
 def canonical_order(*columns: Numbers | None) -> Codes:

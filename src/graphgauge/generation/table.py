@@ -29,10 +29,11 @@ from graphgauge.generation.inputs import (
 )
 
 _KIND = "generation-table"
+_WRITE = "A table is written with table.save(), or with --save-table."
 # The side that an argument belongs to: its rows stand or fall together.
 _REAL = ("real", "reconstructed", "latents", "statistics")
 _GENERATED = ("generated", "generated_latents", "generated_statistics", "valid", "predicted")
-_MEASURED = {*_REAL, *_GENERATED[:3]}
+_MEASURED = {*_REAL, *_GENERATED} - {"valid"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +152,10 @@ class Table:
     @classmethod
     def load(cls, path: str | Path) -> Table:
         """Read a table back, and check it as if it had been given."""
-        _, facts, arrays = load_state(path, _KIND)
+        try:
+            _, facts, arrays = load_state(path, _KIND)
+        except InputError as error:
+            raise InputError(error.what, where=error.where, fix=_WRITE) from None
         try:
             given: dict[str, Any] = {name: array for name, array in arrays.items() if "." not in name}
             for name in ("statistics", "generated_statistics"):
@@ -168,10 +172,10 @@ class Table:
                 conditions=codes if "generated" in given else None,
                 **given, **facts,
             )  # fmt: skip
-        except (KeyError, TypeError, ValueError, IndexError) as error:
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
             if isinstance(error, InputError):
                 raise
-            raise InputError("not a whole table", where=str(path), fix="Write it with table.save().") from None
+            raise InputError("not a whole table", where=str(path), fix=_WRITE) from None
         return replace(table, notes=notes)
 
 
@@ -189,7 +193,8 @@ def _read_sides(given: Mapping[str, Any]) -> dict[str, Any]:
         rows = _rows(read[samples])
         read[vectors] = None if given[vectors] is None else as_vectors(given[vectors], vectors, rows)
         read[described] = None if given[described] is None else as_statistics(given[described], described, rows)
-    _like(read, read["generated"], "generated")
+    for samples in ("real", "generated"):
+        read[samples] = _like(read, read[samples], samples)
     _check_pairs(read)
     read["valid"] = None if given["valid"] is None else as_validity(given["valid"], "valid", _rows(read["generated"]))
     read["reconstructed"] = None
@@ -217,9 +222,11 @@ def _check_pairs(read: Mapping[str, Any]) -> None:
 
 def _like(read: Mapping[str, Any], samples: Samples | None, name: str) -> Samples | None:
     """Samples of the same kind and shape as the real ones, or as the generated where there are no real ones."""
-    model = read.get("real") if read.get("real") is not None else read.get("generated")
+    model = next((read[side] for side in ("real", "generated") if _rows(read.get(side))), read.get("real"))
     if samples is None or model is None:
         return samples
+    if isinstance(samples, np.ndarray) and samples.shape == (0,):  # an empty list has the shape of none, and so of any
+        return model[:0] if isinstance(model, np.ndarray) else Graphs.of([])
     if isinstance(samples, Graphs) != isinstance(model, Graphs) and _rows(samples) and _rows(model):
         raise InputError("graphs on one side and arrays on the other", where=name)
     shapes = [part.shape[1:] for part in (samples, model) if isinstance(part, np.ndarray)]
@@ -255,6 +262,10 @@ def _channels(channels: Sequence[str] | None, read: Mapping[str, Any]) -> tuple[
 
 def _graphs(nodes: Codes, offsets: Codes, edges: Codes, name: str) -> Graphs:
     """Graphs from a file, each of them checked anew."""
+    if nodes.dtype.kind != "i" or offsets.dtype.kind != "i" or len(offsets) != len(nodes) + 1:
+        raise TypeError("not numbers of nodes and places of edges")
+    if offsets[0] != 0 or offsets[-1] != len(edges) or (np.diff(offsets) < 0).any():
+        raise ValueError("edges that belong to no graph, or to several")
     ranges = zip(nodes.tolist(), offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
     return Graphs.of([(count, edges[start:stop]) for count, start, stop in ranges], name)
 

@@ -154,9 +154,11 @@ def _breakdown(table: Table, evaluation: Evaluation, keys: list[str]) -> Rendera
     shown = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left")
     for name in (table.axis, "n", *names):
         shown.add_column(Text(name), justify="left" if name == table.axis else "right")
+    own = f"{names[0]}.n"  # where metrics are of different samples, each says of how many
+    counts = table[own if own in table.columns else "n"]
     for row in range(min(len(table), _SHOWN)):
         values = (number(float(table[name][row])) for name in names)
-        shown.add_row(Text(str(table[table.axis][row])), f"{int(table['n'][row]):,}", *values)
+        shown.add_row(Text(str(table[table.axis][row])), f"{int(counts[row]):,}", *values)
     if len(table) > _SHOWN:
         shown.add_row(Text(f"… {len(table) - _SHOWN} more"), "", *("" for _ in keys))
     for average in ("macro", "micro"):
