@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.errors import OptionError
-from graphgauge.core.findings import Finding
 from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.findings import Finding
 from graphgauge.core.metric import Metric, NoInterval, asked, find, sections, select
 from graphgauge.core.result import Evaluation, Result
 from graphgauge.core.result import Table as Breakdown
