@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch
 from tests.explanation.brute import random_explanations
 
 from graphgauge import explanation as ex
-from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.errors import InputError, MissingExtraError, OptionError
 
 SRC, DST, TIME = np.array([10, 11, 12, 10, 13]), np.array([11, 12, 13, 12, 10]), np.array([1.0, 2.0, 2.5, 3.0, 4.0])
 
@@ -173,3 +174,42 @@ def test_explanations_of_torch_geometric() -> None:
     assert explanation.seed == 3
     with pytest.raises(InputError, match="has no edge_mask"):
         ex.from_pyg(Said(x=torch.ones(3, 2), edge_index=said["edge_index"]))
+
+
+def test_targets_of_modules_are_nodes_of_their_own_graph() -> None:
+    context = graph(0)
+    for target in (-1, len(context.subgraph.nodes)):
+        other = ex.Context(context.subgraph, target, 0)
+        with pytest.raises(InputError, match=f"there is no node {target} among"):
+            ex.collect(ex.PyGModel(Mean()), [ex.Explanation(other, np.ones(len(context.subgraph)))])
+
+
+def test_modules_that_answer_something_else() -> None:
+    class Pooled(Mean):
+        def forward(self, x: Any, edge_index: Any, edge_attr: Any = None, batch: Any = None) -> Any:
+            return super().forward(x, edge_index).mean(0, keepdim=True)
+
+    class Named(Mean):
+        def forward(self, x: Any, edge_index: Any, edge_attr: Any = None, batch: Any = None) -> Any:
+            return {"out": x}
+
+    explanation = ex.Explanation(graph(0), np.ones(len(graph(0).subgraph)))
+    for task, what in (("node", "nodes"), ("graph", "graphs")):
+        with pytest.raises(InputError, match=rf"answers of the module: \(1, 2\) for \d+ {what}"):
+            ex.collect(ex.PyGModel(Pooled(), task=task), [explanation])
+        with pytest.raises(InputError, match="dict for"):
+            ex.collect(ex.PyGModel(Named(), task=task), [explanation])
+
+
+def test_edge_features_of_some_events_only() -> None:
+    contexts = [graph(0), graph(1, features=True)]
+    with pytest.raises(InputError, match="in some events and none in others"):
+        ex.collect(ex.PyGModel(Mean()), [ex.Explanation(c, np.ones(len(c.subgraph))) for c in contexts])
+
+
+def test_without_torch_geometric_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch_geometric", None)
+    explanation = ex.Explanation(graph(0), np.ones(len(graph(0).subgraph)))
+    with pytest.raises(MissingExtraError, match="Install it with: pip install torch_geometric"):
+        ex.collect(ex.PyGModel(Mean(), masking="weight"), [explanation])
+    assert len(ex.collect(ex.PyGModel(Mean()), [explanation])) == 1

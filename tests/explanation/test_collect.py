@@ -206,7 +206,7 @@ def test_a_different_number_of_classes_is_refused() -> None:
             self.calls += 1
             return np.zeros((len(masks), 2 + (self.calls > 2)))
 
-    with pytest.raises(InputError, match="2 and 3 classes"):
+    with pytest.raises(InputError, match="3 outputs a mask, and 2 before"):
         ex.collect(Moody(), random_explanations(0, 2))
 
 
@@ -302,11 +302,11 @@ def test_other_settings_or_explanations_do_not_mix(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="other settings: levels"):
         ex.collect(Weighted(4), explanations, path=path, levels=(0.1,))
     changed = [ex.Explanation(one.context, -one.importance - 1, "one") for one in explanations]
-    with pytest.raises(InputError, match="event 'e0' with other explanations"):
+    with pytest.raises(InputError, match="event 'e0' with another subgraph"):
         ex.collect(Weighted(4), changed, path=path)
     subgraph = explanations[0].context.subgraph
     turned = ex.Context(ex.Subgraph(subgraph.edge_index[::-1], candidates=subgraph.candidates), event="e0")
-    with pytest.raises(InputError, match="event 'e0' with other explanations"):
+    with pytest.raises(InputError, match="event 'e0' with another subgraph"):
         ex.collect(Weighted(4), [ex.Explanation(turned, explanations[0].importance, "one")], path=path)
     with pytest.raises(OptionError, match="are appended to"):
         ex.collect(Weighted(4), explanations, path=tmp_path / "run.parquet")
@@ -393,3 +393,86 @@ def test_what_was_left_out_stands_in_the_file(tmp_path: Path) -> None:
     ex.collect(Weighted(2), explanations, nan="omit", path=path)
     assert ex.read_table(path).notes == ("1 explanations left out: they have NaN",)
     assert [json.loads(line).get("notes") for line in path.read_text().splitlines()].count(None) == 3
+
+
+def test_a_model_may_write_into_its_masks() -> None:
+    class Scribbler(Weighted):
+        def predict(self, subgraph: Any, target: Any, masks: np.ndarray) -> np.ndarray:
+            answer = super().predict(subgraph, target, masks)
+            masks[:] = False
+            return answer
+
+    explanations = random_explanations(6)
+    same_values(ex.evaluate(Scribbler(6), explanations), ex.evaluate(Weighted(6), explanations))
+
+
+@pytest.mark.parametrize("changed", ["target", "label", "truth", "edge_features"])
+def test_a_file_is_not_continued_with_another_question(tmp_path: Path, changed: str) -> None:
+    path, one = tmp_path / "run.jsonl", random_explanations(6, 1)[0]
+    graph, context = one.context.subgraph, one.context
+    ex.collect(Weighted(6), [one], path=path)
+    facts: dict[str, Any] = {"target": context.target, "label": context.label, "truth": context.truth}
+    if changed == "edge_features":
+        graph = ex.Subgraph(graph.edge_index, graph.nodes, graph.times, edge_features=graph.edge_features + 1,
+                            candidates=graph.candidates, units=graph.units)  # fmt: skip
+    else:
+        facts[changed] = {"target": 99, "label": 1 - (context.label or 0), "truth": ~context.truth}[changed]
+    other = ex.Explanation(ex.Context(graph, event=context.event, **facts), one.importance, one.explainer)
+    with pytest.raises(InputError, match="with another subgraph, target, truth or importance"):
+        ex.collect(Weighted(6), [other], path=path)
+    again = ex.Explanation(context, one.importance, one.explainer, elapsed=9.0)
+    assert len(ex.collect(Weighted(6), [again], path=path)) == 1
+
+
+def test_one_event_is_one_question() -> None:
+    context = path_of(4)
+    other = ex.Context(context.subgraph, target=1, event=0)
+    explanations = [ex.Explanation(context, [1, 2, 3, 4], "one"), ex.Explanation(other, [1, 2, 3, 4], "two")]
+    with pytest.raises(InputError, match="two different subgraphs or targets"):
+        ex.collect(Weighted(0), explanations)
+    with pytest.raises(InputError, match="a number and a text"):
+        ex.collect(Weighted(0), [ex.Explanation(path_of(4, event), [1, 2, 3, 4]) for event in (1, "1")])
+
+
+@pytest.mark.parametrize("answer", [None, iter(()), []])
+def test_many_answers_that_are_none(answer: Any) -> None:
+    class Many:
+        model_output = "logit"
+
+        def predict_many(self, subgraphs: Any, targets: Any, masks: Any) -> Any:
+            return answer
+
+    with pytest.raises(InputError, match="answers for 2 subgraphs"):
+        ex.collect(Many(), random_explanations(0, 2))
+
+
+def test_a_different_number_of_classes_within_an_event_is_refused(tmp_path: Path) -> None:
+    class Moody:
+        model_output = "logit"
+
+        def predict(self, subgraph: Any, target: Any, masks: np.ndarray) -> Any:
+            return np.zeros((len(masks), 2 + (len(masks) < 5)))
+
+    for nan in ("raise", "omit"):
+        with pytest.raises(InputError, match="3 outputs a mask, and 2 before"):
+            ex.collect(Moody(), [ex.Explanation(path_of(12), range(12))], batch_edges=60, nan=nan)
+    path = tmp_path / "run.jsonl"
+    ex.collect(Weighted(0), random_explanations(0, 3)[:2], path=path)
+    with pytest.raises(InputError, match="4 outputs a mask, and 2 before"):
+        ex.collect(Weighted(0, 4), random_explanations(0, 3), path=path)
+    assert len(ex.read_table(path)) == 2
+
+
+def test_progress_is_told_event_by_event(tmp_path: Path) -> None:
+    told: list[Any] = []
+    explanations, path = random_explanations(0, 5), tmp_path / "run.jsonl"
+    ex.collect(Weighted(0), explanations[:2], path=path)
+    ex.collect(Weighted(0), explanations, path=path, progress=lambda *news: told.append(news))
+    assert told == [("asking the model", done, 5) for done in (3, 4, 5)]
+
+
+@pytest.mark.parametrize("wrong", [["k=5"], True, [True], [None], [float("nan")], [0], 1.5])
+def test_levels_that_are_none(wrong: Any) -> None:
+    for name in ("levels", "topk"):
+        with pytest.raises(OptionError, match=f"{name} must be"):
+            ex.collect(Weighted(0), random_explanations(0, 1), **{name: wrong})

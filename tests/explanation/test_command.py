@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from tests.explanation.brute import Weighted, random_explanations
+from tests.explanation.brute import Weighted, random_event, random_explanations
 
 from graphgauge import explanation as ex
 from graphgauge.cli.explanation import command
@@ -103,7 +104,7 @@ def test_options_reach_the_library(folder: Path) -> None:
         (("--table", "table.jsonl", "--levels", "some"), 2, "not a list of shares"),
         (("--table", "absent.jsonl"), 3, "absent.jsonl: no such file"),
         (("--table", "run.jsonl"), 3, "not a table"),
-        (("--explanations", "run.jsonl", "--model", "weighted_model:load"), 2, "2 explainers in the table: one, two"),
+        (("--explanations", "run.jsonl", "--model", "weighted_model:load"), 2, "2 explainers: one, two"),
         (("--explanations", "run.jsonl", "--model", "no_such_module:load"), 2, "no module 'no_such_module'"),
         (("--explanations", "run.jsonl", "--model", "weighted_model:other"), 2, "has no function 'other'"),
         (("--explanations", "run.jsonl", "--model", "weighted_model:not_callable"), 2, "has no function"),
@@ -129,8 +130,8 @@ def test_the_whole_command_writes_result_items_and_figure(folder: Path) -> None:
     assert [entry["name"] for entry in content["receipt"]["inputs"]] == ["table"]
     assert content["side_files"][0]["rows"] == 8
     picture = (folder / "figure.svg").read_text()
-    for text in ("fidelity_drop (higher is better)", "fidelity_keep (lower is better)", "acc_auc (keep, up to 0.3)",
-                 "random", "held", "right explanation"):  # fmt: skip
+    for text in ("fidelity_drop (higher is better)", "fidelity_keep (lower is better)",
+                 "acc_auc (keep the top 0 to 0.3)", "random", "held", "right explanation"):  # fmt: skip
         assert text in picture, text
 
 
@@ -149,3 +150,46 @@ def test_figures_of_every_kind_of_event(tmp_path: Path) -> None:
         assert (tmp_path / name).stat().st_size > 1000
     assert "<script>" not in (tmp_path / "infinite.svg").read_text()
     assert "random order" in (tmp_path / "static.svg").read_text()
+
+
+def test_the_picture_has_its_levels_in_order_and_no_bars_that_were_not_asked(tmp_path: Path) -> None:
+    from graphgauge.explanation.picture import picture
+    from graphgauge.explanation.samples import Rules
+
+    table = ex.collect(Weighted(3), random_explanations(3, 8), topk=(1, 4))
+    drawn = picture(table, "one", Rules(), 0.95)
+    assert (np.diff(drawn.shares) >= 0).all()
+    found = ex.evaluate(table)
+    assert sorted(drawn.drop["one"].value) == sorted(
+        found[f"fidelity_drop@{level}"].value for level in table.settings.grid
+    )
+    assert drawn.drop["one"].value[0] == found["fidelity_drop@k=1"].value
+    theirs = ex.evaluate(table, convention="time_to_explain")
+    assert "acc_auc" in theirs.skipped
+    theirs.plot(tmp_path / "theirs.svg")
+    assert "acc_auc" not in (tmp_path / "theirs.svg").read_text()
+
+
+def test_the_legend_stands_below_the_curves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from graphgauge.report import explanation_figure, figures
+
+    boxes = []
+
+    @contextmanager
+    def measured(path: Any, columns: int, **size: Any) -> Any:
+        with figures.figure(path, columns, **size) as axes:
+            yield axes
+            canvas = axes[0].figure.canvas
+            canvas.draw()
+            for axis in (axes[0], axes[3]):
+                boxes.append((axis.get_legend().get_window_extent().y1, axis.xaxis.label.get_window_extent().y0))
+
+    monkeypatch.setattr(explanation_figure, "figure", measured)
+    rng = np.random.default_rng(3)
+    context = random_event(rng, "e", edges=12, temporal=True)
+    names = [f"explainer {letter}" for letter in "abcdefg"]
+    said = [ex.Explanation(context, rng.random(len(context.subgraph)), name) for name in names]
+    ex.evaluate(Weighted(3), said, explainer=names[0]).plot(tmp_path / "figure.png")
+    assert len(boxes) == 2
+    for legend, label in boxes:
+        assert legend < label

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from scipy.stats import spearmanr
+from scipy.stats import spearmanr, t
 from tests.explanation.brute import Weighted, count, of_event, order, random_explanations, said, units
 
 from graphgauge import explanation as ex
@@ -70,6 +70,12 @@ def test_the_largest_probability_and_other_sweeps(seed: int) -> None:
     assert_equal(found, [{key: event[key] for key in found} for event in events])
 
 
+def test_one_logit_is_two_classes() -> None:
+    explanations = random_explanations(9)
+    found = ex.evaluate(Weighted(9, classes=1), explanations, levels=LEVELS, metrics=KEYS)
+    assert_equal(found, [of_event(Weighted(9, classes=1), one, LEVELS) for one in explanations])
+
+
 def test_seeds_of_one_explainer_are_averaged_within_an_event() -> None:
     first, second = random_explanations(7), random_explanations(7)
     rng = np.random.default_rng(1)
@@ -96,6 +102,24 @@ def test_characterization_is_the_harmonic_mean_of_the_means() -> None:
         a, b = found[f"{drop}@0.2"].value, found[f"{keep}@0.2"].value
         expected = 1 / (0.5 / a + 0.5 / (1 - b)) if a and b < 1 else 0.0
         assert found[f"{whole}@0.2"].value == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_interval_of_the_harmonic_mean_is_that_of_its_linear_part() -> None:
+    found = ex.evaluate(
+        Weighted(3), random_explanations(3, events=40), keep="items",
+        metrics=["fidelity_drop@0.2", "fidelity_keep@0.2", "characterization@0.2"],
+    )  # fmt: skip
+    drop, keep = (found.per_item.values(f"fidelity_{mode}@0.2") for mode in ("drop", "keep"))
+
+    def harmonic(a: float, b: float) -> float:
+        return 1 / (0.5 / a + 0.5 / (1 - b))
+
+    a, b, step = drop.mean(), keep.mean(), 1e-6
+    by_drop = (harmonic(a + step, b) - harmonic(a - step, b)) / (2 * step)
+    by_keep = (harmonic(a, b + step) - harmonic(a, b - step)) / (2 * step)
+    error = (by_drop * drop + by_keep * keep).std(ddof=1) / math.sqrt(40)
+    low, high = found["characterization@0.2"].ci
+    assert (low, high) == pytest.approx(t.interval(0.95, 39, harmonic(a, b), error), rel=1e-6)
 
 
 def test_the_random_explainer_comes_close_to_the_mean_over_all_subsets() -> None:
@@ -146,3 +170,95 @@ def test_stability_against_loops() -> None:
             correlations.append(mean(found_pairs))
     assert found["stability_jaccard@0.4"].value == pytest.approx(mean(jaccards), rel=1e-12)
     assert found["stability_spearman"].value == pytest.approx(mean(correlations), rel=1e-12)
+
+
+@pytest.mark.parametrize("mode", ["keep", "drop"])
+@pytest.mark.parametrize("keep", ["top", "complement"])
+def test_every_sweep_against_loops(mode: str, keep: str) -> None:
+    explanations = random_explanations(31, events=10)
+    sweep = {"mode": mode, "keep": keep, "cap": 0.7, "points": 9}
+    found = ex.evaluate(Weighted(31, 3), explanations, metrics=["acc_auc"], options={"acc_auc": sweep})
+    expected = []
+    for one in explanations:
+        ranked = order(one)
+        everything = {edge for unit in ranked for edge in unit}
+        whole = said(Weighted(31, 3), one, everything)
+        same = []
+        for i in range(9):
+            share = 0.7 * i / 8
+            k = count(1 - share if (mode, keep) == ("keep", "complement") else share, len(ranked))
+            top = {edge for unit in ranked[:k] for edge in unit}
+            answer = said(Weighted(31, 3), one, top if mode == "keep" else everything - top)
+            same.append(float(answer.index(max(answer)) == whole.index(max(whole))))
+        expected.append(sum((a + b) / 2 for a, b in pairwise(same)) / 8)
+    assert found["acc_auc"].value == pytest.approx(mean(expected), rel=1e-12)
+
+
+@pytest.mark.parametrize("absolute", [True, False])
+@pytest.mark.parametrize("mode", ["keep", "drop"])
+def test_the_best_level_against_loops(mode: str, absolute: bool) -> None:
+    explanations = random_explanations(41, events=10)
+    found = ex.evaluate(
+        Weighted(41), explanations, levels=LEVELS, topk=(2, 5), metrics=["fidelity_best"], absolute=absolute,
+        options={"fidelity_best": {"mode": mode}},
+    )  # fmt: skip
+    values, shares = [], []
+    for one in explanations:
+        ranked = order(one)
+        n = len(ranked)
+        everything = {edge for unit in ranked for edge in unit}
+        whole = said(Weighted(41), one, everything)
+        curve = {}
+        for k in {*(count(level, n) for level in LEVELS), min(2, n), min(5, n)}:
+            top = {edge for unit in ranked[:k] for edge in unit}
+            answer = said(Weighted(41), one, top if mode == "keep" else everything - top)
+            change = max(whole) - answer[whole.index(max(whole))]
+            curve[k] = abs(change) if absolute else change
+        best = (max if mode == "drop" else min)(curve.values())
+        values.append(best)
+        shares.append(min(k for k, value in curve.items() if math.isclose(value, best, abs_tol=1e-12)) / n)
+    assert found["fidelity_best"].value == pytest.approx(mean(values), rel=1e-11)
+    assert found["fidelity_best.k"].value == pytest.approx(mean(shares), rel=1e-11)
+    assert found["fidelity_best"].direction == ("higher" if mode == "drop" else "lower")
+
+
+def test_the_reverse_divergence_and_adjacent_pairs_against_loops() -> None:
+    explanations = random_explanations(51, events=10)
+    found = ex.evaluate(
+        Weighted(51, 3), explanations, levels=(0.5,), options={"unfaithfulness": {"kl": "reverse"}},
+        metrics=["unfaithfulness@0.5", "cohesiveness_adjacent@0.5"],
+    )  # fmt: skip
+    away, close = [], []
+    for one in explanations:
+        ranked, graph = order(one), one.context.subgraph
+        everything = {edge for unit in ranked for edge in unit}
+        top = sorted({edge for unit in ranked[: count(0.5, len(ranked))] for edge in unit})
+        whole, kept = (said(Weighted(51, 3), one, edges) for edges in (everything, set(top)))
+        away.append(1 - math.exp(-sum(q * math.log(q / p) for p, q in zip(whole, kept, strict=True))))
+        if graph.times is None or np.ptp(graph.times[graph.candidates]) == 0:
+            continue
+        times, ends = graph.times[graph.candidates], graph.edge_index[:, graph.candidates].T
+        agreed = [
+            math.cos((times[i] - times[j]) / np.ptp(times))
+            for i in top for j in top if i != j and set(ends[i]) & set(ends[j])
+        ]  # fmt: skip
+        close.append(mean(agreed))
+    assert found["unfaithfulness@0.5"].value == pytest.approx(mean(away), rel=1e-11)
+    assert found["cohesiveness_adjacent@0.5"].value == pytest.approx(mean(close), rel=1e-11)
+
+
+def test_ties_on_average_come_close_to_the_mean_over_all_orders() -> None:
+    context = random_explanations(61, events=1)[0].context
+    one = ex.Explanation(context, np.zeros(len(context.subgraph)))
+    groups = units(context.subgraph)
+    k = count(0.5, len(groups))
+    everything = {edge for unit in groups for edge in unit}
+    whole = said(Weighted(61), one, everything)
+    answers = [said(Weighted(61), one, {e for unit in held for e in unit}) for held in combinations(groups, k)]
+    exact = mean([abs(max(whole) - answer[whole.index(max(whole))]) for answer in answers])
+    found = [
+        ex.evaluate(Weighted(61), [one], ties="average", seed=seed, metrics=["fidelity_keep@0.5"]) for seed in range(30)
+    ]
+    values = [evaluation["fidelity_keep@0.5"].value for evaluation in found]
+    assert mean(values) == pytest.approx(exact, abs=4 * np.std(values) / np.sqrt(30))
+    assert np.std(values) > 0

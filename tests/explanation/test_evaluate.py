@@ -303,8 +303,15 @@ def test_chance_of_truth_is_exact() -> None:
         "jaccard": np.mean([len(held & right) / len(held | right) for held in drawn]),
     }
     for name, value in expected.items():
-        (chance,) = found[f"truth_{name}@0.4"].chance
-        assert chance.value == pytest.approx(value, rel=1e-12), name
+        chance = {level.name: level.value for level in found[f"truth_{name}@0.4"].chance}
+        assert chance.pop("random explainer") == pytest.approx(value, rel=1e-12), name
+        assert chance == ({} if name == "precision" else {"empty explanation": 0.0})
+
+
+def test_nothing_is_right_about_an_empty_truth() -> None:
+    found = explained([1.0, 2.0], [1, 0], metrics=["truth_f1@0.5", "truth_jaccard@0.5"], facts={"truth": [0, 0]})
+    for result in found.values():
+        assert (result.value, [level.name for level in result.chance]) == (0.0, ["random explainer"])
 
 
 # ------------------------------------------------------------------------------------------- comparisons
@@ -363,7 +370,7 @@ def test_comparisons_that_cannot_be() -> None:
         ex.compare(table, "necessity_auc", baseline="absent")
     with pytest.raises(InputError, match="at least two explainers"):
         ex.compare(table, "necessity_auc", explainers=["knows"])
-    with pytest.raises(OptionError, match="3 explainers in the table: knows, guesses, reversed"):
+    with pytest.raises(OptionError, match="3 explainers: knows, guesses, reversed"):
         ex.evaluate(table)
 
 
@@ -392,3 +399,48 @@ def test_items_side_file_serves_the_comparison_of_results(tmp_path: Any) -> None
     assert (
         read_result(tmp_path / "knows.json")["acc_auc"].value == ex.evaluate(table, explainer="knows")["acc_auc"].value
     )
+
+
+def test_a_choice_that_is_missing_is_asked_for_before_the_model_is() -> None:
+    model = Weighted(0)
+    with pytest.raises(OptionError, match="2 explainers: one, two"):
+        ex.evaluate(model, random_explanations(0) + random_explanations(0, explainer="two"))
+    assert model.rows == 0
+    assert ex.evaluate(model, random_explanations(0)[0])["acc_auc"].n == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"nan": "x"}, {"options": "acc_auc"}, {"options": {"acc_auc": 3}}, {"options": {"cohesiveness": {"delta_t": "a"}}},
+     {"label_threshold": "a"}],
+)  # fmt: skip
+def test_options_of_the_wrong_kind(wrong: Any) -> None:
+    table = ex.collect(Weighted(0), random_explanations(0, 2))
+    with pytest.raises(OptionError):
+        ex.evaluate(table, **wrong)
+
+
+@pytest.mark.parametrize(
+    ("sweep", "said"),
+    [({}, "keep the top 0 to 0.3"), ({"keep": "complement"}, "keep the top 0.7 to 1"),
+     ({"mode": "drop", "cap": 0.5}, "drop the top 0 to 0.5")],
+)  # fmt: skip
+def test_the_sweep_is_said_as_it_is(sweep: Any, said: str) -> None:
+    """Of ten edges all but the two least important make the label: the top 0.8 to 1 have it, the top 0.7 has not."""
+    weights = np.append(np.ones(8), [0.0, 0.0])
+    options = {"acc_auc": sweep}
+    found = explained(weights, np.arange(10, 0, -1), bias=-7.5, metrics=["acc_auc"], options=options)["acc_auc"]
+    assert found.conventions["sweep"] == f"{said} at 16 points"
+    if sweep.get("keep") == "complement":
+        kept = [int(np.floor((1 - s) * 10 + 0.5 + 1e-9)) >= 8 for s in np.linspace(0, 0.3, 16)]
+        assert found.value == pytest.approx(np.trapezoid(np.array(kept, float)) / 15)
+        assert 0.5 < found.value < 1
+
+
+def test_the_area_of_the_curve_of_ratios_is_not_divided_by_its_span() -> None:
+    explanations = random_explanations(2, 12)
+    found = ex.evaluate(Weighted(2), explanations, metrics=["label_flip_drop", "label_flip_keep", "fidelity_curve_auc"])
+    drop, keep = (np.array([found[f"label_flip_{mode}@{s}"].value for s in LEVELS]) for mode in ("drop", "keep"))
+    area = np.trapezoid(drop / (1 - keep), found.options["achieved"])
+    assert found["fidelity_curve_auc"].value == pytest.approx(area, rel=1e-12)
+    assert area > 0

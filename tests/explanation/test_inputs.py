@@ -245,3 +245,21 @@ def test_what_makes_no_sense_together_is_refused() -> None:
         ex.collect(Weighted(0), [ex.Explanation(one, [1, 2, 3]) for one in unnamed])
     with pytest.raises(InputError, match="event"):
         ex.collect(Weighted(0), [ex.Explanation(ex.Context(ex.Subgraph(PATH), event=1.5), [1, 2, 3])])
+
+
+@pytest.mark.parametrize("label", [0.7, "1", float("nan"), [1]])
+def test_labels_are_whole_numbers(label: Any) -> None:
+    with pytest.raises(InputError, match="label: expected a whole number"):
+        ex.Context(ex.Subgraph([[0], [1]]), label=label)
+
+
+def test_labels_and_seeds_become_plain_numbers() -> None:
+    context = ex.Context(ex.Subgraph([[0], [1]]), label=np.float64(1.0))
+    assert type(context.label) is int
+    assert type(ex.Explanation(context, [1], seed=np.int64(3)).seed) is int
+
+
+@pytest.mark.parametrize("wrong", [{"explainer": 5}, {"elapsed": "3"}, {"elapsed": -1}, {"seed": "a"}, {"seed": 0.5}])
+def test_facts_of_the_wrong_kind(wrong: Any) -> None:
+    with pytest.raises(InputError, match=next(iter(wrong))):
+        ex.Explanation(ex.Context(ex.Subgraph([[0], [1]])), [1], **wrong)

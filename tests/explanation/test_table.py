@@ -129,7 +129,7 @@ def changed(record: dict[str, Any], place: tuple[Any, ...], value: Any) -> None:
         (("explanations",), {}, "explanations: expected a list"),
         (("event",), None, "event: is missing"),
         (("event",), [1], "event: expected a whole number or text"),
-        (("truth",), [999], "truth: names a candidate"),
+        (("truth",), [999], "truth: expected numbers of candidates"),
         (("label",), "yes", "label"),
     ],
 )
@@ -203,3 +203,18 @@ def test_tables_lacking_masks_say_what_to_collect(tmp_path: Path) -> None:
     records[1]["masks"], records[1]["outputs"] = records[1]["masks"][2:], records[1]["outputs"][2:]
     with pytest.raises(InputError, match="lacks the whole or the empty graph"):
         ex.evaluate(ex.Table.of(records), explainer="one")
+
+
+@pytest.mark.parametrize("truth", ["x", {}, [None], [[0]], ["0"], [0.5], [10**40], [-1], True])
+def test_a_truth_is_a_list_of_candidates(tmp_path: Path, truth: Any) -> None:
+    records = lines(tmp_path)
+    records[2]["truth"] = truth
+    with pytest.raises(InputError, match="truth: expected numbers of candidates"):
+        ex.Table.of(records)
+
+
+def test_nan_does_not_come_in_through_a_file(tmp_path: Path) -> None:
+    records = lines(tmp_path)
+    records[2]["explanations"][0]["importance"][0] = None
+    with pytest.raises(InputError, match="line 3, importance: 1 of"):
+        ex.Table.of(records)

@@ -6,6 +6,8 @@ import itertools
 import json
 import math
 import pickle
+import shlex
+import sys
 
 import numpy as np
 import pytest
@@ -14,12 +16,13 @@ from click.testing import CliRunner
 torch = pytest.importorskip("torch")
 
 from graphgauge.cli.app import cli  # noqa: E402
-from graphgauge.core.errors import InputError, OptionError  # noqa: E402
+from graphgauge.core.errors import InputError, MissingExtraError, OptionError  # noqa: E402
 from graphgauge.explanation.inputs import Context, Subgraph  # noqa: E402
 from graphgauge.explanation.table import read_explanations  # noqa: E402
 from graphgauge.zoo.temporal import load  # noqa: E402
 from graphgauge.zoo.temporal.contacts import Contacts  # noqa: E402
 from graphgauge.zoo.temporal.explainers import EXPLAINERS, explain  # noqa: E402
+from graphgauge.zoo.temporal.houses import houses  # noqa: E402
 from graphgauge.zoo.temporal.model import TemporalGNN, train  # noqa: E402
 from graphgauge.zoo.temporal.planted import Town  # noqa: E402
 from graphgauge.zoo.temporal.stream import split  # noqa: E402
@@ -475,6 +478,18 @@ def test_train_and_explain_from_the_command_line(tmp_path, monkeypatch):
     files = "--explanations", "explanations.jsonl", "--model", "graphgauge.zoo.temporal:load"
     done = CliRunner().invoke(cli, ["explanation", *files, *options], catch_exceptions=False)
     assert json.loads(done.stdout)["results"][0]["n"] == 3
+    hint = call("explain", "--events", 3).stderr
+    setting, program, *arguments = shlex.split(hint.partition("evaluate with: ")[2])
+    assert (setting, program) == ("GRAPHGAUGE_TEMPORAL=temporal.pt", "graphgauge")
+    assert CliRunner().invoke(cli, arguments, catch_exceptions=False).exit_code == 0
+    with pytest.raises(OptionError, match="--explainers names none"):
+        call("explain", "--events", 3, "--explainers", " , ")
+
+
+def test_houses_need_torch_geometric(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch_geometric", None)
+    with pytest.raises(MissingExtraError, match="the graph of houses needs torch_geometric"):
+        houses()
 
 
 def test_the_whole_run_from_the_command_line(tmp_path):

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from graphgauge.cli.common import FACTORY, INTEGERS, Inputs, Run, family_options
+from graphgauge.cli.common import FACTORY, INTEGERS, Inputs, Run, family_options, stage_bars
 from graphgauge.core.errors import OptionError
 from graphgauge.core.factory import made
 from graphgauge.core.result import Evaluation
@@ -14,6 +14,7 @@ from graphgauge.explanation import collect, evaluate, read_explanations, read_ta
 from graphgauge.explanation.conventions import CONVENTIONS, sweep_of
 from graphgauge.explanation.masks import BY, KEEP, LEVELS, MODEL_OUTPUT, MODES, NORMALIZE, TIES
 from graphgauge.explanation.samples import KL, SCORES
+from graphgauge.explanation.table import chosen_explainer
 from graphgauge.io.hashing import receipt_input
 
 # Options of the asking: set by whoever collected, and fixed in a table.
@@ -63,7 +64,7 @@ class _Levels(click.ParamType):  # type: ignore[type-arg]
 @click.option("--acc-mode", type=click.Choice(MODES), help="Of acc_auc.  [default: keep]")
 @click.option("--acc-cap", type=float, help="Largest share of acc_auc.  [default: 0.3]")
 @click.option("--acc-points", type=click.IntRange(min=2), help="Points of acc_auc.  [default: 16]")
-@click.option("--acc-keep", type=click.Choice(KEEP), help="Keep the top s, or all but it.  [default: top]")
+@click.option("--acc-keep", type=click.Choice(KEEP), help="Keep the top s, or the top 1 − s.  [default: top]")
 @click.option("--kl", type=click.Choice(KL), default="forward", show_default=True, help="Of unfaithfulness.")
 @click.option("--delta-t", type=float, help="Time scale of cohesiveness.  [default: range of the candidates' times]")
 @click.option("--keep", type=click.Choice(["items"]), help="Keep the values of single events beside the result.")
@@ -92,10 +93,13 @@ def command(
         assert explanations is not None
         assert model is not None
         swept = vars(sweep_of(options["convention"], sweep))
-        answers = collect(
-            made(model), read_explanations(explanations), nan=run.nan, seed=run.seed, path=save_table,
-            options={"acc_auc": swept}, **asking,
-        )  # fmt: skip
+        asked, said = made(model), read_explanations(explanations)
+        chosen_explainer((one.explainer for one in said), options["explainer"])  # before the model is asked
+        with stage_bars(run) as progress:
+            answers = collect(
+                asked, said, nan=run.nan, seed=run.seed, path=save_table, options={"acc_auc": swept},
+                progress=progress, **asking,
+            )  # fmt: skip
         inputs = [("explanations", explanations)]
     chosen: dict[str, dict[str, Any]] = {
         "fidelity_best": {"mode": best_mode},

@@ -9,10 +9,28 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.arrays import as_numeric, is_tensor
-from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.errors import GraphgaugeError, InputError, MissingExtraError, OptionError, one_of
 from graphgauge.core.extras import need
 from graphgauge.explanation.inputs import Context, Explanation, ManyModel, Masks, Model, Subgraph
 from graphgauge.explanation.masks import MODEL_OUTPUT
+
+
+class NoPyGError(MissingExtraError):
+    """torch_geometric is needed and not installed; no extra brings it."""
+
+    def __init__(self, purpose: str) -> None:
+        GraphgaugeError.__init__(self, f"{purpose} needs torch_geometric. Install it with: pip install torch_geometric")
+
+
+def pyg(module: str, purpose: str) -> Any:
+    """A module of torch_geometric, or an error that says how to install it."""
+    try:
+        return importlib.import_module(f"torch_geometric.{module}")
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != "torch_geometric":
+            raise  # it is there, and something that it imports is not
+        raise NoPyGError(purpose) from None
+
 
 TASKS = ("node", "graph")
 MASKING = ("remove", "weight")
@@ -164,13 +182,17 @@ class PyGModel:
                 answer = self._answer(x, edge_index, union, given, like)
         finally:
             self._module.train(training)
+        expected, what = (len(union), "graphs") if self._task == "graph" else (len(union.owner), "nodes")
+        if not is_tensor(answer) or answer.dim() == 0 or len(answer) != expected:
+            found = tuple(answer.shape) if is_tensor(answer) else type(answer).__name__
+            raise InputError(f"{found} for {expected} {what}", where="answers of the module", fix=_PYG_TASK)
         rows = answer if self._task == "graph" else answer[torch.as_tensor(union.rows(targets), device=like.device)]
         return list(torch.split(rows, [len(part) for part in masks]))
 
     def _answer(self, x: Any, edge_index: Any, union: _Union, given: Mapping[str, Any], like: Any) -> Any:
         if self._masking == "remove":
             return self._module(x, edge_index, **given)
-        tools = importlib.import_module("torch_geometric.explain.algorithm.utils")
+        tools = pyg("explain.algorithm.utils", 'PyGModel with masking="weight"')
         torch = need("torch", "asking a PyTorch Geometric module")
         tools.set_masks(self._module, torch.as_tensor(union.kept).to(like), edge_index, apply_sigmoid=False)
         try:
@@ -187,6 +209,7 @@ class _Union:
         sizes = np.array([len(subgraph.nodes) for subgraph in copies], np.int64)
         self._starts = np.cumsum(sizes) - sizes
         self._copies = [len(part) for part in masks]
+        self._nodes = [len(subgraph.nodes) for subgraph in subgraphs]
         self.owner = np.repeat(np.arange(len(copies)), sizes)
         self.node_features = _stacked([self._features(subgraph) for subgraph in copies])
         edges, self.kept = (
@@ -197,6 +220,8 @@ class _Union:
             edges.append(subgraph.edge_index + start)
         self.edge_index = np.concatenate(edges, axis=1) if edges else np.empty((2, 0), np.int64)
         features = [subgraph.edge_features for subgraph in copies if subgraph.edge_features is not None]
+        if len(features) not in (0, len(copies)):
+            raise InputError("has edge_features in some events and none in others", where="subgraph")
         self.edge_features = _stacked(features) if features else None
         if remove:
             self.edge_index = self.edge_index[:, self.kept]
@@ -208,14 +233,22 @@ class _Union:
             raise InputError("has no node_features, which the module takes as x", where="subgraph")
         return subgraph.node_features
 
+    def __len__(self) -> int:
+        return len(self._starts)
+
     def rows(self, targets: Sequence[Any]) -> Any:
         """Where the target of each copy stands among the nodes of the union."""
         rows = []
-        for target in targets:
+        for target, nodes in zip(targets, self._nodes, strict=True):
             if isinstance(target, bool) or not isinstance(target, int | np.integer):
                 raise InputError(f"expected the row of a node, found {target!r:.60}", where="target")
+            if not 0 <= target < nodes:  # it would be a node of another copy
+                raise InputError(f"there is no node {target} among {nodes}", where="target")
             rows.append(int(target))
         return np.repeat(np.array(rows, np.int64), self._copies) + self._starts
+
+
+_PYG_TASK = 'With task="graph" a module answers once a graph, with task="node" once a node.'
 
 
 def _edge_masks(subgraph: Subgraph, masks: Masks) -> Masks:

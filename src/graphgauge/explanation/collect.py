@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -24,7 +24,7 @@ from graphgauge.explanation.masks import (
     rankings,
     unit_importance,
 )
-from graphgauge.explanation.records import Event, EventId, grouped, same_subgraph
+from graphgauge.explanation.records import Event, EventId, grouped, same_question
 from graphgauge.explanation.table import (
     Answered,
     Table,
@@ -36,6 +36,7 @@ from graphgauge.explanation.table import (
     read_lines,
 )
 
+Progress = Callable[[str, int, int], None]
 # Probabilities of one mask, asked alone and in a batch, that are this far apart are different answers.
 _INVARIANT = 1e-4
 _ALONE = "every mask was sent alone"
@@ -57,6 +58,7 @@ def collect(
     nan: str = "raise",
     options: Mapping[str, Mapping[str, Any]] | None = None,
     path: str | Path | None = None,
+    progress: Progress | None = None,
 ) -> Table:
     """Ask a model about all masks that the metrics need, each distinct mask of an event once.
 
@@ -71,7 +73,7 @@ def collect(
     model_output
         What the model returns: `logit` or `probability`. Left out where the model says so itself.
     by, normalize
-        Edges are ranked by importance, or by its absolute value (`abs`); `minmax` brings it to [0, 1] first.
+        Edges are ranked by importance, or by its absolute value (`abs`); `minmax` brings that to [0, 1].
     ties
         Edges of equal importance are taken in the order of time, source and target (`fixed`), or values are averaged
         over random orders of them (`average`).
@@ -85,6 +87,8 @@ def collect(
         `{"acc_auc": {...}}`, where its sweep differs from the default.
     path
         A .jsonl file. Every finished event is appended to it, and events that it already holds are not asked again.
+    progress
+        Called after every event with a name of the stage, the number of finished events and that of all.
     """
     one_of("nan", nan, ("raise", "omit"))
     if isinstance(batch_edges, bool) or not isinstance(batch_edges, int) or batch_edges < 1:
@@ -99,10 +103,14 @@ def collect(
     with _Journal(path, settings) as journal:
         pending = [event for event in events if not journal.holds(event)]
         asking = _Asking(as_model(model), settings, batch_edges, nan)
+        if journal.rows:
+            asking.classes = journal.rows[0].outputs.shape[1]
         if journal.alone:
             asking.alone = True
-        for answered in asking.answers(pending):
+        for done, answered in enumerate(asking.answers(pending), len(events) - len(pending) + 1):
             journal.add(answered, asking.notes)
+            if progress is not None:
+                progress("asking the model", done, len(events))
         journal.note((*asking.notes, *notes, *asking.omissions()))
         answers = {row.id: row for row in journal.rows}
         return Table(settings, tuple(answers[event.id] for event in events if event.id in answers), journal.notes)
@@ -147,7 +155,11 @@ class _Part:
 
     @property
     def masks(self) -> Masks:
-        return self.question.masks[self.rows]
+        """Copied, because a model may write into what it is given."""
+        return self.question.masks[self.rows].copy()
+
+    def __len__(self) -> int:
+        return len(range(*self.rows.indices(len(self.question.masks))))
 
 
 @dataclass
@@ -162,6 +174,7 @@ class _Asking:
     checked: bool = False
     notes: list[str] = field(default_factory=list)
     omitted: int = 0
+    classes: int | None = None
 
     def __post_init__(self) -> None:
         self.alone = self.checked = bool(getattr(self.model, "alone", False))
@@ -215,9 +228,9 @@ class _Asking:
 
     def _asked(self, batch: list[_Part]) -> list[Floats]:
         if self.alone:
-            return [np.concatenate([self._row(part, row) for row in range(len(part.masks))]) for part in batch]
+            return [np.concatenate([self._row(part, row) for row in range(len(part))]) for part in batch]
         together = self._together(batch)
-        if not self.checked and sum(len(part.masks) for part in batch) > 1:
+        if not self.checked and sum(map(len, batch)) > 1:
             self.checked = True
             self._check(batch[-1], together[-1][-1:])
             if self.alone:
@@ -233,8 +246,9 @@ class _Asking:
             ]
         subgraphs, targets = [context.subgraph for context in contexts], [context.target for context in contexts]
         said = self.model.predict_many(subgraphs, targets, [part.masks for part in batch])
-        if len(said) != len(batch):
-            raise InputError(f"{len(said)} answers for {len(batch)} subgraphs", where="predict_many of the model")
+        count = len(said) if isinstance(said, Sized) else type(said).__name__
+        if count != len(batch):
+            raise InputError(f"{count} answers for {len(batch)} subgraphs", where="predict_many of the model")
         return [self._read(answer, part) for answer, part in zip(said, batch, strict=True)]
 
     def _row(self, part: _Part, row: int) -> Floats:
@@ -243,20 +257,27 @@ class _Asking:
 
     def _read(self, answer: Any, part: _Part) -> Floats:
         where = f"answers of the model, event {part.question.event.id!r:.80}"
+        outputs = self._numbers(answer, part, where)
+        if self.classes not in (None, outputs.shape[1]):
+            raise InputError(f"{outputs.shape[1]} outputs a mask, and {self.classes} before", where=where)
+        self.classes = outputs.shape[1]
+        return outputs
+
+    def _numbers(self, answer: Any, part: _Part, where: str) -> Floats:
         if self.nan == "omit":  # NaN waits until the event is whole, and takes it out
             array = as_numeric(answer, where)
-            if array.dtype.kind == "f" and np.isnan(array).any() and array.shape[:1] == (len(part.masks),):
+            if array.dtype.kind == "f" and np.isnan(array).any() and array.shape[:1] == (len(part),):
                 return np.full((len(array), math.prod(array.shape[1:])), np.nan)
-        return checked_outputs(answer, len(part.masks), self.settings.model_output, where)
+        return checked_outputs(answer, len(part), self.settings.model_output, where)
 
     def _check(self, part: _Part, batched: Floats) -> None:
         """Ask the last mask of a batch again, alone."""
-        single = self._row(part, len(part.masks) - 1)
+        single = self._row(part, len(part) - 1)
         apart = self._apart(batched, single)
         if apart <= _INVARIANT:
             return
         self.alone = True
-        again = self._apart(single, self._row(part, len(part.masks) - 1))
+        again = self._apart(single, self._row(part, len(part) - 1))
         if again > _INVARIANT:
             self.notes.append(
                 f"the model answers one question differently each time (by {again:.2g}); {_ALONE}: is it in "
@@ -315,10 +336,10 @@ class _Journal:
         found = self._held.get(event.id)
         if found is None:
             return False
-        if _said(found.event) != _said(event) or not same_subgraph(found.subgraph, event.subgraph):
+        if _said(found.event) != _said(event) or not same_question(found.context, event.context):
             raise InputError(
-                f"holds event {event.id!r:.80} with other explanations", where=str(self._path),
-                fix="Collect into another file.",
+                f"holds event {event.id!r:.80} with another subgraph, target, truth or importance",
+                where=str(self._path), fix="Collect into another file.",
             )  # fmt: skip
         return True
 
@@ -374,7 +395,10 @@ def _repair(path: Path, cut_off: bool) -> None:
             stream.write(b"\n")
 
 
-def _said(event: Event) -> list[tuple[Any, ...]]:
-    return sorted(
+def _said(event: Event) -> tuple[Any, ...]:
+    """All that a line says of an event beside its question, in the order of names; the seconds may differ."""
+    label, truth = event.context.label, event.context.truth
+    importances = sorted(
         (one.explainer, -1 if one.seed is None else one.seed, one.importance.tobytes()) for one in event.explanations
     )
+    return label, None if truth is None else truth.tobytes(), importances

@@ -17,8 +17,9 @@ from graphgauge.explanation.collect import collect
 from graphgauge.explanation.inputs import Explanation, Floats
 from graphgauge.explanation.items import Items
 from graphgauge.explanation.masks import AccAuc
+from graphgauge.explanation.records import grouped
 from graphgauge.explanation.samples import Rules, Sample, available, sample_of
-from graphgauge.explanation.table import Table
+from graphgauge.explanation.table import Table, chosen_explainer
 from graphgauge.stats.compare_items import ItemsComparison, compared_items
 from graphgauge.stats.runs import Better
 
@@ -79,11 +80,14 @@ def evaluate(
     keep
         `"items"` keeps the values of single events in `Evaluation.per_item`.
     """
+    one_of("nan", nan, ("raise", "omit"))
     given = _checked(options)
     if explanations is not None:
+        said = [one for event in grouped(explanations) for one in event.explanations]
+        chosen_explainer((one.explainer for one in said), explainer)  # before the model is asked
         sweep = named.sweep_of(convention, given.get("acc_auc", {}))
         asked = {name: getattr(sweep, name) for name in _OPTIONS["acc_auc"]}
-        table = collect(table, explanations, options={"acc_auc": asked}, nan=nan, **collecting)
+        table = collect(table, said, options={"acc_auc": asked}, nan=nan, **collecting)
     elif collecting:
         raise OptionError(f"{', '.join(collecting)}: set when the model is asked", fix="Pass it to collect().")
     table = _table(table)
@@ -214,6 +218,10 @@ def _table(table: Any) -> Table:
 
 
 def _checked(options: Mapping[str, Mapping[str, Any]] | None) -> dict[str, dict[str, Any]]:
+    if options is not None and not (
+        isinstance(options, Mapping) and all(isinstance(given, Mapping) for given in options.values())
+    ):
+        raise OptionError(f"options must be dictionaries by metric, not {options!r:.60}", fix="See evaluate().")
     for name, given in (options or {}).items():
         one_of("metric with options", name, _OPTIONS)
         for option in given:
@@ -273,14 +281,13 @@ def _directed(metric: Metric, rules: Rules) -> Metric:
 
 def _conventions(table: Table, rules: Rules, nan: str) -> dict[str, str]:
     settings, sweep = table.settings, rules.acc_auc
-    kept = " the rest of" if sweep.mode == "keep" and sweep.keep == "complement" else ""
     scores = {"class": "probability of the class predicted on the whole graph", "max": "largest probability"}
     return {
         "model_output": settings.model_output,
         "ties": "by time, source and target" if settings.ties == "fixed" else "average over random orders",
         "ranking": f"by {'|importance|' if settings.by == 'abs' else 'importance'}, normalize {settings.normalize}",
         "score": scores[rules.score] + ("" if rules.absolute else ", signed"),
-        "sweep": f"{sweep.mode}{kept} the top 0 to {sweep.cap:g} at {sweep.points} points",
+        "sweep": f"{sweep} at {sweep.points} points",
         "label_threshold": f"{rules.label_threshold:g}",
         "kl": "whole graph ‖ explanation" if rules.kl == "forward" else "explanation ‖ whole graph",
         "delta_t": "range of the candidates' times" if rules.delta_t is None else f"{rules.delta_t:g}",

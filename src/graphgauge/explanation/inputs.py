@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -188,6 +189,8 @@ class Context:
     truth: Any = None
 
     def __post_init__(self) -> None:
+        if self.label is not None:
+            object.__setattr__(self, "label", _integer(self.label, "label"))
         if self.truth is None:
             return
         truth = _lined_up(self.truth, len(self.subgraph), "truth", "candidate edge")
@@ -217,8 +220,12 @@ class Explanation:
                 f"shape {importance.shape} for {expected} candidate edges", where="importance",
                 fix=f"{self.who}. Give one number for each candidate edge of the subgraph, in their order.",
             )  # fmt: skip
-        if self.elapsed is not None and not 0 <= self.elapsed < math.inf:
-            raise InputError(f"{self.elapsed!r} is no number of seconds", where="elapsed", fix=f"{self.who}.")
+        if not isinstance(self.explainer, str):
+            raise InputError(f"expected a name, found {self.explainer!r:.60}", where="explainer")
+        if self.seed is not None:
+            object.__setattr__(self, "seed", _integer(self.seed, "seed"))
+        if self.elapsed is not None and not (isinstance(self.elapsed, Real) and 0 <= self.elapsed < math.inf):
+            raise InputError(f"{self.elapsed!r:.60} is no number of seconds", where="elapsed", fix=f"{self.who}.")
         object.__setattr__(self, "importance", _frozen(importance.astype(np.float64)))
 
     @property
@@ -240,6 +247,13 @@ def _host(value: Any, name: str) -> AnyArray:
         return np.asarray(value)
     except ValueError as error:
         raise InputError(f"rows of different lengths ({error})", where=name) from None
+
+
+def _integer(value: Any, name: str) -> int:
+    """A whole number, as Python's; 1.0 and True are ones, text and 0.7 are not."""
+    if not isinstance(value, int | float | np.integer | np.floating | np.bool_) or value % 1 != 0:
+        raise InputError(f"expected a whole number, found {value!r:.60}", where=name)
+    return int(value)
 
 
 def _whole(value: Any, name: str) -> Ints:

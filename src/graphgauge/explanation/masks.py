@@ -70,7 +70,7 @@ class AccAuc:
     def __post_init__(self) -> None:
         one_of("acc_auc mode", self.mode, MODES)
         one_of("acc_auc keep", self.keep, KEEP)
-        if not _is_number(self.cap) or not 0 < self.cap <= 1:
+        if not is_number(self.cap) or not 0 < self.cap <= 1:
             raise OptionError(f"the cap of acc_auc must lie above 0 and be at most 1, not {self.cap!r}")
         if not isinstance(self.points, int) or isinstance(self.points, bool) or not 2 <= self.points <= _MOST:
             raise OptionError(f"acc_auc takes between 2 and {_MOST:,} points, not {self.points!r:.40}")
@@ -81,6 +81,14 @@ class AccAuc:
             one_of("option of acc_auc", name, [entry.name for entry in fields(cls)])
         return cls(**given)
 
+    def __str__(self) -> str:
+        low, high = (1 - self.cap, 1.0) if self._complement else (0.0, self.cap)
+        return f"{self.mode} the top {low:g} to {high:g}"
+
+    @property
+    def _complement(self) -> bool:
+        return self.mode == "keep" and self.keep == "complement"
+
     @property
     def shares(self) -> Floats:
         return np.linspace(0, self.cap, self.points)
@@ -88,7 +96,7 @@ class AccAuc:
     @cache  # noqa: B019
     def counts(self, units: int) -> tuple[int, ...]:
         """How many units are kept, or dropped, at each share."""
-        shares = 1 - self.shares if self.mode == "keep" and self.keep == "complement" else self.shares
+        shares = 1 - self.shares if self._complement else self.shares
         return tuple(cut(float(share), units) for share in shares)
 
 
@@ -144,16 +152,16 @@ class Settings:
 
 def _levels(name: str, values: Any) -> list[Level]:
     """Distinct levels; `topk` are numbers of edges, `levels` shares."""
-    values = () if values is None else [values] if _is_number(values) else list(values)
+    listed = [] if values is None else [values] if isinstance(values, str) or np.ndim(values) == 0 else list(values)
     try:
-        levels = [Level(f"k={value}" if name == "topk" else value) for value in values]
-    except ValueError as error:
+        levels = [Level(f"k={value}" if name == "topk" else float(str(value))) for value in listed]
+    except (TypeError, ValueError):
         wanted = "whole numbers of at least 1" if name == "topk" else "shares above 0 and at most 1"
-        raise OptionError(f"{name} must be {wanted}, not {error}") from None
+        raise OptionError(f"{name} must be {wanted}, not {values!r:.60}") from None
     return list(dict.fromkeys(levels))
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 

@@ -61,19 +61,20 @@ class Picture:
 def picture(table: Table, chosen: str, rules: Rules, confidence: float) -> Picture:
     samples = {name: sample_of(table, name, rules) for name in table.explainers or [chosen]}
     own = samples[chosen]
+    swept = rules.acc_auc == table.settings.acc_auc  # else the model was not asked for the bars
     followed = {**samples, RANDOM: own.at_random}
     # The random explainer of an explainer called random would hide it.
     if RANDOM in samples:
         followed = {**samples, f"{RANDOM} order": own.at_random}
-    levels = own.grid
+    levels = sorted(own.grid, key=own.share)
     return Picture(
         list(samples),
         chosen,
         np.array([own.share(level) for level in levels]),
         {name: _band(sample, "fidelity_drop", levels, confidence) for name, sample in followed.items()},
         {name: _band(sample, "fidelity_keep", levels, confidence) for name, sample in followed.items()},
-        {name: _band(sample, "acc_auc", [], confidence) for name, sample in followed.items()},
-        f"{rules.acc_auc.mode}, up to {rules.acc_auc.cap:g}",
+        {name: _band(sample, "acc_auc", [], confidence) for name, sample in followed.items()} if swept else {},
+        str(rules.acc_auc),
         confidence,
         _drawn(own, chosen),
     )

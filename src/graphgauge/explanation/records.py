@@ -51,10 +51,7 @@ class Event:
         truth = None
         if record.get("truth") is not None:
             truth = np.zeros(len(subgraph), bool)
-            places = np.array(record["truth"], np.int64).reshape(-1)
-            if places.size and not 0 <= places.min() <= places.max() < len(subgraph):
-                raise InputError("names a candidate that is not there", where="truth")
-            truth[places] = True
+            truth[_places(record["truth"], len(subgraph))] = True
         label = record.get("label")
         if label is not None and (isinstance(label, bool) or not isinstance(label, int)):
             raise InputError(f"expected a whole number, found {label!r:.60}", where="label")
@@ -68,8 +65,17 @@ class Event:
         return cls(context, tuple(_explanation_from_dict(context, entry) for entry in listed))
 
 
+def _places(value: Any, count: int) -> list[int]:
+    """Numbers of candidates, as a line names those of the truth."""
+    if not isinstance(value, list) or not all(type(place) is int and 0 <= place < count for place in value):
+        raise InputError(f"expected numbers of candidates from 0 to {count - 1}", where="truth")
+    return value
+
+
 def grouped(explanations: Iterable[Explanation]) -> list[Event]:
     """Explanations by event, in the order in which the events appear, every event with an id."""
+    if isinstance(explanations, Explanation):
+        explanations = [explanations]
     by_id: dict[EventId, list[Explanation]] = {}
     ids: dict[int, EventId] = {}
     contexts: list[Context] = []  # kept: the ids above are those of living objects
@@ -88,15 +94,20 @@ def grouped(explanations: Iterable[Explanation]) -> list[Event]:
                     fix="Give every event an id, or none.",
                 )  # fmt: skip
         by_id.setdefault(ids[id(context)], []).append(explanation)
+    if len({str(event) for event in by_id}) < len(by_id):
+        raise InputError(
+            "a number and a text that reads like it are two events", where="explanations",
+            fix="Name all events by numbers, or all by text.",
+        )  # fmt: skip
     return [_event(event, found) for event, found in by_id.items()]
 
 
 def _event(event: EventId, explanations: list[Explanation]) -> Event:
     first = explanations[0].context
     for other in explanations[1:]:
-        if other.context is not first and not same_subgraph(first.subgraph, other.context.subgraph):
+        if other.context is not first and not same_question(first, other.context):
             raise InputError(
-                f"event {event!r:.80} has two different subgraphs", where="explanations",
+                f"event {event!r:.80} has two different subgraphs or targets", where="explanations",
                 fix="Explain one subgraph of an event, or give different events different ids.",
             )  # fmt: skip
     said = [(explanation.explainer, explanation.seed) for explanation in explanations]
@@ -113,14 +124,18 @@ def _event(event: EventId, explanations: list[Explanation]) -> Event:
     return Event(shared, tuple(replace(explanation, context=shared) for explanation in explanations))
 
 
-def same_subgraph(one: Subgraph, other: Subgraph) -> bool:
-    """Whether masks mean the same in both."""
-    names = ("edge_index", "nodes", "times", "candidates", "units")
-    return all(np.array_equal(_or_empty(getattr(one, name)), _or_empty(getattr(other, name))) for name in names)
+def same_question(one: Context, other: Context) -> bool:
+    """Whether a model is asked the same in both."""
+    first, second = one.subgraph, other.subgraph
+    alike = first is second or _subgraph_to_dict(first) == _subgraph_to_dict(second)
+    return alike and (one.target is other.target or _same_target(one.target, other.target))
 
 
-def _or_empty(value: AnyArray | None) -> AnyArray:
-    return np.empty(0) if value is None else value
+def _same_target(one: Any, other: Any) -> bool:
+    try:
+        return bool(plain(one, "target") == plain(other, "target"))
+    except InputError:
+        return True  # a model's own objects, which only it can tell apart
 
 
 def event_id(value: Any) -> EventId | None:

@@ -20,6 +20,7 @@ from graphgauge.explanation.masks import (
     Level,
     Settings,
     cut_masks,
+    is_number,
     packed,
     random_rankings,
     rankings,
@@ -49,10 +50,10 @@ class Rules:
         one_of("score", self.score, SCORES)
         one_of("fidelity_best mode", self.best, MODES)
         one_of("unfaithfulness kl", self.kl, KL)
-        if not 0 <= self.label_threshold <= 1:
-            raise OptionError(f"label_threshold must lie between 0 and 1, not {self.label_threshold!r}")
-        if self.delta_t is not None and not (np.isfinite(self.delta_t) and self.delta_t > 0):
-            raise OptionError(f"delta_t must be a positive number, not {self.delta_t!r}")
+        if not is_number(self.label_threshold) or not 0 <= self.label_threshold <= 1:
+            raise OptionError(f"label_threshold must lie between 0 and 1, not {self.label_threshold!r:.40}")
+        if self.delta_t is not None and not (is_number(self.delta_t) and 0 < self.delta_t < math.inf):
+            raise OptionError(f"delta_t must be a positive number, not {self.delta_t!r:.40}")
 
 
 class Path:

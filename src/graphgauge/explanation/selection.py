@@ -117,7 +117,7 @@ def _overlap(sample: Sample, level: Level, share: Overlap) -> Estimate:
 
 
 def _drawn(share: Overlap) -> Any:
-    """The exact mean over random explanations of the same size."""
+    """The empty explanation, and the exact mean over random explanations of the same size."""
 
     def chance(function: MetricFunction, sample: Sample, params: Mapping[str, Any]) -> dict[str, float]:
         def value(event: Scored, path: Path) -> float:
@@ -128,7 +128,9 @@ def _drawn(share: Overlap) -> Any:
             return float(np.sum(weights * share(found, count, true)))
 
         mean = float(sample.each(value, _NO_TRUTH).value[0])
-        return {"random explainer": min(max(mean, 0.0), 1.0)}
+        empty = float(function(sample.empty, **params).value[0])
+        known = {} if np.isnan(empty) else {"empty explanation": empty}
+        return {**known, "random explainer": min(max(mean, 0.0), 1.0)}
 
     chance.__doc__ = _drawn.__doc__
     return chance
@@ -143,11 +145,11 @@ def _recall(found: Any, held: int, true: int) -> Any:
 
 
 def _f1(found: Any, held: int, true: int) -> Any:
-    return 2 * found / (held + true)
+    return 2 * found / (held + true) if held + true else np.nan
 
 
 def _jaccard(found: Any, held: Any, true: Any) -> Any:
-    return found / (held + true - found)
+    return found / (held + true - found) if held + true else np.nan
 
 
 _TRUTH = _EDGES | {"needs": ("truth",), "laws": _TRUTH_LAWS, "reference": "rijsbergen1979", "default": False}
@@ -178,8 +180,8 @@ def truth_jaccard(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
 
 
 def _even(function: MetricFunction, sample: Sample, params: Mapping[str, Any]) -> dict[str, float]:
-    """A random order, which scores a half on average."""
-    return {"random explainer": 0.5}
+    """A random order, which scores a half on average, and none at all, which ties all edges."""
+    return {"empty explanation": 0.5, "random explainer": 0.5}
 
 
 @metric(

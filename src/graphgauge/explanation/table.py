@@ -57,6 +57,8 @@ class Answered:
     @classmethod
     def from_dict(cls, record: Mapping[str, Any], model_output: str) -> Answered:
         event = Event.from_dict(record)
+        for explanation in event.explanations:
+            explanation.refuse_nan()
         masks = masks_from_text(record.get("masks"), len(event.subgraph))
         try:
             rows = [[number_from_json(value) for value in row] for row in record["outputs"]]
@@ -143,15 +145,7 @@ class Table:
 
     def explainer(self, name: str | None) -> str:
         """The one to evaluate: the only one, or the one that is named."""
-        known = self.explainers
-        if name is None and len(known) > 1:
-            raise OptionError(
-                f"{len(known)} explainers in the table: {', '.join(known)}",
-                fix="Choose one with explainer=; compare() sets them side by side.",
-            )
-        if name is not None and name not in known:
-            raise UnknownNameError("explainer", name, known)
-        return name or (known[0] if known else "explainer")
+        return chosen_explainer(self.explainers, name)
 
     @classmethod
     def of(cls, records: Iterable[Mapping[str, Any]], where: str = "table") -> Table:
@@ -178,6 +172,19 @@ class Table:
             return
         with atomic_path(target) as temporary, temporary.open("w", encoding="utf-8") as stream:
             stream.writelines(json_line(record) for record in self.to_dicts())
+
+
+def chosen_explainer(known: Iterable[str], name: str | None) -> str:
+    """The only one of the known explainers, or the one that is named."""
+    names = list(dict.fromkeys(known))
+    if name is None and len(names) > 1:
+        raise OptionError(
+            f"{len(names)} explainers: {', '.join(names)}",
+            fix="Choose one with explainer= or --explainer; compare() sets them side by side.",
+        )
+    if name is not None and name not in names:
+        raise UnknownNameError("explainer", name, names)
+    return name or (names[0] if names else "explainer")
 
 
 def read_table(path: str | Path) -> Table:

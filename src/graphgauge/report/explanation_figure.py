@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _NAME = 18
 _RIGHT = COLOURS[2]
 _HELD = COLOURS[1]
+# Legends stand under the name of the axis, whatever its height: the distance is in heights of their text.
+_BELOW: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "borderaxespad": 5, "ncols": 3}
 
 
 def draw_explanation(picture: Picture, path: str | Path) -> None:
@@ -24,8 +26,14 @@ def draw_explanation(picture: Picture, path: str | Path) -> None:
     with figure(path, 4, width=3.9, height=3.7) as (drop, keep, bars, event):
         _curves(drop, picture, picture.drop, "fidelity_drop (higher is better)")
         _curves(keep, picture, picture.keep, "fidelity_keep (lower is better)")
-        drop.legend(fontsize=7.5, title=f"bands: {picture.confidence:.0%} over events", title_fontsize=7)
-        _bars(bars, picture)
+        drop.legend(
+            fontsize=7.5, title=f"bands: {picture.confidence:.0%} over events", title_fontsize=7,
+            **_BELOW,
+        )  # fmt: skip
+        if picture.areas:
+            _bars(bars, picture)
+        else:
+            bars.set_axis_off()
         if picture.drawn is None:
             event.set_axis_off()
         elif picture.drawn.times is None:
@@ -73,7 +81,7 @@ def _title(axis: Any, drawn: Drawn) -> None:
     handles.append(axis.plot([], [], color=CHANCE, lw=1.2, label="not held")[0])
     if drawn.truth is not None:
         handles.append(axis.plot([], [], "D", color=_RIGHT, ms=5, label="right explanation")[0])
-    axis.legend(handles=handles, fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3)
+    axis.legend(handles=handles, fontsize=7, **_BELOW)
 
 
 def _temporal(axis: Any, drawn: Drawn) -> None:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from graphgauge.core.errors import OptionError
 from graphgauge.core.extras import need
 from graphgauge.zoo.temporal.explainers import EXPLAINERS
 
@@ -110,7 +111,7 @@ def explain(
     if not quiet:
         click.echo(
             f"evaluate with: GRAPHGAUGE_TEMPORAL={checkpoint} graphgauge explanation --explanations {output} "
-            "--model graphgauge.zoo.temporal:load",
+            f"--model graphgauge.zoo.temporal:load --explainer {_names(explainers)[-1]}",
             err=True,
         )
 
@@ -171,7 +172,10 @@ def houses(output: str, events: int, seed: int, debug: bool) -> None:
 
 
 def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise OptionError("--explainers names none", fix=_NAMES)
+    return names
 
 
 def _tell(epoch: int, loss: float) -> None:

@@ -6,7 +6,6 @@ place in a house, roof, middle or ground, or 0 outside of houses, and the true e
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,8 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from graphgauge.core.errors import OptionError
-from graphgauge.explanation.adapters import PyGModel
+from graphgauge.explanation.adapters import PyGModel, pyg
 from graphgauge.explanation.inputs import Context, Subgraph
 
 Ints = NDArray[np.int64]
@@ -116,13 +114,7 @@ class Houses:
 
 def houses(seed: int = 0, *, base: int = 300, count: int = 80, epochs: int = 600) -> Houses:
     """Make the graph and train the network on four in five of its nodes."""
-    try:
-        datasets = importlib.import_module("torch_geometric.datasets")
-        generators = importlib.import_module("torch_geometric.datasets.graph_generator")
-    except ImportError:
-        raise OptionError(
-            "the houses are data of torch_geometric, which is not installed", fix="pip install torch_geometric"
-        ) from None
+    datasets, generators = (pyg(name, "the graph of houses") for name in ("datasets", "datasets.graph_generator"))
     with _drawn_from(seed):
         data = datasets.ExplainerDataset(generators.BAGraph(base, 5), "house", num_motifs=count)[0]
         module = HouseGNN()
