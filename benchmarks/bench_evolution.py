@@ -86,7 +86,8 @@ def one_cycle(data: Cycle) -> Work:
 
 @uses("torch", "scikit-learn")
 def by_sets_and_loops(data: Cycle) -> Work:
-    """A set of all edges, pairs drawn and looked up one by one, labels compared one by one."""
+    """The original protocol's way: a set of all edges, both ways round as torch_geometric holds them, made anew in each
+    cycle; pairs drawn and looked up one by one; distances and scores as tensors; labels compared one by one."""
     import torch
     from sklearn.metrics import roc_auc_score
 
@@ -96,25 +97,35 @@ def by_sets_and_loops(data: Cycle) -> Work:
     births, edges = torch.tensor(data.births), torch.tensor(np.concatenate([data.edges, data.edges[:, ::-1]]))
     original = set(range(data.nodes))
     nodes = np.array(sorted(original))
+    tiny = 1e-7
 
-    def distance(pairs: torch.Tensor) -> torch.Tensor:
+    def scores(pairs: torch.Tensor) -> np.ndarray:
         u, v = points[pairs[:, 0]], points[pairs[:, 1]]
-        room = (1 - (u * u).sum(-1)) * (1 - (v * v).sum(-1))
-        return torch.acosh(1 + 2 * ((u - v) ** 2).sum(-1) / room)
+        inner = [torch.clamp((side * side).sum(-1), max=1 - tiny) for side in (u, v)]
+        room = torch.clamp((1 - inner[0]) * (1 - inner[1]), min=tiny)
+        distance = torch.acosh(torch.clamp(1 + 2 * ((u - v) ** 2).sum(-1) / room, min=1 + tiny))
+        return torch.sigmoid(-distance).numpy()
+
+    def drawn(standing: set[tuple[int, int]], count: int) -> np.ndarray:
+        found: list[tuple[int, int]] = []
+        while len(found) < count:
+            size = 4 * (count - len(found))
+            u, v = random.choice(nodes, size), random.choice(nodes, size)
+            pairs = set(zip(u[u != v].tolist(), v[u != v].tolist(), strict=True))
+            free = [(u, v) for u, v in pairs if (u, v) not in standing and (v, u) not in standing]
+            found.extend(free[: count - len(found)])
+        return np.array(found)
 
     def judge() -> tuple[float, float]:
-        standing = set(map(tuple, edges.tolist()))
-        wanted: list[tuple[int, int]] = []
-        while len(wanted) < len(births):
-            tried = set(zip(random.choice(nodes, 800).tolist(), random.choice(nodes, 800).tolist(), strict=True))
-            wanted += [(u, v) for u, v in tried if u != v and (u, v) not in standing and (v, u) not in standing]
-        negatives = torch.tensor(wanted[: len(births)])
-        scores = torch.sigmoid(-torch.cat([distance(births), distance(negatives)])).numpy()
-        truth = np.repeat([1, 0], [len(births), len(negatives)])
-        known = [(u, v) for u, v in births.numpy() if u in original and v in original]
+        standing = set(map(tuple, edges.numpy().tolist()))
+        positives, negatives = scores(births), scores(torch.tensor(drawn(standing, len(births))))
+        truth = np.concatenate([np.ones(len(positives)), np.zeros(len(negatives))])
+        area = roc_auc_score(truth, np.concatenate([positives, negatives]))
+        size = len(labels)
+        known = [(u, v) for u, v in births.numpy() if u in original and v in original and u < size and v < size]
         agreeing = sum(1 for u, v in known if labels[u].item() == labels[v].item()) / len(known)
-        shares = torch.bincount(labels).float() / len(labels)
-        return float(roc_auc_score(truth, scores)), agreeing - float((shares * shares).sum())
+        shares = torch.bincount(labels).float() / size
+        return float(area), agreeing - float((shares * shares).sum())
 
     return judge
 

@@ -150,11 +150,9 @@ def test_the_error_is_delongs_where_births_are_independent(seed: int, tied: bool
         reason="no births",
     )  # fmt: skip
     from graphgauge.kernels.negatives import non_edges
-    from graphgauge.kernels.poincare import order_of_distances
 
     codes = non_edges(graph, 30, 40, np.random.default_rng(seed))
-    score = lambda first, second: -order_of_distances(points.columns, points.margins, first, second)  # noqa: E731
-    value, error, df = delong(score(births[:, 0], births[:, 1]), score(codes // 30, codes % 30))
+    value, error, df = delong(-points.order(births[:, 0], births[:, 1]), -points.order(codes // 30, codes % 30))
     assert area.value == pytest.approx(value, rel=1e-12)
     assert area.error() == pytest.approx((error, df), rel=1e-9, abs=1e-12)
 

@@ -11,6 +11,8 @@ from tests.evolution.conftest import Graph
 
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.evolution import AdaptiveEvaluator
+from graphgauge.evolution.births import Births
+from graphgauge.evolution.inputs import Points
 
 NEW = np.array([[0, 50], [1, 60]])
 
@@ -56,9 +58,19 @@ def bad_cycles() -> dict[str, tuple[dict[str, Any], str]]:
             {"new_edges": lambda g: np.concatenate([g.edges, NEW]), "previous_edges": lambda g: g.edges},
             "edges_created_at_cycle",
         ),
+        "whole graph after an edge went": (
+            {
+                "new_edges": lambda g: np.concatenate([g.edges[1:], NEW]),
+                "all_edges": lambda g: np.concatenate([g.edges[1:], NEW]),
+                "previous_edges": lambda g: g.edges,
+            },
+            "Pass only the edges born in this",
+        ),
         "pools": ({"pools": np.zeros(7, int)}, "pools: expected one number for each of the 120 nodes"),
         "negative pools": ({"pools": np.full(120, -1)}, "pools: -1 is negative"),
         "tgc": ({"tgc": math.nan}, "tgc: found nan"),
+        "tgc in words": ({"tgc": "much"}, "tgc: expected numbers"),
+        "tgc of two": ({"tgc": np.array([0.1, 0.2])}, "tgc: found"),
         "the same cycle": ({"cycle": 0}, "cycle 0 comes after cycle 0"),
         "half a cycle": ({"cycle": 0.5}, "cycle must be a whole number"),
     }
@@ -217,3 +229,42 @@ def test_embeddings_of_any_kind(graph: Graph, kind: str):
     found = [judged(graph, AdaptiveEvaluator(range(120), graph.labels, folds=2), embeddings=given,
                     previous_embeddings=given) for given in (points, other)]  # fmt: skip
     assert found[0].to_flat() == found[1].to_flat()
+
+
+def test_a_graph_that_was_rewired_whole_has_births(graph: Graph):
+    evaluation = judged(graph, AdaptiveEvaluator(range(120), graph.labels, folds=2), previous_edges=graph.edges,
+                        all_edges=NEW)  # fmt: skip
+    assert evaluation["n_synthetic_positives"] == len(NEW)
+
+
+def test_pools_of_nodes_before_an_unknown_past(graph: Graph):
+    """A first cycle with newborn nodes: nothing is matched, and the system's pools are not refused."""
+    grown = np.concatenate([graph.points, graph.points[:2]])
+    evaluator = AdaptiveEvaluator(range(120), graph.labels, folds=2)
+    found = judged(graph, evaluator, embeddings=grown, previous_embeddings=None, pools=np.zeros(120, int))
+    assert found["auc_matched"].reason == "no embeddings before the cycle are known"
+    with pytest.raises(InputError, match="pools: expected one number for each of the 122 nodes"):
+        judged(graph, evaluator, 1, embeddings=grown, previous_embeddings=None, pools=np.zeros(123, int))
+
+
+def test_births_do_not_depend_on_their_order_or_on_how_often_they_are_listed(graph: Graph):
+    free = np.random.default_rng(0).permutation(graph.free())[:30]
+    listed = np.concatenate([free, free[:7, ::-1], free[3:5]])
+    both = [Births.of(edges, np.concatenate([graph.edges, free]), None, 120) for edges in (listed, listed[::-1])]
+    for births in both:
+        assert births.edges.tolist() == sorted(free.tolist())
+        assert births.notes == ("births listed again, counted once: 9",)
+    turned = Births.of(free[:, ::-1], np.concatenate([graph.edges, free]), None, 120)
+    assert turned.edges.tolist() == sorted(free[:, ::-1].tolist())
+
+
+def test_numbers_of_the_threads_are_checked():
+    with pytest.raises(OptionError, match="threads must be at least 1"):
+        AdaptiveEvaluator(range(3), [0, 1, 1], threads=0)
+
+
+def test_a_norm_that_plain_sums_cannot_tell_from_one():
+    near = np.array([[0.6, 0.8], [np.nextafter(0.6, 0), 0.8]])  # 4e-17 beyond 1, and inside
+    assert len(Points.of(near[1:], "embeddings")) == 1
+    with pytest.raises(InputError, match="1 of 2 rows have norm 1 or more, the first is row 0"):
+        Points.of(near, "embeddings")

@@ -8,7 +8,7 @@ from tests.evolution.conftest import Graph, block_graph
 
 from graphgauge.core.result import Evaluation
 from graphgauge.evolution import AdaptiveEvaluator
-from graphgauge.kernels.poincare import distances, margins, order_of_distances
+from graphgauge.evolution.inputs import Points
 
 
 @pytest.fixture(params=["blocks", "cora"])
@@ -48,13 +48,12 @@ def random_births(graph: Graph, count: int, seed: int) -> np.ndarray:
 
 def nearest_of_the_class(graph: Graph, count: int, seed: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
-    columns = np.ascontiguousarray(graph.points.T)
-    margin = margins(columns)
+    points = Points.of(graph.points, "embeddings")
     births = []
     neighbours = {frozenset(edge) for edge in graph.edges.tolist()}
     for source in rng.choice(graph.nodes, count, replace=False):
         others = np.flatnonzero((graph.labels == graph.labels[source]) & (np.arange(graph.nodes) != source))
-        far = distances(order_of_distances(columns, margin, np.full(len(others), source), others))
+        far = points.order(np.full(len(others), source), others)
         free = [node for node in others[np.argsort(far)] if frozenset((source, node)) not in neighbours]
         births.append((source, free[0]))
     return np.array(births)

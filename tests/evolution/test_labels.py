@@ -118,3 +118,22 @@ def test_small_classes_are_said(graph: Graph):
     result = evaluator.evaluate_cycle(graph.points, None, graph.edges, 0)["nca_mean"]
     assert result.defined
     assert "classes with fewer nodes than folds: 1" in result.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("points", "labels", "reason"),
+    [
+        (np.full((6, 2), 0.1), [0, 0, 0, 0, 0, 1], "one node is outside the largest class"),
+        (np.empty((20, 0)), [0, 1] * 10, "the embeddings have no dimensions"),
+    ],
+)
+def test_nothing_to_fit_a_probe_on(points: np.ndarray, labels: list[int], reason: str):
+    found = AdaptiveEvaluator(range(len(labels)), labels).evaluate_cycle(points, None, None, 0)
+    assert np.isnan(found["nca_mean"].value)
+    assert reason in found["nca_mean"].reason
+    assert np.isnan(node_classification_accuracy(points, labels)).all()
+
+
+def test_node_numbers_may_be_large():
+    labels = {0: "a", 5: "b", 10**12: "a"}
+    assert delta_homophily([(0, 10**12)], labels, node_ids=[10**12, 5, 0]) == pytest.approx(1 - 1 / 3)

@@ -247,3 +247,26 @@ def test_a_cycle_object_is_enough(tmp_path: Path):
     assert math.isnan(found["auc_birth"].value)
     with pytest.raises(OptionError, match="seed"):
         evaluate([Cycle("x", "0", 5, *([graph.points] * 3))], graph.labels)
+
+
+def test_a_cycle_that_is_missing_is_noticed_where_edges_are_added_up(tmp_path: Path, graph: Graph):
+    log = EvolutionLog(tmp_path)
+    log.begin("Off", 0, edges=graph.edges, embeddings=graph.points)
+    for cycle, new in enumerate(graph.free()[:3]):
+        log.append_cycle("Off", 0, cycle, embeddings=graph.points, new_edges=new[None])
+    (tmp_path / "Off" / "seed-0" / "cycle-00001.npz").unlink()
+    with pytest.raises(InputError, match="no cycle 1 stands before it"):
+        list(log.cycles("Off", 0))
+
+
+def test_what_a_cycle_says_of_the_time_before_is_taken(graph: Graph):
+    """Each cycle of the list has its own past; the one before it in the list is only what stands in for that."""
+    rng = np.random.default_rng(0)
+    items = [
+        {"embeddings": graph.points, "new_edges": new, "all_edges": np.concatenate([graph.edges, new]),
+         "previous_embeddings": rng.permutation(graph.points), "previous_edges": graph.edges}
+        for new in np.split(graph.free()[:20], 2)
+    ]  # fmt: skip
+    both = evaluate(items, graph.labels, metrics=["auc_birth"], negatives="all")
+    alone = [evaluate([item], graph.labels, metrics=["auc_birth"], negatives="all") for item in items]
+    assert both.by("cycle")["auc_birth"].tolist() == [one["auc_birth"].value for one in alone]

@@ -294,3 +294,27 @@ def test_suites_from_data(graph: Graph, tmp_path: Path):
             assert suite.step("Off", graph.points, None, graph.edges, 0)["nca_mean"].n == 120
     with pytest.raises(InputError, match="neither labels nor y"):
         build_evaluation_suite_from_cora({"x": 1})
+    for wrong in (7, None, types.SimpleNamespace(num_nodes=120)):
+        with pytest.raises(InputError, match="Pass an object with y, or the labels"):
+            build_evaluation_suite_from_cora(wrong)
+    with pytest.raises(TypeError):
+        build_evaluation_suite_from_cora(graph.labels, "cuda")  # a device, never a condition
+
+
+def test_node_ids_of_any_kind_and_options_are_checked(graph: Graph):
+    by_node = dict(enumerate(graph.labels.tolist()))
+    for node_ids in (by_node.keys(), set(by_node), list(by_node), np.arange(120)):
+        suite = EvaluationSuite(node_ids, by_node, metrics=["homophily_baseline"])
+        assert suite.step("Off", graph.points, None, graph.edges, 0)["homophily_baseline"].n == 120
+    for seed in ("a", None, -1):
+        with pytest.raises(OptionError, match="seed must be a whole number"):
+            EvaluationSuite(range(120), graph.labels, seed=seed)
+
+
+def test_each_cycle_weighs_a_tenth_in_the_growth(graph: Graph):
+    evaluator = AdaptiveEvaluator(range(120), graph.labels, metrics=["tgc"])
+    new = graph.free()[:6]
+    edges = np.concatenate([graph.edges, new])
+    first = evaluator.evaluate_cycle(graph.points, new, edges, 0)["tgc"].value
+    assert first == pytest.approx(6 / 120, rel=0.05)  # nearly all nodes hang together
+    assert evaluator.evaluate_cycle(graph.points, None, edges, 1)["tgc"].value == pytest.approx(0.9 * first, rel=1e-12)

@@ -9,13 +9,17 @@ import numpy as np
 import pytest
 
 from graphgauge.kernels import poincare
-from graphgauge.kernels.poincare import _spread, closer_pairs, margins, order_of_distances
+from graphgauge.kernels.poincare import _spread, closer_pairs, margins, squared_gaps
 
 
 def cloud(nodes: int, dimensions: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     # Few places, so that distances tie.
     columns = np.random.default_rng(seed).choice([-0.5, -0.25, 0.0, 0.25, 0.5], (dimensions, nodes))
     return columns, margins(columns)
+
+
+def order_of_distances(columns: np.ndarray, margin: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    return squared_gaps(np.ascontiguousarray(columns.T), first, second) / (margin[first] * margin[second])
 
 
 @pytest.mark.parametrize("nodes", [0, 1, 2, 3, 17, 60])

@@ -191,6 +191,9 @@ def test_a_stopped_run_goes_on_as_if_it_had_not_been_stopped(tmp_path, graph):
             assert one.tgc == other.tgc
     with pytest.raises(GraphgaugeError, match="other settings"):
         list(grow(graph, Settings(), ["Off"], 1, 1, parts))
+    fewer = GraphData(graph.edges[1:], graph.labels, graph.features)
+    with pytest.raises(GraphgaugeError, match="Off, seed 0, began from another graph"):
+        list(grow(fewer, SMALL, ["Off"], 5, 1, parts))
 
 
 def test_the_command_runs_and_says_what_comes_next(tmp_path):

@@ -127,7 +127,7 @@ class Metric:
     goal: float | None = None
     reading: Reading | None = None
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The metric without its parameters: `hits` for `hits@{k}`."""
         return re.sub(r"[@_.]*\{.*\}.*", "", self.key)
@@ -158,7 +158,7 @@ class Metric:
                 raise OptionError(f"{key!r}: {name} must be a number, not {text!r}") from None
         return params
 
-    @property
+    @cached_property
     def fixed_conventions(self) -> dict[str, str]:
         """The conventions that no option changes."""
         return {name: rule for name, rule in self.conventions.items() if rule != AS_CHOSEN}
@@ -241,9 +241,10 @@ class Metric:
         if isinstance(found, NoInterval):
             return None, found.reason
         rule, low, high = found
-        if np.isnan(low[0]) or np.isnan(high[0]):
+        bounds = float(low[0]), float(high[0])
+        if any(map(math.isnan, bounds)):
             return None, f"needs at least two {rule.over} that differ"
-        return Interval(float(low[0]), float(high[0]), confidence, rule.method, rule.over, rule.approximate), None
+        return Interval(*bounds, confidence, rule.method, rule.over, rule.approximate), None
 
 
 _REGISTRY: dict[str, dict[str, Metric]] = {}

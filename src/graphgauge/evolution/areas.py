@@ -9,9 +9,9 @@ from math import sqrt
 import numpy as np
 
 from graphgauge.core.metric import Estimate
-from graphgauge.evolution.inputs import Flags, Floats, Ints, Points, among, pair_codes
+from graphgauge.evolution.inputs import Flags, Floats, Ints, Points, among, numbered, pair_codes
 from graphgauge.kernels.negatives import non_edges
-from graphgauge.kernels.poincare import closer_pairs, order_of_distances
+from graphgauge.kernels.poincare import closer_pairs
 from graphgauge.kernels.tails import TailCounts, tail_counts
 from graphgauge.stats.intervals import standard_error
 
@@ -75,21 +75,21 @@ def area_against_non_edges(
     nodes = len(points)
     if not len(positives):
         return Area(np.empty(0), 0, nodes=nodes, reason=reason)
-    q = order_of_distances(points.columns, points.margins, positives[:, 0], positives[:, 1])
+    q = points.order(positives[:, 0], positives[:, 1])
     inside = _among_eligible(graph, nodes, eligible)
     free = len(eligible) * (len(eligible) - 1) // 2 - len(inside)
     wanted = free if per_positive is None else per_positive * len(positives)
     if free == 0:
         return Area(np.empty(0), 0, nodes=nodes, reason="every pair of original nodes has an edge")
     if wanted >= free:
-        columns, margins = points.columns[:, eligible], points.margins[eligible]
-        pairs = closer_pairs(np.ascontiguousarray(columns), margins, q, threads=threads)
-        own = order_of_distances(columns, margins, inside // len(eligible), inside % len(eligible))
+        columns = np.ascontiguousarray(points.rows[eligible].T)
+        pairs = closer_pairs(columns, points.margins(eligible), q, threads=threads)
+        own = points.order(eligible[inside // len(eligible)], eligible[inside % len(eligible)])
         tails = _without(pairs, tail_counts(-q, -own))
     else:
         codes = non_edges(inside, len(eligible), wanted, rng)
         first, second = eligible[codes // len(eligible)], eligible[codes % len(eligible)]
-        tails = tail_counts(-q, -order_of_distances(points.columns, points.margins, first, second))
+        tails = tail_counts(-q, -points.order(first, second))
     short = per_positive is not None and wanted > free
     return Area(
         _shares(-q, tails),
@@ -116,9 +116,9 @@ def area_against_matched(
 
     `pools` has a number for every node, negative where it cannot be a target.
     """
-    q = order_of_distances(points.columns, points.margins, births[:, 0], births[:, 1])
+    q = points.order(births[:, 0], births[:, 1])
     owner, target = _redrawn(births, graph, pools, len(points), per_positive, rng)
-    other = order_of_distances(points.columns, points.margins, births[owner, 0], target)
+    other = points.order(births[owner, 0], target)
     wins = (other > q[owner]) + 0.5 * (other == q[owner])
     counts = np.bincount(owner, minlength=len(births))
     have = counts > 0
@@ -127,7 +127,7 @@ def area_against_matched(
     return Area(
         shares,
         len(target),
-        births[have, 0],
+        numbered(births[have, 0]),
         nodes=len(points),
         reason="no birth has another target to be compared with" if len(births) else reason,
         warnings=(f"births without another target in their pool, left out of auc_matched: {alone}",)
@@ -207,8 +207,11 @@ def _drawn_variance(tails: TailCounts) -> float:
         return np.nan
     upto = np.cumsum(tails.positives)
     total = int(upto[-1])
-    between = np.diff(np.append(tails.greater, tails.negatives), prepend=0) - np.append(0, tails.equal)
-    gaps, ties = np.append(0, upto) / total, (upto - tails.positives / 2) / total
+    # Negatives in the gap above each distinct positive, and below the last.
+    between = np.empty(len(upto) + 1, np.int64)
+    between[:-1], between[-1] = tails.greater, tails.negatives
+    between[1:] -= tails.greater + tails.equal
+    gaps, ties = np.concatenate([[0], upto]) / total, (upto - tails.positives / 2) / total
     mean = (between @ gaps + tails.equal @ ties) / tails.negatives
     squares = between @ (gaps - mean) ** 2 + tails.equal @ (ties - mean) ** 2
     return float(squares / (tails.negatives - 1) / tails.negatives)

@@ -8,12 +8,22 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.arrays import as_numeric
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.evolution.areas import Area, area_against_matched, area_against_non_edges
 from graphgauge.evolution.births import Births
 from graphgauge.evolution.distances import checked_temperature
 from graphgauge.evolution.growth import largest_component, tgc_step
-from graphgauge.evolution.inputs import Ints, Labelled, Points, as_edges, distinct, distinct_pairs, whole_numbers
+from graphgauge.evolution.inputs import (
+    Ints,
+    Labelled,
+    Points,
+    as_edges,
+    distinct,
+    distinct_pairs,
+    numbered,
+    whole_numbers,
+)
 from graphgauge.evolution.probe import probe
 from graphgauge.evolution.samples import Folds, Growth, LabelPairs
 
@@ -46,6 +56,8 @@ class Options:
             value = getattr(self, name)
             if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
                 raise OptionError(f"{name} must be a whole number of at least {least}, not {value!r}")
+        if self.threads is not None and self.threads < 1:
+            raise OptionError(f"threads must be at least 1, not {self.threads}")
 
     @property
     def per_positive(self) -> int | None:
@@ -103,7 +115,7 @@ class Grown:
         self.births = Births.of(new_edges, all_edges, previous_edges, self.nodes)
         self.test_edges = None if test_edges is None else as_edges(test_edges, "test_edges", self.nodes)
         self._pools = None if pools is None else self._checked_pools(pools)
-        if tgc is not None and not np.isfinite(tgc):
+        if tgc is not None and not (np.ndim(tgc) == 0 and np.isfinite(as_numeric(tgc, "tgc"))):
             raise InputError(f"found {tgc}", where="tgc", fix="Pass a number, or None to have it computed.")
         self._tgc, self._last_tgc = tgc, last_tgc
 
@@ -165,17 +177,14 @@ class Grown:
         classes = self.labelled.class_of(self.nodes)
         ends = classes[self.births.edges]
         known = (ends >= 0).all(axis=1)
-        sizes, total = self.labelled.sizes, int(self.labelled.sizes.sum())
-        random = np.nan
-        if total > 1:
-            pairs = self.options.homophily_null == "pairs"
-            random = float(sizes @ (sizes - 1) / (total * (total - 1)) if pairs else sizes @ sizes / total**2)
+        sizes = self.labelled.sizes
         degrees = self.births.degrees_before()
-        drawn = np.bincount(classes[classes >= 0], degrees[classes >= 0], len(sizes))
-        by_degree = float(np.sum((drawn / drawn.sum()) ** 2)) if drawn.sum() else np.nan
+        drawn = np.bincount(classes + 1, degrees, len(sizes) + 1)[1:]
+        by_degree = float(drawn @ drawn / drawn.sum() ** 2) if drawn.any() else np.nan
         return LabelPairs(
-            ends[known, 0] == ends[known, 1], self.births.edges[known, 0], len(self.births),
-            int(np.count_nonzero(sizes)), total, random, by_degree,
+            ends[known, 0] == ends[known, 1], numbered(self.births.edges[known, 0]), len(self.births),
+            int(np.count_nonzero(sizes)), int(sizes.sum()), self.labelled.same_class[self.options.homophily_null],
+            by_degree,
         )  # fmt: skip
 
     @cached_property
@@ -219,7 +228,8 @@ class Grown:
 
     def _eligible(self) -> Ints:
         """The original nodes that have an embedding."""
-        return self.labelled.ids[self.points.present[self.labelled.ids]]
+        ids = self.labelled.ids
+        return ids if self.points.complete else ids[self.points.present[ids]]
 
     def _rng(self, use: str) -> np.random.Generator:
         return np.random.default_rng([self.options.seed, self.cycle % 2**32, _STREAMS[use]])
@@ -228,7 +238,7 @@ class Grown:
         # One stream for both: auc_birth is measured against the very pairs that auc_synthetic is.
         return area_against_non_edges(
             points, births, self.births.after, eligible, per_positive=self.options.per_positive,
-            rng=self._rng("births"), source=births[:, 0], reason=reason, threads=self.options.threads,
+            rng=self._rng("births"), source=numbered(births[:, 0]), reason=reason, threads=self.options.threads,
         )  # fmt: skip
 
     def _pool_numbers(self) -> Ints:
@@ -243,10 +253,12 @@ class Grown:
 
     def _checked_pools(self, pools: Any) -> Ints:
         found = whole_numbers(pools, "pools")
-        expected = self.nodes if self.earlier is None else len(self.earlier)
-        if found.ndim != 1 or len(found) not in (expected, self.nodes):
+        # Where the embeddings before are not known, neither is how many nodes there were.
+        least = 0 if self.earlier is None else len(self.earlier)
+        if found.ndim != 1 or not least <= len(found) <= self.nodes:
             raise InputError(
-                f"expected one number for each of the {expected} nodes before the cycle, found shape {found.shape}",
+                f"expected one number for each of the {least or self.nodes} nodes before the cycle, found shape "
+                f"{found.shape}",
                 where="pools",
             )
         if (found < 0).any():
@@ -259,8 +271,4 @@ def _padded(points: Points, nodes: int) -> Points:
     extra = nodes - len(points)
     if extra <= 0:
         return points
-    return Points(
-        np.pad(points.columns, ((0, 0), (0, extra))),
-        np.pad(points.margins, (0, extra), constant_values=1.0),
-        np.pad(points.present, (0, extra)),
-    )
+    return Points(np.pad(points.rows, ((0, extra), (0, 0))), np.pad(points.present, (0, extra)))

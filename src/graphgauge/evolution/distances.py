@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import isfinite
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from graphgauge.core.arrays import as_numeric
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.evolution.inputs import Floats, Points
-from graphgauge.kernels.poincare import distances, order_of_distances
+from graphgauge.kernels.poincare import distances
 
 
 def poincare_distance(u: Any, v: Any) -> float | Floats:
@@ -28,10 +29,9 @@ def poincare_distance(u: Any, v: Any) -> float | Floats:
             fix="Pass two points (D,), or two arrays of points (n, D).",
         )  # fmt: skip
     pair = [Points.of(np.atleast_2d(points), name) for points, name in ((first, "u"), (second, "v"))]
-    columns = np.concatenate([points.columns for points in pair], axis=1)
-    margin = np.concatenate([points.margins for points in pair])
+    both = Points(np.concatenate([points.rows for points in pair]), np.ones(2 * len(pair[0]), bool))
     rows = np.arange(len(pair[0]))
-    found = distances(order_of_distances(columns, margin, rows, rows + len(rows)))
+    found = distances(both.order(rows, rows + len(rows)))
     return float(found[0]) if first.ndim == 1 else found
 
 
@@ -49,6 +49,6 @@ def link_score(u: Any, v: Any, *, temperature: float = 1.0) -> float | Floats:
 
 
 def checked_temperature(temperature: float) -> float:
-    if not isfinite(temperature) or temperature <= 0:
+    if not isinstance(temperature, Real) or not isfinite(temperature) or temperature <= 0:
         raise OptionError(f"temperature must be a positive number, not {temperature!r}")
     return float(temperature)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,8 @@ def replayed(
     **options: Any,
 ) -> EvaluationSuite:
     """A suite that has judged the stored runs."""
+    if not isinstance(labels, Sized):
+        raise InputError(f"found {type(labels).__name__}", where="labels", fix="Pass one label for each original node.")
     if node_ids is None:
         node_ids = list(labels) if isinstance(labels, Mapping) else range(len(labels))
     wanted = [conditions] if isinstance(conditions, str) else conditions

@@ -68,7 +68,7 @@ class AdaptiveEvaluator:
         tail(confidence)
         self.confidence = confidence
         self.labelled = Labelled.of(node_ids, labels, nan=nan)
-        self.test_edges = None if test_edges is None else as_edges(test_edges, "test_edges")
+        self.test_edges = None if test_edges is None else as_edges(test_edges, "test_edges").copy()
         names = [metrics] if isinstance(metrics, str) else metrics
         samples = (*_SAMPLES, *(() if test_edges is None else ("held_out",)))
         self._chosen = select("evolution", names, samples, {})

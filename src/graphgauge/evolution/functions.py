@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -57,8 +58,10 @@ def delta_homophily(new_edges: Any, labels: Any, *, node_ids: Any = None, homoph
     0.16666666666666669
     """
     labelled, births = _labelled(labels, node_ids), as_edges(new_edges, "new_edges")
-    nodes = int(max(labelled.ids.max(initial=-1), births.max(initial=-1))) + 1
-    grown = Grown(labelled, Options(homophily_null=homophily_null), 0, np.zeros((nodes, 1)), births, births,
+    # Only the nodes that occur: their numbers may be as large as they like.
+    nodes = np.unique(np.concatenate([labelled.ids, births.ravel()]))
+    labelled, births = replace(labelled, ids=np.searchsorted(nodes, labelled.ids)), np.searchsorted(nodes, births)
+    grown = Grown(labelled, Options(homophily_null=homophily_null), 0, np.zeros((len(nodes), 1)), births, births,
                   previous_edges=births[:0])  # fmt: skip
     return float(_metrics.delta_homophily(grown.labels).value[0])
 

@@ -13,13 +13,16 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, as_labels, as_numeric, is_tensor, refuse_nan, require_shape
 from graphgauge.core.errors import InputError
-from graphgauge.kernels.poincare import margins
+from graphgauge.kernels.poincare import margins, squared_gaps
+from graphgauge.kernels.sorting import ascending
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 _PAIRS = "Pass one edge a row, as (M, 2) node numbers."
+# Squared norms below this are below 1 however they are summed; closer to it, exact squares decide.
+_SURELY_INSIDE = 1 - 1e-6
 _REPAIR = 'Repair the system, or pass nan="omit" to leave these nodes out.'
 
 
@@ -35,7 +38,7 @@ def whole_numbers(value: Any, name: str) -> Ints:
             raise InputError(f"{array[broken][0]} is no node number", where=name, fix="Pass integers.")
     elif array.dtype == np.uint64 and (array > np.iinfo(np.int64).max).any():
         raise InputError(f"{array.max()} is too large for a node number", where=name)
-    return array.astype(np.int64)
+    return array.astype(np.int64, copy=False)
 
 
 def as_edges(value: Any, name: str, nodes: int | None = None) -> Ints:
@@ -49,7 +52,8 @@ def as_edges(value: Any, name: str, nodes: int | None = None) -> Ints:
         raise InputError(f"found shape {edges.shape}, one edge a column", where=name, fix="Transpose it: edge_index.T.")
     require_shape(edges, (None, 2), name, _PAIRS)
     last = np.iinfo(np.int64).max if nodes is None else nodes - 1
-    if len(edges) and (edges.min() < 0 or edges.max() > last):
+    # Negative numbers are the largest without a sign.
+    if len(edges) and edges.view(np.uint64).max() > np.uint64(max(last, 0)):
         outside = (edges < 0) | (edges > last)
         row = int(np.argmax(outside.any(axis=1)))
         known = "negative" if nodes is None else f"outside the {nodes} nodes that have embeddings"
@@ -77,18 +81,39 @@ def distinct_pairs(edges: Ints, nodes: int) -> Ints:
 
 def distinct(codes: Ints) -> Ints:
     """Each code once, sorted; np.unique hashes integers, which takes ten times as long."""
-    ordered = np.sort(codes)
-    first: Ints = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
-    return first
+    ordered: Ints = ascending(codes)
+    new = np.ones(len(ordered), bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    return ordered if new.all() else ordered[new]
 
 
 def among(codes: Ints, ordered: Ints) -> Flags:
     """Which codes occur in a sorted list."""
+    return _places(codes, ordered)[1]
+
+
+def without(ordered: Ints, codes: Ints) -> tuple[Ints, int]:
+    """A sorted list less some codes, each once in both; and how many of these it held."""
+    places, found = _places(codes, ordered)
+    rest = np.ones(len(ordered), bool)
+    rest[places[found]] = False
+    return ordered[rest], int(np.count_nonzero(found))
+
+
+def numbered(ordered: Ints) -> Ints:
+    """Equal entries of a sorted list under one number, from 0 on."""
+    new = np.zeros(len(ordered), np.int64)
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:], casting="unsafe")
+    return np.cumsum(new, out=new)
+
+
+def _places(codes: Ints, ordered: Ints) -> tuple[Ints, Flags]:
+    """Where codes stand or would stand in a sorted list, and which of them do."""
     if not len(ordered):
-        return np.zeros(len(codes), bool)
-    place = np.minimum(np.searchsorted(ordered, codes), len(ordered) - 1)
-    found: Flags = ordered[place] == codes
-    return found
+        return np.zeros(len(codes), np.int64), np.zeros(len(codes), bool)
+    places = np.minimum(np.searchsorted(ordered, codes), len(ordered) - 1)
+    found: Flags = ordered[places] == codes
+    return places, found
 
 
 @dataclass(frozen=True)
@@ -135,6 +160,17 @@ class Labelled:
     def sizes(self) -> Ints:
         return np.bincount(self.classes[self.classes >= 0], minlength=len(self.names)).astype(np.int64)
 
+    @cached_property
+    def same_class(self) -> dict[str, float]:
+        """The share of pairs in one class: of two distinct nodes, and of two drawn one by one."""
+        sizes, total = self.sizes, int(self.sizes.sum())
+        if total < 2:
+            return {"pairs": np.nan, "squares": np.nan}
+        return {
+            "pairs": float(sizes @ (sizes - 1) / (total * (total - 1))),
+            "squares": float(sizes @ sizes / total**2),
+        }
+
     def class_of(self, nodes: int) -> Ints:
         """The class of every node below `nodes`; nodes that are not original have none."""
         found = np.full(nodes, -1, np.int64)
@@ -145,8 +181,8 @@ class Labelled:
 def _node_ids(node_ids: Any) -> Ints:
     if isinstance(node_ids, int | np.integer):
         raise InputError("expected node ids, found one number", where="node_ids", fix="Pass range(number_of_nodes).")
-    listed = sorted(node_ids) if isinstance(node_ids, Set) else node_ids
-    ids = whole_numbers(list(listed) if isinstance(listed, range) else listed, "node_ids")
+    ids = whole_numbers(list(node_ids) if isinstance(node_ids, Set | range) else node_ids, "node_ids")
+    ids = np.sort(ids) if isinstance(node_ids, Set) else ids
     require_shape(ids, (None,), "node_ids", "Pass one number for each original node.")
     if (ids < 0).any():
         raise InputError(f"{ids.min()} is negative", where="node_ids", fix="A node id is a row of the embeddings.")
@@ -167,46 +203,58 @@ def _label_values(labels: Any) -> AnyArray:
 
 @dataclass(frozen=True)
 class Points:
-    """Embeddings in the unit ball, transposed, with 1 − ‖x‖² of each; a node that is not `present` has none."""
+    """Embeddings in the unit ball, a row for each node; one that is not `present` has none."""
 
-    columns: Floats
-    margins: Floats
+    rows: Floats
     present: Flags
 
     @classmethod
     def of(cls, embeddings: Any, name: str, *, nan: str = "raise") -> Points:
         given = as_numeric(embeddings, name)
         require_shape(given, (None, None), name, "Pass one row of coordinates for each node.")
-        if nan == "raise":
-            refuse_nan(given, name, fix=_REPAIR)
-        columns = np.ascontiguousarray(given.T, dtype=np.float64)
-        present = np.ones(columns.shape[1], bool)
-        if nan == "omit":
-            present &= ~np.isnan(columns).any(axis=0)
-            columns = np.where(present, columns, 0.0)
-        found = margins(columns)
-        outside = ~(found > 0)
-        if outside.any():
-            node = int(np.argmax(outside))
-            norm = hypot(*columns[:, node].tolist())
-            raise InputError(
-                f"{np.count_nonzero(outside)} of {len(found)} rows have norm 1 or more, the first is row {node} with "
-                f"norm {norm:.17g}",
-                where=name,
-                fix="Points of the Poincaré ball lie inside it: project them, for instance onto norm 1 − 1e-5.",
-            )
-        return cls(columns, found, present)
+        rows = np.ascontiguousarray(given, dtype=np.float64)
+        present = np.ones(len(rows), bool)
+        if not (np.einsum("ij,ij->i", rows, rows) < _SURELY_INSIDE).all():  # also where it is NaN
+            if nan == "raise":
+                refuse_nan(given, name, fix=_REPAIR)
+            present &= ~np.isnan(rows).any(axis=1)
+            rows = np.where(present[:, None], rows, 0.0)
+            _refuse_outside(rows, name)
+        return cls(rows, present)
 
     def __len__(self) -> int:
-        return len(self.margins)
+        return len(self.rows)
 
-    @property
-    def rows(self) -> Floats:
-        return self.columns.T
+    @cached_property
+    def complete(self) -> bool:
+        return bool(self.present.all())
+
+    def margins(self, nodes: Ints) -> Floats:
+        """1 − ‖x‖² of each."""
+        return margins(np.ascontiguousarray(self.rows[nodes].T))
+
+    def order(self, first: Ints, second: Ints) -> Floats:
+        """What orders the distances of the given pairs: q for each."""
+        room = self.margins(np.concatenate([first, second]))
+        return squared_gaps(self.rows, first, second) / (room[: len(first)] * room[len(first) :])
 
     def holds(self, edges: Ints) -> Flags:
         """Which edges have both ends here."""
+        if self.complete and edges.max(initial=-1) < len(self):
+            return np.ones(len(edges), bool)
         inside = (edges < len(self)).all(axis=1)
         found = np.zeros(len(edges), bool)
         found[inside] = self.present[edges[inside]].all(axis=1)
         return found
+
+
+def _refuse_outside(rows: Floats, name: str) -> None:
+    outside = ~(margins(np.ascontiguousarray(rows.T)) > 0)
+    if outside.any():
+        node = int(np.argmax(outside))
+        raise InputError(
+            f"{np.count_nonzero(outside)} of {len(rows)} rows have norm 1 or more, the first is row {node} with "
+            f"norm {hypot(*rows[node].tolist()):.17g}",
+            where=name,
+            fix="Points of the Poincaré ball lie inside it: project them, for instance onto norm 1 − 1e-5.",
+        )

@@ -78,6 +78,14 @@ class EvolutionLog:
             return _from_births(place, condition, seed)
         return self._from_files(place, condition, seed)
 
+    def start(self, condition: str, seed: int) -> tuple[Ints, AnyArray] | None:
+        """Edges and embeddings before the first cycle, as `begin` stored them."""
+        path = self._place(condition, seed) / _START
+        if not path.exists():
+            return None
+        stored = _read(path, ("edges", "embeddings"))
+        return as_edges(stored["edges"], "edges"), stored["embeddings"]
+
     def latest(self, condition: str, seed: int) -> Cycle | None:
         """The last stored cycle, or None before the first."""
         if (condition, seed) not in self._places():
@@ -182,11 +190,10 @@ class EvolutionLog:
         return dict(sorted((int(match[1]), path) for match, path in named if match))
 
     def _from_files(self, place: Path, condition: str, seed: int) -> Iterator[Cycle]:
-        embeddings: AnyArray | None = None
-        edges: Ints | None = None
-        if (place / _START).exists():
-            start = _read(place / _START, ("edges", "embeddings"))
-            edges, embeddings = as_edges(start["edges"], "edges"), start["embeddings"]
+        edges: Ints | None
+        embeddings: AnyArray | None
+        edges, embeddings = self.start(condition, seed) or (None, None)
+        last: int | None = None
         for cycle, path in self._stored(place).items():
             stored = _read(path, ("embeddings", "new_edges"))
             births = as_edges(stored["new_edges"], "new_edges")
@@ -196,12 +203,17 @@ class EvolutionLog:
                 raise InputError(
                     "has no all_edges", where=str(path), fix="Store them in each cycle, or those before in start.npz."
                 )
+            elif last is not None and cycle > last + 1:
+                raise InputError(
+                    f"no cycle {last + 1} stands before it", where=str(path),
+                    fix="Its edges are those before and its births: every cycle is needed, or all_edges in this one.",
+                )  # fmt: skip
             else:
                 after = _rewired(edges, births, as_edges(stored.get("removed_edges"), "removed_edges"))
             tgc = None if "tgc" not in stored else _number(stored["tgc"], path)
             yield Cycle(condition, seed, cycle, stored["embeddings"], births, after, embeddings, edges, tgc,
                         stored.get("pools"))  # fmt: skip
-            embeddings, edges = stored["embeddings"], after
+            embeddings, edges, last = stored["embeddings"], after, cycle
 
 
 def _holds_run(place: Path) -> bool:

@@ -22,7 +22,7 @@ from graphgauge.core.metric import (
 )
 from graphgauge.evolution.areas import Area
 from graphgauge.evolution.samples import Folds, Growth, LabelPairs, Trajectory, single
-from graphgauge.stats.intervals import logit_t_interval, standard_error, t_interval, wilson_interval
+from graphgauge.stats.intervals import logit_t_interval, standard_error, t_interval
 
 _OVER_RUNS = "Over the cycles of several runs: Student's t over seeds; of one run: over blocks of cycles."
 _NO_DEGREES = "no edge stood before the cycle"
@@ -64,11 +64,7 @@ def _coin(area: Area) -> Mapping[str, float]:
 
 def _share_bounds(pairs: LabelPairs, estimate: Estimate, confidence: float) -> Bounds:
     shift = estimate.value - pairs.share
-    agreeing = np.count_nonzero(pairs.same)
-    if pairs.independent:
-        low, high = wilson_interval(agreeing, len(pairs.same), confidence)
-    else:
-        low, high = logit_t_interval(pairs.share, *pairs.error, confidence)
+    low, high = pairs.interval(confidence)
     return low + shift, high + shift
 
 

@@ -24,6 +24,10 @@ def probe(points: Floats, classes: Ints, *, folds: int, seed: int) -> Folds:
         return Folds(np.empty(0), 0, majority, "no labelled nodes")
     if len(counts) < 2:
         return Folds(np.empty(0), nodes, majority, "all labels are of one class")
+    if nodes - counts.max() < 2:
+        return Folds(np.empty(0), nodes, majority, "one node is outside the largest class: the fold without it has one")
+    if points.shape[1] == 0:
+        return Folds(np.empty(0), nodes, majority, "the embeddings have no dimensions")
     if nodes < folds or counts.max() < folds:
         return Folds(np.empty(0), nodes, majority, f"no class has {folds} nodes, one for each fold")
     from sklearn.exceptions import ConvergenceWarning

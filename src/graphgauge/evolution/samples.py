@@ -12,7 +12,13 @@ import numpy as np
 
 from graphgauge.core.metric import Bounds, Estimate, IntervalRule, NoInterval
 from graphgauge.evolution.inputs import Flags, Floats, Ints
-from graphgauge.stats.intervals import agreement_interval, standard_error, t_interval
+from graphgauge.stats.intervals import (
+    agreement_interval,
+    logit_t_interval,
+    standard_error,
+    t_interval,
+    wilson_interval,
+)
 
 # Blocks of cycles that one run is cut into: enough for a spread, long enough to outlast most of its memory.
 _MOST_BLOCKS = 10
@@ -24,7 +30,10 @@ def single(value: float, n: int, reason: str, warnings: tuple[str, ...] = ()) ->
 
 @dataclass(frozen=True)
 class LabelPairs:
-    """Births with both labels known: whether these agree, and the share of agreement under two kinds of chance."""
+    """Births with both labels known: whether these agree, and the share of agreement under two kinds of chance.
+
+    `source` numbers the nodes that the births are of, in order.
+    """
 
     same: Flags
     source: Ints
@@ -45,12 +54,22 @@ class LabelPairs:
     @cached_property
     def independent(self) -> bool:
         """Whether every birth is of another node."""
-        return len(np.unique(self.source)) == len(self.source)
+        return len(self.source) == int(self.source.max(initial=-1)) + 1
 
     @cached_property
-    def error(self) -> tuple[Floats, Ints]:
-        """Standard error and degrees of freedom of the share, births of one node together."""
-        return standard_error(self.same - self.share, np.ones(len(self.same)), cluster=self.source)
+    def _intervals(self) -> dict[float, Bounds]:
+        return {}
+
+    def interval(self, confidence: float) -> Bounds:
+        """Of the share, the births of one node together; computed once for all metrics that differ by a constant."""
+        if confidence not in self._intervals:
+            if self.independent:
+                bounds = wilson_interval(np.count_nonzero(self.same), len(self.same), confidence)
+            else:
+                error = standard_error(self.same - self.share, np.ones(len(self.same)), cluster=self.source)
+                bounds = logit_t_interval(self.share, *error, confidence)
+            self._intervals[confidence] = bounds
+        return self._intervals[confidence]
 
     def difference(self, baseline: float, missing: str) -> Estimate:
         reason = self.reason

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set, Sized
 from pathlib import Path
 from typing import Any
 
@@ -32,17 +32,17 @@ class EvaluationSuite:
     """
 
     def __init__(self, node_ids: Any, labels: Any, conditions: Sequence[str] = CONDITIONS, **options: Any) -> None:
-        names = [conditions] if isinstance(conditions, str) else list(conditions)
+        names = [conditions] if isinstance(conditions, str) else [str(name) for name in conditions]
         if not names or len(set(names)) < len(names):
             raise OptionError("conditions must be names, each once", fix=f"Found {', '.join(names) or 'none'}.")
-        self.conditions = tuple(str(name) for name in names)
-        self._nodes = node_ids if isinstance(node_ids, Sequence | frozenset | set) else np.array(node_ids)
+        self.conditions = tuple(names)
+        self._nodes = node_ids if isinstance(node_ids, Sequence | Set) else np.array(node_ids)
         self._labels, self._options = labels, options
         self.evaluators: dict[Run, AdaptiveEvaluator] = {}
         self._last: dict[Run, tuple[AnyArray | None, AnyArray | None]] = {}
-        self._evaluator()  # what is wrong with the nodes, labels and options is said now
+        AdaptiveEvaluator(self._nodes, labels, **options)  # what is wrong with them is said now
 
-    def _evaluator(self, seed: int = 0) -> AdaptiveEvaluator:
+    def _evaluator(self, seed: int) -> AdaptiveEvaluator:
         drawn = self._options.get("seed", 0) + seed
         return AdaptiveEvaluator(self._nodes, self._labels, **{**self._options, "seed": drawn})
 
@@ -82,7 +82,9 @@ class EvaluationSuite:
         """Judge stored cycles."""
         for stored in cycles:
             run = self._run(stored.condition, stored.seed)
-            self._last.setdefault(run, (stored.previous_embeddings, stored.previous_edges))
+            given = stored.previous_embeddings, stored.previous_edges
+            known = self._last.get(run, (None, None))
+            self._last[run] = known[0] if given[0] is None else given[0], known[1] if given[1] is None else given[1]
             self.step(
                 stored.condition, stored.embeddings, stored.new_edges, stored.all_edges, stored.cycle, stored.tgc,
                 stored.seed, pools=stored.pools,
@@ -161,7 +163,7 @@ class NietzscheEvaluationSuite(EvaluationSuite):
 
 
 def build_evaluation_suite_from_cora(
-    data: Any, conditions: Sequence[str] = CONDITIONS, **options: Any
+    data: Any, *, conditions: Sequence[str] = CONDITIONS, **options: Any
 ) -> EvaluationSuite:
     """A suite for a citation graph: an object with `num_nodes` and `y`, a mapping with `labels`, or the labels."""
     if isinstance(data, Mapping) or hasattr(data, "files"):
@@ -171,6 +173,8 @@ def build_evaluation_suite_from_cora(
         labels = data[names[0]]
     else:
         labels = getattr(data, "y", data)
+    if not isinstance(labels, Sized):
+        raise InputError(f"found {type(data).__name__}", where="data", fix="Pass an object with y, or the labels.")
     nodes = getattr(data, "num_nodes", None)
     return EvaluationSuite(range(len(labels) if nodes is None else int(nodes)), labels, conditions, **options)
 

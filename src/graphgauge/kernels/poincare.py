@@ -1,8 +1,8 @@
 """Distances in the Poincaré ball, and what orders them.
 
 d(u, v) = 2·asinh(√q) with q = ‖u − v‖² / ((1 − ‖u‖²)(1 − ‖v‖²)) rises with q, so ranking needs no logarithm.
-Coordinates come transposed, a row for each dimension: sums then run over many pairs at once, dimension by dimension,
-and a pair has the same bits wherever it is computed.
+Sums over many pairs run dimension by dimension, on coordinates that come transposed. Those of single pairs run in the
+same order, so that a pair has the same bits wherever it is computed.
 """
 
 from __future__ import annotations
@@ -35,13 +35,12 @@ def margins(columns: Floats) -> Floats:
     return high + low
 
 
-def order_of_distances(columns: Floats, margin: Floats, first: Ints, second: Ints) -> Floats:
-    """What orders the distances of the given pairs: q for each."""
+def squared_gaps(rows: Floats, first: Ints, second: Ints) -> Floats:
+    """‖u − v‖² of each pair of rows."""
     squares = np.zeros(len(first))
-    for coordinate in columns:
-        difference = coordinate[first] - coordinate[second]
-        squares += difference * difference
-    return squares / (margin[first] * margin[second])
+    gather = _squared_gaps.implementation(len(first) * rows.shape[1])
+    gather(rows, np.ascontiguousarray(first), np.ascontiguousarray(second), squares)
+    return squares
 
 
 def distances(q: Floats) -> Floats:
@@ -118,6 +117,21 @@ def _subtract_squares(columns: Floats, high: Floats, low: Floats) -> None:
             back = total - high[index]
             low[index] += ((high[index] - (total - back)) + (-square - back)) - error
             high[index] = total
+
+
+def _squared_gaps_twin(rows: Floats, first: Ints, second: Ints, squares: Floats) -> None:
+    for coordinate in rows.T:
+        difference = coordinate[first] - coordinate[second]
+        squares += difference * difference
+
+
+@kernel(twin=_squared_gaps_twin)
+def _squared_gaps(rows: Floats, first: Ints, second: Ints, squares: Floats) -> None:
+    for index in range(first.size):
+        one, other = rows[first[index]], rows[second[index]]
+        for dimension in range(rows.shape[1]):
+            difference = one[dimension] - other[dimension]
+            squares[index] += difference * difference
 
 
 def _spread_twin(columns: Floats, margin: Floats, start: int, stop: int, scores: Floats) -> None:

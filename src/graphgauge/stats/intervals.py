@@ -33,7 +33,7 @@ def t_quantile(df: ArrayLike, confidence: float) -> Floats:
     from scipy.special import stdtrit
 
     df = np.atleast_1d(np.asarray(df, dtype=float))
-    return np.where(df >= 1, stdtrit(np.where(df >= 1, df, 1.0), 1 - tail(confidence)), np.nan)
+    return np.where(df >= 1, stdtrit(np.maximum(df, 1.0), 1 - tail(confidence)), np.nan)
 
 
 def t_interval(value: ArrayLike, standard_error: ArrayLike, df: ArrayLike, confidence: float) -> Bounds:
@@ -79,9 +79,10 @@ def logit_t_interval(p: ArrayLike, standard_error: ArrayLike, df: ArrayLike, con
     margin = t_quantile(df, confidence) * standard_error / (safe * (1 - safe))
     reach = tail(confidence) ** (1 / np.maximum(df + 1, 2))
     unknown = np.isnan(p) | (df < 1)
-    low = np.select([unknown, p == 0, p == 1], [np.nan, 0.0, reach], expit(logit(safe) - margin))
-    high = np.select([unknown, p == 0, p == 1], [np.nan, 1 - reach, 1.0], expit(logit(safe) + margin))
-    return low, high
+    centre = logit(safe)
+    low = np.where(p == 0, 0.0, np.where(p == 1, reach, expit(centre - margin)))
+    high = np.where(p == 0, 1 - reach, np.where(p == 1, 1.0, expit(centre + margin)))
+    return np.where(unknown, np.nan, low), np.where(unknown, np.nan, high)
 
 
 def agreement_interval(value: ArrayLike, units: ArrayLike, possible: tuple[float, float], confidence: float) -> Bounds:
@@ -138,8 +139,7 @@ def standard_error(
         owner, summed = owner[members > 0], summed[members > 0]
         squares = _totals(owner, summed**2, groups)
         units = np.bincount(owner, minlength=groups).astype(float)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            scale = total * (units - 1) / units
+        scale = total * (units - 1) / np.maximum(units, 1)
     with np.errstate(invalid="ignore", divide="ignore"):
         error = np.sqrt(squares / (total * scale))
     return np.where(units >= 2, error, np.nan), np.maximum(units - 1, 0).astype(np.int64)

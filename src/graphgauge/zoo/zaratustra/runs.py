@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import InputError, one_of
-from graphgauge.core.files import write_text
+from graphgauge.core.files import atomic_path, write_text
 from graphgauge.core.schema import dumps
 from graphgauge.evolution import EvolutionLog
 from graphgauge.zoo.zaratustra.data import GraphData
@@ -36,6 +36,7 @@ def grow(
         for seed in range(seeds):
             engine = Zaratustra(data, settings, seed=seed, rules=rules)
             log.begin(condition, seed, edges=data.edges, embeddings=engine.embeddings)
+            _hold_start(log, condition, seed, engine)
             for done in log.cycles(condition, seed):
                 if done.cycle >= cycles:
                     break
@@ -55,7 +56,8 @@ def grow(
 def write_labels(data: GraphData, folder: Path) -> Path:
     """The labels of the original nodes beside the log."""
     path = folder / "labels.npy"
-    np.save(path, data.labels, allow_pickle=False)
+    with atomic_path(path) as temporary:
+        np.save(temporary, data.labels, allow_pickle=False)
     return path
 
 
@@ -68,6 +70,16 @@ def _hold_settings(settings: Settings, folder: Path) -> None:
         write_text(path, text)
     elif path.read_text(encoding="utf-8") != text:
         raise InputError("holds runs with other settings", where=str(folder), fix="Choose another --output.")
+
+
+def _hold_start(log: EvolutionLog, condition: str, seed: int, engine: Zaratustra) -> None:
+    """A run goes on from the graph that it began with; embeddings may differ by the rounding of another machine."""
+    edges, embeddings = log.start(condition, seed) or (engine.edges, engine.embeddings)
+    same = np.array_equal(edges, engine.edges) and embeddings.shape == engine.embeddings.shape
+    if not same or not np.allclose(embeddings, engine.embeddings, rtol=0, atol=1e-6):
+        raise InputError(
+            f"{condition}, seed {seed}, began from another graph", where=str(log.folder), fix="Choose another --output."
+        )
 
 
 def _settings(settings: Settings) -> dict[str, Any]:
