@@ -173,7 +173,8 @@ def _audit_pages() -> Iterator[tuple[str, str]]:
         "",
         "What `graphgauge audit` looks for. Cheap checks run in every `evaluate`; those on request, and those that",
         "need what only an audit is given (in *italics*), run in `graphgauge audit` and `graphgauge.audit.run`. A page",
-        "tells what goes wrong, with a real example, and how to mend it.",
+        "tells what goes wrong, with a real example, and how to mend it; [](demo.md) judges what they find in the demo",
+        "and in real data.",
         "",
         "| check | of | severity | fires when | looks at |",
         "|---|---|---|---|---|",
@@ -194,7 +195,7 @@ def _audit_pages() -> Iterator[tuple[str, str]]:
         "```",
         "",
     ]
-    yield "audit/index.md", _page([*lines, *_toctree([item.name for item in items])])
+    yield "audit/index.md", _page([*lines, *_toctree(["demo", *(item.name for item in items)])])
 
 
 # ---------------------------------------------------------------------- text

@@ -99,6 +99,22 @@ def test_gates_findings_and_provenance_stand_on_the_first_screen(report: Path):
         assert words in text, words
 
 
+def test_what_is_wrong_with_all_results_together_is_found(tmp_path: Path):
+    facts = {"interval": Interval(0.4, 0.6, 0.95, "t", "queries"), "chance": (Chance("random", 0.5),)}
+    root = write_runs(tmp_path / "r", {"a": [0.5, 0.51], "b": [0.5, 0.49]}, **facts)
+    text = text_of(write_report(root, tmp_path / "r.html"))
+    assert "few-seeds ranking on toy: 2 methods are compared on 2 seeds" in text
+    assert "not-above-chance ranking on toy: mrr of a is 0.5050" in text
+    assert "likewise b in ranking on toy" in text
+    assert "4 results together" in text
+    (root / "study.json").write_text(
+        json.dumps({"study": "Mine", "gates": [], "comparisons": [], "ignore": {"few-seeds": "a first look"}})
+    )
+    text = text_of(write_report(root, tmp_path / "r.html"))
+    assert "few-seeds" not in text
+    assert "not-above-chance" in text
+
+
 def test_a_metric_that_the_study_compares_leads(tmp_path: Path):
     root = tmp_path / "r"
     write_ranking(root, datasets=["toy"], seeds=2, queries=30)

@@ -209,6 +209,23 @@ def test_findings_can_be_ignored_with_a_reason(study):
     assert "tied-scores is ignored: it is constant" in content["notes"]
 
 
+def test_what_is_found_in_all_results_stands_beside_them(study):
+    done, _ = ran(study)
+    assert "warning [few-seeds] ranking on toy: 2 methods are compared on 3 seeds" in done.stdout
+    summary = json.loads((study / "results/study.json").read_text())
+    assert "few-seeds" in {line["check"] for line in summary["findings"]}
+    assert summary["ignore"] == {}
+
+
+def test_checks_of_all_results_can_be_ignored(study):
+    edit(study / "study.toml", "", "", IGNORE.replace("tied-scores", "few-seeds"))
+    done, _ = ran(study)
+    assert "few-seeds" not in done.stdout
+    summary = json.loads((study / "results/study.json").read_text())
+    assert "few-seeds" in summary["ignore"]
+    assert "few-seeds" not in {line["check"] for line in summary["findings"]}
+
+
 def test_a_process_that_dies_takes_only_its_item_with_it(study, monkeypatch):
     """The first worker to start is killed from outside; its item fails and all others are evaluated."""
     from graphgauge.study import pool

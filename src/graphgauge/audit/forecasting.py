@@ -1,13 +1,35 @@
-"""Checks of forecasts."""
+"""Checks of forecasts.
+
+Errors that are near in time, or of one moment, are no independent evidence: what is said of their size is tested over
+time, by the standard errors that stand behind the intervals. Where these are too few steps for one, nothing is said.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from graphgauge.core.findings import Evidence, check
 from graphgauge.forecasting.metrics import r2
 from graphgauge.forecasting.samples import Cells
-from graphgauge.forecasting.serial import FEWEST
+from graphgauge.forecasting.serial import FEWEST, cosine_error
+
+# Cells below which nothing is said, and how unlikely a departure has to be.
+_CELLS, _ALPHA = 100, 0.01
+# A twentieth of the nodes, one at least, the share of the error that is too much for it, and nodes below which one is
+# not few.
+_FEW, _MOST, _NODES = 0.05, 0.5, 10
+# Below so many steps the t of an interval over time has 5 degrees of freedom or fewer, and is a third wider.
+_STEPS = 50
+
+
+def _unlikely(value: float, influence: Any) -> bool:
+    """Whether a number that should be 0 is not, by what each block of time adds to it."""
+    from scipy.special import stdtr
+
+    (error,), (freedom,) = cosine_error(influence)
+    return bool(error > 0 and 2 * stdtr(freedom, -abs(value) / error) < _ALPHA)
 
 
 @check(
@@ -19,10 +41,13 @@ from graphgauge.forecasting.serial import FEWEST
 )
 def mis_scaled_spread(cells: Cells) -> Evidence | None:
     """Predicted standard deviations are too small or too large by half or more."""
-    if cells.layout.form != "gaussian" or "spread" not in cells.layout.counted or not cells.n[0]:
+    if cells.layout.form != "gaussian" or "spread" not in cells.layout.counted or cells.n[0] < _CELLS:
         return None
-    ratio = float(np.sqrt(cells.total("square")[0] / cells.total("var")[0]))
-    return None if 2 / 3 < ratio < 3 / 2 else {"ratio": ratio}
+    square, var = float(cells.total("square")[0]), float(cells.total("var")[0])
+    if square <= 0 or 2 / 3 < np.sqrt(square / var) < 3 / 2:
+        return None
+    influence = cells.series("square") / square - cells.series("var") / var
+    return {"ratio": float(np.sqrt(square / var))} if _unlikely(float(np.log(square / var)), influence) else None
 
 
 @check(
@@ -35,11 +60,13 @@ def mis_scaled_spread(cells: Cells) -> Evidence | None:
 def biased(cells: Cells) -> Evidence | None:
     """Most of the squared error is bias."""
     n, square = int(cells.n[0]), float(cells.total("square")[0])
-    if n < 100 or square <= 0:  # where the bias is not counted it is 0, and says nothing
+    if n < _CELLS or square <= 0:  # where the bias is not counted it is 0, and says nothing
         return None
     bias = float(cells.total("error")[0]) / n
     share = bias**2 * n / square
-    return {"share": share, "bias": bias} if share > 0.5 else None
+    if share <= 0.5 or not _unlikely(bias, (cells.series("error") - bias * cells.series("n")) / n):
+        return None
+    return {"share": share, "bias": bias}
 
 
 @check(
@@ -51,20 +78,60 @@ def biased(cells: Cells) -> Evidence | None:
 )
 def no_better_than_the_mean(cells: Cells) -> Evidence | None:
     """The mean of the truth would have a smaller squared error."""
-    value = float(r2(cells).value[0])  # NaN where the truth was not summed
-    return {"r2": value} if int(cells.n[0]) >= 100 and value <= 0 else None
+    estimate = r2(cells)
+    value = float(estimate.value[0])  # NaN where the truth was not summed
+    if cells.n[0] < _CELLS or not value < 0 or not _unlikely(value, estimate.influence):
+        return None
+    return {"r2": value}
 
 
 @check(
     "last-value",
     family="forecasting",
     severity="warning",
-    message="{share:.0%} of the forecasts equal the last truth that was known: this is the naive forecast",
+    message="{share:.0%} of the forecasts are the last truth that was known: this is the naive forecast",
     remedy="If that is not the baseline that was meant, look for a model that has learnt to copy its input.",
 )
 def last_value(copied: float) -> Evidence | None:
     """Forecasts are the last value that was known."""
     return {"share": copied} if copied > 0.9 else None
+
+
+@check(
+    "leaked-target",
+    family="forecasting",
+    severity="error",
+    message="{share:.0%} of the forecasts are the truth to the last digit: the truth was among the inputs",
+    remedy="Look for the target among the features, for gaps filled with what came later, and for a shift by one step.",
+)
+def leaked_target(hit: float) -> Evidence | None:
+    """Forecasts are the truth itself, to the last digit."""
+    return {"share": hit} if hit > 0.02 else None
+
+
+@check(
+    "errors-in-few-nodes",
+    family="forecasting",
+    severity="warning",
+    message="{worst} of {nodes} nodes, found in one half of the test period, make {share:.0%} of the squared error in "
+    "the other: the pooled number is about them",
+    remedy="Report by node, or the median over nodes, or scale each node by its naive error (mase).",
+)
+def errors_in_few_nodes(by_node: Cells) -> Evidence | None:
+    """A twentieth of the nodes, or one alone, makes more than half of the squared error."""
+    there = by_node.n > 0
+    nodes, blocks = int(there.sum()), by_node.blocks
+    if nodes < _NODES or blocks < 2:
+        return None
+    square = by_node.series("square")[:, there]
+    halves = np.stack([square[: blocks // 2].sum(axis=0), square[blocks // 2 :].sum(axis=0)])
+    if not (halves.sum(axis=1) > 0).all():
+        return None
+    worst = max(1, round(_FEW * nodes))
+    # Nodes are chosen in one half and judged in the other: the luckless of equals are no worse there than any.
+    chosen = np.argsort(-halves, axis=1, kind="stable")[::-1, :worst]
+    share = float((np.take_along_axis(halves, chosen, axis=1).sum(axis=1) / halves.sum(axis=1)).mean())
+    return {"worst": worst, "nodes": nodes, "share": share} if share > _MOST else None
 
 
 @check(
@@ -76,4 +143,5 @@ def last_value(copied: float) -> Evidence | None:
 )
 def few_time_steps(cells: Cells) -> Evidence | None:
     """Intervals over time rest on few time steps."""
-    return {"steps": cells.blocks} if cells.ordered and FEWEST <= cells.blocks < 50 else None
+    steps = cells.blocks << cells.sums.shift
+    return {"steps": steps} if cells.ordered and FEWEST <= steps < _STEPS else None

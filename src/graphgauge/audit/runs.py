@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import wraps
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from graphgauge.core.findings import Evidence, check
 from graphgauge.core.result import Evaluation, Result
+from graphgauge.stats.intervals import standard_error, t_interval
 from graphgauge.stats.power import attainable_p, seeds_needed
 
 Methods = Mapping[str, Sequence[Evaluation]]
+# Made by what it judges, and no evidence for or against a method.
+_CIRCULAR = ("auc_synthetic",)
 # From so many variants with one run each on, the best of them is a selection.
 _MANY = 5
 _ALPHA = 0.05
@@ -29,11 +34,30 @@ def _panels(evaluations: Sequence[Evaluation]) -> Iterator[tuple[str, Methods]]:
         yield f"{family} on {dataset}", methods
 
 
-def _shared(methods: Methods) -> str | None:
+def _shared(runs: Sequence[Evaluation]) -> str | None:
     """The first judged metric that all results have."""
-    first, *others = [each for runs in methods.values() for each in runs]
-    keys = (key for key, result in first.items() if result.direction in ("higher", "lower"))
+    first, *others = runs
+    keys = (key for key, result in first.items() if result.direction in ("higher", "lower") and key not in _CIRCULAR)
     return next((key for key in keys if all(key in other for other in others)), None)
+
+
+def _every(methods: Methods) -> list[Evaluation]:
+    return [each for runs in methods.values() for each in runs]
+
+
+def _everywhere(function: Callable[..., Iterator[Evidence]]) -> Callable[..., Evidence | None]:
+    """A check that says what it found first, and where else it is so."""
+
+    @wraps(function)
+    def found(evaluations: Sequence[Evaluation]) -> Evidence | None:
+        everything = list(function(evaluations))
+        if not everything:
+            return None
+        first, *others = [each.get("place", each["where"]) for each in everything]
+        places = list(dict.fromkeys(place for place in others if place != first))
+        return {**everything[0], "also": f"; likewise {_listed(places)}" if places else ""}
+
+    return found
 
 
 @check(
@@ -41,10 +65,11 @@ def _shared(methods: Methods) -> str | None:
     family="runs",
     severity="warning",
     message="{where}: {methods} methods are compared on {seeds} seeds, and {needed} is the fewest with which a "
-    "paired test of {comparisons} pairs can reject at all (p cannot fall below {smallest:.3f})",
+    "paired test of {comparisons} pairs can reject at all (p cannot fall below {smallest:.3f}){also}",
     remedy="Run more seeds, or claim no difference between methods.",
 )
-def few_seeds(evaluations: Sequence[Evaluation]) -> Evidence | None:
+@_everywhere
+def few_seeds(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
     """Too few seeds for any claim about which method is better."""
     for where, methods in _panels(evaluations):
         if len(methods) < 2:
@@ -53,11 +78,10 @@ def few_seeds(evaluations: Sequence[Evaluation]) -> Evidence | None:
         pairs = len(methods) * (len(methods) - 1) // 2
         needed = seeds_needed(pairs)
         if seeds < needed:
-            return {
+            yield {
                 "where": where, "methods": len(methods), "seeds": seeds, "needed": needed, "comparisons": pairs,
                 "smallest": attainable_p(seeds),
             }  # fmt: skip
-    return None
 
 
 @check(
@@ -65,20 +89,20 @@ def few_seeds(evaluations: Sequence[Evaluation]) -> Evidence | None:
     family="runs",
     severity="warning",
     message="{where}: {method} has the seeds {mine}, {other} has {theirs}: what differs between seeds is counted as a "
-    "difference between methods",
+    "difference between methods{also}",
     remedy="Run every method with the same seeds, so that they can be compared pair by pair.",
 )
-def unpaired_seeds(evaluations: Sequence[Evaluation]) -> Evidence | None:
+@_everywhere
+def unpaired_seeds(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
     """Methods were run with different seeds."""
     for where, methods in _panels(evaluations):
         seeds = {method: sorted({str(each.run["seed"]) for each in runs}) for method, runs in methods.items()}
         (first, mine), *others = seeds.items()
         for method, theirs in others:
             if theirs != mine:
-                return {
+                yield {
                     "where": where, "method": first, "mine": _listed(mine), "other": method, "theirs": _listed(theirs)
                 }  # fmt: skip
-    return None
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -90,10 +114,11 @@ def _listed(names: Sequence[str]) -> str:
     family="runs",
     severity="error",
     message="{where}: {key} of {method} was computed with {name} = {mine}, that of {other} with {name} = {theirs}: "
-    "these are different numbers under one name",
+    "these are different numbers under one name{also}",
     remedy="Evaluate all of them with the same options; a study file holds them in one place.",
 )
-def mixed_conventions(evaluations: Sequence[Evaluation]) -> Evidence | None:
+@_everywhere
+def mixed_conventions(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
     """One table holds numbers of one name that were computed by different conventions."""
     for where, methods in _panels(evaluations):
         seen: dict[tuple[str, str], tuple[str, str]] = {}
@@ -101,11 +126,10 @@ def mixed_conventions(evaluations: Sequence[Evaluation]) -> Evidence | None:
             for key, name, value in (stated for each in runs for stated in _stated(each)):
                 other, theirs = seen.setdefault((key, name), (method, value))
                 if theirs != value:
-                    return {
+                    yield {
                         "where": where, "key": key, "method": method, "name": name, "mine": value, "other": other,
                         "theirs": theirs,
                     }  # fmt: skip
-    return None
 
 
 def _stated(evaluation: Evaluation) -> Iterator[tuple[str, str, str]]:
@@ -120,27 +144,27 @@ def _stated(evaluation: Evaluation) -> Iterator[tuple[str, str, str]]:
     family="runs",
     severity="warning",
     message="{where}: {best} is the best of {count} variants with one run each ({key} {value:.4f}), and variants "
-    "that are all equal would differ as much (p = {p:.2f})",
+    "that are all equal would differ as much (p = {p:.2f}){also}",
     remedy="Choose on validation data and report the choice on test data, or run the best again with other seeds.",
 )
-def best_of_many(evaluations: Sequence[Evaluation]) -> Evidence | None:
+@_everywhere
+def best_of_many(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
     """The best of a sweep stands out no more than the luckiest of as many equals."""
     for where, methods in _panels(evaluations):
         single = {method: runs[0] for method, runs in methods.items() if len(runs) == 1}
-        key = _shared(methods)
+        key = _shared(_every(methods))
         if key is None or len(single) < _MANY or len(single) < len(methods):
             continue
-        results = {method: each[key] for method, each in single.items() if each[key].interval is not None}
+        results = {method: each[key] for method, each in single.items() if _has_error(each[key])}
         if len(results) < _MANY:
             continue
         p = _homogeneity(list(results.values()))
         if p > _ALPHA:
             sign = 1 if next(iter(results.values())).direction == "higher" else -1
             best = max(results, key=lambda method: sign * results[method].value)
-            return {
+            yield {
                 "where": where, "best": best, "count": len(results), "key": key, "value": results[best].value, "p": p
             }  # fmt: skip
-    return None
 
 
 @check(
@@ -148,16 +172,17 @@ def best_of_many(evaluations: Sequence[Evaluation]) -> Evidence | None:
     family="runs",
     severity="note",
     message="{where}: {first} is ahead of {second} in {key} by {difference:.4f}, and the error of that difference is "
-    "{error:.4f}",
+    "{error:.4f}{also}",
     remedy="Say that they are not told apart, or compare them item by item on the same data.",
 )
-def difference_within_error(evaluations: Sequence[Evaluation]) -> Evidence | None:
+@_everywhere
+def difference_within_error(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
     """The best is ahead of the second by less than the uncertainty of the two."""
     for where, methods in _panels(evaluations):
-        key = _shared(methods)
+        key = _shared(_every(methods))
         if key is None or len(methods) < 2 or any(len(runs) > 1 for runs in methods.values()):
             continue
-        results = {method: runs[0][key] for method, runs in methods.items() if runs[0][key].interval is not None}
+        results = {method: runs[0][key] for method, runs in methods.items() if _has_error(runs[0][key])}
         if len(results) < 2:
             continue
         sign = 1 if next(iter(results.values())).direction == "higher" else -1
@@ -165,10 +190,9 @@ def difference_within_error(evaluations: Sequence[Evaluation]) -> Evidence | Non
         difference = abs(results[first].value - results[second].value)
         error = float(np.hypot(_error(results[first]), _error(results[second])))
         if difference < 1.96 * error:
-            return {
+            yield {
                 "where": where, "first": first, "second": second, "key": key, "difference": difference, "error": error
             }  # fmt: skip
-    return None
 
 
 @check(
@@ -176,33 +200,51 @@ def difference_within_error(evaluations: Sequence[Evaluation]) -> Evidence | Non
     family="runs",
     severity="warning",
     message="{where}: {key} of {method} is {value:.4f} [{low:.4f}, {high:.4f}], and {baseline} alone scores "
-    "{chance:.4f}",
+    "{chance:.4f}{also}",
     remedy="Report the baseline beside it: this number does not show that anything was learned.",
 )
-def not_above_chance(evaluations: Sequence[Evaluation]) -> Evidence | None:
+@_everywhere
+def not_above_chance(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
     """The first judged metric of a method is not distinguishable from what a baseline without knowledge scores."""
     for where, methods in _panels(evaluations):
         for method, runs in methods.items():
-            for each in runs:
-                found = _level_with_chance(each)
-                if found is not None:
-                    return {"where": where, "method": method, **found}
-    return None
+            found = _level_with_chance(runs)
+            if found is not None:
+                yield {"where": where, "method": method, "place": f"{method} in {where}", **found}
 
 
-def _level_with_chance(evaluation: Evaluation) -> dict[str, Any] | None:
-    judged = (item for item in evaluation.items() if item[1].direction in ("higher", "lower"))
-    key, result = next(judged, (None, None))
-    if result is None or result.interval is None or not result.chance:
+def _level_with_chance(runs: Sequence[Evaluation]) -> dict[str, Any] | None:
+    """Of several runs the mean and its interval over them: one of many that reaches chance shows nothing."""
+    key = _shared(runs)
+    results = [] if key is None else [each[key] for each in runs]
+    results = [each for each in results if _has_error(each) and each.chance]
+    if not results or len(results) < len(runs):
         return None
-    level = result.chance[-1]
-    low, high = result.interval
-    beaten = low > level.value if result.direction == "higher" else high < level.value
-    if beaten:
+    chance = float(np.mean([each.chance[-1].value for each in results]))
+    low, high = _span(results)
+    beaten = low > chance if results[0].direction == "higher" else high < chance
+    if beaten or not isfinite(high - low):
         return None
     return {
-        "key": key, "value": result.value, "low": low, "high": high, "baseline": level.name, "chance": level.value
+        "key": key, "value": float(np.mean([each.value for each in results])), "low": low, "high": high,
+        "baseline": results[0].chance[-1].name, "chance": chance,
     }  # fmt: skip
+
+
+def _span(results: Sequence[Result]) -> tuple[float, float]:
+    """The interval of one result as it stands, of several Student's t over them."""
+    if len(results) == 1:
+        assert results[0].interval is not None
+        return results[0].interval.low, results[0].interval.high
+    # Runs differ in what chance scores too: what counts is how far each is above its own.
+    ahead = np.array([each.value - each.chance[-1].value for each in results])
+    error, df = standard_error(ahead - ahead.mean(), np.ones(len(ahead)))
+    low, high = t_interval(np.mean([each.value for each in results]), error, df, 0.95)
+    return float(low[0]), float(high[0])
+
+
+def _has_error(result: Result) -> bool:
+    return result.interval is not None and all(isfinite(number) for number in (result.value, *result.interval))
 
 
 def _error(result: Result) -> float:

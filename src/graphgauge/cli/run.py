@@ -63,6 +63,9 @@ def report(outcome: Outcome) -> None:
     for verdict in outcome.judgement.comparisons:
         if verdict.comparison is not None:
             click.echo(cleaned(verdict.comparison.summary))
+    for finding in outcome.judgement.findings:
+        text = f"{finding.severity} [{finding.check}] {finding.message} ({finding.where}). {finding.remedy}"
+        click.echo(cleaned(text))
     for line in _gate_lines(outcome.judgement.gates):
         click.echo(cleaned(line))
 

@@ -49,14 +49,15 @@ def summary(runs: Runs, figure: Callable[[Evaluation, str | Path], None]) -> Eva
     notes = [f"{note} (cycle {cycle})" for cycle, note in _first_notes(evaluators)]
     if len(names) > 1:
         notes.insert(0, f"values are means over {len(names)} conditions: read them by condition")
+    by_condition = _by_condition(runs, names) if len(names) > 1 else None
     return Evaluation(
         "evolution",
         list(results.values()),
         conventions=first.evaluations[0].conventions,
         options=first.described | {"conditions": names},
-        breakdowns={"condition": _by_condition(runs, names)} if len(names) > 1 else {"cycle": _by_cycle(runs)},
+        breakdowns={"cycle": _by_cycle(runs)} if by_condition is None else {"condition": by_condition},
         skipped=first.evaluations[0].skipped,
-        materials={},
+        materials={"by_condition": by_condition},
         notes=tuple(notes),
         figure=figure,
     )

@@ -13,6 +13,7 @@ from graphgauge.core.errors import OptionError, UnknownNameError
 from graphgauge.core.metric import Metric, NoInterval, find, select
 from graphgauge.core.result import Evaluation, Result, Table
 from graphgauge.forecasting import metrics as _metrics
+from graphgauge.forecasting.copies import copied, first_steps, hit
 from graphgauge.forecasting.inputs import AXES, Batch
 from graphgauge.forecasting.measures import ALL, Layout, counted_for
 from graphgauge.forecasting.picture import picture
@@ -144,6 +145,8 @@ def evaluate_state(
         for axis in broken.values():
             axis.add(metric, params, confidence)
 
+    begin = first_steps(whole)
+
     def draw(evaluation: Evaluation, path: str | Path) -> None:
         from graphgauge.report.forecasting_figure import draw_forecasting
 
@@ -156,7 +159,12 @@ def evaluate_state(
         options={"coverage": list(state.coverage), "bins": bins, "confidence": confidence, "seed": seed},
         breakdowns={name: Table(name, axis.columns) for name, axis in broken.items()},
         skipped=skipped,
-        materials={"cells": samples["errors"], "copied": _copied(whole)},
+        materials={
+            "cells": samples["errors"],
+            "by_node": Cells(layout, state.by_node, state.ordered),
+            "copied": copied(begin),
+            "hit": hit(begin),
+        },
         notes=_notes(state, layout, horizons),
         figure=draw,
     )
@@ -309,23 +317,3 @@ def _notes(state: ForecastState, layout: Layout, horizons: Any) -> tuple[str, ..
     if horizons is not None:
         notes.append(f"values over all cells are over all {layout.horizons} horizons")
     return tuple(notes)
-
-
-# ------------------------------------------------------------------- findings
-
-
-def _copied(whole: Batch | None) -> float:
-    """Share of the forecasts, in the first steps, that are the last truth before them.
-
-    Windows that move one step at a time show it: what is the second horizon's truth now is the first one's next.
-    """
-    if whole is None or whole.mean is None or whole.shape[0] < 3:
-        return 0.0
-    _, horizons, nodes = whole.shape
-    slab = whole.slab(slice(0, min(500, max(3, (1 << 19) // max(1, horizons * nodes * whole.width)))))
-    y, mean, seen = slab.y, slab.mean, slab.counted
-    if not np.array_equal(y[1:, :-1][seen[1:, :-1] & seen[:-1, 1:]], y[:-1, 1:][seen[1:, :-1] & seen[:-1, 1:]]):
-        return 0.0
-    known = seen[1:] & seen[:-1, :1]
-    moved = known & (y[1:] != y[:-1, :1])  # where the truth stands still, every good forecast does
-    return float((mean[1:] == y[:-1, :1])[moved].mean()) if moved.sum() >= 100 else 0.0

@@ -1,10 +1,10 @@
-"""What a study asked for and got: its name, gates and comparisons, from the files beside its results."""
+"""What a study asked for and got: its name, gates, comparisons, and what it ignores, from beside its results."""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,7 @@ class Asked:
     comparisons: Sequence[AskedComparison] = ()
     metrics: Sequence[str] = ()
     unreadable: Sequence[str] = ()
+    ignored: Collection[str] = ()
 
 
 def asked(folders: Iterable[Path]) -> Asked:
@@ -84,7 +85,8 @@ def _asked(folder: Path, content: Mapping[str, Any]) -> Asked:
                 metrics.append(str(found["metric"]))
             except InputError as error:
                 unreadable.append(str(error))
-        return Asked(str(content["study"]), gates, comparisons, metrics, unreadable)
+        ignored = frozenset(str(check) for check in content.get("ignore") or {})
+        return Asked(str(content["study"]), gates, comparisons, metrics, unreadable, ignored)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise InputError(f"not the outcome of a study ({type(error).__name__})", where=_SUMMARY) from None
 

@@ -13,6 +13,7 @@ from graphgauge.report.asked import Asked, AskedComparison, GateLine
 from graphgauge.report.charts import Chart, groups_charts, ranks_chart, values_chart
 from graphgauge.report.collect import Collected
 from graphgauge.report.family import Family, family
+from graphgauge.report.findings import FindingLine, finding_lines
 from graphgauge.report.limits import limits
 from graphgauge.report.tables import PageTable, from_grid
 from graphgauge.report.verdict import verdict
@@ -61,8 +62,8 @@ class Page:
     verdict: str
     gates: Sequence[GateLine]
     comparisons: Sequence[AskedComparison]
-    findings: Sequence[sections.FindingLine]
-    more_findings: Sequence[sections.FindingLine]
+    findings: Sequence[FindingLine]
+    more_findings: Sequence[FindingLine]
     headline: PageTable
     limits: Sequence[str]
     provenance: str
@@ -73,7 +74,8 @@ class Page:
 def page(collected: Collected, asked: Asked, title: str | None = None) -> Page:
     families = [family(name, collected.records, asked.metrics) for name in collected.families]
     views = [_view(item, f"family-{number}") for number, item in enumerate(families, start=1)]
-    found = sections.findings(families)
+    evaluations = [record.evaluation for record in collected.records if record.evaluation is not None]
+    found = finding_lines(evaluations, asked.ignored)
     return Page(
         title=title or asked.name or "Evaluation report",
         verdict=verdict(families, asked.gates),

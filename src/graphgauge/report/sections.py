@@ -1,10 +1,9 @@
-"""The page's tables and lists, made of families: headline, findings, metrics per dataset, conventions, provenance."""
+"""The page's tables and lists, made of families: headline, metrics per dataset, conventions, provenance."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from graphgauge.core.errors import OptionError
@@ -18,19 +17,9 @@ from graphgauge.report.tables import ARROWS, BETTER, Cell, Head, PageTable, boun
 from graphgauge.stats.text import fixed, listing, several
 
 _COUNT_HEADS = (Head("Runs", numeric=True), Head("n", numeric=True))
-_SEVERITIES = ("error", "warning", "note")
 _MARKS_NOTE = (
     "★ best mean; ≈ not told apart from it by paired Wilcoxon tests with Holm's correction over all pairs (α = 0.05)."
 )
-
-
-@dataclass(frozen=True)
-class FindingLine:
-    severity: str
-    check: str
-    message: str
-    remedy: str
-    where: str
 
 
 def headline(families: Sequence[Family]) -> PageTable:
@@ -104,24 +93,6 @@ def metric_table(family: Family) -> PageTable:
         ])  # fmt: skip
     names = ("Metric", "What it is", "Better", "Range", "Interval of one run", "Conventions", "Chance", "Reference")
     return PageTable(f"{family.name}: metrics and conventions", [Head(name) for name in names], rows)
-
-
-def findings(families: Sequence[Family]) -> list[FindingLine]:
-    """What the checks found, each once, the gravest first, with the runs that it was found in."""
-    found = defaultdict(list)
-    for family in families:
-        for record in family.records:
-            for finding in record.evaluation.findings if record.evaluation else ():
-                if not finding.ignored:
-                    found[finding.severity, finding.check, family.name].append((finding, record.run))
-    lines = []
-    for (severity, check, name), places in found.items():
-        methods = dict.fromkeys(run.method for _, run in places)
-        first, run = places[0]
-        example = f"; the first: {run}" if len(places) > 1 else ""
-        where = f"{name}, {several(len(places), 'run')} of {listing(list(methods), 3)}{example}"
-        lines.append(FindingLine(str(severity), str(check), str(first.message), str(first.remedy), where))
-    return sorted(lines, key=lambda line: (*_SEVERITIES, line.severity).index(line.severity))
 
 
 def warnings(family: Family) -> list[str]:

@@ -1,4 +1,4 @@
-"""Gates and comparisons over the finished results of a study."""
+"""Gates and comparisons over the finished results of a study, and what the checks found in them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.files import write_text
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import dumps, evaluation_from_dict, file_part, number_to_json, read_content
+from graphgauge.report.findings import FindingLine, finding_lines
 from graphgauge.stats.compare import compare
 from graphgauge.stats.load import load
 from graphgauge.stats.runs import Runs
@@ -52,6 +53,7 @@ class ComparisonVerdict:
 class Judgement:
     gates: tuple[GateVerdict, ...]
     comparisons: tuple[ComparisonVerdict, ...]
+    findings: tuple[FindingLine, ...]
 
     @property
     def passed(self) -> bool:
@@ -64,14 +66,15 @@ class Judgement:
 
 
 def judge(study: Study) -> Judgement:
-    """Hold every gate and make every comparison; they are written to `study.json` and `comparisons/`."""
+    """Hold every gate, make every comparison, look for what misleads: in `study.json` and `comparisons/`."""
     evaluations = {item: _evaluation(item.path(study.results)) for item in study.items}
     gates = tuple(verdict for request in study.gates for verdict in _gate(request, evaluations))
     comparisons: list[ComparisonVerdict] = []
     if study.comparisons:
         runs = load([item.path(study.results) for item in study.items])
         comparisons = [_comparison(request, number, runs) for number, request in enumerate(study.comparisons, 1)]
-    judgement = Judgement(gates, tuple(comparisons))
+    good = [found for found in evaluations.values() if not isinstance(found, str)]
+    judgement = Judgement(gates, tuple(comparisons), tuple(finding_lines(good, study.ignore)))
     _write(study, judgement)
     return judgement
 
@@ -139,5 +142,7 @@ def _write(study: Study, judgement: Judgement) -> None:
             {"title": verdict.title, "file": None if verdict.error else verdict.file, "error": verdict.error}
             for verdict in judgement.comparisons
         ],
+        "findings": [asdict(line) for line in judgement.findings],
+        "ignore": dict(study.ignore),
     }
     write_text(study.results / SUMMARY, dumps(content))

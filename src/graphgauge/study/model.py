@@ -95,7 +95,7 @@ class GateRequest:
 
 @dataclass(frozen=True)
 class Study:
-    """`folder` is where the file stands, from which all its paths are taken."""
+    """`folder` is where the file stands, from which all its paths are taken; `ignore` names checks, with reasons."""
 
     path: Path
     folder: Path
@@ -104,3 +104,4 @@ class Study:
     items: tuple[Item, ...]
     comparisons: tuple[ComparisonRequest, ...]
     gates: tuple[GateRequest, ...]
+    ignore: Mapping[str, str] = field(default_factory=dict, hash=False)

@@ -66,7 +66,8 @@ class _Reader:
             found = self._content.get("schema", "not given")
             self._fail(f"schema is {shown(found)}", key="schema", fix=f"This version reads schema = {SCHEMA}.")
         folder = self._path.parent.resolve()
-        items = self._items(self._ignored())
+        ignored = self._ignored()
+        items = self._items(ignored)
         return Study(
             path=self._path,
             folder=folder,
@@ -77,6 +78,7 @@ class _Reader:
                 self._comparison(table, index, items) for index, table in enumerate(self._tables("compare"))
             ),
             gates=tuple(self._gate(table, index, items) for index, table in enumerate(self._tables("gate"))),
+            ignore=ignored,
         )
 
     # ------------------------------------------------------------- evaluations

@@ -1,0 +1,48 @@
+"""What the checks found, in lines for a reader: of each evaluation, and of all of them together."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from graphgauge.core.findings import RUNS, Finding, find
+from graphgauge.core.result import Evaluation
+from graphgauge.stats.text import listing, several
+
+_SEVERITIES = ("error", "warning", "note")
+
+
+@dataclass(frozen=True)
+class FindingLine:
+    severity: str
+    check: str
+    message: str
+    remedy: str
+    where: str
+
+
+def finding_lines(evaluations: Sequence[Evaluation], ignored: Collection[str] = ()) -> list[FindingLine]:
+    """Each once, the gravest first, with the runs that it was found in; without those that are ignored."""
+    found: dict[tuple[Any, ...], list[tuple[Finding, Evaluation]]] = defaultdict(list)
+    for evaluation in evaluations:
+        for finding in evaluation.findings:
+            if not finding.ignored:
+                found[finding.severity, finding.check, evaluation.family].append((finding, evaluation))
+    lines = [_line(family, places) for (_, _, family), places in found.items()]
+    together = f"{several(len(evaluations), 'result')} together"
+    for finding in find(RUNS, {"evaluations": evaluations}) if evaluations else ():
+        if finding.check not in ignored:
+            lines.append(FindingLine(finding.severity, finding.check, finding.message, finding.remedy, together))
+    return sorted(lines, key=lambda line: (*_SEVERITIES, line.severity).index(line.severity))
+
+
+def _line(family: str, places: Sequence[tuple[Finding, Evaluation]]) -> FindingLine:
+    methods = dict.fromkeys(str(evaluation.run["method"]) for _, evaluation in places)
+    first, evaluation = places[0]
+    run = evaluation.run
+    seed = "" if run["seed"] is None else f", seed {run['seed']}"
+    example = f"; the first: {run['method']} on {run['dataset']}{seed}" if len(places) > 1 else ""
+    where = f"{family}, {several(len(places), 'run')} of {listing(list(methods), 3)}{example}"
+    return FindingLine(str(first.severity), str(first.check), str(first.message), str(first.remedy), where)

@@ -1,0 +1,165 @@
+"""Forecasts, clean and with planted faults.
+
+Clean ones are honest forecasts of series that are what real ones are: nodes of different scales that move together,
+dependent in time, with calm and stormy periods, and often short.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from tests.audit.cases import Case
+
+from graphgauge.forecasting import evaluate
+
+METRICS = ["rmse", "r2", "bias", "sharpness"]
+
+
+@dataclass
+class World:
+    """Truth, best forecast and its spread, (steps, horizons, nodes)."""
+
+    y: np.ndarray
+    mean: np.ndarray
+    std: np.ndarray
+
+
+def world(rng, steps=None, nodes=None, horizons=2, memory=None, unlike=0.5):
+    steps = int(np.exp(rng.uniform(np.log(12), np.log(120)))) if steps is None else steps
+    nodes = int(rng.choice([1, 5, 30])) if nodes is None else nodes
+    memory = float(rng.choice([0.3, 0.7, 0.9])) if memory is None else memory
+    length = 30 + steps + horizons
+    scale = np.exp(rng.normal(0, unlike, nodes))
+    storm = np.empty(length)
+    storm[0], news = 0.0, rng.normal(0, 0.1, length)
+    for t in range(1, length):
+        storm[t] = 0.95 * storm[t - 1] + news[t]
+    storm = np.exp(storm)
+    shock = np.sqrt(0.5) * rng.normal(0, 1, (length, 1)) + np.sqrt(0.5) * rng.normal(0, 1, (length, nodes))
+    shock *= storm[:, None] * scale
+    series = np.empty((length, nodes))
+    series[0] = shock[0]
+    for t in range(1, length):
+        series[t] = memory * series[t - 1] + shock[t]
+    origins = 29 + np.arange(steps)
+    ahead = np.arange(1, horizons + 1)
+    y = series[origins[:, None] + ahead]
+    mean = memory ** ahead[:, None] * series[origins][:, None]
+    spread = np.sqrt(np.cumsum(memory ** (2.0 * np.arange(horizons))))
+    return World(y, mean, spread[:, None] * storm[origins][:, None, None] * scale)
+
+
+def judged(made, **options):
+    return evaluate(made.y, made.mean, std=made.std, metrics=METRICS, by=[], threads=1, **options).materials
+
+
+def honest(rng):
+    return judged(world(rng))
+
+
+def nearly(rng):
+    """Standard deviations that are a little too small or too large."""
+    made = world(rng)
+    made.std *= rng.choice([0.85, 1 / 0.85])
+    return judged(made)
+
+
+def narrow(rng, factor):
+    made = world(rng, steps=100, nodes=30)
+    made.std *= factor
+    return judged(made)
+
+
+def slightly_off(rng):
+    """A bias of a third of the forecasts' own error."""
+    made = world(rng)
+    made.mean = made.mean + made.std / 3
+    return judged(made)
+
+
+def off(rng, by):
+    made = world(rng, steps=100, nodes=30)
+    made.mean = made.mean + by * made.std
+    return judged(made)
+
+
+def useless(rng, late):
+    """Forecasts that are laid beside the truth of other steps, or are noise."""
+    made = world(rng, steps=100, nodes=30, memory=0.5)
+    made.mean = made.y + made.std * rng.normal(0, 0.3, made.y.shape) if late else rng.permuted(made.y, axis=0)
+    if late:
+        made.y, made.mean, made.std = made.y[late:], made.mean[:-late], made.std[late:]
+    return judged(made)
+
+
+def persistent(rng):
+    """Series with a long memory, some of them rounded, so that good forecasts are often near the last value."""
+    made = world(rng, steps=60, nodes=5, memory=0.95)
+    if rng.random() < 0.5:
+        made.y, made.mean = np.round(made.y, 1), np.round(made.mean, 1)
+    return judged(made)
+
+
+def last(rng, share):
+    made = world(rng, steps=60, nodes=5)
+    known = np.concatenate([made.y[:1, :1], made.y[:-1, :1]])
+    copies = rng.random(made.y.shape) < share
+    made.mean = np.where(copies, np.float32(known), made.mean)
+    return judged(made)
+
+
+def counts(rng):
+    """Counts, rounded measurements with forecasts rounded alike, and rain with its many zeros; or plain values."""
+    made = world(rng, steps=80, nodes=10)
+    kind = rng.choice(["counts", "rounded", "rain", "plain"])
+    if kind == "counts":
+        made.y, made.mean = np.round(20 + 5 * made.y), np.round(20 + 5 * made.mean)
+    elif kind == "rounded":
+        made.y, made.mean = np.round(20 + made.y, 2), np.round(20 + made.y + 0.05 * (made.mean - made.y), 2)
+    elif kind == "rain":
+        made.y, made.mean = np.maximum(made.y, 0), np.maximum(made.mean, 0)
+    return judged(made)
+
+
+def leaked(rng, share):
+    made = world(rng, steps=80, nodes=10)
+    made.mean = np.where(rng.random(made.y.shape) < share, np.float32(made.y), made.mean)
+    return judged(made)
+
+
+def uneven(rng):
+    """Nodes whose variances differ by a factor of three and more, errors with heavy tails, and an outage of one."""
+    made = world(rng, nodes=int(rng.choice([10, 20, 40, 100])), unlike=0.3)
+    made.mean = made.y + made.std * rng.standard_t(3, made.y.shape)
+    hit = int(rng.integers(0, max(1, len(made.y) - 5)))
+    made.mean[hit : hit + 5, :, 0] += 10 * made.std[hit : hit + 5, :, 0]
+    return judged(made)
+
+
+def broken_nodes(rng, factor):
+    made = world(rng, steps=60, nodes=40)
+    made.mean = made.y + made.std * rng.normal(0, 1, made.y.shape)
+    worst = rng.choice(40, 2, replace=False)
+    made.mean[:, :, worst] += factor * made.std[:, :, worst] * rng.normal(0, 1, (60, made.y.shape[1], 2))
+    return judged(made)
+
+
+def steps(low, high):
+    return lambda rng, count=None: judged(world(rng, steps=int(rng.integers(low, high)) if count is None else count))
+
+
+CASES = [
+    Case("mis-scaled-spread", nearly, narrow,
+         {"half as wide as the errors": 0.5, "a third": 1 / 3, "a tenth": 0.1}),
+    Case("biased", slightly_off, off,
+         {"off by 1.5 standard deviations": 1.5, "by 2": 2.0, "by 4": 4.0}),
+    Case("no-better-than-the-mean", honest, useless,
+         {"late by two steps": 2, "late by four": 4, "in random order": 0}),
+    Case("last-value", persistent, last,
+         {"93 % of the forecasts": 0.93, "97 %": 0.97, "all": 1.0}),
+    Case("leaked-target", counts, leaked,
+         {"3 % of the forecasts": 0.03, "10 %": 0.1, "all": 1.0}),
+    Case("errors-in-few-nodes", uneven, broken_nodes,
+         {"2 of 40 nodes 6 times as wrong": 6.0, "10 times": 10.0, "30 times": 30.0}),
+    Case("few-time-steps", steps(50, 60), steps(8, 50),
+         {"49 steps": 49, "20": 20, "8": 8}),
+]  # fmt: skip
