@@ -8,15 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+
+from graphgauge.zoo.temporal.contacts import Contacts
+from graphgauge.zoo.temporal.experiment import Experiment
+from graphgauge.zoo.temporal.houses import _FEATURES, HouseGNN, houses
 
 pytestmark = pytest.mark.peers
-
-torch = pytest.importorskip("torch")
-geometric = pytest.importorskip("torch_geometric")
-
-from graphgauge.zoo.temporal.contacts import Contacts  # noqa: E402
-from graphgauge.zoo.temporal.experiment import Experiment  # noqa: E402
-from graphgauge.zoo.temporal.houses import _FEATURES, HouseGNN, houses  # noqa: E402
 
 
 @pytest.fixture(scope="module")

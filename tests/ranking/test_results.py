@@ -113,13 +113,13 @@ def test_pooled_hits_with_fewer_negatives_than_k() -> None:
 
 
 def test_tied_scores_are_a_finding() -> None:
-    (finding,) = ranking.evaluate(**constant()).findings
-    assert finding.check == "tied-scores"
+    finding, cutoff = ranking.evaluate(**constant()).findings
+    assert (finding.check, cutoff.check) == ("tied-scores", "cutoff-above-candidates")
     assert finding.severity == "warning"
     assert finding.evidence == {"share": 1.0, "optimistic": 1.0, "pessimistic": pytest.approx(0.1)}
     assert "MRR is 0.1000 or 1.0000" in finding.message
     assert finding.remedy
-    assert ranking.evaluate(POS, NEG).findings == ()
+    assert ranking.evaluate(POS, NEG, k=1).findings == ()
     assert ranking.evaluate(np.empty(0), np.empty((0, 3))).findings == ()
 
 
