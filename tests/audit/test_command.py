@@ -122,9 +122,20 @@ def test_library():
     assert found.at_least("error") == ()
     assert "seen-in-training" in found.not_run
     assert audit.run(evaluation, only=["rounded-scores"]).not_run == {"rounded-scores": ("pos_scores", "neg_scores")}
-    ignored = audit.run(evaluation, ignore={"tied-scores": "the scores are counts"})
+    ignored = audit.run(evaluation, ignore=["tied-scores"])
     assert [finding.check for finding in ignored.at_least("note")] == ["cutoff-above-candidates"]
     with pytest.raises(GraphgaugeError, match="one of the two"):
         audit.run(evaluation, family="ranking")
     with pytest.raises(GraphgaugeError, match="one of the two"):
         audit.run()
+
+
+def test_a_folder_is_read_with_what_its_study_ignores(tmp_path):
+    for method in ("a", "b"):
+        evaluation = evaluate(np.ones(50), np.ones((50, 9)))
+        evaluation.run |= {"method": method, "dataset": "toy", "seed": 0}
+        write_result(evaluation, tmp_path / method / "r.json")
+    summary = {"study": "s", "gates": [], "comparisons": [], "ignore": {"few-seeds": "a pilot"}}
+    (tmp_path / "study.json").write_text(json.dumps(summary))
+    found = audit.run(tmp_path)
+    assert {finding.check for finding in found if finding.ignored} == {"few-seeds"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, overload
@@ -11,6 +11,7 @@ from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.findings import RUNS, SEVERITIES, Check, Finding, checks
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import plain
+from graphgauge.report.asked import asked
 from graphgauge.report.collect import collect
 
 
@@ -63,7 +64,7 @@ def run(
     *,
     family: str | None = None,
     only: Sequence[str] | None = None,
-    ignore: Mapping[str, str] | Sequence[str] = (),
+    ignore: Collection[str] = (),
     **materials: Any,
 ) -> Findings:
     """Run all checks that the materials at hand allow, the costly ones too.
@@ -77,7 +78,7 @@ def run(
     only
         Names of the checks to run.
     ignore
-        Checks whose findings are marked as ignored, where given with the reason.
+        Checks whose findings are marked as ignored, besides those that the study of a folder names.
     materials
         What only an audit is given, such as `train_edges`: the parameters of the checks name them.
     """
@@ -91,7 +92,7 @@ def run(
         outcome = _outcome([each for each in checks(name) if wanted(each)], at_hand)
     else:
         outcome = _many(_evaluations(subject), wanted, materials)
-    return _sorted(outcome, dict(ignore) if isinstance(ignore, Mapping) else dict.fromkeys(ignore, ""))
+    return _sorted(outcome, {*ignore, *_ignored_by_study(subject)})
 
 
 def _wanted(only: Sequence[str] | None) -> Callable[[Check], bool]:
@@ -137,7 +138,12 @@ def _named(evaluation: Evaluation) -> str:
     return f"{run['method'] or evaluation.family} on {run['dataset'] or 'unnamed data'}{seed}"
 
 
-def _sorted(outcome: Findings, ignore: Mapping[str, str]) -> Findings:
+def _ignored_by_study(subject: Any) -> Collection[str]:
+    """What the study that wrote a folder of results says to ignore."""
+    return asked([Path(subject)]).ignored if isinstance(subject, str | Path) else ()
+
+
+def _sorted(outcome: Findings, ignore: Collection[str]) -> Findings:
     for name in ignore:
         one_of("check", name, [item.name for item in checks()])
     marked = (replace(finding, ignored=finding.ignored or finding.check in ignore) for finding in outcome.found)
