@@ -11,6 +11,7 @@ from tests.forecasting.conftest import calibrated
 from graphgauge import forecasting
 from graphgauge.core.result import Evaluation
 from graphgauge.forecasting.rules import mean_deviation
+from graphgauge.forecasting.samples import Reliability
 
 FACTORS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 1.75, 2.0)
 DISTANCES = ("ece", "ence", "calibration_error", "central_calibration_error", "miscalibration_area")
@@ -149,3 +150,9 @@ def test_a_forecast_that_copies_the_last_value_is_noticed() -> None:
     # One step ahead there is only the series itself.
     alone = forecasting.evaluate(series[1:], series[:-1], axes=("time", "node"))
     assert "last-value" in {finding.check for finding in alone.findings}
+
+
+def test_the_area_where_the_curve_crosses_the_diagonal() -> None:
+    """Four triangles of base and height 0.25: half of the truths lie at or below either probability."""
+    curve = Reliability(np.array([0.25, 0.75]), np.array([[2.0, 2.0]]), np.array([4]))
+    assert curve.area() == 0.125

@@ -153,6 +153,7 @@ def test_result_file_gate_and_figure(files: Path) -> None:
         (["--table", "negative.csv"], InputError, "std: 1 of 2 values are not above 0, the first at index 1"),
         (["--table", "hole.csv"], InputError, "y_true: 1 of 2 values are NaN, the first at index 0"),
         (["--table", "empty.csv"], InputError, "has no rows"),
+        (["--table", "twice.csv"], InputError, "more than one row has id b, time 2, horizon 1"),
         (["--table", "bytes.csv"], InputError, "cannot be read"),
         (["--table", "broken.parquet"], InputError, "cannot be read"),
         (["--true", "y-*.npy", "--pred", "mean.npy"], InputError, "1 files of 60 steps, those of --true are 3 of 60"),
@@ -169,6 +170,7 @@ def test_errors(
     texts = {
         "headless": "1,2,3\n4,5,6\n", "ragged": head + "a,1,1,2,3,1\na,2,1\n", "text": head + "a,1,1,two,3,1\n",
         "negative": head + "a,1,1,2,3,1\na,2,1,2,3,-1\n", "hole": head + "a,1,1,,3,1\na,2,1,2,3,1\n", "empty": head,
+        "twice": head + "b,2,1,2,3,1\na,2,1,2,3,1\nb,1,1,2,3,1\nb,2,1,2,4,1\n",
     }  # fmt: skip
     for name, text in texts.items():
         Path(f"{name}.csv").write_text(text)

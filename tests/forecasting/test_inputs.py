@@ -161,3 +161,33 @@ def test_plain_functions_refuse_other_shapes() -> None:
     with pytest.raises(OptionError, match="level must lie between 0 and 1"):
         forecasting.coverage(Y, Y, Y + 1, level=95)
     assert forecasting.rmse(Y, Y + 2) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"coverage": (0.95, 0.95000001)}, "coverage agree in six digits"),
+        ({"null_value": "0"}, "null_value must be a number, not '0'"),
+        ({"null_value": [0, 1]}, "null_value must be a number"),
+        ({"null_value": True}, "null_value must be a number"),
+        ({"axes": None}, "axes must be names"),
+        ({"std": Y + 1, "bins": 2**60}, "bins must be a whole number from 1 to 1,000,000"),
+        ({"quantiles": np.zeros((*Y.shape, 0)), "levels": ()}, "levels= is empty"),
+        ({"quantiles": np.stack([Y, Y], -1), "levels": (0.1, 0.1000001)}, "levels agree in six digits"),
+    ],
+)
+def test_options_that_cannot_be_meant(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        forecasting.evaluate(Y, Y + 1, **options)
+
+
+def test_plain_functions_refuse_them_too() -> None:
+    with pytest.raises(OptionError, match="level must be one probability"):
+        forecasting.coverage(Y, Y, Y + 1, level=[0.5, 0.9])  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="levels= is empty"):
+        forecasting.pinball([1.0], np.zeros((1, 0)), [])
+    with pytest.raises(InputError, match="quantiles: expected shape"):
+        forecasting.pinball([1.0, 2.0], [1.0, 2.0], [0.5])
+    with pytest.raises(InputError, match="quantiles: expected shape"):
+        forecasting.pinball(1.0, 1.0, [0.5])
+    assert np.isnan(forecasting.pinball(np.zeros(0), np.zeros((0, 2)), [0.2, 0.8]))

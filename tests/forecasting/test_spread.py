@@ -45,7 +45,10 @@ def test_exact_where_the_array_is_whole(kind: str, n: int, bins: int) -> None:
     assert found == pytest.approx(by_definition(y, mean, std, bins), rel=1e-12)
 
 
-def test_exact_over_several_slabs_and_horizons(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("few", [0, 8, 10**9])
+def test_exact_over_several_slabs_and_horizons(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the cells at the edges of bins are told apart slab by slab or once for all of them."""
+    monkeypatch.setattr("graphgauge.forecasting.spread._FEW", few)
     monkeypatch.setattr("graphgauge.forecasting.inputs.SLAB", 192)
     data = calibrated(1, 50, 3, 4)
     found = forecasting.evaluate(**data.arguments)
@@ -53,6 +56,19 @@ def test_exact_over_several_slabs_and_horizons(monkeypatch: pytest.MonkeyPatch) 
     for horizon, value in enumerate(found["ence"].by("horizon")["value"]):
         part = [array[:, horizon] for array in (data.y, data.mean, data.std)]
         assert value == pytest.approx(by_definition(*part, 10)[1], rel=1e-12)
+
+
+@pytest.mark.parametrize("few", [0, 10**9])
+def test_exact_where_many_cells_share_the_leading_bits(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("graphgauge.forecasting.spread._FEW", few)
+    monkeypatch.setattr("graphgauge.forecasting.inputs.SLAB", 192)
+    data = calibrated(4, 50, 3, 4)
+    std = 1 + np.random.default_rng(4).uniform(0, 0.003, data.y.shape)
+    found = forecasting.evaluate(data.y, data.mean, std=std)
+    assert found["ece"].value == pytest.approx(by_definition(data.y, data.mean, std, 10)[0], rel=1e-12)
+    for horizon, value in enumerate(found["ece"].by("horizon")["value"]):
+        part = [array[:, horizon] for array in (data.y, data.mean, std)]
+        assert value == pytest.approx(by_definition(*part, 10)[0], rel=1e-12)
 
 
 def test_streamed_bins_are_near_and_say_how_near() -> None:

@@ -17,6 +17,7 @@ from graphgauge import forecasting
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.result import Evaluation
 from graphgauge.forecasting import ForecastState
+from graphgauge.forecasting.rows import Once
 
 COUNTS = (
     "coverage_50",
@@ -212,3 +213,11 @@ def test_a_damaged_state_is_refused(forecasts: Forecasts, tmp_path: Path) -> Non
     path.write_bytes(b"PK nonsense")
     with pytest.raises(InputError, match="not a saved graphgauge state"):
         ForecastState.load(path)
+
+
+def test_cells_that_come_up_again() -> None:
+    once = Once((3, 2, 5))
+    step, horizon, node = (np.array(places) for places in ([0, 2, 0], [0, 1, 0], [1, 4, 2]))
+    assert once.again(step, horizon, node).size == 0
+    assert once.again(step[::-1], horizon[::-1], node[::-1]).tolist() == [0, 1, 2]
+    assert once.again(np.array([1, 1, 0]), np.array([1, 1, 0]), np.array([3, 3, 0])).tolist() == [1]

@@ -255,3 +255,27 @@ def test_any_level_can_be_named(forecasts: Forecasts) -> None:
     assert list(found) == ["coverage_97.5", "coverage_50", "coverage_80", "coverage_95"]
     assert found["coverage_97.5"].target == 0.975
     assert found["coverage_97.5"].params == {"level": 97.5}
+
+
+def test_smape_of_forecasts_with_the_wrong_sign_is_two() -> None:
+    assert forecasting.smape([1.0, -2.0, 0.0], [-1.0, 3.0, 4.0]) == 2.0
+
+
+def test_intervals_hold_their_ends() -> None:
+    """A truth that is one of the quantiles lies within."""
+    y = np.array([0.0, 1.0, 2.0, 3.0])
+    ends = np.stack([np.full(4, 1.0), np.full(4, 1.5), np.full(4, 2.0)], axis=-1)
+    found = forecasting.evaluate(y, quantiles=ends, levels=(0.1, 0.5, 0.9), coverage=0.8)
+    assert found["coverage_80"].value == 0.5
+
+
+def test_a_mask_and_a_null_value_both_count() -> None:
+    y, mean = np.array([0.0, 1.0, 2.0, 4.0]), np.zeros(4)
+    found = forecasting.evaluate(y, mean, mask=np.array([True, True, False, True]), null_value=0)
+    assert (found["mae"].value, found["mae"].n) == (2.5, 2)
+
+
+def test_a_cell_with_one_member_missing_is_left_out() -> None:
+    samples = np.array([[0.0, 1.0, 2.0], [3.0, np.nan, 5.0], [1.0, 2.0, 3.0]])
+    found = forecasting.evaluate([1.0, 4.0, 4.0], samples=samples, nan="omit")
+    assert (found["mae"].value, found["mae"].n) == (1.0, 2)

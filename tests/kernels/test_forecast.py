@@ -107,6 +107,22 @@ def test_loop_and_twin_have_the_same_bits(
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize("levels", range(6))
+@pytest.mark.parametrize("parts", [("errors",), ("size",)])
+def test_any_number_of_half_widths(
+    levels: int, parts: tuple[str, ...], running: Callable[[str], AbstractContextManager[None]]
+) -> None:
+    """Whether they are looked at in the loop of the errors, three at a time, or alone; and so bad deviations."""
+    cells, z = drawn((40, 2, 9), "float32"), (0.1, 0.5, 1.0, 1.5, 2.0)[:levels]
+    cells["std"][3, 1, 5] = 0.0
+    inside = np.abs(cells["mean"].astype(float) - cells["y"])[..., None] <= np.array(z) * cells["std"][..., None]
+    for backend in ("numba", "numpy"):
+        with running(backend):
+            _, by_node = error_sums(**cells, z=z, parts=parts)
+        np.testing.assert_array_equal(by_node.counts[:, 3:], inside.sum((0, 1)))
+        assert by_node.counts[:, 2].tolist() == [0, 0, 0, 0, 0, 1, 0, 0, 0]
+
+
 def test_any_division_of_the_cells_has_the_same_bits(backend: str) -> None:
     cells = masked(drawn((64, 3, 37)))
     whole = bits(error_sums(**cells, z=Z))

@@ -11,7 +11,7 @@ import pytest
 
 from graphgauge.kernels import forecast_calibration as module
 from graphgauge.kernels import threads
-from graphgauge.kernels.forecast_calibration import STD_BITS, StdCells, cells_of, pit_counts, std_cells
+from graphgauge.kernels.forecast_calibration import STD_BITS, StdCells, pit_counts, places_of, std_cells
 from graphgauge.kernels.forecast_ensemble import ensemble_crps
 
 EDGES = np.array([NormalDist().inv_cdf(p / 100) for p in range(1, 100)])
@@ -110,18 +110,19 @@ def test_what_is_no_standard_deviation_is_left_out(bad: float, backend: str) -> 
     assert std_cells(np.zeros((1, 1, 3)), np.zeros((1, 1, 3)), only)[0].count.size == 0
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("hidden", [False, True])
-def test_the_cells_of_some_keys(hidden: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_COPIED", 50)
-    cells = drawn((40, 2, 9), "float32", hidden)
-    keys = std_cells(**{name: array.reshape(-1, 1, 1) for name, array in cells.items()})[0].key[3:30:5]
-    std, error = cells_of(**cells, keys=keys)
+def test_the_places_of_some_keys(dtype: str, hidden: bool, backend: str) -> None:
+    cells = drawn((40, 2, 70), dtype, hidden)
     of_cell = cells["std"].astype(np.float64).view(np.int64) >> (52 - STD_BITS)
-    wanted = np.isin(of_cell, keys) & seen(cells)
-    np.testing.assert_array_equal(std, cells["std"][wanted])
-    np.testing.assert_array_equal(error, cells["mean"][wanted].astype(np.float64) - cells["y"][wanted])
-    empty = cells_of(*(np.zeros((0, 2, 3)) for _ in range(3)), keys=keys)
-    assert [part.size for part in empty] == [0, 0]
+    # The lowest and the highest key among them, and neither.
+    for keys in (np.unique(of_cell)[[0, 3, 8, -1]], np.unique(of_cell)[3:30:5]):
+        wanted = np.isin(of_cell, keys) & seen(cells)
+        assert 0 < wanted.sum() < wanted.size
+        found = places_of(cells["std"], cells.get("mask"), keys=keys)
+        np.testing.assert_array_equal(found, np.flatnonzero(wanted))
+    assert places_of(cells["std"], keys=keys[:0]).size == 0
+    assert places_of(np.zeros((0, 2, 3)), keys=keys).size == 0
 
 
 # ------------------------------------------------------------------------------------------------- ensembles

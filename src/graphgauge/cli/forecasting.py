@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 import click
@@ -14,6 +15,7 @@ from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.result import Evaluation
 from graphgauge.forecasting import ForecastState, evaluate
+from graphgauge.forecasting.rows import Once
 from graphgauge.forecasting.state import COVERAGE
 from graphgauge.io.arrays import ArrayFile, open_array, open_arrays
 from graphgauge.io.hashing import receipt_input, receipt_inputs
@@ -28,6 +30,8 @@ _ARRAYS = {
     "mask": "mask",
 }
 _KEYS = ("id", "time", "horizon")
+# Cells of a table that are watched for a second row, a bit each.
+_MOST_CELLS = 1 << 33
 
 
 class _Numbers(click.ParamType):  # type: ignore[type-arg]
@@ -186,10 +190,18 @@ def _from_table(run: Run, path: str, sources: Mapping[str, Any], common: dict[st
     nodes = labels["id"].tolist()
     state = ForecastState(nodes=nodes, ahead=labels["horizon"].tolist(), **common)
     values = ["y", "mean", *(["std"] if "std" in there else [])]
+    once = Once(shape) if prod(shape) <= _MOST_CELLS else None
+    if once is None:
+        run.say(f"note: {prod(shape):,} cells are too many to look for one that has two rows")
     for batch in column_batches(path, [*keys, *values]):
         place = {name: np.searchsorted(labels[name], batch[name]) for name in keys}
         count = len(batch["y"])
         horizon = place.get("horizon", np.zeros(count, np.int64))
+        if once is not None and len(again := once.again(place["time"], horizon, place["id"])):
+            cell = ", ".join(f"{name} {batch[name][again[0]]}" for name in keys)
+            raise InputError(
+                f"more than one row has {cell:.120}", where=path, fix="A cell is one row: drop the others."
+            )
         cells = [_numbers(batch[name], path, name) for name in values]
         state.update_rows(place["time"], horizon, place["id"], *cells, shape=shape, nan=run.nan)
     if state.layout is None:

@@ -25,6 +25,8 @@ from graphgauge.stats.intervals import tail
 Percent = _metrics.Percent
 Samples = dict[str, Any]
 
+_MOST_BINS = 1_000_000
+
 
 def evaluate(
     y_true: Any,
@@ -181,8 +183,8 @@ def plain_value(key: str, batch: Batch, *, coverage: Sequence[float] | float = C
 
 
 def checked_bins(bins: int) -> int:
-    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
-        raise OptionError(f"bins must be a whole number of at least 1, not {bins!r}")
+    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or not 1 <= bins <= _MOST_BINS:
+        raise OptionError(f"bins must be a whole number from 1 to {_MOST_BINS:,}, not {bins!r}")
     return int(bins)
 
 

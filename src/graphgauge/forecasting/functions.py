@@ -7,6 +7,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from graphgauge.core.arrays import as_numeric
+from graphgauge.core.errors import OptionError
 from graphgauge.core.metric import Metric
 from graphgauge.forecasting import metrics as _metrics
 from graphgauge.forecasting.evaluate import evaluate, plain_value
@@ -96,7 +97,9 @@ def crps(
 
 def pinball(y_true: Any, quantiles: Any, levels: Any, **reading: Unpack[Reading]) -> float:
     """Mean pinball loss over cells and levels, the quantiles along the last axis."""
-    middle = np.take(as_numeric(quantiles, "quantiles"), 0, axis=-1)
+    given = as_numeric(quantiles, "quantiles")
+    # What has another shape is left for the batch to refuse.
+    middle = given[..., 0] if given.shape[:-1] == np.shape(y_true) and given.shape[-1:] > (0,) else None
     return _value(_metrics.pinball, y_true, middle, quantiles=quantiles, levels=levels, **reading)
 
 
@@ -132,15 +135,17 @@ def coverage(y_true: Any, mean: Any, std: Any, level: float = 0.95, **reading: U
     >>> coverage([0.0, 3.0], [0.0, 0.0], [1.0, 1.0])["coverage"]
     0.5
     """
-    batch = _flat(y_true, mean, std=std, **reading)
+    percent, batch = _percent(level), _flat(y_true, mean, std=std, **reading)
     share, width = (
-        plain_value(metric.key_of(level=_percent(level)), batch, coverage=level)
+        plain_value(metric.key_of(level=percent), batch, coverage=level)
         for metric in (_metrics.coverage, _metrics.width)
     )
     return {"coverage": share, "nominal_level": level, "difference": share - level, "width": width}
 
 
 def _percent(level: float) -> Percent:
+    if np.ndim(level):
+        raise OptionError(f"level must be one probability, not {level!r:.60}")
     return Percent(round(100 * checked_levels(level, "level")[0], 8))
 
 
@@ -160,5 +165,5 @@ def _flat(
         array = as_numeric(value, name)
         last = array.shape[y.ndim :] if name in ("samples", "quantiles") and array.ndim == y.ndim + 1 else ()
         # What has another shape is left for the batch to refuse.
-        flat[name] = array.reshape(-1, *last) if array.shape == y.shape + last else array
+        flat[name] = array.reshape(y.size, *last) if array.shape == y.shape + last else array
     return Batch.of(y.reshape(-1), **flat, levels=levels, null_value=null_value, axes=("time",), nan=nan)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ SLAB = 3 << 20
 
 def checked_axes(axes: Iterable[str]) -> tuple[str, ...]:
     """Names of axes, each known and none twice."""
+    if not isinstance(axes, Iterable):
+        raise OptionError(f"axes must be names such as time, horizon, node, not {axes!r:.60}")
     names = (axes,) if isinstance(axes, str) else tuple(axes)
     for name in names:
         if name not in AXES:
@@ -45,6 +48,8 @@ def checked_levels(levels: Any, name: str = "levels") -> tuple[float, ...]:
             raise OptionError(f"{name} must lie between 0 and 1, not {level:g}", fix="Write 0.95 for 95 %.")
     if list(values) != sorted(set(values)):
         raise OptionError(f"{name} do not increase: {', '.join(f'{level:g}' for level in values):.120}")
+    if len({f"{level:g}" for level in values}) < len(values):
+        raise OptionError(f"{name} agree in six digits: {', '.join(map(repr, values)):.120}", fix="Round them.")
     return values
 
 
@@ -112,6 +117,10 @@ class Batch:
                 fix='Name them, for example axes=("time", "node").',
             )  # fmt: skip
         probabilities = () if levels is None else checked_levels(levels)
+        if levels is not None and not probabilities:
+            raise OptionError("levels= is empty")
+        if null_value is not None and (isinstance(null_value, bool) or not isinstance(null_value, Real)):
+            raise OptionError(f"null_value must be a number, not {null_value!r:.60}")
         batch = cls(
             names,
             y,

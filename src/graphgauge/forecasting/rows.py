@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,24 @@ from graphgauge.core.arrays import AnyArray
 from graphgauge.forecasting.inputs import Slab
 
 Ints = NDArray[np.int64]
+
+
+class Once:
+    """Which cells of an array (time, horizon, node) have come up: a bit a cell."""
+
+    def __init__(self, shape: tuple[int, int, int]) -> None:
+        self.shape = shape
+        self._bits = np.zeros(-(-prod(shape) // 8), np.uint8)
+
+    def again(self, step: Ints, horizon: Ints, node: Ints) -> Ints:
+        """Mark the cells of some rows; which rows are of a cell that had come up already."""
+        cell = (step * self.shape[1] + horizon) * self.shape[2] + node
+        bit = np.left_shift(1, cell & 7).astype(np.uint8)
+        known = self._bits[cell >> 3] & bit != 0
+        order = np.argsort(cell, kind="stable")
+        known[order[1:]] |= cell[order[1:]] == cell[order[:-1]]
+        np.bitwise_or.at(self._bits, cell >> 3, bit)
+        return np.flatnonzero(known)
 
 
 def side_by_side(flat: Slab, block: Ints, horizon: Ints, node: Ints, horizons: int) -> tuple[Slab, Ints, Ints]:

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.errors import InputError
-from graphgauge.forecasting.doubled import Floats, exact_bincount
+from graphgauge.forecasting.doubled import Floats, Pair, exact_bincount
 from graphgauge.forecasting.inputs import Batch
 from graphgauge.kernels.forecast import dd_add
-from graphgauge.kernels.forecast_calibration import STD_BITS, StdCells
+from graphgauge.kernels.forecast_calibration import STD_BITS, StdCells, places_of
 from graphgauge.kernels.threads import map_blocks
 
 Ints = NDArray[np.int64]
@@ -97,37 +97,41 @@ def straddling(cells: StdCells, bins: int) -> NDArray[np.bool_]:
 
 # Bits of a standard deviation that its key in the histogram leaves out.
 _FINE = 52 - STD_BITS
+# A slab has few cells of some keys where they are less than one in so many.
+_FEW = 8
 
 
 def refined(batch: Batch, slabs: Sequence[slice], keys: Sequence[Ints], threads: int | None = None) -> list[StdCells]:
     """The cells of some keys at full resolution, of all horizons together and then of each; `keys` in that order."""
 
-    def of_slab(rows: slice) -> list[StdCells]:
+    any_group = np.unique(np.concatenate(keys))
+
+    def of_slab(rows: slice) -> list[Pair | StdCells]:
         slab = batch.slab(rows)
         assert slab.std is not None
-        coarse = _bits(slab.std) >> _FINE
-        found = []
+        places = places_of(slab.std, slab.mask, keys=any_group)
+        y, mean, std = (array.reshape(-1)[places].astype(np.float64) for array in (slab.y, slab.mean, slab.std))
+        error, horizon = mean - y, places // slab.y.shape[2] % slab.y.shape[1]
+        place = np.searchsorted(any_group, _bits(std) >> _FINE)
+        # Where few cells are left, they are told apart once for all slabs; where many are, at once: they may be equal.
+        few = len(places) * _FEW < slab.y.size
+        found: list[Pair | StdCells] = []
         for group, some in enumerate(keys):
-            part = slice(None), slice(group - 1, group) if group else slice(None)
-            chosen = _among(coarse[part], some)
-            if slab.mask is not None:
-                chosen &= slab.mask[part]
-            y, mean, std = (array[part][chosen].astype(np.float64) for array in (slab.y, slab.mean, slab.std))
-            found.append(_distinct(std, mean - y))
+            chosen = np.isin(any_group, some)[place]
+            if group:
+                chosen &= horizon == group - 1
+            pair = std[chosen], error[chosen]
+            found.append(pair if few else _distinct(*pair))
         return found
 
     parts = map_blocks(of_slab, slabs, threads=threads)
-    return [joined([nothing(), *(part[group] for part in parts)]) for group in range(len(keys))]
+    return [_gathered([part[group] for part in parts]) for group in range(len(keys))]
 
 
-def _among(keys: Ints, some: Ints) -> NDArray[np.bool_]:
-    """Which keys are among some, by a table of those between the least and the greatest."""
-    if not len(some):
-        return np.zeros(keys.shape, bool)
-    least, greatest = int(some.min()), int(some.max())
-    table = np.zeros(greatest - least + 3, bool)
-    table[some - least + 1] = True
-    return table[np.clip(keys - least + 1, 0, len(table) - 1)]
+def _gathered(parts: Sequence[Pair | StdCells]) -> StdCells:
+    pairs = [(np.zeros(0), np.zeros(0)), *(part for part in parts if not isinstance(part, StdCells))]
+    std, error = (np.concatenate([pair[side] for pair in pairs]) for side in (0, 1))
+    return joined([_distinct(std, error), *(part for part in parts if isinstance(part, StdCells))])
 
 
 def _distinct(std: Floats, error: Floats) -> StdCells:

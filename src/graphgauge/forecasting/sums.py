@@ -50,10 +50,12 @@ class BlockSums:
             self._pad(missing)
 
     def _pad(self, blocks: int) -> None:
-        self.high, self.low, self.counts = (
-            np.concatenate([table, np.zeros((blocks, *table.shape[1:]), table.dtype)])
-            for table in (self.high, self.low, self.counts)
-        )
+        def padded(table: NDArray[Any]) -> NDArray[Any]:
+            padding = np.zeros((blocks, *table.shape[1:]), table.dtype)
+            return np.concatenate([table, padding]) if len(table) else padding
+
+        if blocks:
+            self.high, self.low, self.counts = padded(self.high), padded(self.low), padded(self.counts)
 
     def _join_neighbours(self) -> None:
         if len(self) % 2:
@@ -80,6 +82,9 @@ class BlockSums:
         theirs = other.copy()
         while theirs.shift < self.shift:
             theirs._join_neighbours()
+        if not len(self) and len(theirs) <= self.most:
+            self.shift, self.high, self.low, self.counts = theirs.shift, theirs.high, theirs.low, theirs.counts
+            return
         self.reserve(len(theirs) << theirs.shift)
         while theirs.shift < self.shift:
             theirs._join_neighbours()

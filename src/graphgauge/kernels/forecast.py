@@ -175,9 +175,9 @@ def _lane_sums(
     y: Array, mean: Array, std: Array, mask: Mask, lanes: int, z: Sequence[float], asked: Mask
 ) -> tuple[Floats, Floats, Ints]:
     """Sums of flat cells in rows of `lanes`, by lane: high, low and counts, each (quantity, lane)."""
-    # Half-widths are taken three at a time; nothing lies within NaN.
+    # Half-widths are taken alone or three at a time; nothing lies within NaN.
     levels = asked.size - OVER
-    widths = np.full(-(-levels // 3) * 3, np.nan)
+    widths = np.full(levels if levels < 2 else -(-levels // 3) * 3, np.nan)
     widths[:levels] = z[:levels]
     add = add_cells.implementation(y.size * (8 if asked[NLL] else 2))
     rows = y.size // lanes

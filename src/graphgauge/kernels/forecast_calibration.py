@@ -29,9 +29,7 @@ _MOST_KEYS = 1 << 18
 # Equal steps between the outermost edges that lead a number near its bin.
 _STEPS = 1024
 _TILE = 512
-# Cells that are looked through at a time.
-_COPIED = 1 << 20
-_SQUARE, _VAR, _VAR2 = range(3)
+_SQUARE, _VAR, _VAR2, _COUNT = range(4)
 
 
 @dataclass(frozen=True)
@@ -79,32 +77,35 @@ def std_cells(y: Array, mean: Array, std: Array, mask: Mask | None = None) -> li
             with np.errstate(all="ignore"):
                 found.append(_sorted_cells(*_of_horizon(*cells, horizon)))
             continue
-        count, sums = np.zeros(keys, np.int64), np.zeros((2, 3, keys))
+        # What belongs to a key lies together: four sums, then what their rounding lost. Counts are whole in floats too.
+        sums = np.zeros((keys, 2, 4))
         if y.size:
             with np.errstate(all="ignore"):
-                _add_by_key.implementation(cells[0].size * 4)(*cells, horizon, lowest, count, sums)
-        kept = np.flatnonzero(count)
-        found.append(StdCells(kept + lowest, count[kept], *(sums[:, row, kept].T for row in range(3))))
+                _add_by_key.implementation(cells[0].size * 4)(*cells, horizon, lowest, sums)
+        kept = np.flatnonzero(sums[:, 0, _COUNT])
+        count = sums[kept, 0, _COUNT].astype(np.int64)
+        found.append(StdCells(kept + lowest, count, *(sums[kept, :, column] for column in (_SQUARE, _VAR, _VAR2))))
     return found
 
 
-def cells_of(y: Array, mean: Array, std: Array, mask: Mask | None = None, *, keys: Ints) -> tuple[Floats, Floats]:
-    """Standard deviation and error of the cells whose standard deviation has one of the `keys` (ascending)."""
-    y, mean, std, seen = _cells(y, mean, std, mask)
-    found = []
-    step = max(_COPIED * len(y) // max(y.size, 1), 1)
-    for start in range(0, len(y), step):
-        part = slice(start, start + step)
-        deviation = std[part].astype(np.float64)
-        key = deviation.view(np.int64) >> _SHIFT
-        among = np.zeros(key.shape, np.bool_)
-        for wanted in keys:
-            among |= key == wanted
-        if seen.size:
-            among &= seen[part]
-        found.append((deviation[among], mean[part][among].astype(np.float64) - y[part][among]))
-    deviations, errors = (np.concatenate([pair[side] for pair in found] or [np.zeros(0)]) for side in range(2))
-    return deviations, errors
+def places_of(std: Array, mask: Mask | None = None, *, keys: Ints) -> Ints:
+    """Where, in flat order, the standard deviation of a counted cell has one of the `keys`.
+
+    >>> places_of(np.array([1.0, 2.0, 1.0]), keys=np.array([2.0]).view(np.int64) >> 52 - STD_BITS)
+    array([1])
+    """
+    if not keys.size:
+        return np.zeros(0, np.int64)
+    flat = exact(std, np.result_type(std.dtype, np.float32)).reshape(-1)
+    lowest = int(keys.min())
+    # One place more, for all other keys.
+    wanted = np.zeros(int(keys.max()) - lowest + 2, np.bool_)
+    wanted[keys - lowest] = True
+    among = np.empty(flat.size, np.bool_)
+    _look_up.implementation(flat.size)(flat, wanted, lowest, among)
+    if mask is not None:
+        among &= mask.reshape(-1)
+    return np.flatnonzero(among)
 
 
 def _cells(y: Array, mean: Array, std: Array, mask: Mask | None) -> tuple[Array, Array, Array, Mask]:
@@ -115,12 +116,14 @@ def _cells(y: Array, mean: Array, std: Array, mask: Mask | None) -> tuple[Array,
 
 def _key_range(std: Array, seen: Mask) -> tuple[int, int]:
     """The lowest and the highest key of a standard deviation that is one; without any, a range of no keys."""
-    where: Any = seen if seen.size else True
     with np.errstate(invalid="ignore"):
-        lowest, highest = (
-            float(extreme(std, initial=initial, where=where & (std > 0) & (std < np.inf)))
-            for extreme, initial in ((np.min, np.inf), (np.max, 0.0))
-        )
+        sound = (std > 0) & (std < np.inf)
+    if seen.size:
+        sound &= seen
+    if sound.all():
+        lowest, highest = float(std.min(initial=np.inf)), float(std.max(initial=0.0))
+    else:
+        lowest, highest = float(np.where(sound, std, np.inf).min()), float(np.where(sound, std, 0.0).max())
     if highest == 0.0:
         return 0, -1
     low, high = (np.array([lowest, highest]).view(np.int64) >> _SHIFT).tolist()
@@ -178,9 +181,10 @@ def _count_pit(
     y: Array, mean: Array, std: Array, seen: Mask, edges: Floats, starts: NDArray[np.int32], low: float, scale: float,
     by_horizon: Ints, by_node: Ints,
 ) -> None:  # fmt: skip
-    masked, last = seen.size > 0, edges.size
-    z = np.zeros(_TILE)
-    steps = np.float64(starts.size - 1)
+    masked, last, steps = seen.size > 0, edges.size, starts.size - 1
+    z, near = np.zeros(_TILE), np.zeros(_TILE, np.int32)
+    # Past the last edge nothing lies.
+    beyond = np.append(edges, np.inf)
     for step in range(y.shape[0]):
         for horizon in range(y.shape[1]):
             for start in range(0, y.shape[2], _TILE):
@@ -188,39 +192,37 @@ def _count_pit(
                 truths, forecasts = y[step, horizon, start : start + width], mean[step, horizon, start : start + width]
                 deviations = std[step, horizon, start : start + width]
                 for j in range(width):
-                    z[j] = np.divide(np.float64(truths[j]) - np.float64(forecasts[j]), np.float64(deviations[j]))
+                    score = np.divide(np.float64(truths[j]) - np.float64(forecasts[j]), np.float64(deviations[j]))
+                    score = score if score == score else np.inf
+                    z[j] = score
+                    position = (score - low) * scale
+                    position = position if position > 0.0 else 0.0
+                    near[j] = np.int32(position if position < steps else steps)
                 for j in range(width):
                     if masked and not seen[step, horizon, start + j]:
                         continue
                     score = z[j]
-                    position = (score - low) * scale
-                    bin_ = last
-                    if position < steps:
-                        bin_ = starts[int(position)] if position > 0.0 else 0
-                        while bin_ < last and edges[bin_] < score:
-                            bin_ += 1
-                    elif score <= edges[last - 1]:
-                        bin_ = last - 1
+                    bin_ = starts[near[j]]
+                    # At most one edge lies near, as a rule: a step without a branch, and the rest in a loop.
+                    bin_ += beyond[bin_] < score
+                    while bin_ < last and edges[bin_] < score:
+                        bin_ += 1
                     by_horizon[horizon, bin_] += 1
                     by_node[start + j, bin_] += 1
 
 
-def _add_by_key_twin(
-    y: Array, mean: Array, std: Array, seen: Mask, horizon: int, lowest: int, count: Ints, sums: Floats
-) -> None:
+def _add_by_key_twin(y: Array, mean: Array, std: Array, seen: Mask, horizon: int, lowest: int, sums: Floats) -> None:
     cells = _sorted_cells(*_of_horizon(y, mean, std, seen, horizon))
     places = cells.key - lowest
-    count[places] = cells.count
-    for row, pairs in enumerate((cells.square, cells.var, cells.var2)):
-        sums[:, row, places] = pairs.T
+    sums[places, 0, _COUNT] = cells.count
+    for column, pairs in ((_SQUARE, cells.square), (_VAR, cells.var), (_VAR2, cells.var2)):
+        sums[places, :, column] = pairs
 
 
 @kernel(twin=_add_by_key_twin)
-def _add_by_key(
-    y: Array, mean: Array, std: Array, seen: Mask, horizon: int, lowest: int, count: Ints, sums: Floats
-) -> None:
-    masked = seen.size > 0
-    values, deviations = np.zeros((3, _TILE)), np.zeros(_TILE)
+def _add_by_key(y: Array, mean: Array, std: Array, seen: Mask, horizon: int, lowest: int, sums: Floats) -> None:
+    masked, keys = seen.size > 0, sums.shape[0]
+    values, deviations = np.zeros((_COUNT, _TILE)), np.zeros(_TILE)
     bits = deviations.view(np.int64)
     for step in range(y.shape[0]):
         for start in range(0, y.shape[2], _TILE):
@@ -234,18 +236,38 @@ def _add_by_key(
                 values[_VAR2, j] = (deviation * deviation) * (deviation * deviation)
             for j in range(width):
                 key = (bits[j] >> _SHIFT) - lowest
-                if 0 <= key < count.size and not (masked and not seen[step, horizon, start + j]):
-                    count[key] += 1
-                    for row in range(3):
-                        before, more = sums[0, row, key], values[row, j]
+                if 0 <= key < keys and not (masked and not seen[step, horizon, start + j]):
+                    sums[key, 0, _COUNT] += 1.0
+                    for column in range(_COUNT):
+                        before, more = sums[key, 0, column], values[column, j]
                         total = before + more
                         part = total - before
-                        sums[1, row, key] += (before - (total - part)) + (more - part)
-                        sums[0, row, key] = total
-    for row in range(3):
-        for key in range(count.size):
-            before, more = sums[0, row, key], sums[1, row, key]
+                        sums[key, 1, column] += (before - (total - part)) + (more - part)
+                        sums[key, 0, column] = total
+    for key in range(keys):
+        for column in range(_COUNT):
+            before, more = sums[key, 0, column], sums[key, 1, column]
             total = before + more
             part = total - before
-            sums[1, row, key] = (before - (total - part)) + (more - part)
-            sums[0, row, key] = total
+            sums[key, 1, column] = (before - (total - part)) + (more - part)
+            sums[key, 0, column] = total
+
+
+def _look_up_twin(std: Array, wanted: Mask, lowest: int, among: Mask) -> None:
+    key = (std.astype(np.float64).view(np.int64) >> _SHIFT) - lowest
+    among[:] = wanted[np.where((key >= 0) & (key < wanted.size), key, wanted.size - 1)]
+
+
+@kernel(twin=_look_up_twin)
+def _look_up(std: Array, wanted: Mask, lowest: int, among: Mask) -> None:
+    deviations, last = np.zeros(_TILE), np.uint64(wanted.size - 1)
+    bits = deviations.view(np.int64)
+    for start in range(0, std.size, _TILE):
+        width = np.uint64(min(_TILE, std.size - start))
+        at = np.uint64(start)
+        for j in range(width):
+            deviations[j] = np.float64(std[at + j])
+        for j in range(width):
+            # Unsigned, a key below the lowest is above all others.
+            key = np.uint64((bits[j] >> _SHIFT) - lowest)
+            among[at + j] = wanted[min(key, last)]

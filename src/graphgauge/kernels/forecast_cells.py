@@ -113,6 +113,8 @@ def add_cells(
     tally = np.empty((INSIDE + widths.size, min(_TILE, lanes) + 8), np.int32)
     weight, work = np.ones(_TILE), np.empty((4, _STRIDE))
     bits = work.view(np.int64)
+    # So many half-widths are looked at in the loop of the errors.
+    fused = min(widths.size, 3) if asked[ABS] else 0
     tiles = (lanes - 1) // _TILE + 1
     for index in range(tiles):
         start = lanes * index // tiles
@@ -130,11 +132,27 @@ def add_cells(
             if masked:
                 for j in range(span):
                     weight[j] = 1.0 if mask[at + j] else 0.0
-            if spread:
+            if spread and not fused:
                 for j in range(span):
                     # NaN, infinities, zeros and negative numbers all have bits from here on, less one.
                     tally[BAD_STD, j] += std_bits[at + j] - np.uint64(1) >= unsound
-            if asked[ABS] and widths.size:
+            if fused == 1:
+                half_0 = widths[0]
+                for j in range(span):
+                    error = np.float64(mean[at + j]) - np.float64(y[at + j])
+                    size, before = abs(error), errors[0, j]
+                    total = before + size
+                    part = total - before
+                    errors[1, j] += (before - (total - part)) + (size - part)
+                    errors[0, j] = total
+                    square, before = error * error, errors[2, j]
+                    total = before + square
+                    part = total - before
+                    errors[3, j] += (before - (total - part)) + (square - part)
+                    errors[2, j] = total
+                    tally[INSIDE, j] += size <= half_0 * np.float64(std[at + j])
+                    tally[BAD_STD, j] += std_bits[at + j] - np.uint64(1) >= unsound
+            elif fused:
                 half_0, half_1, half_2 = widths[0], widths[1], widths[2]
                 for j in range(span):
                     error = np.float64(mean[at + j]) - np.float64(y[at + j])
@@ -152,6 +170,7 @@ def add_cells(
                     tally[INSIDE, j] += size <= half_0 * deviation
                     tally[INSIDE + 1, j] += size <= half_1 * deviation
                     tally[INSIDE + 2, j] += size <= half_2 * deviation
+                    tally[BAD_STD, j] += std_bits[at + j] - np.uint64(1) >= unsound
             elif asked[ABS]:
                 for j in range(span):
                     error = np.float64(mean[at + j]) - np.float64(y[at + j])
@@ -165,7 +184,7 @@ def add_cells(
                     part = total - before
                     errors[3, j] += (before - (total - part)) + (square - part)
                     errors[2, j] = total
-            for level in range(3 if asked[ABS] else 0, widths.size):
+            for level in range(fused, widths.size):
                 half, inside = widths[level], tally[INSIDE + level]
                 for j in range(span):
                     error = abs(np.float64(mean[at + j]) - np.float64(y[at + j]))
