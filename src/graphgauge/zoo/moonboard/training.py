@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +14,7 @@ from torch import Tensor, nn
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.zoo.moonboard.model import ClassifierConfig, ConditionalVAE, GeneratorConfig, GradeClassifier
 from graphgauge.zoo.moonboard.problems import Problems
+from graphgauge.zoo.seeding import seeded
 
 # Share of the epochs over which the KL term grows to its weight; at full weight from the start, the latent dies.
 _WARM_UP = 0.5
@@ -44,7 +44,7 @@ def train_generator(
     epochs: Epochs = iter,
 ) -> tuple[ConditionalVAE, dict[str, float]]:
     """A trained VAE, and the losses of its last epoch. `epochs` may watch the epochs go by, for a progress bar."""
-    with _seeded(schedule.seed, device):
+    with seeded(schedule.seed, device):
         model = ConditionalVAE(GeneratorConfig(len(problems.grades), latent)).to(device)
 
         def loss(boards: Tensor, labels: Tensor, progress: float) -> tuple[Tensor, dict[str, Tensor]]:
@@ -62,7 +62,7 @@ def train_generator(
 def train_classifier(
     problems: Problems, schedule: Schedule, *, device: str = "cpu", epochs: Epochs = iter
 ) -> tuple[GradeClassifier, dict[str, float]]:
-    with _seeded(schedule.seed, device):
+    with seeded(schedule.seed, device):
         model = GradeClassifier(ClassifierConfig(len(problems.grades))).to(device)
 
         def loss(boards: Tensor, labels: Tensor, progress: float) -> tuple[Tensor, dict[str, Tensor]]:
@@ -111,20 +111,3 @@ def _fit(
         raise InputError("weights are no longer numbers", where="training", fix="Take a smaller --learning-rate.")
     model.eval()
     return totals
-
-
-@contextmanager
-def _seeded(seed: int, device: str) -> Iterator[None]:
-    """Within this block torch draws from a seed, on one thread; outside, as if nothing had happened.
-
-    More threads add up in another order, so that a seed would give other weights on another machine; on boards this
-    small they save next to nothing.
-    """
-    threads = torch.get_num_threads()
-    with torch.random.fork_rng(devices=[] if device == "cpu" else range(torch.cuda.device_count())):
-        torch.manual_seed(seed)
-        torch.set_num_threads(1)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(threads)

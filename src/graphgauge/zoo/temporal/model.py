@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from graphgauge.core.errors import InputError
 from graphgauge.core.files import atomic_path
 from graphgauge.explanation.inputs import Context, Subgraph
+from graphgauge.zoo.seeding import seeded
 
 Masks = NDArray[np.bool_]
 
@@ -267,9 +268,19 @@ def train(
     progress: Callable[[int, float], None] | None = None,
 ) -> TemporalGNN:
     """Fit a network to the labels of `contexts`; the seed of `config` decides everything that is drawn."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(config.seed)
-        model = TemporalGNN(config)
+    with seeded(config.seed):
+        return _fitted(config, contexts, epochs, batch, rate, progress)
+
+
+def _fitted(
+    config: Config,
+    contexts: Sequence[Context],
+    epochs: int,
+    batch: int,
+    rate: float,
+    progress: Callable[[int, float], None] | None,
+) -> TemporalGNN:
+    model = TemporalGNN(config)
     order = np.random.default_rng([config.seed, 2])
     encoded = [model.encoded(context.subgraph, context.target) for context in contexts]
     labels = torch.tensor([float(context.label or 0) for context in contexts])
