@@ -7,7 +7,8 @@ import sys
 import click
 import pytest
 
-from graphgauge.cli.common import FACTORY, family_options
+from graphgauge.cli.common import family_options
+from graphgauge.cli.types import FACTORY
 from graphgauge.core.errors import InputError
 from graphgauge.io.hashing import HashIndex
 from graphgauge.study import options

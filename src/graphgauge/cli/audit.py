@@ -11,6 +11,7 @@ from graphgauge.audit import Findings, checks
 from graphgauge.audit import run as run_checks
 from graphgauge.audit.materials import MATERIALS, read_material
 from graphgauge.cli.common import evaluated_with
+from graphgauge.cli.types import names_in
 from graphgauge.core.findings import SEVERITIES
 from graphgauge.core.metric import FAMILIES
 from graphgauge.core.schema import dumps, write_result
@@ -104,7 +105,7 @@ def _family(name: str) -> click.Command:
 def _choice(options: Mapping[str, Any]) -> dict[str, Any]:
     only = options["only"]
     return {
-        "only": None if only is None else [name.strip() for name in only.split(",")],
+        "only": None if only is None else names_in(only),
         "ignore": options["ignore"],
     }
 

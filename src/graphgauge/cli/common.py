@@ -11,51 +11,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
+from graphgauge.cli.types import names_in
 from graphgauge.core.files import write_text
 from graphgauge.core.gates import Gate
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import default_path, dumps, number_to_json, write_result
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-class _Integers(click.ParamType):  # type: ignore[type-arg]
-    """Whole numbers of at least 1, separated by commas."""
-
-    name = "integers"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
-        if isinstance(value, tuple):
-            return value
-        try:
-            numbers = tuple(int(part) for part in str(value).split(","))
-        except ValueError:
-            self.fail(f"{value!r} is not a list of whole numbers such as 1,3,10", param, ctx)
-        if min(numbers) < 1:
-            self.fail(f"{min(numbers)} is below 1", param, ctx)
-        return numbers
-
-
-INTEGERS = _Integers()
-
-
-class _Factory(click.ParamType):  # type: ignore[type-arg]
-    """Code to import and call; studies print it before they do, and know its options by this type."""
-
-    name = "module:factory"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        module, _, factory = str(value).partition(":")
-        if not all(part.isidentifier() for part in (*module.split("."), factory)):
-            self.fail(f"{value!r:.80} is not MODULE:FACTORY, such as models.gcn:load", param, ctx)
-        return str(value)
-
-
-FACTORY = _Factory()
 
 _SHARED = [
     click.option("--metrics", help="Keys, or sections, to compute, separated by commas (see `graphgauge metrics`)."),
@@ -84,24 +48,30 @@ Inputs = Callable[[], Iterable[Mapping[str, Any]]]
 Evaluate = Callable[..., tuple[Evaluation, Inputs]]
 
 
-def family_options(evaluate: Evaluate) -> Callable[..., None]:
+class FamilyCallback:
+    """What click calls: evaluates, then prints, draws, writes and judges. `evaluate` alone does only the first."""
+
+    def __init__(self, evaluate: Evaluate) -> None:
+        self.evaluate = evaluate
+        self.__doc__, self.__name__ = evaluate.__doc__, evaluate.__name__
+        self.__click_params__: list[click.Parameter] = list(getattr(evaluate, "__click_params__", []))
+
+    def __call__(self, **options: Any) -> None:
+        run, own = Run.split(options)
+        run.writes = True
+        run.finish(*self.evaluate(run=run, **own))
+
+
+def family_options(evaluate: Evaluate) -> FamilyCallback:
     """Make a command of a function that evaluates: it gets the shared options as one `Run` beside its own.
 
     The function returns the evaluation and a callable that describes its input files, which only a result file needs:
     hashing them takes longer than evaluating them.
     """
-
-    def command(**options: Any) -> None:
-        run, own = Run.split(options)
-        run.writes = True
-        run.finish(*evaluate(run=run, **own))
-
-    command.__doc__, command.__name__ = evaluate.__doc__, evaluate.__name__
-    command.evaluate = evaluate  # type: ignore[attr-defined]
-    command.__click_params__ = list(getattr(evaluate, "__click_params__", []))  # type: ignore[attr-defined]
+    callback = FamilyCallback(evaluate)
     for option in reversed(_SHARED):
-        command = option(command)
-    return command
+        callback = option(callback)
+    return callback
 
 
 def evaluated(command: click.Command, arguments: list[str]) -> tuple[Run, Evaluation, Inputs]:
@@ -112,7 +82,8 @@ def evaluated(command: click.Command, arguments: list[str]) -> tuple[Run, Evalua
 def evaluated_with(command: click.Command, parameters: Mapping[str, Any]) -> tuple[Run, Evaluation, Inputs]:
     """The same, given its parameters."""
     run, own = Run.split(parameters)
-    evaluation, inputs = command.callback.evaluate(run=run, **own)  # type: ignore[union-attr]
+    assert isinstance(command.callback, FamilyCallback)
+    evaluation, inputs = command.callback.evaluate(run=run, **own)
     evaluation.run |= run.identity
     return run, evaluation, inputs
 
@@ -159,7 +130,7 @@ class Run:
 
     @property
     def metric_keys(self) -> list[str] | None:
-        return None if self.metrics is None else [key.strip() for key in self.metrics.split(",") if key.strip()]
+        return None if self.metrics is None else list(names_in(self.metrics))
 
     def finish(self, evaluation: Evaluation, inputs: Inputs) -> None:
         """Print, draw, write and judge."""

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from graphgauge.cli.common import Inputs, Run, family_options
+from graphgauge.cli.types import NAMES, SEEDS
 from graphgauge.core.result import Evaluation
 from graphgauge.evolution import EvolutionLog, evaluate
 from graphgauge.evolution.cycle import NEGATIVES, NULLS
@@ -16,33 +17,12 @@ from graphgauge.io.arrays import open_array, read_array, read_labels
 from graphgauge.io.hashing import receipt_input
 
 
-class _Names(click.ParamType):  # type: ignore[type-arg]
-    """Names, separated by commas."""
-
-    name = "names"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
-        return tuple(part.strip() for part in str(value).split(",") if part.strip())
-
-
-class _Seeds(click.ParamType):  # type: ignore[type-arg]
-    """Whole numbers from 0 on, separated by commas."""
-
-    name = "seeds"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
-        parts = str(value).split(",")
-        if not all(part.strip().isdecimal() for part in parts):
-            self.fail(f"{value!r} is not a list of seeds such as 0,1,2", param, ctx)
-        return tuple(int(part) for part in parts)
-
-
 @click.command(name="evolution")
 @click.option("--log", required=True, metavar="FOLDER", help="The stored runs, or one of them.")
 @click.option("--labels", required=True, metavar="FILE", help="One label for each original node.")
 @click.option("--node-ids", metavar="FILE", help="The numbers of the original nodes, if not 0, 1, 2 …")
-@click.option("--conditions", type=_Names(), help="Evaluate these conditions only, separated by commas.")
-@click.option("--seeds", type=_Seeds(), help="Evaluate runs of these seeds only, separated by commas.")
+@click.option("--conditions", type=NAMES, help="Evaluate these conditions only, separated by commas.")
+@click.option("--seeds", type=SEEDS, help="Evaluate runs of these seeds only, separated by commas.")
 @click.option("--test-edges", metavar="FILE", help="Held-out edges (n, 2), for static_auc.")
 @click.option(
     "--negatives", type=click.Choice(NEGATIVES), default="sample", show_default=True,

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from graphgauge.cli.common import FACTORY, INTEGERS, Inputs, Run, family_options, stage_bars
+from graphgauge.cli.common import Inputs, Run, family_options, stage_bars
+from graphgauge.cli.types import FACTORY, INTEGERS, SHARES
 from graphgauge.core.errors import OptionError
 from graphgauge.core.factory import made
 from graphgauge.core.result import Evaluation
@@ -21,16 +22,6 @@ from graphgauge.io.hashing import receipt_input
 _ASKING = ("levels", "topk", "model_output", "by", "normalize", "ties", "random", "batch_edges")
 
 
-class _Levels(click.ParamType):  # type: ignore[type-arg]
-    name = "numbers"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, ...]:
-        try:
-            return tuple(float(part) for part in str(value).split(","))
-        except ValueError:
-            self.fail(f"{value!r} is not a list of shares such as 0.1,0.2", param, ctx)
-
-
 @click.command(name="explanation")
 @click.option("--table", metavar="FILE", help="Answers of a model, as collected: .jsonl or .parquet.")
 @click.option("--explanations", metavar="FILE", help="Explanations to ask a model about: .jsonl, an event a line.")
@@ -40,7 +31,7 @@ class _Levels(click.ParamType):  # type: ignore[type-arg]
     help="Append the model's answers to this .jsonl as they come; a second run goes on where it ends.",
 )  # fmt: skip
 @click.option("--explainer", help="Whose explanations to evaluate, where there are several.")
-@click.option("--levels", type=_Levels(), help=f"Shares of the edges to keep and drop.  [default: {LEVELS}]")
+@click.option("--levels", type=SHARES, help=f"Shares of the edges to keep and drop.  [default: {LEVELS}]")
 @click.option("--topk", type=INTEGERS, help="Numbers of edges to keep and drop, besides.")
 @click.option("--model-output", type=click.Choice(MODEL_OUTPUT), help="What the model returns, unless it says so.")
 @click.option("--by", type=click.Choice(BY), help="Rank edges by importance or by its size.  [default: value]")

@@ -10,7 +10,8 @@ from typing import Any
 import click
 import numpy as np
 
-from graphgauge.cli.common import INTEGERS, Inputs, Run, family_options, progress
+from graphgauge.cli.common import Inputs, Run, family_options, progress
+from graphgauge.cli.types import INTEGERS, NAMES, NUMBERS
 from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.result import Evaluation
@@ -34,27 +35,6 @@ _KEYS = ("id", "time", "horizon")
 _MOST_CELLS = 1 << 33
 
 
-class _Numbers(click.ParamType):  # type: ignore[type-arg]
-    name = "numbers"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, ...]:
-        if isinstance(value, tuple):
-            return value
-        try:
-            return tuple(float(part) for part in str(value).split(","))
-        except ValueError:
-            self.fail(f"{value!r} is not a list of numbers such as 0.5,0.95", param, ctx)
-
-
-class _Names(click.ParamType):  # type: ignore[type-arg]
-    name = "names"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
-        return (
-            value if isinstance(value, tuple) else tuple(part.strip() for part in str(value).split(",") if part.strip())
-        )
-
-
 @click.command(name="forecasting")
 @click.option(
     "--true", multiple=True, help="The truth: a file or quoted pattern, shards in the order of time. Repeatable."
@@ -62,18 +42,16 @@ class _Names(click.ParamType):  # type: ignore[type-arg]
 @click.option("--pred", multiple=True, help="The forecast, of the same shape, likewise.")
 @click.option("--std", multiple=True, help="Standard deviations of Gaussian forecasts.")
 @click.option("--quantiles", multiple=True, help="Quantiles along a last axis, with --levels.")
-@click.option("--levels", type=_Numbers(), help="The probabilities of the quantiles, separated by commas.")
+@click.option("--levels", type=NUMBERS, help="The probabilities of the quantiles, separated by commas.")
 @click.option("--samples", multiple=True, help="Members or draws along a last axis.")
 @click.option("--table", help="Instead of arrays: a .parquet or .csv with columns id, time, horizon, y, mean, std.")
 @click.option("--mask", multiple=True, help="Booleans: which cells were observed.")
 @click.option("--null-value", type=float, help="The truth where nothing was observed: 0 in traffic data, or nan.")
-@click.option(
-    "--axes", type=_Names(), default="time,horizon,node", show_default=True, help="Names of the axes, in order."
-)
+@click.option("--axes", type=NAMES, default="time,horizon,node", show_default=True, help="Names of the axes, in order.")
 @click.option("--horizons", type=INTEGERS, help="Steps ahead to report by horizon, 1 the first.")
-@click.option("--by", type=_Names(), default="", help="Break down by these axes: horizon, node.")
+@click.option("--by", type=NAMES, default="", help="Break down by these axes: horizon, node.")
 @click.option(
-    "--coverage", type=_Numbers(), default=",".join(f"{level:g}" for level in COVERAGE), show_default=True,
+    "--coverage", type=NUMBERS, default=",".join(f"{level:g}" for level in COVERAGE), show_default=True,
     help="Levels of the prediction intervals.",
 )  # fmt: skip
 @click.option("--bins", type=click.IntRange(min=1), default=10, show_default=True, help="Bins of ece and ence.")

@@ -10,7 +10,8 @@ from typing import Any
 
 import click
 
-from graphgauge.cli.common import FACTORY, INTEGERS, Inputs, Run, family_options, stage_bars
+from graphgauge.cli.common import Inputs, Run, family_options, stage_bars
+from graphgauge.cli.types import FACTORY, INTEGERS
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.factory import made
 from graphgauge.core.metric import metrics, sections

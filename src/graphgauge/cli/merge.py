@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from graphgauge.cli.common import INTEGERS, Inputs, Run, family_options
+from graphgauge.cli.common import Inputs, Run, family_options
+from graphgauge.cli.types import INTEGERS
 from graphgauge.core.errors import InputError
 from graphgauge.core.result import Evaluation
 from graphgauge.core.state import load_state

@@ -10,7 +10,8 @@ from typing import Any
 import click
 import numpy as np
 
-from graphgauge.cli.common import INTEGERS, Inputs, Run, family_options, progress
+from graphgauge.cli.common import Inputs, Run, family_options, progress
+from graphgauge.cli.types import INTEGERS
 from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.result import Evaluation

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from graphgauge.cli.common import Inputs, Run, family_options
+from graphgauge.cli.types import NUMBERS, OneOrTwo
 from graphgauge.core.result import Evaluation
 from graphgauge.io.graphs import read_graph
 from graphgauge.io.hashing import receipt_input
@@ -15,33 +16,6 @@ from graphgauge.recovery.comparison import SIGNS
 from graphgauge.recovery.encodings import ENCODINGS
 from graphgauge.recovery.inputs import EDGES
 from graphgauge.recovery.reading import AREAS, SHD
-
-
-class _Pair(click.ParamType):  # type: ignore[type-arg]
-    """One name, for the prediction, or two separated by a comma, for truth and prediction."""
-
-    def __init__(self, names: tuple[str, ...]) -> None:
-        self.name = "|".join(names)
-        self._names = names
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        parts = tuple(part.strip() or None for part in str(value).split(","))
-        for part in parts:
-            if part is not None and part not in self._names:
-                self.fail(f"{part!r} is not one of {', '.join(self._names)}", param, ctx)
-        if len(parts) > 2:
-            self.fail("one name, or two for truth and prediction", param, ctx)
-        return parts[0] if len(parts) == 1 else parts
-
-
-class _Numbers(click.ParamType):  # type: ignore[type-arg]
-    name = "numbers"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, ...]:
-        try:
-            return tuple(float(part) for part in str(value).split(","))
-        except ValueError:
-            self.fail(f"{value!r} is not a list of numbers such as 0.5,1,2", param, ctx)
 
 
 @click.command(name="recovery")
@@ -55,17 +29,17 @@ class _Numbers(click.ParamType):  # type: ignore[type-arg]
 )
 @click.option("--sign", type=click.Choice(SIGNS), help="What negative scores are: weights (absolute) or scores (keep).")
 @click.option(
-    "--edges", type=_Pair(EDGES), default="row_to_column", show_default=True,
+    "--edges", type=OneOrTwo(EDGES), default="row_to_column", show_default=True,
     help="How the prediction writes i → j; TRUTH,PREDICTION sets both.",
 )  # fmt: skip
 @click.option(
-    "--encoding", type=_Pair(tuple(ENCODINGS)),
+    "--encoding", type=OneOrTwo(tuple(ENCODINGS)),
     help="How the prediction writes undirected edges; TRUTH,PREDICTION sets both, and either may be empty.",
 )  # fmt: skip
 @click.option("--nodes", type=click.IntRange(min=1), help="How many nodes there are, where edges are listed.")
 @click.option("--lagged", is_flag=True, help="The matrices are (d, d, lags + 1).")
 @click.option(
-    "--fractions", type=_Numbers(), default="0.5,0.75,1,1.5,2", show_default=True, help="Sizes of F1@K, in true edges."
+    "--fractions", type=NUMBERS, default="0.5,0.75,1,1.5,2", show_default=True, help="Sizes of F1@K, in true edges."
 )
 @click.option(
     "--area", type=click.Choice(AREAS), default="steps", show_default=True, help="How auprc joins its points."

@@ -93,11 +93,15 @@ class AccAuc:
     def shares(self) -> Floats:
         return np.linspace(0, self.cap, self.points)
 
-    @cache  # noqa: B019
     def counts(self, units: int) -> tuple[int, ...]:
         """How many units are kept, or dropped, at each share."""
-        shares = 1 - self.shares if self._complement else self.shares
-        return tuple(cut(float(share), units) for share in shares)
+        return _swept_counts(self, units)
+
+
+@cache
+def _swept_counts(sweep: AccAuc, units: int) -> tuple[int, ...]:
+    shares = 1 - sweep.shares if sweep._complement else sweep.shares
+    return tuple(cut(float(share), units) for share in shares)
 
 
 @dataclass(frozen=True)

@@ -70,12 +70,10 @@ class Path:
 
     def row(self, mode: str, count: int) -> int:
         """Which answer is that to keeping, or dropping, the first `count` units."""
-        if self.ranking is None:
-            count = 0
-        if count == 0:
+        if self.ranking is None or count == 0:
             return self._event.empty if mode == "keep" else self._event.whole
         if (mode, count) not in self._rows:
-            wanted = cut_masks(self._event.row.subgraph, self.ranking, mode, np.array([count]))  # type: ignore[arg-type]
+            wanted = cut_masks(self._event.row.subgraph, self.ranking, mode, np.array([count]))
             key = packed(wanted)[0]
             if key not in self._event.rows:
                 raise InputError(

@@ -21,6 +21,8 @@ class Percent(float):
         return format(float(self), form or "g")
 
 
+# Of an interval, where none is named.
+_LEVEL = Percent(95)
 _NOT_SCORED = NoChance("a width is chosen by the forecaster, not scored")
 
 # ---------------------------------------------------------------- declarations
@@ -272,7 +274,7 @@ def miscalibration_area(reliability: Reliability) -> Estimate:
         "conventions": _POOLED | {"interval": "central; of members, at places p·(m + 1) in their order"},
     },
 )  # fmt: skip
-def coverage(cells: Cells, *, level: Percent = Percent(95)) -> Estimate:  # noqa: B008
+def coverage(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
     """Share of truths in the central prediction interval of that level; best is the level itself."""
     return cells.covered(level / 100)
 
@@ -283,7 +285,7 @@ def coverage(cells: Cells, *, level: Percent = Percent(95)) -> Estimate:  # noqa
         "conventions": _POOLED | {"interval": "central; of members, at places p·(m + 1) in their order"},
     },
 )  # fmt: skip
-def interval_score(cells: Cells, *, level: Percent = Percent(95)) -> Estimate:  # noqa: B008
+def interval_score(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
     """Winkler's score: the interval's width, and 2/(1 − level) times how far truths lie beyond it, mean over cells."""
     return cells.interval_score(level / 100)
 
@@ -294,7 +296,7 @@ def interval_score(cells: Cells, *, level: Percent = Percent(95)) -> Estimate:  
         "conventions": _POOLED | {"interval": "central; of members, at places p·(m + 1) in their order"},
     },
 )  # fmt: skip
-def width(cells: Cells, *, level: Percent = Percent(95)) -> Estimate:  # noqa: B008
+def width(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
     """Mean width of the central prediction interval of that level."""
     return cells.width(level / 100)
 

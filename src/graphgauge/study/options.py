@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from graphgauge.cli.app import COMMANDS
-from graphgauge.cli.common import FACTORY
+from graphgauge.cli.types import FACTORY
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.metric import FAMILIES
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from graphgauge.cli.types import names_in
 from graphgauge.core.errors import OptionError
 from graphgauge.core.extras import need
 from graphgauge.zoo.temporal.explainers import EXPLAINERS
@@ -172,7 +173,7 @@ def houses(output: str, events: int, seed: int, debug: bool) -> None:
 
 
 def _names(text: str) -> list[str]:
-    names = [name.strip() for name in text.split(",") if name.strip()]
+    names = list(names_in(text))
     if not names:
         raise OptionError("--explainers names none", fix=_NAMES)
     return names

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from graphgauge.cli.types import names_in
 from graphgauge.zoo.zaratustra.engine import ANCHORS, EMBEDDINGS, Settings
 
 
@@ -90,7 +91,7 @@ def run(
 
     settings = Settings(**{field.name: options[field.name] for field in fields(Settings)})
     graph = block_model() if data is None else read_graph_data(data)
-    names = [name.strip() for name in conditions.split(",") if name.strip()]
+    names = names_in(conditions)
     bar = click.progressbar(
         grow(graph, settings, names, cycles, seeds, Path(output)), length=len(names) * seeds * cycles,
         label="growing", file=sys.stderr, hidden=quiet,
