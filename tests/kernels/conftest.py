@@ -5,44 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
+from pkgutil import iter_modules
 from unittest import mock
 
 import pytest
 
-from graphgauge.kernels import (
-    cohesion,
-    counting,
-    euclidean,
-    forecast,
-    forecast_calibration,
-    forecast_cells,
-    forecast_ensemble,
-    half,
-    negatives,
-    pairs,
-    poincare,
-    sorting,
-    tails,
-    wasserstein,
-)
+from graphgauge import kernels
 from graphgauge.kernels.jit import Kernel, numba_enabled
 
-MODULES = (
-    cohesion,
-    counting,
-    euclidean,
-    forecast,
-    forecast_calibration,
-    forecast_cells,
-    forecast_ensemble,
-    half,
-    negatives,
-    pairs,
-    poincare,
-    sorting,
-    tails,
-    wasserstein,
-)
+MODULES = [import_module(f"graphgauge.kernels.{found.name}") for found in iter_modules(kernels.__path__)]
 KERNELS = [value for module in MODULES for value in vars(module).values() if isinstance(value, Kernel)]
 
 

@@ -5,17 +5,14 @@
 
 from __future__ import annotations
 
-import importlib
-import os
 from collections.abc import Iterator
-from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import mpmath
 import numpy as np
 import pytest
+from tests.peers.agreement import hold_current, peer
 
 from graphgauge.core.errors import InputError
 from graphgauge.evolution import AdaptiveEvaluator, poincare_distance
@@ -26,12 +23,6 @@ pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
 TABLE = Path(__file__).parents[2] / "docs" / "agreement" / "evolution.md"
 SHOWN = ("geoopt", "torch_geometric", "torch", "scikit-learn", "mpmath", "numpy")
 GAPS = (0.5, 1e-3, 1e-6, 1e-9, 1e-12, 1e-15)
-
-
-@cache
-def peer(module: str) -> Any:
-    """Imported on first use, so that the other tests of this folder can be collected without the peers."""
-    return importlib.import_module(module)
 
 
 def geoopt_distance(u: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -167,6 +158,4 @@ def test_where_they_differ() -> None:
             "",
         ]
     )
-    if os.environ.get("GRAPHGAUGE_REGENERATE"):
-        TABLE.write_text(text, encoding="utf-8")
-    assert TABLE.read_text(encoding="utf-8") == text, "run with GRAPHGAUGE_REGENERATE=1"
+    hold_current(TABLE, text)

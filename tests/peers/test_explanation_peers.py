@@ -5,18 +5,16 @@
 
 from __future__ import annotations
 
-import importlib
-import os
 import warnings
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.explanation.brute import count, order
+from tests.peers.agreement import hold_current, lines, peer, versions
 
 from graphgauge import explanation as ex
 from graphgauge.core.errors import InputError
@@ -26,14 +24,6 @@ pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
 TABLE = Path(__file__).parents[2] / "docs" / "agreement" / "explanation.md"
 SHOWN = ("torch-geometric", "torch")
 LEVELS = (0.1, 0.3, 0.5)
-
-
-@cache
-def peer(module: str) -> Any:
-    """Imported on first use, so that the other tests of this folder can be collected without the peers."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return importlib.import_module(module)
 
 
 # ------------------------------------------------------------------------------------- a network and its masks
@@ -295,12 +285,7 @@ NAMES = [
 ]  # fmt: skip
 
 
-def lines(head: list[str], body: list[list[str]]) -> list[str]:
-    return [f"| {' | '.join(head)} |", "|" + "---|" * len(head), *(f"| {' | '.join(row)} |" for row in body)]
-
-
 def table_text() -> str:
-    versions = ", ".join(f"{name} {version(name).partition('+')[0]}" for name in SHOWN)
     return "\n".join(
         [
             "# Where explanation metrics differ between libraries",
@@ -324,7 +309,7 @@ def table_text() -> str:
             "",
             "A GCN of two layers on an undirected graph of 12 nodes, with a random importance for every edge.",
             "",
-            f"Observed with {versions}.",
+            f"Observed with {versions(SHOWN)}.",
             "",
             *lines(["case", "graphgauge's rule", "graphgauge", "torch_geometric", "says"], rows()),
             "",
@@ -333,7 +318,4 @@ def table_text() -> str:
 
 
 def test_the_table_of_differences_is_current() -> None:
-    text = table_text()
-    if os.environ.get("GRAPHGAUGE_REGENERATE"):
-        TABLE.write_text(text, encoding="utf-8")
-    assert TABLE.read_text(encoding="utf-8") == text, "run with GRAPHGAUGE_REGENERATE=1"
+    hold_current(TABLE, table_text())

@@ -5,17 +5,14 @@
 
 from __future__ import annotations
 
-import importlib
-import os
 import warnings
 from collections.abc import Callable
-from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.peers.agreement import hold_current, peer, versions
 
 from graphgauge import forecasting
 from graphgauge.core.errors import InputError
@@ -26,14 +23,6 @@ pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
 TABLE = Path(__file__).parents[2] / "docs" / "agreement" / "forecasting.md"
 SHOWN = ("scoringrules", "properscoring", "uncertainty-toolbox", "scikit-learn", "torchmetrics", "torch", "numpy")
 CLOSE: dict[str, Any] = {"rel": 1e-12, "abs": 1e-13}
-
-
-@cache
-def peer(module: str) -> Any:
-    """Imported on first use, so that the other tests of this folder can be collected without the peers."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return importlib.import_module(module)
 
 
 def scoringrules() -> Any:
@@ -300,7 +289,6 @@ def rows() -> list[list[str]]:
 
 
 def table_text() -> str:
-    versions = ", ".join(f"{name} {version(name).partition('+')[0]}" for name in SHOWN)
     head = ["case", "graphgauge's rule", "graphgauge", "who", "says"]
     return "\n".join(
         [
@@ -315,7 +303,7 @@ def table_text() -> str:
             "differ where a convention is left open or an input is not sound. Every cell is what the library returned",
             "(the mean, where it returns one score a cell), or the type of the exception it raised.",
             "",
-            f"Observed with {versions}.",
+            f"Observed with {versions(SHOWN)}.",
             "",
             *(f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *rows()]),
             "",
@@ -324,7 +312,4 @@ def table_text() -> str:
 
 
 def test_the_table_of_differences_is_current() -> None:
-    text = table_text()
-    if os.environ.get("GRAPHGAUGE_REGENERATE"):
-        TABLE.write_text(text, encoding="utf-8")
-    assert TABLE.read_text(encoding="utf-8") == text, "run with GRAPHGAUGE_REGENERATE=1"
+    hold_current(TABLE, table_text())

@@ -6,18 +6,15 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import io
-import os
 import warnings
 from collections.abc import Callable
-from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.peers.agreement import hold_current, peer, versions
 
 from graphgauge.core.errors import InputError
 from graphgauge.generation.distances import hamming_pairs, jaccard_pairs, row_ids
@@ -36,14 +33,6 @@ BOARD = 3 * 18 * 11
 
 
 # --------------------------------------------------------------------------------------------- the peers, as called
-
-
-@cache
-def peer(module: str) -> Any:
-    """Imported on first use, so that the other tests of this folder can be collected without the peers."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return importlib.import_module(module)
 
 
 def their_prdc(real: Any, generated: Any, k: int = 5) -> dict[str, float]:
@@ -226,7 +215,6 @@ def rows() -> list[list[str]]:
 
 
 def table_text() -> str:
-    versions = ", ".join(f"{name} {version(name).partition('+')[0]}" for name in SHOWN)
     head = ["case", "graphgauge's rule", "graphgauge", "who", "says"]
     return "\n".join(
         [
@@ -239,7 +227,7 @@ def table_text() -> str:
             "precision, recall, density and coverage, rank correlation, isomorphism. They differ at the edges. Every",
             "cell is what the library returned, or the type of the exception it raised.",
             "",
-            f"Observed with {versions}.",
+            f"Observed with {versions(SHOWN)}.",
             "",
             f"| {' | '.join(head)} |",
             "|" + "---|" * len(head),
@@ -250,7 +238,4 @@ def table_text() -> str:
 
 
 def test_the_table_of_differences_is_current() -> None:
-    text = table_text()
-    if os.environ.get("GRAPHGAUGE_REGENERATE"):
-        TABLE.write_text(text, encoding="utf-8")
-    assert TABLE.read_text(encoding="utf-8") == text, "run with GRAPHGAUGE_REGENERATE=1"
+    hold_current(TABLE, table_text())

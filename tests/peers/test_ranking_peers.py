@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.peers.agreement import versions
 
 from graphgauge import ranking
 from graphgauge.core.result import Result
@@ -838,7 +838,6 @@ def _row(case: Case, peers: Mapping[str, Callable[[Mapping[str, Any]], Any]]) ->
 
 
 def table_text() -> str:
-    versions = ", ".join(f"{name} {version(name).partition('+')[0]}" for name in SHOWN)
     lines = [
         "# Where ranking metrics differ between libraries",
         "",
@@ -849,7 +848,7 @@ def table_text() -> str:
         "the type of the exception it raised. “By input order” means that the answer changes with the order of the",
         "candidates, and gives the lowest and the highest. A dash means that the library cannot be given such input.",
         "",
-        f"Observed with {versions}.",
+        f"Observed with {versions(SHOWN)}.",
     ]
     for section in SECTIONS:
         head = ["case", "graphgauge's rule", "graphgauge", *section.peers]

@@ -7,20 +7,18 @@
 from __future__ import annotations
 
 import csv
-import importlib
-import logging
 import os
 import subprocess
 import sys
 import warnings
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.peers.agreement import hold_current, lines, peer, versions
 
 from graphgauge import recovery
 from graphgauge.core.errors import InputError
@@ -37,15 +35,6 @@ OFF = ~np.eye(8, dtype=bool)
 
 
 # --------------------------------------------------------------------------------------------- the peers, as called
-
-
-@cache
-def peer(module: str) -> Any:
-    """Imported on first use, so that the other tests of this folder can be collected without the peers."""
-    logging.disable(logging.INFO)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return importlib.import_module(module)
 
 
 def gcastle(truth: Any, graph: Any) -> dict[str, float]:
@@ -290,12 +279,7 @@ def ours(truth: Any, graph: Any, key: str) -> str:
         return "InputError"
 
 
-def lines(head: list[str], rows: list[list[str]]) -> list[str]:
-    return [f"| {' | '.join(head)} |", "|" + "---|" * len(head), *(f"| {' | '.join(row)} |" for row in rows)]
-
-
 def table_text() -> str:
-    versions = ", ".join(f"{name} {version(name).partition('+')[0]}" for name in SHOWN)
     return "\n".join(
         [
             "# Where graph recovery differs between libraries",
@@ -307,7 +291,7 @@ def table_text() -> str:
             "where a convention is left open, or where a graph is not a DAG. Every cell is what the library returned,",
             "the type of the exception it raised, or “panics” where the library did.",
             "",
-            f"Observed with {versions}.",
+            f"Observed with {versions(SHOWN)}.",
             "",
             "## Structural Hamming distance of one change to 0 → 1 → 2 among four nodes",
             "",
@@ -324,10 +308,7 @@ def table_text() -> str:
 
 
 def test_the_table_of_differences_is_current() -> None:
-    text = table_text()
-    if os.environ.get("GRAPHGAUGE_REGENERATE"):
-        TABLE.write_text(text, encoding="utf-8")
-    assert TABLE.read_text(encoding="utf-8") == text, "run with GRAPHGAUGE_REGENERATE=1"
+    hold_current(TABLE, table_text())
 
 
 # ------------------------------------------------------------------------------------------- the Sachs network

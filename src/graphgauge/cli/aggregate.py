@@ -14,13 +14,23 @@ from graphgauge.stats.runs import MISSING
 from graphgauge.stats.tables import FORMS
 
 _BY_ENDING = {".json": "json", ".csv": "csv", ".tex": "latex", ".md": "markdown"}
+# What `compare` has, too.
+DATASETS = click.option("--dataset", "datasets", multiple=True, help="Only this dataset. Repeatable.")
+FAMILY = click.option("--family", help="Only this family, where several have the metric.")
+FORMAT = click.option(
+    "--format", "form", type=click.Choice(FORMS), default="table", show_default=True, help="What stdout gets."
+)
+OUTPUT = click.option(
+    "--output", "-o", type=click.Path(dir_okay=False), help="Also write it; .json, .csv, .tex or .md decides how."
+)
+DEBUG = click.option("--debug", is_flag=True, help="Show tracebacks.")
 
 
 @click.command(name="aggregate")
 @click.argument("results", nargs=-1, required=True, type=click.Path())
 @click.option("--metric", "metrics", multiple=True, metavar="KEY", help="Only this metric. Repeatable.")
-@click.option("--dataset", "datasets", multiple=True, help="Only this dataset. Repeatable.")
-@click.option("--family", help="Only this family, where several have the metric.")
+@DATASETS
+@FAMILY
 @click.option(
     "--missing",
     type=click.Choice(MISSING),
@@ -37,14 +47,10 @@ _BY_ENDING = {".json": "json", ".csv": "csv", ".tex": "latex", ".md": "markdown"
 )
 @click.option("--higher", multiple=True, metavar="KEY", help="This metric is better high. Repeatable.")
 @click.option("--lower", multiple=True, metavar="KEY", help="This metric is better low. Repeatable.")
-@click.option(
-    "--format", "form", type=click.Choice(FORMS), default="table", show_default=True, help="What stdout gets."
-)
-@click.option(
-    "--output", "-o", type=click.Path(dir_okay=False), help="Also write it; .json, .csv, .tex or .md decides how."
-)
+@FORMAT
+@OUTPUT
 @click.option("--figure", type=click.Path(dir_okay=False), help="Draw means with intervals (.svg, .png, .pdf).")
-@click.option("--debug", is_flag=True, help="Show tracebacks.")
+@DEBUG
 def command(
     results: tuple[str, ...],
     metrics: tuple[str, ...],

@@ -6,12 +6,11 @@ from typing import Any
 
 import click
 
-from graphgauge.cli.aggregate import emit
+from graphgauge.cli.aggregate import DATASETS, DEBUG, FAMILY, FORMAT, OUTPUT, emit
 from graphgauge.core.errors import OptionError
 from graphgauge.stats.compare import compare
 from graphgauge.stats.load import load
 from graphgauge.stats.runs import MISSING
-from graphgauge.stats.tables import FORMS
 
 _FIGURES = ("ranks", "differences", "profile")
 
@@ -28,8 +27,8 @@ _FIGURES = ("ranks", "differences", "profile")
     help="Test over seeds (datasets, if several), or over the items of one dataset.",
 )
 @click.option("--method", "methods", multiple=True, help="Only this method. Repeatable.")
-@click.option("--dataset", "datasets", multiple=True, help="Only this dataset. Repeatable.")
-@click.option("--family", help="Only this family, where several have the metric.")
+@DATASETS
+@FAMILY
 @click.option(
     "--missing",
     type=click.Choice(MISSING),
@@ -47,12 +46,8 @@ _FIGURES = ("ranks", "differences", "profile")
 @click.option("--higher", "direction", flag_value="higher", help="The metric is better high.")
 @click.option("--lower", "direction", flag_value="lower", help="The metric is better low.")
 @click.option("--seed", type=int, default=0, show_default=True, help="For the bootstrap and for sign flips.")
-@click.option(
-    "--format", "form", type=click.Choice(FORMS), default="table", show_default=True, help="What stdout gets."
-)
-@click.option(
-    "--output", "-o", type=click.Path(dir_okay=False), help="Also write it; .json, .csv, .tex or .md decides how."
-)
+@FORMAT
+@OUTPUT
 @click.option("--figure", type=click.Path(dir_okay=False), help="Draw the comparison (.svg, .png, .pdf).")
 @click.option(
     "--draw",
@@ -61,7 +56,7 @@ _FIGURES = ("ranks", "differences", "profile")
     show_default=True,
     help="Mean ranks with groups not told apart, paired differences, or performance profiles.",
 )
-@click.option("--debug", is_flag=True, help="Show tracebacks.")
+@DEBUG
 def command(
     results: tuple[str, ...],
     metric: str,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -250,3 +251,49 @@ def _device_counts(pos: Any, neg: Any) -> RowCounts:
     )
     negatives = np.broadcast_to(np.int32(neg.shape[1]), len(pos))
     return RowCounts(greater, equal, missing, negatives, torch.isnan(pos).cpu().numpy())
+
+
+def require_form(form: str, given: Mapping[str, Any], needed: Sequence[str], *, excluded: Mapping[str, Any]) -> None:
+    """Every argument of one form and none of the other's."""
+    missing = [name for name in needed if given[name] is None]
+    if missing:
+        raise InputError(
+            f"{' and '.join(missing)} not given",
+            fix="Give pos_scores and neg_scores, or scores=, labels= and queries=.",
+        )
+    mixed = [name for name, value in excluded.items() if value is not None]
+    if mixed:
+        raise InputError(f"{form} excludes {' and '.join(mixed)}", fix="Give one of the two forms.")
+
+
+def as_clusters(cluster: Any) -> Ints:
+    """Numbers of the clusters that queries belong to."""
+    array = as_labels(cluster, "cluster")
+    if array.dtype.kind not in "iu":
+        raise InputError(
+            f"expected integers, found {array.dtype}", where="cluster",
+            fix="Number the clusters: np.unique(names, return_inverse=True)[1].",
+        )  # fmt: skip
+    return array.astype(np.int64)
+
+
+def one_per_query(values: AnyArray, lists: FlatLists, name: str) -> AnyArray:
+    """Labels given for each score, as one for each query."""
+    require_shape(values, lists.rows.shape, name, "In the flat form, one per score.")
+    values, place = values[lists.rows], lists.place
+    first = np.zeros(len(lists.relevant), np.int64)
+    first[place[::-1]] = np.arange(len(place))[::-1]
+    if (values != values[first][place]).any():
+        raise InputError(f"{name} differs within a query", fix="All candidates of a query belong to one group.")
+    chosen: AnyArray = values[first]
+    return chosen
+
+
+def runs_by_query(lists: FlatLists) -> dict[str, Ints]:
+    """The runs of equal scores, query by query."""
+    order = np.argsort(lists.run_query, kind="stable")
+    return {
+        "start": lists.run_start[order],
+        "length": lists.run_length[order],
+        "positives": lists.run_positives[order],
+    }

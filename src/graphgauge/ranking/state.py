@@ -15,7 +15,18 @@ from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.state import Histogram, Shards, load_state, save_state
 from graphgauge.kernels.counting import joint_histogram, single_row_counts
 from graphgauge.kernels.tally import tally
-from graphgauge.ranking.inputs import NAN_POLICIES, Counted, FlatLists, Scores, checked_offsets, counted
+from graphgauge.ranking.inputs import (
+    NAN_POLICIES,
+    Counted,
+    FlatLists,
+    Scores,
+    as_clusters,
+    checked_offsets,
+    counted,
+    one_per_query,
+    require_form,
+    runs_by_query,
+)
 from graphgauge.ranking.items import Items
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
 
@@ -97,10 +108,10 @@ class RankingState:
         matrix = {"pos_scores": pos_scores, "neg_scores": neg_scores, "offsets": offsets, "mask": mask, "ids": ids}
         flat = {"scores": scores, "labels": labels, "queries": queries}
         if scores is not None:
-            _require("scores=", flat, ("scores", "labels", "queries"), excluded=matrix)
+            require_form("scores=", flat, ("scores", "labels", "queries"), excluded=matrix)
             self._update_flat(FlatLists.of(scores, labels, queries, nan), groups, cluster)
         else:
-            _require("pos_scores and neg_scores", matrix, ("pos_scores", "neg_scores"), excluded=flat)
+            require_form("pos_scores and neg_scores", matrix, ("pos_scores", "neg_scores"), excluded=flat)
             batch = Scores.of(pos_scores, neg_scores, offsets=offsets, mask=mask)
             self._update_scores(batch, groups, cluster, ids, nan, threads)
         return self
@@ -177,7 +188,7 @@ class RankingState:
     ) -> Ints | None:
         """Count queries under their labels; returns the clusters of those that were kept."""
         labels = {name: as_labels(values, f"groups[{name!r}]") for name, values in (groups or {}).items()}
-        cluster = None if cluster is None else _cluster(cluster)
+        cluster = None if cluster is None else as_clusters(cluster)
         numbers = self._numbers(ids, length)
         for name, values in [*labels.items(), ("cluster", cluster), ("ids", numbers)]:
             if values is not None:
@@ -203,10 +214,10 @@ class RankingState:
             raise OptionError("pooled metrics and kept items need pos_scores and neg_scores, not the flat form")
         self._mark()
         labels = {
-            name: _one_per_query(as_labels(values, f"groups[{name!r}]"), lists, name)
+            name: one_per_query(as_labels(values, f"groups[{name!r}]"), lists, name)
             for name, values in (groups or {}).items()
         }
-        clusters = None if cluster is None else _one_per_query(_cluster(cluster), lists, "cluster")
+        clusters = None if cluster is None else one_per_query(as_clusters(cluster), lists, "cluster")
         owner = lists.positive_query
         dropped = lists.dropped_queries, lists.dropped_candidates
         counts = Counted(lists.greater, lists.equal, lists.negatives + 1, None, *dropped)
@@ -227,7 +238,7 @@ class RankingState:
                 "candidates": lists.candidates[has],
                 "runs": np.bincount(lists.run_query, minlength=len(has))[has],
                 # Runs come in descending order of their query; the stored ones follow the queries.
-                **_in_query_order(lists),
+                **runs_by_query(lists),
             }
         )
 
@@ -493,46 +504,3 @@ def _sound_cells(saved: AnyArray, labels: Sequence[Mapping[Any, int]], clusters:
     if not possible.all():
         raise ValueError("impossible counts")
     return columns, counts
-
-
-def _require(form: str, given: Mapping[str, Any], needed: Sequence[str], *, excluded: Mapping[str, Any]) -> None:
-    """Every argument of one form and none of the other's."""
-    missing = [name for name in needed if given[name] is None]
-    if missing:
-        raise InputError(
-            f"{' and '.join(missing)} not given",
-            fix="Give pos_scores and neg_scores, or scores=, labels= and queries=.",
-        )
-    mixed = [name for name, value in excluded.items() if value is not None]
-    if mixed:
-        raise InputError(f"{form} excludes {' and '.join(mixed)}", fix="Give one of the two forms.")
-
-
-def _cluster(cluster: Any) -> Ints:
-    array = as_labels(cluster, "cluster")
-    if array.dtype.kind not in "iu":
-        raise InputError(
-            f"expected integers, found {array.dtype}", where="cluster",
-            fix="Number the clusters: np.unique(names, return_inverse=True)[1].",
-        )  # fmt: skip
-    return array.astype(np.int64)
-
-
-def _one_per_query(values: AnyArray, lists: FlatLists, name: str) -> AnyArray:
-    require_shape(values, lists.rows.shape, name, "In the flat form, one per score.")
-    values, place = values[lists.rows], lists.place
-    first = np.zeros(len(lists.relevant), np.int64)
-    first[place[::-1]] = np.arange(len(place))[::-1]
-    if (values != values[first][place]).any():
-        raise InputError(f"{name} differs within a query", fix="All candidates of a query belong to one group.")
-    chosen: AnyArray = values[first]
-    return chosen
-
-
-def _in_query_order(lists: FlatLists) -> dict[str, Ints]:
-    order = np.argsort(lists.run_query, kind="stable")
-    return {
-        "start": lists.run_start[order],
-        "length": lists.run_length[order],
-        "positives": lists.run_positives[order],
-    }

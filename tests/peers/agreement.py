@@ -1,0 +1,36 @@
+"""What the tables of differences share: peers imported on use, their versions, rows, and a page held to be current."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import warnings
+from collections.abc import Iterable
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+
+@cache
+def peer(module: str) -> Any:
+    """Imported on first use, so that the other tests of this folder can be collected without the peers."""
+    logging.disable(logging.INFO)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return importlib.import_module(module)
+
+
+def versions(packages: Iterable[str]) -> str:
+    return ", ".join(f"{name} {version(name).partition('+')[0]}" for name in packages)
+
+
+def lines(head: list[str], rows: list[list[str]]) -> list[str]:
+    return [f"| {' | '.join(head)} |", "|" + "---|" * len(head), *(f"| {' | '.join(row)} |" for row in rows)]
+
+
+def hold_current(page: Path, text: str) -> None:
+    if os.environ.get("GRAPHGAUGE_REGENERATE"):
+        page.write_text(text, encoding="utf-8")
+    assert page.read_text(encoding="utf-8") == text, "run with GRAPHGAUGE_REGENERATE=1"
