@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from graphgauge import (
         audit,
         core,
+        engines,
         evolution,
         explanation,
         forecasting,
@@ -26,6 +27,7 @@ __all__ = [
     "__version__",
     "audit",
     "core",
+    "engines",
     "evolution",
     "explanation",
     "forecasting",

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import click
 
 from graphgauge.cli.common import Inputs, Run, family_options
 from graphgauge.cli.types import INTEGERS
-from graphgauge.core.errors import InputError
 from graphgauge.core.result import Evaluation
-from graphgauge.core.state import load_state
+from graphgauge.core.state import load_state, state_class
 from graphgauge.io.hashing import receipt_input
-
-# Kinds of state and the class that reads each.
-_STATES = {
-    "ranking": "graphgauge.ranking.state:RankingState",
-    "forecasting": "graphgauge.forecasting.state:ForecastState",
-}
 
 
 @click.command(name="merge")
@@ -35,7 +27,8 @@ def command(
     """Merge states saved from parts of one evaluation, and evaluate the whole."""
     merged: Any = None
     for path in states:
-        state = _state_class(path).load(path)
+        kind, _, _ = load_state(path)
+        state = state_class(kind).load(path)
         merged = state if merged is None else merged.merge(state)
     if save is not None:
         merged.save(save)
@@ -43,11 +36,3 @@ def command(
     own = {"k": k, "ties": ties} if merged.kind == "ranking" else {}
     evaluation = merged.evaluate(**own, metrics=run.metric_keys, confidence=run.confidence)
     return evaluation, lambda: [receipt_input("state", path) for path in states]
-
-
-def _state_class(path: str) -> Any:
-    kind, _, _ = load_state(path)
-    if kind not in _STATES:
-        raise InputError(f"holds {kind}, which cannot be merged", where=path)
-    module, _, name = _STATES[kind].partition(":")
-    return getattr(importlib.import_module(module), name)

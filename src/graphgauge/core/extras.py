@@ -22,6 +22,7 @@ _EXTRA_OF = {
     "dask": "dask",
     "mlflow": "mlflow",
     "wandb": "wandb",
+    "torchmetrics": "torchmetrics",
 }
 
 

@@ -1,4 +1,4 @@
-"""What mergeable states share: a sparse histogram, the shards that were counted, and a file format without pickle."""
+"""What mergeable states share: a sparse histogram, the shards that were counted, and a format without pickle."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import tokenize
 import uuid
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +22,28 @@ from graphgauge.core.files import atomic_path
 from graphgauge.kernels.tally import tally
 
 Ints = NDArray[np.int64]
+# Where a state is kept: in a file, or in a stream on its way to another process.
+Place = str | Path | BinaryIO
 
+# The families whose evaluations add up, and their states.
+STATES = {
+    "ranking": "graphgauge.ranking.state:RankingState",
+    "forecasting": "graphgauge.forecasting.state:ForecastState",
+}
 # What reading a file that is no archive, or a damaged one, can raise.
 _DAMAGE = (
     KeyError, ValueError, TypeError, AttributeError, OSError, EOFError, RuntimeError, MemoryError, struct.error,
     tokenize.TokenError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
+
+
+class State(Protocol):
+    """What adds up: every part of an evaluation is counted into one, and they merge."""
+
+    def merge(self, other: Self) -> Self: ...
+    def save(self, place: Place) -> None: ...
+    @classmethod
+    def load(cls, place: Place) -> Self: ...
 
 
 class Histogram:
@@ -94,25 +112,56 @@ class Shards:
         self.names |= other.names
 
 
-def save_state(path: str | Path, kind: str, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+def state_class(kind: str) -> Any:
+    """The class of a family's states."""
+    if kind not in STATES:
+        raise InputError(f"evaluations of {kind} cannot be merged", fix=f"Those of {' and '.join(STATES)} can.")
+    module, _, name = STATES[kind].partition(":")
+    return getattr(import_module(module), name)
+
+
+def save_state(place: Place, kind: str, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write a state as npz: arrays, and its facts as JSON text."""
     header = np.frombuffer(json.dumps({"state": f"graphgauge/{kind}/1", **facts}).encode(), np.uint8)
-    with atomic_path(path) as temporary, temporary.open("wb") as stream:
+    with _written(place) as stream:
         np.savez(stream, allow_pickle=False, header=header, **arrays)
 
 
-def load_state(path: str | Path, kind: str | None = None) -> tuple[str, dict[str, Any], dict[str, NDArray[Any]]]:
+def load_state(place: Place, kind: str | None = None) -> tuple[str, dict[str, Any], dict[str, NDArray[Any]]]:
     """Read a state back; never unpickles. Returns its kind, its facts and its arrays."""
+    where = place_name(place)
     try:
         # Opened here: np.load leaves a file that it cannot read to the garbage collector.
-        with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
+        with _read(place) as stream, np.load(stream, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         facts = dict(json.loads(arrays.pop("header").tobytes()))
         _, found, version = facts.pop("state").split("/")
     except FileNotFoundError:
-        raise InputError("no such file", where=str(path)) from None
+        raise InputError("no such file", where=where) from None
     except _DAMAGE:
-        raise InputError("not a saved graphgauge state", where=str(path), fix="Write it with state.save().") from None
+        raise InputError("not a saved graphgauge state", where=where, fix="Write it with state.save().") from None
     if version != "1" or kind not in (None, found):
-        raise InputError(f"holds a {found} state of version {version}", where=str(path), fix=f"Expected {kind}/1.")
+        raise InputError(f"holds a {found} state of version {version}", where=where, fix=f"Expected {kind}/1.")
     return found, facts, arrays
+
+
+def place_name(place: Place) -> str:
+    return str(place) if isinstance(place, str | Path) else "a stream"
+
+
+@contextmanager
+def _written(place: Place) -> Iterator[BinaryIO]:
+    if isinstance(place, str | Path):
+        with atomic_path(place) as temporary, temporary.open("wb") as stream:
+            yield stream
+    else:
+        yield place
+
+
+@contextmanager
+def _read(place: Place) -> Iterator[BinaryIO]:
+    if isinstance(place, str | Path):
+        with Path(place).open("rb") as stream:
+            yield stream
+    else:
+        yield place

@@ -11,6 +11,7 @@ import numpy as np
 
 from graphgauge.core.errors import OptionError, UnknownNameError
 from graphgauge.core.metric import Metric, NoInterval, find, select
+from graphgauge.core.options import metric_names
 from graphgauge.core.result import Evaluation, Result, Table
 from graphgauge.forecasting import metrics as _metrics
 from graphgauge.forecasting.copies import copied, first_steps, hit
@@ -89,20 +90,37 @@ def evaluate(
     seed
         For the drawn perfect forecasters beside `ece` and `ence`.
     """
-    metrics = [metrics] if isinstance(metrics, str) else metrics
-    wanted = _levels(coverage, metrics)
+    metrics = metric_names(metrics)
     batch = Batch.of(
         y_true, y_pred, std=std, quantiles=quantiles, levels=levels, samples=samples, mask=mask,
         null_value=null_value, axes=axes, nan=nan,
     )  # fmt: skip
-    state = ForecastState(axes=batch.axes, coverage=wanted, nodes=nodes, season=season, naive=naive, metrics=metrics)
-    # What the truth adds up to is what chance is measured by.
-    state.counted = tuple(part for part in ALL if part in {*state.counted, "size"})
+    state = empty_state(axes=batch.axes, coverage=coverage, nodes=nodes, season=season, naive=naive, metrics=metrics)
     state.update_batch(batch, threads=threads)
     return evaluate_state(
         state, horizons=horizons, by=by, bins=bins, metrics=metrics, nan=nan, confidence=confidence, seed=seed,
         null_value=null_value, whole=batch, threads=threads,
     )  # fmt: skip
+
+
+def empty_state(
+    *,
+    axes: Iterable[str] = AXES,
+    coverage: Sequence[float] | float = COVERAGE,
+    nodes: Sequence[Any] | None = None,
+    season: int | None = None,
+    naive: Any = None,
+    metrics: Sequence[str] | str | None = None,
+    shard: str | None = None,
+) -> ForecastState:
+    """A state that counts what the metrics will need, and what chance is measured by."""
+    metrics = metric_names(metrics)
+    state = ForecastState(
+        axes=axes, coverage=_levels(coverage, metrics), nodes=nodes, season=season, naive=naive, metrics=metrics,
+        shard=shard,
+    )  # fmt: skip
+    state.counted = tuple(part for part in ALL if part in {*state.counted, "size"})
+    return state
 
 
 def evaluate_state(
@@ -124,7 +142,7 @@ def evaluate_state(
     tail(confidence)  # refused here, also where no interval comes of it
     if state.layout is None:
         raise OptionError("the state has counted nothing", fix="Call update() first, also with an empty batch.")
-    metrics = [metrics] if isinstance(metrics, str) else metrics
+    metrics = metric_names(metrics)
     layout = state.layout
     spread = _spreads(state, layout, bins, seed, whole, threads)
     samples = _samples(state, layout, None, spread)

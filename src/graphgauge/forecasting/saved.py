@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError
-from graphgauge.core.state import Shards, load_state, save_state
+from graphgauge.core.state import Place, Shards, load_state, place_name, save_state
 from graphgauge.forecasting.measures import ALL, Layout
 from graphgauge.forecasting.state import ForecastState
 from graphgauge.forecasting.sums import BlockSums
@@ -23,7 +22,7 @@ _OPTIONS = ("axes", "coverage", "nodes", "ahead")
 _FACTS = ("counted", "point", "ordered", "placed", "steps", "cells", "dropped")
 
 
-def save(state: ForecastState, path: str | Path) -> None:
+def save(state: ForecastState, place: Place) -> None:
     arrays: dict[str, AnyArray] = {} if state.scale is None else {"scale": state.scale}
     if state.layout is not None:
         arrays |= state.by_horizon.arrays("horizon") | state.by_node.arrays("node")
@@ -35,15 +34,15 @@ def save(state: ForecastState, path: str | Path) -> None:
             arrays |= {f"pit.{group}": pit, f"ranks.{group}": np.array([*columns, counts], np.int64)}
     facts: dict[str, Any] = {name: getattr(state, name) for name in (*_OPTIONS, *_FACTS)}
     facts |= {"layout": None if state.layout is None else asdict(state.layout), "shards": sorted(state.shards.names)}
-    save_state(path, state.kind, facts, arrays)
+    save_state(place, state.kind, facts, arrays)
 
 
-def load(path: str | Path) -> ForecastState:
-    _, facts, arrays = load_state(path, ForecastState.kind)
+def load(place: Place) -> ForecastState:
+    _, facts, arrays = load_state(place, ForecastState.kind)
     try:
         return _restored(facts, arrays)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError):
-        raise InputError("the saved state is damaged", where=str(path)) from None
+        raise InputError("the saved state is damaged", where=place_name(place)) from None
 
 
 def _restored(facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> ForecastState:

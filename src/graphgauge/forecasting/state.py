@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from graphgauge.core.arrays import as_labels, require_shape
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.metric import find
-from graphgauge.core.state import Histogram, Shards
+from graphgauge.core.state import Histogram, Place, Shards
 from graphgauge.forecasting.inputs import AXES, Batch, Slab, checked_axes, checked_levels, checked_start, naive_scale
 from graphgauge.forecasting.measures import GRID, Layout, counted_for, measured
 from graphgauge.forecasting.rows import side_by_side
@@ -326,18 +325,18 @@ class ForecastState:
 
     compute = evaluate
 
-    def save(self, path: str | Path) -> None:
-        """Write the state as `.npz`, whole or not at all."""
+    def save(self, place: Place) -> None:
+        """Write the state as `.npz`: to a file, whole or not at all, or to a stream."""
         from graphgauge.forecasting.saved import save
 
-        save(self, path)
+        save(self, place)
 
     @classmethod
-    def load(cls, path: str | Path) -> ForecastState:
+    def load(cls, place: Place) -> ForecastState:
         """Read a saved state back."""
         from graphgauge.forecasting.saved import load
 
-        return load(path)
+        return load(place)
 
 
 def _of_block(sums: Sums, block: int) -> tuple[Floats, Floats, Ints]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.metric import Estimate, Metric, NoInterval, find, select
+from graphgauge.core.options import metric_names
 from graphgauge.core.result import Evaluation, Interval, Result, Table
 from graphgauge.ranking import metrics as _metrics
 from graphgauge.ranking.inputs import Scores, counted
@@ -70,13 +71,20 @@ def evaluate(
     keep
         `"items"` keeps each query's counts (under `ids`, if given) in `Evaluation.per_item`, for `compare`.
     """
-    metrics = [metrics] if isinstance(metrics, str) else metrics
-    state = RankingState(pooled=needs_pool(metrics), keep=keep)
+    metrics = metric_names(metrics)
+    state = empty_state(metrics=metrics, keep=keep)
     state.update(
         pos_scores, neg_scores, scores=scores, labels=labels, queries=queries, groups=groups, cluster=cluster,
         offsets=offsets, mask=mask, ids=ids, nan=nan, threads=threads,
     )  # fmt: skip
     return evaluate_state(state, k=k, ties=ties, metrics=metrics, confidence=confidence, nan=nan)
+
+
+def empty_state(
+    *, metrics: Sequence[str] | str | None = None, keep: str | None = None, shard: str | None = None
+) -> RankingState:
+    """A state that counts what the metrics will need."""
+    return RankingState(pooled=needs_pool(metric_names(metrics)), keep=keep, shard=shard)
 
 
 def evaluate_state(
@@ -90,7 +98,7 @@ def evaluate_state(
 ) -> Evaluation:
     """The metrics of what a state has counted."""
     one_of("tie rule", ties, TIES)
-    metrics = [metrics] if isinstance(metrics, str) else metrics
+    metrics = metric_names(metrics)
     cutoffs = _cutoffs(k)
     samples = {name: sample for name, sample in _samples(state, ties).items() if sample is not None}
     chosen = select("ranking", metrics, samples, {"k": cutoffs})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, as_labels, as_numeric, is_cuda, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.state import Histogram, Shards, load_state, save_state
+from graphgauge.core.state import Histogram, Place, Shards, load_state, place_name, save_state
 from graphgauge.kernels.counting import joint_histogram, single_row_counts
 from graphgauge.kernels.tally import tally
 from graphgauge.ranking.inputs import (
@@ -431,8 +430,8 @@ class RankingState:
 
     # ---------------------------------------------------------------- file
 
-    def save(self, path: str | Path) -> None:
-        """Write the state as `.npz`, whole or not at all."""
+    def save(self, place: Place) -> None:
+        """Write the state as `.npz`: to a file, whole or not at all, or to a stream."""
         self._gather()
         columns, counts = self._cells.cells() if self._cells is not None else ([], np.empty(0, np.int64))
         arrays: dict[str, AnyArray] = {"cells": np.array([*columns, counts], dtype=np.int64)}
@@ -457,16 +456,16 @@ class RankingState:
             "dropped": [self.dropped_queries, self.dropped_candidates, self.without_positives],
             "shards": sorted(self._shards.names),
         }
-        save_state(path, self.kind, facts, arrays)
+        save_state(place, self.kind, facts, arrays)
 
     @classmethod
-    def load(cls, path: str | Path) -> RankingState:
+    def load(cls, place: Place) -> RankingState:
         """Read a saved state back."""
-        _, facts, arrays = load_state(path, cls.kind)
+        _, facts, arrays = load_state(place, cls.kind)
         try:
             return cls._restored(facts, arrays)
         except (KeyError, TypeError, ValueError, IndexError, AttributeError):
-            raise InputError("the saved state is damaged", where=str(path)) from None
+            raise InputError("the saved state is damaged", where=place_name(place)) from None
 
     @classmethod
     def _restored(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> RankingState:

@@ -1,0 +1,101 @@
+"""Dask: blocks of arrays are counted where they are; only states travel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from math import isnan
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.errors import InputError
+from graphgauge.core.extras import need
+from graphgauge.core.result import Evaluation
+from graphgauge.engines.fold import Fold
+
+# States that one task merges: many tasks may do so at once, and none holds them all.
+_TOGETHER = 16
+
+
+def evaluate(family: str, *arrays: Any, **options: Any) -> Evaluation:
+    """`graphgauge.FAMILY.evaluate` of Dask arrays, on the scheduler or cluster that Dask is set to.
+
+    Arrays are taken block by block along the items, and all other axes have to fit into memory; NumPy arrays beside
+    them (labels of groups, say) are cut at the same places. Counts have the same bits as on one machine.
+    """
+    (whole,) = need("dask", "an evaluation of Dask arrays").compute(state(family, *arrays, **options))
+    return Fold.of(family, arrays, options).evaluate(whole)
+
+
+def state(family: str, *arrays: Any, **options: Any) -> Any:
+    """The state of the whole, as a Dask `Delayed`: for `compute`, `persist`, or `save` on a worker."""
+    delayed = need("dask", "an evaluation of Dask arrays").delayed
+    fold = Fold.of(family, arrays, options)
+    pieces, starts = _blocks(fold.arguments, fold.axis)
+    fixed = delayed(Fold(family, {}, fold.options), traverse=False)
+    states = [
+        delayed(_counted)(fixed, piece, start, f"block {number}")
+        for number, (piece, start) in enumerate(zip(pieces, starts, strict=True))
+    ]
+    while len(states) > 1:
+        states = [
+            delayed(_merged)(fixed, states[first : first + _TOGETHER]) for first in range(0, len(states), _TOGETHER)
+        ]
+    if "queries" not in fold.arguments:
+        return states[0]
+    return delayed(_with_queries_apart)(states[0], [delayed(np.unique)(piece["queries"]) for piece in pieces])
+
+
+def _counted(fold: Fold, part: Mapping[str, Any], start: int, shard: str) -> Any:
+    return fold.count(part, start=start, shard=shard)
+
+
+def _merged(fold: Fold, states: Sequence[Any]) -> Any:
+    return fold.merge(states)
+
+
+def _with_queries_apart(state: Any, names: Sequence[np.ndarray[Any, Any]]) -> Any:
+    """The state, unless candidates of one query stand in two blocks, which counted it twice."""
+    every = np.concatenate(names)
+    block = np.repeat(np.arange(len(names)), [len(some) for some in names])
+    order = np.argsort(every, kind="stable")
+    twice = np.flatnonzero(every[order][1:] == every[order][:-1])
+    if len(twice):
+        first, second = block[order[twice[0]]], block[order[twice[0] + 1]]
+        raise InputError(
+            f"query {every[order[twice[0]]]} has candidates in block {first} and in block {second}", where="queries",
+            fix="Sort by query and cut between queries, for example with dask.dataframe's shuffle.",
+        )  # fmt: skip
+    return state
+
+
+def _blocks(arguments: Mapping[str, Any], axis: int) -> tuple[list[dict[str, Any]], list[int]]:
+    """The same items of every array, block by block, and the number of the first item of each."""
+    array_module = need("dask.array", "an evaluation of Dask arrays")
+    groups = dict(arguments.get("groups", {}))
+    flat = {name: value for name, value in arguments.items() if name != "groups"} | {
+        f"groups.{name}": value for name, value in groups.items()
+    }
+    lead = next((value for value in flat.values() if isinstance(value, array_module.Array)), None)
+    if lead is None:
+        raise InputError("found no Dask array", fix="Use the family's own evaluate(), or dask.array.from_array.")
+    lengths = lead.chunks[axis]
+    if any(isnan(length) for length in lengths):
+        raise InputError("the blocks have unknown lengths", fix="Call compute_chunk_sizes() on the arrays first.")
+    cut = {name: _cut(array_module, name, value, axis, lengths) for name, value in flat.items()}
+    pieces = []
+    for number in range(len(lengths)):
+        piece = {name: blocks[number] for name, blocks in cut.items() if not name.startswith("groups.")}
+        if groups:
+            piece["groups"] = {name: cut[f"groups.{name}"][number] for name in groups}
+        pieces.append(piece)
+    return pieces, [0, *accumulate(lengths)][:-1]
+
+
+def _cut(array_module: Any, name: str, value: Any, axis: int, lengths: tuple[int, ...]) -> list[Any]:
+    array = value if isinstance(value, array_module.Array) else array_module.from_array(np.asarray(value), chunks=-1)
+    if array.ndim <= axis or array.shape[axis] != sum(lengths):
+        raise InputError(f"expected {sum(lengths)} items along axis {axis}, found shape {array.shape}", where=name)
+    array = array.rechunk({**dict.fromkeys(range(array.ndim), -1), axis: lengths})
+    return list(array.to_delayed().ravel())

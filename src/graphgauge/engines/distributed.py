@@ -1,0 +1,51 @@
+"""torch.distributed: every process counts its share, and all of them get the whole."""
+
+from __future__ import annotations
+
+import io
+from typing import Any, TypeVar
+
+import numpy as np
+
+from graphgauge.core.errors import InputError
+from graphgauge.core.extras import need
+from graphgauge.core.state import State
+
+AnyState = TypeVar("AnyState", bound=State)
+
+
+def merged(state: AnyState, group: Any = None) -> AnyState:
+    """The states of all processes of a group as one, the same in each of them; a collective call.
+
+    States travel as bytes of their own format, never pickled, and are merged in the order of ranks, so that all
+    processes have the same bits. What a process counted is left alone: it may go on counting.
+
+    A sampler that repeats items to give every process as many (`DistributedSampler` does, without `drop_last`)
+    makes them count twice; shard without padding.
+    """
+    torch = need("torch", "merging over torch.distributed")
+    distributed = torch.distributed
+    if not (distributed.is_available() and distributed.is_initialized()):
+        raise InputError("torch.distributed is not running", fix="Call init_process_group() first, or start torchrun.")
+    buffer = io.BytesIO()
+    state.save(buffer)
+    # NCCL moves only what is on a GPU.
+    device = "cuda" if distributed.get_backend(group) == "nccl" else "cpu"
+    own = torch.from_numpy(np.frombuffer(buffer.getvalue(), np.uint8).copy()).to(device)
+    sizes = _gathered(torch.tensor([len(own)], device=device), group)
+    longest = max(int(size) for size in sizes)
+    parts = _gathered(torch.nn.functional.pad(own, (0, longest - len(own))), group)
+    loaded = [
+        type(state).load(io.BytesIO(part[: int(size)].cpu().numpy().tobytes()))
+        for part, size in zip(parts, sizes, strict=True)
+    ]
+    for other in loaded[1:]:
+        loaded[0].merge(other)
+    return loaded[0]
+
+
+def _gathered(tensor: Any, group: Any) -> list[Any]:
+    distributed = need("torch.distributed", "merging over torch.distributed")
+    parts = [tensor.new_empty(tensor.shape) for _ in range(distributed.get_world_size(group))]
+    distributed.all_gather(parts, tensor.contiguous(), group=group)
+    return parts

@@ -1,0 +1,82 @@
+"""How a family's evaluation is taken apart, counted and put together, whatever runs the parts."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from graphgauge.core.errors import OptionError, UnknownNameError
+from graphgauge.core.result import Evaluation
+from graphgauge.core.state import state_class
+
+# Arguments with one entry an item: what is cut into parts.
+_ALONG_ITEMS = {
+    "ranking": ("pos_scores", "neg_scores", "scores", "labels", "queries", "groups", "cluster", "mask", "ids"),
+    "forecasting": ("y_true", "y_pred", "std", "quantiles", "samples", "mask"),
+}
+
+
+@dataclass(frozen=True)
+class Fold:
+    """One evaluation to be run in parts: `arguments` are cut along the items, each of the options goes to its step."""
+
+    family: str
+    arguments: Mapping[str, Any]
+    options: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, family: str, arrays: tuple[Any, ...], options: Mapping[str, Any]) -> Fold:
+        """As `graphgauge.FAMILY.evaluate` would be called."""
+        state_class(family)  # only where evaluations add up
+        signature = inspect.signature(_module(family).evaluate)
+        unknown = [name for name in options if name not in signature.parameters]
+        if unknown:
+            raise UnknownNameError("option", unknown[0], signature.parameters)
+        try:
+            given = signature.bind_partial(*arrays, **options).arguments
+        except TypeError as error:
+            raise OptionError(f"{family}.evaluate: {error}") from None
+        if given.get("offsets") is not None:
+            raise OptionError("offsets= cannot be cut into parts", fix="Give a padded matrix with mask=.")
+        if given.get("keep") is not None and given.get("ids") is None:
+            raise OptionError("items that are kept in parts need ids=", fix="One a query, the same in every method.")
+        along = _ALONG_ITEMS[family]
+        return cls(
+            family,
+            {name: value for name, value in given.items() if name in along and value is not None},
+            {name: value for name, value in given.items() if name not in along},
+        )
+
+    @property
+    def axis(self) -> int:
+        """The axis of the arrays that the items run along."""
+        return list(self.options["axes"]).index("time") if "axes" in self.options else 0
+
+    def count(self, part: Mapping[str, Any], *, start: int, shard: str) -> Any:
+        """The state of one part, whose first item is number `start`."""
+        state = _module(self.family).empty_state(**self._of(_module(self.family).empty_state), shard=shard)
+        placed = {"start": start} if "start" in inspect.signature(state.update).parameters else {}
+        # The engine has a part for every processor.
+        return state.update(**part, **placed, **({"threads": 1} | self._of(state.update)))
+
+    def merge(self, states: Iterable[Any]) -> Any:
+        """A new state; those that are merged stay as they are, since an engine may come back to them."""
+        whole = _module(self.family).empty_state(**self._of(_module(self.family).empty_state))
+        for state in states:
+            whole.merge(state)
+        return whole
+
+    def evaluate(self, state: Any) -> Evaluation:
+        evaluation: Evaluation = state.evaluate(**self._of(_module(self.family).evaluate_state))
+        return evaluation
+
+    def _of(self, step: Callable[..., Any]) -> dict[str, Any]:
+        known = inspect.signature(step).parameters
+        return {name: value for name, value in self.options.items() if name in known}
+
+
+def _module(family: str) -> Any:
+    return import_module(f"graphgauge.{family}.evaluate")

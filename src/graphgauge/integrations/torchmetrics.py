@@ -1,0 +1,57 @@
+"""torchmetrics: an evaluation as a `torchmetrics.Metric`, for Lightning and for loops written around it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphgauge.core.extras import need
+from graphgauge.core.result import Evaluation
+from graphgauge.engines.distributed import merged
+from graphgauge.engines.fold import Fold
+
+torch = need("torch", "a torchmetrics metric")
+Metric = need("torchmetrics", "a torchmetrics metric").Metric
+
+
+class GraphgaugeMetric(Metric):  # type: ignore[misc, valid-type]
+    """Counts batches into a state: `update` takes what the family's state takes, `compute` returns float64 tensors.
+
+    Options are those of `graphgauge.FAMILY.evaluate`. `metrics` with one name makes it a metric of one value, for
+    `self.log`; otherwise `compute` returns a dictionary. Under torch.distributed the states of all processes are
+    merged. `evaluation()` has intervals, chance and conventions beside the values.
+    """
+
+    full_state_update = False
+
+    def __init__(self, family: str = "ranking", **options: Any) -> None:
+        super().__init__()
+        self.fold = Fold.of(family, (), options)
+        self.state = self.fold.merge([])
+
+    def update(self, *arrays: Any, **named: Any) -> None:
+        self.state.update(*arrays, **named)
+
+    def compute(self) -> Any:
+        return self._values(self.evaluation())
+
+    def evaluation(self) -> Evaluation:
+        together = torch.distributed.is_available() and torch.distributed.is_initialized()
+        return self.fold.evaluate(merged(self.state) if together else self.state)
+
+    def forward(self, *arrays: Any, **named: Any) -> Any:
+        """The values of this batch in this process; it is counted into the whole as well."""
+        before, self.state = self.state, self.fold.merge([])
+        try:
+            self.update(*arrays, **named)
+        finally:
+            batch, self.state = self.state, before
+        self.state.merge(batch)
+        return self._values(self.fold.evaluate(batch))
+
+    def reset(self) -> None:
+        super().reset()
+        self.state.reset()
+
+    def _values(self, evaluation: Evaluation) -> Any:
+        values = {key: torch.tensor(result.value, dtype=torch.float64) for key, result in evaluation.items()}
+        return values[self.fold.options["metrics"]] if isinstance(self.fold.options.get("metrics"), str) else values

@@ -1,0 +1,25 @@
+"""Weights & Biases: an evaluation as metrics, configuration and a result file of a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphgauge.core.errors import InputError
+from graphgauge.core.extras import need
+from graphgauge.core.result import Evaluation
+from graphgauge.integrations.numbers import tracked
+
+
+def log(evaluation: Evaluation, *, run: Any = None, prefix: str = "", step: int | None = None) -> None:
+    """Log values with their bounds, conventions into the configuration, and the whole result as an artifact."""
+    wandb = need("wandb", "logging to Weights & Biases")
+    run = wandb.run if run is None else run
+    if run is None:
+        raise InputError("no run of Weights & Biases is active", fix="Call wandb.init() first, or give run=.")
+    run.log(tracked(evaluation, prefix), step=step)
+    conventions = {f"graphgauge.{prefix}{name}": rule for name, rule in evaluation.conventions.items()}
+    run.config.update(conventions, allow_val_change=True)
+    artifact = wandb.Artifact(f"{prefix.replace('/', '-')}{evaluation.family}-{run.id}", type="graphgauge")
+    with artifact.new_file("result.json", mode="w", encoding="utf-8") as stream:
+        stream.write(evaluation.to_json())
+    run.log_artifact(artifact)

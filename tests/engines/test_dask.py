@@ -1,0 +1,163 @@
+"""Dask: the same answer as on one machine, however the arrays are cut and whatever runs the blocks."""
+
+from __future__ import annotations
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphgauge import forecasting, ranking
+from graphgauge.core.errors import InputError, OptionError, UnknownNameError
+from graphgauge.engines.dask import evaluate, state
+
+SCHEDULERS = ("synchronous", "threads", "processes")
+
+
+@pytest.fixture(autouse=True)
+def _in_this_thread():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+@pytest.fixture
+def scores(rng):
+    # Rounded, so that there are ties.
+    return rng.normal(1, 1, 300).round(1), rng.normal(0, 1, (300, 12)).round(1)
+
+
+def same(found, expected):
+    assert list(found) == list(expected)
+    for key, result in expected.items():
+        np.testing.assert_equal(found[key].value, result.value)
+        assert found[key].n == result.n
+        assert found[key].interval == result.interval
+        assert found[key].chance == result.chance
+    assert found.conventions == expected.conventions
+    assert found.options == expected.options
+    for axis, table in expected.breakdowns.items():
+        for name, values in table.columns.items():
+            np.testing.assert_array_equal(found.by(axis)[name], values)
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_rankings_have_the_bits_of_one_machine(scores, rng, scheduler):
+    pos, neg = scores
+    relation, triple = rng.integers(0, 4, 300), rng.integers(0, 90, 300)
+    options = {"k": (1, 5), "ties": "expected", "metrics": ["mrr", "hits", "mean_rank", "roc_auc"], "confidence": 0.9}
+    blocks = da.from_array(pos, chunks=77), da.from_array(neg, chunks=(50, 5))
+    with dask.config.set(scheduler=scheduler):
+        found = evaluate("ranking", *blocks, groups={"relation": relation}, cluster=triple, **options)
+    same(found, ranking.evaluate(pos, neg, groups={"relation": relation}, cluster=triple, **options))
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    lengths=st.lists(st.integers(0, 20), min_size=1, max_size=40).filter(lambda lengths: sum(lengths) > 1),
+    width=st.integers(1, 6),
+    seed=st.integers(0, 99),
+)
+def test_any_cut_gives_the_same(lengths, width, seed):
+    rng = np.random.default_rng(seed)
+    n = sum(lengths)
+    pos, neg = rng.integers(0, 4, n).astype(float), rng.integers(0, 4, (n, 6)).astype(float)
+    mask = rng.random((n, 6)) < 0.8
+    found = evaluate(
+        "ranking", da.from_array(pos, chunks=(tuple(lengths),)), da.from_array(neg, chunks=(n, width)), mask=mask
+    )
+    same(found, ranking.evaluate(pos, neg, mask=mask))
+
+
+def test_nan_is_dropped_and_counted_in_every_block(scores):
+    pos, neg = scores[0].copy(), scores[1].copy()
+    pos[[3, 250]], neg[100, 2] = np.nan, np.nan
+    found = evaluate("ranking", da.from_array(pos, chunks=60), neg, nan="omit")
+    expected = ranking.evaluate(pos, neg, nan="omit")
+    same(found, expected)
+    assert found.notes == expected.notes
+    with pytest.raises(InputError, match="NaN"):
+        evaluate("ranking", da.from_array(pos, chunks=60), neg)
+
+
+def test_flat_candidates_cut_between_queries(rng):
+    queries = np.repeat(np.arange(40), 8)
+    values, labels = rng.normal(size=320), (rng.random(320) < 0.3).astype(int)
+    cut = da.from_array(values, chunks=80)
+    found = evaluate("ranking", scores=cut, labels=labels, queries=queries)
+    same(found, ranking.evaluate(scores=values, labels=labels, queries=queries))
+
+
+def test_a_query_in_two_blocks_is_refused(rng):
+    queries = np.repeat(np.arange(4), 5)
+    with pytest.raises(InputError, match="query 1 has candidates in block 0 and in block 1"):
+        evaluate("ranking", scores=da.from_array(rng.normal(size=20), chunks=7), labels=queries % 2, queries=queries)
+
+
+@pytest.mark.parametrize("axes", [("time", "horizon", "node"), ("node", "time"), ("horizon", "node", "time")])
+def test_forecasts_know_when_their_blocks_happened(rng, axes):
+    sizes = {"time": 120, "horizon": 3, "node": 4}
+    shape = tuple(sizes[name] for name in axes)
+    y, mean = rng.normal(size=shape), rng.normal(size=shape)
+    std = np.abs(rng.normal(size=shape)) + 0.5
+    chunks = tuple(35 if name == "time" else 2 for name in axes)
+    metrics = ["mae", "rmse", "nll", "crps", "coverage", "r2"]
+    found = evaluate("forecasting", da.from_array(y, chunks=chunks), mean, std=std, axes=axes, metrics=metrics)
+    expected = forecasting.evaluate(y, mean, std=std, axes=axes, metrics=metrics)
+    assert list(found) == list(expected)
+    for key, result in expected.items():
+        # The contract: within an ulp over different shardings.
+        np.testing.assert_array_max_ulp(np.float64(found[key].value), np.float64(result.value), maxulp=1)
+        np.testing.assert_allclose(tuple(found[key].interval), tuple(result.interval), rtol=1e-9)
+        assert found[key].interval.method == result.interval.method
+
+
+def test_the_state_of_the_whole_can_be_saved_on_a_worker(scores, tmp_path):
+    pos, neg = scores
+    whole = state("ranking", da.from_array(pos, chunks=30), neg)
+    whole.save(str(tmp_path / "whole.npz")).compute()
+    loaded = ranking.RankingState.load(tmp_path / "whole.npz")
+    assert loaded.evaluate()["mrr"] == ranking.evaluate(pos, neg)["mrr"]
+    # Blocks are named, so that what is in the whole cannot be added to it again.
+    with pytest.raises(InputError, match="block 0"):
+        loaded.merge(ranking.RankingState(shard="block 0").update(pos[:30], neg[:30]))
+
+
+@pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
+def test_a_part_that_is_computed_twice_gives_the_same(scores, scheduler):
+    """Merging leaves what it merges alone: a retried or shared task finds it as it was."""
+    blocks = state("ranking", da.from_array(scores[0], chunks=30), scores[1])
+    with dask.config.set(scheduler=scheduler):
+        first, second = dask.compute(blocks, blocks.evaluate())
+    assert first.evaluate()["mrr"] == second["mrr"] == ranking.evaluate(*scores)["mrr"]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda pos, neg: evaluate("ranking", np.ones(3), np.ones((3, 2))), InputError, "no Dask array"),
+        (lambda pos, neg: evaluate("ranking", pos, neg[:-1]), InputError, "neg_scores: expected 300 items"),
+        (lambda pos, neg: evaluate("ranking", pos[pos > 0], neg), InputError, "compute_chunk_sizes"),
+        (lambda pos, neg: evaluate("ranking", pos, neg, tie="expected"), UnknownNameError, "'ties'"),
+        (lambda pos, neg: evaluate("ranking", pos, neg, offsets=[0]), OptionError, "mask="),
+        (lambda pos, neg: evaluate("ranking", pos, neg, keep="items"), OptionError, "ids="),
+        (lambda pos, neg: evaluate("ranking", pos, neg, neg), OptionError, "positional"),
+        (lambda pos, neg: evaluate("recovery", pos, neg), InputError, "recovery cannot be merged"),
+        (lambda pos, neg: evaluate("ranking", pos, neg, groups={"side": np.ones(7, int)}), InputError, "groups.side"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_cut_is_said(scores, call, error, words):
+    pos, neg = (da.from_array(array, chunks=100) for array in scores)
+    with pytest.raises(error, match=words):
+        call(pos, neg)
+
+
+def test_kept_items_carry_their_ids(scores):
+    pos, neg = scores
+    ids = np.arange(300) + 1000
+    found = evaluate("ranking", da.from_array(pos, chunks=70), neg, ids=ids, keep="items").per_item.columns()
+    expected = ranking.evaluate(pos, neg, ids=ids, keep="items").per_item.columns()
+    assert found.keys() == expected.keys()
+    for name, values in expected.items():
+        np.testing.assert_array_equal(found[name], values)

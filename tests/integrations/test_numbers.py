@@ -1,0 +1,27 @@
+"""The numbers that trackers get, and what they are told when they are not installed."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from graphgauge import ranking
+from graphgauge.core.errors import MissingExtraError
+from graphgauge.integrations import mlflow, wandb
+from graphgauge.integrations.numbers import tracked
+
+
+def test_values_go_with_their_bounds_and_nan_stays_behind():
+    found = tracked(ranking.evaluate([2.0, 0.0], [[1.0], [1.0]], metrics=["mrr", "hits@1"]), "valid/")
+    assert found["valid/mrr"] == 0.75
+    assert found.keys() == {f"valid/{key}{bound}" for key in ("mrr", "hits@1") for bound in ("", ".low", ".high")}
+    assert tracked(ranking.evaluate(np.empty(0), np.empty((0, 3)))) == {}
+
+
+@pytest.mark.parametrize(("integration", "package"), [(mlflow, "mlflow"), (wandb, "wandb")])
+def test_a_missing_tracker_names_its_pip_command(integration, package, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtraError, match=rf"graphgauge\[{package}\]"):
+        integration.log(ranking.evaluate([1.0], [[0.0]]))
