@@ -1,15 +1,17 @@
-"""Counting on a CUDA device: equal to the host, and how fast against one read of the scores there.
+"""Counting on a CUDA device: equal to the host, how fast against one read of the scores there, and merged over NCCL.
 
 Run by hand on a machine with a CUDA device: `python benchmarks/cuda_check.py`.
 """
 
 from __future__ import annotations
 
+import tempfile
 import time
 
 import numpy as np
 import torch
 
+from graphgauge.engines.distributed import merged
 from graphgauge.ranking import RankingState, evaluate
 
 
@@ -44,6 +46,12 @@ def main() -> None:
         extra = torch.cuda.max_memory_allocated() - before
         times = f"{whole * 1e3:.1f} ms, one read {read * 1e3:.2f} ms"
         print(f"{rows} x {width}: {times}, {extra / 1e6:.0f} MB more on the device")
+    with tempfile.TemporaryDirectory() as folder:
+        torch.distributed.init_process_group("nccl", init_method=f"file://{folder}/store", rank=0, world_size=1)
+        counted = RankingState().update(torch.rand(500, device="cuda"), torch.rand(500, 40, device="cuda"))
+        assert merged(counted).evaluate().to_flat() == counted.evaluate().to_flat()
+        torch.distributed.destroy_process_group()
+        print("a state travels over NCCL (one process)")
     print(torch.cuda.get_device_name(), "torch", torch.__version__, "numpy", np.__version__)
 
 
