@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 import math
 from pathlib import Path
@@ -130,6 +131,37 @@ def test_long_breakdowns_and_items_go_to_side_files(tmp_path: Path) -> None:
     assert {file.name for file in tmp_path.iterdir()} == {"x.json", *(side["path"] for side in content["side_files"])}
     table = json.loads((tmp_path / content["side_files"][0]["path"]).read_text())
     assert table["columns"]["mrr"] == evaluation.by("../x")["mrr"].tolist()
+    again = read_result(path)
+    for name, values in evaluation.by("../x").columns.items():
+        np.testing.assert_array_equal(again.by("../x")[name], values)
+    np.testing.assert_array_equal(again["mrr"].by("../x")["value"], evaluation["mrr"].by("../x")["value"])
+
+
+@pytest.mark.parametrize("damage", ["gone", "changed", "no JSON", "no table", "elsewhere", "no list"])
+def test_side_files_are_read_with_suspicion(damage: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    path = write_result(
+        ranking.evaluate(rng.random(1001), rng.random((1001, 3)), groups={"x": np.arange(1001)}),
+        tmp_path / "a" / "r.json",
+    )
+    content = json.loads(path.read_text(encoding="utf-8"))
+    (side,) = content["side_files"]
+    beside = path.parent / side["path"]
+    if damage == "gone":
+        beside.unlink()
+    elif damage == "changed":
+        beside.write_text(beside.read_text().replace("0.5", "0.6", 1))
+    elif damage == "elsewhere":
+        side["path"] = f"../{beside.rename(tmp_path / 'outside.json').name}"
+    elif damage == "no list":
+        content["side_files"] = 3
+    else:
+        beside.write_text("{" if damage == "no JSON" else "[1]")
+        side["hash"] = hashlib.sha256(beside.read_bytes()).hexdigest()
+    path.write_text(json.dumps(content), encoding="utf-8")
+    words = {"gone": "cannot be read", "changed": "has changed", "no JSON": "not a JSON", "elsewhere": "cannot be read"}
+    with pytest.raises(InputError, match=words.get(damage, "not a valid result file")):
+        read_result(path)
 
 
 @given(st.floats())

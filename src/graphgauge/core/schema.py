@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -135,8 +135,16 @@ def write_result(evaluation: Evaluation, path: str | Path, *, receipt: Mapping[s
 
 
 def read_result(path: str | Path) -> Evaluation:
-    """Read a result file back into an Evaluation; a file that is not one is an error that says where."""
-    return evaluation_from_dict(read_content(path), where=str(path))
+    """Read a result file back into an Evaluation, with the breakdowns that stand in files beside it.
+
+    A file that is not one, or beside which something is missing or has changed, is an error that says where.
+    """
+    content = read_content(path)
+    sides = content.get("side_files", [])
+    if not isinstance(sides, list) or not all(isinstance(side, dict) for side in sides):
+        raise InputError("not a valid result file: side_files is no list of them", where=str(path))
+    beside = [_side_breakdown(Path(path).parent, side) for side in sides if side.get("role") == "breakdown"]
+    return evaluation_from_dict(content, where=str(path), beside=beside)
 
 
 def read_content(path: str | Path) -> dict[str, Any]:
@@ -153,7 +161,10 @@ def read_content(path: str | Path) -> dict[str, Any]:
     return content
 
 
-def evaluation_from_dict(content: Mapping[str, Any], *, where: str = "result") -> Evaluation:
+def evaluation_from_dict(
+    content: Mapping[str, Any], *, where: str = "result", beside: Sequence[Any] = ()
+) -> Evaluation:
+    """The evaluation in a result file's content; `beside` are breakdowns too long for it."""
     try:
         run = dict(content["run"])
         return Evaluation(
@@ -161,7 +172,7 @@ def evaluation_from_dict(content: Mapping[str, Any], *, where: str = "result") -
             [_result_from_dict(entry) for entry in content["results"]],
             conventions={str(name): str(value) for name, value in content["conventions"].items()},
             options=content["options"],
-            breakdowns={entry["axis"]: _table_from_dict(entry) for entry in content["breakdowns"]},
+            breakdowns={entry["axis"]: _table_from_dict(entry) for entry in (*content["breakdowns"], *beside)},
             skipped={entry["key"]: entry["reason"] for entry in content["skipped"]},
             findings=tuple(Finding(**{"message": "", **_known(Finding, entry)}) for entry in content["findings"]),
             notes=tuple(content.get("notes", ())),
@@ -263,6 +274,20 @@ def _numbers(values: Any) -> np.ndarray[Any, Any]:
 def _known(kind: type[Finding | Interval], entry: Mapping[str, Any]) -> dict[str, Any]:
     """The fields that this version knows; later ones may add to them."""
     return {field.name: entry[field.name] for field in fields(kind) if field.name in entry}
+
+
+def _side_breakdown(folder: Path, side: Mapping[str, Any]) -> Any:
+    path = folder / Path(str(side.get("path"))).name  # never another folder
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", where=str(path)) from None
+    if hashlib.sha256(data).hexdigest() != side.get("hash"):
+        raise InputError("has changed since its result was written", where=str(path), fix="Evaluate again.")
+    try:
+        return json.loads(data, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"not a JSON file ({error})", where=str(path)) from None
 
 
 def _side_file(role: str, path: Path, rows: int) -> dict[str, Any]:
