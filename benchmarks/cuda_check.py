@@ -1,12 +1,14 @@
 """Counting on a CUDA device: equal to the host, how fast against one read of the scores there, and merged over NCCL.
 
-Run by hand on a machine with a CUDA device: `python benchmarks/cuda_check.py`.
+Run by hand on a machine with a CUDA device: `python benchmarks/cuda_check.py benchmarks/results/cuda.md`.
 """
 
 from __future__ import annotations
 
+import sys
 import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -37,6 +39,9 @@ def main() -> None:
         dropped = evaluate(pos.cuda(), neg.cuda(), nan="omit")
         assert dropped.notes == evaluate(pos, neg, nan="omit").notes, dtype
         print(f"{dtype}: device equals host, mrr {host['mrr'].value:.6f}")
+    where = f"{torch.cuda.get_device_name()}, torch {torch.__version__}, NumPy {np.__version__}"
+    columns = "| queries × negatives, float32 | evaluation | one read on the device | more memory there |"
+    lines = ["# CUDA", "", f"Scores that are on the device: {where}.", "", columns, "|---|---|---|---|"]
     for rows, width in ((1_000_000, 100), (100_000, 1000), (5_000, 50_000)):
         pos, neg = torch.rand(rows, device="cuda"), torch.rand(rows, width, device="cuda")
         read = seconds(lambda neg=neg: neg.sum())
@@ -44,15 +49,18 @@ def main() -> None:
         before = torch.cuda.memory_allocated()
         whole = seconds(lambda pos=pos, neg=neg: RankingState().update(pos, neg).evaluate())
         extra = torch.cuda.max_memory_allocated() - before
-        times = f"{whole * 1e3:.1f} ms, one read {read * 1e3:.2f} ms"
-        print(f"{rows} x {width}: {times}, {extra / 1e6:.0f} MB more on the device")
+        times = f"{whole * 1e3:.1f} ms | {read * 1e3:.2f} ms"
+        lines.append(f"| {rows:,} × {width:,} | {times} | {extra / 1e6:.0f} MB |")
     with tempfile.TemporaryDirectory() as folder:
         torch.distributed.init_process_group("nccl", init_method=f"file://{folder}/store", rank=0, world_size=1)
         counted = RankingState().update(torch.rand(500, device="cuda"), torch.rand(500, 40, device="cuda"))
         assert merged(counted).evaluate().to_flat() == counted.evaluate().to_flat()
         torch.distributed.destroy_process_group()
         print("a state travels over NCCL (one process)")
-    print(torch.cuda.get_device_name(), "torch", torch.__version__, "numpy", np.__version__)
+    text = "\n".join(lines) + "\n"
+    print(text)
+    if sys.argv[1:]:
+        Path(sys.argv[1]).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

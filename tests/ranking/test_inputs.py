@@ -10,8 +10,6 @@ import torch
 
 from graphgauge import ranking
 from graphgauge.core.errors import InputError
-from graphgauge.kernels.counting import row_counts
-from graphgauge.ranking.inputs import _device_counts
 
 POS, NEG = np.array([1.0, 2.0]), np.array([[0.0, 3.0, 1.0], [5.0, 2.0, 2.0]])
 FLAT = {"scores": [1.0, 0.0], "labels": [1, 0], "queries": [0, 0]}
@@ -134,29 +132,6 @@ def test_tensors_without_plain_numbers_are_refused(convert: Callable[[torch.Tens
 
 
 # ------------------------------------------------------------------------- device
-
-
-@pytest.mark.parametrize("block", [1, 7, 1 << 26])
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32", "int64"])
-def test_device_counts_are_host_counts(block: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The arithmetic that runs on CUDA tensors, on host ones."""
-    monkeypatch.setattr("graphgauge.ranking.inputs._DEVICE_BLOCK", block)
-    rng = np.random.default_rng(0)
-    pos, neg = (rng.integers(0, 5, shape).astype(dtype) for shape in (20, (20, 6)))
-    if dtype.startswith("float"):
-        pos[3], neg[5, 2], neg[5, 4], neg[6] = np.nan, np.nan, np.nan, np.inf
-    for found, expected in zip(_device_counts(torch.tensor(pos), torch.tensor(neg)), row_counts(pos, neg), strict=True):
-        assert found.tolist() == expected.tolist()
-    empty = _device_counts(torch.empty(0), torch.empty((0, 3)))
-    assert all(len(column) == 0 for column in empty)
-
-
-def test_device_counts_do_not_narrow() -> None:
-    """torch compares int64 with float32 in float32, where 2**24 + 1 is 2**24."""
-    counts = _device_counts(torch.tensor([2.0**24]), torch.tensor([[2**24 + 1, 2**24]]))
-    assert (counts.greater.tolist(), counts.equal.tolist()) == ([1], [1])
-    counts = _device_counts(torch.tensor([1.0], dtype=torch.float64), torch.tensor([[1.0 + 1e-7]], dtype=torch.float32))
-    assert counts.greater.tolist() == [1]
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA")

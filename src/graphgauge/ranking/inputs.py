@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 from graphgauge.core.arrays import AnyArray, as_labels, as_numeric, is_cuda, refuse_nan, require_shape
 from graphgauge.core.errors import InputError
 from graphgauge.kernels.counting import RowCounts, masked_counts, ragged_counts, row_counts
+from graphgauge.kernels.device import device_counts
 
 Ints = NDArray[np.int64]
 
 NAN_POLICIES = ("raise", "omit")
 _MEND_NAN = 'Repair the model, or pass nan="omit" to drop them and have them counted.'
 _SHAPES = "One positive score per query, and one row of negatives for each: pos (n,), neg (n, k)."
-# Elements compared at once on a CUDA device.
-_DEVICE_BLOCK = 1 << 23
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class Scores:
 
     def count(self, threads: int | None) -> RowCounts:
         if is_cuda(self.neg):
-            return _device_counts(self.pos, self.neg)
+            return device_counts(self.pos, self.neg)
         if self.offsets is not None:
             return ragged_counts(self.pos, self.neg, self.offsets, threads=threads)
         if self.mask is not None:
@@ -232,25 +231,6 @@ def _report_nan(scores: Scores, counts: RowCounts) -> None:
     total = int(counts.missing.sum(dtype=np.int64))
     size = int(counts.negatives.sum(dtype=np.int64))
     raise InputError(f"{total} of {size} values are NaN, the first at index {where}", where="neg_scores", fix=_MEND_NAN)
-
-
-def _device_counts(pos: Any, neg: Any) -> RowCounts:
-    """The same counts on the tensors' own device; only the counts travel."""
-    import torch
-
-    # torch compares integers with float32 in float32, which makes ties.
-    dtype = pos.dtype if pos.dtype == neg.dtype else torch.float64
-    step = max(1, _DEVICE_BLOCK // max(1, neg.shape[1]))
-    blocks: list[list[Any]] = [[], [], []]
-    for start in range(0, len(pos), step):
-        reference, block = (scores[start : start + step].to(dtype) for scores in (pos[:, None], neg))
-        for found, into in zip((block > reference, block == reference, block != block), blocks, strict=True):
-            into.append(found.sum(1, dtype=torch.int32))
-    greater, equal, missing = (
-        (torch.cat(parts) if parts else torch.empty(0, dtype=torch.int32)).cpu().numpy() for parts in blocks
-    )
-    negatives = np.broadcast_to(np.int32(neg.shape[1]), len(pos))
-    return RowCounts(greater, equal, missing, negatives, torch.isnan(pos).cpu().numpy())
 
 
 def require_form(form: str, given: Mapping[str, Any], needed: Sequence[str], *, excluded: Mapping[str, Any]) -> None:

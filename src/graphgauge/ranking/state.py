@@ -13,6 +13,7 @@ from graphgauge.core.arrays import AnyArray, as_labels, as_numeric, is_cuda, req
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.state import Histogram, Place, Shards, load_state, place_name, save_state
 from graphgauge.kernels.counting import joint_histogram, single_row_counts
+from graphgauge.kernels.device import device_histogram
 from graphgauge.kernels.tally import tally
 from graphgauge.ranking.inputs import (
     NAN_POLICIES,
@@ -146,9 +147,12 @@ class RankingState:
         self, batch: Scores, groups: Mapping[str, Any] | None, cluster: Any, ids: Any, nan: str, threads: int | None
     ) -> None:
         self._mark()
-        matrix = batch.offsets is None and batch.mask is None and not is_cuda(batch.neg)
+        matrix = batch.offsets is None and batch.mask is None
         if matrix and self._counts_only and not groups and cluster is None:
-            cells = joint_histogram(batch.pos, batch.neg, threads=threads)
+            if is_cuda(batch.neg):
+                cells = device_histogram(batch.pos, batch.neg)
+            else:
+                cells = joint_histogram(batch.pos, batch.neg, threads=threads)
             if cells is not None:
                 candidates = np.full(len(cells.rows), batch.neg.shape[1] + 1, np.int64)
                 self._layout((), None).add([cells.greater, cells.equal, candidates], cells.rows)

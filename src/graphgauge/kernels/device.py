@@ -1,0 +1,45 @@
+"""Counting of CUDA tensors on their own device: only counts travel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graphgauge.kernels.counting import Cells, RowCounts
+
+# Elements compared at once.
+_BLOCK = 1 << 23
+
+
+def device_counts(pos: Any, neg: Any) -> RowCounts:
+    """As `row_counts`, one row a positive."""
+    greater, equal, missing = (column.cpu().numpy() for column in _counted(pos, neg))
+    negatives = np.broadcast_to(np.int32(neg.shape[1]), len(pos))
+    return RowCounts(greater, equal, missing, negatives, (pos != pos).cpu().numpy())
+
+
+def device_histogram(pos: Any, neg: Any) -> Cells | None:
+    """As `joint_histogram`: distinct pairs, or None where any score is NaN."""
+    greater, equal, missing = _counted(pos, neg)
+    if bool(missing.any()) or bool((pos != pos).any()):
+        return None
+    side = neg.shape[1] + 1
+    codes, rows = (greater.long() * side + equal).unique(return_counts=True)
+    distinct_greater, distinct_equal = np.divmod(codes.cpu().numpy(), side)
+    return Cells(distinct_greater, distinct_equal, rows.cpu().numpy())
+
+
+def _counted(pos: Any, neg: Any) -> list[Any]:
+    import torch
+
+    # torch compares integers with float32 in float32, which makes ties.
+    dtype = pos.dtype if pos.dtype == neg.dtype else torch.float64
+    counts = [torch.empty(len(pos), dtype=torch.int32, device=neg.device) for _ in range(3)]
+    step = max(1, _BLOCK // max(1, neg.shape[1]))
+    for start in range(0, len(pos), step):
+        part = slice(start, start + step)
+        reference, block = pos[part, None].to(dtype), neg[part].to(dtype)
+        for column, found in zip(counts, (block > reference, block == reference, block != block), strict=True):
+            torch.sum(found, 1, dtype=torch.int32, out=column[part])
+    return counts
