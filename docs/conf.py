@@ -20,6 +20,7 @@ html_css_files = ["pages.css"]
 # All pages under their captions; the theme's own column shows only pages below the current one.
 html_sidebars = {"**": ["globaltoc.html"]}
 html_show_sourcelink = False
+html_use_index = False  # nothing is indexed: the page would be empty
 html_theme_options = {
     "navbar_center": [],
     "navbar_end": ["theme-switcher"],

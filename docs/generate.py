@@ -1,12 +1,17 @@
-"""Write the metric pages from the registry and the command pages from the commands' own help.
+"""Write the pages of metrics and checks from their registries, and those of commands from their own help.
 
-`python docs/generate.py` brings docs/metrics and docs/cli up to date; the tests fail when they are not.
+`python docs/generate.py` brings docs/metrics, docs/cli and docs/audit/index.md up to date; the tests fail when they are
+not.
 """
 
 from __future__ import annotations
 
+import re
+import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,17 +19,43 @@ from graphgauge.audit import checks
 from graphgauge.audit.materials import MATERIALS
 from graphgauge.cli.app import cli
 from graphgauge.core import metric as registry
+from graphgauge.core.errors import UnknownNameError
 from graphgauge.core.metric import Exempt, Metric, NoChance, NoInterval
 from graphgauge.core.references import REFERENCES
 
 DOCS = Path(__file__).parent
+GOLDEN = DOCS.parent / "tests" / "golden"
 GENERATED = ("metrics", "cli")
 _WIDTH = 100
-_LAWS = {
-    "permutation": "the order of the items does not matter",
-    "merge": "parts evaluated apart and merged give the whole",
-    "monotone": "a better answer never scores worse",
-    "symmetry": "truth and prediction may change places",
+_ROWS = {
+    "better": "which way is better, and the range of values",
+    "counts": "what `n` is a number of; a value comes with how many there were",
+    "computed": "whether you get it without asking, and the samples it can be computed on: what the family's input is "
+    "counted into, the first at hand",
+    "conventions": "answers to the questions that the formula leaves open; *as chosen* is by the option of that name "
+    "([more](../conventions.md))",
+    "chance": "the models without knowledge that stand beside the value",
+    "interval": "how the interval is made, or why there is none",
+    "laws": "what the tests hold the metric to, and what does not hold, with the reason: *permutation*, the order of "
+    "the items does not matter; *merge*, parts evaluated apart and merged give the whole; *monotone*, a better answer "
+    "never scores worse; *symmetry*, truth and prediction may change places",
+    "by hand": "a value on a small input of `tests/golden/`, worked out without this library, and how",
+    "elsewhere": "libraries that have it, with their name for it and which numbers change",
+}
+# The page that shows a command at work; a family's is called as the family.
+_GUIDES = {
+    "merge": "ranking.md#streaming-and-merging",
+    "aggregate": "statistics.md",
+    "compare": "statistics.md",
+    "init": "study.md",
+    "run": "study.md",
+    "verify": "study.md#proof",
+    "report": "report.md",
+    "audit": "audit/index.md",
+    "metrics": "metrics/index.md",
+    "zoo": "generation_results.md",
+    "demo": "quickstart.md#see-it-work",
+    **{family: f"{family}.md" for family in registry.FAMILIES},
 }
 
 
@@ -52,21 +83,42 @@ def _metric_pages() -> Iterator[tuple[str, str]]:
     lines = [
         "# Metrics",
         "",
-        "Generated from the registry. `graphgauge metrics KEY` prints the same on the command line.",
+        f"All {len(registry.metrics())} of them, from the registry; `graphgauge metrics KEY` explains one.",
         "",
-        *_toctree(families),
+        "| family | metrics |",
+        "|---|---|",
+        *(f"| [{family}]({family}.md) | {_keys(family)} |" for family in families),
+        "",
+        "## How to read a metric",
+        "",
+        "| | |",
+        "|---|---|",
+        *(f"| {row} | {text} |" for row, text in _ROWS.items()),
+        "",
+        *_toctree(families, hidden=True),
     ]
     yield "metrics/index.md", _page(lines)
     for family in families:
         yield f"metrics/{family}.md", _family_page(family)
 
 
+def _keys(family: str) -> str:
+    return ", ".join(f"[`{entry.key}`]({family}.md#{_anchor(entry)})" for entry in registry.metrics(family))
+
+
 def _family_page(family: str) -> str:
     entries = registry.metrics(family)
-    lines = [f"# {family.capitalize()} metrics", ""]
-    lines += ["| key | better | range | in short |", "|---|---|---|---|"]
+    lines = [
+        f"# {family.capitalize()} metrics",
+        "",
+        f"How they are used: [{family}](../{family}.md). What the rows mean: [metrics](index.md#how-to-read-a-metric).",
+        f"Where other libraries answer otherwise: [agreement](../agreement/{family}.md).",
+        "",
+        "| key | in short | better | range |",
+        "|---|---|---|---|",
+    ]
     lines += [
-        f"| [`{entry.key}`](#{_anchor(entry)}) | {_better(entry)} | {_range(entry)} | {entry.summary} |"
+        f"| [`{entry.key}`](#{_anchor(entry)}) | {entry.summary} | {_better(entry)} | {_range(entry)} |"
         for entry in entries
     ]
     for entry in entries:
@@ -77,22 +129,73 @@ def _family_page(family: str) -> str:
 
 
 def _metric_section(entry: Metric) -> list[str]:
-    facts = [("better", _better(entry)), ("range", _range(entry)), ("unit", entry.unit)]
+    facts = {"better": f"{_better(entry)}; {_range(entry)}", "counts": entry.unit}
     if entry.section is not None:
-        facts.append(("section", entry.section))
+        facts["section"] = entry.section
     if entry.goal is not None:
-        facts.append(("goal", f"{'>' if entry.direction == 'higher' else '≤'} {entry.goal:g}"))
+        facts["goal"] = f"{'>' if entry.direction == 'higher' else '≤'} {entry.goal:g}"
     if entry.params:
-        facts.append(("parameters", ", ".join(f"`{name}` = {value}" for name, value in entry.params.items())))
-    facts.append(("computed", "by default, where the input allows it" if entry.default else "when named in `metrics=`"))
-    facts.append(("computed on", " or ".join(entry.needs)))
-    facts += [(f"convention: {name}", text) for name, text in entry.conventions.items()]
-    facts.append(("chance", _rule(entry.chance)))
-    facts.append(("interval", _rule(entry.interval)))
-    facts += [(f"law: {name}", _law(name, entry.laws[name])) for name in registry.LAWS]
-    facts.append(("reference", f"{REFERENCES[entry.reference].short}, `{entry.reference}` below"))
+        facts["parameters"] = ", ".join(f"`{name}` = {value}" for name, value in entry.params.items())
+    asked = "by default, where the input allows it" if entry.default else "when named in `metrics=`"
+    facts["computed"] = f"{asked}; on {' or '.join(entry.needs)}"
+    facts["conventions"] = "; ".join(f"*{name}*: {text}" for name, text in entry.conventions.items())
+    facts["chance"] = _rule(entry.chance)
+    facts["interval"] = _rule(entry.interval)
+    facts["laws"] = _laws(entry)
+    if by_hand := _golden(entry.family).get(entry.key):
+        facts["by hand"] = by_hand
+    if elsewhere := [f"[{title}](../coming_from.md#{_slug(title)})" for title in _elsewhere(entry)]:
+        facts["elsewhere"] = ", ".join(elsewhere)
+    facts["reference"] = f"{REFERENCES[entry.reference].short}, `{entry.reference}` below"
     lines = [f"({_anchor(entry)})=", f"## `{entry.key}`", "", _prose(entry), "", "| | |", "|---|---|"]
-    return lines + [f"| {name} | {_cell(text)} |" for name, text in facts]
+    return lines + [f"| {name} | {_cell(text)} |" for name, text in facts.items()]
+
+
+def _laws(entry: Metric) -> str:
+    holding = [name for name in registry.LAWS if entry.laws[name] is True]
+    broken = [f"not {name}: {law.reason}" for name, law in entry.laws.items() if isinstance(law, Exempt)]
+    return "; ".join([", ".join(holding), *broken] if holding else broken)
+
+
+@cache
+def _golden(family: str) -> dict[str, str]:
+    """By metric, the first value that was worked out by hand, and how."""
+    path = GOLDEN / f"{family}.toml"
+    rows: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))["row"] if path.exists() else []
+    found: dict[str, str] = {}
+    for row in rows:
+        found.setdefault(registry.find(row["key"], family)[0].key, f"{row['value']}: {row['origin']}")
+    return found
+
+
+def _elsewhere(entry: Metric) -> list[str]:
+    """The libraries, as coming_from.md titles them, whose tables name the metric on the right."""
+    return [title for title, keys in _mapped().items() if (entry.family, entry.key) in keys]
+
+
+@cache
+def _mapped() -> dict[str, set[tuple[str, str]]]:
+    found: dict[str, set[tuple[str, str]]] = {}
+    for part in (DOCS / "coming_from.md").read_text(encoding="utf-8").split("\n## ")[1:]:
+        title, _, text = part.partition("\n")
+        families = re.findall(r"\]\(agreement/(\w+)\.md\)", text)
+        right = [cells[2] for line in text.splitlines() if len(cells := line.split("|")) == 4]
+        words = {
+            word for cell in right for code in re.findall("`([^`]+)`", cell) for word in re.findall(r"[\w.@*]+", code)
+        }
+        found[title] = {(family, key) for family in families for word in words for key in _named(word, family)}
+    return found
+
+
+def _named(word: str, family: str) -> Iterator[str]:
+    """The metrics that a word stands for: a key, one with its parameter filled in, or a star for several."""
+    if word.endswith("*"):
+        yield from (entry.key for entry in registry.metrics(family) if entry.key.startswith(word[:-1]))
+        return
+    try:
+        yield registry.find(word.removeprefix(f"{family}."), family)[0].key
+    except UnknownNameError:
+        return
 
 
 def _prose(entry: Metric) -> str:
@@ -108,12 +211,6 @@ def _rule(rule: object) -> str:
     if not text:
         raise ValueError(f"{getattr(rule, '__name__', rule)} has no docstring to show")
     return text
-
-
-def _law(name: str, holds: bool | Exempt) -> str:
-    if isinstance(holds, Exempt):
-        return f"does not hold: {holds.reason}"
-    return f"holds: {_LAWS[name]}" if holds else "does not hold"
 
 
 def _better(entry: Metric) -> str:
@@ -141,7 +238,9 @@ def _command_pages() -> Iterator[tuple[str, str]]:
     for name in names:
         command = cli.get_command(click.Context(cli), name)
         assert command is not None
-        yield f"cli/{name}.md", _page(_command_page(command, f"graphgauge {name}"))
+        title, *body = _command_page(command, f"graphgauge {name}")
+        guide = ["", f"At work: [](../{_GUIDES[name]})."] if name in _GUIDES else []
+        yield f"cli/{name}.md", _page([title, *guide, *body])
 
 
 def _command_page(command: click.Command, name: str, level: int = 1) -> list[str]:
@@ -172,18 +271,19 @@ def _audit_pages() -> Iterator[tuple[str, str]]:
         "# Audit",
         "",
         "What `graphgauge audit` looks for. Cheap checks run in every `evaluate`; those on request, and those that",
-        "need what only an audit is given (in *italics*), run in `graphgauge audit` and `graphgauge.audit.run`. A page",
-        "tells what goes wrong, with a real example, and how to mend it; [](demo.md) judges what they find in the demo",
-        "and in real data.",
+        "need what only an audit is given, run in `graphgauge audit` and `graphgauge.audit.run`. A page tells what",
+        "goes wrong, with a real example, and how to mend it; [](demo.md) judges what they find in the demo and in",
+        "real data. The last column names what a check looks at: samples that an evaluation keeps, its results, and",
+        "in *italics* what has to be given besides.",
         "",
-        "| check | of | severity | fires when | looks at |",
+        "| check | fires when | of | severity | looks at |",
         "|---|---|---|---|---|",
     ]
     for item in items:
         given = MATERIALS.get(item.family, {})
         needs = ", ".join(f"*{name}*" if name in given else name for name in item.needs)
         when = f"{item.summary}{' On request.' if item.costly else ''}"
-        lines.append(f"| [`{item.name}`]({item.name}.md) | {item.family} | {item.severity} | {_cell(when)} | {needs} |")
+        lines.append(f"| [`{item.name}`]({item.name}.md) | {_cell(when)} | {item.family} | {item.severity} | {needs} |")
     lines += [
         "",
         "## How often they fire",
@@ -195,14 +295,18 @@ def _audit_pages() -> Iterator[tuple[str, str]]:
         "```",
         "",
     ]
-    yield "audit/index.md", _page([*lines, *_toctree(["demo", *(item.name for item in items)])])
+    yield "audit/index.md", _page([*lines, *_toctree(["demo", *(item.name for item in items)], hidden=True)])
 
 
 # ---------------------------------------------------------------------- text
 
 
-def _toctree(names: list[str]) -> list[str]:
-    return ["```{toctree}", ":maxdepth: 1", "", *names, "```"]
+def _toctree(names: list[str], *, hidden: bool = False) -> list[str]:
+    return ["```{toctree}", ":maxdepth: 1", *([":hidden:"] if hidden else []), "", *names, "```"]
+
+
+def _slug(title: str) -> str:
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
 def _cell(text: str) -> str:

@@ -13,18 +13,27 @@ DOCS = ROOT / "docs"
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
     *sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts),
 ]
 _FENCE = re.compile(r"^([ ]*)(`{3,})([^\n`]*)\n(.*?)^\1\2[ ]*$", re.MULTILINE | re.DOTALL)
 
 
+# Blocks of commands: after `$` in one kind, a line each in the others.
+SHELL = ("console", "bash", "sh")
+
+
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: its kind (`python`, `console`, …), its text, and the number of lines above it."""
+    """A fenced block: its kind (`python`, `console`, …), its text, and the number of lines above it.
+
+    `follows` is the kind of the block that stands directly before it, with nothing said in between.
+    """
 
     kind: str
     text: str
     above: int
+    follows: str = ""
 
 
 def name_of(page: Path) -> str:
@@ -37,9 +46,13 @@ def text_of(page: Path) -> str:
 
 def blocks(page: Path, *kinds: str) -> Iterator[Block]:
     text = text_of(page)
+    before, end = "", 0
     for found in _FENCE.finditer(text):
-        if found[3].strip() in kinds:
-            yield Block(found[3].strip(), found[4], text.count("\n", 0, found.start(4)))
+        kind = found[3].strip()
+        if kind in kinds:
+            follows = before if not text[end : found.start()].strip() else ""
+            yield Block(kind, found[4], text.count("\n", 0, found.start(4)), follows)
+        before, end = kind, found.end()
 
 
 def prose(page: Path) -> str:
@@ -48,11 +61,11 @@ def prose(page: Path) -> str:
 
 
 def commands(block: Block) -> list[list[str]]:
-    """The commands after `$`, as words; lines that end in a backslash go on, `&&` makes two, comments go."""
+    """The commands of a block, as words; lines that end in a backslash go on, `&&` makes two, comments go."""
     joined = block.text.replace("\\\n", " ")
     found: list[list[str]] = []
     for line in joined.splitlines():
-        if line.startswith("$ "):
+        if line.startswith("$ ") or (block.kind != "console" and line.strip()):
             found.append([])
             for word in shlex.split(line.removeprefix("$ "), comments=True):
                 if word == "&&":
@@ -60,3 +73,18 @@ def commands(block: Block) -> list[list[str]]:
                 else:
                     found[-1].append(word)
     return found
+
+
+def missing(shown: str, printed: str) -> str | None:
+    """The first line on a page that the output does not have, in its order; `…` stands for any number of lines.
+
+    Long lines may be broken on the page, so only words count.
+    """
+    rest = " ".join(printed.split())
+    for part in shown.split("…"):
+        words = " ".join(part.split())
+        place = rest.find(words)
+        if place < 0:
+            return next(line for line in part.splitlines() if " ".join(line.split()) not in rest)
+        rest = rest[place + len(words) :]
+    return None

@@ -136,14 +136,14 @@ def growth(labels: str) -> None:
     np.save(labels, np.arange(SIDES) % 3)
 
 
-def results(methods: Sequence[str], dataset: str, seeds: int = 6) -> None:
-    """Results of several methods and seeds, under results/."""
+def results(methods: Sequence[str], dataset: str, seeds: int = 6, folder: str = "results") -> None:
+    """Results of several methods and seeds, in a folder."""
     for skill, method in enumerate(methods):
         for seed in range(seeds):
             draw = np.random.default_rng(seed)
             evaluation = ranking.evaluate(draw.normal(skill, 1, SIDES), draw.normal(0, 1, (SIDES, 20)))
             evaluation.run |= {"method": method, "dataset": dataset, "seed": seed}
-            write_result(evaluation, default_path(evaluation, "results"))
+            write_result(evaluation, default_path(evaluation, folder))
 
 
 def runs() -> None:
@@ -186,4 +186,5 @@ FILES: dict[str, Sequence[Callable[[], None]]] = {
     "docs/statistics.md": (scores, runs, lambda: results(["transe", "distmult"], "nations")),
     "docs/report.md": (lambda: results(["weak", "strong"], "toy"),),
     "docs/study.md": (study_inputs,),
+    "docs/audit/demo.md": (lambda: results(["weak", "strong"], "toy", folder="demo/results"),),
 }  # fmt: skip

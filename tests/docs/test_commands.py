@@ -7,6 +7,7 @@ between. What would take minutes is listed with the reason, and its words are st
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 import tomllib
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner
-from tests.docs.pages import PAGES, ROOT, Block, blocks, commands, name_of
+from tests.docs.pages import PAGES, ROOT, SHELL, Block, blocks, commands, missing, name_of, prose
 from tests.docs.prepared import FILES
 
 from graphgauge.cli.app import cli
@@ -24,6 +25,7 @@ TRAINING = "trains for half a minute; tests/zoo trains smaller ones"
 NOT_RUN = {
     "graphgauge demo": "the whole built-in study takes a minute; tests/study/test_demo.py runs it",
     "graphgauge demo --output demo/": "the same",
+    "graphgauge demo --output demo": "the same",
     "graphgauge zoo moonboard train": TRAINING,
     "graphgauge zoo moonboard train-classifier": TRAINING,
     "graphgauge zoo moonboard train --data problems.json --output models/vae.pth": TRAINING,
@@ -32,10 +34,12 @@ NOT_RUN = {
 }  # fmt: skip
 # Pages whose python blocks, run in between, make what the commands read.
 SCRIPTED = {"docs/quickstart.md"}
+# What pages show of the output of commands on data that the tests do not have.
+NOT_SHOWN = {"docs/statistics.md": "the accuracies are in aeon's wheel"}
 # What an ellipsis stands for on a page.
 MEANT = {"docs/statistics.md": ["--pos-scores", "pos.npy", "--neg-scores", "neg.npy"]}
 
-WITH_COMMANDS = [page for page in PAGES if any(commands(block) for block in blocks(page, "console"))]
+WITH_COMMANDS = [page for page in PAGES if any(commands(block) for block in blocks(page, *SHELL))]
 
 
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=name_of)
@@ -46,29 +50,37 @@ def test_commands_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for prepare in FILES.get(name, ()):
         prepare()
     namespace: dict[str, Any] = {"__name__": "__main__"}
-    for block in blocks(page, "console", *(["python"] if name in SCRIPTED else [])):
+    printed = ""
+    for block in blocks(page, *SHELL, "text", *(["python"] if name in SCRIPTED else [])):
         if block.kind == "python":
             exec(compile("\n" * block.above + block.text, str(page), "exec"), namespace)
+        elif block.kind == "text":
+            if block.follows in SHELL and name not in NOT_SHOWN:
+                assert missing(block.text, printed) is None
         else:
-            _run(block, MEANT.get(name, []))
+            printed = _run(block, MEANT.get(name, []))
     sys.modules.pop("models", None)  # the page's own, imported by its commands
 
 
-def _run(block: Block, meant: list[str]) -> None:
+def _run(block: Block, meant: list[str]) -> str:
+    """What the commands of a block print."""
+    printed = []
     for words in commands(block):
         words = [part for word in words for part in (meant if word == "…" else [word])]
         if words[0] == "graphgauge":
             _parse(words)
             if " ".join(words) not in NOT_RUN:
-                _call(words)
+                printed.append(_call(words))
         else:
             _OTHERS[words[0]](words)
+    return "\n".join(printed)
 
 
-def _call(words: list[str]) -> None:
+def _call(words: list[str]) -> str:
     done = CliRunner().invoke(cli, words[1:])
     if done.exit_code:
         pytest.fail(f"{' '.join(words)}\nexit code {done.exit_code}: {done.exception!r}\n{done.output}")
+    return str(done.stdout)
 
 
 def _parse(words: list[str]) -> None:
@@ -76,7 +88,7 @@ def _parse(words: list[str]) -> None:
     command: click.Command = cli
     context = click.Context(cli)
     rest = words[1:]
-    while isinstance(command, click.Group):
+    while isinstance(command, click.Group) and rest:
         found = command.get_command(context, rest[0])
         assert found is not None, f"no command {rest[0]!r}: {' '.join(words)}"
         command, rest = found, rest[1:]
@@ -88,8 +100,8 @@ def _pip(words: list[str]) -> None:
     assert words[:2] == ["pip", "install"]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     for package in words[2:]:
-        name, extras = re.fullmatch(r"([\w-]+)(?:\[([\w,]+)\])?", package).groups()  # type: ignore[union-attr]
-        assert name == project["name"]
+        name, extras = re.fullmatch(r"([\w-]+|\.)(?:\[([\w,]+)\])?", package).groups()  # type: ignore[union-attr]
+        assert name in (project["name"], ".")
         assert not set((extras or "").split(",")) - {"", *project["optional-dependencies"]}
 
 
@@ -98,12 +110,29 @@ def _script(words: list[str]) -> None:
     assert (ROOT / words[1]).is_file(), " ".join(words)
 
 
-_OTHERS = {"pip": _pip, "python": _script}
+def _environment(words: list[str]) -> None:
+    """An environment of one's own is made and entered under one name; the tests have theirs."""
+    assert words in (["python3", "-m", "venv", ".venv"], ["source", ".venv/bin/activate"])
+
+
+_OTHERS = {"pip": _pip, "python": _script, "python3": _environment, "source": _environment}
 
 
 def test_what_is_not_run_is_still_on_a_page() -> None:
-    named = {" ".join(words) for page in PAGES for block in blocks(page, "console") for words in commands(block)}
+    named = {" ".join(words) for page in PAGES for block in blocks(page, *SHELL) for words in commands(block)}
     assert set(NOT_RUN) <= named
+    shown = {name_of(page) for page in PAGES for block in blocks(page, "text") if block.follows in SHELL}
+    assert set(NOT_SHOWN) <= shown
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_commands_within_sentences_are_right(page: Path) -> None:
+    for code in re.findall(r"(?<!`)`(graphgauge [^`]+|make [^`]+)`(?!`)", prose(page)):
+        words = shlex.split(code)
+        if words[0] == "make":
+            assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE), code
+        elif not {"FAMILY", "…"} & set(words):
+            _parse(words)
 
 
 def test_a_wrong_option_is_seen() -> None:

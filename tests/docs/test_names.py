@@ -93,7 +93,7 @@ def resolved(dotted: str) -> Any:
 @cache
 def flags() -> frozenset[str]:
     def of(command: click.Command) -> Iterator[str]:
-        for parameter in command.params:
+        for parameter in command.get_params(click.Context(command)):
             yield from parameter.opts
         if isinstance(command, click.Group):
             context = click.Context(command)
