@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from itertools import count
 
 import numpy as np
 
@@ -75,13 +75,9 @@ def one_cycle(data: Cycle) -> Work:
 
     from graphgauge.evolution import AdaptiveEvaluator
 
-    def judge() -> Any:
-        evaluator = AdaptiveEvaluator(range(data.nodes), data.labels, metrics=SHARED)
-        return partial(evaluator.evaluate_cycle, data.points, data.births, data.edges)
-
-    cycles = iter(range(1_000_000))
-    evaluate = judge()
-    return lambda: evaluate(next(cycles))
+    evaluator = AdaptiveEvaluator(range(data.nodes), data.labels, metrics=SHARED)
+    cycles = count()
+    return lambda: evaluator.evaluate_cycle(data.points, data.births, data.edges, next(cycles))
 
 
 @uses("torch", "scikit-learn")

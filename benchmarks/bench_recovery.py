@@ -105,6 +105,16 @@ def by_sklearn(data: Graphs) -> Work:
     return lambda: (average_precision_score(y, scores), roc_auc_score(y, scores))
 
 
+curves_row = partial(
+    Row,
+    ours=partial(evaluation, CURVES),
+    reads=lambda data: [data.truth, data.scores],
+    peers={"scikit-learn's AP and AUC": by_sklearn},
+    goals=(faster(40, "scikit-learn's AP and AUC"),),
+    rounds=3,
+    peer_seconds=1.0,
+)
+
 ROWS = (
     Row(
         "all thresholded metrics, d = 5000, dense float64",
@@ -115,26 +125,8 @@ ROWS = (
         goals=(within(2.5, READ), faster(1000, "gcastle"), faster(3, "cdt's SHD alone"), memory(25)),
         peer_seconds=1.0,
     ),
-    Row(
-        "AP, ROC-AUC, best F1 and all F1@K, d = 5000, dense float64, few ties",
-        make=partial(scored, 5000),
-        ours=partial(evaluation, CURVES),
-        reads=lambda data: [data.truth, data.scores],
-        peers={"scikit-learn's AP and AUC": by_sklearn},
-        goals=(faster(40, "scikit-learn's AP and AUC"),),
-        rounds=3,
-        peer_seconds=1.0,
-    ),
-    Row(
-        "the same where nine scores of ten are 0",
-        make=partial(dense, 5000),
-        ours=partial(evaluation, CURVES),
-        reads=lambda data: [data.truth, data.scores],
-        peers={"scikit-learn's AP and AUC": by_sklearn},
-        goals=(faster(40, "scikit-learn's AP and AUC"),),
-        rounds=3,
-        peer_seconds=1.0,
-    ),
+    curves_row("AP, ROC-AUC, best F1 and all F1@K, d = 5000, dense float64, few ties", make=partial(scored, 5000)),
+    curves_row("the same where nine scores of ten are 0", make=partial(dense, 5000)),
     Row(
         "thresholded metrics and curves, sparse, d = 1M with 5M edges",
         make=partial(sparse, 1_000_000, 5_000_000),

@@ -1,10 +1,11 @@
-"""Graphs to grow: a small one made here, and Cora where it stands beside the checkout."""
+"""Graphs to grow, a small one made here and Cora where it stands beside the checkout; and distances to be held to."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import NamedTuple
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -59,3 +60,12 @@ def cora() -> Graph:
     points = np.add.reduceat(projection[columns], starts[:-1]) * (np.diff(starts) > 0)[:, None]
     points *= 0.7 / np.linalg.norm(points, axis=1).max()
     return Graph(points, edges.astype(np.int64), labels.astype(np.int64))
+
+
+def exact_distance(u: np.ndarray, v: np.ndarray) -> float:
+    """In the Poincaré ball, with a hundred digits."""
+    with mpmath.workdps(100):
+        x, y = ([mpmath.mpf(float(value)) for value in point] for point in (u, v))
+        gap = mpmath.fsum((a - b) ** 2 for a, b in zip(x, y, strict=True))
+        room = (1 - mpmath.fsum(a * a for a in x)) * (1 - mpmath.fsum(b * b for b in y))
+        return float(mpmath.acosh(1 + 2 * gap / room))

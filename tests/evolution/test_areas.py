@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 from tests.evolution.conftest import Graph, block_graph
 
+from graphgauge.core.errors import InputError
 from graphgauge.evolution import AdaptiveEvaluator, auc_birth, auc_matched, auc_synthetic, link_score, static_auc
 from graphgauge.evolution.areas import area_against_non_edges
 from graphgauge.evolution.inputs import Points, distinct_pairs
@@ -89,6 +90,17 @@ def test_matched_targets_by_hand():
     assert found == pytest.approx(matched_by_hand(graph.points, new, edges, pools), rel=1e-12)
 
 
+def test_a_node_without_an_embedding_before_is_no_target():
+    graph, new, edges = grown(3)
+    new = new[(new != 7).all(axis=1)]
+    earlier, pools = graph.points.copy(), np.zeros(40, int)
+    earlier[7] = np.nan
+    evaluator = AdaptiveEvaluator(range(40), graph.labels, metrics=["auc_matched"], negatives="all", nan="omit")
+    found = evaluator.evaluate_cycle(graph.points, new, edges, 0, earlier, pools=pools)["auc_matched"].value
+    pools[7] = 1
+    assert found == pytest.approx(matched_by_hand(graph.points, new, edges, pools), rel=1e-12)
+
+
 def test_without_pools_degree_and_age_make_them():
     graph, new, edges = grown(4)
     degrees = np.bincount(graph.edges.ravel(), minlength=40)
@@ -105,6 +117,16 @@ def test_drawn_targets_approach_all_of_them():
     assert drawn == pytest.approx(exact, abs=0.01)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_one_other_target_is_found_among_many_neighbours(seed: int):
+    """Node 0 is tied to all of a pool but 1, its new target, and 2: chance alone would look for long."""
+    points = np.random.default_rng(0).uniform(-0.4, 0.4, (400, 2))
+    neighbours = np.stack([np.zeros(397, int), np.arange(3, 400)], axis=1)
+    edges = np.concatenate([neighbours, [[0, 1]]])
+    drawn = auc_matched(points, [[0, 1]], edges, pools=np.zeros(400, int), negatives="sample", seed=seed)
+    assert drawn == float(link_score(points[0], points[1]) > link_score(points[0], points[2]))
+
+
 def test_a_birth_without_another_target_is_left_out_and_counted():
     graph, new, edges = grown(6)
     pools = np.arange(40)
@@ -117,6 +139,15 @@ def test_a_birth_without_another_target_is_left_out_and_counted():
     result = alone.evaluate_cycle(graph.points, new, edges, 0, graph.points, pools=np.arange(40))["auc_matched"]
     assert not result.defined
     assert "another target" in result.reason
+
+
+@pytest.mark.parametrize("node_ids", [5, (number for number in range(3)), ["a"]])
+def test_nodes_that_are_none(node_ids):
+    graph, new, edges = grown(0)
+    with pytest.raises(InputError, match="node_ids: "):
+        auc_synthetic(graph.points, new, edges, node_ids=node_ids)
+    with pytest.raises(InputError, match="previous_embeddings: expected numbers"):
+        auc_birth(None, new, edges)
 
 
 def test_negatives_run_out():

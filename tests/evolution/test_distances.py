@@ -4,24 +4,16 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
+from tests.evolution.conftest import exact_distance
 
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.evolution import link_score, poincare_distance
 from graphgauge.kernels.poincare import margins
-
-
-def exact_distance(u: np.ndarray, v: np.ndarray) -> float:
-    with mpmath.workdps(100):
-        x, y = ([mpmath.mpf(float(value)) for value in point] for point in (u, v))
-        gap = mpmath.fsum((a - b) ** 2 for a, b in zip(x, y, strict=True))
-        room = (1 - mpmath.fsum(a * a for a in x)) * (1 - mpmath.fsum(b * b for b in y))
-        return float(mpmath.acosh(1 + 2 * gap / room))
 
 
 def on_sphere(rng: np.random.Generator, dimensions: int, gap: float) -> np.ndarray:

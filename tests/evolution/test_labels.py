@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tests.evolution.conftest import Graph
 
+from graphgauge.core.errors import InputError
 from graphgauge.core.result import Evaluation
 from graphgauge.evolution import AdaptiveEvaluator, delta_homophily, node_classification_accuracy
 from graphgauge.stats.intervals import logit_t_interval, standard_error, wilson_interval
@@ -132,6 +133,19 @@ def test_nothing_to_fit_a_probe_on(points: np.ndarray, labels: list[int], reason
     assert np.isnan(found["nca_mean"].value)
     assert reason in found["nca_mean"].reason
     assert np.isnan(node_classification_accuracy(points, labels)).all()
+
+
+@pytest.mark.parametrize("labels", [None, 5, [[0, 1], [0]], "abc"])
+def test_labels_that_are_none(labels: object):
+    points = np.zeros((3, 2))
+    for ask in (lambda: delta_homophily([(0, 1)], labels), lambda: node_classification_accuracy(points, labels),
+                lambda: AdaptiveEvaluator(range(3), labels)):  # fmt: skip
+        with pytest.raises(InputError, match="labels: "):
+            ask()
+
+
+def test_labels_by_node_name_the_nodes():
+    assert delta_homophily([(3, 9)], {3: "a", 9: "a", 7: "b"}) == pytest.approx(1 - 1 / 3)
 
 
 def test_node_numbers_may_be_large():

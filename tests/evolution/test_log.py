@@ -139,6 +139,16 @@ def test_births_in_a_parquet_file(tmp_path: Path, graph: Graph):
     (place / "embeddings.npz").unlink()
     with pytest.raises(InputError, match="no such file"):
         evaluate(tmp_path / "run", graph.labels)
+    for name, said in (("²", "cycle 0 has births and no embeddings"), ("000", None)):
+        np.savez(place / "embeddings.npz", **{name: graph.points, "1": graph.points, "2": graph.points})
+        if said is None:
+            assert [cycle.cycle for cycle in EvolutionLog(tmp_path / "run").cycles("Off", 0)] == [0, 1, 2]
+        else:
+            with pytest.raises(InputError, match=said):
+                evaluate(tmp_path / "run", graph.labels)
+    (place / "embeddings.npz").write_bytes(b"PK\x03\x04 broken")
+    with pytest.raises(InputError, match=r"embeddings\.npz: cannot be read"):
+        evaluate(tmp_path / "run", graph.labels)
     (place / "births.parquet").write_bytes(b"PAR1 not really")
     with pytest.raises(InputError, match=r"births\.parquet: cannot be read"):
         evaluate(tmp_path / "run", graph.labels)
@@ -173,6 +183,7 @@ def test_cycles_from_memory(tmp_path: Path, graph: Graph):
         ([{"embeddings": graph.points}], "cycle 0 has no new_edges"),
         ([{"embedings": graph.points}], "embeddings"),
         ([], "no cycle was evaluated"),
+        ([Cycle(["x"], 0, 0, *([graph.points] * 3))], "the condition of item 0"),
     ):
         with pytest.raises(InputError, match=said):
             evaluate(wrong, graph.labels)
@@ -235,6 +246,61 @@ def test_edges_must_be_known(tmp_path: Path, graph: Graph):
     (tmp_path / "Off" / "seed-0" / "cycle-00000.npz").unlink()
     with pytest.raises(InputError, match="has no all_edges"):
         list(log.cycles("Off", 0))
+
+
+@pytest.mark.parametrize("name", ["run (1)", ".hidden", "[x]"])
+def test_a_run_is_read_whatever_its_folder_is_called(tmp_path: Path, graph: Graph, name: str):
+    stored(tmp_path / "run", graph, conditions=["Off"], seeds=[0])
+    expected = evaluate(tmp_path / "run", graph.labels, metrics=["tgc"])["tgc"].value
+    (tmp_path / "run" / "Off" / "seed-0").rename(tmp_path / name)
+    assert evaluate(tmp_path / name, graph.labels, metrics=["tgc"])["tgc"].value == expected
+    (tmp_path / f"{name} of").mkdir()
+    (tmp_path / name).rename(tmp_path / f"{name} of" / "seed-3")
+    alone = EvolutionLog(tmp_path / f"{name} of" / "seed-3")
+    assert alone.runs == ((f"{name} of", 3),)
+    assert alone.next_cycle(f"{name} of", 3) == 3
+    assert evaluate(alone, graph.labels, metrics=["tgc"])["tgc"].value == expected
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"condition": 5}, "5 cannot name a condition"), ({"condition": None}, "None cannot name"),
+        ({"condition": []}, "cannot name"), ({"seed": 1.5}, "seed must be a whole number of at least 0, not 1.5"),
+        ({"seed": "x"}, "seed must be"), ({"seed": -1}, "seed must be"), ({"cycle": 0.0}, "cycle must be"),
+        ({"cycle": "0"}, "cycle must be"), ({"tgc": "a"}, "tgc: expected numbers"), ({"tgc": [1, 2]}, "tgc: found"),
+        ({"tgc": math.nan}, "tgc: found nan"), ({"embeddings": [1, 2]}, "embeddings: expected shape"),
+        ({"new_edges": "a"}, "new_edges: expected numbers"), ({"pools": "a"}, "pools: expected numbers"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_not_written(tmp_path: Path, graph: Graph, changed: dict, said: str):
+    given = {"condition": "Off", "seed": 0, "cycle": 0, "embeddings": graph.points, "new_edges": [[0, 1]],
+             "all_edges": graph.edges}  # fmt: skip
+    with pytest.raises(InputError, match=said):
+        EvolutionLog(tmp_path).append_cycle(**given | changed)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("folder", [None, 5, b"run", ["run"]])
+def test_a_log_is_a_folder(folder: object):
+    with pytest.raises(InputError, match="expected a folder"):
+        EvolutionLog(folder)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"seeds": 7}, "no run has seed 7. Stored: 0, 1"), ({"seeds": "0"}, "no run has seed '0'. Stored: 0, 1"),
+        ({"seeds": []}, "seeds names none"), ({"conditions": []}, "conditions names none"),
+        ({"conditions": 5}, "unknown condition '5'"), ({"conditions": ["Of"]}, "Off"),
+    ],
+)  # fmt: skip
+def test_runs_that_are_not_there(tmp_path: Path, graph: Graph, options: dict, said: str):
+    log = stored(tmp_path, graph, cycles=1, conditions=["Off"])
+    for given in (log, [cycle for run in log.runs for cycle in log.cycles(*run)]):
+        with pytest.raises(InputError, match=said):
+            evaluate(given, graph.labels, **options)
+        assert evaluate(given, graph.labels, seeds=1, metrics=["tgc"])["tgc"].defined
 
 
 def test_a_cycle_object_is_enough(tmp_path: Path):

@@ -13,6 +13,7 @@ from scipy.stats import t as student
 from tests.evolution.conftest import Graph
 
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
+from graphgauge.core.metric import find
 from graphgauge.evolution import (
     AdaptiveEvaluator,
     EvaluationSuite,
@@ -21,6 +22,7 @@ from graphgauge.evolution import (
     tgc_step,
 )
 from graphgauge.evolution.picture import picture
+from graphgauge.evolution.samples import Trajectory
 from graphgauge.report.evolution_figure import draw_evolution
 
 METRICS = ["auc_synthetic", "auc_birth", "delta_homophily", "nca_mean", "tgc"]
@@ -259,7 +261,7 @@ def test_conditions_and_seeds_are_checked(graph: Graph):
         suite.step("normal", graph.points, None, graph.edges, 0)
     with pytest.raises(OptionError, match="seed"):
         suite.step("Normal", graph.points, None, graph.edges, 0, seed=1.5)
-    for names in ([], ["a", "a"]):
+    for names in ([], ["a", "a"], None, 5, [5]):
         with pytest.raises(OptionError, match="each once"):
             EvaluationSuite(range(120), graph.labels, names)
     with pytest.raises(InputError, match="labels"):
@@ -294,6 +296,8 @@ def test_suites_from_data(graph: Graph, tmp_path: Path):
             assert suite.step("Off", graph.points, None, graph.edges, 0)["nca_mean"].n == 120
     with pytest.raises(InputError, match="neither labels nor y"):
         build_evaluation_suite_from_cora({"x": 1})
+    with pytest.raises(OptionError, match="num_nodes must be a whole number"):
+        build_evaluation_suite_from_cora(types.SimpleNamespace(num_nodes="a", y=graph.labels))
     for wrong in (7, None, types.SimpleNamespace(num_nodes=120)):
         with pytest.raises(InputError, match="Pass an object with y, or the labels"):
             build_evaluation_suite_from_cora(wrong)
@@ -309,6 +313,43 @@ def test_node_ids_of_any_kind_and_options_are_checked(graph: Graph):
     for seed in ("a", None, -1):
         with pytest.raises(OptionError, match="seed must be a whole number"):
             EvaluationSuite(range(120), graph.labels, seed=seed)
+
+
+def test_growth_as_reported_and_as_computed_are_not_mixed(graph: Graph):
+    evaluator = AdaptiveEvaluator(range(120), graph.labels, metrics=["tgc"])
+    new = graph.free()[:6]
+    edges = np.concatenate([graph.edges, new])
+    assert evaluator.evaluate_cycle(graph.points, new, edges, 0, tgc=5.0)["tgc"] == 5
+    expected = tgc_step(0, 120, largest_component(edges, 120))
+    assert evaluator.evaluate_cycle(graph.points, None, edges, 1)["tgc"] == expected
+
+
+def test_a_long_run_is_cut_into_ten_blocks():
+    values = np.random.default_rng(0).normal(size=150)
+    trajectory = Trajectory([values])
+    rule = trajectory.rule()
+    low, high = rule.function(trajectory, trajectory.estimate(), 0.95)
+    blocks = values.reshape(10, 15).mean(axis=1)
+    margin = student.ppf(0.975, 9) * blocks.std(ddof=1) / np.sqrt(10)
+    assert (low[0], high[0]) == pytest.approx((values.mean() - margin, values.mean() + margin))
+
+
+def test_bands_stay_within_what_a_metric_can_be(graph: Graph):
+    shown = picture(run(graph, ["Off"], seeds=2, cycles=2))
+    curves = {key: curve["Off"] for key, curve in shown.curves.items()}
+    assert any((curve.high == 1).any() or (curve.low == 0).any() for curve in curves.values())
+    for key, curve in curves.items():
+        floor, ceiling = find(key, "evolution")[0].bounds
+        assert (curve.low >= floor).all(), key
+        assert (curve.high <= ceiling).all(), key
+
+
+def test_notes_of_many_cycles_are_said_once(graph: Graph):
+    suite = EvaluationSuite(range(110), graph.labels[:110], ["Off"], metrics=["tgc"])
+    for cycle in range(3):
+        new = np.array([[119 - i, 10 * cycle + i] for i in range(cycle + 1)])
+        suite.step("Off", graph.points, new, np.concatenate([graph.edges, new]), cycle)
+    assert suite.evaluation().notes == ("births with both labels known: 0 of 1 (cycle 0)",)
 
 
 def test_each_cycle_weighs_a_tenth_in_the_growth(graph: Graph):

@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import Path
 
-import mpmath
 import numpy as np
 import pytest
-from tests.peers.agreement import hold_current, peer
+from tests.evolution.conftest import exact_distance
+from tests.peers.agreement import hold_current, lines, peer, versions
 
 from graphgauge.core.errors import InputError
 from graphgauge.evolution import AdaptiveEvaluator, poincare_distance
@@ -29,14 +28,6 @@ def geoopt_distance(u: np.ndarray, v: np.ndarray) -> np.ndarray:
     torch, ball = peer("torch"), peer("geoopt").PoincareBall(c=1.0)
     found: np.ndarray = ball.dist(torch.tensor(u, dtype=torch.float64), torch.tensor(v, dtype=torch.float64)).numpy()
     return found
-
-
-def exact_distance(u: np.ndarray, v: np.ndarray) -> float:
-    with mpmath.workdps(100):
-        x, y = ([mpmath.mpf(float(value)) for value in point] for point in (u, v))
-        gap = mpmath.fsum((a - b) ** 2 for a, b in zip(x, y, strict=True))
-        room = (1 - mpmath.fsum(a * a for a in x)) * (1 - mpmath.fsum(b * b for b in y))
-        return float(mpmath.acosh(1 + 2 * gap / room))
 
 
 def opposite(gap: float) -> tuple[np.ndarray, np.ndarray]:
@@ -117,11 +108,6 @@ def rule_rows() -> Iterator[list[str]]:
     ]
 
 
-def table(heads: list[str], rows: Iterator[list[str]]) -> list[str]:
-    lines = [heads, ["---"] * len(heads), *rows]
-    return ["| " + " | ".join(line) + " |" for line in lines]
-
-
 def test_where_they_differ() -> None:
     found = draws()
     text = "\n".join(
@@ -134,26 +120,26 @@ def test_where_they_differ() -> None:
             "areas are held to scikit-learn's and distances to mpmath's in the ordinary tests. They differ at the",
             "boundary of the ball, and in what is drawn as a negative.",
             "",
-            f"Observed with {', '.join(f'{name} {version(name)}' for name in SHOWN)}.",
+            f"Observed with {versions(SHOWN)}.",
             "",
             "## Distance of (1 − gap, 0) and (0, gap − 1)",
             "",
             "mpmath with 100 digits on the same doubles; geoopt in float64.",
             "",
-            *table(["gap", "mpmath", "graphgauge", "geoopt"], distance_rows()),
+            *lines(["gap", "mpmath", "graphgauge", "geoopt"], list(distance_rows())),
             "",
             "## Points",
             "",
-            *table(["case", "graphgauge's rule", "graphgauge", "geoopt"], rule_rows()),
+            *lines(["case", "graphgauge's rule", "graphgauge", "geoopt"], list(rule_rows())),
             "",
             "## 60 negatives of an undirected graph with 20 nodes and 60 edges, each listed once",
             "",
             "PyG's `negative_sampling` draws ordered pairs: of a graph whose edges are listed in one direction it may",
             "return an edge turned round, and a pair in both orders.",
             "",
-            *table(
+            *lines(
                 ["library", "drawn", "distinct unordered pairs", "edges among them"],
-                ([name, *map(str, counts)] for name, counts in found.items()),
+                [[name, *map(str, counts)] for name, counts in found.items()],
             ),
             "",
         ]

@@ -11,6 +11,8 @@ from click.testing import CliRunner
 from graphgauge import recovery
 from graphgauge.cli.recovery import command
 from graphgauge.core.errors import InputError
+from graphgauge.recovery.picture import picture
+from graphgauge.recovery.reading import Comparison
 
 TRUTH = np.array([[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0], [1, 0, 0, 0]])
 SCORES = np.array([[0, 0.8, 0.1, 0], [0, 0, 0.3, 0.7], [0, 0.6, 0, 0], [0.55, 0, 0, 0]])
@@ -80,6 +82,17 @@ def test_figures_of_stacks_and_lags(tmp_path, options):
     recovery.evaluate(truth, scores, **options).plot(tmp_path / "figure.png")
     recovery.evaluate(np.zeros((3, 3)), np.zeros((3, 3))).plot(tmp_path / "empty.pdf")
     assert (tmp_path / "figure.png").stat().st_size > 10_000
+
+
+def test_a_figure_shows_one_graph_throughout():
+    draw = np.random.default_rng(0)
+    truth, scores = draw.random((3, 5, 5)) < 0.3, draw.random((3, 5, 5))
+    shown = picture(Comparison.of(truth, scores))
+    alone = recovery.threshold_sweep(truth[0], scores[0])
+    np.testing.assert_equal(shown.thresholds.to_dict(), alone.to_dict())
+    lagged = picture(Comparison.of(np.moveaxis(truth, 0, 2), np.moveaxis(scores, 0, 2), lagged=True))
+    summary = recovery.threshold_sweep(truth.any(0), scores.max(0))
+    np.testing.assert_equal(lagged.thresholds.to_dict(), summary.to_dict())
 
 
 def test_the_command_is_registered_and_errors_are_one_paragraph(files):

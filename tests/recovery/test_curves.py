@@ -10,6 +10,7 @@ from scipy.sparse import csr_matrix
 from sklearn.metrics import auc, average_precision_score, precision_recall_curve, roc_auc_score
 
 from graphgauge import recovery
+from graphgauge.core.errors import InputError
 
 OFF = ~np.eye(5, dtype=bool)
 
@@ -122,6 +123,35 @@ def test_sweep_meets_the_evaluation_at_every_threshold():
         for key in ("tp", "fp", "directed_f1", "directed_shd", "skeleton_shd"):
             np.testing.assert_equal(sweep[key][row], evaluation[key].value)
     assert len(recovery.threshold_sweep(truth, scores, thresholds=[0.1, 0.9])) == 2
+
+
+@pytest.mark.parametrize("thresholds", ["x", [[0.1, 0.2]], [None], [[1], [1, 2]], 0.5])
+def test_thresholds_are_a_list_of_numbers(thresholds):
+    with pytest.raises(InputError, match="threshold"):
+        recovery.threshold_sweep(np.eye(3, k=1), np.eye(3, k=1), thresholds=thresholds)
+
+
+def test_a_sweep_over_a_sparse_graph_begins_at_0(tmp_path):
+    truth = np.eye(4, k=1)
+    scores = csr_matrix(np.array([[0, 0.5, -0.25, 0], [0, 0, -1, 2], [0, 0, 0, 0], [0, 0, 0, 0]]))
+    assert recovery.threshold_sweep(truth, scores, sign="keep")["threshold"].tolist() == [0, 0.5, 2]
+    recovery.evaluate(truth, scores, sign="keep").plot(tmp_path / "kept.svg")
+    assert (tmp_path / "kept.svg").exists()
+
+
+def test_a_sweep_over_many_scores_takes_two_hundred_of_them():
+    draw = np.random.default_rng(6)
+    truth, scores = np.eye(20, k=1), draw.random((20, 20))
+    thresholds = recovery.threshold_sweep(truth, scores)["threshold"]
+    off = scores[~np.eye(20, dtype=bool)]
+    assert len(thresholds) == 200
+    assert (thresholds[0], thresholds[-1]) == (off.min(), off.max())
+    assert np.isin(thresholds, off).all()
+
+
+def test_a_sweep_over_nothing_is_empty():
+    for shape in ((0, 0), (0, 3, 3)):
+        assert len(recovery.threshold_sweep(np.zeros(shape), np.zeros(shape))) == 0
 
 
 def test_order_of_nodes_does_not_matter():

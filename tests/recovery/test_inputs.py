@@ -88,6 +88,19 @@ def test_names_align_frames_in_other_orders():
     np.testing.assert_equal(recovery.evaluate(prediction > 0.75, frame(SCORES), nodes=NAMES)["tp"].value, 1.0)
 
 
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_matrix])
+def test_named_matrices_are_matched_by_name_in_any_form(form):
+    shuffled = [2, 0, 3, 1]
+    prediction = recovery.NamedMatrix(form(SCORES[np.ix_(shuffled, shuffled)]), [NAMES[index] for index in shuffled])
+    for truth in (recovery.NamedMatrix(form(TRUTH), NAMES), frame(TRUTH)):
+        np.testing.assert_equal(recovery.evaluate(truth, prediction).to_flat(), EXPECTED)
+
+
+def test_no_edges_may_be_listed():
+    assert recovery.evaluate(TRUTH, [])["fn"].value == 3
+    assert recovery.evaluate([], [], nodes=np.int64(4))["directed_shd"].value == 0
+
+
 def test_an_unnamed_prediction_is_taken_in_order_and_that_is_said():
     assert any("only A_true names its nodes" in note for note in recovery.evaluate(frame(TRUTH), SCORES).notes)
 
@@ -152,6 +165,55 @@ def test_nan_is_an_error_or_left_out_of_both_graphs():
         assert found["auprc"].value == expected["auprc"].value
 
 
+def test_cells_that_are_left_out_are_none_that_could_have_been_right(backend):
+    draw = np.random.default_rng(0)
+    truth, scores = (draw.random((3, 6, 6)) < 0.3) * 1.0, draw.random((3, 6, 6))
+    scores[0, 1, 2] = scores[1, 3, 4] = scores[1, 4, 5] = np.nan
+    table = recovery.evaluate(truth, scores, nan="omit").by("graph")
+    for row, (T, P) in enumerate(zip(truth != 0, scores, strict=True)):
+        scored = ~np.isnan(P) & ~np.eye(6, dtype=bool)
+        assert table["fpr"][row] == ((P > 0.5) & ~T & scored).sum() / (~T & scored).sum()
+        assert table["n"][row] == scored.sum()
+    whole = recovery.evaluate(truth[0], scores[0], nan="omit")
+    assert whole["tp"].n == whole["auprc"].n == 29
+
+
+def test_lags_that_are_left_out_are_in_no_summary():
+    draw = np.random.default_rng(1)
+    truth, scores = (draw.random((5, 5, 3)) < 0.3) * 1.0, draw.random((5, 5, 3))
+    truth[0, 1] = [0, 1, 0]
+    scores[0, 1, 1] = scores[2, 3, 0] = np.nan
+    evaluation = recovery.evaluate(truth, scores, nan="omit", lagged=True)
+    scored = ~np.isnan(scores)
+    kept = (truth != 0) & scored
+    table = evaluation.by("lag")
+    for lag in (1, 2):
+        T, P, known = kept[..., lag], scores[..., lag] > 0.5, scored[..., lag]
+        assert table["fpr"][lag] == (P & ~T & known).sum() / (~T & known).sum()
+    summary = recovery.evaluate(kept.any(2), np.nanmax(scores, 2))
+    for key in ("fpr", "fn", "auprc", "directed_f1"):
+        assert table[key][3] == summary[key].value, key
+    assert evaluation["tp"].n == 5 * 4 + 2 * 25 - 2
+
+
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_matrix])
+def test_baselines_where_scores_are_missing(form):
+    draw = np.random.default_rng(2)
+    truth, scores = np.triu(draw.random((9, 9)) < 0.4, 1) * 1.0, draw.random((9, 9))
+    scores[draw.random((9, 9)) < 0.3] = np.nan
+    evaluation = recovery.evaluate(truth, form(scores), nan="omit")
+    turned = recovery.evaluate(truth, form(scores.T.copy()), nan="omit")
+    compared = 0
+    for key, result in evaluation.items():
+        levels = {level.name: level.value for level in result.chance}
+        # Cells without a score cannot be drawn: no closed form knows which.
+        assert not {"random graph with as many edges", "random directions"} & set(levels), key
+        if "transposed prediction" in levels:
+            compared += 1
+            assert levels["transposed prediction"] == pytest.approx(turned[key].value, abs=1e-15), key
+    assert compared > 30
+
+
 def test_nan_on_the_diagonal_is_of_no_account():
     scores = SCORES.copy()
     np.fill_diagonal(scores, np.nan)
@@ -204,6 +266,19 @@ BAD = {
     "edge to nowhere": ([(0, 7)], SCORES, {}, r"\(0, 7\) is not between nodes 0 … 3"),
     "edge twice": ([(0, 1), (0, 1)], SCORES, {}, r"\(0, 1\) is listed twice"),
     "edges of many lengths": ([(0, 1), (0, 1, 2)], SCORES, {}, "different lengths"),
+    "edges that are none": (recovery.EdgeList([1, 2]), SCORES, {}, "A_true: 1 is no edge"),
+    "no edges at all": (recovery.EdgeList(None), SCORES, {}, "None is no edge"),
+    "edges of NaN": (recovery.EdgeList(np.array([[0, np.nan]])), SCORES, {}, r"\(0.0, nan\) is not between nodes"),
+    "too few names": (recovery.NamedMatrix(TRUTH, NAMES[:3]), SCORES, {}, "A_true: 3 names for 4 nodes"),
+    "no names": (recovery.NamedMatrix(TRUTH, None), SCORES, {}, "A_true: None cannot name nodes"),
+    "a name twice": (recovery.NamedMatrix(TRUTH, "abca"), SCORES, {}, "A_true: the node 'a' stands twice"),
+    "a node twice": ([("a", "b")], [("a", "b")], {"nodes": "aab"}, "nodes: the node 'a' stands twice"),
+    "lists for names": (TRUTH, SCORES, {"nodes": [[1], [2], [3], [4]]}, "cannot name nodes"),
+    "other lags": (np.zeros((3, 3, 2)), np.zeros((3, 3, 3)), {"lagged": True}, "2 true lags with 3 predicted ones"),
+    "no lags": (np.zeros((3, 3, 0)), np.zeros((3, 3, 0)), {"lagged": True}, r"expected shape \(d, d, lags \+ 1\)"),
+    "ragged marks": (TRUTH, [[0, 1], [0]], {"encoding": "pcalg"}, "A_pred"),
+    "ragged links": (TRUTH, [["-->"], []], {"encoding": "tigramite"}, "no array of tigramite's links"),
+    "no marks": (TRUTH, None, {"encoding": "gadjid"}, "A_pred: expected numbers"),
     "unknown names": (edges(TRUTH, "abcd"), SCORES, {"nodes": NAMES}, "unknown nodes: 'a', 'b', 'c', 'd'"),
     "names that differ": (frame(TRUTH), frame(SCORES).rename(index={"akt": "pka"}, columns={"akt": "pka"}), {},
                           "A_pred: node names differ: lacks 'akt' and adds 'pka'"),
@@ -226,7 +301,10 @@ def test_bad_input(case):
 OPTIONS = {
     OptionError: [
         {"threshold": np.nan}, {"threshold": "high"}, {"nan": "zero"}, {"fractions": [0]},
-        {"edges": ("row_to_column",) * 3}, {"encoding": "pcalg", "edges": "column_to_row"},
+        {"edges": ("row_to_column",) * 3}, {"encoding": "pcalg", "edges": "column_to_row"}, {"edges": 5},
+        {"encoding": 5}, {"fractions": None}, {"fractions": "a"}, {"zero_division": "a"}, {"zero_division": None},
+        {"threshold": np.complex128(1)}, {"nodes": 4.5}, {"nodes": -1}, {"nodes": set(NAMES)},
+        {"metrics": ["f1_at_0e"]}, {"metrics": ["f1_at_nane"]}, {"metrics": ["f1_at_infe"]},
     ],
     UnknownNameError: [
         {"shd": "double"}, {"sign": "positive"}, {"edges": "sideways"}, {"encoding": "pag"}, {"area": "round"},

@@ -2,6 +2,7 @@
 
 import itertools
 import multiprocessing
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -9,7 +10,9 @@ import pytest
 
 from graphgauge import recovery
 from graphgauge.core.errors import InputError
-from graphgauge.kernels.graphs import compelled_edges
+from graphgauge.kernels.dags import compelled_edges
+from graphgauge.recovery import structure
+from graphgauge.recovery.structure import Model
 
 
 def random_dag(draw, d, density):
@@ -84,6 +87,16 @@ def test_cpdag_distance_and_colliders(seed):
     np.testing.assert_equal(evaluation["v_structure_recall"].value, common / len(true) if true else np.nan)
 
 
+@pytest.mark.parametrize("block", [1, 7, 50])
+def test_colliders_are_found_block_by_block(block, monkeypatch):
+    dag = random_dag(np.random.default_rng(8), 30, 0.3)
+    model = Model(np.flatnonzero(dag), 30, False, "A_true")
+    monkeypatch.setattr(structure, "_BLOCK", block)
+    found = structure.v_structures(model)
+    assert len(found) == len(set(found.tolist()))
+    assert {(a, c, b) for c, a, b in zip(*np.unravel_index(found, (30, 30, 30)), strict=True)} == colliders(dag)
+
+
 def test_two_way_pairs_point_at_no_collider():
     graph = np.zeros((3, 3))
     graph[0, 2] = graph[1, 2] = graph[2, 1] = 1
@@ -137,6 +150,13 @@ def test_long_work_has_to_be_asked_for():
     dag = random_dag(draw, 1001, 0.001)
     assert "name it in metrics=" in recovery.evaluate(dag, dag).skipped["sid"]
     assert recovery.evaluate(dag, dag, metrics=["ancestor_aid"])["ancestor_aid"].value == 0
+
+
+def test_long_lists_of_edges_have_to_be_asked_for(monkeypatch):
+    monkeypatch.setattr(sys.modules["graphgauge.recovery.evaluate"], "_QUICK_EDGES", 13)
+    evaluation = recovery.evaluate(PETERS, PETERS)
+    assert "more than 13 edges" in evaluation.skipped["cpdag_shd"]
+    assert recovery.evaluate(PETERS, PETERS, metrics=["cpdag_shd"])["cpdag_shd"].value == 0
 
 
 def test_adjustment_distances_from_many_threads():

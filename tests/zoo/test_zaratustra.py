@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from click.testing import CliRunner
 
-from graphgauge.core.errors import GraphgaugeError
+from graphgauge.core.errors import GraphgaugeError, OptionError
 from graphgauge.evolution import EvaluationSuite, EvolutionLog, poincare_distance
 from graphgauge.zoo.zaratustra import RULES, GraphData, Growth, Settings, Zaratustra, block_model, read_graph_data
 from graphgauge.zoo.zaratustra.cli import command
@@ -58,6 +58,33 @@ def test_distance_anchors_are_the_nearest_elites_and_the_farthest_periphery(grap
         distance = [float(poincare_distance(embeddings[u], embeddings[x])) for x in free]
         assert float(poincare_distance(embeddings[u], embeddings[v])) == pytest.approx(extreme(distance))
         before.add(frozenset((u, v)))
+
+
+def test_pools_of_the_rules():
+    degrees = np.array([1, 1, 2, 3, 1, 2, 3, 30, 2, 2])  # mean 4.7, standard deviation 8.5
+    assert RULES["Normal"].pool(degrees).tolist() == [7]
+    assert RULES["Inverted"].pool(degrees).tolist() == [0, 1, 4]  # the lowest quarter ends between 1 and 2
+    assert RULES["Off"].pool(degrees).tolist() == list(range(10))
+    spread = np.array([0, 0, 0, 10])  # 10 is less than two standard deviations above the mean
+    assert RULES["Normal"].pool(spread).tolist() == []
+
+
+def test_a_node_is_born_in_the_middle_of_its_anchors(graph):
+    settings = Settings(seeds_per_cycle=0, births_per_cycle=3, dimension=4, smoothing=1e-12, birth_noise=0.0)
+    engine = Zaratustra(graph, settings)
+    before = engine.embeddings
+    births = engine.step("Off")
+    for newborn in range(60, 63):
+        middle = before[births[births[:, 0] == newborn, 1]].mean(axis=0)
+        np.testing.assert_allclose(engine.embeddings[newborn], middle, atol=1e-9)
+
+
+def test_directions_of_the_features_have_one_sign(graph):
+    start = Zaratustra(graph, SMALL).embeddings
+    loadings = graph.features.T @ start
+    largest = np.abs(loadings).argmax(axis=0)
+    assert (loadings[largest, np.arange(4)] > 0).all()
+    assert np.linalg.norm(start, axis=1).max() == pytest.approx(SMALL.radius)
 
 
 def test_smoothing_is_the_written_formula(graph):
@@ -152,7 +179,16 @@ def arrays(**changes):
     [
         ({"labels": None}, "labels"),
         ({"edges": np.array([[0, 9]])}, "outside"),
-        ({"edges": np.arange(6).reshape(2, 3)}, r"\(E, 2\)"),
+        ({"edges": np.arange(6).reshape(2, 3)}, r"edges: found shape \(2, 3\)"),
+        ({"edges": np.array([[0.5, 1]])}, "0.5 is no node number"),
+        ({"labels": np.array(["a", "b", "c", "d"])}, "labels: expected numbers"),
+        ({"labels": np.array([0.5, 0, 1, 1])}, "labels: 0.5 is no"),
+        ({"labels": np.array(5)}, "labels: expected shape"),
+        ({"labels": np.array([[0, 0, 1, 1]])}, "labels: expected shape"),
+        ({"num_features": np.array([3, 4])}, "CSR"),
+        ({"num_features": np.array("a")}, "num_features: expected numbers"),
+        ({"feature_data": np.array(["a"] * 4)}, "feature_data: expected numbers"),
+        ({"feature_indices": np.array([0.5, 1, 2, 3])}, "features: 0.5 is no"),
         ({"feature_indices": np.array([0, 1, 2, 99])}, "CSR"),
         ({"edges": np.array([{}], dtype=object)}, "npz"),
     ],
@@ -172,6 +208,33 @@ def test_a_file_of_arrays_is_read(tmp_path):
     assert isinstance(data, GraphData)
     with pytest.raises(GraphgaugeError, match="no such file"):
         read_graph_data(tmp_path / "none.npz")
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 broken", b"\x93NUMPY\x01\x00v\x00{'descr': ("])
+def test_a_file_that_is_no_archive_is_refused(tmp_path, content):
+    (tmp_path / "graph.npz").write_bytes(content)
+    with pytest.raises(GraphgaugeError, match=r"graph\.npz: cannot be read"):
+        read_graph_data(tmp_path / "graph.npz")
+    np.save(tmp_path / "one.npy", np.eye(3))
+    with pytest.raises(GraphgaugeError, match="one array, and not several by name"):
+        read_graph_data(tmp_path / "one.npy")
+    with pytest.raises(GraphgaugeError, match="Is a directory"):
+        read_graph_data(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"edges": [[0, 1], [2]]}, "edges"), ({"labels": None}, "labels"),
+        ({"features": None}, "features: expected numbers"), ({"features": [1, 2]}, "features: expected shape"),
+        ({"features": np.eye(3)}, "features: expected shape"),
+    ],
+)  # fmt: skip
+def test_arrays_that_are_no_graph_are_refused(changes, words):
+    given = {"edges": [[0, 1]], "labels": [0, 1], "features": np.eye(2)}
+    assert from_arrays(**given).num_nodes == 2
+    with pytest.raises(GraphgaugeError, match=words):
+        from_arrays(**given | changes)
 
 
 def test_a_stopped_run_goes_on_as_if_it_had_not_been_stopped(tmp_path, graph):
@@ -207,11 +270,37 @@ def test_the_command_runs_and_says_what_comes_next(tmp_path):
 
 @pytest.mark.parametrize(
     "settings",
-    [{"anchor": "near"}, {"radius": 1.0}, {"smoothing": 0.0}, {"edges_per_seed": 0}, {"seeds_per_cycle": -1}],
-)
+    [
+        {"anchor": "near"}, {"radius": 1.0}, {"smoothing": 0.0}, {"edges_per_seed": 0}, {"seeds_per_cycle": -1},
+        {"radius": "a"}, {"radius": None}, {"smoothing": np.nan}, {"seeds_per_cycle": "a"}, {"seeds_per_cycle": 2.5},
+        {"births_per_cycle": None}, {"dimension": "4"}, {"birth_noise": "x"}, {"birth_noise": np.inf},
+        {"birth_noise": -1.0},
+    ],
+)  # fmt: skip
 def test_settings_out_of_range_are_refused(settings):
-    with pytest.raises(GraphgaugeError):
+    with pytest.raises(OptionError, match=next(iter(settings))):
         Settings(**settings)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "cycles", "seeds", "said"),
+    [
+        ([], 1, 1, "conditions names none"),
+        (["Of"], 1, 1, "Off"),
+        (["Off"], "a", 1, "cycles"),
+        (["Off"], 1, -1, "seeds"),
+    ],
+)
+def test_runs_that_cannot_be_asked_for(tmp_path, graph, conditions, cycles, seeds, said):
+    with pytest.raises(OptionError, match=said):
+        list(grow(graph, SMALL, conditions, cycles, seeds, tmp_path / "run"))
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("seed", ["x", -1, 1.5])
+def test_a_seed_is_a_whole_number(graph, seed):
+    with pytest.raises(OptionError, match="seed must be a whole number of at least 0"):
+        Zaratustra(graph, SMALL, seed=seed)
 
 
 def test_runs_of_random_births_scatter_around_chance_with_their_intervals():

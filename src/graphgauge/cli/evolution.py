@@ -12,7 +12,7 @@ from graphgauge.cli.types import NAMES, SEEDS
 from graphgauge.core.result import Evaluation
 from graphgauge.evolution import EvolutionLog, evaluate
 from graphgauge.evolution.cycle import NEGATIVES, NULLS
-from graphgauge.evolution.evaluate import chosen_runs
+from graphgauge.evolution.evaluate import stored_runs
 from graphgauge.io.arrays import open_array, read_array, read_labels
 from graphgauge.io.hashing import receipt_input
 
@@ -53,7 +53,7 @@ def command(
     embeddings.npz.
     """
     stored = EvolutionLog(log)
-    runs = chosen_runs(stored, conditions, seeds)
+    runs = stored_runs(stored, conditions, seeds)
     evaluation = evaluate(
         stored, read_labels(labels), node_ids=None if node_ids is None else read_array(node_ids),
         conditions=conditions, seeds=seeds, test_edges=None if test_edges is None else read_array(test_edges),

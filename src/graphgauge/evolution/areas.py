@@ -10,6 +10,7 @@ import numpy as np
 
 from graphgauge.core.metric import Estimate
 from graphgauge.evolution.inputs import Flags, Floats, Ints, Points, among, numbered, pair_codes
+from graphgauge.evolution.samples import single
 from graphgauge.kernels.negatives import non_edges
 from graphgauge.kernels.poincare import closer_pairs
 from graphgauge.kernels.tails import TailCounts, tail_counts
@@ -44,16 +45,15 @@ class Area:
 
     def error(self) -> tuple[float, float]:
         """Standard error and degrees of freedom of the area."""
+        # Of negatives there are as many as births at least: they limit no degrees of freedom.
         error, df = standard_error(self.shares - self.value, np.ones(len(self)), cluster=self.source)
-        freedom = df[0] if self.drawn == 0 else min(df[0], self.negatives - 1)
-        return sqrt(error[0] ** 2 + self.drawn), float(freedom)
+        return sqrt(error[0] ** 2 + self.drawn), float(df[0])
 
     def estimate(self) -> Estimate:
-        return Estimate(np.array([self.value]), np.array([len(self)]), reason=self.reason, warnings=self.warnings)
+        return single(self.value, len(self), self.reason, self.warnings)
 
     def count(self, value: int) -> Estimate:
-        number = float(value) if self.nodes else np.nan
-        return Estimate(np.array([number]), np.array([self.nodes]), reason="no nodes")
+        return single(value if self.nodes else np.nan, self.nodes, "no nodes")
 
 
 def area_against_non_edges(

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_numeric
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.evolution.areas import Area, area_against_matched, area_against_non_edges
 from graphgauge.evolution.births import Births
 from graphgauge.evolution.distances import checked_temperature
-from graphgauge.evolution.growth import largest_component, tgc_step
+from graphgauge.evolution.growth import checked_tgc, largest_component, tgc_step
 from graphgauge.evolution.inputs import (
     Ints,
     Labelled,
@@ -22,6 +21,7 @@ from graphgauge.evolution.inputs import (
     distinct,
     distinct_pairs,
     numbered,
+    whole_number,
     whole_numbers,
 )
 from graphgauge.evolution.probe import probe
@@ -53,9 +53,7 @@ class Options:
         one_of("nan", self.nan, ("raise", "omit"))
         checked_temperature(self.temperature)
         for name, least in (("negatives_per_positive", 1), ("folds", 2), ("seed", 0)):
-            value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-                raise OptionError(f"{name} must be a whole number of at least {least}, not {value!r}")
+            whole_number(getattr(self, name), name, least=least)
         if self.threads is not None and self.threads < 1:
             raise OptionError(f"threads must be at least 1, not {self.threads}")
 
@@ -115,9 +113,7 @@ class Grown:
         self.births = Births.of(new_edges, all_edges, previous_edges, self.nodes)
         self.test_edges = None if test_edges is None else as_edges(test_edges, "test_edges", self.nodes)
         self._pools = None if pools is None else self._checked_pools(pools)
-        if tgc is not None and not (np.ndim(tgc) == 0 and np.isfinite(as_numeric(tgc, "tgc"))):
-            raise InputError(f"found {tgc}", where="tgc", fix="Pass a number, or None to have it computed.")
-        self._tgc, self._last_tgc = tgc, last_tgc
+        self._tgc, self._last_tgc = None if tgc is None else checked_tgc(tgc), last_tgc
 
     @property
     def conventions(self) -> dict[str, str]:
@@ -149,11 +145,9 @@ class Grown:
         pools = np.full(self.nodes, -1, np.int64)
         standing = self.earlier.present[: self.nodes]
         pools[: len(standing)] = np.where(standing, self._pool_numbers()[: len(standing)], -1)
-        births = self._old_births
-        births = births[pools[births[:, 1]] >= 0]
         graph = distinct(np.concatenate([self.births.before, self.births.after]))
         return area_against_matched(
-            _padded(self.earlier, self.nodes), births, graph, pools, per_positive=self.options.per_positive,
+            _padded(self.earlier, self.nodes), self._old_births, graph, pools, per_positive=self.options.per_positive,
             rng=self._rng("matched"), reason=self._why_none,
         )  # fmt: skip
 
@@ -198,7 +192,7 @@ class Grown:
     @cached_property
     def growth(self) -> Growth:
         if self._tgc is not None:
-            return Growth(float(self._tgc), self.nodes)
+            return Growth(self._tgc, self.nodes)
         component = largest_component(self.births.after, self.nodes)
         return Growth(tgc_step(len(self.births), self.nodes, component, self._last_tgc), self.nodes)
 

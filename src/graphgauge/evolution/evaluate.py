@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
-from dataclasses import fields
-from pathlib import Path
+import os
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
-from graphgauge.core.errors import InputError, one_of
+from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.result import Evaluation
-from graphgauge.evolution.log import Cycle, EvolutionLog
+from graphgauge.evolution.inputs import listed, original_nodes
+from graphgauge.evolution.log import Cycle, EvolutionLog, as_cycles
+from graphgauge.evolution.stored import LAYOUT
 from graphgauge.evolution.suite import EvaluationSuite
-
-_FIELDS = {field.name for field in fields(Cycle)}
+from graphgauge.evolution.summary import Run
 
 
 def evaluate(
@@ -39,69 +40,40 @@ def evaluate(
     options
         Those of `AdaptiveEvaluator`: `negatives`, `test_edges`, `folds`, `metrics`, `nan`, `confidence`, `seed` …
     """
-    return replayed(log, labels, node_ids=node_ids, conditions=conditions, seeds=seeds, **options).evaluation()
-
-
-def replayed(
-    log: Any,
-    labels: Any,
-    *,
-    node_ids: Any = None,
-    conditions: Sequence[str] | None = None,
-    seeds: Sequence[int] | None = None,
-    **options: Any,
-) -> EvaluationSuite:
-    """A suite that has judged the stored runs."""
-    if not isinstance(labels, Sized):
-        raise InputError(f"found {type(labels).__name__}", where="labels", fix="Pass one label for each original node.")
-    if node_ids is None:
-        node_ids = list(labels) if isinstance(labels, Mapping) else range(len(labels))
-    wanted = [conditions] if isinstance(conditions, str) else conditions
-    if isinstance(log, str | Path | EvolutionLog):
+    nodes = original_nodes(labels, node_ids)
+    if isinstance(log, str | os.PathLike | EvolutionLog):
         stored = log if isinstance(log, EvolutionLog) else EvolutionLog(log)
-        runs = chosen_runs(stored, wanted, seeds)
-        suite = EvaluationSuite(node_ids, labels, list(dict.fromkeys(name for name, _ in runs)), **options)
-        for run in runs:
-            suite.replay(stored.cycles(*run))
+        runs = stored_runs(stored, conditions, seeds)
+        cycles: Iterable[Cycle] = chain.from_iterable(stored.cycles(*run) for run in runs)
     else:
-        cycles = [item for item in _as_cycles(log) if seeds is None or item.seed in seeds]
-        names = list(dict.fromkeys(item.condition for item in cycles))
-        chosen = names if wanted is None else [one_of("condition", name, names) for name in wanted]
-        suite = EvaluationSuite(node_ids, labels, chosen or ["run"], **options)
-        suite.replay(item for item in cycles if item.condition in chosen)
-    return suite
+        given = list(as_cycles(log))
+        if not given:
+            raise InputError("no cycle was evaluated", where="log", fix="Pass a folder, or a list of cycles.")
+        runs = _chosen([(cycle.condition, cycle.seed) for cycle in given], conditions, seeds, "log")
+        cycles = (cycle for cycle in given if (cycle.condition, cycle.seed) in runs)
+    suite = EvaluationSuite(nodes, labels, list(dict.fromkeys(name for name, _ in runs)), **options)
+    suite.replay(cycles)
+    return suite.evaluation()
 
 
-def chosen_runs(
+def stored_runs(
     log: EvolutionLog, conditions: Sequence[str] | None, seeds: Sequence[int] | None
 ) -> list[tuple[str, int]]:
     """The stored runs of these conditions, in the order they are named, and of these seeds."""
     if not log.runs:
-        raise InputError(
-            "holds no run", where=str(log.folder),
-            fix="A run is a folder of cycle-00000.npz, cycle-00001.npz …, or of births.parquet and embeddings.npz.",
-        )  # fmt: skip
-    names = log.conditions if conditions is None else [one_of("condition", name, log.conditions) for name in conditions]
-    runs = [run for name in names for run in log.runs if run[0] == name and (seeds is None or run[1] in seeds)]
-    if not runs:
-        known = ", ".join(str(seed) for seed in dict.fromkeys(seed for _, seed in log.runs))
-        raise InputError(f"no run has seed {', '.join(map(str, seeds or ()))}", where=str(log.folder),
-                         fix=f"Stored: {known}.")  # fmt: skip
-    return runs
+        raise InputError("holds no run", where=str(log.folder), fix=LAYOUT)
+    return _chosen(log.runs, conditions, seeds, str(log.folder))
 
 
-def _as_cycles(items: Iterable[Any]) -> Iterator[Cycle]:
-    if isinstance(items, Mapping) or not isinstance(items, Iterable):
-        raise InputError(f"found {type(items).__name__}", where="log", fix="Pass a folder, or a list of cycles.")
-    for number, item in enumerate(items):
-        if isinstance(item, Cycle):
-            yield item
-            continue
-        if not isinstance(item, Mapping):
-            raise InputError(f"item {number} is {type(item).__name__}, not a cycle", where="log")
-        for name in item:
-            one_of("part of a cycle", str(name), sorted(_FIELDS))
-        for name in ("embeddings", "new_edges", "all_edges"):
-            if name not in item:
-                raise InputError(f"cycle {number} has no {name}", where="log")
-        yield Cycle(**{"condition": "run", "seed": 0, "cycle": number, **item})
+def _chosen(runs: Iterable[Run], conditions: Any, seeds: Any, where: str) -> list[Run]:
+    for option, value in (("conditions", conditions), ("seeds", seeds)):
+        if value is not None and not listed(value):
+            raise OptionError(f"{option} names none", fix="Leave it out for all.")
+    known = list(dict.fromkeys(runs))
+    found = list(dict.fromkeys(name for name, _ in known))
+    names = found if conditions is None else [one_of("condition", name, found) for name in listed(conditions)]
+    chosen = [run for name in names for run in known if run[0] == name and (seeds is None or run[1] in listed(seeds))]
+    if not chosen:
+        there = ", ".join(map(str, dict.fromkeys(seed for _, seed in known)))
+        raise InputError(f"no run has seed {', '.join(map(repr, listed(seeds)))}", where=where, fix=f"Stored: {there}.")
+    return chosen

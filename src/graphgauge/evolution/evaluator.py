@@ -6,13 +6,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.errors import InputError
 from graphgauge.core.metric import select
 from graphgauge.core.result import Evaluation
 from graphgauge.evolution.cycle import Grown, Options
-from graphgauge.evolution.inputs import Labelled, as_edges
+from graphgauge.evolution.inputs import Labelled, as_edges, whole_number
 from graphgauge.stats.intervals import tail
 
 _SAMPLES = ("after", "before", "matched", "labels", "probe", "growth")
@@ -113,14 +111,13 @@ class AdaptiveEvaluator:
         pools
             One number for each node before the cycle: nodes that could have been chosen alike share one.
         """
-        if not isinstance(cycle, int | np.integer) or isinstance(cycle, bool):
-            raise OptionError(f"cycle must be a whole number, not {cycle!r}")
-        if self.evaluations and cycle <= self._history["cycle"][-1]:
+        number = whole_number(cycle, "cycle")
+        if self.evaluations and number <= self._history["cycle"][-1]:
             raise InputError(
-                f"cycle {cycle} comes after cycle {int(self._history['cycle'][-1])}", fix="Pass cycles once, in order."
+                f"cycle {number} comes after cycle {int(self._history['cycle'][-1])}", fix="Pass cycles once, in order."
             )
         grown = Grown(
-            self.labelled, self.options, int(cycle), embeddings, new_edges, all_edges,
+            self.labelled, self.options, number, embeddings, new_edges, all_edges,
             previous_embeddings=previous_embeddings, previous_edges=previous_edges, test_edges=self.test_edges,
             pools=pools, tgc=tgc, last_tgc=self._smoothed,
         )  # fmt: skip
@@ -134,12 +131,12 @@ class AdaptiveEvaluator:
             "evolution",
             results,
             conventions=conventions,
-            options=self.described | {"cycle": int(cycle)},
+            options=self.described | {"cycle": number},
             skipped=self._skipped,
             materials={},
             notes=grown.notes(),
         )
-        self._remember(int(cycle), evaluation, grown, tgc)
+        self._remember(number, evaluation, grown, tgc)
         return evaluation
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 from graphgauge.core.metric import Metric
 from graphgauge.evolution import metrics as _metrics
 from graphgauge.evolution.cycle import Grown, Options
-from graphgauge.evolution.inputs import Labelled, Points, as_edges
+from graphgauge.evolution.inputs import Labelled, Points, as_edges, original_nodes
 
 
 def auc_synthetic(
@@ -76,15 +76,15 @@ def node_classification_accuracy(
 
 
 def _labelled(labels: Any, node_ids: Any) -> Labelled:
-    return Labelled.of(range(len(labels)) if node_ids is None else node_ids, labels)
+    return Labelled.of(original_nodes(labels, node_ids), labels)
 
 
 def _value(
     metric: Metric, options: Options, embeddings: Any, new_edges: Any, all_edges: Any, node_ids: Any, *,
     before: bool = False, **more: Any,
 ) -> float:  # fmt: skip
-    ids = range(len(Points.of(embeddings, "embeddings"))) if node_ids is None else node_ids
-    labelled = Labelled.of(ids, np.zeros(len(ids), np.int64))
+    nodes = len(Points.of(embeddings, "previous_embeddings" if before else "embeddings"))
+    labelled = Labelled.without_labels(range(nodes) if node_ids is None else node_ids)
     previous = embeddings if before else None
     grown = Grown(labelled, options, 0, embeddings, new_edges, all_edges, previous_embeddings=previous, **more)
     return float(metric(grown.sample(metric.needs[0])).value[0])

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.arrays import as_numeric
+from graphgauge.core.errors import InputError
 from graphgauge.evolution.inputs import Ints
 
 WEIGHT = 0.1
+
+
+def checked_tgc(tgc: Any) -> float:
+    """The capacity as a system reports it: one finite number."""
+    number = as_numeric(tgc, "tgc")
+    if number.ndim or not np.isfinite(number):
+        raise InputError(f"found {tgc}", where="tgc", fix="Pass a number, or None to have it computed.")
+    return float(number)
 
 
 def largest_component(codes: Ints, nodes: int) -> int:
     """Nodes in the largest connected part of the graph with these edges."""
     if nodes == 0:
         return 0
-    import numpy as np
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Set, Sized
 from dataclasses import dataclass
 from functools import cached_property
 from math import hypot
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, as_labels, as_numeric, is_tensor, refuse_nan, require_shape
-from graphgauge.core.errors import InputError
+from graphgauge.core.errors import InputError, OptionError
 from graphgauge.kernels.poincare import margins, squared_gaps
 from graphgauge.kernels.sorting import ascending
 
@@ -20,10 +20,24 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
+COORDINATES = "Pass one row of coordinates for each node."
 _PAIRS = "Pass one edge a row, as (M, 2) node numbers."
 # Squared norms below this are below 1 however they are summed; closer to it, exact squares decide.
 _SURELY_INSIDE = 1 - 1e-6
 _REPAIR = 'Repair the system, or pass nan="omit" to leave these nodes out.'
+
+
+def whole_number(value: Any, name: str, *, least: int | None = None) -> int:
+    """An option that counts or numbers something."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or (least is not None and value < least):
+        wanted = "a whole number" if least is None else f"a whole number of at least {least}"
+        raise OptionError(f"{name} must be {wanted}, not {value!r:.80}")
+    return int(value)
+
+
+def listed(value: Any) -> list[Any]:
+    """One value, or several."""
+    return list(value) if np.iterable(value) and not isinstance(value, str) else [value]
 
 
 def whole_numbers(value: Any, name: str) -> Ints:
@@ -56,12 +70,12 @@ def as_edges(value: Any, name: str, nodes: int | None = None) -> Ints:
     if len(edges) and edges.view(np.uint64).max() > np.uint64(max(last, 0)):
         outside = (edges < 0) | (edges > last)
         row = int(np.argmax(outside.any(axis=1)))
-        known = "negative" if nodes is None else f"outside the {nodes} nodes that have embeddings"
+        known = "negative" if nodes is None else f"outside the {nodes} nodes"
         raise InputError(
             f"{np.count_nonzero(outside.any(axis=1))} of {len(edges)} edges have an end that is {known}, "
             f"the first is {tuple(edges[row].tolist())} in row {row}",
             where=name,
-            fix="A node number is a row of the embeddings, counted from 0.",
+            fix="The number of a node is its row, counted from 0.",
         )
     return edges
 
@@ -116,6 +130,15 @@ def _places(codes: Ints, ordered: Ints) -> tuple[Ints, Flags]:
     return places, found
 
 
+def original_nodes(labels: Any, node_ids: Any = None) -> Any:
+    """The nodes that labels are of: as given, the keys of a mapping, or the rows of an array."""
+    if node_ids is not None:
+        return node_ids
+    if not isinstance(labels, Sized):
+        raise InputError(f"found {type(labels).__name__}", where="labels", fix="Pass one label for each original node.")
+    return list(labels) if isinstance(labels, Mapping) else range(len(labels))
+
+
 @dataclass(frozen=True)
 class Labelled:
     """The original nodes, in the order of their numbers, and the class of each; −1 where a label is missing."""
@@ -152,6 +175,11 @@ class Labelled:
         classes[known] = codes
         order = np.argsort(ids, kind="stable")
         return cls(ids[order], classes[order], tuple(str(name) for name in names.tolist()))
+
+    @classmethod
+    def without_labels(cls, node_ids: Any) -> Labelled:
+        ids = np.sort(_node_ids(node_ids))
+        return cls(ids, np.full(len(ids), -1, np.int64), ())
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -193,12 +221,19 @@ def _node_ids(node_ids: Any) -> Ints:
 
 
 def _label_values(labels: Any) -> AnyArray:
-    array = labels if is_tensor(labels) else np.asarray(labels)
-    if not is_tensor(labels) and (array.dtype.kind not in "f" or array.size == 0):
-        return as_labels(array, "labels")
+    if not is_tensor(labels) and not _are_floats(labels):
+        return as_labels(labels, "labels")
     values = as_numeric(labels, "labels")
     require_shape(values, (None,), "labels", "Pass one label for each node.")
     return values
+
+
+def _are_floats(labels: Any) -> bool:
+    try:
+        array = np.asarray(labels)
+    except ValueError:  # lists of different lengths
+        return False
+    return array.dtype.kind == "f" and array.size > 0
 
 
 @dataclass(frozen=True)
@@ -211,7 +246,7 @@ class Points:
     @classmethod
     def of(cls, embeddings: Any, name: str, *, nan: str = "raise") -> Points:
         given = as_numeric(embeddings, name)
-        require_shape(given, (None, None), name, "Pass one row of coordinates for each node.")
+        require_shape(given, (None, None), name, COORDINATES)
         rows = np.ascontiguousarray(given, dtype=np.float64)
         present = np.ones(len(rows), bool)
         if not (np.einsum("ij,ij->i", rows, rows) < _SURELY_INSIDE).all():  # also where it is NaN

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import re
-import zipfile
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, as_numeric
-from graphgauge.core.errors import InputError, UnknownNameError
-from graphgauge.core.extras import need
-from graphgauge.core.files import atomic_path
-from graphgauge.evolution.inputs import Ints, as_edges, pair_codes
+from graphgauge.core.arrays import AnyArray, as_numeric, require_shape
+from graphgauge.core.errors import InputError, UnknownNameError, one_of
+from graphgauge.evolution.growth import checked_tgc
+from graphgauge.evolution.inputs import COORDINATES, Ints, as_edges, pair_codes, whole_number
+from graphgauge.evolution.stored import LAYOUT, archive, read_arrays, read_births, write_arrays
 
 # Letters first: a name is a folder, and must not lead out of the log or hide in it.
 _CONDITION = re.compile(r"\w[\w .+-]{0,63}")
 _SEED = re.compile(r"seed-(\d+)")
 _CYCLE = re.compile(r"cycle-(\d+)\.npz")
 _START, _BIRTHS, _EMBEDDINGS = "start.npz", "births.parquet", "embeddings.npz"
-_LAYOUT = "A run is a folder of cycle-00000.npz, cycle-00001.npz …, or of births.parquet and embeddings.npz."
-
-Arrays = Mapping[str, AnyArray]
 
 
 @dataclass(frozen=True)
@@ -47,13 +44,37 @@ class Cycle:
     pools: AnyArray | None = None
 
 
+def as_cycles(items: Iterable[Any]) -> Iterator[Cycle]:
+    """`Cycle` objects, or mappings with the same names, in which condition, seed and cycle may be left out."""
+    if isinstance(items, Mapping) or not isinstance(items, Iterable):
+        raise InputError(f"found {type(items).__name__}", where="log", fix="Pass a folder, or a list of cycles.")
+    for number, item in enumerate(items):
+        cycle = item if isinstance(item, Cycle) else _cycle(number, item)
+        if not isinstance(cycle.condition, str):
+            raise InputError(f"the condition of item {number} is {cycle.condition!r:.80}, not a name", where="log")
+        yield cycle
+
+
+def _cycle(number: int, item: Any) -> Cycle:
+    if not isinstance(item, Mapping):
+        raise InputError(f"item {number} is {type(item).__name__}, not a cycle", where="log")
+    for name in item:
+        one_of("part of a cycle", str(name), sorted(field.name for field in fields(Cycle)))
+    for name in ("embeddings", "new_edges", "all_edges"):
+        if name not in item:
+            raise InputError(f"cycle {number} has no {name}", where="log")
+    return Cycle(**{"condition": "run", "seed": 0, "cycle": number, **item})
+
+
 class EvolutionLog:
     """A folder of runs, each in `{condition}/seed-{seed}/`; a folder that holds cycles itself is one run."""
 
-    def __init__(self, folder: str | Path) -> None:
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        if not isinstance(folder, str | os.PathLike):
+            raise InputError(f"expected a folder, found {type(folder).__name__}", where="log", fix=LAYOUT)
         self.folder = Path(folder)
         if self.folder.exists() and not self.folder.is_dir():
-            raise InputError("is a file", where=str(folder), fix=_LAYOUT)
+            raise InputError("is a file", where=str(folder), fix=LAYOUT)
 
     # ---- reading
 
@@ -80,11 +101,7 @@ class EvolutionLog:
 
     def start(self, condition: str, seed: int) -> tuple[Ints, AnyArray] | None:
         """Edges and embeddings before the first cycle, as `begin` stored them."""
-        path = self._place(condition, seed) / _START
-        if not path.exists():
-            return None
-        stored = _read(path, ("edges", "embeddings"))
-        return as_edges(stored["edges"], "edges"), stored["embeddings"]
+        return _start(self._place(condition, seed))
 
     def latest(self, condition: str, seed: int) -> Cycle | None:
         """The last stored cycle, or None before the first."""
@@ -107,8 +124,7 @@ class EvolutionLog:
         """Store what stands before the first cycle; a run that has begun is left as it is."""
         place = self._place(condition, seed)
         if not (place / _START).exists():
-            arrays = {"edges": as_edges(edges, "edges"), "embeddings": as_numeric(embeddings, "embeddings")}
-            _write(place / _START, arrays)
+            write_arrays(place / _START, {"edges": as_edges(edges, "edges"), "embeddings": _rows(embeddings)})
 
     def append_cycle(
         self,
@@ -129,7 +145,7 @@ class EvolutionLog:
         before, and `removed_edges` taken away.
         """
         place, expected = self._place(condition, seed), self.next_cycle(condition, seed)
-        if cycle != expected:
+        if whole_number(cycle, "cycle") != expected:
             raise InputError(
                 f"cycle {cycle} of {condition!r}, seed {seed}, does not come next",
                 where=str(self.folder),
@@ -141,15 +157,15 @@ class EvolutionLog:
                 where=str(self.folder),
                 fix="Call begin(…, edges=, embeddings=) first, or pass all_edges.",
             )
-        arrays = {"embeddings": as_numeric(embeddings, "embeddings"), "new_edges": as_edges(new_edges, "new_edges")}
+        arrays = {"embeddings": _rows(embeddings), "new_edges": as_edges(new_edges, "new_edges")}
         for name, edges in (("all_edges", all_edges), ("removed_edges", removed_edges)):
             if edges is not None:
                 arrays[name] = as_edges(edges, name)
         if tgc is not None:
-            arrays["tgc"] = np.array(float(tgc))
+            arrays["tgc"] = np.array(checked_tgc(tgc))
         if pools is not None:
             arrays["pools"] = as_numeric(pools, "pools")
-        _write(place / f"cycle-{cycle:05d}.npz", arrays)
+        write_arrays(place / f"cycle-{cycle:05d}.npz", arrays)
 
     # ---- where things stand
 
@@ -167,19 +183,21 @@ class EvolutionLog:
         return dict(sorted(found.items()))
 
     def _place(self, condition: str, seed: int) -> Path:
-        if not _CONDITION.fullmatch(condition):
+        """Where a run is stored, or will be."""
+        number = whole_number(seed, "seed", least=0)
+        if isinstance(condition, str) and (condition, number) in (known := self._places()):
+            return known[condition, number]
+        if not isinstance(condition, str) or not _CONDITION.fullmatch(condition):
             raise InputError(
                 f"{condition!r:.80} cannot name a condition", fix="Use letters, digits, blanks and the signs _ . + -."
             )
-        if seed < 0:
-            raise InputError(f"seed {seed} of {condition!r} is negative")
-        return self._places().get((condition, seed), self.folder / condition / f"seed-{seed}")
+        return self.folder / condition / f"seed-{number}"
 
     def _known_place(self, condition: str, seed: int) -> Path:
         places = self._places()
         if (condition, seed) not in places:
             if not places:
-                raise InputError("holds no run", where=str(self.folder), fix=_LAYOUT)
+                raise InputError("holds no run", where=str(self.folder), fix=LAYOUT)
             raise UnknownNameError("run", f"{condition}, seed {seed}", [f"{name}, seed {own}" for name, own in places])
         return places[condition, seed]
 
@@ -192,10 +210,10 @@ class EvolutionLog:
     def _from_files(self, place: Path, condition: str, seed: int) -> Iterator[Cycle]:
         edges: Ints | None
         embeddings: AnyArray | None
-        edges, embeddings = self.start(condition, seed) or (None, None)
+        edges, embeddings = _start(place) or (None, None)
         last: int | None = None
         for cycle, path in self._stored(place).items():
-            stored = _read(path, ("embeddings", "new_edges"))
+            stored = read_arrays(path, ("embeddings", "new_edges"))
             births = as_edges(stored["new_edges"], "new_edges")
             if "all_edges" in stored:
                 after = as_edges(stored["all_edges"], "all_edges")
@@ -214,6 +232,19 @@ class EvolutionLog:
             yield Cycle(condition, seed, cycle, stored["embeddings"], births, after, embeddings, edges, tgc,
                         stored.get("pools"))  # fmt: skip
             embeddings, edges, last = stored["embeddings"], after, cycle
+
+
+def _rows(embeddings: Any) -> AnyArray:
+    rows = as_numeric(embeddings, "embeddings")
+    require_shape(rows, (None, None), "embeddings", COORDINATES)
+    return rows
+
+
+def _start(place: Path) -> tuple[Ints, AnyArray] | None:
+    if not (place / _START).exists():
+        return None
+    stored = read_arrays(place / _START, ("edges", "embeddings"))
+    return as_edges(stored["edges"], "edges"), stored["embeddings"]
 
 
 def _holds_run(place: Path) -> bool:
@@ -242,89 +273,21 @@ def _named(place: Path) -> tuple[str, int]:
 
 def _from_births(place: Path, condition: str, seed: int) -> Iterator[Cycle]:
     """Columns cycle, source and target; what was born before cycle 0 stood at the start."""
-    table = _read_births(place / _BIRTHS)
+    table = read_births(place / _BIRTHS)
     born, pairs = table["cycle"], as_edges(np.stack([table["source"], table["target"]], axis=1), _BIRTHS)
-    with _opened(place / _EMBEDDINGS) as archive:
-        members = [name for name in archive.files if name.isdigit()]
-        cycles = sorted(int(name) for name in members)
-        late = np.setdiff1d(born[born >= 0], cycles)
+    with archive(place / _EMBEDDINGS) as stored:
+        members = {int(name): name for name in stored.files if name.isdecimal()}
+        late = np.setdiff1d(born[born >= 0], list(members))
         if len(late):
             raise InputError(
                 f"cycle {late[0]} has births and no embeddings", where=str(place / _EMBEDDINGS),
                 fix="Store an array for each cycle, named by its number, and `start` for the time before.",
             )  # fmt: skip
-        embeddings = _member(archive, "start", place / _EMBEDDINGS) if "start" in archive.files else None
+        embeddings = stored["start"] if "start" in stored.files else None
         edges = pairs[born < 0]
-        for cycle in cycles:
+        for cycle in sorted(members):
             births = pairs[born == cycle]
             after = np.concatenate([edges, births])
-            current = _member(archive, str(cycle), place / _EMBEDDINGS)
+            current = stored[members[cycle]]
             yield Cycle(condition, seed, cycle, current, births, after, embeddings, edges)
             embeddings, edges = current, after
-
-
-def _read_births(path: Path) -> dict[str, AnyArray]:
-    parquet = need("pyarrow.parquet", "reading .parquet")
-    wanted = ("cycle", "source", "target")
-    try:
-        table = parquet.read_table(path, columns=list(wanted))
-        columns = {name: as_numeric(table[name].to_numpy(), f"{path}: {name}") for name in wanted}
-    except (OSError, ValueError, KeyError) as error:
-        if isinstance(error, InputError):
-            raise
-        reason = (str(error).splitlines() or [""])[0][:200]
-        raise InputError(
-            f"cannot be read ({reason})", where=str(path), fix="Write the columns cycle, source and target."
-        ) from None
-    for name, column in columns.items():
-        if column.dtype.kind not in "iu":
-            raise InputError(f"column {name!r} holds {column.dtype}, not whole numbers", where=str(path))
-    return columns
-
-
-def _write(path: Path, arrays: Arrays) -> None:
-    with atomic_path(path) as temporary, temporary.open("wb") as stream:
-        np.savez(stream, allow_pickle=False, **arrays)
-
-
-def _opened(path: Path) -> Any:
-    try:
-        return np.load(path, allow_pickle=False)
-    except FileNotFoundError:
-        raise InputError("no such file", where=str(path), fix=_LAYOUT) from None
-    except _DAMAGE as error:
-        raise _unreadable(path, error) from None
-
-
-def _member(archive: Any, name: str, path: Path) -> AnyArray:
-    found: AnyArray = _guarded(lambda: np.asarray(archive[name]), path)
-    return found
-
-
-def _read(path: Path, wanted: tuple[str, ...]) -> dict[str, AnyArray]:
-    def read() -> dict[str, AnyArray]:
-        # Opened here: np.load leaves a file that it cannot read to the garbage collector.
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-
-    stored: dict[str, AnyArray] = _guarded(read, path)
-    for name in wanted:
-        if name not in stored:
-            raise InputError(f"has no array {name!r}", where=str(path), fix=f"It holds {', '.join(stored) or 'none'}.")
-    return stored
-
-
-_DAMAGE = (ValueError, TypeError, AttributeError, KeyError, OSError, EOFError, RuntimeError, MemoryError,
-           zipfile.BadZipFile)  # fmt: skip
-
-
-def _guarded(read: Callable[[], Any], path: Path) -> Any:
-    try:
-        return read()
-    except _DAMAGE as error:
-        raise _unreadable(path, error) from None
-
-
-def _unreadable(path: Path, error: BaseException) -> InputError:
-    reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
-    return InputError(f"cannot be read ({reason})", where=str(path), fix="Arrays of Python objects are never read.")

@@ -13,7 +13,7 @@ from graphgauge.core.metric import find
 from graphgauge.core.result import Interval
 from graphgauge.evolution.evaluator import AdaptiveEvaluator
 from graphgauge.evolution.inputs import Floats, Ints
-from graphgauge.evolution.summary import means
+from graphgauge.evolution.summary import by_cycle, means
 from graphgauge.stats.intervals import t_interval
 
 if TYPE_CHECKING:
@@ -117,11 +117,7 @@ def _mean(value: float, interval: Interval | None) -> Mean:
 
 
 def _curve(group: list[AdaptiveEvaluator], key: str) -> Curve:
-    histories = [own.history for own in group]
-    cycles = np.unique(np.concatenate([history["cycle"] for history in histories])).astype(np.int64)
-    values = np.full((len(group), len(cycles)), np.nan)
-    for row, history in enumerate(histories):
-        values[row, np.searchsorted(cycles, history["cycle"])] = history[key]
+    cycles, values = by_cycle(group, key)
     if len(group) == 1:
         own = [evaluation[key].interval or (math.nan, math.nan) for evaluation in group[0].evaluations]
         limits = np.array([tuple(bounds) for bounds in own])

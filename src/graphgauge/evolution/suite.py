@@ -12,8 +12,8 @@ from graphgauge.core.arrays import AnyArray, as_numeric
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.result import Evaluation, Result
 from graphgauge.evolution.evaluator import AdaptiveEvaluator
-from graphgauge.evolution.inputs import as_edges
-from graphgauge.evolution.log import Cycle
+from graphgauge.evolution.inputs import as_edges, listed, whole_number
+from graphgauge.evolution.log import Cycle, as_cycles
 from graphgauge.evolution.summary import Run, means, summary
 from graphgauge.stats.compare import compare
 from graphgauge.stats.comparison import Comparison
@@ -32,9 +32,11 @@ class EvaluationSuite:
     """
 
     def __init__(self, node_ids: Any, labels: Any, conditions: Sequence[str] = CONDITIONS, **options: Any) -> None:
-        names = [conditions] if isinstance(conditions, str) else [str(name) for name in conditions]
-        if not names or len(set(names)) < len(names):
-            raise OptionError("conditions must be names, each once", fix=f"Found {', '.join(names) or 'none'}.")
+        names = listed(conditions)
+        if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+            raise OptionError(
+                "conditions must be names, each once", fix=f"Found {', '.join(map(str, names)) or 'none'}."
+            )
         self.conditions = tuple(names)
         self._nodes = node_ids if isinstance(node_ids, Sequence | Set) else np.array(node_ids)
         self._labels, self._options = labels, options
@@ -80,7 +82,7 @@ class EvaluationSuite:
 
     def replay(self, cycles: Iterable[Cycle]) -> None:
         """Judge stored cycles."""
-        for stored in cycles:
+        for stored in as_cycles(cycles):
             run = self._run(stored.condition, stored.seed)
             given = stored.previous_embeddings, stored.previous_edges
             known = self._last.get(run, (None, None))
@@ -145,9 +147,7 @@ class EvaluationSuite:
         draw_evolution(picture(self), path)
 
     def _run(self, condition: str, seed: int) -> Run:
-        if not isinstance(seed, int | np.integer) or isinstance(seed, bool):
-            raise OptionError(f"seed must be a whole number, not {seed!r}")
-        return one_of("condition", condition, self.conditions), int(seed)
+        return one_of("condition", condition, self.conditions), whole_number(seed, "seed")
 
 
 class NietzscheEvaluationSuite(EvaluationSuite):
@@ -176,7 +176,8 @@ def build_evaluation_suite_from_cora(
     if not isinstance(labels, Sized):
         raise InputError(f"found {type(data).__name__}", where="data", fix="Pass an object with y, or the labels.")
     nodes = getattr(data, "num_nodes", None)
-    return EvaluationSuite(range(len(labels) if nodes is None else int(nodes)), labels, conditions, **options)
+    count = len(labels) if nodes is None else whole_number(nodes, "num_nodes", least=0)
+    return EvaluationSuite(range(count), labels, conditions, **options)
 
 
 def _shown(result: Result) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from graphgauge.core.metric import Metric, find
 from graphgauge.core.result import Evaluation, Result, Table
 from graphgauge.evolution.evaluator import AdaptiveEvaluator
+from graphgauge.evolution.inputs import Floats, Ints
 from graphgauge.evolution.samples import Trajectory
 
 # Condition and seed.
@@ -96,19 +97,24 @@ def _by_condition(runs: Runs, names: list[str]) -> Table:
 
 def _by_cycle(runs: Runs) -> Table:
     """Each cycle's mean over seeds."""
-    histories = [own.history for own in runs.values()]
-    cycles = np.unique(np.concatenate([history["cycle"] for history in histories])).astype(np.int64)
-    columns: dict[str, Any] = {"cycle": cycles}
-    columns["n"] = np.sum([np.isin(cycles, history["cycle"]) for history in histories], axis=0)
-    for key in histories[0]:
-        if key == "cycle":
-            continue
-        values = np.full((len(histories), len(cycles)), np.nan)
-        for row, history in enumerate(histories):
-            values[row, np.searchsorted(cycles, history["cycle"])] = history[key]
+    evaluators = list(runs.values())
+    cycles, present = by_cycle(evaluators, "cycle")
+    columns: dict[str, Any] = {"cycle": cycles, "n": np.count_nonzero(~np.isnan(present), axis=0)}
+    for key in evaluators[0].evaluations[0]:
+        values = by_cycle(evaluators, key)[1]
         count = np.count_nonzero(~np.isnan(values), axis=0)
         columns[key] = np.nansum(values, axis=0) / np.where(count, count, np.nan)
     return Table("cycle", columns)
+
+
+def by_cycle(evaluators: Sequence[AdaptiveEvaluator], key: str) -> tuple[Ints, Floats]:
+    """All cycles, and a row for each run: the value of each cycle, NaN where it has none."""
+    histories = [own.history for own in evaluators]
+    cycles = np.unique(np.concatenate([history["cycle"] for history in histories])).astype(np.int64)
+    values = np.full((len(histories), len(cycles)), np.nan)
+    for row, history in enumerate(histories):
+        values[row, np.searchsorted(cycles, history["cycle"])] = history[key]
+    return cycles, values
 
 
 def _first_notes(evaluators: Sequence[AdaptiveEvaluator]) -> Iterator[tuple[int, str]]:

@@ -130,9 +130,12 @@ def _product_squares(words: Words, length: int, threads: int | None) -> int:
         count(words, length, block.start, sums)
         return sum(sums.tolist())
 
-    # The first rows meet more others than the last ones: more blocks than threads even that out.
-    blocks = even_blocks(rows, 8 * -(-work // _BLOCK_WORDS) if work > _BLOCK_WORDS else 1)
-    return sum(map_blocks(squares, blocks, threads=threads))
+    return sum(map_blocks(squares, _row_blocks(rows, work), threads=threads))
+
+
+def _row_blocks(rows: int, work: int) -> list[slice]:
+    """The first rows meet more others than the last ones: more blocks than threads even that out."""
+    return even_blocks(rows, 8 * -(-work // _BLOCK_WORDS) if work > _BLOCK_WORDS else 1)
 
 
 def _squares_twin(words: Words, length: int, first: int, sums: Ints) -> None:
@@ -195,8 +198,7 @@ def _band_pairs(words: Words, sizes: Ints, upper: slice, lower: slice, threads: 
         first, last = upper.start + block.start, upper.start + block.stop
         count(words, sizes, first, last, lower.start, lower.stop, least, columns, fixed, table)
 
-    blocks = even_blocks(upper.stop - upper.start, 8 * -(-work // _BLOCK_WORDS) if work > _BLOCK_WORDS else 1)
-    table, _ = sum_blocks(add, blocks, fixed.size + len(words), threads=threads)
+    table, _ = sum_blocks(add, _row_blocks(upper.stop - upper.start, work), fixed.size + len(words), threads=threads)
     met = np.flatnonzero(table[: fixed.size])
     return np.array([intersection[met], union[met], table[met]]), table[fixed.size :]
 

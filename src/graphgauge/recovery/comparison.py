@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import isnan
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,8 @@ from graphgauge.recovery.inputs import Graph, SparseGraph
 
 Ints = NDArray[np.int64]
 Predicate = Callable[[AnyArray], AnyArray]
-# How many cells are so, and the first of them: row, source, target.
-Offence = tuple[int, tuple[int, ...]]
+# How many cells of each row are so, and the first of all: row, source, target.
+Offence = tuple[Ints, tuple[int, ...]]
 
 NAN_POLICIES = ("raise", "omit")
 SIGNS = ("absolute", "keep")
@@ -35,7 +36,7 @@ class Options:
     threads: int | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.threshold, int | float | np.number) or isnan(self.threshold):
+        if not isinstance(self.threshold, Real) or isnan(self.threshold):
             raise OptionError(f"threshold must be a number, not {self.threshold!r}")
         if self.sign is not None:
             one_of("sign", self.sign, SIGNS)
@@ -47,15 +48,13 @@ def compared(truth: Graph, prediction: Graph, options: Options) -> DensePair | S
     sparse = isinstance(prediction.data, SparseGraph)
     pair = (SparsePair if sparse else DensePair)(truth, prediction, options)
     if pair.missing_truth:
-        count, first = pair.offending("A_true", np.isnan)
-        raise InputError(_missing(count, pair, first), where="A_true", fix="An edge is 0 or not 0.")
+        raise InputError(_missing(pair, "A_true"), where="A_true", fix="An edge is 0 or not 0.")
     if pair.missing_scores and options.nan == "raise":
-        count, first = pair.offending("A_pred", np.isnan)
-        raise InputError(_missing(count, pair, first), where="A_pred", fix=_MEND_NAN)
+        raise InputError(_missing(pair, "A_pred"), where="A_pred", fix=_MEND_NAN)
     if pair.negative_scores and options.sign is None:
-        count, first = pair.offending("A_pred", lambda part: part < 0)
-        raise InputError(f"{count} scores are negative, the first at {first}", where="A_pred", fix=_MEND_SIGN)
-    if pair.weighted_truth and not pair.offending("A_pred", lambda part: (part != 0) & (part != 1))[0]:
+        found, first = pair.offending("A_pred", lambda part: part < 0)
+        raise InputError(f"{found.sum()} scores are negative, the first at {first}", where="A_pred", fix=_MEND_SIGN)
+    if pair.weighted_truth and not pair.offending("A_pred", lambda part: (part != 0) & (part != 1))[0].any():
         raise InputError(
             "the arguments look swapped: the first has values other than 0 and 1, the second has not",
             where="A_true and A_pred",
@@ -64,9 +63,10 @@ def compared(truth: Graph, prediction: Graph, options: Options) -> DensePair | S
     return pair
 
 
-def _missing(count: int, pair: DensePair | SparsePair, first: tuple[int, ...]) -> str:
-    cells = int(pair.counts()["cells"].sum())
-    return f"{count} of {cells} values are NaN, the first at index {first}"
+def _missing(pair: DensePair | SparsePair, name: str) -> str:
+    found, first = pair.offending(name, np.isnan)
+    counts = pair.counts()
+    return f"{found.sum()} of {(counts['cells'] + counts.omitted).sum()} values are NaN, the first at index {first}"
 
 
 class DensePair:
@@ -81,7 +81,7 @@ class DensePair:
             # A missing score takes its true cell along, which it can only find in the same layout.
             self._truth, self._scores = np.ascontiguousarray(self._truth), np.ascontiguousarray(self._scores)
             self._pack()
-        self.omitted = self.offending("A_pred", np.isnan)[0] if self.missing_scores else 0
+        self.omitted: Ints = self.offending("A_pred", np.isnan)[0] if self.missing_scores else np.zeros(1, np.int64)
 
     def _pack(self) -> None:
         (truth, true_turned), (scores, scores_turned) = _row_major(self._truth), _row_major(self._scores)
@@ -94,7 +94,7 @@ class DensePair:
         self.negative_scores, self.weighted_truth = bits.negative_scores, bits.weighted_truth
 
     def counts(self) -> Counts:
-        counts = Counts.of(*pair_table(*self._words, self.d, threads=self.options.threads))
+        counts = Counts.of(*pair_table(*self._words, self.d, threads=self.options.threads), self.omitted)
         if self._turned[0] != self._turned[1]:
             counts = counts.crossed()
         if not self.options.lagged:
@@ -122,25 +122,24 @@ class DensePair:
     def scores_at(self, row: int, source: Ints, target: Ints) -> AnyArray:
         return self._signed(self._scores[row, source, target])
 
-    def summary(self) -> DensePair:
-        """The graph over all lags: an edge where some lag has one, with its highest score; no self-edges."""
-        options = Options(self.options.threshold, "keep", self.options.nan, threads=self.options.threads)
-        truth = (self._truth != 0).any(0, keepdims=True)
+    def summary(self) -> tuple[Graph, Graph]:
+        """The graph over all lags: an edge where some lag has one, with its highest score."""
+        truth = ((self._truth != 0) & ~np.isnan(self._scores)).any(0, keepdims=True)
         scores = np.fmax.reduce(self._signed(self._scores), 0, keepdims=True)
-        return DensePair(Graph(truth, self.d), Graph(scores, self.d), options)
+        return Graph(truth, self.d), Graph(scores, self.d)
 
     def offending(self, name: str, is_wrong: Predicate) -> Offence:
-        """How many cells that count are wrong, and the first of them as row, source, target."""
-        count = 0
+        stack = self._truth if name == "A_true" else self._scores
+        found = np.zeros(len(stack), np.int64)
         first: tuple[int, ...] = ()
-        for row, matrix in enumerate(self._truth if name == "A_true" else self._scores):
+        for row, matrix in enumerate(stack):
             wrong = is_wrong(matrix)
             if row < self._loopless:
                 np.fill_diagonal(wrong, False)
-            if wrong.any():
-                count += int(np.count_nonzero(wrong))
+            found[row] = np.count_nonzero(wrong)
+            if found[row]:
                 first = first or self._index(row, *(int(index) for index in np.argwhere(wrong)[0]))
-        return count, first
+        return found, first
 
     def _index(self, row: int, source: int, target: int) -> tuple[int, ...]:
         if self.options.lagged:
@@ -166,19 +165,19 @@ class SparsePair:
         self._loops = true_loops, loops
         self.missing_truth = bool(np.isnan(self._truth.values).any())
         missing = np.isnan(self._scores.values)
-        self.missing_scores, self.omitted = bool(missing.any()), int(np.count_nonzero(missing))
+        self.missing_scores, self.omitted = bool(missing.any()), np.array([np.count_nonzero(missing)])
         self.negative_scores = bool((self._scores.values < 0).any())
         self.weighted_truth = bool(((self._truth.values != 0) & (self._truth.values != 1)).any())
         self._kept = SparseGraph(self._scores.cells[~missing], self._signed(self._scores.values[~missing]))
         true_cells: Ints = self._truth.cells[self._truth.values != 0]
-        if self.omitted:
+        if self.missing_scores:
             true_cells = np.setdiff1d(true_cells, self._scores.cells[missing], assume_unique=True)
         self._true_cells: Ints = true_cells
 
     def counts(self) -> Counts:
         pairs = sparse_pair_table(self.true_edges(0), self.predicted_edges(0), self.d)
         true_loops, loops = self._loops
-        return Counts.of(pairs, np.array([[self.d - true_loops - loops, true_loops, loops, 0]]))
+        return Counts.of(pairs, np.array([[self.d - true_loops - loops, true_loops, loops, 0]]), self.omitted)
 
     def true_edges(self, row: int) -> Ints:
         return self._true_cells
@@ -203,7 +202,7 @@ class SparsePair:
     def offending(self, name: str, is_wrong: Predicate) -> Offence:
         side = self._truth if name == "A_true" else self._scores
         wrong = np.flatnonzero(is_wrong(side.values))
-        return len(wrong), divmod(int(side.cells[wrong[0]]), self.d) if len(wrong) else ()
+        return np.array([len(wrong)]), divmod(int(side.cells[wrong[0]]), self.d) if len(wrong) else ()
 
     def _signed(self, scores: AnyArray) -> AnyArray:
         return _absolute(scores) if self.options.sign == "absolute" else scores
@@ -218,7 +217,7 @@ def curves_of(pair: DensePair | SparsePair, rows: Iterable[int]) -> tuple[Curve,
         scores.append(pair.scores_at(row, source, target))
         crossed.append(pair.scores_at(row, target, source))
     other = np.concatenate(crossed)
-    # Where the mirror image of a true edge has no score, the transposed prediction has none for it either.
+    # A mirror image may have no score. The transposed prediction is then counted by itself, and not read off here.
     return curves(layers, np.concatenate(scores), other[other == other], threads=pair.options.threads)
 
 

@@ -74,22 +74,26 @@ _WAYS = _PREDICTED[0] + _PREDICTED[1]
 
 @dataclass(frozen=True)
 class Counts:
-    """States counted in one or more graphs, a row each: of pairs, of lagged pairs, of lagged self-edges, of loops."""
+    """States counted in one or more graphs, a row each: of pairs, of lagged pairs, of lagged self-edges, of loops.
+
+    `omitted` cells have no score; they are in neither graph, and none of the cells that are counted.
+    """
 
     pairs: Numbers
     lagged_pairs: Numbers
     lagged_loops: Numbers
     loops: Numbers
+    omitted: Numbers
 
     @classmethod
-    def of(cls, pairs: Numbers, loops: Numbers) -> Counts:
+    def of(cls, pairs: Numbers, loops: Numbers, omitted: Numbers | int = 0) -> Counts:
         none = np.zeros((len(pairs), STATES), np.int64), np.zeros((len(pairs), 4), np.int64)
-        return cls(pairs, *none, loops)
+        return cls(pairs, *none, loops, np.broadcast_to(omitted, len(pairs)))
 
     def __getitem__(self, name: str) -> Numbers:
         pair_weights, cell_weights = WEIGHTS[name]
         total: Numbers = self.pairs @ pair_weights + self._lagged_cells @ cell_weights
-        return total
+        return total - self.omitted if name == "cells" else total
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -97,7 +101,7 @@ class Counts:
     def lagged(self) -> Counts:
         """The same cells, read as edges over time: loops are edges, and a pair is two cells, not a direction."""
         nothing = np.zeros_like(self.pairs), np.zeros_like(self.loops)
-        return Counts(nothing[0], self.pairs, self.loops, nothing[1])
+        return Counts(nothing[0], self.pairs, self.loops, nothing[1], self.omitted)
 
     def total(self) -> Counts:
         """All rows as one graph."""
@@ -135,7 +139,7 @@ class Counts:
         chances = np.stack([neither, (1 - both - neither) / 2, both], 1)[:, _WAYS]
         pairs = self.pairs @ _SAME_TRUTH * chances
         cells = self._lagged_cells @ _SAME_TRUE_CELL * np.stack([1 - one, 1 - one, one, one], 1)
-        return Counts(pairs, np.zeros_like(pairs), cells, np.zeros_like(cells))
+        return Counts(pairs, np.zeros_like(pairs), cells, np.zeros_like(cells), self.omitted)
 
     @cached_property
     def _lagged_cells(self) -> Numbers:
@@ -143,7 +147,7 @@ class Counts:
         return cells
 
     def _parts(self) -> tuple[Numbers, ...]:
-        return self.pairs, self.lagged_pairs, self.lagged_loops, self.loops
+        return self.pairs, self.lagged_pairs, self.lagged_loops, self.loops, self.omitted
 
 
 def joined(parts: list[Counts]) -> Counts:

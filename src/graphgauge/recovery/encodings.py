@@ -8,26 +8,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.arrays import as_numeric
 from graphgauge.core.errors import InputError, one_of
 
 Marks = NDArray[Any]
 Cells = NDArray[np.bool_]
 
 
-def decode(marks: Marks, encoding: str, name: str) -> Cells:
+def decode(value: Any, encoding: str, name: str) -> Cells:
     """The adjacency behind a matrix of marks; a mark that no CPDAG has is an error that says where it stands."""
     one_of("encoding", encoding, ENCODINGS)
-    if marks.ndim not in (2, 3) or marks.shape[0] != marks.shape[1]:
+    marks = _links(value, name) if encoding == "tigramite" else as_numeric(value, name)
+    if marks.ndim != (3 if encoding == "tigramite" else 2) or marks.shape[0] != marks.shape[1]:
         raise InputError(f"expected a square matrix of {encoding} marks, found shape {marks.shape}", where=name)
-    if encoding == "tigramite":
-        marks = marks if marks.ndim == 3 else marks[:, :, np.newaxis]
-        known = np.isin(marks, tuple(_TIGRAMITE))
-        _refuse(~known, marks, encoding, name)
-        return ENCODINGS[encoding](marks)
-    if marks.ndim != 2 or marks.dtype.kind not in "iufb":
-        raise InputError(f"expected one matrix of numbers, found {marks.dtype} of shape {marks.shape}", where=name)
-    _refuse(_UNKNOWN[encoding](marks, marks.T), marks, encoding, name)
+    _refuse(_UNKNOWN[encoding](marks, marks.swapaxes(0, 1)), marks, encoding, name)
     return ENCODINGS[encoding](marks)
+
+
+def _links(value: Any, name: str) -> Marks:
+    """tigramite's links lag by lag; without lags they are those of lag 0."""
+    try:
+        links = np.asarray(value)
+    except (ValueError, TypeError, RuntimeError):  # rows of different lengths, or a tensor
+        raise InputError("is no array of tigramite's links", where=name, fix="Pass an array of text.") from None
+    return links[:, :, np.newaxis] if links.ndim == 2 else links
 
 
 def _refuse(wrong: Cells, marks: Marks, encoding: str, name: str) -> None:
@@ -80,4 +84,5 @@ _UNKNOWN: dict[str, Callable[[Marks, Marks], Cells]] = {
     "gadjid": lambda marks, turned: (
         ~np.isin(marks, (0, 1, 2)) | (marks == 1) & (turned != 0) | (marks == 2) & (turned == 1)
     ),
+    "tigramite": lambda marks, turned: ~np.isin(marks, tuple(_TIGRAMITE)),
 }

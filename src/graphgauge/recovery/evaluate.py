@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from math import isfinite
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -84,9 +85,11 @@ def evaluate(
         A_true, A_pred, rules, threshold=threshold, sign=sign, edges=edges, encoding=encoding, nodes=nodes,
         lagged=lagged, nan=nan, threads=threads,
     )  # fmt: skip
-    samples, parts = comparison.samples(), comparison.parts()
+    samples = comparison.samples()
+    axis, labels, each = comparison.parts()
     swept = checked_fractions(fractions)
     chosen = select("recovery", metrics, samples, {"fraction": swept})
+    checked_fractions([params["fraction"] for _, params in chosen if "fraction" in params])  # a key may spell any
     conventions = _conventions(comparison.options, rules, edges, encoding)
     results: list[Result] = []
     columns: dict[str, Any] = {}
@@ -103,11 +106,10 @@ def evaluate(
             skipped[key] = str(error).rstrip(".")
             continue
         results.append(metric.result(sample, estimate, params, confidence=confidence, conventions=conventions))
-        if parts and metric.needs[0] in parts[2]:
-            columns[key] = metric(parts[2][metric.needs[0]], **params).value
+        if each:
+            columns[key] = metric(each[metric.needs[0]], **params).value
     breakdowns = {}
-    if parts:
-        axis, labels, each = parts
+    if each:
         assert isinstance(each["edges"], EdgeCounts)
         breakdowns[axis] = Table(axis, {axis: np.array(labels), "n": each["edges"]["cells"], **columns})
 
@@ -131,9 +133,9 @@ def evaluate(
 
 
 def checked_fractions(fractions: Sequence[float] | float) -> tuple[float, ...]:
-    values = (fractions,) if isinstance(fractions, int | float | np.number) else tuple(fractions)
+    values = fractions if np.iterable(fractions) else [fractions]
     for value in values:
-        if not isinstance(value, int | float | np.number) or not isfinite(value) or value <= 0:
+        if not isinstance(value, Real) or not isfinite(value) or value <= 0:
             raise OptionError(f"fractions must be positive numbers, not {value!r}")
     return tuple(float(value) for value in values)
 
@@ -176,8 +178,8 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
         notes.append(f"values are means over {len(counts)} graphs")
     if pair.weighted_truth:
         notes.append("A_true has values other than 0 and 1: every cell that is not 0 is an edge")
-    if pair.omitted:
-        notes.append(f"{pair.omitted} cells left out of both graphs: their score is NaN")
+    if pair.missing_scores:
+        notes.append(f"{pair.omitted.sum()} cells left out of both graphs: their score is NaN")
     for name, loops in (("A_true", [1, 3]), ("A_pred", [2, 3])):
         found = int(counts.loops[:, loops].sum())
         if found:

@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from typing import Any, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
+from graphgauge.core.arrays import as_numeric, require_shape
 from graphgauge.core.errors import InputError
 from graphgauge.core.metric import Metric
 from graphgauge.core.result import Table
 from graphgauge.recovery import metrics as _metrics
+from graphgauge.recovery.comparison import DensePair
 from graphgauge.recovery.evaluate import FRACTIONS, checked_fractions
 from graphgauge.recovery.reading import Comparison, Reading, Rules
 
@@ -79,21 +82,28 @@ def threshold_sweep(
 
     Without `thresholds`, at the scores themselves, or at 200 of them where there are more.
     """
-    return swept(Comparison.of(A_true, A_pred, **reading), thresholds)
-
-
-def swept(comparison: Comparison, thresholds: Sequence[float] | None = None) -> Table:
+    comparison = Comparison.of(A_true, A_pred, **reading)
     if thresholds is None:
-        rows = range(len(comparison.counts))
-        scores = np.concatenate([comparison.pair.layer(row).some_scores(_LOOKED_AT // len(rows)) for row in rows])
-        chosen = np.unique(scores[np.isfinite(scores)])
-        if len(chosen) > _POINTS:
-            chosen = chosen[np.linspace(0, len(chosen) - 1, _POINTS).astype(int)]
-    else:
-        chosen = np.unique(np.asarray(thresholds, dtype=float))
+        return swept(comparison)
+    given = as_numeric(thresholds, "thresholds")
+    require_shape(given, (None,), "thresholds", "Pass a list of numbers.")
+    return swept(comparison, np.unique(given.astype(float)))
+
+
+def swept(comparison: Comparison, thresholds: NDArray[np.float64] | None = None) -> Table:
+    chosen = _from_scores(comparison) if thresholds is None else thresholds
     samples = [comparison.at(float(threshold)).samples()["edges"] for threshold in chosen]
     columns = {metric.key: np.array([metric(sample).value[0] for sample in samples]) for metric in _SWEPT}
     return Table("threshold", {"threshold": chosen, **columns})
+
+
+def _from_scores(comparison: Comparison) -> NDArray[np.float64]:
+    pair, rows = comparison.pair, len(comparison.counts)
+    scores = [pair.layer(row).some_scores(_LOOKED_AT // rows) for row in range(rows)]
+    found: NDArray[np.float64] = np.unique(np.concatenate([np.empty(0), *scores]))
+    # Below 0 cells that are not stored would be edges.
+    found = found[np.isfinite(found) & (isinstance(pair, DensePair) | (found >= 0))]
+    return found[np.linspace(0, len(found) - 1, _POINTS).astype(int)] if len(found) > _POINTS else found
 
 
 def _value(metric: Metric, comparison: Comparison) -> float:

@@ -7,14 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, as_numeric
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.recovery.encodings import decode
-
-Ints = NDArray[np.int64]
-Names = tuple[Hashable, ...]
+from graphgauge.recovery.nodes import Ints, Names, checked_names, counted_or_named, numbered_edges, same_names
 
 EDGES = ("row_to_column", "column_to_row")
 _ARGUMENTS = ("A_true", "A_pred")
@@ -89,7 +86,7 @@ def read_pair(
         one_of("edges", str(direction), EDGES)
         if code is not None and direction != "row_to_column":
             raise OptionError(f"edges={direction!r} with encoding={code!r}", fix="An encoding says its own direction.")
-    count, names = (nodes, None) if isinstance(nodes, int | None) else (len(nodes), tuple(nodes))
+    count, names = counted_or_named(nodes)
     sides = [
         _as_matrix(value, name, code, lagged)
         for value, name, code in zip((A_true, A_pred), _ARGUMENTS, encodings, strict=True)
@@ -99,16 +96,15 @@ def read_pair(
     d = next((size for size in sizes if size is not None), None)
     placed = [_placed(side, name, order, d) for side, name in zip(sides, _ARGUMENTS, strict=True)]
     for side, name in zip(placed, _ARGUMENTS, strict=True):
-        if side.d != (d if count is None else count):
+        if side.d != d:
             raise InputError(
                 f"{name} has {side.d} nodes", where="A_true and A_pred" if count is None else "nodes",
                 fix=f"The other has {d}; both describe the same nodes." if count is None else f"nodes= says {count}.",
             )  # fmt: skip
     if placed[0].graphs != placed[1].graphs:
+        what, fix = ("lags", _SAME_LAGS) if lagged else ("graphs", _ONE_TRUTH)
         raise InputError(
-            f"{placed[0].graphs} true graphs with {placed[1].graphs} predicted ones",
-            where="A_true and A_pred",
-            fix="To compare several predictions with one truth, repeat it: np.broadcast_to(A_true, A_pred.shape).",
+            f"{placed[0].graphs} true {what} with {placed[1].graphs} predicted ones", where="A_true and A_pred", fix=fix
         )
     truth, prediction = (
         replace(side, turned=direction == "column_to_row") for side, direction in zip(placed, directions, strict=True)
@@ -120,8 +116,10 @@ def _per_argument(option: str, value: Any, default: Any) -> tuple[Any, Any]:
     """An option that one value sets for the prediction and a pair for truth and prediction."""
     if isinstance(value, str) or value is None:
         return default, value
-    if len(value) != 2:
-        raise OptionError(f"{option} takes one value, for the prediction, or two, for truth and prediction")
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise OptionError(
+            f"{option} takes one name, for the prediction, or two, for truth and prediction, not {value!r}"
+        )
     truth, prediction = value
     return truth, prediction
 
@@ -132,7 +130,6 @@ def _known_names(side: Graph | EdgeList) -> Names | None:
 
 def _as_matrix(value: Any, name: str, encoding: str | None, lagged: bool) -> Graph | EdgeList:
     """Whatever was given, as a matrix, or as edges whose nodes have yet to be numbered."""
-    names: Names | None = None
     if _is_frame(value):
         columns = tuple(value.columns)
         if columns in _EDGE_LIST_COLUMNS:
@@ -141,33 +138,39 @@ def _as_matrix(value: Any, name: str, encoding: str | None, lagged: bool) -> Gra
             value = NamedMatrix(_square_frame(value, name), columns)
     elif _is_networkx(value):
         value = _networkx_edges(value)
-    elif isinstance(value, list) and value and all(isinstance(edge, tuple) for edge in value):
+    elif isinstance(value, list) and all(isinstance(edge, tuple) for edge in value):
         value = EdgeList(value)
     if isinstance(value, EdgeList):
         if encoding is not None or lagged:
             option = "an encoding" if encoding is not None else "lagged=True"
             raise InputError(f"edges in a list do not go with {option}", where=name, fix="Pass a matrix.")
-        return value
-    if isinstance(value, NamedMatrix):
-        value, names = value.values, value.names
+        return value if value.nodes is None else replace(value, nodes=checked_names(value.nodes, name))
+    if not isinstance(value, NamedMatrix):
+        return _unnamed(value, name, encoding, lagged)
+    graph, names = _unnamed(value.values, name, encoding, lagged), checked_names(value.names, name)
+    if len(names) != graph.d:
+        raise InputError(f"{len(names)} names for {graph.d} nodes", where=name, fix="Name every row once.")
+    return replace(graph, names=names)
+
+
+def _unnamed(value: Any, name: str, encoding: str | None, lagged: bool) -> Graph:
     if _is_sparse(value):
-        if encoding is not None or lagged:
-            value = value.toarray()
-        else:
+        if encoding is None and not lagged:
             return _from_sparse(value, name)
-    if encoding is not None:
-        cells = decode(np.asarray(value), encoding, name)
-        if cells.ndim == 3 and not lagged:
-            raise InputError("tigramite's links have lags", where=name, fix="Pass lagged=True.")
-        return Graph(_stacked(cells, name, lagged), cells.shape[0], names, undirected=True)
-    stack = _stacked(as_numeric(value, name), name, lagged)
-    return Graph(stack, stack.shape[-1], names)
+        value = value.toarray()
+    if encoding is None:
+        stack = _stacked(as_numeric(value, name), name, lagged)
+        return Graph(stack, stack.shape[-1])
+    cells = decode(value, encoding, name)
+    if cells.ndim == 3 and not lagged:
+        raise InputError("tigramite's links have lags", where=name, fix="Pass lagged=True.")
+    return Graph(_stacked(cells, name, lagged), cells.shape[0], undirected=True)
 
 
 def _stacked(array: AnyArray, name: str, lagged: bool) -> AnyArray:
     """A stack (graphs, d, d); the lags of one graph come as such a stack too, lag 0 first."""
     if lagged:
-        if array.ndim != 3 or array.shape[0] != array.shape[1]:
+        if array.ndim != 3 or array.shape[0] != array.shape[1] or not array.shape[2]:
             raise InputError(f"expected shape (d, d, lags + 1), found {array.shape}", where=name, fix=_LAGS)
         return np.moveaxis(array, 2, 0)
     if array.ndim not in (2, 3) or array.shape[-1] != array.shape[-2]:
@@ -183,40 +186,29 @@ def _placed(side: Graph | EdgeList, name: str, order: Names | None, d: int | Non
                 "a list of edges does not say which nodes have none", where=name, fix="Pass nodes=, a number or names."
             )
         if side.nodes is not None and order is not None:
-            _same_names(side.nodes, order, name)
+            same_names(side.nodes, order, name)
         return _from_edges(side, name, order, d)
     if side.names is None or order is None or side.names == order:
         return replace(side, names=order, named=side.names is not None)
-    _same_names(side.names, order, name)
-    place = {label: index for index, label in enumerate(side.names)}
-    index = np.array([place[label] for label in order])
-    assert not isinstance(side.data, SparseGraph)
-    return replace(side, data=side.data[:, index[:, np.newaxis], index], names=order, named=True)
+    same_names(side.names, order, name)
+    place = {label: index for index, label in enumerate(order)}
+    number = np.array([place[label] for label in side.names])
+    return replace(side, data=_renumbered(side.data, number, side.d), names=order, named=True)
 
 
-def _same_names(found: Names, expected: Names, name: str) -> None:
-    for names in (found, expected):
-        if len(set(names)) < len(names):
-            twice = next(label for index, label in enumerate(names) if label in names[:index])
-            raise InputError(f"the node {twice!r} stands twice among the names", where=name)
-    absent = [repr(label) for label in expected if label not in set(found)]
-    unknown = [repr(label) for label in found if label not in set(expected)]
-    if absent or unknown:
-        parts = [f"{text} {_some(labels)}" for text, labels in (("lacks", absent), ("adds", unknown)) if labels]
-        raise InputError(f"node names differ: {' and '.join(parts)}", where=name, fix="Nodes are matched by name.")
+def _renumbered(data: AnyArray | SparseGraph, number: Ints, d: int) -> AnyArray | SparseGraph:
+    """The same graph where node i is called `number[i]`."""
+    if isinstance(data, SparseGraph):
+        source, target = np.divmod(data.cells, d)
+        cells = number[source] * d + number[target]
+        sequence = np.argsort(cells)
+        return SparseGraph(cells[sequence], data.values[sequence])
+    index = np.argsort(number)
+    return data[:, index[:, np.newaxis], index]
 
 
 def _from_edges(listed: EdgeList, name: str, order: Names | None, d: int) -> Graph:
-    if isinstance(listed.edges, np.ndarray):
-        numbers, weights = _split_array(listed.edges, name, order, d)
-    else:
-        widths = {len(edge) for edge in listed.edges}
-        if not widths <= {2, 3} or len(widths) > 1:
-            raise InputError("edges of different lengths", where=name, fix=_EDGE)
-        ends = [edge[:2] for edge in listed.edges]
-        numbers = np.array(_numbered(ends, name, order, d), np.int64).reshape(-1, 2)
-        given = [edge[2] for edge in listed.edges] if widths == {3} else np.ones(len(ends))
-        weights = as_numeric(given, f"weights of {name}")
+    numbers, weights = numbered_edges(listed.edges, name, order, d)
     cells = numbers[:, 0] * d + numbers[:, 1]
     sequence = np.argsort(cells, kind="stable")
     cells = cells[sequence]
@@ -226,44 +218,6 @@ def _from_edges(listed: EdgeList, name: str, order: Names | None, d: int) -> Gra
         labels = (source, target) if order is None else (order[source], order[target])
         raise InputError(f"the edge {labels!r} is listed twice", where=name, fix="List it once.")
     return Graph(SparseGraph(cells, weights[sequence]), d, order, listed.undirected, named=order is not None)
-
-
-def _split_array(edges: AnyArray, name: str, order: Names | None, d: int) -> tuple[Ints, AnyArray]:
-    edges = as_numeric(edges, name)
-    if edges.ndim != 2 or edges.shape[1] not in (2, 3):
-        raise InputError(f"expected edges of shape (edges, 2 or 3), found {edges.shape}", where=name, fix=_EDGE)
-    if order is not None and order != tuple(range(d)):
-        raise InputError("edges by number, but the nodes have names", where=name, fix="List edges by name.")
-    numbers = edges[:, :2].astype(np.int64)
-    wrong = ((numbers < 0) | (numbers >= d) | (numbers != edges[:, :2])).any(1)
-    if wrong.any():
-        first = tuple(edges[np.argmax(wrong), :2].tolist())
-        raise InputError(f"the edge {first!r} is not between nodes 0 … {d - 1}", where=name)
-    return numbers, edges[:, 2] if edges.shape[1] == 3 else np.ones(len(edges))
-
-
-def _numbered(ends: list[tuple[Any, ...]], name: str, order: Names | None, d: int) -> list[Any]:
-    if order is None:
-        wrong = next((edge for edge in ends if not all(_is_node_number(end, d) for end in edge)), None)
-        if wrong is not None:
-            raise InputError(
-                f"the edge {wrong!r} is not between nodes 0 … {d - 1}", where=name, fix="Pass nodes= to name them."
-            )
-        return ends
-    place = {label: index for index, label in enumerate(order)}
-    unknown = list(dict.fromkeys(repr(end) for edge in ends for end in edge if end not in place))
-    if unknown:
-        raise InputError(f"edges between unknown nodes: {_some(unknown)}", where=name,
-                         fix=f"Known: {_some([repr(label) for label in order])}.")  # fmt: skip
-    return [[place[end] for end in edge] for edge in ends]
-
-
-def _some(labels: list[str]) -> str:
-    return ", ".join(labels[:12]) + (" …" if len(labels) > 12 else "")
-
-
-def _is_node_number(end: Any, d: int) -> bool:
-    return isinstance(end, int | np.integer) and 0 <= int(end) < d
 
 
 def _from_sparse(matrix: Any, name: str) -> Graph:
@@ -293,9 +247,9 @@ def _is_networkx(value: Any) -> bool:
 
 def _square_frame(frame: Any, name: str) -> AnyArray:
     """The frame's values with its rows in the order of its columns."""
-    rows, columns = tuple(frame.index), tuple(frame.columns)
+    rows, columns = (checked_names(names, name) for names in (frame.index, frame.columns))
     if rows != columns:
-        _same_names(rows, columns, f"{name}, its rows against its columns")
+        same_names(rows, columns, f"{name}, its rows against its columns")
         frame = frame.loc[list(columns)]
     return as_numeric(frame.to_numpy(), name)
 
@@ -309,5 +263,6 @@ def _networkx_edges(graph: Any) -> EdgeList:
 
 
 _SQUARE = "Row i, column j is the edge i → j; edges in a list come as a list of tuples."
-_EDGE = "An edge is (source, target) or (source, target, weight)."
+_ONE_TRUTH = "To compare several predictions with one truth, repeat it: np.broadcast_to(A_true, A_pred.shape)."
+_SAME_LAGS = "Both have the same lags, from 0 on: pad the shorter one with zeros."
 _LAGS = "A[i, j, l] is the edge from i at t − l to j at t; without lags leave lagged=False."

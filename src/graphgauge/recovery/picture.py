@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.result import Table
-from graphgauge.recovery.comparison import DensePair, curves_of
+from graphgauge.recovery.comparison import curves_of
 from graphgauge.recovery.functions import swept
-from graphgauge.recovery.inputs import Names
+from graphgauge.recovery.nodes import Names
 from graphgauge.recovery.reading import Comparison
 
 Ints = NDArray[np.int64]
@@ -39,13 +39,12 @@ class Picture:
 
 def picture(comparison: Comparison) -> Picture:
     """The first graph of a stack, or the summary graph over all lags."""
-    pair, title = comparison.pair, "prediction"
+    title, names = "prediction", comparison.truth.names
     if comparison.options.lagged:
-        assert isinstance(pair, DensePair)
-        pair, title = pair.summary(), "prediction, over all lags"
+        comparison, title = comparison.summary, "prediction, over all lags"
     elif len(comparison.counts) > 1:
-        title = f"prediction, the first of {len(comparison.counts)} graphs"
-    d = pair.d
+        comparison, title = comparison.first, f"prediction, the first of {len(comparison.counts)} graphs"
+    pair, d = comparison.pair, comparison.d
     true, predicted = pair.true_edges(0), pair.predicted_edges(0)
     common = np.intersect1d(true, predicted, assume_unique=True)
     extra = np.setdiff1d(predicted, true, assume_unique=True)
@@ -75,7 +74,7 @@ def picture(comparison: Comparison) -> Picture:
     return Picture(
         title=title,
         d=d,
-        names=comparison.truth.names,
+        names=names,
         true=np.divmod(true, d),
         predicted={name: np.divmod(cells, d) for name, cells in marked.items()},
         precision_recall=Table("recall", steps),

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from numbers import Real
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from graphgauge.core.errors import one_of
+from graphgauge.core.errors import OptionError, one_of
 from graphgauge.recovery.comparison import DensePair, Options, SparsePair, compared, curves_of
 from graphgauge.recovery.counts import Counts, joined
-from graphgauge.recovery.inputs import Graph, read_pair
+from graphgauge.recovery.inputs import Graph, SparseGraph, read_pair
 from graphgauge.recovery.samples import Curves, EdgeCounts, Models, Sample
 from graphgauge.recovery.structure import Model
 
@@ -45,6 +46,8 @@ class Rules:
     def __post_init__(self) -> None:
         one_of("shd", self.shd, SHD)
         one_of("area", self.area, AREAS)
+        if not isinstance(self.zero_division, Real):
+            raise OptionError(f"zero_division must be a number, not {self.zero_division!r}")
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,21 @@ class Comparison:
     def at(self, threshold: float) -> Comparison:
         return replace(self, options=replace(self.options, threshold=threshold))
 
+    @property
+    def first(self) -> Comparison:
+        """The first graph of a stack."""
+        sides = [
+            side if isinstance(side.data, SparseGraph) else replace(side, data=side.data[:1])
+            for side in (self.truth, self.prediction)
+        ]
+        return replace(self, truth=sides[0], prediction=sides[1])
+
+    @cached_property
+    def summary(self) -> Comparison:
+        """One graph over all lags, without self-edges."""
+        assert isinstance(self.pair, DensePair)
+        return Comparison(*self.pair.summary(), replace(self.options, sign="keep", lagged=False), self.rules)
+
     @cached_property
     def pair(self) -> DensePair | SparsePair:
         return compared(self.truth, self.prediction, self.options)
@@ -79,30 +97,36 @@ class Comparison:
 
     def samples(self) -> dict[str, Sample]:
         """All graphs of a stack, to be averaged, or all lags of one graph, taken together."""
+        samples: dict[str, Sample]
         if self.options.lagged:
-            return {"edges": self._edges(self.counts.total()), "curves": self._curves([(self.pair, self._rows)])}
-        return {
-            "edges": self._edges(self.counts),
-            "curves": self._curves([(self.pair, [row]) for row in self._rows]),
-            "models": Models(pairs=self._models, **self._common),
-        }
-
-    def parts(self) -> tuple[str, list[Any], dict[str, Sample]] | None:
-        """The same one by one: an axis, its labels and what stands at each; None where there is only one."""
-        each: list[tuple[Any, Iterable[int]]] = [(self.pair, [row]) for row in self._rows]
-        labels: list[Any]
-        if self.options.lagged:
-            assert isinstance(self.pair, DensePair)
-            summary = self.pair.summary()
-            samples: dict[str, Sample] = {
-                "edges": self._edges(joined([self.counts, summary.counts()])),
-                "curves": self._curves([*each, (summary, [0])]),
-            }
-            axis, labels = "lag", [*map(str, self._rows), "summary"]
-        elif len(self._rows) > 1:
-            samples, axis, labels = self.samples(), "graph", [*self._rows]
+            samples = {"edges": self._edges(self.counts.total()), "curves": self._curves([(self.pair, self._rows)])}
         else:
-            return None
+            samples = {
+                "edges": self._edges(self.counts),
+                "curves": self._curves([(self.pair, [row]) for row in self._rows]),
+                "models": Models(pairs=self._models, **self._common),
+            }
+        if not self.pair.missing_scores:
+            return samples
+        # A cell without a score takes its true edge along: the transposed prediction leaves out other ones.
+        turned = replace(self, prediction=replace(self.prediction, turned=not self.prediction.turned))
+        return {name: replace(sample, turned=partial(turned._sample, name)) for name, sample in samples.items()}
+
+    def _sample(self, name: str) -> Sample:
+        return self.samples()[name]
+
+    def parts(self) -> tuple[str, list[Any], dict[str, Sample]]:
+        """The same one by one: an axis, its labels and what stands at each; nothing where there is only one."""
+        axis, labels, samples = "graph", list[Any](self._rows), self.samples()
+        if self.options.lagged:
+            axis, labels = "lag", [*map(str, self._rows), "summary"]
+            rows: list[tuple[Any, Iterable[int]]] = [(self.pair, [row]) for row in self._rows]
+            samples = {
+                "edges": self._edges(joined([self.counts, self.summary.counts])),
+                "curves": self._curves([*rows, (self.summary.pair, [0])]),
+            }
+        elif len(labels) < 2:
+            samples = {}
         return axis, labels, {name: replace(sample, averaged=False) for name, sample in samples.items()}
 
     @property
@@ -114,7 +138,7 @@ class Comparison:
         return {"zero_division": float(self.rules.zero_division)}
 
     def _edges(self, counts: Counts) -> EdgeCounts:
-        return EdgeCounts(counts=counts, shd=self.rules.shd, omitted=self.pair.omitted, **self._common)
+        return EdgeCounts(counts=counts, shd=self.rules.shd, **self._common)
 
     def _curves(self, groups: list[tuple[Any, Iterable[int]]]) -> Curves:
         return Curves(

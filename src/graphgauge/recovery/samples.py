@@ -21,10 +21,14 @@ Numbers = NDArray[Any]
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows that are averaged (the graphs of a stack) or stand for themselves (`averaged` false)."""
+    """Rows that are averaged (the graphs of a stack) or stand for themselves (`averaged` false).
+
+    `turned` makes the sample of the transposed prediction where what was counted does not say it.
+    """
 
     averaged: bool = True
     zero_division: float = np.nan
+    turned: Callable[[], Any] | None = None
 
     def __len__(self) -> int:
         raise NotImplementedError
@@ -62,7 +66,6 @@ class EdgeCounts(Sample):
 
     counts: Counts = field(kw_only=True)
     shd: str = "pair"
-    omitted: int = 0
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -70,13 +73,19 @@ class EdgeCounts(Sample):
     def __getitem__(self, name: str) -> Numbers:
         return self.counts[name]
 
+    @property
+    def omitted(self) -> bool:
+        """Whether there are cells without a score."""
+        return bool(self.counts.omitted.any())
+
     @cached_property
     def empty(self) -> EdgeCounts:
         return replace(self, counts=self.counts.without_prediction())
 
     @cached_property
     def transposed(self) -> EdgeCounts:
-        return replace(self, counts=self.counts.crossed())
+        found: EdgeCounts = self.turned() if self.turned else replace(self, counts=self.counts.crossed())
+        return found
 
     @cached_property
     def at_random(self) -> EdgeCounts:
@@ -108,15 +117,18 @@ class Curves(Sample):
     @cached_property
     def transposed(self) -> Curves:
         drawn = self._drawn
-        return replace(self, draw=lambda: [(other, curve) for curve, other in drawn])
+        crossed = replace(self, draw=lambda: [(other, curve) for curve, other in drawn])
+        found: Curves = self.turned() if self.turned else crossed
+        return found
 
     def each(self, value: Callable[[Curve], float], reason: str, **facts: Any) -> Estimate:
         cells = [curve.cells if curve.edges else 0 for curve in self.curves]
         return self.estimate(np.array([value(curve) for curve in self.curves]), np.array(cells), reason, **facts)
 
-    def per_curve(self, value: Callable[[Curve], float]) -> float:
-        """A mean over the graphs that have one."""
+    def mean(self, value: Callable[[Curve], float]) -> float:
+        """Over the graphs that have one."""
         values = np.array([value(curve) for curve in self.curves if curve.edges])
+        values = values[~np.isnan(values)]
         return float(values.mean()) if len(values) else np.nan
 
 
@@ -148,8 +160,9 @@ class Models(Sample):
 
     @cached_property
     def transposed(self) -> Models:
-        turned = [(truth, replace(found, cells=found.mirrored)) for truth, found in self._pairs]
-        return replace(self, pairs=lambda: turned)
+        mirrored = [(truth, replace(found, cells=found.mirrored)) for truth, found in self._pairs]
+        found: Models = self.turned() if self.turned else replace(self, pairs=lambda: mirrored)
+        return found
 
     @cached_property
     def v_structures(self) -> tuple[Numbers, Numbers, Numbers]:

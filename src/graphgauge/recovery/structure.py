@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
-from graphgauge.kernels.graphs import compelled_edges, sparse_pair_table
+from graphgauge.kernels.dags import compelled_edges
+from graphgauge.kernels.graphs import sparse_pair_table
 from graphgauge.recovery.counts import Counts
 
 Ints = NDArray[np.int64]

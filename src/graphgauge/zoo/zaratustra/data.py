@@ -1,4 +1,4 @@
-"""Graphs to start from: a file with the arrays of Cora, a Planetoid folder, or a block model made here."""
+"""Graphs to start from: a file with the arrays of Cora, or a block model made here."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from graphgauge.core.arrays import as_numeric, require_shape
 from graphgauge.core.errors import InputError
-from graphgauge.core.extras import need
+from graphgauge.evolution.inputs import as_edges, whole_numbers
+from graphgauge.evolution.stored import read_arrays
 
 # Cora's, which the block model has too.
 CLASS_SIZES = (351, 217, 418, 818, 426, 298, 180)
@@ -41,28 +43,18 @@ class GraphData:
 
 
 def read_graph_data(path: str | Path) -> GraphData:
-    """Read `.npz` with edges, labels and features as CSR, or the folder of a Planetoid dataset."""
+    """Read `.npz` with edges, labels and features as CSR."""
     place = Path(path)
-    if place.is_dir():
-        planetoid = need("torch_geometric.datasets", "a Planetoid folder").Planetoid(str(place), "Cora")
-        return from_arrays(
-            planetoid[0].edge_index.numpy().T, planetoid[0].y.numpy(), planetoid[0].x.numpy(), str(place)
+    if not place.exists():
+        raise InputError("there is no such file", where=str(place), fix="Leave --data out for the built-in graph.")
+    arrays = read_arrays(place, _ARRAYS)
+    data, *indices = (arrays[f"feature_{part}"] for part in ("data", "indices", "indptr"))
+    indices = [whole_numbers(part, f"{place}: features") for part in indices]
+    width = whole_numbers(arrays["num_features"], f"{place}: num_features")
+    try:
+        features = sp.csr_array(
+            (as_numeric(data, f"{place}: feature_data"), *indices), shape=(indices[1].size - 1, width.item())
         )
-    try:
-        with np.load(place, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in _ARRAYS}
-    except FileNotFoundError:
-        raise InputError(
-            "there is no such file", where=str(place), fix="Leave --data out for the built-in graph."
-        ) from None
-    except KeyError as error:
-        raise InputError(f"has no array {error}", where=str(place), fix=f"Needed: {', '.join(_ARRAYS)}.") from None
-    except (OSError, ValueError, EOFError) as error:
-        raise InputError(f"cannot be read as .npz: {error}", where=str(place)) from None
-    shape = len(arrays["labels"]), int(arrays["num_features"])
-    parts = arrays["feature_data"], arrays["feature_indices"].astype(np.int32), arrays["feature_indptr"]
-    try:
-        features = sp.csr_array(parts, shape=shape)
         features.check_format(full_check=True)
     except ValueError as error:
         raise InputError(f"its features are no CSR matrix: {error}", where=str(place)) from None
@@ -71,17 +63,13 @@ def read_graph_data(path: str | Path) -> GraphData:
 
 def from_arrays(edges: Any, labels: Any, features: Any, where: str = "graph") -> GraphData:
     """Check the arrays; an edge given in both directions counts once."""
-    pairs = np.asarray(edges, dtype=np.int64)
-    if pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise InputError(f"edges must be (E, 2), not {pairs.shape}", where=where)
-    names = np.asarray(labels, dtype=np.int64)
-    if len(pairs) and not (pairs.min() >= 0 and pairs.max() < len(names)):
-        raise InputError(f"edges name nodes outside 0 to {len(names) - 1}", where=where)
+    classes = whole_numbers(labels, f"{where}: labels")
+    require_shape(classes, (None,), f"{where}: labels", "Number the class of each node.")
+    pairs = as_edges(edges, f"{where}: edges", len(classes))
     pairs = np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
-    matrix = sp.csr_array(features)
-    if matrix.shape[0] != len(names):
-        raise InputError(f"{matrix.shape[0]} rows of features for {len(names)} labels", where=where)
-    return GraphData(pairs, names, matrix)
+    matrix: Any = features if sp.issparse(features) else as_numeric(features, f"{where}: features")
+    require_shape(matrix, (len(classes), None), f"{where}: features", "Pass one row for each label.")
+    return GraphData(pairs, classes, sp.csr_array(matrix))
 
 
 def block_model(seed: int = 0) -> GraphData:

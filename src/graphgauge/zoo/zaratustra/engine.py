@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components
 
 from graphgauge.core.errors import OptionError, one_of
 from graphgauge.evolution import poincare_distance, tgc_step
+from graphgauge.evolution.growth import largest_component
+from graphgauge.evolution.inputs import pair_codes, whole_number
 from graphgauge.zoo.zaratustra.data import GraphData
 from graphgauge.zoo.zaratustra.growth import RULES, Growth
 
@@ -39,17 +41,14 @@ class Settings:
     def __post_init__(self) -> None:
         one_of("anchor", self.anchor, ANCHORS)
         one_of("embedding", self.embedding, EMBEDDINGS)
-        for name in ("seeds_per_cycle", "births_per_cycle"):
-            if getattr(self, name) < 0:
-                raise OptionError(f"{name} must not be negative")
-        for name in ("edges_per_seed", "dimension"):
-            if getattr(self, name) < 1:
-                raise OptionError(f"{name} must be at least 1")
+        for name, least in (("seeds_per_cycle", 0), ("births_per_cycle", 0), ("edges_per_seed", 1), ("dimension", 1)):
+            whole_number(getattr(self, name), name, least=least)
         for name in ("radius", "smoothing"):
-            if not 0 < getattr(self, name) < 1:
-                raise OptionError(f"{name} must lie between 0 and 1")
-        if not self.birth_noise >= 0:
-            raise OptionError("birth_noise must not be negative")
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or not 0 < value < 1:
+                raise OptionError(f"{name} must lie between 0 and 1, not {value!r:.80}")
+        if not isinstance(self.birth_noise, int | float) or not 0 <= self.birth_noise < inf:
+            raise OptionError(f"birth_noise must be a number of at least 0, not {self.birth_noise!r:.80}")
 
 
 class Zaratustra:
@@ -64,7 +63,7 @@ class Zaratustra:
     ) -> None:
         self.data = data
         self.settings = settings or Settings()
-        self.seed = seed
+        self.seed = whole_number(seed, "seed", least=0)
         self.rules = rules
         self.cycle = 0
         self.edges_created_at_cycle: list[Edges] = []
@@ -106,7 +105,8 @@ class Zaratustra:
         births = np.array(born, dtype=np.int64).reshape(-1, 2)
         self._edges.append(births)
         self._smooth()
-        self._close(births, tgc_step(len(births), self.num_nodes, self._largest_component(), self._tgc))
+        component = largest_component(pair_codes(self.edges, self.num_nodes), self.num_nodes)
+        self._close(births, tgc_step(len(births), self.num_nodes, component, self._tgc))
         return births
 
     def replay(self, births: Edges, embeddings: Floats, tgc: float) -> None:
@@ -170,11 +170,6 @@ class Zaratustra:
         pulled = half @ self.embeddings + half.T @ self.embeddings
         w = self.settings.smoothing
         self.embeddings = _into_ball((1 - w) * self.embeddings + w * pulled, self.settings.radius)
-
-    def _largest_component(self) -> int:
-        edges, nodes = self.edges, self.num_nodes
-        graph = sp.coo_array((np.ones(len(edges), dtype=np.int8), (edges[:, 0], edges[:, 1])), shape=(nodes, nodes))
-        return int(np.bincount(connected_components(graph, directed=False)[1]).max())
 
     def _first_embeddings(self) -> Floats:
         """The leading directions of the features, or noise; the farthest node lies at the radius."""

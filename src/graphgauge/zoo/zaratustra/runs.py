@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from graphgauge.core.errors import InputError, one_of
+from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.files import atomic_path, write_text
 from graphgauge.core.schema import dumps
 from graphgauge.evolution import EvolutionLog
+from graphgauge.evolution.inputs import whole_number
 from graphgauge.zoo.zaratustra.data import GraphData
 from graphgauge.zoo.zaratustra.engine import Settings, Zaratustra
 from graphgauge.zoo.zaratustra.growth import RULES, Growth
@@ -24,14 +24,17 @@ def grow(
     conditions: Sequence[str],
     cycles: int,
     seeds: int,
-    folder: Path,
+    folder: str | Path,
     rules: Mapping[str, Growth] = RULES,
 ) -> Iterator[tuple[str, int, int]]:
     """Run every condition with every seed; yields (condition, seed, cycle) as each cycle stands in the log."""
+    if not conditions:
+        raise OptionError("conditions names none", fix=f"Known: {', '.join(rules)}.")
     for condition in conditions:
         one_of("condition", condition, tuple(rules))
-    _hold_settings(settings, folder)
+    cycles, seeds = whole_number(cycles, "cycles", least=0), whole_number(seeds, "seeds", least=0)
     log = EvolutionLog(folder)
+    _hold_settings(settings, log.folder)
     for condition in conditions:
         for seed in range(seeds):
             engine = Zaratustra(data, settings, seed=seed, rules=rules)
@@ -64,9 +67,8 @@ def write_labels(data: GraphData, folder: Path) -> Path:
 def _hold_settings(settings: Settings, folder: Path) -> None:
     """A folder has one engine: what goes on with other settings would be no run of either."""
     path = folder / "settings.json"
-    text = dumps(_settings(settings))
+    text = dumps({"engine": "zaratustra", **asdict(settings)})
     if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
         write_text(path, text)
     elif path.read_text(encoding="utf-8") != text:
         raise InputError("holds runs with other settings", where=str(folder), fix="Choose another --output.")
@@ -80,7 +82,3 @@ def _hold_start(log: EvolutionLog, condition: str, seed: int, engine: Zaratustra
         raise InputError(
             f"{condition}, seed {seed}, began from another graph", where=str(log.folder), fix="Choose another --output."
         )
-
-
-def _settings(settings: Settings) -> dict[str, Any]:
-    return {"engine": "zaratustra", **asdict(settings)}

@@ -1,0 +1,83 @@
+"""Files of stored runs: arrays and births, written whole, and read as what anybody may have written."""
+
+from __future__ import annotations
+
+import struct
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.arrays import AnyArray, as_numeric
+from graphgauge.core.errors import GraphgaugeError, InputError
+from graphgauge.core.extras import need
+from graphgauge.core.files import atomic_path
+
+_SAVEZ = "Write it with np.savez; arrays of Python objects are never read."
+LAYOUT = "A run is a folder of cycle-00000.npz, cycle-00001.npz …, or of births.parquet and embeddings.npz."
+# What reading a file that is no archive, or a damaged one, can raise.
+_DAMAGE = (
+    KeyError, ValueError, TypeError, AttributeError, OSError, EOFError, RuntimeError, MemoryError, struct.error,
+    tokenize.TokenError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+
+
+def write_arrays(path: Path, arrays: Mapping[str, AnyArray]) -> None:
+    with atomic_path(path) as temporary, temporary.open("wb") as stream:
+        np.savez(stream, allow_pickle=False, **arrays)
+
+
+def read_arrays(path: Path, wanted: tuple[str, ...]) -> dict[str, AnyArray]:
+    """All arrays of a .npz file, among them those that are wanted."""
+    with archive(path) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    for name in wanted:
+        if name not in arrays:
+            raise InputError(f"has no array {name!r}", where=str(path), fix=f"It holds {', '.join(arrays) or 'none'}.")
+    return arrays
+
+
+@contextmanager
+def archive(path: Path) -> Iterator[Any]:
+    """An open .npz file, whose arrays are read when they are asked for; nothing is ever unpickled."""
+    # Opened here: np.load leaves a file that it cannot read to the garbage collector.
+    with _readable(path, _SAVEZ), path.open("rb") as stream, _several(np.load(stream, allow_pickle=False)) as stored:
+        yield stored
+
+
+def read_births(path: Path) -> dict[str, AnyArray]:
+    parquet = need("pyarrow.parquet", "reading .parquet")
+    wanted = ("cycle", "source", "target")
+    with _readable(path, "Write the columns cycle, source and target."):
+        table = parquet.read_table(path, columns=list(wanted))
+        columns = {name: as_numeric(table[name].to_numpy(), f"{path}: {name}") for name in wanted}
+    for name, column in columns.items():
+        if column.dtype.kind not in "iu":
+            raise InputError(f"column {name!r} holds {column.dtype}, not whole numbers", where=str(path))
+    return columns
+
+
+@contextmanager
+def _readable(path: Path, fix: str) -> Iterator[None]:
+    """Whatever reading a file raises becomes one paragraph."""
+    try:
+        yield
+    except GraphgaugeError:
+        raise
+    except FileNotFoundError:
+        raise InputError("no such file", where=str(path), fix=LAYOUT) from None
+    except _DAMAGE as error:
+        said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        reason = (said.splitlines() or [type(error).__name__])[0][:200]
+        raise InputError(f"cannot be read ({reason})", where=str(path), fix=fix) from None
+
+
+def _several(found: Any) -> Any:
+    if isinstance(found, np.ndarray):
+        raise ValueError("one array, and not several by name")
+    return found

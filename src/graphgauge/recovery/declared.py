@@ -1,0 +1,126 @@
+"""What the recovery metrics have in common: laws, conventions, intervals over graphs, and graphs that know nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.metric import Bounds, ChanceFunction, Estimate, Exempt, IntervalRule, MetricFunction, NoInterval
+from graphgauge.recovery.samples import Curves, EdgeCounts, Models, Sample
+from graphgauge.stats.intervals import mean_interval
+
+LAWS: dict[str, bool | Exempt] = {
+    "permutation": True, "merge": Exempt("a graph is compared whole; graphs of a stack are averaged"), "monotone": True,
+    "symmetry": True,
+}  # fmt: skip
+ONE_WAY = {"symmetry": Exempt("truth and prediction play different parts")}
+EXCHANGED = {"symmetry": Exempt("precision and recall change places when truth and prediction do")}
+TURNED_IS_ADJACENT = {"monotone": Exempt("a reversed edge that is dropped takes a true adjacency along")}
+MORE_IS_NOT_BETTER = {"monotone": Exempt("a true edge that is found can change what others mean")}
+EMPTY = {"empty": "nan"}
+CELLS = EMPTY | {"cells": "off the diagonal; at lags above 0 all"}
+PAIRS = EMPTY | {"pairs": "unordered, each once; at lags above 0 each cell"}
+NO_COMMON = "no pair is adjacent in both graphs"
+
+
+def _t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
+    assert estimate.influence is not None
+    return mean_interval(estimate.value, estimate.influence, estimate.facts.get("range"), confidence)
+
+
+def over_graphs(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval:
+    """Student's t over the graphs of a stack; one graph has no interval of its own."""
+    if len(sample) < 2 or not sample.averaged:
+        return NoInterval("one graph has no interval of its own")
+    return IntervalRule("t", "graphs", _t_bounds)
+
+
+def _values(function: MetricFunction, samples: Mapping[str, Sample], params: Mapping[str, Any]) -> dict[str, float]:
+    return {name: float(function(sample, **params).value[0]) for name, sample in samples.items()}
+
+
+def _known(levels: Mapping[str, float]) -> dict[str, float]:
+    return {name: level for name, level in levels.items() if level == level}
+
+
+def _blind(
+    function: MetricFunction, edges: EdgeCounts, params: Mapping[str, Any], at_random: Callable[[], EdgeCounts]
+) -> dict[str, float]:
+    samples = {"empty graph": edges.empty, "transposed prediction": edges.transposed}
+    # Cells without a score cannot be drawn, which spoils the closed form.
+    if not edges.omitted:
+        samples["random graph with as many edges"] = at_random()
+    return _known(_values(function, samples, params))
+
+
+def blind(function: MetricFunction, edges: EdgeCounts, params: Mapping[str, Any]) -> dict[str, float]:
+    """The empty graph, the transposed prediction, and the exact mean over random graphs with as many edges."""
+    return _blind(function, edges, params, lambda: edges.at_random)
+
+
+def blind_skeleton(function: MetricFunction, edges: EdgeCounts, params: Mapping[str, Any]) -> dict[str, float]:
+    """The empty graph, the transposed prediction, and the exact mean over random skeletons with as many edges."""
+    return _blind(function, edges, params, lambda: edges.with_random_skeleton)
+
+
+def coin_flips(function: MetricFunction, edges: EdgeCounts, params: Mapping[str, Any]) -> dict[str, float]:
+    """The transposed prediction, and the mean if the same predicted edges pointed either way at random."""
+    levels = _values(function, {"transposed prediction": edges.transposed}, params)
+    if not edges.omitted:
+        right = edges["one_way_in_both"] / 2 + edges["two_way_in_both"]
+        levels["random directions"] = float(edges.ratio(right, edges["oriented_pairs"], NO_COMMON).value[0])
+    return _known(levels)
+
+
+def constant_scores(level: Callable[..., float]) -> ChanceFunction:
+    """The transposed prediction, and what equal scores for all cells (a random order, on average) would give."""
+
+    def chance(function: MetricFunction, curves: Curves, params: Mapping[str, Any]) -> dict[str, float]:
+        levels = _values(function, {"transposed prediction": curves.transposed}, params)
+        return _known(levels | {"constant scorer": curves.mean(lambda curve: level(curve, **params))})
+
+    chance.__doc__ = constant_scores.__doc__
+    return chance
+
+
+def empty_model(function: MetricFunction, models: Models, params: Mapping[str, Any]) -> dict[str, float]:
+    """The empty graph."""
+    return _known(_values(function, {"empty graph": models.empty}, params))
+
+
+def blind_model(function: MetricFunction, models: Models, params: Mapping[str, Any]) -> dict[str, float]:
+    """The transposed prediction, and the empty graph, for which a share of nothing counts as 0."""
+    samples = {"transposed prediction": models.transposed, "empty graph": replace(models.empty, zero_division=0.0)}
+    return _known(_values(function, samples, params))
+
+
+EDGES: dict[str, Any] = {
+    "family": "recovery", "needs": ("edges",), "interval": over_graphs, "chance": blind, "unit": "cell",
+    "conventions": CELLS, "reference": "rijsbergen1979", "laws": LAWS, "direction": "higher", "bounds": (0, 1),
+}  # fmt: skip
+SHARE = EDGES | {"laws": LAWS | EXCHANGED}
+COUNT = EDGES | {"direction": "none", "bounds": (0, np.inf)}
+DIRECTIONS = COUNT | {"unit": "pair", "conventions": PAIRS}
+DISTANCE = DIRECTIONS | {"direction": "lower", "reference": "tsamardinos2006"}
+PART = DISTANCE | {"direction": "none", "laws": LAWS | ONE_WAY}
+SKELETON = EDGES | {
+    "unit": "pair", "conventions": PAIRS, "chance": blind_skeleton, "laws": LAWS | TURNED_IS_ADJACENT,
+}  # fmt: skip
+SKELETON_SHARE = SKELETON | {"laws": LAWS | EXCHANGED | TURNED_IS_ADJACENT}
+SKELETON_COUNT = SKELETON | {"direction": "none", "bounds": (0, np.inf)}
+CURVE = EDGES | {"needs": ("curves",), "laws": LAWS | ONE_WAY}
+MODEL = EDGES | {
+    "needs": ("models",), "unit": "pair", "chance": blind_model, "laws": LAWS | MORE_IS_NOT_BETTER,
+}  # fmt: skip
+COLLIDERS = MODEL | {
+    "reference": "verma1990", "laws": LAWS | EXCHANGED | MORE_IS_NOT_BETTER,
+    "conventions": EMPTY | {"v-structure": "a → c ← b by one-way edges, a and b not adjacent"},
+}  # fmt: skip
+MODEL_DISTANCE = MODEL | {"direction": "lower", "bounds": (0, np.inf)}
+ADJUSTMENT = MODEL_DISTANCE | {
+    "reference": "henckel2024", "chance": empty_model, "laws": LAWS | ONE_WAY | MORE_IS_NOT_BETTER,
+    "conventions": {"counts": "ordered pairs, of d·(d − 1)", "graphs": "DAGs, or CPDAGs with a named encoding"},
+}  # fmt: skip

@@ -1,0 +1,39 @@
+"""Bands of scores, against a comparison of every score in its own precision."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from graphgauge.kernels import threads
+from graphgauge.kernels.bands import band_counts
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(0, 7), (3, 0), (1, 1), (5, 40), (4, 2500)])
+def test_above_and_inside(shape: tuple[int, int], dtype: type, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "BLOCK_WORK", 3000)  # several blocks
+    rng = np.random.default_rng(shape[1])
+    scores = rng.integers(0, 50, shape).astype(dtype)
+    low = rng.integers(0, 50, shape[0]).astype(float)
+    high = low + rng.integers(0, 3, shape[0])
+    above, rows, columns = band_counts(scores, low, high)
+    assert above.tolist() == (scores > high[:, None]).sum(axis=1).tolist()
+    expected = np.argwhere((scores >= low[:, None]) & (scores <= high[:, None]))
+    assert np.stack([rows, columns], axis=1).tolist() == expected.tolist()
+
+
+def test_a_band_is_widened_to_the_precision_of_the_scores(backend: str) -> None:
+    """Bounds between two neighbours of float32 hold both; in float64 they stay as they are."""
+    below, above = np.float32(1), np.nextafter(np.float32(1), np.float32(2))
+    scores = np.array([[below, above]])
+    low, high = np.array([1 + 1e-9]), np.array([1 + 1.1e-7])
+    found = [band_counts(given, low, high) for given in (scores, scores.astype(np.float64))]
+    assert [columns.tolist() for _, _, columns in found] == [[0, 1], []]
+    assert [counts.tolist() for counts, _, _ in found] == [[0], [1]]
+
+
+def test_not_a_number_is_nowhere(backend: str) -> None:
+    above, _, columns = band_counts(np.array([[np.nan, 0.5, np.inf]]), np.array([0.4]), np.array([0.6]))
+    assert above.tolist() == [1]
+    assert columns.tolist() == [1]
