@@ -63,6 +63,16 @@ def test_one_output_a_mask() -> None:
     assert table.rows[0].outputs.shape[1] == 1
 
 
+@pytest.mark.parametrize("answer", [None, "yes", np.zeros((2, 2)), [np.nan, 0.5], [0.7, 0.7]])
+def test_odd_answers_to_one_mask_are_the_models_own(answer: Any) -> None:
+    class Odd:
+        def predict_proba_with_mask(self, subgraph: Any, target: Any, edge_mask: list[int]) -> Any:
+            return answer
+
+    with pytest.raises(InputError, match=r"^Odd\.predict_proba_with_mask, answers of the model"):
+        ex.collect(Odd(), random_explanations(0, 1), model_output="probability")
+
+
 def test_results_that_lack_something() -> None:
     with pytest.raises(InputError, match="no importance_edges or candidate_eidx"):
         ex.from_result(SimpleNamespace(context=None), src=SRC, dst=DST)
@@ -70,6 +80,27 @@ def test_results_that_lack_something() -> None:
     far.context.subgraph.payload["candidate_eidx"] = [9]
     with pytest.raises(InputError, match="edge 9 is not among 5"):
         ex.from_result(far, src=SRC, dst=DST)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "edges", "message"),
+    [
+        ([0, -1], {}, "candidate_eidx: edge -1 is not among 5"),
+        ([0.5], {}, "candidate_eidx: expected whole numbers"),
+        (["a"], {}, "candidate_eidx: expected whole numbers"),
+        (None, {}, "candidate_eidx: expected whole numbers"),
+        ([[0], [1, 2]], {}, "candidate_eidx: rows of different lengths"),
+        ([], {}, "importance: shape .* for 0 candidate edges"),
+        ([3, 0, 4], {"dst": DST[:2]}, r"dst: expected shape \(5\), found \(2,\)"),
+        ([3, 0, 4], {"time": TIME[:2]}, r"time: expected shape \(5\), found \(2,\)"),
+        ([3, 0, 4], {"src": 5}, "src: expected a 1-D array"),
+    ],
+)
+def test_results_whose_numbers_fit_no_edges(numbers: Any, edges: dict[str, Any], message: str) -> None:
+    given = result()
+    given.context.subgraph.payload["candidate_eidx"] = numbers
+    with pytest.raises(InputError, match=message):
+        ex.from_result(given, **{"src": SRC, "dst": DST, "time": TIME} | edges)
 
 
 class Mean(torch.nn.Module):
@@ -174,6 +205,17 @@ def test_explanations_of_torch_geometric() -> None:
     assert explanation.seed == 3
     with pytest.raises(InputError, match="has no edge_mask"):
         ex.from_pyg(Said(x=torch.ones(3, 2), edge_index=said["edge_index"]))
+    for wrong in (None, 5):
+        with pytest.raises(InputError, match="expected a torch_geometric Explanation"):
+            ex.from_pyg(wrong)
+    for changed, message in (
+        ({"x": 5}, "node_features"),
+        ({"edge_attr": "a"}, "edge_attr: expected numbers"),
+        ({"edge_index": None}, "edge_index"),
+        ({"edge_mask": torch.ones(2)}, "importance"),
+    ):
+        with pytest.raises(InputError, match=message):
+            ex.from_pyg(said | changed)
 
 
 def test_targets_of_modules_are_nodes_of_their_own_graph() -> None:
@@ -199,6 +241,23 @@ def test_modules_that_answer_something_else() -> None:
             ex.collect(ex.PyGModel(Pooled(), task=task), [explanation])
         with pytest.raises(InputError, match="dict for"):
             ex.collect(ex.PyGModel(Named(), task=task), [explanation])
+
+
+def test_modules_that_fail_and_what_is_none() -> None:
+    class Fails(Mean):
+        def forward(self, x: Any, edge_index: Any, edge_attr: Any = None, batch: Any = None) -> Any:
+            return x @ torch.ones(7, 7)
+
+    explanation = ex.Explanation(graph(0), np.ones(len(graph(0).subgraph)))
+    module = Fails()
+    module.train()
+    with pytest.raises(InputError, match=r"module Fails\.forward raised RuntimeError: mat1 and mat2") as caught:
+        ex.collect(ex.PyGModel(module), [explanation])
+    assert isinstance(caught.value.__cause__, RuntimeError)
+    assert module.training  # as it was
+    for wrong in (None, 5, lambda x, edge_index: x):
+        with pytest.raises(InputError, match="module: expected a torch module"):
+            ex.PyGModel(wrong)
 
 
 def test_edge_features_of_some_events_only() -> None:

@@ -124,7 +124,7 @@ def test_bad_input_is_named(arguments, options, message):
 
 
 def test_bad_options_are_named():
-    for delta_t in (-1, math.nan, 1e-300, 5e-324):
+    for delta_t in (-1, math.nan, 1e-300, 5e-324, "a", [1], np.array([1, 2])):
         with pytest.raises(OptionError, match="delta_t"):
             cohesiveness([0, 1], [1, 2], [0, 1], delta_t=delta_t)
     with pytest.raises(OptionError, match="adjacent"):

@@ -162,7 +162,71 @@ class Fixed:
 def test_answers_that_are_none(answer: Any, message: str) -> None:
     with pytest.raises(InputError, match=message) as caught:
         ex.collect(Fixed(answer), random_explanations(0, 2))
-    assert "event 'e0'" in str(caught.value)
+    assert "Fixed.predict, answers of the model, event 'e0'" in str(caught.value)
+
+
+class Raises:
+    """A model that has one method, which fails."""
+
+    model_output = "probability"
+
+    def __init__(self, method: str, error: Exception) -> None:
+        self._error = error
+        setattr(self, method, self._fails)
+
+    def _fails(self, *arguments: Any) -> Any:
+        raise self._error
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_many", "predict_proba_with_mask"])
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ValueError("two\n lines"), "ValueError: two lines"),
+        (KeyError("age"), "KeyError: 'age'"),
+        (AssertionError(), "AssertionError"),
+    ],
+)
+def test_what_a_model_raises_is_one_paragraph_that_names_it(method: str, error: Exception, said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        ex.collect(Raises(method, error), random_explanations(0, 2))
+    expected = f"model Raises.{method} raised {said}. Run it by itself; --debug shows where."
+    assert str(caught.value).removeprefix("event 'e0': ") == expected
+    assert caught.value.__cause__ is error
+    assert caught.value.exit_code == 3
+
+
+def test_an_answer_that_cannot_be_read_is_the_models() -> None:
+    class Broken:
+        def __array__(self, *arguments: Any, **options: Any) -> Any:
+            raise RuntimeError("released")
+
+    with pytest.raises(InputError, match=r"model Fixed\.predict raised RuntimeError: released"):
+        ex.collect(Fixed(lambda rows: Broken()), random_explanations(0, 2))
+
+
+def test_what_cannot_be_asked() -> None:
+    for wrong in (None, 5, "model"):
+        with pytest.raises(InputError, match=f"model: {type(wrong).__name__} has neither predict nor"):
+            ex.collect(wrong, random_explanations(0, 1))
+    with pytest.raises(InputError, match=r"model: Fixed is a class\. Pass an object of it"):
+        ex.collect(Fixed, random_explanations(0, 1), model_output="logit")
+    for explanations in (None, 5, path_of(3), "run.jsonl"):
+        with pytest.raises(InputError, match=f"expected Explanation objects, found {type(explanations).__name__}"):
+            ex.collect(Weighted(0), explanations)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"metrics": ["fidelity_plus"]}, {"convention": "pyg", "metrics": ["fidelity_plus"]}, {"label_threshold": 2},
+     {"convention": "pyg", "metrics": ["pos_fidelity@x"]}, {"keep": "all"}, {"score": "mean"},
+     {"options": {"unfaithfulness": {"kl": "both"}}}, {"batch_edges": 0}],
+)  # fmt: skip
+def test_wrong_options_are_said_before_the_model_is_asked(wrong: dict[str, Any]) -> None:
+    model = Weighted(0)
+    with pytest.raises(OptionError):
+        ex.evaluate(model, random_explanations(0, 2), **wrong)
+    assert model.rows == 0
 
 
 def test_logits_declared_as_probabilities_are_refused() -> None:
@@ -241,6 +305,21 @@ def test_a_model_that_answers_nan_loses_those_events_only() -> None:
     assert "1 events left out: the model answered NaN" in table.notes
 
 
+def test_nan_in_answers_of_the_wrong_shape_is_an_error_all_the_same() -> None:
+    for shape in ((2, 2), (0,)):
+        with pytest.raises(InputError, match="shape"):
+            ex.collect(Fixed(lambda rows, s=shape: np.full((rows, *s), np.nan)), random_explanations(0, 2), nan="omit")
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    given: Any = {"random": np.int64(2), "seed": np.int32(3), "batch_edges": np.int64(50)}
+    table = ex.collect(Weighted(0), random_explanations(0, 2), **given)
+    same_values(
+        ex.evaluate(table), ex.evaluate(Weighted(0), random_explanations(0, 2), random=2, seed=3, batch_edges=50)
+    )
+    assert type(table.settings.seed) is int  # and so it can be stored
+
+
 def test_no_candidates_and_one() -> None:
     nothing = ex.Context(ex.Subgraph([[0], [1]], candidates=[], times=[1]), event="none")
     one = ex.Context(ex.Subgraph([[0], [1]], times=[1]), event="one")
@@ -252,6 +331,18 @@ def test_no_candidates_and_one() -> None:
     assert evaluation["fidelity_keep@0.5"].value == 0  # the one edge is the whole graph
     alone = ex.evaluate(Weighted(0), [ex.Explanation(nothing, [])])
     assert all(result.n == 0 and result.reason for result in alone.values())
+
+
+def test_events_without_a_value_are_counted() -> None:
+    contexts = [
+        ex.Context(ex.Subgraph([[0], [1]], candidates=[]), event="none"),
+        path_of(3, "three"),
+        path_of(4, "four"),
+    ]
+    said = [ex.Explanation(context, np.arange(len(context.subgraph))) for context in contexts]
+    drop = ex.evaluate(Weighted(0), said)["fidelity_drop@0.1"]
+    assert drop.n == 2
+    assert drop.warnings[0] == "1 of 3 events have no value (no candidate edges) and are left out of the mean"
 
 
 def test_nothing_to_explain() -> None:
@@ -312,6 +403,16 @@ def test_other_settings_or_explanations_do_not_mix(tmp_path: Path) -> None:
         ex.collect(Weighted(4), explanations, path=tmp_path / "run.parquet")
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("folder.jsonl", "cannot be written"), ("nul\0.jsonl", "cannot be written"), (5, "expected a path, found int")],
+)
+def test_files_that_cannot_be_appended_to(tmp_path: Path, name: Any, message: str) -> None:
+    (tmp_path / "folder.jsonl").mkdir()
+    with pytest.raises(InputError, match=message):
+        ex.collect(Weighted(0), random_explanations(0, 1), path=tmp_path / name if isinstance(name, str) else name)
+
+
 def test_an_exception_in_the_model_keeps_what_was_finished(tmp_path: Path) -> None:
     class Breaks(Weighted):
         def predict(self, subgraph: Any, target: Any, masks: np.ndarray) -> Any:
@@ -320,8 +421,11 @@ def test_an_exception_in_the_model_keeps_what_was_finished(tmp_path: Path) -> No
             return super().predict(subgraph, target, masks)
 
     path = tmp_path / "run.jsonl"
-    with pytest.raises(RuntimeError, match="out of memory"):
+    with pytest.raises(
+        InputError, match=r"event 'e3': model Breaks\.predict raised RuntimeError: out of memory"
+    ) as caught:
         ex.collect(Breaks(4), random_explanations(4, 6), path=path)
+    assert isinstance(caught.value.__cause__, RuntimeError)
     assert len(ex.read_table(path)) == 3
 
 
@@ -380,7 +484,10 @@ def test_what_a_later_run_finds_out_stands_in_the_file(tmp_path: Path) -> None:
     assert ex.read_table(path).notes == table.notes
 
 
-@pytest.mark.parametrize("options", [{"acc_auc": {"shape": 1}}, {"fidelity_best": {}}, {"acc_auc": {"points": True}}])
+@pytest.mark.parametrize(
+    "options",
+    [{"acc_auc": {"shape": 1}}, {"fidelity_best": {}}, {"acc_auc": {"points": True}}, 5, "acc_auc", {"acc_auc": 3}],
+)
 def test_options_of_no_mask(options: Any) -> None:
     with pytest.raises(OptionError):
         ex.collect(Weighted(0), random_explanations(0, 1), options=options)
@@ -442,7 +549,7 @@ def test_many_answers_that_are_none(answer: Any) -> None:
         def predict_many(self, subgraphs: Any, targets: Any, masks: Any) -> Any:
             return answer
 
-    with pytest.raises(InputError, match="answers for 2 subgraphs"):
+    with pytest.raises(InputError, match=r"Many\.predict_many: .* answers for 2 subgraphs"):
         ex.collect(Many(), random_explanations(0, 2))
 
 

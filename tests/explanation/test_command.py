@@ -25,6 +25,13 @@ from tests.explanation.brute import Weighted
 def load():
     return Weighted(3)
 
+class Failing(Weighted):
+    def predict(self, subgraph, target, masks):
+        return {{}}["weights"]
+
+def failing():
+    return Failing(3)
+
 not_callable = 3
 """
 
@@ -135,6 +142,18 @@ def test_the_whole_command_writes_result_items_and_figure(folder: Path) -> None:
         assert text in picture, text
 
 
+def test_a_model_that_fails_is_one_paragraph_and_with_debug_the_place(folder: Path) -> None:
+    command = [sys.executable, "-m", "graphgauge", "explanation", "--explanations", "run.jsonl", "--explainer", "one",
+               "--model", "weighted_model:failing"]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == (
+        "Error: event 'e0': model Failing.predict raised KeyError: 'weights'. Run it by itself; --debug shows where.\n"
+    )
+    shown = subprocess.run([*command, "--debug"], capture_output=True, text=True, check=False).stderr
+    assert 'return {}["weights"]' in shown
+
+
 def test_figures_of_every_kind_of_event(tmp_path: Path) -> None:
     static = ex.Context(ex.Subgraph([[0, 1, 1, 2], [1, 0, 2, 2]]), truth=[1, 1, 0, 0])
     bare = ex.Context(ex.Subgraph([[0], [1]], candidates=[]))
@@ -164,6 +183,11 @@ def test_the_picture_has_its_levels_in_order_and_no_bars_that_were_not_asked(tmp
         found[f"fidelity_drop@{level}"].value for level in table.settings.grid
     )
     assert drawn.drop["one"].value[0] == found["fidelity_drop@k=1"].value
+    signed = picture(table, "one", Rules(absolute=False), 0.95)
+    for name, band in signed.drop.items():
+        assert (band.low <= band.value).all(), name
+        assert (band.value <= band.high).all(), name
+    assert signed.drop["one"].low.min() < 0
     theirs = ex.evaluate(table, convention="time_to_explain")
     assert "acc_auc" in theirs.skipped
     theirs.plot(tmp_path / "theirs.svg")

@@ -117,6 +117,16 @@ def test_signed_values_stand_beside_and_can_take_the_place() -> None:
     assert signed["fidelity_drop@0.25"].bounds == (-1, 1)
 
 
+@pytest.mark.parametrize(("raised", "warned"), [(1, False), (2, True)])
+def test_a_score_that_rises_in_more_than_a_quarter_of_events_is_warned_of(raised: int, warned: bool) -> None:
+    """The first edge speaks against the prediction, the last for it."""
+    importance = {True: [1, 0, 0, 0], False: [0, 0, 0, 1]}
+    explanations = [ex.Explanation(path_context(4, event), importance[event < raised]) for event in range(4)]
+    found = ex.evaluate(Sum([-2.0, 1.0, 1.0, 1.0]), explanations, levels=(0.25,), metrics=["fidelity_drop@0.25"])
+    said = [f"removal raises the score in {raised / 4:.0%} of events; see fidelity_drop.signed@0.25"] if warned else []
+    assert list(found["fidelity_drop@0.25"].warnings) == said
+
+
 def test_numbers_of_edges_as_levels() -> None:
     found = explained(
         np.arange(8.0) - 3, np.arange(8), levels=(0.5,), topk=(2, 4, 20), metrics=["fidelity_drop", "sparsity"]
@@ -217,6 +227,8 @@ def test_minus_means_opposite_things() -> None:
     assert [dig[f"fidelity@{s}"].value for s in LEVELS] == [signed[f"fidelity_drop.signed@{s}"].value for s in LEVELS]
     with pytest.raises(UnknownNameError, match="fidelity_minus"):
         ex.evaluate(table, convention="dig", metrics=["fidelity_minus"])
+    with pytest.raises(OptionError, match=r"'2' is no level\. Give a share above 0"):
+        ex.evaluate(table, convention="dig", metrics=["fidelity@2"])
 
 
 def test_both_directions_of_the_divergence() -> None:
@@ -250,7 +262,7 @@ def test_a_certain_model_has_no_infinite_divergence() -> None:
      {"options": {"acc_auc": {"shape": 1}}}, {"options": {"fidelity_best": {"mode": "both"}}}, {"score": "mean"},
      {"label_threshold": 2}, {"convention": "captum"}, {"options": {"unfaithfulness": {"kl": "both"}}},
      {"options": {"cohesiveness": {"delta_t": -1}}}, {"keep": "all"}, {"metrics": ["fidelity_plus"]},
-     {"explainer": "absent"}, {"levels": (0.1,)}],
+     {"explainer": "absent"}, {"explainer": 5}, {"levels": (0.1,)}],
 )  # fmt: skip
 def test_options_that_cannot_be(options: dict[str, Any]) -> None:
     table = ex.collect(Weighted(0), random_explanations(0, 2))
@@ -264,6 +276,18 @@ def test_delta_t_of_ones_own_says_that_it_leaves_the_range() -> None:
     result = found["cohesiveness@0.5"]
     assert result.bounds == (-1, 1)
     assert any("can leave [0, 1]" in warning for warning in result.warnings)
+
+
+def test_metrics_are_there_where_the_events_have_what_they_need() -> None:
+    bare = ex.Context(ex.Subgraph([[0, 1, 2], [1, 2, 3]]), event=0)
+    rich = path_context(3, 1, truth=[1, 0, 0])
+    needing = {"truth_auc", "cohesiveness@0.5", "elapsed", "stability_spearman"}
+    nothing = ex.evaluate(Weighted(0), [ex.Explanation(bare, [1, 2, 3])], levels=(0.5,))
+    assert needing.isdisjoint(nothing)
+    with pytest.raises(OptionError, match="stability_spearman needs seeds"):
+        ex.evaluate(Weighted(0), [ex.Explanation(bare, [1, 2, 3])], metrics=["stability_spearman"])
+    runs = [ex.Explanation(rich, [1, 2, 3], elapsed=0.5, seed=seed) for seed in (0, 1)]
+    assert needing <= set(ex.evaluate(Weighted(0), [ex.Explanation(bare, [1, 2, 3]), *runs], levels=(0.5,)))
 
 
 def test_what_is_no_table() -> None:
@@ -306,6 +330,17 @@ def test_chance_of_truth_is_exact() -> None:
         chance = {level.name: level.value for level in found[f"truth_{name}@0.4"].chance}
         assert chance.pop("random explainer") == pytest.approx(value, rel=1e-12), name
         assert chance == ({} if name == "precision" else {"empty explanation": 0.0})
+
+
+def test_chance_of_stability_is_of_the_events_that_have_two_seeds() -> None:
+    """Two of six edges twice: 2·4/15 share one, of three, and 1/15 both. The event with one seed has two edges."""
+    twice, once = path_context(6, "twice"), path_context(2, "once")
+    explanations = [ex.Explanation(twice, np.arange(6), seed=seed) for seed in (0, 1)]
+    explanations.append(ex.Explanation(once, np.arange(2), seed=0))
+    found = ex.evaluate(Weighted(0), explanations, levels=(0.33,), metrics=["stability_jaccard"])
+    result = found["stability_jaccard@0.33"]
+    assert (result.value, result.n) == (1.0, 1)
+    assert result.chance[0].value == pytest.approx(8 / 15 / 3 + 1 / 15, rel=1e-12)
 
 
 def test_nothing_is_right_about_an_empty_truth() -> None:
@@ -360,8 +395,25 @@ def test_explainers_are_compared_event_by_event() -> None:
     assert [pair.names for pair in lower.pairs] == [("knows", "guesses"), ("reversed", "guesses")]
 
 
+def test_one_logit_loses_no_digits_of_either_class() -> None:
+    from graphgauge.explanation.answers import probabilities
+
+    for logit in (30.0, 40.0, 700.0):
+        above, below = probabilities(np.array([[logit], [-logit]]), "logit")
+        assert above.tolist() == below[::-1].tolist()
+        assert above[0] == pytest.approx(np.exp(-logit), rel=1e-12)
+
+
 def test_comparisons_that_cannot_be() -> None:
     table = contested(4)
+    for explainers in (["knows", "knows"], "knows", []):
+        with pytest.raises(InputError, match="at least two explainers"):
+            ex.compare(table, "necessity_auc", explainers=explainers)
+    for explainers in ([5, 6], ["knows", None]):
+        with pytest.raises(UnknownNameError, match="unknown explainer"):
+            ex.compare(table, "necessity_auc", explainers=explainers)
+    with pytest.raises(OptionError, match="explainers must be a list"):
+        ex.compare(table, "necessity_auc", explainers=5)
     with pytest.raises(OptionError, match="neither good high nor good low"):
         ex.compare(table, "sparsity@0.1")
     with pytest.raises(OptionError, match="no mean over events"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from tests.explanation.brute import Weighted
 
 from graphgauge import explanation as ex
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.explanation.masks import Level, Settings, cut, rankings, tied_share, unit_importance
+from graphgauge.explanation.masks import Level, Settings, cut, random_rankings, rankings, tied_share, unit_importance
 
 PATH = [[0, 1, 2], [1, 2, 3]]
 
@@ -42,6 +43,10 @@ def ranked(explanation: ex.Explanation, **settings: Any) -> list[int]:
         ({"edge_index": PATH, "units": [0, 1]}, "2 ids for 3 candidate edges"),
         ({"edge_index": PATH, "edge_features": np.zeros((2, 1))}, "one row for each edge"),
         ({"edge_index": PATH, "node_features": np.zeros(4)}, "one row for each node"),
+        ({"edge_index": PATH, "node_features": [[1], [2, 3]]}, "node_features: rows of different lengths"),
+        ({"edge_index": PATH, "times": np.ma.masked_equal([1.0, 2.0, 3.0], 2)}, "times: found a masked array"),
+        ({"edge_index": PATH, "edge_features": np.ma.masked_equal([[1], [2], [3]], 2)}, "found a masked array"),
+        ({"edge_index": PATH, "candidates": [[0]]}, "candidates: expected one number an edge"),
     ],
 )
 def test_subgraphs_that_cannot_be(given: dict[str, Any], message: str) -> None:
@@ -71,6 +76,21 @@ def test_importance_of_the_wrong_length_says_whose() -> None:
 def test_times_that_nothing_takes(elapsed: float) -> None:
     with pytest.raises(InputError, match="is no number of seconds"):
         ex.Explanation(ex.Context(ex.Subgraph(PATH)), [1, 2, 3], elapsed=elapsed)
+
+
+def test_what_is_handed_over_in_the_wrong_place() -> None:
+    subgraph = ex.Subgraph(PATH)
+    for wrong in (None, 5, PATH):
+        with pytest.raises(InputError, match=f"subgraph: expected a Subgraph, found {type(wrong).__name__}"):
+            ex.Context(wrong)
+    with pytest.raises(InputError, match="context: expected a Context, found Subgraph"):
+        ex.Explanation(subgraph, [1, 2, 3])
+    for event in (1.5, [1], True):
+        with pytest.raises(InputError, match="event: expected a whole number or text"):
+            ex.Context(subgraph, event=event)
+    assert type(ex.Context(subgraph, event=np.int64(3)).event) is int
+    with pytest.raises(InputError, match="importance: rows of different lengths"):
+        ex.Explanation(ex.Context(subgraph), [[1], [2, 3], [4]])
 
 
 def test_tensors_are_taken_as_they_are() -> None:
@@ -159,6 +179,28 @@ def test_the_order_of_edges_and_the_numbers_of_nodes_decide_nothing() -> None:
     assert [set(one.unit_of[[edge]]) for edge in first] == [set(one.unit_of[[edges[edge]]]) for edge in second]
 
 
+def test_the_importance_of_a_unit_has_the_same_bits_in_any_order_of_its_edges() -> None:
+    subgraph = ex.Subgraph(PATH, units=[0, 0, 0])
+    found = {
+        float(unit_importance(ex.Explanation(ex.Context(subgraph), values), Settings("logit"))[0])
+        for values in permutations((0.1, 0.2, 0.3))
+    }
+    assert len(found) == 1
+
+
+def test_random_orders_belong_to_the_event_and_the_seed() -> None:
+    subgraph = ex.Subgraph([range(40), range(1, 41)])
+    drawn = {
+        (event, seed): np.array(random_rankings(subgraph, event, Settings("logit", seed=seed, random=2))).tobytes()
+        for event in ("a", "b")
+        for seed in (0, 1)
+    }
+    assert len(set(drawn.values())) == 4
+    again = random_rankings(subgraph, "a", Settings("logit", seed=1, random=2))
+    assert np.array(again).tobytes() == drawn["a", 1]
+    assert not np.array_equal(*again)
+
+
 def test_ranking_by_size_and_after_normalisation() -> None:
     explanation = ex.Explanation(ex.Context(ex.Subgraph(PATH)), [-3, 1, 2])
     assert ranked(explanation) == [2, 1, 0]
@@ -240,11 +282,31 @@ def test_what_makes_no_sense_together_is_refused() -> None:
         ex.collect(Weighted(0), [ex.Explanation(context, [1, 2, 3], "a"), ex.Explanation(context, [3, 2, 1], "a")])
     with pytest.raises(InputError, match="found int"):
         ex.collect(Weighted(0), [3])
-    unnamed = [ex.Context(ex.Subgraph(PATH), event=event) for event in (1, None)]
-    with pytest.raises(InputError, match="Give every event an id, or none"):
-        ex.collect(Weighted(0), [ex.Explanation(one, [1, 2, 3]) for one in unnamed])
+    for ids in ((1, None), (None, 0)):  # the second is counted as 1, the first as 0
+        unnamed = [ex.Context(ex.Subgraph(PATH), event=event) for event in ids]
+        said = [ex.Explanation(one, [1, 2, 3], name) for one, name in zip(unnamed, "ab", strict=True)]
+        with pytest.raises(InputError, match="Give every event an id, or none"):
+            ex.collect(Weighted(0), said)
     with pytest.raises(InputError, match="event"):
         ex.collect(Weighted(0), [ex.Explanation(ex.Context(ex.Subgraph(PATH), event=1.5), [1, 2, 3])])
+
+
+def test_an_event_has_one_label_and_one_truth() -> None:
+    subgraph = ex.Subgraph(PATH)
+
+    def collected(**facts: list[Any]) -> ex.Table:
+        contexts = [
+            ex.Context(subgraph, event="e", **{name: given[i] for name, given in facts.items()}) for i in (0, 1)
+        ]
+        said = [ex.Explanation(one, [1, 2, 3], name) for one, name in zip(contexts, "ab", strict=True)]
+        return ex.collect(Weighted(0), said)
+
+    with pytest.raises(InputError, match="event 'e' has two different labels"):
+        collected(label=[0, 1])
+    with pytest.raises(InputError, match="event 'e' has two different truths"):
+        collected(truth=[[1, 0, 0], [0, 1, 0]])
+    (row,) = collected(label=[None, 0], truth=[[1, 0, 0], None])  # what one of them knows holds for both
+    assert (row.context.label, row.context.truth.tolist()) == (0, [True, False, False])
 
 
 @pytest.mark.parametrize("label", [0.7, "1", float("nan"), [1]])

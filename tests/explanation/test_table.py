@@ -218,3 +218,55 @@ def test_nan_does_not_come_in_through_a_file(tmp_path: Path) -> None:
     records[2]["explanations"][0]["importance"][0] = None
     with pytest.raises(InputError, match="line 3, importance: 1 of"):
         ex.Table.of(records)
+
+
+@pytest.mark.parametrize("notes", [5, {"a": 1}, "text"])
+def test_notes_are_a_list(tmp_path: Path, notes: Any) -> None:
+    records = lines(tmp_path)
+    with pytest.raises(InputError, match=r"hostile\.jsonl, line 3, notes: expected a list"):
+        ex.read_table(written(tmp_path, [*records[:2], {"notes": notes}]))
+    with pytest.raises(InputError, match="line 1, notes: expected a list"):
+        ex.Table.of([records[0] | {"notes": notes}])
+
+
+def test_an_explainer_speaks_once_of_an_event(tmp_path: Path) -> None:
+    records = lines(tmp_path)
+    records[2]["explanations"].append(records[2]["explanations"][0])
+    with pytest.raises(InputError, match="line 3, explanations: event 'e1' is explained twice by 'one', seed None"):
+        ex.Table.of(records)
+
+
+def test_empty_lines_count_as_lines(tmp_path: Path) -> None:
+    records = lines(tmp_path)
+    records[2]["masks"] = 3
+    path = tmp_path / "gaps.jsonl"
+    path.write_text("\n".join(f"\n{json.dumps(record)}\n" for record in records))
+    with pytest.raises(InputError, match=r"gaps\.jsonl, line 8, masks"):
+        ex.read_table(path)
+    records[2]["event"] = None
+    path.write_text("\n".join(f"\n{json.dumps(record)}\n" for record in records))
+    with pytest.raises(InputError, match=r"gaps\.jsonl, line 8, event"):
+        ex.read_explanations(path)
+
+
+def test_explanations_that_are_not_whole_are_refused(tmp_path: Path) -> None:
+    """A table of answers can be completed; of explanations nobody would notice that some are missing."""
+    path = tmp_path / "run.jsonl"
+    ex.write_explanations(random_explanations(5, 4), path)
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(InputError, match=r"run\.jsonl: its last line is not whole"):
+        ex.read_explanations(path)
+    path.write_text("")
+    with pytest.raises(InputError, match="is empty"):
+        ex.read_explanations(path)
+
+
+def test_what_is_no_path_and_no_file(tmp_path: Path) -> None:
+    for call in (ex.read_table, ex.read_explanations, table_of(3).save, lambda path: ex.write_explanations([], path)):
+        for wrong in (None, 5, ["run.jsonl"]):
+            with pytest.raises(InputError, match=f"expected a path, found {type(wrong).__name__}"):
+                call(wrong)  # type: ignore[operator]
+    for ending in ("jsonl", "parquet"):
+        (tmp_path / f"folder.{ending}").mkdir()
+        with pytest.raises(InputError, match=r"Is a directory|is a folder"):
+            ex.read_table(tmp_path / f"folder.{ending}")

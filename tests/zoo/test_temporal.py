@@ -22,7 +22,7 @@ from graphgauge.explanation.table import read_explanations  # noqa: E402
 from graphgauge.zoo.temporal import load  # noqa: E402
 from graphgauge.zoo.temporal.contacts import Contacts  # noqa: E402
 from graphgauge.zoo.temporal.explainers import EXPLAINERS, explain  # noqa: E402
-from graphgauge.zoo.temporal.houses import houses  # noqa: E402
+from graphgauge.zoo.temporal.houses import HouseGNN, HouseModel, houses  # noqa: E402
 from graphgauge.zoo.temporal.model import TemporalGNN, train  # noqa: E402
 from graphgauge.zoo.temporal.planted import Town  # noqa: E402
 from graphgauge.zoo.temporal.stream import split  # noqa: E402
@@ -105,6 +105,24 @@ def test_split_is_by_time():
     early, late = split(questions, 2 / 3)
     assert (len(early), len(late)) == (14, 7)
     assert max(q.time for q in early) <= min(q.time for q in late)
+
+
+def test_explained_are_right_answers_yes(asked):
+    class Fixed:
+        def __init__(self, logits):
+            self._logits = logits
+
+        def predict_many(self, subgraphs, targets, masks):
+            return [torch.tensor([[logit]]) for logit in self._logits]
+
+    contexts = asked.held_out[:30]
+    logits = [-1.0 if place % 3 == 0 else 1.0 for place in range(30)]
+    expected = [context for context, logit in zip(contexts, logits, strict=True) if context.label == 1 and logit > 0]
+    assert len(expected) < sum(context.label for context in contexts)
+    assert found(Fixed(logits), contexts, 30) == expected
+    assert found(Fixed(logits), contexts, 3) == expected[:3]
+    with pytest.raises(InputError, match="nothing to explain"):
+        found(Fixed([-1.0] * 30), contexts, 3)
 
 
 # --------------------------------------------------------------- the network
@@ -296,9 +314,9 @@ def test_the_gradient_is_a_slope(model, some):
     double.load_state_dict(model.state_dict())
     from dataclasses import replace
 
-    from graphgauge.zoo.temporal.model import _joined
+    from graphgauge.zoo.temporal.graphs import joined
 
-    graphs = _joined([model.encoded(context.subgraph, context.target)])
+    graphs = joined([model.encoded(context.subgraph, context.target)])
     graphs = replace(graphs, nodes=graphs.nodes.double(), contacts=graphs.contacts.double())
     size = len(context.subgraph)
 
@@ -351,6 +369,8 @@ def test_what_needs_no_model(some):
     np.testing.assert_array_equal(importance(None, context, "recency"), context.subgraph.times)
     np.testing.assert_array_equal(importance(None, context, "random", 4), importance(None, context, "random", 4))
     assert not np.array_equal(importance(None, context, "random", 4), importance(None, context, "random", 5))
+    one, other = explain(None, [context, context], ["random"], seed=4)  # each event has draws of its own
+    assert not np.array_equal(one.importance, other.importance)
 
 
 def test_what_an_explainer_cannot_do_is_said(model, some):
@@ -363,6 +383,61 @@ def test_what_an_explainer_cannot_do_is_said(model, some):
         importance(model, Context(many, None), "recency")
     with pytest.raises(OptionError, match="occlusion"):
         list(explain(model, some, ["oclusion"]))
+
+
+class Weights:
+    """One probability a mask, as (B,): that of the kept edges' weights."""
+
+    model_output = "probability"
+    weights = np.array([2.0, -1.0, 0.5])
+
+    def predict(self, subgraph, target, masks):
+        return 1 / (1 + np.exp(-(masks @ self.weights)))
+
+
+def test_models_of_one_probability_can_be_explained():
+    context = Context(Subgraph([[0, 1, 2], [1, 2, 3]]), event="e")
+    p = [1 / (1 + math.exp(-logit)) for logit in (1.5, -0.5, 2.5, 1.0)]
+    expected = [p[0] - without for without in p[1:]]
+    np.testing.assert_allclose(importance(Weights(), context, "occlusion"), expected, atol=1e-12)
+    assert importance(Weights(), context, "exhaustive").sum() == pytest.approx(p[0] - 0.5)
+
+
+def test_models_that_cannot_be_explained_are_named():
+    class Fails(Weights):
+        def predict(self, subgraph, target, masks):
+            raise RuntimeError("no memory")
+
+        def slopes(self, subgraph, target):
+            raise RuntimeError("no gradient")
+
+    class Few(Weights):
+        def predict(self, subgraph, target, masks):
+            return np.zeros(len(masks) - 1)
+
+        def slopes(self, subgraph, target):
+            return [1.0]
+
+    context = Context(Subgraph([[0, 1, 2], [1, 2, 3]]), event="e")
+    for model, name, message in (
+        (Fails(), "occlusion", "event 'e': model Fails.predict raised RuntimeError: no memory"),
+        (Fails(), "gradient", "event 'e': model Fails.slopes raised RuntimeError: no gradient"),
+        (Few(), "occlusion", r"answers of the model, event 'e': shape \(4,\) for 5 masks"),
+        (Few(), "gradient", r"slopes: shape \(1,\) for 3 edges"),
+        (Weights(), "gradient", "Weights has no slopes. Leave gradient out"),
+    ):
+        with pytest.raises(InputError, match=message):
+            importance(model, context, name)
+
+
+def test_slopes_of_houses_are_those_of_the_candidates():
+    torch.manual_seed(0)
+    model, ends = HouseModel(HouseGNN()), [[0, 1, 2, 1], [1, 0, 1, 2]]
+    whole, some = (
+        Subgraph(ends, node_features=np.ones((3, 4), np.float32), candidates=candidates)
+        for candidates in (None, [3, 0])
+    )
+    torch.testing.assert_close(model.slopes(some, 0), model.slopes(whole, 0)[[3, 0]])
 
 
 def test_those_that_look_at_the_model_find_the_rule(model, asked):
@@ -407,6 +482,8 @@ def test_lines_without_a_break_are_one_contact(tmp_path):
         ("-1\t7\t3\tA\tB", "line 1"),
         ("9" * 30 + "\t7\t3\tA\tB", "line 1"),
         ("²\t7\t3\tA\tB", "line 1"),
+        ("\n\n100\t7\t3\tA\n", "line 3 is not .*: '100"),
+        ("100\t7\t3\tA\tB\n\n120\t8\t08\tA\tA\n", "line 3 has person 8 face themselves"),
     ],
 )
 def test_a_file_that_holds_no_contacts_is_named(text, message, tmp_path):
@@ -454,6 +531,16 @@ def test_questions_about_contacts_ask_for_one_that_begins_and_one_that_does_not(
         assert (sorted([question.one, question.other]) in now) == bool(question.answer)
 
 
+def test_who_was_not_seen_for_an_hour_is_not_asked_about(tmp_path):
+    written_contacts(tmp_path / "c.tsv")
+    (tmp_path / "c.tsv").write_text("100\t99\t0\tA\tA\n" + (tmp_path / "c.tsv").read_text())
+    stream = Contacts().stream(tmp_path / "c.tsv")
+    gone = stream.nodes - 1  # the highest number of all
+    questions = Contacts().questions(stream, 200, 0)
+    assert max(question.time for question in questions) > 100 + 3600
+    assert all(question.time <= 100 + 3600 for question in questions if gone in (question.one, question.other))
+
+
 # ------------------------------------------------------------ the command line
 
 
@@ -484,6 +571,8 @@ def test_train_and_explain_from_the_command_line(tmp_path, monkeypatch):
     assert CliRunner().invoke(cli, arguments, catch_exceptions=False).exit_code == 0
     with pytest.raises(OptionError, match="--explainers names none"):
         call("explain", "--events", 3, "--explainers", " , ")
+    with pytest.raises(OptionError, match="unknown explainer 'oclusion'"):
+        call("run", "--explainers", "oclusion", "--contacts", "absent.tsv")  # before anything is read or trained
 
 
 def test_houses_need_torch_geometric(monkeypatch):

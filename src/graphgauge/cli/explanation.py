@@ -11,11 +11,10 @@ from graphgauge.cli.types import FACTORY, INTEGERS, SHARES
 from graphgauge.core.errors import OptionError
 from graphgauge.core.factory import made
 from graphgauge.core.result import Evaluation
-from graphgauge.explanation import collect, evaluate, read_explanations, read_table
-from graphgauge.explanation.conventions import CONVENTIONS, sweep_of
-from graphgauge.explanation.masks import BY, KEEP, LEVELS, MODEL_OUTPUT, MODES, NORMALIZE, TIES
+from graphgauge.explanation import evaluate, read_explanations, read_table
+from graphgauge.explanation.conventions import CONVENTIONS
+from graphgauge.explanation.masks import BY, KEEP, LEVELS, MODEL_OUTPUT, MODES, NORMALIZE, SWEEP, TIES
 from graphgauge.explanation.samples import KL, SCORES
-from graphgauge.explanation.table import chosen_explainer
 from graphgauge.io.hashing import receipt_input
 
 # Options of the asking: set by whoever collected, and fixed in a table.
@@ -71,34 +70,27 @@ def command(
     if (table is None) == (explanations is None) or (explanations is None) != (model is None):
         raise OptionError("give --table, or --explanations with --model")
     asking = {name: value for name in _ASKING if (value := options.pop(name)) is not None}
-    sweep = {
-        name: value for name in ("mode", "cap", "points", "keep") if (value := options.pop(f"acc_{name}")) is not None
-    }
-    if table is not None:
-        given = [*asking, *(["save_table"] if save_table else [])]
-        if given:
-            flags = ", ".join(f"--{name.replace('_', '-')}" for name in given)
-            raise OptionError(f"{flags}: for asking a model; a table has its answers")
-        answers, inputs = read_table(table), [("table", table)]
-    else:
-        assert explanations is not None
-        assert model is not None
-        swept = vars(sweep_of(options["convention"], sweep))
-        asked, said = made(model), read_explanations(explanations)
-        chosen_explainer((one.explainer for one in said), options["explainer"])  # before the model is asked
-        with stage_bars(run) as progress:
-            answers = collect(
-                asked, said, nan=run.nan, seed=run.seed, path=save_table, options={"acc_auc": swept},
-                progress=progress, **asking,
-            )  # fmt: skip
-        inputs = [("explanations", explanations)]
-    chosen: dict[str, dict[str, Any]] = {
+    sweep = {name: value for name in SWEEP if (value := options.pop(f"acc_{name}")) is not None}
+    single: dict[str, dict[str, Any]] = {
+        "acc_auc": sweep,
         "fidelity_best": {"mode": best_mode},
         "unfaithfulness": {"kl": kl},
         "cohesiveness": {"delta_t": delta_t},
     }
-    evaluation = evaluate(
-        answers, metrics=run.metric_keys, nan=run.nan, confidence=run.confidence, absolute=not signed,
-        options=chosen | ({"acc_auc": sweep} if sweep else {}), **options,
-    )  # fmt: skip
-    return evaluation, lambda: [receipt_input(name, path) for name, path in inputs]
+    options |= {
+        "metrics": run.metric_keys, "nan": run.nan, "confidence": run.confidence, "absolute": not signed,
+        "options": single,
+    }  # fmt: skip
+    if explanations is None or model is None:
+        given = [*asking, *(["save_table"] if save_table else [])]
+        if given:
+            flags = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+            raise OptionError(f"{flags}: for asking a model; a table has its answers")
+        assert table is not None
+        return evaluate(read_table(table), **options), lambda: [receipt_input("table", table)]
+    with stage_bars(run) as progress:
+        evaluation = evaluate(
+            made(model), read_explanations(explanations), seed=run.seed, path=save_table, progress=progress, **asking,
+            **options,
+        )  # fmt: skip
+    return evaluation, lambda: [receipt_input("explanations", explanations)]

@@ -3,7 +3,8 @@
 from graphgauge.explanation.adapters import PyGModel, from_pyg, from_result
 from graphgauge.explanation.cohesiveness import cohesiveness, cohesiveness_prefixes
 from graphgauge.explanation.collect import collect
-from graphgauge.explanation.evaluate import compare, evaluate
+from graphgauge.explanation.compare import compare
+from graphgauge.explanation.evaluate import evaluate
 from graphgauge.explanation.inputs import Context, Explanation, Model, Subgraph
 from graphgauge.explanation.table import Table, read_explanations, read_table, write_explanations
 

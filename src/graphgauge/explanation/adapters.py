@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_numeric, is_tensor
+from graphgauge.core.arrays import as_labels, as_numeric, is_tensor, require_shape
 from graphgauge.core.errors import GraphgaugeError, InputError, MissingExtraError, OptionError, one_of
 from graphgauge.core.extras import need
+from graphgauge.explanation.blame import blaming
+from graphgauge.explanation.checks import whole_numbers
 from graphgauge.explanation.inputs import Context, Explanation, ManyModel, Masks, Model, Subgraph
 from graphgauge.explanation.masks import MODEL_OUTPUT
 
@@ -38,6 +40,8 @@ MASKING = ("remove", "weight")
 
 def as_model(model: Any) -> Any:
     """The model as `collect` asks it: itself, or an adapter around what it has."""
+    if isinstance(model, type):
+        raise InputError(f"{model.__name__} is a class", where="model", fix="Pass an object of it.")
     if isinstance(model, Model | ManyModel):
         return model
     if callable(getattr(model, "predict_proba_with_mask", None)):
@@ -46,6 +50,13 @@ def as_model(model: Any) -> Any:
         f"{type(model).__name__} has neither predict nor predict_proba_with_mask", where="model",
         fix="Give it predict(subgraph, target, masks), or wrap a PyTorch Geometric module in PyGModel.",
     )  # fmt: skip
+
+
+def method_asked(model: Any) -> str:
+    """What is called to ask a model, for messages: its own method, and not that of an adapter."""
+    if isinstance(model, MaskedCalls):
+        return model.method
+    return f"{type(model).__name__}.{'predict_many' if isinstance(model, ManyModel) else 'predict'}"
 
 
 def said_output(model: Any, stated: str | None) -> str:
@@ -67,10 +78,9 @@ class MaskedCalls:
     It gets the subgraph's own object where there is one. The whole graph is asked of `predict_proba`, if it has that.
     """
 
-    alone = True
-
     def __init__(self, model: Any) -> None:
         self._model = model
+        self.method = f"{type(model).__name__}.predict_proba_with_mask"
 
     def predict(self, subgraph: Subgraph, target: Any, masks: Masks) -> Any:
         native = subgraph if subgraph.native is None else subgraph.native
@@ -78,10 +88,14 @@ class MaskedCalls:
 
     def _one(self, subgraph: Any, target: Any, mask: Masks) -> Any:
         if mask.all() and callable(getattr(self._model, "predict_proba", None)):
-            answer = self._model.predict_proba(subgraph, target)
+            name = f"{type(self._model).__name__}.predict_proba"
+            with blaming("model", name):
+                answer = self._model.predict_proba(subgraph, target)
         else:
-            answer = self._model.predict_proba_with_mask(subgraph, target, mask.astype(int).tolist())
-        array = as_numeric(answer, "answers of the model")
+            name = self.method
+            with blaming("model", name):
+                answer = self._model.predict_proba_with_mask(subgraph, target, mask.astype(int).tolist())
+        array = as_numeric(answer, f"{name}, answers of the model")
         # One mask is asked, so a leading axis of one is the batch's and not the classes'.
         return array[0] if array.ndim == 2 and len(array) == 1 else array.reshape(-1) if array.ndim == 0 else array
 
@@ -97,16 +111,23 @@ def from_result(
     """
     try:
         native = result.context.subgraph
-        numbers = np.asarray(native.payload["candidate_eidx"]).reshape(-1)
+        numbers = native.payload["candidate_eidx"]
         importance = result.importance_edges
     except (AttributeError, KeyError, TypeError) as error:
         raise InputError(f"no importance_edges or candidate_eidx ({error})", where="result") from None
-    source, sink = (as_numeric(value, name) for value, name in ((src, "src"), (dst, "dst")))
-    if numbers.size and not 0 <= numbers.min() <= numbers.max() < len(source):
-        raise InputError(f"edge {numbers.max()} is not among {len(source)}", where="candidate_eidx")
-    ends = np.stack([source[numbers], sink[numbers]])
+    candidates = whole_numbers(numbers, "candidate_eidx").reshape(-1)
+    source, sink = as_labels(src, "src"), as_labels(dst, "dst")
+    require_shape(sink, source.shape, "dst", "Pass one node per edge in src and in dst.")
+    outside = candidates[(candidates < 0) | (candidates >= len(source))]
+    if outside.size:
+        raise InputError(f"edge {outside[0]} is not among {len(source)}", where="candidate_eidx")
+    ends = np.stack([source[candidates], sink[candidates]])
     nodes, rows = np.unique(ends, return_inverse=True)
-    times = None if time is None else as_numeric(time, "time")[numbers]
+    times = None
+    if time is not None:
+        moments = as_numeric(time, "time")
+        require_shape(moments, source.shape, "time", "Pass one time per edge.")
+        times = moments[candidates]
     subgraph = Subgraph(rows.reshape(ends.shape), nodes, times, native=native)
     target = getattr(result.context, "target", None) if target is None else target
     elapsed = getattr(result, "elapsed_sec", None)
@@ -121,6 +142,9 @@ def from_pyg(
 
     The target is the explanation's `index` (the node that was explained) where none is given.
     """
+    if not callable(getattr(explanation, "get", None)):
+        raise InputError(f"expected a torch_geometric Explanation, found {type(explanation).__name__}",
+                         where="explanation")  # fmt: skip
     mask = explanation.get("edge_mask")
     if mask is None:
         raise InputError("has no edge_mask", where="explanation", fix="Let the explainer mask edges (edge_mask_type=).")
@@ -129,11 +153,13 @@ def from_pyg(
         target = index.tolist() if is_tensor(index) else index
         target = target[0] if isinstance(target, list) and len(target) == 1 else target
     features = explanation.get("edge_attr")
-    if features is not None and features.dim() == 1:
-        features = features[:, None]
+    if features is not None:
+        features = as_numeric(features, "edge_attr")
+        features = features[:, np.newaxis] if features.ndim == 1 else features
     x = explanation.get("x")
-    count = None if x is None else np.arange(len(x))
-    subgraph = Subgraph(explanation.edge_index, count, node_features=x, edge_features=features)
+    x = None if x is None else as_numeric(x, "x")
+    nodes = np.arange(len(x)) if x is not None and x.ndim else None
+    subgraph = Subgraph(explanation.get("edge_index"), nodes, node_features=x, edge_features=features)
     return Explanation(Context(subgraph, target, event, truth=truth), mask, explainer, elapsed, seed)
 
 
@@ -152,12 +178,11 @@ class PyGModel:
     def __init__(
         self, module: Any, *, model_output: str = "logit", task: str = "node", masking: str = "remove"
     ) -> None:
+        if not callable(getattr(module, "parameters", None)):
+            raise InputError(f"expected a torch module, found {type(module).__name__}", where="module")
         self.model_output = one_of("model_output", model_output, MODEL_OUTPUT)
-        self._module, self._task, self._masking = (
-            module,
-            one_of("task", task, TASKS),
-            one_of("masking", masking, MASKING),
-        )
+        self._task, self._masking = one_of("task", task, TASKS), one_of("masking", masking, MASKING)
+        self._module = module
 
     def predict(self, subgraph: Subgraph, target: Any, masks: Masks) -> Any:
         return self.predict_many([subgraph], [target], [masks])[0]
@@ -178,7 +203,7 @@ class PyGModel:
         training = self._module.training
         self._module.eval()
         try:
-            with torch.no_grad():
+            with torch.no_grad(), blaming("module", f"{type(self._module).__name__}.forward"):
                 answer = self._answer(x, edge_index, union, given, like)
         finally:
             self._module.train(training)
@@ -211,18 +236,15 @@ class _Union:
         self._copies = [len(part) for part in masks]
         self._nodes = [len(subgraph.nodes) for subgraph in subgraphs]
         self.owner = np.repeat(np.arange(len(copies)), sizes)
-        self.node_features = _stacked([self._features(subgraph) for subgraph in copies])
-        edges, self.kept = (
-            [],
-            np.concatenate([_edge_masks(*pair).reshape(-1) for pair in zip(subgraphs, masks, strict=True)]),
-        )
-        for subgraph, start in zip(copies, self._starts, strict=True):
-            edges.append(subgraph.edge_index + start)
-        self.edge_index = np.concatenate(edges, axis=1) if edges else np.empty((2, 0), np.int64)
+        self.node_features = np.concatenate([self._features(subgraph) for subgraph in copies])
+        whole = [subgraph.edge_masks(part) for subgraph, part in zip(subgraphs, masks, strict=True)]
+        self.kept = np.concatenate([part.reshape(-1) for part in whole])
+        edges = [subgraph.edge_index + start for subgraph, start in zip(copies, self._starts, strict=True)]
+        self.edge_index = np.concatenate(edges, axis=1)
         features = [subgraph.edge_features for subgraph in copies if subgraph.edge_features is not None]
         if len(features) not in (0, len(copies)):
             raise InputError("has edge_features in some events and none in others", where="subgraph")
-        self.edge_features = _stacked(features) if features else None
+        self.edge_features = np.concatenate(features) if features else None
         if remove:
             self.edge_index = self.edge_index[:, self.kept]
             self.edge_features = None if self.edge_features is None else self.edge_features[self.kept]
@@ -249,14 +271,3 @@ class _Union:
 
 
 _PYG_TASK = 'With task="graph" a module answers once a graph, with task="node" once a node.'
-
-
-def _edge_masks(subgraph: Subgraph, masks: Masks) -> Masks:
-    """Masks over all edges: those that are no candidates always stay."""
-    kept = np.ones((len(masks), subgraph.edges), bool)
-    kept[:, subgraph.candidates] = masks
-    return kept
-
-
-def _stacked(parts: Sequence[Any]) -> Any:
-    return np.concatenate(parts) if parts else np.empty((0, 0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -95,8 +96,10 @@ def _scale(shifted: Floats, delta_t: float | None) -> float:
     span = float(shifted.max(initial=0.0))
     if delta_t is None:
         return span
-    if not delta_t >= 0:
-        raise OptionError(f"delta_t must not be negative, and is {delta_t}", fix="Leave it out for the range of times.")
+    if not isinstance(delta_t, Real) or not delta_t >= 0:
+        raise OptionError(
+            f"delta_t must be a number from 0 on, not {delta_t!r:.40}", fix="Leave it out for the range of times."
+        )
     if span > delta_t * _MOST_TURNS > 0:
         raise OptionError(f"delta_t = {delta_t} is too small for times that range over {span}: only rounding is left")
     return float(delta_t)

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from graphgauge.core.errors import UnknownNameError, one_of
+from graphgauge.core.errors import UnknownNameError
 from graphgauge.core.metric import Metric, find
 from graphgauge.core.result import Direction, Result
-from graphgauge.explanation.masks import AccAuc, Level
+from graphgauge.explanation.masks import Level
 from graphgauge.explanation.samples import Rules
 
 
@@ -35,6 +35,35 @@ class Convention:
 
     def applied(self, rules: Rules) -> Rules:
         return replace(rules, **self.rules, acc_auc=replace(rules.acc_auc, **self.acc_auc))
+
+    def asked(self, names: Sequence[str] | None) -> list[tuple[str, Level | None]]:
+        """The names asked for, and the level where one is named, too."""
+        known = {pattern.partition("@")[0]: pattern for pattern in self.aliases}
+        if names is None:
+            return [(pattern, None) for pattern in known.values()]
+        asked = []
+        for name in names:
+            stem, _, level = str(name).partition("@")
+            if stem not in known:
+                raise UnknownNameError("metric of this convention", str(name), known)
+            asked.append((known[stem], Level(level) if level and level != "{level}" else None))
+        return asked
+
+    def chosen(
+        self, names: Sequence[str] | None, grid: Sequence[Level]
+    ) -> list[tuple[str, Alias | None, Metric, dict[str, Any]]]:
+        """Key, alias, metric and parameters of what is asked for, at all levels where none is named."""
+        listed: dict[str, tuple[str, Alias | None, Metric, dict[str, Any]]] = {}
+        for pattern, level in self.asked(names):
+            alias = self.aliases[pattern]
+            metric, _ = find(alias.metric, "explanation")
+            if "{level}" not in pattern:
+                listed[pattern] = pattern, alias, metric, {}
+                continue
+            for each in grid if level is None else (level,):
+                key = pattern.format(level=each)
+                listed[key] = key, alias, metric, {"level": each}
+        return list(listed.values())
 
 
 CONVENTIONS = {
@@ -72,51 +101,6 @@ CONVENTIONS = {
 }
 
 
-def convention_named(name: str) -> Convention:
-    return CONVENTIONS[one_of("convention", name, CONVENTIONS)]
-
-
-def sweep_of(convention: str | None, given: Mapping[str, Any]) -> AccAuc:
-    """The sweep of `acc_auc` under a convention, which fixes what it keeps."""
-    fixed = {} if convention is None else convention_named(convention).acc_auc
-    return AccAuc.of({**given, **fixed})
-
-
-def chosen(
-    convention: Convention, names: Sequence[str] | None, grid: Sequence[Level]
-) -> list[tuple[str, Alias, Metric, dict[str, Any]]]:
-    """Key, alias, metric and parameters of what is asked for under a library's names."""
-    listed: dict[str, tuple[str, Alias, Metric, dict[str, Any]]] = {}
-    for pattern, level in _asked(convention, names):
-        alias = convention.aliases[pattern]
-        metric, _ = find(alias.metric, "explanation")
-        if "{level}" not in pattern:
-            listed[pattern] = pattern, alias, metric, {}
-            continue
-        for each in grid if level is None else (level,):
-            key = pattern.format(level=each)
-            listed[key] = key, alias, metric, {"level": each}
-    return list(listed.values())
-
-
-def _asked(convention: Convention, names: Sequence[str] | None) -> list[tuple[str, Level | None]]:
-    known = {pattern.partition("@")[0]: pattern for pattern in convention.aliases}
-    if names is None:
-        return [(pattern, None) for pattern in known.values()]
-    asked = []
-    for name in names:
-        stem, _, level = name.partition("@")
-        if stem not in known:
-            raise UnknownNameError("metric of this convention", name, known)
-        try:
-            asked.append((known[stem], Level(level) if level and level != "{level}" else None))
-        except ValueError:
-            raise UnknownNameError("level", level, ("0.1", "k=5")) from None
-    return asked
-
-
-def renamed(result: Result, key: str, alias: Alias, convention: str) -> Result:
-    return replace(
-        result, key=key, metric=key.partition("@")[0], direction=alias.direction or result.direction,
-        conventions={**result.conventions, "convention": convention},
-    )  # fmt: skip
+def renamed(result: Result, key: str, alias: Alias) -> Result:
+    """A result under a library's name, with the direction that the library gives it."""
+    return replace(result, key=key, metric=key.partition("@")[0], direction=alias.direction or result.direction)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from graphgauge.core.metric import AS_CHOSEN, Bounds, Estimate, Exempt, IntervalRule, MetricFunction
+from graphgauge.core.metric import AS_CHOSEN, Bounds, Estimate, Exempt, IntervalRule, Metric, MetricFunction
 from graphgauge.explanation.masks import Level
-from graphgauge.explanation.samples import Sample
+from graphgauge.explanation.samples import Rules, Sample
 from graphgauge.stats.intervals import mean_interval
 
 _JOINED = Exempt("parts of a table are joined as files, and scored as one")
@@ -44,3 +45,15 @@ EXPLAINED: dict[str, Any] = {
     "family": "explanation", "needs": ("answers",), "interval": over_events, "chance": blind, "unit": "event",
     "conventions": SCORED, "reference": "yuan2023", "laws": LAWS, "direction": "higher", "bounds": (0, 1),
 }  # fmt: skip
+
+
+def directed(metric: Metric, rules: Rules) -> Metric:
+    """The metric with the direction and the bounds that the options give it."""
+    if metric.key == "fidelity_best" and rules.best == "keep":
+        metric = replace(metric, direction="lower")
+    if metric.key == "acc_auc" and rules.acc_auc.mode == "drop":
+        metric = replace(metric, direction="lower")
+    signed = not rules.absolute and metric.name in ("fidelity_drop", "fidelity_keep", "fidelity_best")
+    if signed or (rules.delta_t is not None and metric.name.startswith("cohesiveness")):
+        metric = replace(metric, bounds=(-1, 1))
+    return metric

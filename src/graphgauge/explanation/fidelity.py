@@ -41,9 +41,11 @@ def fidelity_drop(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
     value says that the explanation is necessary.
     """
     estimate = _fidelity(sample, "drop", level, sample.rules.absolute)
+    if not sample.rules.absolute or sample.paths != "own":  # a sign is not hidden, or nobody reads the warning
+        return estimate
     raised = sample.values(lambda event, path: float(_change(sample, event, path, "drop", level) < 0))
     share = float(np.nanmean(raised)) if np.isfinite(raised).any() else 0.0
-    if share > _MANY and sample.rules.absolute and sample.paths == "own":
+    if share > _MANY:
         return estimate.warned(f"removal raises the score in {share:.0%} of events; see fidelity_drop.signed@{level}")
     return estimate
 

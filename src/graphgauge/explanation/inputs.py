@@ -12,8 +12,19 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray, as_numeric, is_tensor, refuse_nan
+from graphgauge.core.arrays import AnyArray, refuse_nan
 from graphgauge.core.errors import InputError
+from graphgauge.explanation.checks import (
+    event_id,
+    feature_rows,
+    frozen,
+    ids,
+    integer,
+    lined_up,
+    numbers,
+    whole_numbers,
+    within,
+)
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -74,35 +85,43 @@ class Subgraph:
     native: Any = None
 
     def __post_init__(self) -> None:
-        edges = _whole(self.edge_index, "edge_index")
+        edges = whole_numbers(self.edge_index, "edge_index")
         if edges.ndim != 2 or edges.shape[0] != 2:
             raise InputError(f"expected shape (2, edges), found {edges.shape}", where="edge_index", fix=_EDGE_INDEX)
+        nodes = np.arange(int(edges.max(initial=-1)) + 1) if self.nodes is None else ids(self.nodes, "nodes")
+        if len(np.unique(nodes)) < len(nodes):
+            raise InputError("an id stands twice", where="nodes", fix="Name each node once.")
+        within(edges, len(nodes), "edge_index", "node")
         count = edges.shape[1]
-        nodes = _ids(self.nodes, int(edges.max(initial=-1)) + 1)
-        _within(edges, len(nodes), "edge_index", "node")
-        fields: dict[str, Any] = {"edge_index": edges, "nodes": nodes}
-        fields["times"] = None if self.times is None else _lined_up(self.times, count, "times", "edge")
-        if fields["times"] is not None:
-            _finite(fields["times"], "times")
-        for name, length, what in (("node_features", len(nodes), "node"), ("edge_features", count, "edge")):
-            value = getattr(self, name)
-            fields[name] = None if value is None else _features(value, length, name, what)
-        candidates = np.arange(count) if self.candidates is None else _whole(self.candidates, "candidates")
+        fields = {"edge_index": edges, "nodes": nodes, "candidates": self._checked_candidates(count)}
+        if self.times is not None:
+            fields["times"] = lined_up(self.times, count, "times", "edge")
+            if fields["times"].dtype.kind == "f" and not np.isfinite(fields["times"]).all():
+                raise InputError("a time is NaN or infinite", where="times", fix="Give every edge its time.")
+        if self.node_features is not None:
+            fields["node_features"] = feature_rows(self.node_features, len(nodes), "node_features", "node")
+        if self.edge_features is not None:
+            fields["edge_features"] = feature_rows(self.edge_features, count, "edge_features", "edge")
+        if self.units is not None:
+            fields["units"] = ids(self.units, "units")
+            found, wanted = len(fields["units"]), len(fields["candidates"])
+            if found != wanted:
+                raise InputError(
+                    f"{found} ids for {wanted} candidate edges", where="units", fix="Give one id for each candidate."
+                )
+        for name, value in fields.items():
+            object.__setattr__(self, name, frozen(value))
+
+    def _checked_candidates(self, count: int) -> Ints:
+        if self.candidates is None:
+            return np.arange(count)
+        candidates = whole_numbers(self.candidates, "candidates")
         if candidates.ndim != 1:
             raise InputError(f"expected one number an edge, found shape {candidates.shape}", where="candidates")
-        _within(candidates, count, "candidates", "edge")
+        within(candidates, count, "candidates", "edge")
         if len(np.unique(candidates)) < len(candidates):
             raise InputError("an edge is named twice", where="candidates", fix="Name each edge once.")
-        fields["candidates"] = candidates
-        if self.units is not None:
-            fields["units"] = _ids(self.units, 0, "units")
-            if len(fields["units"]) != len(candidates):
-                raise InputError(
-                    f"{len(fields['units'])} ids for {len(candidates)} candidate edges", where="units",
-                    fix="Give one id for each candidate.",
-                )  # fmt: skip
-        for name, value in fields.items():
-            object.__setattr__(self, name, _frozen(value))
+        return candidates
 
     @property
     def edges(self) -> int:
@@ -111,6 +130,12 @@ class Subgraph:
     def __len__(self) -> int:
         """The number of candidate edges, which is the width of a mask."""
         return len(self.candidates)
+
+    def edge_masks(self, masks: Masks) -> Masks:
+        """Masks over all edges, from masks over the candidates: the others always stay."""
+        kept = np.ones((len(masks), self.edges), bool)
+        kept[:, self.candidates] = masks
+        return kept
 
     @cached_property
     def ends(self) -> tuple[Ints, Ints]:
@@ -189,14 +214,16 @@ class Context:
     truth: Any = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.subgraph, Subgraph):
+            raise InputError(f"expected a Subgraph, found {type(self.subgraph).__name__}", where="subgraph")
+        object.__setattr__(self, "event", event_id(self.event))
         if self.label is not None:
-            object.__setattr__(self, "label", _integer(self.label, "label"))
-        if self.truth is None:
-            return
-        truth = _lined_up(self.truth, len(self.subgraph), "truth", "candidate edge")
-        if not np.isin(truth, (0, 1)).all():
-            raise InputError("expected true or false for each candidate edge", where="truth")
-        object.__setattr__(self, "truth", _frozen(truth.astype(bool)))
+            object.__setattr__(self, "label", integer(self.label, "label"))
+        if self.truth is not None:
+            truth = lined_up(self.truth, len(self.subgraph), "truth", "candidate edge")
+            if not np.isin(truth, (0, 1)).all():
+                raise InputError("expected true or false for each candidate edge", where="truth")
+            object.__setattr__(self, "truth", frozen(truth.astype(bool)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,20 +240,22 @@ class Explanation:
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        importance = as_numeric(self.importance, "importance")
+        if not isinstance(self.context, Context):
+            raise InputError(f"expected a Context, found {type(self.context).__name__}", where="context")
+        if not isinstance(self.explainer, str):
+            raise InputError(f"expected a name, found {self.explainer!r:.60}", where="explainer")
+        importance = numbers(self.importance, "importance")
         expected = len(self.context.subgraph)
         if importance.shape != (expected,):
             raise InputError(
                 f"shape {importance.shape} for {expected} candidate edges", where="importance",
                 fix=f"{self.who}. Give one number for each candidate edge of the subgraph, in their order.",
             )  # fmt: skip
-        if not isinstance(self.explainer, str):
-            raise InputError(f"expected a name, found {self.explainer!r:.60}", where="explainer")
         if self.seed is not None:
-            object.__setattr__(self, "seed", _integer(self.seed, "seed"))
+            object.__setattr__(self, "seed", integer(self.seed, "seed"))
         if self.elapsed is not None and not (isinstance(self.elapsed, Real) and 0 <= self.elapsed < math.inf):
             raise InputError(f"{self.elapsed!r:.60} is no number of seconds", where="elapsed", fix=f"{self.who}.")
-        object.__setattr__(self, "importance", _frozen(importance.astype(np.float64)))
+        object.__setattr__(self, "importance", frozen(importance.astype(np.float64)))
 
     @property
     def who(self) -> str:
@@ -237,85 +266,6 @@ class Explanation:
     def refuse_nan(self) -> None:
         fix = f'{self.who}. Repair the explainer, or pass nan="omit" to leave it out.'
         refuse_nan(self.importance, "importance", fix=fix)
-
-
-def _host(value: Any, name: str) -> AnyArray:
-    """An array of anything, on the host."""
-    if is_tensor(value):
-        return as_numeric(value, name)
-    try:
-        return np.asarray(value)
-    except ValueError as error:
-        raise InputError(f"rows of different lengths ({error})", where=name) from None
-
-
-def _integer(value: Any, name: str) -> int:
-    """A whole number, as Python's; 1.0 and True are ones, text and 0.7 are not."""
-    if not isinstance(value, int | float | np.integer | np.floating | np.bool_) or value % 1 != 0:
-        raise InputError(f"expected a whole number, found {value!r:.60}", where=name)
-    return int(value)
-
-
-def _whole(value: Any, name: str) -> Ints:
-    array = _host(value, name)
-    if array.size == 0:
-        return array.astype(np.int64)
-    if array.dtype.kind not in "iu":
-        raise InputError(f"expected whole numbers, found {array.dtype}", where=name)
-    return array.astype(np.int64)
-
-
-def _ids(value: Any, count: int, name: str = "nodes") -> AnyArray:
-    """Ids as whole numbers or text, one of each."""
-    if value is None:
-        return np.arange(count)
-    array = _host(value, name)
-    if array.size == 0:
-        array = array.astype(np.int64)
-    if array.ndim != 1 or array.dtype.kind not in "iuU":
-        raise InputError(
-            f"expected a list of whole numbers or of text, found shape {array.shape} of {array.dtype}", where=name
-        )
-    if name == "nodes" and len(np.unique(array)) < len(array):
-        raise InputError("an id stands twice", where=name, fix="Name each node once.")
-    return array
-
-
-def _within(array: Ints, count: int, name: str, what: str) -> None:
-    wrong = array[(array < 0) | (array >= count)]
-    if wrong.size:
-        raise InputError(f"there is no {what} {wrong[0]} among {count}", where=name)
-
-
-def _lined_up(value: Any, count: int, name: str, what: str) -> AnyArray:
-    array = _host(value, name)
-    array = array.astype(np.float64) if array.size == 0 else as_numeric(array, name)
-    if array.shape != (count,):
-        raise InputError(
-            f"shape {array.shape} for {count} of them", where=name, fix=f"Give one number for each {what}."
-        )
-    return array
-
-
-def _features(value: Any, count: int, name: str, what: str) -> AnyArray:
-    array = as_numeric(value, name)
-    if array.ndim != 2 or len(array) != count:
-        raise InputError(f"shape {array.shape} for {count} of them", where=name, fix=f"Give one row for each {what}.")
-    return array
-
-
-def _finite(array: AnyArray, name: str) -> None:
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise InputError("a time is NaN or infinite", where=name, fix="Give every edge its time.")
-
-
-def _frozen(array: AnyArray | None) -> AnyArray | None:
-    """A view that cannot be written through."""
-    if array is None:
-        return None
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 _EDGE_INDEX = "Pass sources and targets as two rows."

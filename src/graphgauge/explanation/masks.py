@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from typing import Any
@@ -33,13 +33,18 @@ class Level(str):
 
     def __new__(cls, text: object) -> Level:
         given = str(text)
-        if given.startswith("k="):
-            if int(given[2:]) < 1:
-                raise ValueError(given)
-            return super().__new__(cls, f"k={int(given[2:])}")
-        if not 0 < float(given) <= 1:
-            raise ValueError(given)
-        return super().__new__(cls, f"{float(given):.12g}")
+        try:
+            if given.startswith("k="):
+                spelled = f"k={int(given[2:])}" if int(given[2:]) >= 1 else None
+            else:
+                spelled = f"{float(given):.12g}" if 0 < float(given) <= 1 else None
+        except ValueError:
+            spelled = None
+        if spelled is None:
+            raise OptionError(
+                f"{given!r:.40} is no level", fix="Give a share above 0 and at most 1, or a number of edges as k=5."
+            )
+        return super().__new__(cls, spelled)
 
     def of(self, units: int) -> int:
         """How many of an event's units that is."""
@@ -71,15 +76,8 @@ class AccAuc:
         one_of("acc_auc mode", self.mode, MODES)
         one_of("acc_auc keep", self.keep, KEEP)
         if not is_number(self.cap) or not 0 < self.cap <= 1:
-            raise OptionError(f"the cap of acc_auc must lie above 0 and be at most 1, not {self.cap!r}")
-        if not isinstance(self.points, int) or isinstance(self.points, bool) or not 2 <= self.points <= _MOST:
-            raise OptionError(f"acc_auc takes between 2 and {_MOST:,} points, not {self.points!r:.40}")
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any]) -> AccAuc:
-        for name in given:
-            one_of("option of acc_auc", name, [entry.name for entry in fields(cls)])
-        return cls(**given)
+            raise OptionError(f"the cap of acc_auc must lie above 0 and be at most 1, not {self.cap!r:.40}")
+        object.__setattr__(self, "points", whole_number("points of acc_auc", self.points, 2, _MOST))
 
     def __str__(self) -> str:
         low, high = (1 - self.cap, 1.0) if self._complement else (0.0, self.cap)
@@ -96,6 +94,9 @@ class AccAuc:
     def counts(self, units: int) -> tuple[int, ...]:
         """How many units are kept, or dropped, at each share."""
         return _swept_counts(self, units)
+
+
+SWEEP = tuple(entry.name for entry in fields(AccAuc))
 
 
 @cache
@@ -127,10 +128,8 @@ class Settings:
         object.__setattr__(self, "topk", tuple(sorted(int(Level(k)[2:]) for k in _levels("topk", self.topk))))
         if not self.levels and not self.topk:
             raise OptionError("neither levels nor topk says how much of an explanation to take")
-        if not isinstance(self.random, int) or not 1 <= self.random <= _MOST:
-            raise OptionError(f"random must be a number of orders between 1 and {_MOST:,}, not {self.random!r:.40}")
-        if not isinstance(self.seed, int) or self.seed < 0:
-            raise OptionError(f"seed must be a whole number of at least 0, not {self.seed!r}")
+        object.__setattr__(self, "random", whole_number("random", self.random, 1, _MOST))
+        object.__setattr__(self, "seed", whole_number("seed", self.seed, 0))
 
     @property
     def grid(self) -> tuple[Level, ...]:
@@ -151,7 +150,7 @@ class Settings:
     def from_dict(cls, content: Mapping[str, Any]) -> Settings:
         known = {entry.name for entry in fields(cls)}
         given = {name: value for name, value in content.items() if name in known}
-        return cls(**{**given, "acc_auc": AccAuc.of(content["acc_auc"])})
+        return cls(**{**given, "acc_auc": AccAuc(**content["acc_auc"])})
 
 
 def _levels(name: str, values: Any) -> list[Level]:
@@ -163,6 +162,32 @@ def _levels(name: str, values: Any) -> list[Level]:
         wanted = "whole numbers of at least 1" if name == "topk" else "shares above 0 and at most 1"
         raise OptionError(f"{name} must be {wanted}, not {values!r:.60}") from None
     return list(dict.fromkeys(levels))
+
+
+def checked_options(
+    options: Mapping[str, Mapping[str, Any]] | None, known: Mapping[str, Sequence[str]]
+) -> dict[str, dict[str, Any]]:
+    """Options of single metrics, given by names that are known."""
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping) or not all(isinstance(given, Mapping) for given in options.values()):
+        raise OptionError(
+            f"options must be dictionaries by metric, not {options!r:.60}",
+            fix='For example {"acc_auc": {"points": 16}}.',
+        )
+    for name, given in options.items():
+        one_of("metric with options", name, known)
+        for option in given:
+            one_of(f"option of {name}", option, known[name])
+    return {name: dict(given) for name, given in options.items()}
+
+
+def whole_number(name: str, value: Any, least: int, most: int | None = None) -> int:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < least or (most is not None and value > most):
+        wanted = f"of at least {least}" if most is None else f"between {least} and {most:,}"
+        raise OptionError(f"{name} must be a whole number {wanted}, not {value!r:.40}")
+    return int(value)
 
 
 def is_number(value: Any) -> bool:
@@ -243,12 +268,16 @@ def packed(masks: Masks) -> list[bytes]:
     return [row.tobytes() for row in rows]
 
 
+def whole_and_empty(subgraph: Subgraph) -> Masks:
+    """The masks that keep every candidate and none."""
+    return np.repeat([[True], [False]], len(subgraph), axis=1)
+
+
 def event_masks(subgraph: Subgraph, ranked: Iterable[Ints], settings: Settings) -> Masks:
     """Every distinct mask that an event's rankings need; the whole graph comes first, the empty one second."""
     counts = settings.counts(subgraph.unit_count)
     distinct: dict[bytes, Masks] = {}
-    ends = np.array([[True], [False]]) & np.ones((1, len(subgraph)), bool)
-    for masks in (ends, *_all_masks(subgraph, ranked, counts)):
+    for masks in (whole_and_empty(subgraph), *_all_masks(subgraph, ranked, counts)):
         distinct.update((key, mask) for key, mask in zip(packed(masks), masks, strict=True) if key not in distinct)
     return np.array(list(distinct.values()), bool).reshape(len(distinct), len(subgraph))
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.metric import Estimate, find
+from graphgauge.explanation.declared import directed
 from graphgauge.explanation.inputs import Floats, Ints, Masks
 from graphgauge.explanation.masks import Level
 from graphgauge.explanation.samples import Rules, Sample, Scored, sample_of
@@ -81,7 +82,7 @@ def picture(table: Table, chosen: str, rules: Rules, confidence: float) -> Pictu
 
 
 def _band(sample: Sample, name: str, levels: Any, confidence: float) -> Band:
-    metric, _ = find(name, "explanation")
+    metric = directed(find(name, "explanation")[0], sample.rules)
     estimates = [metric(sample, level=level) for level in levels] if levels else [metric(sample)]
     columns = np.array([_with_bounds(metric, sample, estimate, confidence) for estimate in estimates])
     return Band(*columns.T)

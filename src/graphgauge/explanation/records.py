@@ -24,6 +24,15 @@ class Event:
     context: Context
     explanations: tuple[Explanation, ...]
 
+    def __post_init__(self) -> None:
+        said = [(explanation.explainer, explanation.seed) for explanation in self.explanations]
+        if len(set(said)) < len(said):
+            name, seed = next(one for index, one in enumerate(said) if one in said[:index])
+            raise InputError(
+                f"event {self.id!r:.80} is explained twice by {name!r:.80}, seed {seed}", where="explanations",
+                fix="Give runs of one explainer on one event different seeds.",
+            )  # fmt: skip
+
     @property
     def id(self) -> EventId:
         assert self.context.event is not None
@@ -47,18 +56,16 @@ class Event:
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Event:
-        subgraph = _subgraph_from_dict(_table(record, "subgraph"))
+        if not isinstance(record.get("subgraph"), dict):
+            raise InputError("expected a table", where="subgraph")
+        subgraph = _subgraph_from_dict(record["subgraph"])
         truth = None
         if record.get("truth") is not None:
             truth = np.zeros(len(subgraph), bool)
             truth[_places(record["truth"], len(subgraph))] = True
-        label = record.get("label")
-        if label is not None and (isinstance(label, bool) or not isinstance(label, int)):
-            raise InputError(f"expected a whole number, found {label!r:.60}", where="label")
-        event = event_id(record.get("event"))
-        if event is None:
+        if record.get("event") is None:
             raise InputError("is missing", where="event", fix="Give every event an id.")
-        context = Context(subgraph, record.get("target"), event, label, truth)
+        context = Context(subgraph, record.get("target"), record["event"], record.get("label"), truth)
         listed = record.get("explanations")
         if not isinstance(listed, list) or not all(isinstance(entry, dict) for entry in listed):
             raise InputError("expected a list of tables", where="explanations")
@@ -74,7 +81,7 @@ def _places(value: Any, count: int) -> list[int]:
 
 def grouped(explanations: Iterable[Explanation]) -> list[Event]:
     """Explanations by event, in the order in which the events appear, every event with an id."""
-    if isinstance(explanations, Explanation):
+    if isinstance(explanations, Explanation) or not isinstance(explanations, Iterable):
         explanations = [explanations]
     by_id: dict[EventId, list[Explanation]] = {}
     ids: dict[int, EventId] = {}
@@ -85,15 +92,16 @@ def grouped(explanations: Iterable[Explanation]) -> list[Event]:
             raise InputError(f"expected Explanation objects, found {found}", where="explanations", fix=_ADAPT)
         context = explanation.context
         if id(context) not in ids:
-            own = event_id(context.event)
-            ids[id(context)] = len(contexts) if own is None else own
+            ids[id(context)] = len(contexts) if context.event is None else context.event
             contexts.append(context)
-            if own is None and ids[id(context)] in by_id:
-                raise InputError(
-                    f"the id {ids[id(context)]!r} is given to one event and counted for another", where="explanations",
-                    fix="Give every event an id, or none.",
-                )  # fmt: skip
         by_id.setdefault(ids[id(context)], []).append(explanation)
+    given = {context.event for context in contexts if context.event is not None}
+    twice = [number for number, context in enumerate(contexts) if context.event is None and number in given]
+    if twice:
+        raise InputError(
+            f"the id {twice[0]} is given to one event and counted for another", where="explanations",
+            fix="Give every event an id, or none.",
+        )  # fmt: skip
     if len({str(event) for event in by_id}) < len(by_id):
         raise InputError(
             "a number and a text that reads like it are two events", where="explanations",
@@ -103,25 +111,28 @@ def grouped(explanations: Iterable[Explanation]) -> list[Event]:
 
 
 def _event(event: EventId, explanations: list[Explanation]) -> Event:
-    first = explanations[0].context
-    for other in explanations[1:]:
-        if other.context is not first and not same_question(first, other.context):
+    first, *others = (explanation.context for explanation in explanations)
+    for other in others:
+        if other is first:
+            continue
+        different = "subgraphs or targets" if not same_question(first, other) else _disagreement(first, other)
+        if different:
             raise InputError(
-                f"event {event!r:.80} has two different subgraphs or targets", where="explanations",
-                fix="Explain one subgraph of an event, or give different events different ids.",
+                f"event {event!r:.80} has two different {different}", where="explanations",
+                fix="Explain one question of an event, or give different events different ids.",
             )  # fmt: skip
-    said = [(explanation.explainer, explanation.seed) for explanation in explanations]
-    if len(set(said)) < len(said):
-        twice = next(name for index, name in enumerate(said) if name in said[:index])
-        raise InputError(
-            f"event {event!r:.80} is explained twice by {twice[0]!r:.80}, seed {twice[1]}", where="explanations",
-            fix="Give runs of one explainer on one event different seeds.",
-        )  # fmt: skip
-    contexts = [explanation.context for explanation in explanations]
-    label = next((context.label for context in contexts if context.label is not None), None)
-    truth = next((context.truth for context in contexts if context.truth is not None), None)
+    label = next((context.label for context in (first, *others) if context.label is not None), None)
+    truth = next((context.truth for context in (first, *others) if context.truth is not None), None)
     shared = replace(first, event=event, label=label, truth=truth)
     return Event(shared, tuple(replace(explanation, context=shared) for explanation in explanations))
+
+
+def _disagreement(one: Context, other: Context) -> str | None:
+    """What two contexts of an event say differently; either may say nothing."""
+    if None not in (one.label, other.label) and one.label != other.label:
+        return "labels"
+    known = one.truth is not None and other.truth is not None
+    return "truths" if known and not np.array_equal(one.truth, other.truth) else None
 
 
 def same_question(one: Context, other: Context) -> bool:
@@ -136,14 +147,6 @@ def _same_target(one: Any, other: Any) -> bool:
         return bool(plain(one, "target") == plain(other, "target"))
     except InputError:
         return True  # a model's own objects, which only it can tell apart
-
-
-def event_id(value: Any) -> EventId | None:
-    if isinstance(value, np.integer):
-        return int(value)
-    if value is None or (isinstance(value, str | int) and not isinstance(value, bool)):
-        return value
-    raise InputError(f"expected a whole number or text, found {value!r:.60}", where="event")
 
 
 def plain(value: Any, name: str, depth: int = 0) -> Any:
@@ -207,12 +210,11 @@ def _explanation_from_dict(context: Context, content: Mapping[str, Any]) -> Expl
     explainer, importance = content.get("explainer"), content.get("importance")
     if not isinstance(explainer, str) or not isinstance(importance, list):
         raise InputError("expected an explainer's name and a list, importance", where="explanations")
-    elapsed, seed = content.get("elapsed"), content.get("seed")
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
-        raise InputError(f"expected a whole number, found {seed!r:.60}", where="seed")
+    elapsed = content.get("elapsed")
     try:
         values = np.array([number_from_json(value) for value in importance], np.float64)
-        return Explanation(context, values, explainer, None if elapsed is None else number_from_json(elapsed), seed)
+        seconds = None if elapsed is None else number_from_json(elapsed)
+        return Explanation(context, values, explainer, seconds, content.get("seed"))
     except (TypeError, OverflowError) as error:
         raise InputError(str(error), where="importance or elapsed") from None
 
@@ -251,11 +253,4 @@ def masks_from_text(lines: Any, width: int) -> Masks:
     return np.unpackbits(bits, axis=1, count=width).astype(bool)
 
 
-def _table(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = record.get(name)
-    if not isinstance(value, dict):
-        raise InputError("expected a table", where=name)
-    return value
-
-
-_ADAPT = "Wrap them: graphgauge.explanation.from_pyg and from_result do so for other libraries' objects."
+_ADAPT = "Read a file with read_explanations; wrap other libraries' objects with from_pyg or from_result."

@@ -12,13 +12,16 @@ import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.metric import Estimate
+from graphgauge.explanation.answers import probabilities
 from graphgauge.explanation.cohesiveness import cohesiveness_prefixes
 from graphgauge.explanation.inputs import Floats, Ints, Masks
 from graphgauge.explanation.masks import (
     MODES,
+    SWEEP,
     AccAuc,
     Level,
     Settings,
+    checked_options,
     cut_masks,
     is_number,
     packed,
@@ -26,12 +29,20 @@ from graphgauge.explanation.masks import (
     rankings,
     tied_share,
     unit_importance,
+    whole_and_empty,
 )
-from graphgauge.explanation.table import Answered, Table, probabilities
+from graphgauge.explanation.table import Answered, Table
 
 SCORES = ("class", "max")
 KL = ("forward", "reverse")
 NO_CANDIDATES = "no candidate edges"
+# The metrics that have options of their own.
+_OPTIONS: dict[str, tuple[str, ...]] = {
+    "acc_auc": SWEEP,
+    "fidelity_best": ("mode",),
+    "unfaithfulness": ("kl",),
+    "cohesiveness": ("delta_t",),
+}
 
 
 @dataclass(frozen=True)
@@ -55,6 +66,23 @@ class Rules:
         if self.delta_t is not None and not (is_number(self.delta_t) and 0 < self.delta_t < math.inf):
             raise OptionError(f"delta_t must be a positive number, not {self.delta_t!r:.40}")
 
+    @classmethod
+    def of(
+        cls, options: Mapping[str, Mapping[str, Any]] | None, sweep: AccAuc, score: str, absolute: bool,
+        label_threshold: float,
+    ) -> Rules:  # fmt: skip
+        """The rules that a call gives; of its sweep only what differs from `sweep`."""
+        given = checked_options(options, _OPTIONS)
+        return cls(
+            score,
+            absolute,
+            label_threshold,
+            given.get("fidelity_best", {}).get("mode", "drop"),
+            given.get("unfaithfulness", {}).get("kl", "forward"),
+            given.get("cohesiveness", {}).get("delta_t"),
+            replace(sweep, **given.get("acc_auc", {})),
+        )
+
 
 class Path:
     """One ranking of an event's units, and the answers to what it keeps and drops; None ranks nothing at all."""
@@ -62,6 +90,7 @@ class Path:
     def __init__(self, event: Scored, ranking: Ints | None) -> None:
         self._event, self.ranking = event, ranking
         self._rows: dict[tuple[str, int], int] = {}
+        self._cohesion: dict[tuple[str, float | None], Floats] = {}
         if ranking is not None:
             for mode, counts in event.counts.items():
                 keys = packed(cut_masks(event.row.subgraph, ranking, mode, counts))
@@ -109,10 +138,6 @@ class Path:
             )
         return self._cohesion[pairs, delta_t]
 
-    @cached_property
-    def _cohesion(self) -> dict[tuple[str, float | None], Floats]:
-        return {}
-
 
 class Scored:
     """An answered event: probabilities, and where each mask's answer stands."""
@@ -123,7 +148,7 @@ class Scored:
         self.counts = settings.counts(self.units)
         self.probabilities = probabilities(row.outputs, settings.model_output)
         self.rows = {key: index for index, key in reversed(list(enumerate(packed(row.masks))))}
-        ends = packed(np.array([[True], [False]]) & np.ones((1, len(row.subgraph)), bool))
+        ends = packed(whole_and_empty(row.subgraph))
         if any(key not in self.rows for key in ends):
             raise InputError(f"event {row.id!r:.80} lacks the whole or the empty graph among its masks", where="table")
         self.whole, self.empty = (self.rows[key] for key in ends)

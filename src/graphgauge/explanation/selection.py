@@ -227,6 +227,8 @@ def _two_draws(function: MetricFunction, sample: Sample, params: Mapping[str, An
     """The exact mean over two random explanations of the same size."""
 
     def value(event: Scored, path: Path) -> float:
+        if len(event.explanations) < 2:
+            return np.nan
         count = params["level"].of(event.units)
         found, weights = _hypergeometric(event.units, count, count)
         return float(np.sum(weights * _jaccard(found, count, count)))

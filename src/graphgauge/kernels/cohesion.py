@@ -64,23 +64,30 @@ def _sums_before(group: Ints, parts: Ints) -> Ints:
 def _sweep(source: Ints, target: Ints, parts: Ints, nodes: int, touched: Ints) -> None:
     """For each edge, the sums of `parts` over the earlier edges that share a node with it."""
     at_node = np.zeros((nodes, 3), np.int64)
-    # The pairs of nodes met so far stand in a table at a place that mixes their number's bits, or at the next free one.
+    # The pairs of nodes met so far, in that order; a pair's number, from 1, stands in a table at a place that mixes the
+    # bits of its key, or at the next free one.
+    keys = np.empty(source.size, np.int64)
+    at_pair = np.zeros((source.size, 3), np.int64)
+    met = 0
     bits = 2
     while 1 << bits < 2 * source.size:
         bits += 1
-    pairs = np.full(1 << bits, -1)
-    at_pair = np.zeros((1 << bits, 3), np.int64)
+    numbers = np.zeros(1 << bits, np.int32)
     for edge in range(source.size):
         one, other = source[edge], target[edge]
-        pair = min(one, other) * nodes + max(one, other)
-        place = np.int64(np.uint64(pair) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(64 - bits))
-        while pairs[place] != pair and pairs[place] != -1:
-            place = (place + 1) & (pairs.size - 1)
-        pairs[place] = pair
+        key = min(one, other) * nodes + max(one, other)
+        place = np.int64(np.uint64(key) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(64 - bits))
+        while numbers[place] != 0 and keys[numbers[place] - 1] != key:
+            place = (place + 1) & (numbers.size - 1)
+        if numbers[place] == 0:
+            keys[met] = key
+            met += 1
+            numbers[place] = met
+        pair = numbers[place] - 1
         for part in range(3):
             touched[edge, part] = at_node[one, part]
             at_node[one, part] += parts[edge, part]
             if one != other:
-                touched[edge, part] += at_node[other, part] - at_pair[place, part]
+                touched[edge, part] += at_node[other, part] - at_pair[pair, part]
                 at_node[other, part] += parts[edge, part]
-                at_pair[place, part] += parts[edge, part]
+                at_pair[pair, part] += parts[edge, part]

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from graphgauge.cli.types import names_in
-from graphgauge.core.errors import OptionError
+from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.extras import need
 from graphgauge.zoo.temporal.explainers import EXPLAINERS
 
@@ -103,16 +103,16 @@ def explain(
     from graphgauge.zoo.temporal.model import TemporalGNN
     from graphgauge.zoo.temporal.task import found, task
 
-    model = TemporalGNN.load(checkpoint)
+    names, model = _names(explainers), TemporalGNN.load(checkpoint)
     config = model.config
     asked = task(config.data, seed=config.seed, questions=config.questions, contacts=contacts)
     contexts = found(model, asked.held_out, events)
-    write_explanations(explained(model, contexts, _names(explainers), seed=seed), output)
+    write_explanations(explained(model, contexts, names, seed=seed), output)
     click.echo(f"{output}: {len(contexts)} events")
     if not quiet:
         click.echo(
             f"evaluate with: GRAPHGAUGE_TEMPORAL={checkpoint} graphgauge explanation --explanations {output} "
-            f"--model graphgauge.zoo.temporal:load --explainer {_names(explainers)[-1]}",
+            f"--model graphgauge.zoo.temporal:load --explainer {names[-1]}",
             err=True,
         )
 
@@ -138,12 +138,12 @@ def run(
     from graphgauge.zoo.temporal.model import train as fit
     from graphgauge.zoo.temporal.task import accuracy, found, task
 
-    folder = Path(output)
+    folder, chosen = Path(output), None if explainers is None else _names(explainers)
     asked = task("contacts" if contacts else "planted", seed=seed, questions=questions, contacts=contacts)
     model = fit(asked.config, asked.training, epochs=epochs, progress=None if quiet else _tell)
     model.save(folder / "temporal.pt")
     experiment = Experiment.of(
-        model, found(model, asked.held_out, events), _names(explainers) if explainers else None,
+        model, found(model, asked.held_out, events), chosen,
         dataset=asked.config.data, accuracy=accuracy(model, asked.held_out), seed=seed,
     )  # fmt: skip
     experiment.write(folder)
@@ -173,7 +173,7 @@ def houses(output: str, events: int, seed: int, debug: bool) -> None:
 
 
 def _names(text: str) -> list[str]:
-    names = list(names_in(text))
+    names = [one_of("explainer", name, EXPLAINERS) for name in names_in(text)]
     if not names:
         raise OptionError("--explainers names none", fix=_NAMES)
     return names

@@ -74,10 +74,16 @@ def _read(path: Path) -> tuple[Ints, Ints, np.ndarray[tuple[int, ...], np.dtype[
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise InputError(f"cannot be read ({reason})", where=str(path)) from None
-    rows = [line.split("\t") for line in lines if line.strip()]
-    for number, row in enumerate(rows, 1):
+    rows = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        row = line.split("\t")
         if len(row) != 5 or not all(cell.isascii() and cell.isdigit() and len(cell) < 18 for cell in row[:3]):
-            raise InputError(f"line {number} is not {_COLUMNS}: {lines[number - 1]!r:.80}", where=str(path))
+            raise InputError(f"line {number} is not {_COLUMNS}: {line!r:.80}", where=str(path))
+        if int(row[1]) == int(row[2]):
+            raise InputError(f"line {number} has person {int(row[1])} face themselves", where=str(path))
+        rows.append(row)
     if not rows:
         raise InputError("holds no contacts", where=str(path), fix=f"Give lines of {_COLUMNS}.")
     whole = np.array([row[:3] for row in rows]).astype(np.int64)

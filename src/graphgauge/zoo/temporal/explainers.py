@@ -14,8 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.explanation.adapters import said_output
+from graphgauge.explanation.answers import answer_rows, checked_outputs, probabilities
+from graphgauge.explanation.blame import blaming
+from graphgauge.explanation.checks import lined_up
 from graphgauge.explanation.inputs import Context, Explanation
-from graphgauge.explanation.table import probabilities
 
 Floats = NDArray[np.float64]
 Explainer = Callable[[Any, Context, np.random.Generator], Floats]
@@ -33,7 +36,7 @@ def recency(model: Any, context: Context, draw: np.random.Generator) -> Floats:
     """The later, the more important."""
     times = context.subgraph.candidate_times
     if times is None:
-        raise InputError("the subgraph has no times", where=f"event {context.event}", fix="Leave recency out.")
+        raise InputError("the subgraph has no times", where=_named(context), fix="Leave recency out.")
     return np.asarray(times, dtype=np.float64)
 
 
@@ -52,10 +55,12 @@ def reversed_occlusion(model: Any, context: Context, draw: np.random.Generator) 
 
 def gradient(model: Any, context: Context, draw: np.random.Generator) -> Floats:
     """How f's log-odds grow with the weight of each unit's edges, at weight 1."""
-    slopes = np.asarray(model.slopes(context.subgraph, context.target), dtype=np.float64)
-    of_units = np.zeros(context.subgraph.unit_count)
-    np.add.at(of_units, context.subgraph.unit_of, slopes)
-    return _for_edges(context, of_units)
+    if not callable(getattr(model, "slopes", None)):
+        raise InputError(f"{type(model).__name__} has no slopes", where="model", fix="Leave gradient out.")
+    with blaming("model", f"{type(model).__name__}.slopes", _named(context)):
+        slopes = lined_up(model.slopes(context.subgraph, context.target), len(context.subgraph), "slopes", "edge")
+    of_units = np.bincount(context.subgraph.unit_of, slopes, context.subgraph.unit_count)
+    return _for_edges(context, of_units.astype(np.float64))
 
 
 def exhaustive(model: Any, context: Context, draw: np.random.Generator) -> Floats:
@@ -63,7 +68,7 @@ def exhaustive(model: Any, context: Context, draw: np.random.Generator) -> Float
     units = context.subgraph.unit_count
     if units > MOST_UNITS:
         raise OptionError(
-            f"event {context.event} has {units} units, and all their subsets are too many to ask for",
+            f"{_named(context)} has {units} units, and all their subsets are too many to ask for",
             fix=f"Leave exhaustive out, or take subgraphs of at most {MOST_UNITS} units.",
         )
     subsets = np.arange(1 << units)
@@ -82,7 +87,7 @@ def exhaustive(model: Any, context: Context, draw: np.random.Generator) -> Float
 def oracle(model: Any, context: Context, draw: np.random.Generator) -> Floats:
     """Knows the rule: 1 for what the truth holds, 0 for the rest."""
     if context.truth is None:
-        raise InputError("no truth is known", where=f"event {context.event}", fix="Leave oracle out.")
+        raise InputError("no truth is known", where=_named(context), fix="Leave oracle out.")
     return np.asarray(context.truth, dtype=np.float64)
 
 
@@ -113,10 +118,17 @@ def explain(
 def _confidence(model: Any, context: Context, kept: NDArray[np.bool_]) -> Floats:
     """f under masks over units; the class is the one predicted where all units are there."""
     masks = np.concatenate([np.ones((1, kept.shape[1]), bool), kept])[:, context.subgraph.unit_of]
-    outputs = np.asarray(model.predict(context.subgraph, context.target, masks), dtype=np.float64)
-    probability = probabilities(outputs, model.model_output)
+    said, method = said_output(model, None), f"{type(model).__name__}.predict"
+    where = f"{method}, answers of the model, {_named(context)}"
+    with blaming("model", method, _named(context)):
+        outputs = answer_rows(model.predict(context.subgraph, context.target, masks), len(masks), where)
+    probability = probabilities(checked_outputs(outputs, said, where), said)
     answers: Floats = probability[1:, probability[0].argmax()]
     return answers
+
+
+def _named(context: Context) -> str:
+    return f"event {context.event!r:.80}"
 
 
 def _for_edges(context: Context, of_units: Floats) -> Floats:

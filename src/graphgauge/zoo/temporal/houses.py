@@ -57,14 +57,14 @@ class HouseModel(PyGModel):
         self.module = module
 
     def slopes(self, subgraph: Subgraph, target: Any) -> Tensor:
-        """For each edge: how the log-odds of the predicted class grow with its weight, at weight 1."""
+        """For each candidate edge: how the log-odds of the predicted class grow with its weight, at weight 1."""
         weight = torch.ones(subgraph.edges, requires_grad=True)
         x = torch.tensor(np.array(subgraph.node_features), dtype=torch.float32)
         logits = self.module(x, torch.from_numpy(np.array(subgraph.edge_index)), weight)[int(target)]
         best = int(logits.argmax())
         others = torch.cat([logits[:best], logits[best + 1 :]])
         (slopes,) = torch.autograd.grad(logits[best] - others.logsumexp(0), weight)
-        return slopes
+        return slopes[torch.from_numpy(np.array(subgraph.candidates))]
 
 
 @dataclass(frozen=True)

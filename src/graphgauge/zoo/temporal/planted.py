@@ -47,13 +47,13 @@ class Town:
         contacts = stream.around(question, self.recent)
         ends, time = stream.ends[:, contacts], stream.time[contacts]
         fresh = (stream.contact_features[contacts, PARCEL] > 0) & (question.time - time <= self.window)
-        third = {}
-        for person, else_one in ((question.one, question.other), (question.other, question.one)):
-            met = np.where(ends[0] == person, ends[1], np.where(ends[1] == person, ends[0], -1))
-            third[person] = np.where(fresh & (met != else_one), met, -1)
-        shared = np.intersect1d(third[question.one], third[question.other])
-        shared = shared[shared >= 0]
-        return np.isin(third[question.one], shared) | np.isin(third[question.other], shared)
+        # Whom each of the two met; that can be neither of them for both.
+        met = [
+            np.where(fresh, np.where(ends[0] == person, ends[1], np.where(ends[1] == person, ends[0], -1)), -1)
+            for person in (question.one, question.other)
+        ]
+        third = np.setdiff1d(np.intersect1d(met[0], met[1]), -1)
+        return np.isin(met[0], third) | np.isin(met[1], third)
 
     def questions(self, stream: Stream, count: int, seed: int) -> list[Question]:
         """Half with the answer 1; half of the others are near misses: a shared contact, but old or without a parcel."""

@@ -1,0 +1,185 @@
+"""Sending masks to a model in batches, and checking that a batch does not change its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Sized
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.errors import InputError
+from graphgauge.explanation.adapters import MaskedCalls, method_asked
+from graphgauge.explanation.answers import answer_rows, checked_outputs, probabilities
+from graphgauge.explanation.blame import blaming
+from graphgauge.explanation.inputs import Floats, ManyModel, Masks, Model
+from graphgauge.explanation.masks import Settings, event_masks, random_rankings, rankings, unit_importance
+from graphgauge.explanation.records import Event
+from graphgauge.explanation.table import Answered
+
+# Probabilities of one mask, asked alone and in a batch, that are this far apart are different answers.
+_INVARIANT = 1e-4
+_ALONE = "every mask was sent alone"
+
+
+@dataclass
+class _Question:
+    """The masks of one event and, as they come, the answers."""
+
+    event: Event
+    masks: Masks
+    answers: list[Floats] = field(default_factory=list)
+
+    @property
+    def done(self) -> bool:
+        return sum(map(len, self.answers)) == len(self.masks)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some masks of one event, as they go into a batch."""
+
+    question: _Question
+    start: int
+    stop: int
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    @property
+    def masks(self) -> Masks:
+        """Copied, because a model may write into what it is given."""
+        return self.question.masks[self.start : self.stop].copy()
+
+    def one(self, row: int) -> _Part:
+        return _Part(self.question, self.start + row, self.start + row + 1)
+
+
+class Asking:
+    """Sends masks in batches until a check shows that a model's answers depend on what else is in the batch."""
+
+    def __init__(self, model: Model | ManyModel, settings: Settings, batch_edges: int, nan: str) -> None:
+        self._model, self._settings, self._batch_edges, self._nan = model, settings, batch_edges, nan
+        self._method = method_asked(model)
+        # One mask a call needs no check.
+        self._alone = self._checked = isinstance(model, MaskedCalls)
+        self._classes: int | None = None
+        self._omitted = 0
+        self.notes: list[str] = []
+
+    def go_on(self, rows: Sequence[Answered], notes: Sequence[str]) -> None:
+        """Ask as the run did that left these answers and notes."""
+        if rows:
+            self._classes = rows[0].outputs.shape[1]
+        self._alone = self._alone or any(_ALONE in note for note in notes)
+
+    def answers(self, events: Sequence[Event]) -> Iterator[Answered]:
+        for batch in self._batches(events):
+            for part, outputs in zip(batch, self._asked(batch), strict=True):
+                part.question.answers.append(outputs)
+                if part.question.done:
+                    yield from self._finished(part.question)
+
+    def omissions(self) -> list[str]:
+        return [f"{self._omitted} events left out: the model answered NaN"] if self._omitted else []
+
+    def _finished(self, question: _Question) -> Iterator[Answered]:
+        outputs = np.concatenate(question.answers)
+        if np.isnan(outputs).any():
+            self._omitted += 1
+        else:
+            yield Answered(question.event, question.masks, outputs)
+
+    def _batches(self, events: Sequence[Event]) -> Iterator[list[_Part]]:
+        """Masks up to the budget of edges, of one event at a time unless the model takes several."""
+        batch: list[_Part] = []
+        room = self._batch_edges
+        several = isinstance(self._model, ManyModel)
+        for event in events:
+            question = self._question(event)
+            cost, start = max(event.subgraph.edges, 1), 0
+            while start < len(question.masks):
+                if batch and (room < cost or (not several and batch[-1].question is not question)):
+                    yield batch
+                    batch, room = [], self._batch_edges
+                stop = min(start + max(room // cost, 1), len(question.masks))
+                batch.append(_Part(question, start, stop))
+                room -= (stop - start) * cost
+                start = stop
+        if batch:
+            yield batch
+
+    def _question(self, event: Event) -> _Question:
+        ranked = [
+            ranking
+            for explanation in event.explanations
+            for ranking in rankings(explanation, unit_importance(explanation, self._settings), self._settings)
+        ]
+        ranked += random_rankings(event.subgraph, event.id, self._settings)
+        return _Question(event, event_masks(event.subgraph, ranked, self._settings))
+
+    def _asked(self, batch: list[_Part]) -> list[Floats]:
+        if self._alone:
+            return [np.concatenate([self._row(part, row) for row in range(len(part))]) for part in batch]
+        together = self._together(batch)
+        if not self._checked and sum(map(len, batch)) > 1:
+            self._checked = True
+            self._check(batch[-1], together[-1][-1:])
+            if self._alone:
+                return self._asked(batch)
+        return together
+
+    def _row(self, part: _Part, row: int) -> Floats:
+        return self._together([part.one(row)])[0]
+
+    def _together(self, batch: list[_Part]) -> list[Floats]:
+        if not isinstance(self._model, ManyModel):
+            return [self._predicted(self._model, part) for part in batch]
+        contexts = [part.question.event.context for part in batch]
+        with blaming("model", self._method):
+            said = self._model.predict_many(
+                [context.subgraph for context in contexts],
+                [context.target for context in contexts],
+                [part.masks for part in batch],
+            )
+            count = len(said) if isinstance(said, Sized) else type(said).__name__
+            if count != len(batch):
+                raise InputError(f"{count} answers for {len(batch)} subgraphs", where=self._method)
+            return [self._read(answer, part) for answer, part in zip(said, batch, strict=True)]
+
+    def _predicted(self, model: Model, part: _Part) -> Floats:
+        context = part.question.event.context
+        with blaming("model", self._method, f"event {context.event!r:.80}"):
+            return self._read(model.predict(context.subgraph, context.target, part.masks), part)
+
+    def _read(self, answer: Any, part: _Part) -> Floats:
+        where = f"{self._method}, answers of the model, event {part.question.event.id!r:.80}"
+        outputs = answer_rows(answer, len(part), where)
+        if self._classes not in (None, outputs.shape[1]):
+            raise InputError(f"{outputs.shape[1]} outputs a mask, and {self._classes} before", where=where)
+        self._classes = outputs.shape[1]
+        if self._nan == "omit" and np.isnan(outputs).any():
+            return outputs  # NaN waits until the event is whole, and takes it out
+        return checked_outputs(outputs, self._settings.model_output, where)
+
+    def _check(self, part: _Part, batched: Floats) -> None:
+        """Ask the last mask of a batch again, alone."""
+        single = self._row(part, len(part) - 1)
+        apart = self._apart(batched, single)
+        if apart <= _INVARIANT:
+            return
+        self._alone = True
+        again = self._apart(single, self._row(part, len(part) - 1))
+        if again > _INVARIANT:
+            self.notes.append(
+                f"the model answers one question differently each time (by {again:.2g}); {_ALONE}: is it in "
+                "evaluation mode?"
+            )
+        else:
+            self.notes.append(f"the model's answers depend on what else is in a batch (by {apart:.2g}); {_ALONE}")
+
+    def _apart(self, one: Floats, other: Floats) -> float:
+        if np.isnan(one).any() or np.isnan(other).any():
+            return 0.0  # the event is left out
+        said = [probabilities(outputs, self._settings.model_output) for outputs in (one, other)]
+        return float(np.abs(said[0] - said[1]).max())

@@ -1,0 +1,92 @@
+"""Checks of what subgraphs, events and explanations are made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.arrays import AnyArray, as_numeric, is_tensor
+from graphgauge.core.errors import InputError
+
+
+def numbers(value: Any, name: str) -> AnyArray:
+    return as_numeric(_host(value, name), name)
+
+
+def whole_numbers(value: Any, name: str) -> NDArray[np.int64]:
+    array = _host(value, name)
+    if array.size == 0:
+        return array.astype(np.int64)
+    if array.dtype.kind not in "iu":
+        raise InputError(f"expected whole numbers, found values of type {array.dtype}", where=name)
+    return array.astype(np.int64)
+
+
+def ids(value: Any, name: str) -> AnyArray:
+    """Ids as whole numbers or text."""
+    array = _host(value, name)
+    if array.size == 0:
+        array = array.astype(np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iuU":
+        raise InputError(
+            f"expected a list of whole numbers or of text, found shape {array.shape} of {array.dtype}", where=name
+        )
+    return array
+
+
+def within(array: NDArray[np.int64], count: int, name: str, what: str) -> None:
+    wrong = array[(array < 0) | (array >= count)]
+    if wrong.size:
+        raise InputError(f"there is no {what} {wrong[0]} among {count}", where=name)
+
+
+def lined_up(value: Any, count: int, name: str, what: str) -> AnyArray:
+    """One number for each edge, or whatever `what` names one of."""
+    array = _host(value, name)
+    array = array.astype(np.float64) if array.size == 0 else as_numeric(array, name)
+    if array.shape != (count,):
+        raise InputError(
+            f"shape {array.shape} for {count} {what}s", where=name, fix=f"Give one number for each {what}."
+        )
+    return array
+
+
+def feature_rows(value: Any, count: int, name: str, what: str) -> AnyArray:
+    array = numbers(value, name)
+    if array.ndim != 2 or len(array) != count:
+        raise InputError(f"shape {array.shape} for {count} {what}s", where=name, fix=f"Give one row for each {what}.")
+    return array
+
+
+def event_id(value: Any) -> str | int | None:
+    if isinstance(value, np.integer):
+        return int(value)
+    if value is None or (isinstance(value, str | int) and not isinstance(value, bool)):
+        return value
+    raise InputError(f"expected a whole number or text, found {value!r:.60}", where="event")
+
+
+def integer(value: Any, name: str) -> int:
+    """A whole number, as Python's; 1.0 and True are ones, text and 0.7 are not."""
+    if not isinstance(value, int | float | np.integer | np.floating | np.bool_) or value % 1 != 0:
+        raise InputError(f"expected a whole number, found {value!r:.60}", where=name)
+    return int(value)
+
+
+def frozen(array: AnyArray) -> AnyArray:
+    """A view that cannot be written through."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _host(value: Any, name: str) -> AnyArray:
+    """An array of anything, on the host."""
+    if is_tensor(value) or isinstance(value, np.ma.MaskedArray):
+        return as_numeric(value, name)
+    try:
+        return np.asarray(value)
+    except ValueError:
+        raise InputError("rows of different lengths", where=name, fix="Make all rows as long as the first.") from None
