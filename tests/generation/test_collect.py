@@ -5,7 +5,7 @@ import pytest
 from tests.generation.toy import NAMES, Judge, Toy, bare, case, data
 
 from graphgauge import generation
-from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.generation.collect import BATCH, Collection
 from graphgauge.generation.subjects import offers
 
@@ -40,6 +40,19 @@ def test_sections_share_their_answers():
     collection.table(["diversity"])
     collection.table(["statistical"])
     assert subject.asked.count("generate") == len(NAMES)
+
+
+def test_every_answer_is_asked_for_once():
+    class Counting(Toy):
+        def statistics(self, samples):
+            self.asked.append("statistics")
+            return super().statistics(samples)
+
+    subject = Counting()
+    collection = Collection(subject, data=data(), num_samples=5)
+    for sections in (["statistical"], ["statistical"], None):
+        collection.table(sections)
+    assert subject.asked.count("statistics") == 2  # of real samples, and of generated ones
 
 
 def test_the_seed_decides_and_batches_differ():
@@ -109,8 +122,109 @@ def test_a_subject_that_misbehaves(subject, message):
         generation.collect(subject, data=data(), num_samples=5)
 
 
+def raising(method):
+    """A subject and a classifier, one of whose methods fails as code does."""
+
+    def fail(self, *arguments, **options):
+        raise KeyError("no such\n hold")
+
+    owner = Judge if method == "predict" else Toy
+    failing = type("Mine", (owner,), {method: property(fail) if method in ("conditions", "ordered") else fail})
+    return (Toy(), failing()) if method == "predict" else (failing(), Judge())
+
+
+@pytest.mark.parametrize(
+    "method", ["generate", "validate", "statistics", "reconstruct", "encode", "predict", "conditions", "ordered"]
+)
+def test_a_method_that_raises_is_named_with_what_it_raised(method):
+    subject, classifier = raising(method)
+    with pytest.raises(InputError) as caught:
+        generation.collect(subject, data=data(), classifier=classifier, num_samples=5)
+    assert str(caught.value) == f"Mine.{method}: failed (KeyError: 'no such\\n hold'). With --debug it is shown where."
+    assert isinstance(caught.value.__cause__, KeyError)
+    assert caught.value.exit_code == 3
+
+
+def test_an_error_that_is_a_paragraph_already_stays_as_it_is():
+    class Refuses(Toy):
+        def generate(self, condition, n, *, temperature, seed):
+            raise OptionError("there is no grade 0")
+
+    with pytest.raises(OptionError, match=r"^there is no grade 0\.$"):
+        generation.collect(Refuses(), num_samples=5)
+
+
+@pytest.mark.parametrize(
+    ("method", "answer", "message"),
+    [
+        ("generate", np.array(3), "Mine.generate: generate gave ndarray samples of 6A, 5 were asked for"),
+        ("generate", ["a"] * 5, "Mine.generate: expected numbers, found values of type"),
+        ("reconstruct", 0.5, "Mine.reconstruct: gave float answers to 20 samples"),
+        ("reconstruct", np.zeros((20, 2)), r"Mine.reconstruct: shape \(20, 2\), real samples have"),
+        ("encode", None, "Mine.encode: gave NoneType answers to 20 samples"),
+        ("encode", np.zeros((3, 2)), "Mine.encode: gave 3 answers to 20 samples"),
+        ("encode", np.full((20, 2), np.nan), "Mine.encode: 40 of 40 values are NaN.*Repair the model"),
+        ("encode", np.zeros(20), "Mine.encode: expected shape"),
+        ("validate", None, "Mine.validate: returned nothing"),
+        ("validate", True, "Mine.validate: expected shape"),
+        ("validate", ["yes"] * 20, "Mine.validate: expected True, False or None"),
+        ("statistics", None, "Mine.statistics: returned nothing"),
+        ("statistics", [1, 2], "Mine.statistics: expected {name: values}, found list"),
+        ("statistics", {"size": [1, 2]}, "Mine.statistics: expected shape"),
+        ("predict", ["6A"] * 20, "Mine.predict: expected numbers"),
+        ("predict", np.full(20, 7), "Mine.predict: answers are not all among the codes 0 … 3"),
+        ("conditions", 4, "Mine.conditions: expected a list of names, found 4"),
+        ("conditions", ["6A"] * 4, "Mine.conditions: names of conditions have to be there, and to differ"),
+        ("channels", 3, "Mine.channels: expected a list of names, found 3"),
+    ],
+)
+def test_a_method_that_answers_something_odd_is_named(method, answer, message):
+    owner = Judge if method == "predict" else Toy
+    given = answer if method in ("conditions", "channels") else lambda self, *asked, **options: answer
+    mine = type("Mine", (owner,), {method: given})()
+    subject, classifier = (Toy(), mine) if method == "predict" else (mine, Judge())
+    with pytest.raises(InputError, match=message):
+        generation.collect(subject, data=data(20), classifier=classifier, num_samples=5)
+
+
+def test_answers_of_one_shape_for_all():
+    class Ragged(Toy):
+        def generate(self, condition, n, *, temperature, seed):
+            return np.zeros((n, 3, 6, 4 + condition))
+
+    class Mixed(Toy):
+        def generate(self, condition, n, *, temperature, seed):
+            return [[(0, 1)]] * n if condition else np.zeros((n, 3, 6, 4))
+
+    class Unsteady(Toy):
+        def encode(self, samples, conditions):
+            self.asked.append("encode")
+            return np.zeros((len(samples), len(self.asked)))
+
+    with pytest.raises(InputError, match=r"Ragged.generate: answers of shapes \(3, 6, 4\) and \(3, 6, 5\)"):
+        generation.collect(Ragged(), num_samples=5)
+    with pytest.raises(InputError, match=r"Mixed.generate: graphs of some conditions and arrays of others"):
+        generation.collect(Mixed(), num_samples=5)
+    with pytest.raises(InputError, match=r"Unsteady.encode: vectors of shapes \(240, 2\), \(240, 3\) and"):
+        generation.collect(Unsteady(), data=data(), sections=["latent_space"])
+
+
+def test_sections_by_name():
+    one = generation.collect(Toy(), data=data(), sections="diversity", num_samples=5)
+    assert one.reconstructed is None
+    assert len(one.generated) == 20
+    alias = generation.collect(case(), sections="grade_conditioning", num_samples=5)
+    assert alias.predicted is not None
+    assert alias.latents is None
+    with pytest.raises(UnknownNameError, match="Did you mean 'diversity'"):
+        generation.collect(Toy(), sections=["divesity"])
+
+
 def test_options_that_make_no_sense():
-    for options in ({"num_samples": 0}, {"temperature": 0.0}, {"temperature": float("nan")}, {"threshold": 1.0}):
+    for options in (
+        {"num_samples": 0}, {"num_samples": "5"}, {"temperature": 0.0}, {"temperature": float("nan")},
+        {"temperature": "warm"}, {"temperature": None}, {"threshold": 1.0}, {"threshold": "0.5"}, {"seed": -1},
+    ):  # fmt: skip
         with pytest.raises(OptionError):
             generation.collect(Toy(), **options)
     with pytest.raises(InputError, match="has no predict"):
@@ -138,3 +252,24 @@ def test_graphs_can_be_generated():
     found = generation.evaluate(table, metrics=["diversity"])
     assert found["validity_rate"] == 1
     assert 0 < found["overall_uniqueness_ratio"].value < 1
+
+
+def test_graphs_can_be_encoded_and_are_not_reconstructed():
+    paths = [[(node, node + 1) for node in range(size)] for size in range(1, 13)]
+
+    class Paths:
+        def generate(self, condition, n, *, temperature, seed):
+            return paths[:n]
+
+        def encode(self, samples, conditions):
+            return np.array([[len(graph), 1.0] for graph in samples])
+
+        def reconstruct(self, samples, conditions):
+            raise AssertionError("graphs are not bits")
+
+    table = generation.collect(Paths(), data=(paths, None), num_samples=12)
+    np.testing.assert_array_equal(table.latents[:, 0], range(1, 13))
+    np.testing.assert_array_equal(table.generated_latents, table.latents)
+    found = generation.evaluate(table, resamples=20, permutations=19)
+    assert found["prdc_precision"] == 1
+    assert found.skipped["reconstruction"] == "samples are graphs"

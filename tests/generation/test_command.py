@@ -197,6 +197,17 @@ def test_no_traceback_and_exit_codes_in_a_shell(tmp_path):
     absent = shell("--checkpoint", "absent.pth", "--cpu")
     assert (absent.returncode, absent.stdout) == (3, "")
     assert absent.stderr == "Error: absent.pth: no such file. Train one with `graphgauge zoo NAME train`.\n"
+    (tmp_path / "mine.py").write_text(
+        "class Mine:\n    def generate(self, condition, n, *, temperature, seed):\n        return open('absent.npy')\n"
+    )
+    failing = shell("--subject", "mine:Mine")
+    assert (failing.returncode, failing.stdout) == (3, "")
+    assert failing.stderr == (
+        "Error: Mine.generate: failed (FileNotFoundError: [Errno 2] No such file or directory: 'absent.npy'). "
+        "With --debug it is shown where.\n"
+    )
+    debugged = shell("--subject", "mine:Mine", "--debug")
+    assert "return open('absent.npy')" in debugged.stderr
     unknown = shell("--checkpoint", "absent.pth", "--metrics", "nothing")
     assert unknown.returncode == 2
     assert "Known: reconstruction, diversity" in unknown.stderr

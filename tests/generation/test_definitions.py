@@ -1,15 +1,23 @@
 """Every definition written down a second time, plainly, and held against the evaluation on uneven random input."""
 
 import itertools
+import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist, pdist
+from scipy.stats import norm, wasserstein_distance
 from scipy.stats import t as student
-from scipy.stats import wasserstein_distance
 
 from graphgauge import generation
+from graphgauge.generation.confusion import bootstrapped_compositions
+from graphgauge.generation.distances import null_distances
+from graphgauge.generation.sections.statistical import Statistics
+from graphgauge.generation.sections.two_sided import Described, Draws, Encoded
+from graphgauge.generation.table import Table
+from graphgauge.stats.intervals import agreement_interval
 
 NAMES = ("6A", "6A+", "6B", "6B+")
 PRESENT = range(3)  # nothing was generated for the last
@@ -180,15 +188,106 @@ def test_the_null_is_two_draws_from_the_real_samples(given, found, parts):
         for real, made in zip(parts[0][:3], parts[1], strict=True):
             first, second = rng.choice(real, len(made)), rng.choice(real, len(real))
             columns = [given["statistics"][name] for name in ("size", "first")]
-            means.append(np.mean([wasserstein_distance(part[first], part[second]) / part[real].std()
+            wider = np.sqrt(len(real) / (len(real) - 1))
+            means.append(np.mean([wider * wasserstein_distance(part[first], part[second]) / part[second].std()
                                   for part in columns]))  # fmt: skip
         draws.append(np.mean(means))
     levels = {level.name: level.value for level in found["overall_mean_distance"].chance}
+    assert found["overall_mean_distance"].goal == levels["real against real, 95th percentile"]
     # Four standard errors of two sets of 400 draws.
     error = np.std(draws) * np.sqrt(2 / 400)
     assert levels["real against real"] == pytest.approx(np.mean(draws), abs=4 * error)
     assert levels["real against real, 95th percentile"] == pytest.approx(np.quantile(draws, 0.95), abs=10 * error)
-    assert found["overall_mean_distance"].goal == levels["real against real, 95th percentile"]
+
+
+@pytest.mark.parametrize("average", ["macro", "micro"])
+def test_the_null_is_averaged_over_conditions_as_the_value_is(average):
+    """Two conditions whose nulls lie far apart, one with many samples and one with few; a third has none."""
+    n, counts = np.array([100, 20, 0]), np.array([100, 20, 5])
+    sides = SimpleNamespace(enough=counts >= 10, counts=counts)
+    sample = Statistics(("many", "few", "none"), average=average, sides=sides)
+    draws = np.array([[1.0, 7.0, np.nan], [2.0, np.nan, np.nan], [np.nan] * 3, [3.0, 9.0, np.nan]])
+    expected = [[4.0, 2.0, 6.0], [2.0, 2.0, 4.0]][average == "micro"]
+    np.testing.assert_allclose(sample.averaged_draws(draws), expected)
+    np.testing.assert_array_equal(sample.n, n)
+    for drawn, value in zip(draws[[0, 1, 3]], expected, strict=True):
+        assert sample.estimate(drawn, sample.n, "").value[0] == pytest.approx(value)
+
+
+def goal_reached(draw, conditions, n, m, repeats, statistics=1):
+    """How often samples of one distribution lie within their goal, n real and m generated ones of each condition."""
+    codes = np.repeat(np.arange(conditions), n), np.repeat(np.arange(conditions), m)
+    reached = 0
+    for _ in range(repeats):
+        real, made = ({str(name): draw(len(side)) for name in range(statistics)} for side in codes)
+        evaluation = generation.evaluate(
+            real=np.zeros((conditions * n, 1), bool), generated=np.zeros((conditions * m, 1), bool),
+            real_conditions=codes[0], conditions=codes[1], statistics=real, generated_statistics=made,
+            metrics=["overall_mean_distance"], resamples=200,
+        )  # fmt: skip
+        reached += evaluation["overall_mean_distance"].reached
+    return reached / repeats
+
+
+def test_the_goal_is_nearly_what_it_says():
+    """Few real samples of many conditions are the hardest: errors of the null add up, those of the value cancel."""
+    rng = np.random.default_rng(0)
+    assert goal_reached(lambda size: rng.poisson(8, size), conditions=8, n=12, m=40, repeats=60) > 0.83
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("conditions", "n", "m"), [(1, 25, 100), (10, 90, 85), (19, 12, 100), (19, 60, 100)])
+@pytest.mark.parametrize(
+    ("kind", "least"), [("poisson", 0.85), ("binomial", 0.9), ("normal", 0.82), ("lognormal", 0.7)]
+)
+def test_how_often_the_goal_is_reached(conditions, n, m, kind, least):
+    rng = np.random.default_rng(1)
+    draw = {
+        "poisson": lambda size: rng.poisson(8, size), "binomial": lambda size: rng.random(size) < 0.3,
+        "normal": rng.standard_normal, "lognormal": lambda size: rng.lognormal(size=size),
+    }[kind]  # fmt: skip
+    assert least < goal_reached(draw, conditions, n, m, repeats=200, statistics=2) < 0.99
+
+
+def test_draws_without_a_spread_have_no_scaled_distance():
+    """One of ten real samples differs: of a third of the draws all are alike."""
+    rare = np.zeros(10)
+    rare[0] = 1
+    blank = np.zeros((10, 1), bool)
+    evaluation = generation.evaluate(
+        real=blank, generated=blank, statistics={"rare": rare}, generated_statistics={"rare": rare[::-1]},
+        metrics=["statistical"], resamples=300, permutations=9,
+    )  # fmt: skip
+    drawn = null_distances(
+        np.sort(rare)[:, np.newaxis],
+        np.zeros(10, int),
+        np.array([10]),
+        draws=300,
+        generator=np.random.default_rng([0, 1]),
+    )
+    assert (drawn.spreads == 0).mean() == pytest.approx(0.9**10, abs=0.1)
+    # Draws from ten samples vary by 9/10 of the variance that samples have.
+    wider = np.sqrt(10 / 9) * drawn.distances[:, 0]
+    assert evaluation.by("rare")["null_mean"] == pytest.approx(wider.mean(axis=0))
+    assert evaluation.by("rare")["null_95"] == pytest.approx(np.quantile(wider, 0.95, axis=0))
+    levels = {level.name: level.value for level in evaluation["scaled_wasserstein_rare"].chance}
+    defined = drawn.spreads[:, 0, 0] > 0
+    assert levels["real against real"] == pytest.approx((wider[defined, 0] / drawn.spreads[defined, 0, 0]).mean())
+    assert 0 < levels["real against real"] < levels["real against real, 95th percentile"] < np.inf
+    assert evaluation["overall_mean_distance"].reached
+
+
+def test_every_condition_is_dealt_anew_by_itself():
+    """With the same deals in all of them, the null of their mean would be as wide as that of one."""
+    rng, codes = np.random.default_rng(0), np.repeat([0, 1], 20)
+    column, blank = np.tile(rng.poisson(8, 20), 2), np.tile(rng.random((20, 6)) < 0.5, (2, 1))
+    table = Table.of(
+        real=blank, generated=~blank, real_conditions=codes, conditions=codes, statistics={"size": column},
+        generated_statistics={"size": column[::-1]},
+    )  # fmt: skip
+    draws = Draws(0, 10, 49)
+    for tests in (Described(table, draws).energy, Encoded(table, draws, None).mmd):
+        assert not np.array_equal(tests[0].null, tests[1].null)
 
 
 def test_latent_space(given, found, parts):
@@ -255,3 +354,136 @@ def test_the_interval_of_a_mean_over_conditions_is_welch_and_satterthwaites(give
     freedom = squares.sum() ** 2 / (squares**2 / [len(part) - 1 for part in items]).sum()
     centre, margin = np.mean([part.mean() for part in items]), student.ppf(0.975, freedom) * np.sqrt(squares.sum()) / 4
     assert [*found["latent_mean_macro_condition"].interval] == pytest.approx([centre - margin, centre + margin])
+
+
+def levels_of(evaluation, key):
+    return {level.name: level.value for level in evaluation[key].chance}
+
+
+def bounds_of(evaluation, key):
+    """The intervals (conditions, 2) of a metric in the conditions that have a value."""
+    table = evaluation[key].by("condition")
+    return np.column_stack([table["low"], table["high"]])[: len(PRESENT)]
+
+
+def around(centre, error, freedom):
+    margin = student.ppf(0.975, freedom) * error
+    return [centre - margin, centre + margin]
+
+
+def test_intervals_of_distances_and_of_distinct_samples_are_jackknifes(given, found, parts):
+    def jackknifed(part, measure, pairs=False):
+        without = [measure(np.delete(part, place, axis=0)) for place in range(len(part))]
+        error = np.sqrt((len(part) - 1) * np.var(without))
+        # A mean over pairs is taken to first order, which is a little less.
+        return around(measure(part), error * ((len(part) - 2) / (len(part) - 1) if pairs else 1), len(part) - 1)
+
+    rows = [given["generated"][own].reshape(len(own), -1) for own in parts[1]]
+    distances = [jackknifed(part, lambda some: pdist(some, "jaccard").mean(), pairs=True) for part in rows]
+    np.testing.assert_allclose(bounds_of(found, "mean_jaccard"), distances)
+    distinct = [jackknifed(part, lambda some: len(np.unique(some, axis=0)) / len(some)) for part in rows]
+    np.testing.assert_allclose(bounds_of(found, "overall_uniqueness_ratio"), np.clip(distinct, 0, 1))
+
+
+def test_intervals_of_shares_are_wilsons(found):
+    result = found["validity_rate"]
+    z, n = norm.ppf(0.975), N_MADE
+    centre = (result.value + z**2 / (2 * n)) / (1 + z**2 / n)
+    margin = z / (1 + z**2 / n) * np.sqrt(result.value * (1 - result.value) / n + z**2 / (4 * n**2))
+    assert [*result.interval] == pytest.approx([centre - margin, centre + margin])
+
+
+def test_the_interval_of_a_rank_correlation_is_fishers(found):
+    result = found["ordinal_spearman"]
+    margin = norm.ppf(0.975) * np.sqrt(1.06 / (N_REAL - 3))
+    assert [*result.interval] == pytest.approx(np.tanh(np.arctanh(result.value) + np.array([-margin, margin])))
+
+
+def test_the_interval_of_a_corrected_accuracy_redraws_both_sides(given, found, parts):
+    confusion, asked = np.zeros((4, 4), int), np.zeros((3, 4), int)
+    np.add.at(confusion, (given["classifier_labels"], given["classifier_predicted"]), 1)
+    for code, own in enumerate(parts[1]):
+        asked[code] = np.bincount(given["predicted"][own], minlength=4)
+    draws = bootstrapped_compositions(confusion, asked, draws=400, generator=np.random.default_rng([0, 8]))
+    exact = draws[:, range(3), range(3)].mean(axis=1)
+    assert [*found["corrected_exact_accuracy"].interval] == pytest.approx(np.quantile(exact, [0.025, 0.975]))
+
+
+def test_baselines_of_reconstruction(given, found, parts):
+    blank = np.mean(~given["real"].any((1, 2, 3)))
+    rows = [given["real"][own].reshape(len(own), -1) for own in parts[0]]
+    others = [1 - pdist(part, "jaccard").mean() for part in rows]
+    expected = {
+        "empty reconstruction": blank,
+        "another real sample": np.average(others, weights=[len(part) for part in rows]),
+    }
+    assert levels_of(found, "mean_iou") == pytest.approx(expected)
+
+
+def test_baselines_of_diversity_are_of_the_conditions_that_were_generated(given, found, parts):
+    rows = [given["real"][own].reshape(len(own), -1) for own in parts[0][:3]]
+    for key, distance, scale in (
+        ("overall_mean_diversity", "hamming", 1), ("mean_hamming_bits", "hamming", 60), ("mean_jaccard", "jaccard", 1),
+    ):  # fmt: skip
+        expected = np.mean([pdist(part, distance).mean() * scale for part in rows])
+        assert levels_of(found, key) == pytest.approx({"one sample repeated": 0, "real samples": expected}), key
+    sizes = [len(own) for own in parts[1]]
+
+    def distinct(part, drawn):
+        counts = np.unique(part, axis=0, return_counts=True)[1].tolist()
+        missed = [math.comb(len(part) - count, drawn) / math.comb(len(part), drawn) for count in counts]
+        return (len(counts) - sum(missed)) / drawn
+
+    for key, drawn in (("overall_uniqueness_ratio", sizes), ("unique@3", [3, 3, 3])):
+        expected = {
+            "one sample repeated": np.mean(np.divide(1, drawn)),
+            "real samples": np.mean([distinct(part, min(k, len(part))) for part, k in zip(rows, drawn, strict=True)]),
+        }
+        assert levels_of(found, key) == pytest.approx(expected), key
+    known = {row.tobytes() for row in given["train"].reshape(30, -1)}
+    held_out = np.mean([row.tobytes() not in known for row in given["real"].reshape(N_REAL, -1)])
+    assert levels_of(found, "novelty")["real held-out samples"] == pytest.approx(held_out)
+
+
+def test_as_many_real_samples_are_drawn_as_there_are_generated_ones():
+    """Of eight real samples, four of either kind, four drawn ones miss a kind in 1 of 70 draws each."""
+    real = np.repeat(np.eye(2, 4, dtype=bool), 4, axis=0)
+    made = np.eye(4, dtype=bool)
+    evaluation = generation.evaluate(real=real, generated=made, metrics="overall_uniqueness_ratio")
+    assert levels_of(evaluation, "overall_uniqueness_ratio")["real samples"] == pytest.approx((2 - 2 / 70) / 4)
+
+
+def test_conditions_that_all_agree_count_as_many_times_as_the_smallest_has_samples():
+    codes = np.repeat([0, 1], [5, 50])
+    evaluation = generation.evaluate(
+        generated=np.zeros((55, 1), bool), conditions=codes, predicted=codes, metrics="overall_exact_accuracy"
+    )
+    bounds = agreement_interval(np.ones(1), np.array([10]), (0.0, 1.0), 0.95)
+    assert [*evaluation["overall_exact_accuracy"].interval] == pytest.approx([float(bound[0]) for bound in bounds])
+
+
+@pytest.mark.parametrize(("key", "tolerance"), [("exact", 0), ("tolerance_1", 1)])
+def test_baselines_of_conditioning(given, found, parts, key, tolerance):
+    answered = np.concatenate([given["predicted"][own] for own in parts[1]])
+    dealt = np.mean([np.mean(np.abs(answered - code) <= tolerance) for code in PRESENT])
+    assert levels_of(found, f"overall_{key}_accuracy") == pytest.approx({"answers dealt at random": dealt})
+    truth = given["classifier_labels"]
+    blind = max(np.mean(np.abs(truth - code) <= tolerance) for code in range(4))
+    assert levels_of(found, f"classifier_{key}_accuracy") == pytest.approx({"one answer for all": blind})
+
+
+def test_baselines_of_distances_and_of_the_latent_space(given, found, parts):
+    dealt = []
+    for code in PRESENT:
+        real, made = given["latents"][parts[0][code]], given["generated_latents"][parts[1][code]]
+        everything, rng = np.concatenate([real, made]), np.random.default_rng(code)
+        mixed = [rng.permutation(everything) for _ in range(100)]
+        dealt.append(np.mean([discrepancy(part[: len(real)], part[len(real) :])[0] for part in mixed]))
+    assert levels_of(found, "mmd")["real and generated dealt anew"] == pytest.approx(np.mean(dealt), abs=0.002)
+    halves = levels_of(found, "prdc_precision")
+    assert halves["samples from elsewhere"] == 0
+    assert 0.5 < halves["real against real"] < 1
+    for key, least, most in (("silhouette_score", -0.1, 0.02), ("grade_separation", 0.2, 0.9)):
+        level = levels_of(found, key)["conditions dealt at random"]
+        assert least < level < most
+        assert level < found[key].value

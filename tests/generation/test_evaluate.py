@@ -291,6 +291,17 @@ def test_an_encoder_that_is_told_the_condition():
     assert generation.collect(Toy(), data=data(), sections=["latent_space"]).leaks is False
 
 
+def test_an_encoder_with_noise_of_its_own_is_not_told_the_condition():
+    class Noisy(Toy):
+        shifts = (0.0, 0.0, 0.1, 0.15)  # for the latent vectors themselves, and thrice to see what changes them
+
+        def encode(self, samples, conditions):
+            self.asked.append("encode")
+            return np.zeros((len(samples), 2)) + self.shifts[len(self.asked) - 1]
+
+    assert generation.collect(Noisy(), data=data(), sections=["latent_space"]).leaks is False
+
+
 def test_graphs_as_samples():
     networkx = pytest.importorskip("networkx")
     paths = [networkx.path_graph(n) for n in range(2, 14)]
@@ -319,6 +330,9 @@ def test_options_that_make_no_sense(table):
         {"empty": "one"},
         {"metrics": ()},
         {"metrics": "wasserstein_beauty"},
+        {"metrics": "unique@0"},
+        {"metrics": "unique@-3"},
+        {"metrics": "diversity", "empty": "one"},
     ):
         with pytest.raises(OptionError):
             generation.evaluate(table, **options)

@@ -10,15 +10,13 @@ import pytest
 from numpy.typing import NDArray
 
 from graphgauge.core.errors import InputError, UnknownNameError
-from graphgauge.generation.graphs import (
-    Graphs,
+from graphgauge.generation.graph_mmd import (
     clustering_histograms,
     degree_histograms,
-    graph_ids,
     graph_mmd,
-    is_graphs,
     spectral_histograms,
 )
+from graphgauge.generation.graphs import Graphs, graph_ids, is_graphs
 
 Floats = NDArray[np.float64]
 

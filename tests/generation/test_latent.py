@@ -90,3 +90,28 @@ def test_folds_follow_the_seed() -> None:
     first, second, other = (held_out_order(points, codes, generator=generator(seed)) for seed in (1, 1, 2))
     np.testing.assert_array_equal(first, second)
     assert (first != other).any()
+
+
+def test_the_penalty_is_that_of_generalised_cross_validation() -> None:
+    """More coordinates than can be trusted: the direction by hand, from the hat matrix of every penalty."""
+    rng = np.random.default_rng(3)
+    codes = np.arange(60) % 4
+    points = rng.standard_normal((60, 35))
+    points[:, 0] += codes
+    found = held_out_order(points, codes, folds=5, generator=np.random.default_rng(0))
+    fold = np.empty(60, int)
+    fold[np.lexsort((np.random.default_rng(0).random(60), codes))] = np.arange(60) % 5
+    for held_out in range(5):
+        inside, outside = points[fold != held_out], points[fold == held_out]
+        centre, scale, target = inside.mean(axis=0), inside.std(axis=0), codes[fold != held_out]
+        own = (inside - centre) / scale
+        best, predicted = np.inf, None
+        for share in np.logspace(-8, 2, 21):
+            penalty = share * np.linalg.norm(own, 2) ** 2
+            solve = np.linalg.solve(own.T @ own + penalty * np.eye(35), own.T)
+            hat = own @ solve + 1 / len(own)
+            error = ((target - hat @ target) ** 2).sum() / (len(own) - np.trace(hat)) ** 2
+            if error < best:
+                weights = solve @ (target - target.mean())
+                best, predicted = error, target.mean() + (outside - centre) / scale @ weights
+        np.testing.assert_allclose(found[fold == held_out], predicted, rtol=1e-6)

@@ -61,6 +61,31 @@ def test_a_sample_without_an_answer_of_the_classifier_can_be_dropped():
     assert table.notes == ("1 generated samples dropped: NaN",)
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"valid": True}, r"valid: expected shape \(40\), found \(\)"),
+        ({"valid": [[True]] * 40}, r"valid: expected shape \(40\), found \(40, 1\)"),
+        ({"labels": 4}, "labels: expected a list of names, found 4"),
+        ({"channels": 3}, "channels: expected a list of names, found 3"),
+        ({"classifier_labels": 3, "classifier_predicted": 3}, "classifier_labels: expected shape"),
+        (
+            {"classifier_labels": CODES, "classifier_predicted": CODES[:3]},
+            r"classifier_predicted: expected shape \(40\)",
+        ),
+    ],
+)
+def test_one_thing_in_the_place_of_many(given, message):
+    with pytest.raises(InputError, match=message):
+        Table.of(generated=SAMPLES, conditions=CODES, **given)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8, bool])
+def test_validity_in_any_type_of_number(dtype):
+    table = Table.of(generated=SAMPLES[:3], valid=np.array([1, 0, 1], dtype))
+    assert table.valid.tolist() == [True, False, True]
+
+
 def test_validity_as_python_objects():
     answers = np.array([None, True, False, True], dtype=object)
     found = generation.evaluate(generated=SAMPLES[:4], valid=answers, metrics="diversity")

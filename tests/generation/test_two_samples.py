@@ -88,6 +88,17 @@ def test_a_shift_is_found_and_equal_points_are_no_difference(test: object) -> No
     assert test(x, x.copy(), permutations=19, generator=generator()).p_value > 0.9  # type: ignore[operator]
 
 
+def test_conditions_weigh_as_much_as_their_samples_can_tell() -> None:
+    tests = [energy_test(*two(n, m, 2, shift), permutations=19, generator=generator()) for n, m, shift in SIZES]
+    weights = np.array([n * m / (n + m) for n, m, _ in SIZES])
+    joint = stratified(tests)
+    assert joint.distance == pytest.approx(np.average([test.distance for test in tests], weights=weights))
+    np.testing.assert_allclose(joint.null, np.average([test.null for test in tests], axis=0, weights=weights))
+
+
+SIZES = ((40, 10, 0.0), (15, 60, 0.5), (10, 12, 1.0))
+
+
 def test_conditions_in_another_mix_are_no_difference() -> None:
     rng = generator(3)
     centres = np.array([[0.0], [10.0]])

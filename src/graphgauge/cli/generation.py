@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,9 @@ from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import evaluation_from_dict, read_content
 from graphgauge.generation.checkpoints import best_device, open_checkpoint
 from graphgauge.generation.collect import Collection, Progress
-from graphgauge.generation.evaluate import Request, evaluate_section, joined, part_of
+from graphgauge.generation.evaluate import evaluate_section, joined, part_of
 from graphgauge.generation.graphs import Graphs
+from graphgauge.generation.request import Request
 from graphgauge.generation.sections.two_sided import Draws
 from graphgauge.generation.subjects import Case, Labelled
 from graphgauge.generation.table import Table
@@ -100,7 +102,7 @@ def command(
     form = _form(options)
     with stage_bars(run) as progress:
         source = _SOURCES[form](options, run, progress)
-        described = _once(source.inputs)
+        described = cache(source.inputs)  # hashing takes time: once is enough
         path = run.place("generation") if run.writes else None
         earlier = None if path is None else _earlier(path, {**source.options, **request.options}, described, run)
         parts: list[Evaluation] = []
@@ -262,15 +264,3 @@ def _tagged(evaluation: Evaluation, model: str) -> Evaluation:
     if model:
         evaluation.run["tags"] = {"model": Path(model).name}
     return evaluation
-
-
-def _once(inputs: Inputs) -> Inputs:
-    """Hashing takes time: once is enough."""
-    known: list[Any] = []
-
-    def described() -> list[Any]:
-        if not known:
-            known.extend(inputs())
-        return known
-
-    return described

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_numeric
-from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.metric import sections as registered
+from graphgauge.generation.asking import Asked, joined, length
 from graphgauge.generation.capabilities import REASONS
 from graphgauge.generation.graphs import Graphs, is_graphs
 from graphgauge.generation.inputs import Codes, Samples, as_samples, read_conditions, thresholded
-from graphgauge.generation.subjects import Case, Labelled, offers
+from graphgauge.generation.request import whole_number
+from graphgauge.generation.subjects import PROTOCOLS, Case, Labelled, offers
 from graphgauge.generation.table import Table
 
 # Samples that a model is given, or asked for, at once.
@@ -32,6 +34,12 @@ _ASKED = {
     "latent_space": ("encode",),
     "conditioning": ("generate", "classifier"),
 }
+# The method that a part of the table comes from.
+_METHODS = {
+    "reconstructed": "reconstruct", "latents": "encode", "generated_latents": "encode", "statistics": "statistics",
+    "generated_statistics": "statistics", "generated": "generate", "valid": "validate", "predicted": "predict",
+    "classifier_predicted": "predict", "labels": "conditions", "channels": "channels",
+}  # fmt: skip
 
 
 def collect(
@@ -45,7 +53,7 @@ def collect(
     temperature: float = 1.0,
     threshold: float = 0.5,
     seed: int = 0,
-    sections: Sequence[str] | None = None,
+    sections: Sequence[str] | str | None = None,
     progress: Progress | None = None,
 ) -> Table:
     """Ask a subject all that `evaluate` needs: encodings, reconstructions, samples of every condition.
@@ -93,16 +101,16 @@ class Collection:
         progress: Progress | None = None,
     ) -> None:
         case = subject if isinstance(subject, Case) else Case(subject)
-        self.subject, self.name = case.subject, case.name
-        self.offers = offers(self.subject)
+        self.offers = offers(case.subject)
         if not any(found for name, found in self.offers.items() if name not in ("conditions", "validate")):
             raise InputError(
-                f"a {type(self.subject).__name__} can be asked nothing: it has none of the methods of a subject",
+                f"a {type(case.subject).__name__} can be asked nothing: it has none of the methods of a subject",
                 where="subject", fix="See graphgauge.generation.subjects.",
             )  # fmt: skip
-        self.classifier = classifier if classifier is not None else case.classifier
-        if self.classifier is not None and not callable(getattr(self.classifier, "predict", None)):
-            raise InputError(f"a {type(self.classifier).__name__} has no predict", where="classifier")
+        judge = classifier if classifier is not None else case.classifier
+        if judge is not None and not callable(getattr(judge, "predict", None)):
+            raise InputError(f"a {type(judge).__name__} has no predict", where="classifier")
+        self._subject, self._classifier = Asked(case.subject), None if judge is None else Asked(judge)
         self._data = _pair(data if data is not None else case.data, "data")
         self._train = _pair(train if train is not None else case.train, "train", alone=True)
         judged = classifier_data if classifier_data is not None else case.classifier_data
@@ -110,57 +118,75 @@ class Collection:
         self.options = _checked(num_samples, temperature, threshold, seed)
         self._progress = progress or (lambda stage, done, total: None)
 
-    def table(self, sections: Sequence[str] | None = None) -> Table:
+    def table(self, sections: Sequence[str] | str | None = None) -> Table:
         """The answers that some sections need, or all."""
-        names = set(sections or _ASKED)
-        unjudged = names & {"conditioning"} if self.classifier is None else set()
-        wanted = {part for name in names - unjudged for part in _ASKED.get(name, tuple(self.offers))}
+        try:
+            return self._table(_named(sections) if sections else set(_ASKED))
+        except InputError as error:
+            raise self._blamed(error) from error.__cause__
+
+    def _table(self, names: set[str]) -> Table:
+        unjudged = names & {"conditioning"} if self._classifier is None else set()
+        names -= unjudged
+        asked = {part for name in names for part in _ASKED.get(name, tuple(PROTOCOLS)) if self.offers.get(part, True)}
         missing = {name: f"the subject has no {name}" for name, found in self.offers.items() if not found}
-        if unjudged and "generate" not in wanted:
+        if unjudged and "generate" not in asked:
             missing.setdefault("generate", REASONS["classifier"])  # so nothing had to be generated
         given: dict[str, Any] = {"train": None if self._train is None else self._train.samples}
         if self._real is not None:
             given |= {"real": self._real, "real_conditions": self._real_codes}
-        if "reconstruct" in wanted and self.offers["reconstruct"] and self._real is not None:
-            given["reconstructed"] = self._reconstructed
-        if "encode" in wanted and self.offers["encode"] and self._real is not None:
-            given |= {"latents": self._latents, "leaks": self._leaks}
-        if "statistics" in wanted and self.offers["statistics"] and self._real is not None:
-            given["statistics"] = self._described("real statistics", self._data_samples)
-        if "generate" in wanted and self.offers["generate"]:
+            if "reconstruct" in asked and isinstance(self._real, Graphs):
+                missing["reconstruct"] = REASONS["bits"]
+            elif "reconstruct" in asked:
+                given["reconstructed"] = self._reconstructed
+            if "encode" in asked:
+                given |= {"latents": self._latents, "leaks": self._leaks}
+            if "statistics" in asked:
+                given["statistics"] = self._statistics
+        if "generate" in asked:
             given |= {"generated": self._attempts[0], "conditions": self._attempts[1], "valid": self._valid}
-            if "encode" in wanted and self.offers["encode"] and isinstance(self._attempts[0], np.ndarray):
+            if "encode" in asked:
                 given["generated_latents"] = self._generated_latents
-            if "statistics" in wanted and self.offers["statistics"]:
+            if "statistics" in asked:
                 given["generated_statistics"] = self._generated_statistics
-            if "classifier" in wanted and self.classifier is not None:
+            if "classifier" in asked:
                 given |= self._answers
         return Table.of(
             labels=self.labels,
-            ordered=bool(getattr(self.subject, "ordered", False)),
-            channels=getattr(self.subject, "channels", None) if isinstance(self._real, np.ndarray | None) else None,
+            ordered=self._subject.attribute("ordered", False),
+            channels=None if isinstance(self._real, Graphs) else self._subject.attribute("channels"),
             options=self.options,
             missing=missing,
             **given,
         )
 
+    def _blamed(self, error: InputError) -> InputError:
+        """What is wrong with a part of the table, said of the method that it came from."""
+        method = _METHODS.get((error.where or "").partition("[")[0])
+        if method is None:
+            return error
+        asked = self._classifier if method == "predict" else self._subject
+        assert asked is not None
+        return InputError(error.what, where=asked.place(method), fix=error.fix)
+
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """The subject's own names of conditions; without any, those that occur in the data."""
         if self.offers["conditions"]:
-            return tuple(str(name) for name in self.subject.conditions)
+            return read_conditions({}, self._subject.attribute("conditions", ()))[0]
         if self._data is None:
             return read_conditions({}, None)[0]
         return read_conditions({"data": (self._data.conditions, len(self._data.samples))}, None)[0]
 
     @cached_property
-    def _data_samples(self) -> Any:
-        assert self._data is not None
-        return self._data.samples
-
-    @cached_property
     def _real(self) -> Samples | None:
         return None if self._data is None else as_samples(self._data.samples, "data")
+
+    @cached_property
+    def _shown(self) -> Any:
+        """The real samples that a subject is shown: bits, or graphs as they came."""
+        assert self._data is not None
+        return self._data.samples if isinstance(self._real, Graphs) else self._real
 
     @cached_property
     def _real_codes(self) -> Codes:
@@ -175,60 +201,71 @@ class Collection:
 
     @cached_property
     def _reconstructed(self) -> Any:
-        threshold = self.options["threshold"]
+        threshold, place = self.options["threshold"], self._subject.place("reconstruct")
         parts = [
-            thresholded(self.subject.reconstruct(samples, codes), threshold, "reconstruct")
-            for samples, codes in self._batches("reconstruct")
+            thresholded(self._subject.answers("reconstruct", *batch), threshold, place)
+            for batch in self._batches("reconstruct", self._shown, self._real_codes)
         ]
-        return np.concatenate(parts) if parts else self._real
+        return joined(parts, place) if parts else self._real
 
     @cached_property
     def _latents(self) -> Any:
-        return self._encoded("encode", self._real, self._real_codes)
+        return self._encoded("encode", self._shown, self._real_codes)
 
     @cached_property
     def _leaks(self) -> bool | None:
         """Whether the encoder looks at the condition: the same samples encoded with the next condition differ."""
-        if len(self.labels) < 2 or not isinstance(self._real, np.ndarray) or not len(self._real):
+        if len(self.labels) < 2 or not len(self._shown):
             return None
-        samples, codes = self._real[:_PROBED], self._real_codes[:_PROBED]
+        samples, codes = self._shown[:_PROBED], self._real_codes[:_PROBED]
         given, again, other = (
-            as_numeric(self.subject.encode(samples, asked), "encode")
+            self._subject.numbers("encode", samples, asked).astype(float)
             for asked in (codes, codes, (codes + 1) % len(self.labels))
         )
+        if not given.shape == again.shape == other.shape:
+            raise InputError(
+                f"vectors of shapes {given.shape}, {again.shape} and {other.shape} for the same samples",
+                where=self._subject.place("encode"),
+            )
         noise = np.abs(given - again).max(initial=0)
         return bool(np.abs(given - other).max(initial=0) > 2 * noise + 1e-6 * np.abs(given).max(initial=0))
 
     @cached_property
+    def _statistics(self) -> Any:
+        return self._described("real statistics", self._shown)
+
+    @cached_property
     def _attempts(self) -> tuple[Any, Codes]:
         """All attempts for all conditions, and what was asked for."""
-        total = self.options["num_samples"]
+        total, place = self.options["num_samples"], self._subject.place("generate")
         parts: list[Any] = []
         for code, label in enumerate(self.labels):
             for start in range(0, total, BATCH):
                 size = min(BATCH, total - start)
-                drawn = self.subject.generate(
-                    code, size, temperature=self.options["temperature"], seed=self._seed(code, start)
+                drawn = self._subject.answer(
+                    "generate", code, size, temperature=self.options["temperature"], seed=self._seed(code, start)
                 )
-                found = len(drawn) if hasattr(drawn, "__len__") else type(drawn).__name__
-                if found != size:
+                if length(drawn) != size:
                     raise InputError(
-                        f"generate gave {found} samples of {label}, {size} were asked for", where="subject",
+                        f"generate gave {length(drawn)} samples of {label}, {size} were asked for", where=place,
                         fix="Return every attempt; validate() says which of them count.",
                     )  # fmt: skip
                 graphs = is_graphs(drawn)
-                parts.append(list(drawn) if graphs else thresholded(drawn, self.options["threshold"], "generate"))
+                parts.append(list(drawn) if graphs else thresholded(drawn, self.options["threshold"], place))
             self._progress("generate", (code + 1) * total, len(self.labels) * total)
         codes = np.repeat(np.arange(len(self.labels)), total)
-        joined = [graph for part in parts for graph in part] if isinstance(parts[0], list) else np.concatenate(parts)
-        return joined, codes
+        if len({isinstance(part, list) for part in parts}) > 1:
+            raise InputError("graphs of some conditions and arrays of others", where=place)
+        if isinstance(parts[0], list):
+            return [graph for part in parts for graph in part], codes
+        return joined(parts, place), codes
 
     def _seed(self, *key: int) -> int:
         return int(np.random.SeedSequence([self.options["seed"], *key]).generate_state(1)[0])
 
     @cached_property
     def _valid(self) -> Any:
-        return self.subject.validate(self._attempts[0]) if self.offers["validate"] else None
+        return self._subject.whole_answer("validate", self._attempts[0]) if self.offers["validate"] else None
 
     @cached_property
     def _generated_latents(self) -> Any:
@@ -239,7 +276,7 @@ class Collection:
         return self._described("statistics", self._attempts[0])
 
     def _described(self, stage: str, samples: Any) -> Any:
-        found = self.subject.statistics(samples)
+        found = self._subject.whole_answer("statistics", samples)
         self._progress(stage, len(samples), len(samples))
         return found
 
@@ -251,28 +288,32 @@ class Collection:
         if judged is not None:
             samples = as_samples(judged.samples, "classifier_data")
             answers["classifier_labels"] = self._codes(judged, "classifier_data", len(samples))
-            real = judged.samples if isinstance(samples, Graphs) else samples
-            answers["classifier_predicted"] = self._predicted(real)
+            answers["classifier_predicted"] = self._predicted(
+                judged.samples if isinstance(samples, Graphs) else samples
+            )
         return answers
 
     def _predicted(self, samples: Any) -> Any:
-        assert self.classifier is not None
-        parts = []
-        for start in range(0, len(samples), BATCH):
-            parts.append(as_numeric(self.classifier.predict(samples[start : start + BATCH]), "predict"))
-            self._progress("classify", min(start + BATCH, len(samples)), len(samples))
-        return np.concatenate(parts) if parts else np.empty(0, np.int64)
+        assert self._classifier is not None
+        parts = [self._classifier.numbers("predict", part) for (part,) in self._batches("classify", samples)]
+        return joined(parts, self._classifier.place("predict")) if parts else np.empty(0, np.int64)
 
     def _encoded(self, stage: str, samples: Any, codes: Codes) -> Any:
-        parts = [as_numeric(self.subject.encode(*batch), "encode") for batch in self._batches(stage, samples, codes)]
-        return np.concatenate(parts) if parts else np.empty((0, 1))
+        parts = [self._subject.numbers("encode", *batch) for batch in self._batches(stage, samples, codes)]
+        return joined(parts, self._subject.place("encode")) if parts else np.empty((0, 1))
 
-    def _batches(self, stage: str, samples: Any = None, codes: Codes | None = None) -> Iterator[tuple[Any, Codes]]:
-        samples = self._real if samples is None else samples
-        codes = self._real_codes if codes is None else codes
-        for start in range(0, len(samples), BATCH):
-            yield samples[start : start + BATCH], codes[start : start + BATCH]
-            self._progress(stage, min(start + BATCH, len(samples)), len(samples))
+    def _batches(self, stage: str, *columns: Any) -> Iterator[tuple[Any, ...]]:
+        rows = len(columns[0])
+        for start in range(0, rows, BATCH):
+            yield tuple(column[start : start + BATCH] for column in columns)
+            self._progress(stage, min(start + BATCH, rows), rows)
+
+
+def _named(sections: Sequence[str] | str) -> set[str]:
+    """The sections that are asked for, by their own names."""
+    names = [sections] if isinstance(sections, str) else sections
+    known = {name: item.name for item in registered("generation") for name in (item.name, *item.aliases)}
+    return {known[one_of("section", name, known)] for name in names}
 
 
 def _pair(value: Any, name: str, *, alone: bool = False) -> Labelled | None:
@@ -286,16 +327,19 @@ def _pair(value: Any, name: str, *, alone: bool = False) -> Labelled | None:
     raise InputError("expected a pair (samples, conditions)", where=name)
 
 
-def _checked(num_samples: Any, temperature: float, threshold: float, seed: int) -> dict[str, Any]:
-    if not isinstance(num_samples, int | np.integer) or num_samples < 1:
-        raise OptionError(f"num_samples must be a whole number of at least 1, not {num_samples!r}")
-    if not np.isfinite(temperature) or temperature <= 0:
-        raise OptionError(f"temperature must be a positive number, not {temperature}")
-    if not 0 <= threshold < 1:
-        raise OptionError(f"threshold must lie in [0, 1), not {threshold}")
+def _checked(num_samples: Any, temperature: Any, threshold: Any, seed: Any) -> dict[str, Any]:
+    if not isinstance(temperature, _NUMBERS) or not 0 < temperature < np.inf:
+        raise OptionError(f"temperature must be a positive number, not {temperature!r}")
+    if not isinstance(threshold, _NUMBERS) or not 0 <= threshold < 1:
+        raise OptionError(f"threshold must lie in [0, 1), not {threshold!r}")
     if not isinstance(seed, int | np.integer) or seed < 0:
         raise OptionError(f"seed must be a whole number from 0 on, not {seed!r}")
     return {
-        "num_samples": int(num_samples), "temperature": float(temperature), "threshold": float(threshold),
+        "num_samples": whole_number("num_samples", num_samples),
+        "temperature": float(temperature),
+        "threshold": float(threshold),
         "seed": int(seed),
-    }  # fmt: skip
+    }
+
+
+_NUMBERS = (int, float, np.integer, np.floating)

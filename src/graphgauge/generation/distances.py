@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,39 +103,54 @@ def unique_at(ids: NDArray[Any], k: int) -> float:
     return min(math.fsum(1 - missed[multiplicity - 1]) / k, 1.0)  # never above 1 by rounding
 
 
+class NullDraws(NamedTuple):
+    """Of two draws from the real sample: their Wasserstein distances, and the standard deviations of the second.
+
+    Both are (draws, conditions, statistics).
+    """
+
+    distances: Floats
+    spreads: Floats
+
+
 def null_distances(
     real: Floats, real_codes: Ints, generated_counts: Ints, *, draws: int, generator: np.random.Generator
-) -> Floats:
-    """Wasserstein distances (draws, conditions, statistics) between two draws from the real sample itself.
+) -> NullDraws:
+    """What two draws from the real sample itself are apart.
 
-    Within each condition one draw has as many rows as were generated, the other as many as are real. A row is drawn
-    with all its statistics, so that a mean over statistics and conditions has the mean of these draws as its null.
+    Within each condition the first draw has as many rows as were generated, the second as many as are real. A row is
+    drawn with all its statistics, so that the mean of these draws over statistics and conditions is the null of theirs.
     """
-    nulls = np.full((draws, len(generated_counts), real.shape[1]), np.nan)
+    nulls = NullDraws(*np.full((2, draws, len(generated_counts), real.shape[1]), np.nan))
     for code, size in enumerate(generated_counts):
         rows = real[real_codes == code]
         if len(rows) and size:
-            nulls[:, code] = _drawn(rows, int(size), len(rows), draws, generator)
+            nulls.distances[:, code], nulls.spreads[:, code] = _drawn(rows, int(size), len(rows), draws, generator)
     return nulls
 
 
-def _drawn(rows: Floats, n: int, m: int, draws: int, generator: np.random.Generator) -> Floats:
-    """Distances (draws, statistics) of n rows drawn with replacement from m drawn from the same rows."""
+def _drawn(rows: Floats, n: int, m: int, draws: int, generator: np.random.Generator) -> tuple[Floats, Floats]:
+    """Distances (draws, statistics) of n rows drawn with replacement from m drawn likewise, and spreads of those m."""
     distinct, place = np.unique(rows, axis=0, return_inverse=True)
     place = place.ravel()
     order = np.argsort(distinct, axis=0)
     gaps = np.diff(np.take_along_axis(distinct, order, axis=0), axis=0)
-    found = np.empty((draws, rows.shape[1]))
+    distances, spreads = np.empty((2, draws, rows.shape[1]))
     step = max(1, _BLOCK // max(len(distinct), n, m))
     for start in range(0, draws, step):
-        size = min(step, draws - start)
-        # Mass in units of 1/(n·m), in integers.
-        mass = _resampled(place, n, len(distinct), size, generator) * m
-        mass -= _resampled(place, m, len(distinct), size, generator) * n
-        for column in range(rows.shape[1]):
+        block = slice(start, min(start + step, draws))
+        first, second = (
+            _resampled(place, size, len(distinct), block.stop - start, generator).astype(np.float64) for size in (n, m)
+        )
+        mass = first * m - second * n  # in units of 1/(n·m), whole numbers
+        second /= m
+        means = second @ distinct
+        for column, values in enumerate(distinct.T):
             excess = np.cumsum(mass[:, order[:-1, column]], axis=1)
-            found[start : start + size, column] = np.abs(excess) @ gaps[:, column] / (n * m)
-    return found
+            distances[block, column] = np.abs(excess, out=excess) @ gaps[:, column] / (n * m)
+            away = values - means[:, column, np.newaxis]
+            spreads[block, column] = np.sqrt(np.einsum("ij,ij,ij->i", second, away, away))
+    return distances, spreads
 
 
 def _resampled(cells: Ints, size: int, count: int, draws: int, generator: np.random.Generator) -> Ints:

@@ -4,71 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.findings import Finding
-from graphgauge.core.metric import Metric, NoInterval, asked, find, sections, select
+from graphgauge.core.metric import asked, find, sections, select
 from graphgauge.core.result import Evaluation, Result
 from graphgauge.core.result import Table as Breakdown
 from graphgauge.generation.capabilities import Capabilities
-from graphgauge.generation.samples import Sample
-from graphgauge.generation.sections.latent_space import CENTROIDS, Latents
-from graphgauge.generation.sections.reconstruction import Reconstructions
-from graphgauge.generation.sections.statistical import Encodings, Statistics
+from graphgauge.generation.request import Request, cutoffs, whole_number
+from graphgauge.generation.section_results import SectionResults
+from graphgauge.generation.sections.common import FAMILY
+from graphgauge.generation.sections.latent_space import CENTROIDS
 from graphgauge.generation.sections.two_sided import Draws
 from graphgauge.generation.table import Table
 
-FAMILY = "generation"
-AXIS = "condition"
 # What stands beside a column of values: how many each is of, and its interval.
 _BESIDE = re.compile(r"\.(n|low|high)$")
-_OTHER = {"macro": "micro", "micro": "macro"}
-
-
-@dataclass(frozen=True)
-class Request:
-    """What is to be computed of a table, and how."""
-
-    metrics: tuple[str, ...] | None = None
-    k: tuple[int, ...] = (10,)
-    empty: int | str = 1
-    confidence: float = 0.95
-    draws: Draws = field(default_factory=Draws)
-    nan: str = "raise"
-    threads: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.metrics is not None and not self.metrics:
-            raise OptionError("no metrics asked for", fix="Leave metrics= out to have all.")
-        if self.threads is not None:
-            _count("threads", self.threads)
-
-    @property
-    def options(self) -> dict[str, Any]:
-        return {
-            "confidence": self.confidence, "k": list(self.k), "empty": str(self.empty), "seed": self.draws.seed,
-            "resamples": self.draws.resamples, "permutations": self.draws.permutations,
-        }  # fmt: skip
-
-    @cached_property
-    def by_section(self) -> dict[str, list[str]]:
-        """The sections asked for, in their own order, and the names that ask for each."""
-        known = sections(FAMILY)
-        if self.metrics is None:
-            return {item.name: [item.name] for item in known}
-        alias = {name: item.name for item in known for name in (item.name, *item.aliases)}
-        wanted: dict[str, list[str]] = {}
-        for name in self.metrics:
-            place = alias.get(name) or asked(FAMILY, [name])[0].metric.section or ""
-            wanted.setdefault(place, []).append(name)
-        order = [item.name for item in known]
-        return {name: wanted[name] for name in [*order, *(set(wanted) - set(order))] if name in wanted}
 
 
 def evaluate(
@@ -135,8 +89,8 @@ def evaluate(
     if isinstance(metrics, str):
         metrics = [metrics]
     request = Request(
-        None if metrics is None else tuple(metrics), _cutoffs(k), empty, confidence,
-        Draws(seed, _count("resamples", resamples), _count("permutations", permutations)), nan, threads,
+        None if metrics is None else tuple(metrics), cutoffs(k), empty, confidence,
+        Draws(seed, whole_number("resamples", resamples), whole_number("permutations", permutations)), nan, threads,
     )  # fmt: skip
     return joined([evaluate_section(table, name, request) for name in request.by_section], request)
 
@@ -158,8 +112,10 @@ def evaluate_section(table: Table, name: str, request: Request) -> Evaluation:
         skipped = {name: "; ".join(dict.fromkeys(skipped.values()))}
     swept = {"k": request.k, "statistic": tuple(table.statistics or ())}
     chosen = select(FAMILY, names, at_hand.names, swept)
-    part = _Part(table, request, at_hand)
+    part = SectionResults(table, request, at_hand)
     for metric, params in chosen:
+        if "k" in params:
+            whole_number("k", params["k"])
         part.add(metric, params)
     if len(table.labels) > 1:
         for sample in part.used.values():
@@ -242,106 +198,11 @@ def _is_of(key: str, name: str) -> bool:
     return key.startswith(f"{name} of ") or (" of " not in key and find(key, FAMILY)[0].section == name)
 
 
-class _Part:
-    """The results of one section while they are being computed."""
-
-    def __init__(self, table: Table, request: Request, at_hand: Capabilities) -> None:
-        self._table, self._request, self._at_hand = table, request, at_hand
-        self.results: list[Result] = []
-        self.used: dict[str, Sample] = {}
-        self._columns: dict[str, Any] = {}
-        self._by_channel: dict[str, Any] = {}
-
-    @property
-    def conventions(self) -> dict[str, str]:
-        order = "in order" if self._table.ordered else "without order"
-        shown = {"nan": self._request.nan, "conditions": f"{len(self._table.labels)} {order}"}
-        for sample in self.used.values():
-            if isinstance(sample, Reconstructions):
-                shown["two empty sides"] = sample.empty
-            if isinstance(sample, Encodings):
-                shown["encodings"] = sample.sides.space
-        return shown
-
-    def add(self, metric: Metric, params: Mapping[str, Any]) -> None:
-        need, sample = self._at_hand.first(metric)
-        self.used[need] = sample
-        average = metric.conventions["average"]
-        key, several = metric.key_of(**params), sample.groups > 1
-        main = sample.averaged(average)
-        result = metric.result(
-            main, metric(main, **params), params, confidence=self._request.confidence, conventions=self.conventions
-        )
-        self.results.append(result)
-        if several and average in _OTHER:
-            self.results.append(self._companion(metric, params, sample.averaged(_OTHER[average]), _OTHER[average]))
-        if several:
-            self._add_column(metric, params, key.removeprefix("overall_"), sample.averaged(None))
-        if isinstance(sample, Reconstructions) and "channels" in metric.conventions:
-            parts = [metric(part.averaged(average), **params) for part in sample.by_channel().values()]
-            self._by_channel[key] = np.array([part.value[0] for part in parts])
-
-    def _companion(self, metric: Metric, params: Mapping[str, Any], sample: Sample, average: str) -> Result:
-        """The other average of a result, to stand beside it."""
-        found = metric.result(
-            sample, metric(sample, **params), params, confidence=self._request.confidence,
-            conventions=self.conventions, baselines=False,
-        )  # fmt: skip
-        return replace(
-            found, key=f"{found.key}_{average}_{AXIS}", params={**found.params, average: AXIS}, warnings=(),
-            conventions={**found.conventions, "average": average}, goal=None, priority=None, interpretation=None,
-        )  # fmt: skip
-
-    def _add_column(self, metric: Metric, params: Mapping[str, Any], name: str, each: Sample) -> None:
-        estimate = metric(each, **params)
-        if len(estimate.value) != each.groups:
-            return  # a value of all conditions together
-        self._columns |= {name: estimate.value, f"{name}.n": np.where(np.isnan(estimate.value), 0, estimate.n)}
-        unknown = np.isnan(estimate.value)
-        if unknown.all():
-            return
-        bounds = metric.interval_of(each, estimate, self._request.confidence)
-        if not isinstance(bounds, NoInterval):
-            _, low, high = bounds
-            self._columns |= {
-                f"{name}.low": np.where(unknown, np.nan, low), f"{name}.high": np.where(unknown, np.nan, high),
-            }  # fmt: skip
-
-    def breakdowns(self) -> dict[str, Breakdown]:
-        table = self._table
-        found: dict[str, Breakdown] = {}
-        if self._columns:
-            codes = table.codes if table.generated is not None else table.real_codes
-            counts = np.bincount(codes, minlength=len(table.labels))
-            found[AXIS] = Breakdown(AXIS, {AXIS: np.array(table.labels), "n": counts, **self._columns})
-        for sample in self.used.values():
-            if isinstance(sample, Reconstructions) and self._by_channel and sample.channels:
-                names = np.array(list(sample.channels))
-                columns: dict[str, Any] = {"channel": names, "n": np.full(len(names), len(sample.iou))}
-                found["channel"] = Breakdown("channel", columns | self._by_channel)
-            if isinstance(sample, Statistics) and any(result.metric != "num_real" for result in self.results):
-                found |= sample.by_statistic()
-            if isinstance(sample, Latents) and len(sample.points):
-                found[CENTROIDS] = sample.centroid_table()
-        return found
-
-
 def _notes(table: Table) -> tuple[str, ...]:
     notes = list(table.notes)
     if table.generated is not None and table.valid is None:
         notes.append("nothing says which samples are valid: all count as valid")
     return tuple(notes)
-
-
-def _cutoffs(k: Sequence[int] | int) -> tuple[int, ...]:
-    values = tuple(k) if isinstance(k, Iterable) else (k,)
-    return tuple(_count("k", value) for value in values)
-
-
-def _count(name: str, value: Any) -> int:
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-        raise OptionError(f"{name} must be a whole number of at least 1, not {value!r}")
-    return int(value)
 
 
 def _draw(evaluation: Evaluation, path: str | Path) -> None:

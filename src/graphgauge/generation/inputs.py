@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -110,8 +110,8 @@ def as_statistics(value: Mapping[str, Any], name: str, rows: int) -> dict[str, F
     return found
 
 
-def as_answers(value: Any, name: str, rows: int, conditions: int) -> Codes:
-    """What a classifier answered: a code of a condition for each sample."""
+def as_answers(value: Any, name: str, rows: int | None, conditions: int) -> Codes:
+    """What a classifier answered: a code of a condition for each sample, of which there are `rows` or any number."""
     array = as_numeric(value, name)
     require_shape(array, (rows,), name, "One answer a sample.")
     refuse_nan(array, name)
@@ -124,12 +124,19 @@ def as_answers(value: Any, name: str, rows: int, conditions: int) -> Codes:
 def as_validity(value: Any, name: str, rows: int) -> Bits:
     """Whether each sample keeps the rules; no answer (None) is no."""
     objects = isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.dtype == object)
-    answers = list(value) if objects else as_numeric(value, name)
-    valid = np.array([False if answer is None else answer for answer in answers], dtype=object)
-    require_shape(valid, (rows,), name, "One answer a sample.")
-    if not all(isinstance(answer, bool | np.bool_ | int | np.integer | float) and answer in (0, 1) for answer in valid):
+    answers = np.array(value, dtype=object) if objects else as_numeric(value, name)
+    require_shape(answers, (rows,), name, "One answer a sample.")
+    known = [False if answer is None else answer for answer in answers]
+    if not all(isinstance(answer, bool | np.bool_ | int | float | np.number) and answer in (0, 1) for answer in known):
         raise InputError("expected True, False or None for each sample", where=name)
-    return valid.astype(bool)
+    return np.array(known, dtype=bool)
+
+
+def as_names(value: Any, name: str) -> tuple[str, ...]:
+    """Names of conditions or channels."""
+    if not isinstance(value, Iterable) or (isinstance(value, np.ndarray) and not value.ndim):
+        raise InputError(f"expected a list of names, found {value!r:.40}", where=name)
+    return tuple(str(item) for item in value)
 
 
 def read_conditions(
@@ -155,7 +162,7 @@ def read_conditions(
         occurring: AnyArray = np.unique(np.concatenate(list(named.values())))
         names = tuple(str(value) for value in occurring.tolist())
         return names, {name: np.searchsorted(occurring, values).astype(np.int64) for name, values in named.items()}
-    names = tuple(str(label) for label in labels)
+    names = as_names(labels, "labels")
     if len(set(names)) < len(names) or not names:
         raise InputError("names of conditions have to be there, and to differ", where="labels")
     codes = {name: _codes(values, names, name) for name, values in named.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -40,6 +40,10 @@ class Sample:
     def left_out(self) -> Mapping[str, str]:
         """Conditions that nothing can be said about, and why."""
         return {}
+
+    def nothing(self, reason: str) -> Estimate:
+        """No condition has a value."""
+        return self.estimate(np.full(self.groups, np.nan), np.zeros(self.groups), reason)
 
     def estimate(
         self,
@@ -100,6 +104,21 @@ class Sample:
         with np.errstate(invalid="ignore"):
             successes = np.rint(estimate.value * estimate.n)
         return replace(estimate, facts={**estimate.facts, "successes": successes})
+
+
+@dataclass(frozen=True)
+class RealSample(Sample):
+    """Real samples, each of a condition."""
+
+    codes: Codes = field(kw_only=True)
+
+    @property
+    def counts(self) -> Codes:
+        return np.bincount(self.codes, minlength=self.groups)
+
+    def left_out(self) -> Mapping[str, str]:
+        pairs = zip(self.labels, self.counts.tolist(), strict=True)
+        return {label: "no real samples" for label, count in pairs if count == 0}
 
 
 def _combined(weights: Floats, error: Numbers, df: Numbers) -> tuple[Floats, Floats]:

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.generation.asking import own_code
+
 Bits = NDArray[np.bool_]
 Codes = NDArray[np.int64]
 Floats = NDArray[np.floating[Any]]
@@ -113,4 +115,8 @@ PROTOCOLS: dict[str, type[Any]] = {
 
 def offers(subject: Any) -> dict[str, bool]:
     """Which of the protocols a subject keeps."""
-    return {name: isinstance(subject, protocol) for name, protocol in PROTOCOLS.items()}
+    found = {}
+    for name, protocol in PROTOCOLS.items():
+        with own_code(f"{type(subject).__name__}.{name}"):  # looking for a property calls it
+            found[name] = isinstance(subject, protocol)
+    return found

@@ -21,6 +21,7 @@ from graphgauge.generation.inputs import (
     Samples,
     as_answers,
     as_bits,
+    as_names,
     as_samples,
     as_statistics,
     as_validity,
@@ -236,23 +237,25 @@ def _like(read: Mapping[str, Any], samples: Samples | None, name: str) -> Sample
 
 
 def _answers(predicted: Any, labels: Any, answers: Any, generated: Samples | None, conditions: int) -> dict[str, Any]:
-    given = {"predicted": predicted, "classifier_labels": labels, "classifier_predicted": answers}
+    """What a classifier answered, and what would have been right."""
     if (labels is None) != (answers is None):
         raise InputError("classifier_labels and classifier_predicted go together", where="classifier_labels")
-    if predicted is not None and generated is None:
-        raise InputError("predicted without generated", where="predicted", fix="Pass generated= with it.")
-    rows = {"predicted": _rows(generated), "classifier_labels": len(labels) if labels is not None else 0}
-    rows["classifier_predicted"] = rows["classifier_labels"]
-    return {
-        name: None if value is None else as_answers(value, name, rows[name], conditions)
-        for name, value in given.items()
-    }
+    found: dict[str, Any] = {}
+    if predicted is not None:
+        if generated is None:
+            raise InputError("predicted without generated", where="predicted", fix="Pass generated= with it.")
+        found["predicted"] = as_answers(predicted, "predicted", len(generated), conditions)
+    if labels is not None:
+        found["classifier_labels"] = as_answers(labels, "classifier_labels", None, conditions)
+        rows = len(found["classifier_labels"])
+        found["classifier_predicted"] = as_answers(answers, "classifier_predicted", rows, conditions)
+    return found
 
 
 def _channels(channels: Sequence[str] | None, read: Mapping[str, Any]) -> tuple[str, ...] | None:
     if channels is None:
         return None
-    names = tuple(str(channel) for channel in channels)
+    names = as_names(channels, "channels")
     for name in ("real", "generated"):
         samples = read[name]
         if isinstance(samples, np.ndarray) and samples.ndim > 1 and samples.shape[1] != len(names):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -57,3 +58,8 @@ def few(count: int, fewest: int, noun: str, of: int | None = None) -> str:
 
 def nan_array(values: Iterable[float]) -> Numbers:
     return np.array(list(values), dtype=float)
+
+
+def values_of(found: Iterable[Any], name: str) -> Numbers:
+    """One number of what was found in each condition; NaN where nothing was."""
+    return nan_array(np.nan if each is None else getattr(each, name) for each in found)

@@ -122,9 +122,9 @@ class Answers(Sample):
 
     def corrected(self, tolerance: int) -> Estimate:
         found = self.found
-        values = np.full(self.groups, np.nan)
         if found.reason is not None:
-            return self.estimate(values, found.counts, found.reason)
+            return self.nothing(found.reason)
+        values = np.full(self.groups, np.nan)
         values[found.present] = found.within(found.shares, tolerance)
         draws = np.full((len(found.drawn), self.groups), np.nan)
         draws[:, found.present] = found.within(found.drawn, tolerance)
@@ -132,10 +132,6 @@ class Answers(Sample):
             weights = found.counts[found.present] if self.average == "micro" else np.ones(len(found.present))
             draws = (draws[:, found.present] @ (weights / weights.sum()))[:, np.newaxis]
         return self.estimate(values, found.counts, "", draws=draws)
-
-    def unordered(self) -> Estimate:
-        nothing = np.full(1 if self.average else self.groups, np.nan)
-        return Estimate(nothing, np.zeros(len(nothing), np.int64), reason=NO_ORDER)
 
 
 def _dealt(tolerance: int) -> Any:
@@ -197,7 +193,7 @@ def overall_exact_accuracy(sample: Answers) -> Estimate:
 @metric(key="overall_tolerance_1_accuracy", conventions=MACRO | _SHARE, interval=of_shares, chance=_dealt(1), **_COMMON)
 def overall_tolerance_1_accuracy(sample: Answers) -> Estimate:
     """Share of valid generated samples that the classifier takes for the condition asked for or a neighbour of it."""
-    return sample.generated(1) if sample.ordered else sample.unordered()
+    return sample.generated(1) if sample.ordered else sample.nothing(NO_ORDER)
 
 
 @metric(
@@ -215,7 +211,7 @@ def classifier_exact_accuracy(sample: Answers) -> Estimate:
 )  # fmt: skip
 def classifier_tolerance_1_accuracy(sample: Answers) -> Estimate:
     """Share of real held-out samples that the classifier gets right or takes for a neighbour."""
-    return sample.real(1) if sample.ordered else sample.unordered()
+    return sample.real(1) if sample.ordered else sample.nothing(NO_ORDER)
 
 
 @metric(
@@ -239,4 +235,4 @@ def corrected_exact_accuracy(sample: Answers) -> Estimate:
 @metric(key="corrected_tolerance_1_accuracy", chance=_dealt(1), **_CORRECTED)
 def corrected_tolerance_1_accuracy(sample: Answers) -> Estimate:
     """The same with neighbours of what was asked for."""
-    return sample.corrected(1) if sample.ordered else sample.unordered()
+    return sample.corrected(1) if sample.ordered else sample.nothing(NO_ORDER)

@@ -30,6 +30,7 @@ from graphgauge.generation.sections.common import (
     level,
     members,
     nan_array,
+    values_of,
 )  # fmt: skip
 from graphgauge.generation.table import Table
 from graphgauge.stats.intervals import standard_error
@@ -48,7 +49,7 @@ class Valid:
         self.groups, self._threads = len(table.labels), threads
         kept = np.ones(len(table.codes), bool) if table.valid is None else table.valid
         self.generated, self.codes = _ordered(table.generated, table.codes, kept)
-        self.real, self.real_codes = (None, None)
+        self.real, self.real_codes = None, None
         if table.real is not None:
             self.real, self.real_codes = _ordered(table.real, table.real_codes, np.ones(len(table.real_codes), bool))
         self.train = table.train
@@ -109,8 +110,9 @@ class Valid:
 
     @property
     def width(self) -> int:
+        """Bits of a sample; 1 where there are no samples to have any."""
         assert isinstance(self.generated, np.ndarray)
-        return int(np.prod(self.generated.shape[1:]))
+        return max(int(np.prod(self.generated.shape[1:])), 1)
 
 
 def _ordered(samples: Samples, codes: Codes, kept: Bits) -> tuple[Samples, Codes]:
@@ -163,7 +165,7 @@ class Attempts(Sample):
 
     def of_pairs(self, pairs: list[Pairs | None], scale: float = 1.0) -> Estimate:
         """Mean distances between the samples of a condition, with the error that each sample's own mean shows."""
-        values = nan_array(np.nan if own is None else own.mean / scale for own in pairs)
+        values = values_of(pairs, "mean") / scale
         error, df = np.full(self.groups, np.nan), np.zeros(self.groups)
         for place, own in enumerate(pairs):
             if own is not None:
@@ -171,25 +173,17 @@ class Attempts(Sample):
                 (error[place],), (df[place],) = standard_error(spread, np.ones(len(spread)))
         return self.estimate(values, self.counts, _FEW, error=error, df=df)
 
-    def unique(self, counts: Callable[[Codes], float], ids: Codes, rows: list[Codes]) -> Floats:
-        return nan_array(counts(ids[own]) if len(own) >= FEWEST_VALID else np.nan for own in rows)
-
-    def among_kept(self, items: Bits) -> Estimate:
-        """A share of the valid samples, over conditions that have enough."""
-        kept = self.enough[self.valid.codes]
-        return self.share(items[kept], self.valid.codes[kept], _FEW)
+    def of_ids(self, read: Callable[[Codes], float]) -> Floats:
+        """What the ids of the valid samples of each condition say, where there are enough."""
+        valid = self.valid
+        return nan_array(read(valid.ids[own]) if len(own) >= FEWEST_VALID else np.nan for own in valid.rows)
 
 
-def _distinct_share(ids: Codes) -> float:
-    return len(np.unique(ids)) / len(ids)
-
-
-def _real_pairs(read: Callable[[Valid], Any]) -> ChanceFunction:
+def _real_pairs(read: Callable[[Valid], Floats]) -> ChanceFunction:
     """A generator that repeats one sample, and the real samples among themselves."""
 
     def chance(function: MetricFunction, sample: Attempts, params: Mapping[str, Any]) -> dict[str, float]:
-        counts = np.array([len(rows) for rows in sample.valid.real_rows] or [0] * sample.groups)
-        real = level(sample, nan_array(read(sample.valid)), counts)
+        real = level(sample, np.where(sample.enough, read(sample.valid), np.nan), sample.counts)
         return known({"one sample repeated": 0.0, "real samples": real})
 
     chance.__doc__ = _real_pairs.__doc__
@@ -253,7 +247,7 @@ def validity_rate(sample: Attempts) -> Estimate:
 @metric(
     key="overall_mean_diversity", conventions=_WITHIN | {"distance": "Hamming, as a share of all bits"},
     interval=over_pairs,
-    chance=_real_pairs(lambda valid: [np.nan if own is None else own.mean / valid.width for own in valid.real_hamming]),
+    chance=_real_pairs(lambda valid: values_of(valid.real_hamming, "mean") / valid.width),
     **_PAIRS,
 )  # fmt: skip
 def overall_mean_diversity(sample: Attempts) -> Estimate:
@@ -262,20 +256,18 @@ def overall_mean_diversity(sample: Attempts) -> Estimate:
     Sparse samples differ in few bits whatever they are: two problems of 11 holds on a board of 594 cells differ by
     0.037 at most. Read it against the real samples beside it.
     """
-    return sample.of_pairs(sample.valid.hamming, max(sample.valid.width, 1))
+    return sample.of_pairs(sample.valid.hamming, sample.valid.width)
 
 
 @metric(
     key="overall_std_diversity", conventions=_WITHIN | {"distance": "Hamming, as a share of all bits", "ddof": "0"},
     interval=NoInterval("a spread describes these samples"),
-    chance=_real_pairs(lambda valid: [np.nan if own is None else own.std / valid.width for own in valid.real_hamming]),
+    chance=_real_pairs(lambda valid: values_of(valid.real_hamming, "std") / valid.width),
     **_PAIRS | {"direction": "none", "laws": COUNT_LAWS},
 )  # fmt: skip
 def overall_std_diversity(sample: Attempts) -> Estimate:
     """Standard deviation over pairs of the share of bits in which two valid samples differ."""
-    width = max(sample.valid.width, 1)
-    values = nan_array(np.nan if own is None else own.std / width for own in sample.valid.hamming)
-    return sample.estimate(values, sample.counts, _FEW)
+    return sample.estimate(values_of(sample.valid.hamming, "std") / sample.valid.width, sample.counts, _FEW)
 
 
 @metric(
@@ -284,7 +276,7 @@ def overall_std_diversity(sample: Attempts) -> Estimate:
 )  # fmt: skip
 def overall_uniqueness_ratio(sample: Attempts) -> Estimate:
     """Share of distinct samples among the valid ones of a condition; graphs are distinct up to isomorphism."""
-    values = sample.unique(_distinct_share, sample.valid.ids, sample.valid.rows)
+    values = sample.of_ids(lambda ids: len(np.unique(ids)) / len(ids))
     error, df = np.full(sample.groups, np.nan), np.zeros(sample.groups)
     for place, rows in enumerate(sample.valid.rows):
         if len(rows) >= FEWEST_VALID:
@@ -301,12 +293,13 @@ def overall_uniqueness_ratio(sample: Attempts) -> Estimate:
 )  # fmt: skip
 def novelty(sample: Attempts) -> Estimate:
     """Share of valid samples that are not in the training set; graphs are equal up to isomorphism."""
-    return sample.among_kept(sample.valid.novel)
+    kept = sample.enough[sample.valid.codes]
+    return sample.share(sample.valid.novel[kept], sample.valid.codes[kept], _FEW)
 
 
 @metric(
     key="mean_hamming_bits", conventions=_WITHIN | {"distance": "Hamming, in bits"}, interval=over_pairs,
-    chance=_real_pairs(lambda valid: [np.nan if own is None else own.mean for own in valid.real_hamming]),
+    chance=_real_pairs(lambda valid: values_of(valid.real_hamming, "mean")),
     **_PAIRS | {"bounds": (0, np.inf), "unit": "sample"},
 )  # fmt: skip
 def mean_hamming_bits(sample: Attempts) -> Estimate:
@@ -316,7 +309,7 @@ def mean_hamming_bits(sample: Attempts) -> Estimate:
 
 @metric(
     key="mean_jaccard", conventions=_WITHIN | {"distance": "Jaccard; two empty samples: 0"}, interval=over_pairs,
-    chance=_real_pairs(lambda valid: [np.nan if own is None else own.mean for own in valid.real_jaccard]),
+    chance=_real_pairs(lambda valid: values_of(valid.real_jaccard, "mean")),
     **_PAIRS | {"reference": "jaccard1912"},
 )  # fmt: skip
 def mean_jaccard(sample: Attempts) -> Estimate:
@@ -334,14 +327,14 @@ def unique_at_k(sample: Attempts, *, k: int = 10) -> Estimate:
 
     It can be compared where numbers of samples differ, which the ratio of all of them cannot.
     """
-    values = sample.unique(lambda ids: unique_at(ids, k), sample.valid.ids, sample.valid.rows)
+    values = sample.of_ids(lambda ids: unique_at(ids, k))
     return sample.estimate(values, sample.counts, f"no condition has {k} valid samples")
 
 
 @metric(key="unique_problems", **_COUNT)
 def unique_problems(sample: Attempts) -> Estimate:
     """Distinct valid samples of each condition, added up."""
-    values = sample.unique(lambda ids: float(len(np.unique(ids))), sample.valid.ids, sample.valid.rows)
+    values = sample.of_ids(lambda ids: float(len(np.unique(ids))))
     return sample.estimate(values, sample.counts, _FEW)
 
 

@@ -11,10 +11,10 @@ import numpy as np
 from graphgauge.core.metric import Estimate, MetricFunction, NoChance, NoInterval, metric, section
 from graphgauge.core.result import Result
 from graphgauge.core.result import Table as Columns
-from graphgauge.generation.inputs import Codes, Floats
+from graphgauge.generation.inputs import Floats
 from graphgauge.generation.intervals import of_correlation, over_samples
 from graphgauge.generation.latent import held_out_order, spearman
-from graphgauge.generation.samples import Sample, canonical_order
+from graphgauge.generation.samples import RealSample, canonical_order
 from graphgauge.generation.sections.common import COUNT_LAWS, FAMILY, LAWS, MICRO, NO_ORDER, WHOLE, members, nan_array
 from graphgauge.generation.table import Table
 from graphgauge.kernels.silhouette import silhouettes
@@ -43,11 +43,10 @@ class Cache:
 
 
 @dataclass(frozen=True)
-class Latents(Sample):
+class Latents(RealSample):
     """Latent vectors of real samples."""
 
     points: Floats = field(kw_only=True)
-    codes: Codes = field(kw_only=True)
     ordered: bool = False
     leaks: bool | None = None
     cache: Cache = field(default_factory=Cache)
@@ -60,14 +59,6 @@ class Latents(Sample):
             table.labels, points=table.latents[order], codes=table.real_codes[order], ordered=table.ordered,
             leaks=table.leaks, **common,
         )  # fmt: skip
-
-    @property
-    def counts(self) -> Codes:
-        return np.bincount(self.codes, minlength=self.groups)
-
-    def left_out(self) -> Mapping[str, str]:
-        pairs = zip(self.labels, self.counts.tolist(), strict=True)
-        return {label: "no real samples" for label, count in pairs if count == 0}
 
     def dealt(self, key: int) -> Latents:
         """The same vectors with the conditions dealt to them at random."""
@@ -139,15 +130,10 @@ _FACT = _COMMON | {
 
 
 def _silhouette(sample: Latents, squared: bool) -> Estimate:
-    counts = sample.counts
-    if np.count_nonzero(counts) < 2 or counts.max(initial=0) < 2:
-        nothing = np.full(1 if sample.average else sample.groups, np.nan)
-        return Estimate(nothing, np.zeros(len(nothing), np.int64), reason=_ONE, facts=_NO_ERROR)
+    if np.count_nonzero(sample.counts) < 2 or sample.counts.max(initial=0) < 2:
+        return sample.nothing(_ONE)
     items = sample.silhouettes(squared)
     return sample.warned(sample.mean(items, sample.codes, _ONE, range=(-1.0, 1.0)))
-
-
-_NO_ERROR = {"error": np.array([np.nan]), "df": np.array([0.0]), "n": np.array([0])}
 
 
 @metric(

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.errors import OptionError
 from graphgauge.core.metric import AS_CHOSEN, Estimate, MetricFunction, NoChance, NoInterval, metric, section
 from graphgauge.core.result import Result
 from graphgauge.generation.distances import jaccard_pairs
 from graphgauge.generation.inputs import Bits, Codes, Floats
 from graphgauge.generation.intervals import over_samples
-from graphgauge.generation.samples import Sample, canonical_order
+from graphgauge.generation.samples import RealSample, canonical_order
 from graphgauge.generation.sections.common import (
     COUNT_LAWS,
     EMPTY,
@@ -40,11 +39,10 @@ section(
 
 
 @dataclass(frozen=True)
-class Reconstructions(Sample):
+class Reconstructions(RealSample):
     """Real samples and what came back of each, in bits."""
 
     real: Bits = field(kw_only=True)
-    codes: Codes = field(kw_only=True)
     iou: Floats = field(kw_only=True)
     channels: Mapping[str, Floats] = field(default_factory=dict)
     threshold: float | None = None
@@ -52,8 +50,6 @@ class Reconstructions(Sample):
 
     @classmethod
     def of(cls, table: Table, empty: int | str, **common: Any) -> Reconstructions:
-        if empty not in EMPTY_RULES:
-            raise OptionError(f"empty must be 1, 'nan' or 'skip', not {empty!r}")
         assert isinstance(table.real, np.ndarray)
         assert table.reconstructed is not None
         order = canonical_order(table.real_codes, table.real, table.reconstructed)
@@ -70,14 +66,6 @@ class Reconstructions(Sample):
             empty=str(empty),
             **common,
         )
-
-    @property
-    def counts(self) -> Codes:
-        return np.bincount(self.codes, minlength=self.groups)
-
-    def left_out(self) -> Mapping[str, str]:
-        pairs = zip(self.labels, self.counts.tolist(), strict=True)
-        return {label: "no real samples" for label, count in pairs if count == 0}
 
     def by_channel(self) -> dict[str, Reconstructions]:
         """The same for each channel by itself."""

@@ -34,6 +34,7 @@ from graphgauge.generation.sections.common import (
     known,
     level,
     nan_array,
+    values_of,
 )  # fmt: skip
 from graphgauge.generation.sections.two_sided import NEIGHBOURS, Described, Drawn, Encoded, TwoSided
 
@@ -42,7 +43,7 @@ section(
     question="whether generated samples are distributed as real ones are",
 )  # fmt: skip
 
-_UPPER = 0.95
+_UPPER, _NULL_95 = 0.95, "real against real, 95th percentile"
 
 
 @dataclass(frozen=True)
@@ -51,12 +52,12 @@ class Statistics(TwoSided):
 
     sides: Described = field(kw_only=True)
 
-    def weighted(self, values: Floats) -> Floats:
-        """Draws (draws, conditions) averaged over conditions as this sample is."""
-        weights = self.n.astype(float) if self.average == "micro" else (self.n > 0).astype(float)
-        weights = np.where(np.isnan(values).all(0), 0, weights)
-        total = weights.sum()
-        return np.nan_to_num(values) @ weights / total if total else np.full(len(values), np.nan)
+    def averaged_draws(self, values: Floats) -> Floats:
+        """Draws (draws, conditions) of what is defined, averaged over conditions as this sample is; none is NaN."""
+        weights = np.where(np.isnan(values), 0, self.n if self.average == "micro" else 1)
+        total = weights.sum(1)
+        found = (np.nan_to_num(values) * weights).sum(1)[total > 0] / total[total > 0]
+        return np.asarray(found)
 
     def by_statistic(self) -> dict[str, Table]:
         """For each statistic a table over conditions: distances, their null, and the moments of both sides."""
@@ -104,25 +105,25 @@ def _mean_over_statistics(values: Floats) -> Floats:
 
 def _null_of_mean(function: MetricFunction, sample: Statistics, params: Mapping[str, Any]) -> dict[str, float]:
     """Two draws from the real samples, of as many as were generated and as there are: 95th percentile, and mean."""
-    return _levels(sample.weighted(_mean_over_statistics(sample.sides.scaled_null)))
+    return _levels(sample, _mean_over_statistics(sample.sides.scaled_null))
 
 
 def _null_of(read: Callable[[Described], Floats]) -> ChanceFunction:
     def chance(function: MetricFunction, sample: Statistics, params: Mapping[str, Any]) -> dict[str, float]:
         place = sample.sides.names.index(params["statistic"])
-        return _levels(sample.weighted(read(sample.sides)[:, :, place]))
+        return _levels(sample, read(sample.sides)[:, :, place])
 
     chance.__doc__ = _null_of_mean.__doc__
     return chance
 
 
-def _levels(draws: Floats) -> dict[str, float]:
-    if np.isnan(draws).any():
-        return {}
-    return {
-        "real against real, 95th percentile": float(np.quantile(draws, _UPPER)),
-        "real against real": float(draws.mean()),
-    }
+def _levels(sample: Statistics, values: Floats) -> dict[str, float]:
+    draws = sample.averaged_draws(values)
+    return (
+        {}
+        if not len(draws)
+        else {_NULL_95: float(np.quantile(draws, _UPPER)), "real against real": float(draws.mean())}
+    )
 
 
 def _permuted(tests: Callable[[Any], list[Any]]) -> ChanceFunction:
@@ -140,7 +141,7 @@ def _halves(name: str) -> ChanceFunction:
     """Samples far from all real ones, and one random half of the real samples against the other."""
 
     def chance(function: MetricFunction, sample: Encodings, params: Mapping[str, Any]) -> dict[str, float]:
-        values = nan_array(np.nan if half is None else getattr(half, name) for half in sample.sides.halves)
+        values = values_of(sample.sides.halves, name)
         return known({"samples from elsewhere": 0.0, "real against real": level(sample, values, sample.n)})
 
     chance.__doc__ = _halves.__doc__
@@ -181,19 +182,20 @@ def overall_mean_distance(sample: Statistics) -> Estimate:
     """
     sides = sample.sides
     values = _mean_over_statistics(sides.scaled)
-    goal: dict[str, Any] = {}
-    if sample.average is not None:
-        draws = sample.weighted(_mean_over_statistics(sides.scaled_null))
-        goal = {"goal": float(np.quantile(draws, _UPPER))} if not np.isnan(draws).any() else {}
     reason = _FEW if not sides.enough.any() else "no statistic differs among real samples"
+    if sample.average is None:
+        return sample.estimate(values, sample.n, reason)
+    levels = _levels(sample, _mean_over_statistics(sides.scaled_null))
+    goal: dict[str, Any] = {"goal": levels[_NULL_95]} if levels else {}
     estimate = sample.estimate(values, sample.n, reason, **goal)
     flat = np.isnan(sides.scale[sides.enough]).sum(0)
-    for name, count in zip(sides.names, flat.tolist(), strict=True):
-        if count and sample.average is not None:
-            estimate = estimate.warned(
-                f"{name} does not differ among the real samples of {count} conditions and is left out of their means"
-            )
-    return estimate
+    return estimate.warned(
+        *(
+            f"{name} does not differ among the real samples of {count} conditions and is left out of their means"
+            for name, count in zip(sides.names, flat.tolist(), strict=True)
+            if count
+        )
+    )
 
 
 @metric(
@@ -235,8 +237,7 @@ def num_real(sample: TwoSided) -> Estimate:
 )  # fmt: skip
 def energy_distance(sample: Statistics) -> Estimate:
     """Energy distance between the statistics of generated and real samples, all of them together."""
-    values = nan_array(np.nan if test is None else test.distance for test in sample.sides.energy)
-    return sample.estimate(values, sample.n, _FEW)
+    return sample.estimate(values_of(sample.sides.energy, "distance"), sample.n, _FEW)
 
 
 @metric(
@@ -248,8 +249,7 @@ def energy_distance(sample: Statistics) -> Estimate:
 def energy_p_value(sample: Statistics) -> Estimate:
     """How often samples dealt anew within each condition are as far apart as generated and real ones are."""
     if sample.average is None:
-        values = nan_array(np.nan if test is None else test.p_value for test in sample.sides.energy)
-        return sample.estimate(values, sample.n, _FEW)
+        return sample.estimate(values_of(sample.sides.energy, "p_value"), sample.n, _FEW)
     test = sample.sides.energy_overall
     return Estimate(np.array([np.nan if test is None else test.p_value]), np.array([sample.n.sum()]), reason=_FEW)
 
@@ -261,33 +261,28 @@ _NEIGHBOURS = _COMMON | {
 }  # fmt: skip
 
 
-def _prdc(sample: Encodings, name: str) -> Estimate:
-    values = nan_array(np.nan if found is None else getattr(found, name) for found in sample.sides.prdc)
-    return sample.estimate(values, sample.n, _FEW)
-
-
 @metric(key="prdc_precision", chance=_halves("precision"), **_NEIGHBOURS | {"reference": "kynkaanniemi2019"})
 def prdc_precision(sample: Encodings) -> Estimate:
     """Share of generated samples that lie within the fifth neighbour of some real sample."""
-    return _prdc(sample, "precision")
+    return sample.estimate(values_of(sample.sides.prdc, "precision"), sample.n, _FEW)
 
 
 @metric(key="prdc_recall", chance=_halves("recall"), **_NEIGHBOURS | {"reference": "kynkaanniemi2019"})
 def prdc_recall(sample: Encodings) -> Estimate:
     """Share of real samples that lie within the fifth neighbour of some generated sample."""
-    return _prdc(sample, "recall")
+    return sample.estimate(values_of(sample.sides.prdc, "recall"), sample.n, _FEW)
 
 
 @metric(key="prdc_density", chance=_halves("density"), **_NEIGHBOURS | {"bounds": (0, np.inf)})
 def prdc_density(sample: Encodings) -> Estimate:
     """Real samples within whose fifth neighbour a generated sample lies, over five, on average."""
-    return _prdc(sample, "density")
+    return sample.estimate(values_of(sample.sides.prdc, "density"), sample.n, _FEW)
 
 
 @metric(key="prdc_coverage", chance=_halves("coverage"), **_NEIGHBOURS)
 def prdc_coverage(sample: Encodings) -> Estimate:
     """Share of real samples with a generated sample within their fifth neighbour."""
-    return _prdc(sample, "coverage")
+    return sample.estimate(values_of(sample.sides.prdc, "coverage"), sample.n, _FEW)
 
 
 _MMD = _COMMON | {
@@ -301,7 +296,7 @@ _MMD = _COMMON | {
 @metric(key="mmd", chance=_permuted(lambda sides: sides.mmd), **_MMD)
 def mmd(sample: Encodings) -> Estimate:
     """Squared maximum mean discrepancy between the encodings of generated and real samples."""
-    return sample.estimate(_of_tests(sample.sides.mmd, "value"), sample.n, _FEW)
+    return sample.estimate(values_of(sample.sides.mmd, "value"), sample.n, _FEW)
 
 
 @metric(
@@ -313,7 +308,7 @@ def mmd_p_value(sample: Encodings) -> Estimate:
     """How often samples dealt anew within each condition have a discrepancy as large, on average over conditions."""
     tests = [test for test in sample.sides.mmd if test is not None]
     if sample.average is None:
-        return sample.estimate(_of_tests(sample.sides.mmd, "p_value"), sample.n, _FEW)
+        return sample.estimate(values_of(sample.sides.mmd, "p_value"), sample.n, _FEW)
     value = np.nan
     if tests:
         null = np.mean([test.null for test in tests], axis=0)
@@ -328,7 +323,7 @@ def mmd_p_value(sample: Encodings) -> Estimate:
 )  # fmt: skip
 def mmd_power(sample: Encodings) -> Estimate:
     """How likely another pair of samples of this size is told apart, were the true discrepancy the measured one."""
-    return sample.estimate(_of_tests(sample.sides.mmd, "power"), sample.n, _FEW)
+    return sample.estimate(values_of(sample.sides.mmd, "power"), sample.n, _FEW)
 
 
 @metric(
@@ -337,11 +332,7 @@ def mmd_power(sample: Encodings) -> Estimate:
 )  # fmt: skip
 def mmd_bandwidth(sample: Encodings) -> Estimate:
     """Bandwidth of the kernel: the median distance of samples."""
-    return sample.estimate(_of_tests(sample.sides.mmd, "bandwidth"), sample.n, _FEW)
-
-
-def _of_tests(tests: list[Any], name: str) -> Any:
-    return nan_array(np.nan if test is None else getattr(test, name) for test in tests)
+    return sample.estimate(values_of(sample.sides.mmd, "bandwidth"), sample.n, _FEW)
 
 
 _ORDER = Exempt("rounding follows the order of the graphs")
@@ -355,16 +346,16 @@ _GRAPH = _MMD | {
 @metric(key="degree_mmd", chance=_permuted(lambda sides: sides.mmd("degree")), **_GRAPH)
 def degree_mmd(sample: GraphSides) -> Estimate:
     """Squared maximum mean discrepancy between the degree distributions of generated and real graphs."""
-    return sample.estimate(_of_tests(sample.sides.mmd("degree"), "value"), sample.n, _FEW)
+    return sample.estimate(values_of(sample.sides.mmd("degree"), "value"), sample.n, _FEW)
 
 
 @metric(key="clustering_mmd", chance=_permuted(lambda sides: sides.mmd("clustering")), **_GRAPH)
 def clustering_mmd(sample: GraphSides) -> Estimate:
     """Squared maximum mean discrepancy between the distributions of clustering coefficients."""
-    return sample.estimate(_of_tests(sample.sides.mmd("clustering"), "value"), sample.n, _FEW)
+    return sample.estimate(values_of(sample.sides.mmd("clustering"), "value"), sample.n, _FEW)
 
 
 @metric(key="spectral_mmd", chance=_permuted(lambda sides: sides.mmd("spectral")), **_GRAPH)
 def spectral_mmd(sample: GraphSides) -> Estimate:
     """Squared maximum mean discrepancy between the spectra of the normalised Laplacians."""
-    return sample.estimate(_of_tests(sample.sides.mmd("spectral"), "value"), sample.n, _FEW)
+    return sample.estimate(values_of(sample.sides.mmd("spectral"), "value"), sample.n, _FEW)

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import OptionError
-from graphgauge.generation.distances import null_distances
+from graphgauge.generation.distances import NullDraws, null_distances
 from graphgauge.generation.energy import EnergyTest, energy_test, stratified
-from graphgauge.generation.graphs import Graphs, graph_mmd
+from graphgauge.generation.graph_mmd import graph_mmd
+from graphgauge.generation.graphs import Graphs
 from graphgauge.generation.inputs import Bits, Codes, Floats
 from graphgauge.generation.mmd import MMDTest, mmd_test
 from graphgauge.generation.prdc import PRDC, prdc
@@ -113,10 +114,7 @@ class Described(Sides):
     @cached_property
     def scale(self) -> Floats:
         """The real standard deviation within each condition; NaN where real samples do not differ."""
-        spread = self.real_moments[1]
-        # A spread below rounding is none.
-        flat = spread <= 1e-12 * np.abs(self.real_moments[0])
-        return np.where(flat | ~self.enough[:, np.newaxis], np.nan, spread)
+        return np.where(self.enough[:, np.newaxis], _varied(self.real_moments[1], self.real_moments[0]), np.nan)
 
     @cached_property
     def scaled(self) -> Floats:
@@ -124,17 +122,31 @@ class Described(Sides):
         return scaled
 
     @cached_property
-    def null(self) -> Floats:
-        """Raw distances (draws, conditions, statistics) of two draws from the real samples."""
+    def _draws_of_real(self) -> NullDraws:
         counts = np.where(self.enough, self.counts, 0)
         return null_distances(
             self.real, self.real_codes, counts, draws=self._draws.resamples, generator=self._draws.generator(1)
         )
 
     @cached_property
+    def null(self) -> Floats:
+        """Raw distances (draws, conditions, statistics) of two draws from the real samples.
+
+        Drawn from n samples, shares vary by (n − 1)/n of the variance that they have in samples of the distribution.
+        """
+        n = np.maximum(self.real_counts, 2)[:, np.newaxis]
+        null: Floats = self._draws_of_real.distances * np.sqrt(n / (n - 1))
+        return null
+
+    @cached_property
     def scaled_null(self) -> Floats:
-        scaled: Floats = self.null / self.scale
-        return scaled
+        """The same, each over the deviation of the draw that stands for the real samples.
+
+        A sample that happens to spread little is further from others and has the smaller scale: over one scale for all
+        draws the null would lack its upper end.
+        """
+        scaled: Floats = self.null / _varied(self._draws_of_real.spreads, self.real_moments[0])
+        return np.where(np.isnan(self.scale), np.nan, scaled)
 
     @cached_property
     def energy(self) -> list[EnergyTest | None]:
@@ -223,6 +235,11 @@ class Drawn(Sides):
 
 def encoded(table: Table) -> bool:
     return table.latents is not None and table.generated_latents is not None
+
+
+def _varied(spreads: Floats, means: Floats) -> Floats:
+    """Spreads, and NaN for one that is none but for rounding."""
+    return np.where(spreads <= 1e-12 * np.abs(means), np.nan, spreads)
 
 
 def _columns(statistics: Mapping[str, Floats], names: tuple[str, ...], rows: int) -> Floats:

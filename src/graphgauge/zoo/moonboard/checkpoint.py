@@ -12,6 +12,7 @@ from torch import nn
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.files import atomic_path
+from graphgauge.generation.checkpoints import FORMAT
 from graphgauge.zoo.moonboard.board import GRADES
 from graphgauge.zoo.moonboard.data import Origin
 from graphgauge.zoo.moonboard.model import ClassifierConfig, ConditionalVAE, GeneratorConfig, GradeClassifier
@@ -36,7 +37,7 @@ def save_checkpoint(
 ) -> None:
     role = next(role for role, (_, kind) in _ROLES.items() if isinstance(model, kind))
     content = {
-        "format": "graphgauge/checkpoint/1",
+        "format": FORMAT,
         "subject": "moonboard",
         "role": role,
         "config": asdict(model.config),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -130,10 +131,9 @@ def load(
     if judge.origin.data_hash == generator.origin.data_hash and judge.origin != generator.origin:
         # The same problems in another split: what is held out from one was shown to the other.
         unseen = _labelled(held_out(judge.origin, judge.grades, data, where)[0])
-    return Case(
-        subject, case.data, case.train, MoonboardClassifier(judge.model, judge.grades, device=device), unseen,
-        name="moonboard",
-    )  # fmt: skip
+    return replace(
+        case, classifier=MoonboardClassifier(judge.model, judge.grades, device=device), classifier_data=unseen
+    )
 
 
 def _labelled(problems: Problems) -> Labelled:
