@@ -190,8 +190,8 @@ class Raises:
 def test_what_a_model_raises_is_one_paragraph_that_names_it(method: str, error: Exception, said: str) -> None:
     with pytest.raises(InputError) as caught:
         ex.collect(Raises(method, error), random_explanations(0, 2))
-    expected = f"model Raises.{method} raised {said}. Run it by itself; --debug shows where."
-    assert str(caught.value).removeprefix("event 'e0': ") == expected
+    expected = f"model Raises.{method}: raised {said}. Run it by itself; --debug shows where."
+    assert str(caught.value).removeprefix("event 'e0', ") == expected
     assert caught.value.__cause__ is error
     assert caught.value.exit_code == 3
 
@@ -422,7 +422,7 @@ def test_an_exception_in_the_model_keeps_what_was_finished(tmp_path: Path) -> No
 
     path = tmp_path / "run.jsonl"
     with pytest.raises(
-        InputError, match=r"event 'e3': model Breaks\.predict raised RuntimeError: out of memory"
+        InputError, match=r"event 'e3', model Breaks\.predict: raised RuntimeError: out of memory"
     ) as caught:
         ex.collect(Breaks(4), random_explanations(4, 6), path=path)
     assert isinstance(caught.value.__cause__, RuntimeError)

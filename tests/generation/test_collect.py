@@ -140,7 +140,10 @@ def test_a_method_that_raises_is_named_with_what_it_raised(method):
     subject, classifier = raising(method)
     with pytest.raises(InputError) as caught:
         generation.collect(subject, data=data(), classifier=classifier, num_samples=5)
-    assert str(caught.value) == f"Mine.{method}: failed (KeyError: 'no such\\n hold'). With --debug it is shown where."
+    assert (
+        str(caught.value)
+        == f"Mine.{method}: raised KeyError: 'no such\\n hold'. Run it by itself; --debug shows where."
+    )
     assert isinstance(caught.value.__cause__, KeyError)
     assert caught.value.exit_code == 3
 

@@ -199,7 +199,7 @@ def test_a_factory_that_raises(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", [*sys.path])
     found = run("--subject", "os:system").exception
     assert isinstance(found, InputError)
-    assert str(found).startswith("os:system: failed (TypeError: ")
+    assert str(found).startswith("os:system: raised TypeError: ")
 
 
 def test_a_subject_of_torch_tensors_that_still_have_gradients():

@@ -420,8 +420,8 @@ def test_models_that_cannot_be_explained_are_named():
 
     context = Context(Subgraph([[0, 1, 2], [1, 2, 3]]), event="e")
     for model, name, message in (
-        (Fails(), "occlusion", "event 'e': model Fails.predict raised RuntimeError: no memory"),
-        (Fails(), "gradient", "event 'e': model Fails.slopes raised RuntimeError: no gradient"),
+        (Fails(), "occlusion", "event 'e', model Fails.predict: raised RuntimeError: no memory"),
+        (Fails(), "gradient", "event 'e', model Fails.slopes: raised RuntimeError: no gradient"),
         (Few(), "occlusion", r"answers of the model, event 'e': shape \(4,\) for 5 masks"),
         (Few(), "gradient", r"slopes: shape \(1,\) for 3 edges"),
         (Weights(), "gradient", "Weights has no slopes. Leave gradient out"),

@@ -50,8 +50,10 @@ class MissingExtraError(GraphgaugeError, ImportError):
 
     exit_code = 2
 
-    def __init__(self, package: str, extra: str, purpose: str) -> None:
-        super().__init__(f"{purpose} needs {package}. Install it with: pip install 'graphgauge[{extra}]'")
+    def __init__(self, package: str, extra: str | None, purpose: str) -> None:
+        """`extra` is None where no extra brings the package."""
+        wanted = package if extra is None else f"'graphgauge[{extra}]'"
+        super().__init__(f"{purpose} needs {package}. Install it with: pip install {wanted}")
 
 
 def one_of(kind: str, name: str, known: Iterable[str]) -> str:

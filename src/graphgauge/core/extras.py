@@ -34,4 +34,4 @@ def need(module: str, purpose: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is not None and error.name.partition(".")[0] != package:
             raise  # the package is there, one of its own dependencies is not: that is the message to show
-        raise MissingExtraError(package, _EXTRA_OF[package], purpose) from None
+        raise MissingExtraError(package, _EXTRA_OF.get(package), purpose) from None

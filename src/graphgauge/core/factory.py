@@ -1,9 +1,11 @@
-"""`module:factory`: code that a user names, imported and called."""
+"""Code that is a user's own: `module:factory`, imported and called, and what it raises."""
 
 from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +13,22 @@ from graphgauge.core.errors import GraphgaugeError, InputError, OptionError
 
 
 def made(factory: str) -> Any:
-    """What the factory returns; its module is looked for in the working folder, too.
-
-    What the user's own code raises becomes one paragraph.
-    """
-    try:
+    """What the factory returns; its module is looked for in the working folder, too."""
+    with own_code(factory):
         return _called(factory)
+
+
+@contextmanager
+def own_code(where: str) -> Iterator[None]:
+    """What a user's own code raises in this block becomes one paragraph, `where` being what was called of it."""
+    try:
+        yield
     except GraphgaugeError:
         raise
     except Exception as error:
-        what = " ".join(f"{type(error).__name__}: {error}".split())
-        raise InputError(f"failed ({what:.200})", where=factory, fix="With --debug it is shown where.") from error
+        said = " ".join(str(error).split())
+        text = f"{type(error).__name__}: {said:.200}" if said else type(error).__name__
+        raise InputError(f"raised {text}", where=where, fix="Run it by itself; --debug shows where.") from error
 
 
 def _called(factory: str) -> Any:

@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from graphgauge.core.arrays import as_labels, as_numeric, is_tensor, require_shape
-from graphgauge.core.errors import GraphgaugeError, InputError, MissingExtraError, OptionError, one_of
+from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.extras import need
-from graphgauge.explanation.blame import blaming
+from graphgauge.core.factory import own_code
 from graphgauge.explanation.checks import whole_numbers
 from graphgauge.explanation.inputs import Context, Explanation, ManyModel, Masks, Model, Subgraph
 from graphgauge.explanation.masks import MODEL_OUTPUT
-
-
-class NoPyGError(MissingExtraError):
-    """torch_geometric is needed and not installed; no extra brings it."""
-
-    def __init__(self, purpose: str) -> None:
-        GraphgaugeError.__init__(self, f"{purpose} needs torch_geometric. Install it with: pip install torch_geometric")
-
-
-def pyg(module: str, purpose: str) -> Any:
-    """A module of torch_geometric, or an error that says how to install it."""
-    try:
-        return importlib.import_module(f"torch_geometric.{module}")
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] != "torch_geometric":
-            raise  # it is there, and something that it imports is not
-        raise NoPyGError(purpose) from None
 
 
 TASKS = ("node", "graph")
@@ -89,11 +71,11 @@ class MaskedCalls:
     def _one(self, subgraph: Any, target: Any, mask: Masks) -> Any:
         if mask.all() and callable(getattr(self._model, "predict_proba", None)):
             name = f"{type(self._model).__name__}.predict_proba"
-            with blaming("model", name):
+            with own_code(f"model {name}"):
                 answer = self._model.predict_proba(subgraph, target)
         else:
             name = self.method
-            with blaming("model", name):
+            with own_code(f"model {name}"):
                 answer = self._model.predict_proba_with_mask(subgraph, target, mask.astype(int).tolist())
         array = as_numeric(answer, f"{name}, answers of the model")
         # One mask is asked, so a leading axis of one is the batch's and not the classes'.
@@ -203,7 +185,7 @@ class PyGModel:
         training = self._module.training
         self._module.eval()
         try:
-            with torch.no_grad(), blaming("module", f"{type(self._module).__name__}.forward"):
+            with torch.no_grad(), own_code(f"module {type(self._module).__name__}.forward"):
                 answer = self._answer(x, edge_index, union, given, like)
         finally:
             self._module.train(training)
@@ -217,7 +199,7 @@ class PyGModel:
     def _answer(self, x: Any, edge_index: Any, union: _Union, given: Mapping[str, Any], like: Any) -> Any:
         if self._masking == "remove":
             return self._module(x, edge_index, **given)
-        tools = pyg("explain.algorithm.utils", 'PyGModel with masking="weight"')
+        tools = need("torch_geometric.explain.algorithm.utils", 'PyGModel with masking="weight"')
         torch = need("torch", "asking a PyTorch Geometric module")
         tools.set_masks(self._module, torch.as_tensor(union.kept).to(like), edge_index, apply_sigmoid=False)
         try:

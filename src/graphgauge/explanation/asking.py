@@ -11,7 +11,7 @@ import numpy as np
 from graphgauge.core.errors import InputError
 from graphgauge.explanation.adapters import MaskedCalls, method_asked
 from graphgauge.explanation.answers import answer_rows, checked_outputs, probabilities
-from graphgauge.explanation.blame import blaming
+from graphgauge.core.factory import own_code
 from graphgauge.explanation.inputs import Floats, ManyModel, Masks, Model
 from graphgauge.explanation.masks import Settings, event_masks, random_rankings, rankings, unit_importance
 from graphgauge.explanation.records import Event
@@ -136,7 +136,7 @@ class Asking:
         if not isinstance(self._model, ManyModel):
             return [self._predicted(self._model, part) for part in batch]
         contexts = [part.question.event.context for part in batch]
-        with blaming("model", self._method):
+        with own_code(f"model {self._method}"):
             said = self._model.predict_many(
                 [context.subgraph for context in contexts],
                 [context.target for context in contexts],
@@ -149,7 +149,7 @@ class Asking:
 
     def _predicted(self, model: Model, part: _Part) -> Floats:
         context = part.question.event.context
-        with blaming("model", self._method, f"event {context.event!r:.80}"):
+        with own_code(f"event {context.event!r:.80}, model {self._method}"):
             return self._read(model.predict(context.subgraph, context.target, part.masks), part)
 
     def _read(self, answer: Any, part: _Part) -> Floats:

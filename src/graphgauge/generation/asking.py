@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from graphgauge.core.arrays import AnyArray, as_numeric, refuse_nan
-from graphgauge.core.errors import GraphgaugeError, InputError
-
-
-@contextmanager
-def own_code(where: str) -> Iterator[None]:
-    """What a user's own code raises in this block becomes one paragraph, `where` being what was called of it."""
-    try:
-        yield
-    except GraphgaugeError:
-        raise
-    except Exception as error:
-        what = " ".join(f"{type(error).__name__}: {error}".split())
-        raise InputError(f"failed ({what:.200})", where=where, fix="With --debug it is shown where.") from error
+from graphgauge.core.errors import InputError
+from graphgauge.core.factory import own_code
 
 
 class Asked:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.explanation.adapters import said_output
 from graphgauge.explanation.answers import answer_rows, checked_outputs, probabilities
-from graphgauge.explanation.blame import blaming
+from graphgauge.core.factory import own_code
 from graphgauge.explanation.checks import lined_up
 from graphgauge.explanation.inputs import Context, Explanation
 
@@ -57,7 +57,7 @@ def gradient(model: Any, context: Context, draw: np.random.Generator) -> Floats:
     """How f's log-odds grow with the weight of each unit's edges, at weight 1."""
     if not callable(getattr(model, "slopes", None)):
         raise InputError(f"{type(model).__name__} has no slopes", where="model", fix="Leave gradient out.")
-    with blaming("model", f"{type(model).__name__}.slopes", _named(context)):
+    with own_code(f"{_named(context)}, model {type(model).__name__}.slopes"):
         slopes = lined_up(model.slopes(context.subgraph, context.target), len(context.subgraph), "slopes", "edge")
     of_units = np.bincount(context.subgraph.unit_of, slopes, context.subgraph.unit_count)
     return _for_edges(context, of_units.astype(np.float64))
@@ -120,7 +120,7 @@ def _confidence(model: Any, context: Context, kept: NDArray[np.bool_]) -> Floats
     masks = np.concatenate([np.ones((1, kept.shape[1]), bool), kept])[:, context.subgraph.unit_of]
     said, method = said_output(model, None), f"{type(model).__name__}.predict"
     where = f"{method}, answers of the model, {_named(context)}"
-    with blaming("model", method, _named(context)):
+    with own_code(f"{_named(context)}, model {method}"):
         outputs = answer_rows(model.predict(context.subgraph, context.target, masks), len(masks), where)
     probability = probabilities(checked_outputs(outputs, said, where), said)
     answers: Floats = probability[1:, probability[0].argmax()]

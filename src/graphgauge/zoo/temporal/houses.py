@@ -17,7 +17,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from graphgauge.explanation.adapters import PyGModel, pyg
+from graphgauge.core.extras import need
+from graphgauge.explanation.adapters import PyGModel
 from graphgauge.explanation.inputs import Context, Subgraph
 
 Ints = NDArray[np.int64]
@@ -114,7 +115,8 @@ class Houses:
 
 def houses(seed: int = 0, *, base: int = 300, count: int = 80, epochs: int = 600) -> Houses:
     """Make the graph and train the network on four in five of its nodes."""
-    datasets, generators = (pyg(name, "the graph of houses") for name in ("datasets", "datasets.graph_generator"))
+    datasets = need("torch_geometric.datasets", "the graph of houses")
+    generators = need("torch_geometric.datasets.graph_generator", "the graph of houses")
     with _drawn_from(seed):
         data = datasets.ExplainerDataset(generators.BAGraph(base, 5), "house", num_motifs=count)[0]
         module = HouseGNN()
