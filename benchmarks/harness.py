@@ -44,25 +44,25 @@ name ≥ factor × ours; `seconds(limit)`; `memory(megabytes)`. A goal on a peer
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import importlib
 import math
 import os
 import platform
-import select
 import subprocess
 import sys
 import time
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from benchmarks import peak_memory
+from benchmarks.one_read import two_thread_read
 
 READ = "one read"
 OURS = "graphgauge"
@@ -70,9 +70,6 @@ RESULTS = Path(__file__).parent / "results"
 
 Work = Callable[[], object]
 Prepare = Callable[[Any], Work]
-
-_READ_BLOCK = 1 << 22  # 64-bit words that a thread takes at a time
-_SAMPLE_EVERY = 0.0005
 
 
 @dataclass(frozen=True)
@@ -161,7 +158,7 @@ class Row:
         if self.reads is None:
             return self.read
         reads = self.reads
-        return lambda data: _reading(reads(data))
+        return lambda data: partial(two_thread_read, reads(data))
 
 
 def measure(bench: str, index: int) -> Measured:
@@ -173,13 +170,13 @@ def measure(bench: str, index: int) -> Measured:
         times = _interleaved(row, works)
         used = None
         if any(goal.needs_memory for goal in row.goals):
-            used = _command_memory(row.command(data)) if row.command else None
+            used = peak_memory.of_command(row.command(data)) if row.command else None
     finally:
-        _discard(data)
+        discard(data)
     if row.command is None and any(goal.needs_memory for goal in row.goals):
         del data, works
         gc.collect()
-        used = _call_memory(bench, index)
+        used = peak_memory.of_call(bench, index)
     start_up = times.pop("start-up", 0.0)
     return Measured({**times, **dict.fromkeys(missing)}, used, start_up)
 
@@ -257,33 +254,7 @@ def duration(value: float) -> str:
     return f"{value / 1e-9:.0f} ns"
 
 
-def two_thread_read(arrays: Sequence[np.ndarray]) -> int:
-    """The sum of all memory of the arrays as 64-bit words, by two threads: what any reader of the input has to pay."""
-    pending = deque(
-        words[start : start + _READ_BLOCK]
-        for words in map(_words, arrays)
-        for start in range(0, words.size, _READ_BLOCK)
-    )
-    total = _compiled_sum()
-
-    def drain() -> int:
-        found = 0
-        while True:
-            try:
-                block = pending.popleft()
-            except IndexError:
-                return found
-            found ^= int(total(block))
-
-    helper = _helper().submit(drain)
-    return drain() ^ helper.result()
-
-
 # ---------------------------------------------------------------------- time
-
-
-def _reading(arrays: Sequence[np.ndarray]) -> Work:
-    return lambda: two_thread_read(arrays)
 
 
 def _prepared(row: Row, data: Any) -> tuple[dict[str, Work], list[str]]:
@@ -341,110 +312,7 @@ def _interleaved(row: Row, works: Mapping[str, Work]) -> dict[str, float]:
     return best
 
 
-_pool: ThreadPoolExecutor | None = None
-
-
-def _helper() -> ThreadPoolExecutor:
-    global _pool
-    if _pool is None:
-        _pool = ThreadPoolExecutor(1, thread_name_prefix="read")
-    return _pool
-
-
-def _words(array: np.ndarray) -> np.ndarray:
-    if not array.flags.c_contiguous:
-        raise ValueError("one read goes over contiguous arrays")
-    flat = array.reshape(-1)
-    whole = flat.nbytes // 8 * 8 // flat.itemsize
-    return flat[:whole].view(np.int64)
-
-
-_sum: Callable[[np.ndarray], int] | None = None
-
-
-def _compiled_sum() -> Callable[[np.ndarray], int]:
-    global _sum
-    if _sum is None:
-        try:
-            import numba
-
-            @numba.njit(nogil=True)
-            def add(words):  # type: ignore[no-untyped-def]
-                total = 0
-                for index in range(words.size):
-                    total += words[index]
-                return total
-
-            _sum = add
-        except ImportError:
-            _sum = np.ndarray.sum
-    return _sum
-
-
-# -------------------------------------------------------------------- memory
-
-
-def _call_memory(bench: str, index: int) -> int:
-    """The growth of anonymous memory during the second call, in a process of its own."""
-    arguments = [sys.executable, "-m", "benchmarks.harness", bench, str(index)]
-    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=RESULTS.parent.parent) as child:
-        assert child.stdin is not None
-        assert child.stdout is not None
-        if child.stdout.readline() != b"ready\n":
-            raise RuntimeError(f"the process that measures memory of row {index} of {bench} failed")
-        before = peak = _anonymous(child.pid)
-        child.stdin.write(b"go\n")
-        child.stdin.flush()
-        while not select.select([child.stdout], [], [], _SAMPLE_EVERY)[0]:
-            peak = max(peak, _anonymous(child.pid))
-        child.stdout.readline()
-        child.stdin.close()
-    if child.returncode:
-        raise RuntimeError(f"the process that measures memory of row {index} of {bench} failed")
-    return peak - before
-
-
-def _command_memory(arguments: Sequence[str]) -> int:
-    """The most anonymous memory that a command has at any time."""
-    peak = 0
-    with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
-        while child.poll() is None:
-            with contextlib.suppress(OSError, ValueError):
-                peak = max(peak, _anonymous(child.pid))
-            time.sleep(_SAMPLE_EVERY)
-    return peak
-
-
-def _anonymous(pid: int) -> int:
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("RssAnon:"):
-            return int(line.split()[1]) * 1024
-    return 0  # a process that has ended and was not yet waited for has no memory lines
-
-
-def _child(bench: str, index: int) -> None:
-    row = rows(bench)[index]
-    data = row.make()
-    try:
-        assert row.ours is not None
-        work = row.ours(data)
-        for _ in range(row.repeat):
-            work()
-        gc.collect()
-        # What the first call freed goes back to the system: the second call's peak starts from nothing.
-        with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).malloc_trim(0)
-        print("ready", flush=True)
-        sys.stdin.readline()
-        for _ in range(row.repeat):
-            work()
-        print("done", flush=True)
-        sys.stdin.read()
-    finally:
-        _discard(data)
-
-
-def _discard(data: Any) -> None:
+def discard(data: Any) -> None:
     """Inputs that lie in files have a `close`."""
     if hasattr(data, "close"):
         data.close()
@@ -482,7 +350,3 @@ def uses(*packages: str) -> Callable[[Prepare], Prepare]:
         return prepare
 
     return mark
-
-
-if __name__ == "__main__":
-    _child(sys.argv[1], int(sys.argv[2]))

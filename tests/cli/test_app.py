@@ -1,5 +1,6 @@
 """The command group: help that costs nothing, versions, and the pages that explain metrics."""
 
+import os
 import subprocess
 import sys
 
@@ -55,3 +56,16 @@ def test_a_reader_that_goes_away_is_no_error():
     command = f"{sys.executable} -m graphgauge metrics | head -1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True)
     assert "Traceback" not in done.stderr
+
+
+def test_completion_passes_over_a_command_that_is_unknown():
+    code = "from graphgauge.cli.app import cli; cli.main(prog_name='graphgauge')"
+    environment = {
+        **os.environ,
+        "_GRAPHGAUGE_COMPLETE": "bash_complete",
+        "COMP_WORDS": "graphgauge rnking ",
+        "COMP_CWORD": "2",
+    }
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0
+    assert done.stderr == ""

@@ -119,6 +119,56 @@ def test_everyone_can_read_it(opened: Chrome, scheme: str, width: int):
         opened.scheme("light")
 
 
+def test_the_first_table_can_be_seen_whole(opened: Chrome):
+    assert opened.run(
+        "const box = document.querySelector('#headline').closest('.scroll');"
+        "return [box.scrollWidth - box.clientWidth, box.scrollHeight - box.clientHeight]"
+    ) == [0, 0]
+
+
+def test_no_word_is_broken_on_a_phone(opened: Chrome):
+    """Values stand in one line, and so do headings of one word."""
+    opened.viewport(390, 900)
+    opened.drawn()
+    opened.run("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
+    time.sleep(0.2)
+    broken = opened.run("""
+        const range = document.createRange();
+        const lines = (e) => { range.selectNodeContents(e); return range.getClientRects().length; };
+        const texts = [...document.querySelectorAll("td.numeric .value.short, #browser .value.short, thead button")];
+        return texts.filter((e) => !e.textContent.includes(" ") && lines(e) > 1 + e.querySelectorAll("wbr").length)
+          .map((e) => e.textContent);
+    """)
+    assert broken == []
+
+
+def test_what_is_told_of_a_mark_has_few_digits(opened: Chrome):
+    opened.drawn()
+    opened.run("document.querySelector('#family-1-values').scrollIntoView({block: 'center'})")
+    time.sleep(0.3)
+    x, y = opened.run(
+        "const marks = [...document.querySelectorAll('#family-1-values .mark-symbol path')];"
+        "const box = marks.pop().getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]"
+    )
+    opened.devtools("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+    time.sleep(0.3)
+    told = opened.run("return [...document.querySelectorAll('#vg-tooltip-element .value')].map((e) => e.textContent)")
+    numbers = [text for text in told if text.replace(".", "").isdecimal()]
+    assert len(numbers) >= 4
+    assert max(map(len, numbers)) <= 8
+
+
+def test_on_paper_nothing_is_cut(opened: Chrome):
+    opened.devtools("Emulation.setEmulatedMedia", media="print")
+    opened.viewport(680, 900)  # what A4 leaves between the margins
+    try:
+        opened.run("dispatchEvent(new Event('beforeprint'))")
+        wide = "return [...document.querySelectorAll('table')].filter((e) => e.scrollWidth > 680).map((e) => e.id)"
+        assert opened.run(wide) == []
+    finally:
+        opened.devtools("Emulation.setEmulatedMedia", media="")
+
+
 def test_the_keyboard_reaches_what_the_mouse_does(opened: Chrome):
     opened.devtools("Input.dispatchKeyEvent", type="keyDown", key="Tab", code="Tab", windowsVirtualKeyCode=9)
     assert opened.run("return document.activeElement.textContent") == "Skip to the results"

@@ -7,7 +7,9 @@ import re
 import shutil
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from tests.report.hostile import write_hostile
@@ -15,7 +17,7 @@ from tests.report.sample import write, write_ranking
 
 from graphgauge.cli.report import command
 from graphgauge.core.errors import InputError
-from graphgauge.core.result import Chance, Evaluation, Interval, Result
+from graphgauge.core.result import Chance, Evaluation, Interval, Result, Table
 from graphgauge.report.html import script_json, write_report
 from graphgauge.report.scrub import LIMIT, clean
 
@@ -24,6 +26,11 @@ def text_of(page: Path) -> str:
     """What a reader sees, without scripts and styles."""
     text = re.sub(r"(?s)<(script|style).*?</\1>", " ", page.read_text(encoding="utf-8"))
     return " ".join(re.sub(r"<[^>]+>", " ", text).replace("&#39;", "'").replace("&gt;", ">").split())
+
+
+def data_of(page: Path) -> dict[str, Any]:
+    """What its scripts find in it."""
+    return json.loads(re.search(r'id="data">(.*?)</script>', page.read_text(encoding="utf-8"))[1])
 
 
 class Elements(HTMLParser):
@@ -146,6 +153,36 @@ def test_a_family_that_is_not_built_in_is_reported_and_not_imported(tmp_path: Pa
     assert "antigravity" not in sys.modules
 
 
+def test_families_stand_in_the_order_of_the_library(tmp_path: Path):
+    for family in ("unheard of", "recovery", "ranking"):
+        write(Evaluation(family, [result("directed_f1")]), tmp_path / "r", f"{family[::-1]}", "toy", 0)
+    page = write_report(tmp_path / "r", tmp_path / "r.html")
+    headings = re.findall(r'<h2 id="family-\d-title">(.*?)</h2>', page.read_text(encoding="utf-8"))
+    assert headings == ["ranking", "recovery", "unheard of"]
+
+
+def test_groups_are_shown_by_the_leading_metric_under_whatever_name_they_have_it(tmp_path: Path):
+    columns = {
+        "condition": np.array(["x", "y"]), "n": np.array([9, 9]), "validity_rate": np.array([1.0, 1.0]),
+        "mean_distance": np.array([0.25, 0.75]), "mean_distance.n": np.array([3, 4]),
+    }  # fmt: skip
+    for seed in range(2):
+        results = [result("overall_mean_distance"), result("validity_rate")]
+        evaluation = Evaluation("generation", results, breakdowns={"condition": Table("condition", columns)})
+        write(evaluation, tmp_path / "r", "a", "toy", seed)
+    page = write_report(tmp_path / "r", tmp_path / "r.html")
+    (chart,) = [chart for chart in data_of(page)["charts"] if "groups" in chart["id"]]
+    assert "mean_distance by condition" in text_of(page)
+    assert [(row["group"], row["n"], row["value"]) for row in chart["rows"][:2]] == [("y", 4, 0.75), ("y", 4, 0.75)]
+
+
+def test_warnings_that_are_not_shown_are_counted(tmp_path: Path):
+    notes = tuple(f"remark {number}" for number in range(23))
+    write(Evaluation("ranking", [result()], notes=notes), tmp_path / "r", "a", "toy", 0)
+    text = text_of(write_report(tmp_path / "r", tmp_path / "r.html"))
+    assert "remark 19 … and 3 more, in the result files" in text
+
+
 # ------------------------------------------------------------------- what it holds
 
 
@@ -167,9 +204,9 @@ def test_the_demo_sized_page_stays_below_two_megabytes(report: Path):
 
 def test_charts_are_valid_vega_lite(report: Path):
     altair = pytest.importorskip("altair")
-    data = json.loads(re.search(r'id="data">(.*?)</script>', report.read_text(encoding="utf-8"))[1])
-    assert len(data["charts"]) == 7
-    for chart in data["charts"]:
+    charts = data_of(report)["charts"]
+    assert len(charts) == 7
+    for chart in charts:
         altair.Chart.from_dict({**chart["spec"], "data": {"name": "rows"}}).to_dict()
 
 
@@ -192,6 +229,17 @@ def test_no_results_is_an_error(tmp_path: Path):
         write_report(tmp_path, tmp_path / "r.html")
     with pytest.raises(InputError, match="no such file"):
         write_report(tmp_path / "absent.json", tmp_path / "r.html")
+
+
+@pytest.mark.parametrize("source", [None, 5, [5], [None]])
+def test_what_is_no_path_is_refused(tmp_path: Path, source):
+    with pytest.raises(InputError, match="source: expected the path of a folder or a file"):
+        write_report(source, tmp_path / "r.html")
+
+
+def test_a_title_may_be_a_number(results: Path, tmp_path: Path):
+    page = write_report(results, tmp_path / "r.html", title=2025)
+    assert "<title>2025</title>" in page.read_text(encoding="utf-8")
 
 
 # ------------------------------------------------------------------- what data cannot do

@@ -9,8 +9,8 @@ import sys
 import pytest
 from tests.study.conftest import graphgauge as command
 
+from graphgauge.core.metric import FAMILIES
 from graphgauge.demo import demos, left_out
-from graphgauge.study.options import families
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def demo(tmp_path_factory):
 
 
 def test_every_family_has_a_part():
-    assert set(demos()) == set(families())
+    assert set(demos()) == set(FAMILIES)
 
 
 def test_it_ends_with_the_page_and_three_sentences(demo):

@@ -74,6 +74,8 @@ def test_what_is_up_to_date_is_not_evaluated_again(finished):
         (lambda f: (f / POOR).unlink(), [("poor", "0")], "new"),
         (lambda f: edit(f / POOR, '"n": 60', '"n": 61'), [("poor", "0")], "damaged"),
         (lambda f: (f / POOR).write_text("{"), [("poor", "0")], "damaged"),
+        (lambda f: with_receipt(f / POOR, {}), [("poor", "0")], "its receipt is damaged"),
+        (lambda f: with_receipt(f / POOR, 7), [("poor", "0")], "its receipt is damaged"),
         (lambda f: edit(f / "study.toml", "k = [1, 3]", "k = [1, 2]"), 6, "options changed"),
         (lambda f: edit(f / "study.toml", "", "", IGNORE), 6, "options changed"),
         (lambda f: as_if_by_version(f, "0.0.1"), 6, "made by version 0.0.1"),
@@ -91,6 +93,10 @@ def edit(path, old, new, added=""):
     text = path.read_text()
     assert added or old in text
     path.write_text(text.replace(old, new, 1) + added)
+
+
+def with_receipt(path, receipt):
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"receipt": receipt}))
 
 
 def as_if_by_version(folder, version):
@@ -276,6 +282,18 @@ def test_processes_times_threads_stay_within_the_cores(monkeypatch):
                 share = Share.of(items, jobs)
                 assert share.jobs >= 1
                 assert 1 <= share.jobs * share.threads <= cores
+
+
+@pytest.mark.parametrize(
+    "option", [{"jobs": 0}, {"jobs": "two"}, {"jobs": 1.5}, {"only": 5}, {"only": ["good", "poor"]}]
+)
+def test_options_that_cannot_be_are_refused(study, option):
+    from graphgauge.core.errors import OptionError
+
+    (name,) = option
+    with pytest.raises(OptionError, match=rf"{name} is .*\. Pass "):
+        run(study / "study.toml", **option)
+    assert not list((study / "results").rglob("metrics_*"))
 
 
 def test_the_same_results_with_any_number_of_processes(study, tmp_path_factory):

@@ -10,11 +10,11 @@ import pytest
 from tests.study.conftest import STUDY
 from tests.study.conftest import graphgauge as command
 
+from graphgauge.core.metric import FAMILIES
 from graphgauge.demo import demos
 from graphgauge.demo.study import study_text as demo_text
 from graphgauge.study import read_study
 from graphgauge.study.init import study_text
-from graphgauge.study.options import families
 from graphgauge.study.schema import SCHEMA_FILE, text
 
 
@@ -29,7 +29,7 @@ def test_the_schema_is_current():
     assert SCHEMA_FILE.read_text(encoding="utf-8") == text(), "run: python -m graphgauge.study.schema"
 
 
-EXAMPLES = [STUDY, study_text(), *(study_text([family]) for family in families()), demo_text(demos().values())]
+EXAMPLES = [STUDY, study_text(), *(study_text([family]) for family in FAMILIES), demo_text(demos().values())]
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -83,7 +83,7 @@ def test_init_writes_once(tmp_path):
 def test_every_option_is_explained_by_init():
     from graphgauge.study.options import IDENTITY, command_of, keys_of
 
-    for family in families():
+    for family in FAMILIES:
         written = study_text([family])
         for key in keys_of(command_of(family)):
             assert key in IDENTITY or f"{key} = " in written

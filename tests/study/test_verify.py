@@ -13,6 +13,7 @@ from tests.study.conftest import graphgauge as command
 from graphgauge._version import __version__
 from graphgauge.core.schema import content_hash
 from graphgauge.study import verify
+from graphgauge.study.drift import differences
 
 RESULT = "results/good/ranking/metrics_toy_1.json"
 
@@ -96,6 +97,14 @@ def test_edited_results_are_found(finished, change, words):
     verdict = verdict_of(finished)
     assert verdict.status == "drifted"
     assert all(word in verdict.detail for word in words), verdict.detail
+
+
+def test_what_is_no_longer_infinite_has_moved_farthest():
+    then, now = (
+        {"results": [{"key": key, "value": value, "interval": None, "n": 1} for key, value in values.items()]}
+        for values in ({"a": 1.0, "b": "inf", "c": 2.0}, {"a": 1.5, "b": 3.0, "c": 2.0})
+    )
+    assert differences(then, now) == ["b inf → 3", "a 1 → 1.5 (by 0.5, 0.33 of it)"]
 
 
 def test_files_beside_a_result_are_compared(study):

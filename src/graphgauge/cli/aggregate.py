@@ -2,54 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
+from graphgauge.cli.options import CONFIDENCE, DATASETS, DEBUG, FAMILY, OUTPUT, RESULTS
+from graphgauge.cli.types import OUTPUT_FILE
 from graphgauge.core.files import write_text
 from graphgauge.stats.aggregate import aggregate
 from graphgauge.stats.load import load
 from graphgauge.stats.runs import MISSING
 from graphgauge.stats.tables import FORMS
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 _BY_ENDING = {".json": "json", ".csv": "csv", ".tex": "latex", ".md": "markdown"}
 # What `compare` has, too.
-DATASETS = click.option("--dataset", "datasets", multiple=True, help="Only this dataset. Repeatable.")
-FAMILY = click.option("--family", help="Only this family, where several have the metric.")
 FORMAT = click.option(
     "--format", "form", type=click.Choice(FORMS), default="table", show_default=True, help="What stdout gets."
 )
-OUTPUT = click.option(
-    "--output", "-o", type=click.Path(dir_okay=False), help="Also write it; .json, .csv, .tex or .md decides how."
-)
-DEBUG = click.option("--debug", is_flag=True, help="Show tracebacks.")
+
+
+def missing_option(meaning: str) -> Callable[[F], F]:
+    """What becomes of a run that failed or is absent, which means something else to a mean than to a test."""
+    return click.option("--missing", type=click.Choice(MISSING), default="raise", show_default=True, help=meaning)
 
 
 @click.command(name="aggregate")
-@click.argument("results", nargs=-1, required=True, type=click.Path())
+@RESULTS
 @click.option("--metric", "metrics", multiple=True, metavar="KEY", help="Only this metric. Repeatable.")
 @DATASETS
 @FAMILY
-@click.option(
-    "--missing",
-    type=click.Choice(MISSING),
-    default="raise",
-    show_default=True,
-    help="A failed or absent run leaves its mean open, is left out and counted, or scores the bad bound.",
-)
-@click.option(
-    "--confidence",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.95,
-    show_default=True,
-    help="Level of the intervals.",
-)
+@missing_option("A failed or absent run leaves its mean open, is left out and counted, or scores the bad bound.")
+@CONFIDENCE
 @click.option("--higher", multiple=True, metavar="KEY", help="This metric is better high. Repeatable.")
 @click.option("--lower", multiple=True, metavar="KEY", help="This metric is better low. Repeatable.")
 @FORMAT
 @OUTPUT
-@click.option("--figure", type=click.Path(dir_okay=False), help="Draw means with intervals (.svg, .png, .pdf).")
+@click.option("--figure", type=OUTPUT_FILE, help="Draw means with intervals (.svg, .png, .pdf).")
 @DEBUG
 def command(
     results: tuple[str, ...],

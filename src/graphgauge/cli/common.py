@@ -15,32 +15,32 @@ from typing import Any
 
 import click
 
-from graphgauge.cli.types import names_in
+from graphgauge.cli.options import CONFIDENCE, DEBUG
+from graphgauge.cli.types import OUTPUT_FILE, names_in
 from graphgauge.core.files import write_text
 from graphgauge.core.gates import Gate
 from graphgauge.core.result import Evaluation
-from graphgauge.core.schema import default_path, dumps, number_to_json, write_result
+from graphgauge.core.schema import dumps, plain, result_path, write_result
 
 _SHARED = [
     click.option("--metrics", help="Keys, or sections, to compute, separated by commas (see `graphgauge metrics`)."),
-    click.option("--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95,
-                 show_default=True, help="Level of the intervals."),
+    CONFIDENCE,
     click.option("--nan", type=click.Choice(["raise", "omit"]), default="raise", show_default=True,
                  help="NaN is an error, or is dropped and counted."),
     click.option("--seed", type=int, default=0, show_default=True, help="For anything random."),
     click.option("--method", help="Name of what is evaluated; with it the result file has a default place."),
     click.option("--dataset", help="Name of the data."),
     click.option("--run-seed", type=int, help="Seed that the evaluated run was trained with."),
-    click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write the result file (JSON)."),
-    click.option("--flat", type=click.Path(dir_okay=False), help="Also write a plain key → number JSON."),
+    click.option("--output", "-o", type=OUTPUT_FILE, help="Write the result file (JSON)."),
+    click.option("--flat", type=OUTPUT_FILE, help="Also write a plain key → number JSON."),
     click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True,
                  help="What stdout gets."),
-    click.option("--figure", type=click.Path(dir_okay=False), help="Draw the figure (.svg, .png, .pdf)."),
+    click.option("--figure", type=OUTPUT_FILE, help="Draw the figure (.svg, .png, .pdf)."),
     click.option("--gate", "gates", multiple=True, metavar="'KEY >= NUMBER'",
                  help="Exit with 1 unless it holds; KEY.low and KEY.high are the interval. Repeatable."),
     click.option("--threads", type=click.IntRange(min=1), help="At most this many threads (default: all cores)."),
     click.option("--quiet", is_flag=True, help="No progress and no notes on stderr."),
-    click.option("--debug", is_flag=True, help="Show tracebacks."),
+    DEBUG,
 ]  # fmt: skip
 
 
@@ -142,8 +142,7 @@ class Run:
         if path is not None:
             self.say(f"wrote {self.write(evaluation, path, inputs)}")
         if self.flat is not None:
-            flat = {name: _jsonable(value) for name, value in evaluation.to_flat().items()}
-            write_text(self.flat, dumps(flat))
+            write_text(self.flat, dumps(plain(evaluation.to_flat())))
         outcomes = [gate.check(evaluation) for gate in self._gates]
         for outcome in outcomes:
             click.echo(str(outcome), err=True)
@@ -154,7 +153,7 @@ class Run:
         """Where the result file goes, if there is to be one."""
         if self.output is not None:
             return Path(self.output)
-        return None if self.method is None else default_path(Evaluation(family, [], run=self.identity))
+        return None if self.method is None else result_path("results", family, self.identity)
 
     def write(self, evaluation: Evaluation, path: Path, inputs: Inputs) -> Path:
         """Write the result file, with what it was computed from."""
@@ -171,17 +170,11 @@ class Run:
 
 def progress(blocks: Iterable[slice], total: int, run: Run) -> Iterator[slice]:
     """The blocks, with a bar on a terminal's stderr."""
-    if run.quiet or not sys.stderr.isatty():
-        yield from blocks
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("counting", total=total)
+    with stage_bars(run) as update:
         for block in blocks:
+            update("counting", block.start, total)
             yield block
-            bar.update(task, completed=block.stop)
+            update("counting", block.stop, total)
 
 
 @contextmanager
@@ -230,7 +223,3 @@ def _as_csv(evaluation: Evaluation) -> str:
         cells = [result.value if result.defined else None, low, high, result.n, result.unit, result.direction]
         writer.writerow([result.key, *cells])
     return stream.getvalue()
-
-
-def _jsonable(value: Any) -> Any:
-    return [_jsonable(item) for item in value] if isinstance(value, list) else number_to_json(value)

@@ -6,17 +6,18 @@ from typing import Any
 
 import click
 
-from graphgauge.cli.aggregate import DATASETS, DEBUG, FAMILY, FORMAT, OUTPUT, emit
+from graphgauge.cli.aggregate import FORMAT, emit, missing_option
+from graphgauge.cli.options import DATASETS, DEBUG, FAMILY, OUTPUT, RESULTS
+from graphgauge.cli.types import OPEN_SHARE, OUTPUT_FILE
 from graphgauge.core.errors import OptionError
 from graphgauge.stats.compare import compare
 from graphgauge.stats.load import load
-from graphgauge.stats.runs import MISSING
 
 _FIGURES = ("ranks", "differences", "profile")
 
 
 @click.command(name="compare")
-@click.argument("results", nargs=-1, required=True, type=click.Path())
+@RESULTS
 @click.option("--metric", required=True, metavar="KEY", help="The metric to compare on.")
 @click.option("--baseline", metavar="METHOD", help="Compare each method with this one only.")
 @click.option(
@@ -29,26 +30,16 @@ _FIGURES = ("ranks", "differences", "profile")
 @click.option("--method", "methods", multiple=True, help="Only this method. Repeatable.")
 @DATASETS
 @FAMILY
+@missing_option("A failed or absent run is an error, is left out for all methods, or scores the bad bound.")
 @click.option(
-    "--missing",
-    type=click.Choice(MISSING),
-    default="raise",
-    show_default=True,
-    help="A failed or absent run is an error, is left out for all methods, or scores the bad bound.",
-)
-@click.option(
-    "--alpha",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.05,
-    show_default=True,
-    help="Level of the tests; intervals have 1 − alpha.",
+    "--alpha", type=OPEN_SHARE, default=0.05, show_default=True, help="Level of the tests; intervals have 1 − alpha."
 )
 @click.option("--higher", "direction", flag_value="higher", help="The metric is better high.")
 @click.option("--lower", "direction", flag_value="lower", help="The metric is better low.")
 @click.option("--seed", type=int, default=0, show_default=True, help="For the bootstrap and for sign flips.")
 @FORMAT
 @OUTPUT
-@click.option("--figure", type=click.Path(dir_okay=False), help="Draw the comparison (.svg, .png, .pdf).")
+@click.option("--figure", type=OUTPUT_FILE, help="Draw the comparison (.svg, .png, .pdf).")
 @click.option(
     "--draw",
     type=click.Choice(_FIGURES),

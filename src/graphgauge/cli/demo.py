@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from graphgauge.cli.options import DEBUG, JOBS
 from graphgauge.core.errors import MissingExtraError
 
 
@@ -14,8 +15,8 @@ from graphgauge.core.errors import MissingExtraError
     "--output", type=click.Path(file_okay=False), default="graphgauge-demo", show_default=True, metavar="DIR",
     help="Folder of the data, the study and its results.",
 )  # fmt: skip
-@click.option("--jobs", type=click.IntRange(min=1), help="Processes at once (default: one a core, at most 4).")
-@click.option("--debug", is_flag=True, help="Show tracebacks.")
+@JOBS
+@DEBUG
 def command(output: str, jobs: int | None, debug: bool) -> None:
     """Make data, evaluate several methods on them as a study, compare them, and say what was found."""
     from graphgauge.cli.run import report_failures

@@ -6,22 +6,17 @@ from pathlib import Path
 
 import click
 
+from graphgauge.cli.options import DEBUG
+from graphgauge.cli.types import OUTPUT_FILE
 from graphgauge.core.errors import OptionError
 from graphgauge.core.files import write_text
 
 
 @click.command(name="init")
 @click.argument("families", nargs=-1, metavar="[FAMILY]...")
-@click.option(
-    "--output",
-    "-o",
-    type=click.Path(dir_okay=False),
-    default="study.toml",
-    show_default=True,
-    help="The file to write.",
-)
+@click.option("--output", "-o", type=OUTPUT_FILE, default="study.toml", show_default=True, help="The file to write.")
 @click.option("--force", is_flag=True, help="Overwrite a file that is there.")
-@click.option("--debug", is_flag=True, help="Show tracebacks.")
+@DEBUG
 def command(families: tuple[str, ...], output: str, force: bool, debug: bool) -> None:
     """Write a commented study of these families, or of all."""
     from graphgauge.study.init import study_text

@@ -29,11 +29,10 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = args[0] if args else ""
-        if name and not name.startswith("-") and name not in self._lines:
+        if args[0] not in self._lines and not ctx.resilient_parsing:  # completion goes on without it
             from graphgauge.core.errors import UnknownNameError
 
-            raise UnknownNameError("command", name, self._lines)
+            raise UnknownNameError("command", args[0], self._lines)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

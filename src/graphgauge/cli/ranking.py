@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
 from graphgauge.cli.common import Inputs, Run, family_options, progress
-from graphgauge.cli.types import INTEGERS
+from graphgauge.cli.types import INTEGERS, OUTPUT_FILE
 from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.result import Evaluation
@@ -48,9 +47,9 @@ _BLOCK_BYTES = 1 << 25
 @click.option("--cluster", help="Integers per query; queries of one cluster err together.")
 @click.option("--k", type=INTEGERS, default="1,3,10", show_default=True, help="Cut-offs, separated by commas.")
 @click.option("--ties", type=click.Choice(TIES), default="realistic", show_default=True, help="How equal scores rank.")
-@click.option("--per-query", type=click.Path(dir_okay=False), help="Write each query's rank (.parquet, .csv, .npz).")
+@click.option("--per-query", type=OUTPUT_FILE, help="Write each query's rank (.parquet, .csv, .npz).")
 @click.option("--keep", type=click.Choice(["items"]), help="Keep each query's counts beside the result, to compare.")
-@click.option("--save-state", type=click.Path(dir_okay=False), help="Write the counts, for `graphgauge merge`.")
+@click.option("--save-state", type=OUTPUT_FILE, help="Write the counts, for `graphgauge merge`.")
 @family_options
 def command(
     run: Run,
@@ -67,7 +66,7 @@ def command(
 
     Several files, or a quoted pattern, are shards of one array and are read in blocks. Files: .npy (memory-mapped),
     .npz, .pt, .safetensors, .parquet, .csv.
-    """  # fmt: skip
+    """
     form = _form(sources)
     files: dict[str, list[ArrayFile]] = {}
     labels = {
@@ -162,7 +161,7 @@ def _from_embeddings(
     entities, targets = (_read(files, name, sources[name]) for name in ("entities", "targets"))
     return rank_all(
         queries, entities, targets, score=sources["score"], known=known, keep=keep, threads=run.threads, **labels
-    )  # fmt: skip
+    )
 
 
 def _check_shards(pos: Shards, neg: Shards) -> None:
@@ -211,5 +210,4 @@ def _flag(name: str) -> str:
 
 
 def _per_query(items: Items, ties: str) -> dict[str, AnyArray]:
-    columns: Iterable[tuple[str, AnyArray]] = items.columns().items()
-    return {"rank": rank(items.greater, items.equal, ties), **dict(columns)} | {"ids": np.asarray(items.ids)}
+    return {"rank": rank(items.greater, items.equal, ties), **items.columns()}

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import click
 
+from graphgauge.cli.options import DEBUG, RESULTS
+from graphgauge.cli.types import OUTPUT_FILE
+
 
 @click.command(name="report")
-@click.argument("results", nargs=-1, required=True, type=click.Path())
-@click.option(
-    "--output",
-    "-o",
-    type=click.Path(dir_okay=False),
-    default="report.html",
-    show_default=True,
-    help="The page to write.",
-)
+@RESULTS
+@click.option("--output", "-o", type=OUTPUT_FILE, default="report.html", show_default=True, help="The page to write.")
 @click.option("--title", help="The page's heading (default: the study's name).")
-@click.option("--debug", is_flag=True, help="Show tracebacks.")
+@DEBUG
 def command(results: tuple[str, ...], output: str, title: str | None, debug: bool) -> None:
     """One page from folders of results or from result files: verdict, tables, charts, comparisons, downloads.
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from graphgauge.study.text import cleaned, duration, several, shown
+from graphgauge.cli.options import DEBUG, JOBS
+from graphgauge.stats.text import several
+from graphgauge.study.text import cleaned, duration, shown
 
 if TYPE_CHECKING:
     from graphgauge.study.judge import GateVerdict
@@ -24,14 +26,14 @@ _LISTED = 12
 
 @click.command(name="run")
 @click.argument("study", type=click.Path(dir_okay=False))
-@click.option("--jobs", type=click.IntRange(min=1), help="Processes at once (default: one a core, at most 4).")
+@JOBS
 @click.option(
     "--only", metavar="PATTERN", help="Only evaluations whose FAMILY/METHOD/DATASET/SEED, or one of these, fits."
 )
 @click.option("--rehash", is_flag=True, help="Read every input again, even where size and time are unchanged.")
 @click.option("--plan", "plan_only", is_flag=True, help="Say what would run and which code it would import, and stop.")
 @click.option("--quiet", is_flag=True, help="No plan and no progress on stderr.")
-@click.option("--debug", is_flag=True, help="Show tracebacks.")
+@DEBUG
 def command(
     study: str, jobs: int | None, only: str | None, rehash: bool, plan_only: bool, quiet: bool, debug: bool
 ) -> None:

@@ -87,6 +87,8 @@ def _seed(text: str) -> int:
     return int(text)
 
 
+OUTPUT_FILE = click.Path(dir_okay=False)
+OPEN_SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 INTEGERS = _Integers("integers", int, "whole numbers", "1,3,10")
 SEEDS = Listed("seeds", _seed, "seeds", "0,1,2")
 NUMBERS = Listed("numbers", float, "numbers", "0.5,0.95")

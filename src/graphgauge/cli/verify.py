@@ -7,14 +7,16 @@ from pathlib import Path
 
 import click
 
-from graphgauge.study.text import cleaned, several
+from graphgauge.cli.options import DEBUG, JOBS
+from graphgauge.stats.text import several
+from graphgauge.study.text import cleaned
 
 
 @click.command(name="verify")
 @click.argument("results", type=click.Path())
-@click.option("--jobs", type=click.IntRange(min=1), help="Processes at once (default: one a core, at most 4).")
+@JOBS
 @click.option("--quiet", is_flag=True, help="Only results that are not equal.")
-@click.option("--debug", is_flag=True, help="Show tracebacks.")
+@DEBUG
 def command(results: str, jobs: int | None, quiet: bool, debug: bool) -> None:
     """Recompute every result in RESULTS (a folder or one file) from its inputs.
 

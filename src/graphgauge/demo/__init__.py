@@ -9,15 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-# Where each family's part is; a family joins with a line here.
-_MODULES = {
-    "ranking": "graphgauge.demo.ranking",
-    "recovery": "graphgauge.demo.recovery",
-    "forecasting": "graphgauge.demo.forecasting",
-    "generation": "graphgauge.demo.generation",
-    "explanation": "graphgauge.demo.explanation",
-    "evolution": "graphgauge.demo.evolution",
-}
+from graphgauge.core.metric import FAMILIES
 
 
 @dataclass(frozen=True)
@@ -39,7 +31,7 @@ class Demo:
 
 
 def demos() -> dict[str, Demo]:
-    """The parts of the families that have a command and all they need, by family."""
+    """The parts of the families that have all they need, by family."""
     return {family: demo for family, demo in _parts().items() if demo.needs is None or _there(demo.needs)}
 
 
@@ -53,9 +45,7 @@ def left_out() -> list[str]:
 
 
 def _parts() -> dict[str, Demo]:
-    from graphgauge.study.options import families
-
-    return {family: importlib.import_module(module).DEMO for family, module in _MODULES.items() if family in families()}
+    return {family: importlib.import_module(f"graphgauge.demo.{family}").DEMO for family in FAMILIES}
 
 
 def _there(module: str) -> bool:

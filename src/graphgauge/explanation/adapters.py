@@ -15,7 +15,6 @@ from graphgauge.explanation.checks import whole_numbers
 from graphgauge.explanation.inputs import Context, Explanation, ManyModel, Masks, Model, Subgraph
 from graphgauge.explanation.masks import MODEL_OUTPUT
 
-
 TASKS = ("node", "graph")
 MASKING = ("remove", "weight")
 

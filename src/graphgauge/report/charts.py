@@ -8,8 +8,9 @@ from typing import Any
 
 from graphgauge.core.extras import need
 from graphgauge.core.schema import number_to_json
+from graphgauge.report.console import ARROWS
 from graphgauge.report.family import Compared, Family
-from graphgauge.report.tables import ARROWS
+from graphgauge.stats.text import several
 
 # Groups that a chart shows: the largest ones.
 _GROUPS = 25
@@ -32,6 +33,7 @@ _CONFIG = {
         "titleFontSize": 12,
         "labelLimit": 200,
     },
+    "tooltipFormat": {"numberFormat": ".6~g"},
     "legend": {"labelColor": "var(--ink)", "titleColor": "var(--ink)", "labelFontSize": 12, "labelLimit": 220},
 }
 
@@ -60,14 +62,14 @@ def values_chart(family: Family, identifier: str) -> Chart:
     """Every run, the mean over runs with its interval, and chance, for one metric and dataset at a time."""
     alt = need("altair", "the HTML report")
     metrics = [*family.headlines, *(key for key in family.keys if key not in family.headlines)]
-    labels = [f"{key} {ARROWS.get(family.facts[key].direction, '')}".strip() for key in metrics]
+    labels = [f"{key} {ARROWS[family.facts[key].direction]}".strip() for key in metrics]
     chosen = [_choice(alt, "chosen_metric", "Metric", metrics, labels)]
     rule = "datum.metric === chosen_metric"
     if len(family.datasets) > 1:
         chosen.append(_choice(alt, "chosen_dataset", "Dataset", family.datasets))
         rule += " && datum.dataset === chosen_dataset"
     place = alt.Y("method:N", sort=family.methods, title=None, axis=alt.Axis(grid=False))
-    axis = alt.X("value:Q", title=None, scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=8))
+    axis = alt.X("value:Q", title=None, scale=alt.Scale(zero=False, nice=True), axis=_ticks(alt))
     runs = alt.Chart(alt.NamedData("runs")).transform_filter(f"{rule} && isFinite(datum.value)")
     means = alt.Chart(alt.NamedData("rows")).transform_filter(f"{rule} && isFinite(datum.value)")
     layers = alt.layer(
@@ -87,8 +89,8 @@ def values_chart(family: Family, identifier: str) -> Chart:
     return Chart(
         identifier,
         "Methods side by side",
-        "Large dot: mean over runs, or the only run; line: its 95 % interval; open circles: single runs; "
-        "orange tick: what chance would score.",
+        "Large dot: mean over runs, or the only run; line: its 95 % interval, of an only run its own; open circles: "
+        "single runs; orange tick: what chance would score.",
         finished(alt, layers.add_params(*chosen), 34 * len(family.methods) + 20),
         ["dataset", "method", "metric", "value", "low", "high", "over", "runs", "planned"],
         family=family.name,
@@ -132,9 +134,11 @@ def ranks_chart(compared: Compared, identifier: str) -> Chart | None:
         ),
         *(
             points.transform_filter(rule)
-            .mark_text(align=align, dx=shift, fontSize=12, color="var(--ink)", aria=False, limit=320)
+            .mark_text(align=align, dx=shift, fontSize=12, color="var(--ink)", aria=False, limit=320, **outline)
             .encode(axis, line, text="label:N")
             for rule, align, shift in ((left, "left", 9), (f"!({left})", "right", -9))
+            # Lines that lead up from other methods end at the outline of a name.
+            for outline in ({"stroke": "var(--page)", "strokeWidth": 5}, {})
         ),
         alt.Chart(alt.NamedData("bars"))
         .mark_rule(color="var(--accent)", strokeWidth=7, strokeCap="round", aria=False)
@@ -143,7 +147,7 @@ def ranks_chart(compared: Compared, identifier: str) -> Chart | None:
         .mark_point(filled=True, size=14, color="var(--page)", opacity=1, aria=False)
         .encode(axis, line, tooltip=["method:N"]),
     )
-    over = f"{len(comparison.units)} {comparison.unit}{'' if len(comparison.units) == 1 else 's'}"
+    over = several(len(comparison.units), comparison.unit)
     return Chart(
         identifier,
         f"Critical-difference diagram, {comparison.metric} on {compared.scope}",
@@ -177,7 +181,7 @@ def groups_charts(family: Family, identifier: str) -> list[Chart]:
             points = points.transform_filter("datum.dataset === chosen_dataset")
         key = alt.Legend(title=None, orient="top", columns=4)
         points = points.mark_point(filled=True, size=46, opacity=0.7, aria=False).encode(
-            alt.X("value:Q", title=metric, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=8)),
+            alt.X("value:Q", title=metric, scale=alt.Scale(zero=False), axis=_ticks(alt)),
             alt.Y("group:N", sort=groups, title=None),
             alt.Color("method:N", sort=methods, scale=alt.Scale(domain=methods, range=palette), legend=key),
             alt.Shape("method:N", sort=methods, scale=alt.Scale(domain=methods, range=shapes), legend=key),
@@ -206,16 +210,17 @@ def _axes(family: Family) -> list[str]:
 
 def _group_rows(family: Family, axis: str) -> tuple[str, list[dict[str, Any]]]:
     """The leading metric that the axis has, for the groups that are largest where they first occur."""
-    tables = [
-        (record.run, record.evaluation.breakdowns[axis])
-        for record in family.records
-        if record.evaluation is not None and axis in record.evaluation.breakdowns
-    ]
-    metric = next(
-        (key for key in (*family.headlines, *family.keys) if key != axis and key in tables[0][1].columns), None
-    )
+    evaluated = [(record.run, record.evaluation) for record in family.records if record.evaluation is not None]
+    broken = [(run, evaluation, evaluation.breakdowns[axis]) for run, evaluation in evaluated
+              if axis in evaluation.breakdowns]  # fmt: skip
+    _, _, first = broken[0]
+    metrics = [key for key in (*family.headlines, *family.keys) if key != axis]
+    metric = next((key for key in metrics if first.column_of(key) in first.columns), None)
     if metric is None:
         return "", []
+    column = first.column_of(metric)
+    tables = [(run, evaluation[metric].by(axis)) for run, evaluation, table in broken
+              if metric in evaluation and column in table.columns]  # fmt: skip
     sizes: dict[str, int] = {}
     for _, table in tables:
         for label, size in zip(table[axis].tolist(), table["n"].tolist(), strict=True):
@@ -223,22 +228,25 @@ def _group_rows(family: Family, axis: str) -> tuple[str, list[dict[str, Any]]]:
     shown = set(sorted(sizes, key=lambda label: -sizes[label])[:_GROUPS])
     rows = []
     for run, table in tables:
-        if metric not in table.columns:
-            continue
-        names = [name for name in (metric, f"{metric}.low", f"{metric}.high") if name in table.columns]
+        names = [name for name in ("value", "low", "high") if name in table.columns]
         for label, size, *values in zip(
             table[axis].tolist(), table["n"].tolist(), *(table[name].tolist() for name in names), strict=True
         ):
             if str(label) in shown:
-                fields = dict(zip(("value", "low", "high"), map(number_to_json, values), strict=False))
+                fields = dict(zip(names, map(number_to_json, values), strict=True))
                 rows.append({"dataset": run.dataset, "method": run.method, "seed": run.seed, "group": str(label),
                              "n": size, **fields})  # fmt: skip
-    return metric, sorted(rows, key=lambda row: -sizes[row["group"]])
+    return column, sorted(rows, key=lambda row: -sizes[row["group"]])
 
 
 def _choice(alt: Any, name: str, title: str, options: Sequence[str], labels: Sequence[str] | None = None) -> Any:
     bound = alt.binding_select(options=list(options), labels=list(labels or options), name=f"{title} ")
     return alt.param(name=name, value=options[0], bind=bound)
+
+
+def _ticks(alt: Any) -> Any:
+    """So many that their labels stand apart, also on a phone."""
+    return alt.Axis(tickCount=alt.ExprRef("clamp(width / 75, 2, 8)"))
 
 
 def finished(alt: Any, chart: Any, height: Any) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from graphgauge.core.errors import InputError
+from graphgauge.core.metric import FAMILIES
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import SCHEMA, evaluation_from_dict, read_content, result_files
 from graphgauge.report.scrub import clean, scrub
@@ -36,7 +37,9 @@ class Collected:
 
     @property
     def families(self) -> list[str]:
-        return list(dict.fromkeys(record.run.family for record in self.records))
+        """Those that are built in, in the order that everything else has them in; then others as they come."""
+        found = dict.fromkeys(record.run.family for record in self.records)
+        return [*(name for name in FAMILIES if name in found), *(name for name in found if name not in FAMILIES)]
 
 
 def collect(source: Source) -> Collected:
@@ -60,7 +63,11 @@ def collect(source: Source) -> Collected:
 
 
 def parts_of(source: Source) -> list[Path]:
-    return [Path(part) for part in ([source] if isinstance(source, str | Path) else source)]
+    try:
+        return [Path(part) for part in ([source] if isinstance(source, str | Path) else source)]
+    except TypeError:
+        what = f"expected the path of a folder or a file, or a list of them, found {source!r:.60}"
+        raise InputError(what, where="source") from None
 
 
 def _files(source: Source) -> Iterator[tuple[Path, bool]]:

@@ -17,7 +17,7 @@ from graphgauge.core.result import Evaluation, Result
 if TYPE_CHECKING:
     from graphgauge.core.result import Table
 
-_ARROWS = {"higher": "↑", "lower": "↓", "target": "◎", "none": ""}
+ARROWS = {"higher": "↑", "lower": "↓", "target": "◎", "none": ""}
 _HEADS = ("metric", "", "value", "interval", "chance", "n")
 # Rows and metrics of a breakdown that a terminal shows; the file has them all.
 _SHOWN = 20
@@ -36,7 +36,7 @@ def result_cells(result: Result) -> tuple[str, ...]:
     bounds = f"[{number(interval.low)}, {number(interval.high)}]" if interval else ""
     # Several baselines: the last is the one that no tie rule flatters.
     chance = number(result.chance[-1].value) if result.chance else ""
-    return result.key, _ARROWS[result.direction], number(result.value), bounds, chance, f"{result.n:,}"
+    return result.key, ARROWS[result.direction], number(result.value), bounds, chance, f"{result.n:,}"
 
 
 def render(evaluation: Evaluation) -> RenderableType:
@@ -163,7 +163,7 @@ def _breakdown(table: Table, evaluation: Evaluation, keys: list[str]) -> Rendera
         shown.add_row(Text(f"… {len(table) - _SHOWN} more"), "", *("" for _ in keys))
     for average in ("macro", "micro"):
         found = [_average(evaluation, key, average, table.axis) for key in keys]
-        if average == "macro" or any(result is not None for result in found):
+        if any(result is not None for result in found):
             shown.add_row(average, "", *("" if result is None else number(result.value) for result in found))
     return shown
 

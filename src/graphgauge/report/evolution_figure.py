@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphgauge.report.figures import CHANCE, COLOURS, figure
+from graphgauge.report.figures import CHANCE, COLOURS, canvas
 from graphgauge.report.stats_figures import SHAPES
 from graphgauge.stats.text import p_text
 
@@ -29,18 +29,16 @@ def draw_evolution(picture: Picture, path: str | Path) -> None:
         write_dashboard(picture, path)
         return
     rows = -(-len(picture.curves) // 3)
-    with figure(path, width=13.2, height=3.4 * (rows + 1)) as axes:
-        canvas = axes[0].figure
-        axes[0].remove()
-        grid = canvas.add_gridspec(rows + 1, 3)
+    with canvas(path, width=13.2, height=3.4 * (rows + 1)) as whole:
+        grid = whole.add_gridspec(rows + 1, 3)
         for place, key in enumerate(picture.curves):
-            _curves(canvas.add_subplot(grid[place // 3, place % 3]), picture, key)
-        handles, labels = canvas.axes[0].get_legend_handles_labels()
+            _curves(whole.add_subplot(grid[place // 3, place % 3]), picture, key)
+        handles, labels = whole.axes[0].get_legend_handles_labels()
         if picture.growth:
-            _growth(canvas.add_subplot(grid[rows, 0]), picture)
-        _means(canvas.add_subplot(grid[rows, 1 if picture.growth else 0 :]), picture)
-        canvas.legend(handles, labels, loc="outside upper center", ncols=min(len(labels), 6), fontsize=10,
-                      title=f"Shaded: {picture.band}; dotted: chance", title_fontsize=9)  # fmt: skip
+            _growth(whole.add_subplot(grid[rows, 0]), picture)
+        _means(whole.add_subplot(grid[rows, 1 if picture.growth else 0 :]), picture)
+        whole.legend(handles, labels, loc="outside upper center", ncols=min(len(labels), 6), fontsize=10,
+                     title=f"Shaded: {picture.band}; dotted: chance", title_fontsize=9)  # fmt: skip
 
 
 def _colour(index: int) -> str:

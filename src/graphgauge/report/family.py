@@ -63,7 +63,6 @@ class Row:
 class Compared:
     """A comparison on one dataset or over all of them (`dataset` None), or why there is none."""
 
-    metric: str
     dataset: str | None
     outcome: Comparison | None
     reason: str = ""
@@ -173,9 +172,9 @@ def _compare(runs: Runs, metric: str) -> Iterable[Compared]:
     for dataset in [None, *scopes] if len(scopes) > 1 else scopes:
         part = runs if dataset is None else runs.only(dataset=[dataset])
         if len(part.methods) > _MOST_COMPARED:
-            yield Compared(metric, dataset, None, f"{len(part.methods)} methods are too many to compare pair by pair")
+            yield Compared(dataset, None, f"{len(part.methods)} methods are too many to compare pair by pair")
             continue
         try:
-            yield Compared(metric, dataset, compare(part, metric=metric, missing="omit"))
+            yield Compared(dataset, compare(part, metric=metric, missing="omit"))
         except InputError as error:
-            yield Compared(metric, dataset, None, str(error))
+            yield Compared(dataset, None, str(error))

@@ -15,7 +15,6 @@ from graphgauge.core.files import atomic_path
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 CHANCE = "#777777"
 _STYLE = {
-    "axes.prop_cycle": None,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
@@ -27,28 +26,37 @@ _STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "graphgauge",
 }
+# What each kind of file would say of its making, left out.
+_UNDATED: dict[str, dict[str, None]] = {
+    "svg": {"Date": None},
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None},
+}
 
 
 @contextmanager
 def figure(path: str | Path, columns: int = 1, *, width: float = 4.6, height: float = 3.6) -> Iterator[Any]:
-    """Axes side by side; the file is written when the block ends, undated, so that equal data give equal files."""
+    """Axes side by side, each of this width."""
+    with canvas(path, width=width * columns, height=height) as whole:
+        yield whole.subplots(1, columns, squeeze=False)[0]
+
+
+@contextmanager
+def canvas(path: str | Path, *, width: float, height: float) -> Iterator[Any]:
+    """An empty figure; the file is written when the block ends, undated, so that equal data give equal files."""
     target = Path(path)
-    if target.suffix.lower() not in (".svg", ".png", ".pdf"):
+    kind = target.suffix.lower()[1:]
+    if kind not in _UNDATED:
         raise OptionError(
             f"figures are not drawn as {target.suffix or 'files without ending'}", fix="Use .svg, .png or .pdf."
         )
     matplotlib = need("matplotlib", "drawing a figure")
-    figures, backend = (
-        need("matplotlib.figure", "drawing a figure"),
-        need("matplotlib.backends.backend_agg", "a figure"),
-    )
-    cycler = need("matplotlib", "drawing a figure").cycler
-    with matplotlib.rc_context({**_STYLE, "axes.prop_cycle": cycler(color=COLOURS)}):
+    figures = need("matplotlib.figure", "drawing a figure")
+    backend = need("matplotlib.backends.backend_agg", "drawing a figure")
+    with matplotlib.rc_context({**_STYLE, "axes.prop_cycle": matplotlib.cycler(color=COLOURS)}):
         # Without pyplot there is no global state: figures may be drawn from any thread.
-        canvas = figures.Figure(figsize=(width * columns, height))
-        backend.FigureCanvasAgg(canvas)
-        yield canvas.subplots(1, columns, squeeze=False)[0]
+        whole = figures.Figure(figsize=(width, height))
+        backend.FigureCanvasAgg(whole)
+        yield whole
         with atomic_path(target) as temporary:
-            kind = target.suffix.lower()[1:]
-            metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}[kind]
-            canvas.savefig(temporary, format=kind, dpi=150, metadata=metadata)
+            whole.savefig(temporary, format=kind, dpi=150, metadata=_UNDATED[kind])

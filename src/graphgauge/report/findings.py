@@ -7,11 +7,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from graphgauge.core.findings import RUNS, Finding, find
+from graphgauge.core.findings import RUNS, SEVERITIES, Finding, find
 from graphgauge.core.result import Evaluation
 from graphgauge.stats.text import listing, several
-
-_SEVERITIES = ("error", "warning", "note")
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ def finding_lines(evaluations: Sequence[Evaluation], ignored: Collection[str] = 
     for finding in find(RUNS, {"evaluations": evaluations}) if evaluations else ():
         if finding.check not in ignored:
             lines.append(FindingLine(finding.severity, finding.check, finding.message, finding.remedy, together))
-    return sorted(lines, key=lambda line: (*_SEVERITIES, line.severity).index(line.severity))
+    return sorted(lines, key=lambda line: (*SEVERITIES[::-1], line.severity).index(line.severity))
 
 
 def _line(family: str, places: Sequence[tuple[Finding, Evaluation]]) -> FindingLine:

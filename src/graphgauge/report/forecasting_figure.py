@@ -12,7 +12,7 @@ import numpy as np
 
 from graphgauge.core.extras import need
 from graphgauge.core.result import Evaluation, Table
-from graphgauge.report.figures import CHANCE, COLOURS, figure
+from graphgauge.report.figures import CHANCE, COLOURS, canvas
 
 if TYPE_CHECKING:
     from graphgauge.forecasting.picture import Picture
@@ -43,15 +43,13 @@ def draw_forecasting(evaluation: Evaluation, picture: Picture, path: str | Path)
     if not panels:
         panels.append(partial(_overall, evaluation))
     rows = [panels[start : start + _ACROSS] for start in range(0, len(panels), _ACROSS)]
-    with figure(path, width=4.2 * len(rows[0]), height=3.5 * len(rows)) as axes:
-        canvas = axes[0].figure
-        axes[0].remove()
+    with canvas(path, width=4.2 * len(rows[0]), height=3.5 * len(rows)) as whole:
         # Each row is as wide as the figure, with however many panels.
-        grid = canvas.add_gridspec(len(rows), math.lcm(*map(len, rows)))
+        grid = whole.add_gridspec(len(rows), math.lcm(*map(len, rows)))
         for number, row in enumerate(rows):
             span = grid.ncols // len(row)
             for place, panel in enumerate(row):
-                panel(canvas.add_subplot(grid[number, place * span : (place + 1) * span]))
+                panel(whole.add_subplot(grid[number, place * span : (place + 1) * span]))
 
 
 def _pit(table: Table, axis: Any) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.result import Evaluation, Result
-from graphgauge.report.figures import CHANCE, COLOURS, figure
+from graphgauge.report.figures import CHANCE, COLOURS, canvas
 
 # What stands for each section, and how it is called on its axis.
 _PANELS = {
@@ -30,10 +30,9 @@ def draw_generation(evaluation: Evaluation, path: str | Path) -> None:
     shown = [evaluation[key] for key in _PANELS if key in evaluation and evaluation[key].defined]
     if not shown:
         raise InputError("nothing to draw: no section has a value")
-    with figure(path, width=4.6 * min(len(shown), 3), height=3.4 * -(-len(shown) // 3)) as axes:
-        canvas = axes[0].figure
-        axes[0].remove()
-        grid = canvas.subplots(-(-len(shown) // 3), min(len(shown), 3), squeeze=False).ravel()
+    rows, columns = -(-len(shown) // 3), min(len(shown), 3)
+    with canvas(path, width=4.6 * columns, height=3.4 * rows) as whole:
+        grid = whole.subplots(rows, columns, squeeze=False).ravel()
         for axis, result in zip(grid, shown, strict=False):
             _panel(axis, result)
         for axis in grid[len(shown) :]:

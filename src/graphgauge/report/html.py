@@ -13,7 +13,7 @@ from graphgauge.core.extras import need
 from graphgauge.core.files import write_text
 from graphgauge.report.asked import asked
 from graphgauge.report.collect import Source, collect, parts_of
-from graphgauge.report.page import Page, page
+from graphgauge.report.page import page
 from graphgauge.report.scrub import clean
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -28,14 +28,10 @@ def write_report(source: Source, path: str | Path, *, title: str | None = None) 
     """
     target, parts = Path(path), parts_of(source)
     found = page(
-        collect(parts), asked(part for part in parts if part.is_dir()), None if title is None else clean(title)
+        collect(parts), asked(part for part in parts if part.is_dir()), None if title is None else clean(str(title))
     )
-    write_text(target, render(found))
+    write_text(target, rendered("page", found.data, page=found))
     return target
-
-
-def render(content: Page) -> str:
-    return rendered("page", content.data, page=content)
 
 
 def rendered(name: str, data: Any, **content: Any) -> str:

@@ -36,7 +36,7 @@ def _not_run(families: Sequence[Family]) -> Iterator[str]:
     }  # fmt: skip
     if gaps:
         names = listing([str(gap) for gap in gaps], 4)
-        yield f"{several(len(gaps), 'run')} failed or are missing: {names}. Means leave them out and say so."
+        yield f"{several(len(gaps), 'run')} failed or missing: {names}. Means leave them out and say so."
     lone = [str(record.run) for family in families if not family.facts for record in family.records]
     if lone:
         yield f"Nothing in these runs has a value: {listing(lone, 4)}."

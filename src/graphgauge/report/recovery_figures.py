@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphgauge.core.result import Evaluation
-from graphgauge.report.figures import CHANCE, COLOURS, figure
+from graphgauge.report.figures import CHANCE, COLOURS, canvas
 
 if TYPE_CHECKING:
     from graphgauge.recovery.picture import Ends, Picture
@@ -24,10 +24,8 @@ _NAMED = 30
 
 def draw_recovery(evaluation: Evaluation, picture: Picture, path: str | Path) -> None:
     """Draw truth and prediction above, precision against recall, the threshold and F1@K below."""
-    with figure(path, width=12.6, height=7.9) as axes:
-        canvas = axes[0].figure
-        axes[0].remove()
-        (truth, prediction, distance), (recall, threshold, size) = canvas.subplots(2, 3)
+    with canvas(path, width=12.6, height=7.9) as whole:
+        (truth, prediction, distance), (recall, threshold, size) = whole.subplots(2, 3)
         _matrix(truth, picture, {"correct": picture.true}, "truth")
         _matrix(prediction, picture, picture.predicted, picture.title)
         prediction.legend(

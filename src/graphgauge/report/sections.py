@@ -11,12 +11,14 @@ from graphgauge.core.metric import FAMILIES, find
 from graphgauge.core.references import REFERENCES
 from graphgauge.core.result import Result
 from graphgauge.report.collect import Collected
-from graphgauge.report.console import number
+from graphgauge.report.console import ARROWS, number
 from graphgauge.report.family import Family, Row
-from graphgauge.report.tables import ARROWS, BETTER, Cell, Head, PageTable, bounds, span
-from graphgauge.stats.text import fixed, listing, several
+from graphgauge.report.tables import BETTER, Cell, Head, PageTable, span
+from graphgauge.stats.text import bounds, fixed, listing, several
 
 _COUNT_HEADS = (Head("Runs", numeric=True), Head("n", numeric=True))
+# Warnings and notes that a family's list has room for.
+_WARNINGS = 20
 _MARKS_NOTE = (
     "★ best mean; ≈ not told apart from it by paired Wilcoxon tests with Holm's correction over all pairs (α = 0.05)."
 )
@@ -99,7 +101,9 @@ def warnings(family: Family) -> list[str]:
     """Warnings of single metrics and notes of evaluations, each once."""
     evaluations = [record.evaluation for record in family.records if record.evaluation is not None]
     of_metrics = (f"{key}: {text}" for e in evaluations for key, result in e.items() for text in result.warnings)
-    return list(dict.fromkeys([*of_metrics, *(str(note) for e in evaluations for note in e.notes)]))[:20]
+    found = list(dict.fromkeys([*of_metrics, *(str(note) for e in evaluations for note in e.notes)]))
+    more = len(found) - _WARNINGS
+    return [*found[:_WARNINGS], *([f"… and {more} more, in the result files"] if more > 0 else [])]
 
 
 def shared_conventions(family: Family) -> list[tuple[str, str]]:
@@ -149,7 +153,7 @@ def _registered(key: str, name: str) -> tuple[str, str]:
 
 
 def _arrowed(result: Result) -> str:
-    return f"{result.key} {ARROWS.get(result.direction, '')}".strip()
+    return f"{result.key} {ARROWS[result.direction]}".strip()
 
 
 def _metric_head(result: Result) -> Head:
@@ -160,7 +164,7 @@ def _value_cell(row: Row | None, digits: int | None, *, chance: bool = False) ->
     if row is None or row.value != row.value:
         return Cell("–", row.reason if row else "")
     text = number(row.value) if digits is None else fixed(row.value, digits)
-    notes = [bounds(row.low, row.high, digits)] if row.over and digits is not None else []
+    notes = [bounds((row.low, row.high), digits)] if row.over and digits is not None else []
     if chance and row.chance:
         notes.append(f"chance {span(row.chance, digits)}")
     if row.runs != row.planned:

@@ -9,14 +9,12 @@ from graphgauge.report.console import number
 from graphgauge.stats.tables import Grid
 from graphgauge.stats.text import decimals, fixed
 
-ARROWS = {"higher": "↑", "lower": "↓", "target": "◎"}
 BETTER = {"higher": "higher is better", "lower": "lower is better", "target": "closer to its target is better"}
 
 
 @dataclass(frozen=True)
 class Head:
     text: str
-    note: str = ""
     numeric: bool = False
 
 
@@ -54,10 +52,6 @@ def from_grid(grid: Grid, caption: str) -> PageTable:
     rows = [[Cell(cell.text, mark=cell.mark, sort=_leading_number(cell.text)) for cell in row] for row in grid.rows]
     heads = [Head(text, numeric=index > 0) for index, text in enumerate(grid.head)]
     return PageTable(caption, heads, rows, notes=grid.notes)
-
-
-def bounds(low: float, high: float, digits: int) -> str:
-    return "" if low != low or high != high else f"[{fixed(low, digits)}, {fixed(high, digits)}]"
 
 
 def digits_of(value: float, low: float, high: float) -> int:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from graphgauge.report.asked import GateLine
 from graphgauge.report.family import Compared, Family, Row
-from graphgauge.report.tables import bounds, digits_of, span
+from graphgauge.report.tables import digits_of, span
 from graphgauge.stats.comparison import Comparison
-from graphgauge.stats.text import fixed, listing, several
+from graphgauge.stats.text import bounds, fixed, listing, several
 
 # Families whose claims one sentence can hold; of more it only counts.
 _CLAUSES = 2
@@ -99,7 +99,8 @@ def _alone(family: Family) -> str:
 
 def in_words(row: Row) -> str:
     digits = digits_of(row.value, row.low, row.high)
-    return f"{fixed(row.value, digits)} {bounds(row.low, row.high, digits)}".rstrip()
+    interval = f" {bounds((row.low, row.high), digits)}" if row.over else ""
+    return f"{fixed(row.value, digits)}{interval}"
 
 
 def _can_reject(comparison: Comparison) -> bool:

@@ -22,7 +22,7 @@ def source_hash(factory: str, folder: Path) -> str:
 
 
 def sources(factory: str, folder: Path) -> dict[str, Path]:
-    """Module name → file, for all source that an edit of which may change what the factory makes."""
+    """Module name → file, for all source whose edit may change what the factory makes."""
     first = factory.partition(":")[0]
     top = first.partition(".")[0]
     if _located(first, folder) is None:

@@ -43,7 +43,7 @@ def _moves(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[flo
             continue
         label = "" if name == "value" else f"{name} "
         distance = abs(after - before)
-        if math.isnan(distance):
+        if not math.isfinite(distance):
             yield math.inf, f"{label}{before:.6g} → {after:.6g}"
             continue
         scale = max(abs(before), abs(after))

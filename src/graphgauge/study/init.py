@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from graphgauge.core.metric import metrics
+from graphgauge.core.metric import FAMILIES, metrics
 from graphgauge.demo import demos
-from graphgauge.study.options import IDENTITY, command_of, families, family_command, keys_of, takes_names
+from graphgauge.study.options import IDENTITY, command_of, family_command, keys_of, takes_names
 from graphgauge.study.toml import lines, value
 
 _HEAD = """\
@@ -38,7 +38,7 @@ _TAIL = """\
 
 def study_text(chosen: Sequence[str] = ()) -> str:
     """A study of these families, or of all; every option stands in it with what it means."""
-    names = [family_command(family).name or "" for family in chosen] or list(families())
+    names = [family_command(family).name or "" for family in chosen] or list(FAMILIES)
     parts = [_HEAD, *("\n".join(_family(family)) for family in names)]
     metric = metrics(names[0])[0]
     return "\n".join([*parts, _TAIL.format(metric=metric.key_of(**metric.params))])

@@ -63,7 +63,6 @@ class ComparisonRequest:
     """A `[[compare]]` table, as the options of `graphgauge compare`."""
 
     options: Mapping[str, Any]
-    line: int
 
     @property
     def title(self) -> str:
@@ -77,7 +76,6 @@ class GateRequest:
     """A `[[gate]]` table: a requirement, and the results it is about; no names mean all of them."""
 
     gate: Gate
-    line: int
     family: tuple[str, ...] = ()
     method: tuple[str, ...] = ()
     dataset: tuple[str, ...] = ()

@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from graphgauge.cli.app import COMMANDS
 from graphgauge.cli.types import FACTORY
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.metric import FAMILIES
@@ -26,10 +25,6 @@ ELSEWHERE = {
 IDENTITY = ("method", "dataset", "run_seed")
 
 
-def families() -> tuple[str, ...]:
-    return tuple(name for name in FAMILIES if name in COMMANDS)
-
-
 @cache
 def command_of(name: str) -> click.Command:
     command: click.Command = importlib.import_module(f"graphgauge.cli.{name}").command
@@ -37,7 +32,7 @@ def command_of(name: str) -> click.Command:
 
 
 def family_command(family: str) -> click.Command:
-    return command_of(one_of("family", family, families()))
+    return command_of(one_of("family", family, FAMILIES))
 
 
 @cache
@@ -79,13 +74,12 @@ def checked(command: click.Command, arguments: Sequence[str]) -> dict[str, Any]:
     return command.make_context(command.name, list(arguments)).params  # click empties the list that it is given
 
 
-def trusted(command: click.Command, arguments: tuple[str, ...]) -> list[str]:
-    """Arguments that come from a result file, once they are known to be options that a study may have."""
+def refuse_foreign(command: click.Command, arguments: Sequence[str]) -> None:
+    """Arguments that come from a result file have to be options that a study may have."""
     allowed = {flag_of(option) for key, option in keys_of(command).items() if key not in IDENTITY}
     for argument in arguments:
         if argument.partition("=")[0] not in allowed:
             raise OptionError(f"{argument!r:.60} is no option of a study")
-    return list(arguments)
 
 
 def named_paths(command: click.Command, parameters: dict[str, Any]) -> Iterator[str]:

@@ -11,8 +11,9 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
-from graphgauge.core.errors import GraphgaugeError, InputError, UnknownNameError, one_of
+from graphgauge.core.errors import GraphgaugeError, InputError, one_of
 from graphgauge.core.gates import Gate
+from graphgauge.core.metric import FAMILIES
 from graphgauge.study import options
 from graphgauge.study.lines import Lines
 from graphgauge.study.model import ComparisonRequest, GateRequest, Item, Study, StudyError
@@ -108,7 +109,10 @@ class _Reader:
             if not isinstance(table, dict):
                 self._fail("expected a table", *where)
             self._option_keys(command, table, f"defaults.{family}", 0)
-            self._refuse(table, options.IDENTITY, f"defaults.{family}", "It belongs to [[evaluate]].")
+            for key in options.IDENTITY:
+                if key in table:
+                    fix = "It belongs to [[evaluate]]."
+                    self._fail(f"{key} is not a default", f"defaults.{family}", 0, key, fix=fix)
         return tables
 
     def _expanded(
@@ -116,7 +120,7 @@ class _Reader:
     ) -> Iterable[Item]:
         """The items of one `[[evaluate]]`: every dataset with every method and every seed."""
         if "family" not in table:
-            self._fail("family is missing", "evaluate", index, fix=f"One of {', '.join(options.families())}.")
+            self._fail("family is missing", "evaluate", index, fix=f"One of {', '.join(FAMILIES)}.")
         family = self._typed(table, "family", str, None, "evaluate", index)
         command = self._guarded(lambda: options.family_command(family), "evaluate", index, "family")
         axes = {axis: self._axis(table, axis, index) for axis in AXES}
@@ -193,7 +197,7 @@ class _Reader:
         parameters = self._accepted(command, ["results", *arguments], "compare", index, places)
         for key, axis in (("baseline", "method"), ("method", "method"), ("dataset", "dataset"), ("family", "family")):
             self._names_of(table, key, axis, "compare", index, items)
-        return ComparisonRequest(parameters, self._lines.of("compare", index))
+        return ComparisonRequest(parameters)
 
     def _gate(self, table: dict[str, Any], index: int, items: tuple[Item, ...]) -> GateRequest:
         self._known_keys(table, ("require", *GATE_FILTERS), "gate", index)
@@ -202,7 +206,7 @@ class _Reader:
         text = self._typed(table, "require", str, None, "gate", index)
         gate = self._guarded(lambda: Gate.parse(text), "gate", index, "require")
         filters = {key: tuple(self._names_of(table, key, key, "gate", index, items)) for key in GATE_FILTERS}
-        return GateRequest(gate, self._lines.of("gate", index), **filters)
+        return GateRequest(gate, **filters)
 
     def _names_of(
         self, table: dict[str, Any], key: str, axis: str, kind: str, index: int, items: tuple[Item, ...]
@@ -249,11 +253,6 @@ class _Reader:
         for key in table:
             self._guarded(lambda: one_of("key", key, known), place, index, key)  # noqa: B023
 
-    def _refuse(self, table: Mapping[str, Any], keys: Iterable[str], place: str, fix: str) -> None:
-        for key in keys:
-            if key in table:
-                self._fail(f"{key} is not a default", place, 0, key, fix=fix)
-
     def _typed(
         self, table: Mapping[str, Any], key: str, kind: type[T], default: Any, place: str = "", index: int = 0
     ) -> T:
@@ -268,8 +267,6 @@ class _Reader:
         """The step's answer; its error is told with its line."""
         try:
             return step()
-        except UnknownNameError as error:
-            self._fail(error.what, place, index, key, fix=error.fix)
         except InputError as error:
             self._fail(f"{about}: {error.what}" if about else error.what, place, index, key, fix=error.fix)
 

@@ -17,6 +17,8 @@ from graphgauge.study.model import Item, Study
 from graphgauge.study.recipe import Recipe, factories
 from graphgauge.study.store import whole
 
+_PATTERNS = "Patterns are held against FAMILY/METHOD/DATASET/SEED and each of the four."
+
 
 @dataclass(frozen=True)
 class Step:
@@ -53,6 +55,8 @@ class Plan:
 
 def plan(study: Study, index: HashIndex, only: str | None = None) -> Plan:
     """Look at every result there is; inputs are hashed only where a result may be up to date."""
+    if not isinstance(only, str | None):
+        raise OptionError(f"only is {only!r:.60}", fix=f"Pass one pattern as a text. {_PATTERNS}")
 
     def step(item: Item) -> Step:
         path = item.path(study.results)
@@ -63,7 +67,7 @@ def plan(study: Study, index: HashIndex, only: str | None = None) -> Plan:
     if not any(step.chosen for step in steps):
         raise OptionError(
             f"no evaluation fits --only {only!r}",
-            fix="Patterns are held against FAMILY/METHOD/DATASET/SEED and each of the four.",
+            fix=_PATTERNS,
         )
     code = dict.fromkeys(factory for step in steps if step.runs for factory in factories(step.item))
     return Plan(steps, tuple(code))
@@ -90,9 +94,11 @@ def _reason(item: Item, path: Path, folder: Path, index: HashIndex) -> str | Non
         recipe = Recipe.of(item, folder, index)
         if content["receipt"].get("key") == recipe.key:
             return _changed_input(content["receipt"], index)
+        return _difference(content["receipt"], recipe, index)
     except (OSError, InputError) as error:  # the evaluation will say the same, and fail alone
         return str(error)
-    return _difference(content["receipt"], recipe, index)
+    except (KeyError, TypeError, AttributeError):  # no hash covers it
+        return "its receipt is damaged"
 
 
 def _difference(receipt: Mapping[str, Any], recipe: Recipe, index: HashIndex) -> str:

@@ -9,9 +9,12 @@ import sys
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any
+
+from graphgauge.study.model import Item
 
 Task = Mapping[str, Any]
 Answer = dict[str, Any]
@@ -19,6 +22,18 @@ Answer = dict[str, Any]
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 # How long a process that has closed its output may take to end.
 _ENDING_SECONDS = 2.0
+
+
+def task(item: Item, folder: Path, output: Path, *, threads: int, hashes: Path, debug: bool = False) -> Task:
+    """What a worker is asked: evaluate the item from this folder into this file, with hashes that are known."""
+    return {
+        "item": item.to_dict(),
+        "folder": str(folder),
+        "output": str(output),
+        "threads": threads,
+        "hashes": str(hashes),
+        "debug": debug,
+    }
 
 
 def answered(tasks: Sequence[Task], *, jobs: int, threads: int) -> Iterator[tuple[int, Answer]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,25 +50,18 @@ def factories(item: Item) -> list[str]:
 def _files(text: str, folder: Path) -> Iterator[str]:
     """The files that a value names: a path, a pattern, `archive.npz:member`, or all in a folder; else none."""
     if glob.has_magic(text):
-        yield from (path for path in glob.glob(text, root_dir=folder) if _is_file(folder / path))
+        yield from (path for path in glob.glob(text, root_dir=folder) if _is(Path.is_file, folder / path))
         return
     for path in (text, text.rpartition(":")[0]):
-        if path and _is_file(folder / path):
+        if path and _is(Path.is_file, folder / path):
             yield path
             return
-    if _is_folder(folder / text):
+    if _is(Path.is_dir, folder / text):
         yield from (str(path.relative_to(folder)) for path in (folder / text).rglob("*") if path.is_file())
 
 
-def _is_file(path: Path) -> bool:
+def _is(kind: Callable[[Path], bool], path: Path) -> bool:
     try:
-        return path.is_file()
+        return kind(path)
     except OSError:  # too long to be a name
-        return False
-
-
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except OSError:
         return False

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from graphgauge.core.errors import OptionError
 from graphgauge.io.hashing import HashIndex
 from graphgauge.kernels.threads import available_threads
 from graphgauge.study.judge import Judgement, forget, judge
 from graphgauge.study.model import Item, Study
 from graphgauge.study.parse import read_study
 from graphgauge.study.plan import Plan, plan
-from graphgauge.study.pool import answered
+from graphgauge.study.pool import answered, task
 from graphgauge.study.store import hashes_file, sole_writer, sweep, write_failure
 
 # More processes than this at once ask for more memory than most machines have.
@@ -40,6 +41,8 @@ class Share:
 
     @classmethod
     def of(cls, items: int, jobs: int | None) -> Share:
+        if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
+            raise OptionError(f"jobs is {jobs!r:.60}", fix="Pass a whole number from 1 on, or None for at most 4.")
         cores = available_threads()
         processes = max(1, min(jobs or _DEFAULT_JOBS, cores, items))
         return cls(processes, cores // processes)
@@ -104,17 +107,9 @@ def run(
 
 
 def _evaluated(study: Study, planned: Plan, share: Share, index: HashIndex, debug: bool) -> Iterator[Done]:
-    steps = planned.to_run
+    steps, kept = planned.to_run, hashes_file(study.results)
     tasks = [
-        {
-            "item": step.item.to_dict(),
-            "folder": str(study.folder),
-            "output": str(step.path),
-            "threads": share.threads,
-            "hashes": str(hashes_file(study.results)),
-            "debug": debug,
-        }
-        for step in steps
+        task(step.item, study.folder, step.path, threads=share.threads, hashes=kept, debug=debug) for step in steps
     ]
     for place, answer in answered(tasks, jobs=share.jobs, threads=share.threads):
         step = steps[place]

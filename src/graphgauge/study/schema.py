@@ -11,8 +11,9 @@ from typing import Any
 
 import click
 
-from graphgauge.study.options import IDENTITY, command_of, families, keys_of, takes_names
-from graphgauge.study.parse import AXES, SCHEMA
+from graphgauge.core.metric import FAMILIES
+from graphgauge.study.options import IDENTITY, command_of, keys_of, takes_names
+from graphgauge.study.parse import AXES, GATE_FILTERS, SCHEMA
 
 SCHEMA_FILE = Path(__file__).parent.parent / "schema" / "study-1.json"
 _TEXT: dict[str, Any] = {"type": "string"}
@@ -21,7 +22,6 @@ _TYPES = {str: "string", int: "integer"}
 
 
 def study_schema() -> dict[str, Any]:
-    known = families()
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"graphgauge/study/{SCHEMA}",
@@ -33,30 +33,30 @@ def study_schema() -> dict[str, Any]:
             "schema": {"const": SCHEMA},
             "name": _TEXT,
             "results": {**_TEXT, "description": "Folder of the results, from the study file; default results/."},
-            "defaults": _object({family: {"$ref": f"#/$defs/{family}-defaults"} for family in known}),
-            "evaluate": {"type": "array", "minItems": 1, "items": _any_family(known)},
+            "defaults": _object({family: {"$ref": f"#/$defs/{family}-defaults"} for family in FAMILIES}),
+            "evaluate": {"type": "array", "minItems": 1, "items": _any_family()},
             "compare": {"type": "array", "items": _comparison()},
             "gate": {"type": "array", "items": _gate()},
             "audit": _object({"ignore": {"type": "array", "items": _ignored()}}),
         },
         "$defs": {
-            **{f"{family}-defaults": _object(_options(family)) for family in known},
-            **{f"{family}-evaluate": _evaluation(family) for family in known},
+            **{f"{family}-defaults": _object(_options(family)) for family in FAMILIES},
+            **{f"{family}-evaluate": _evaluation(family) for family in FAMILIES},
         },
     }
 
 
-def _any_family(known: tuple[str, ...]) -> dict[str, Any]:
+def _any_family() -> dict[str, Any]:
     return {
         "type": "object",
         "required": ["family"],
-        "properties": {"family": {"enum": list(known)}},
+        "properties": {"family": {"enum": list(FAMILIES)}},
         "allOf": [
             {
                 "if": {"properties": {"family": {"const": family}}},
                 "then": {"$ref": f"#/$defs/{family}-evaluate"},
             }
-            for family in known
+            for family in FAMILIES
         ],
     }
 
@@ -78,7 +78,7 @@ def _comparison() -> dict[str, Any]:
 
 def _gate() -> dict[str, Any]:
     require = {**_TEXT, "description": "KEY[.low|.high] >= NUMBER, for example 'mrr.low >= 0.7'."}
-    filters = dict.fromkeys(("family", "method", "dataset"), _NAMES)
+    filters = dict.fromkeys(GATE_FILTERS, _NAMES)
     return {**_object({"require": require, **filters}), "required": ["require"]}
 
 

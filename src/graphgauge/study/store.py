@@ -12,6 +12,7 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.files import write_text
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import content_hash, dumps, read_content
+from graphgauge.io.hashing import file_hash
 from graphgauge.study.model import Item
 
 _PRIVATE = ".graphgauge"
@@ -58,8 +59,6 @@ def sweep(results: Path) -> None:
 
 def whole(path: Path) -> dict[str, Any] | None:
     """The content of a result file if it and the files beside it are as they were written, else None."""
-    from graphgauge.io.hashing import file_hash
-
     try:
         content = read_content(path)
         beside = [(path.parent / Path(side["path"]).name, side["hash"]) for side in content["side_files"]]

@@ -23,10 +23,6 @@ def cleaned(text: str) -> str:
     return "\n".join(map(_harmless, lines))
 
 
-def several(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 def duration(seconds: float) -> str:
     if seconds < 10:
         return f"{seconds:.1f} s"

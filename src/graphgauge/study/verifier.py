@@ -19,8 +19,8 @@ from graphgauge.core.schema import SCHEMA, content_hash, evaluation_from_dict, r
 from graphgauge.io.hashing import HashIndex
 from graphgauge.study.drift import differences
 from graphgauge.study.model import Item
-from graphgauge.study.options import family_command, trusted
-from graphgauge.study.pool import answered
+from graphgauge.study.options import family_command, refuse_foreign
+from graphgauge.study.pool import answered, task
 from graphgauge.study.recipe import factories
 from graphgauge.study.runner import Share
 from graphgauge.study.text import shown
@@ -124,7 +124,7 @@ def _claim(path: Path, content: dict[str, Any], indexes: dict[Path, HashIndex]) 
         str(run["family"]), str(run["method"]), str(run["dataset"]), None if run["seed"] is None else int(run["seed"]),
         tuple(map(str, study["arguments"])), {str(check): str(why) for check, why in study["ignore"].items()},
     )  # fmt: skip
-    trusted(family_command(item.family), item.arguments)
+    refuse_foreign(family_command(item.family), item.arguments)
     code = factories(item)
     if code:
         return _verdict(path, content, "not recomputed", f"model not rerun: {shown(', '.join(code))} is not imported")
@@ -141,14 +141,7 @@ def _recomputed(claims: list[_Claim], indexes: Mapping[Path, HashIndex], jobs: i
         # The same file name, because the files beside a result are named after it.
         outputs = [scratch / str(number) / claim.path.name for number, claim in enumerate(claims)]
         tasks = [
-            {
-                "item": claim.item.to_dict(),
-                "folder": str(claim.folder),
-                "output": str(output),
-                "threads": share.threads,
-                "hashes": str(kept[claim.folder]),
-                "debug": False,
-            }
+            task(claim.item, claim.folder, output, threads=share.threads, hashes=kept[claim.folder])
             for claim, output in zip(claims, outputs, strict=True)
         ]
         for place, answer in answered(tasks, jobs=share.jobs, threads=share.threads):

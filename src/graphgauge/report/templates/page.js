@@ -85,19 +85,20 @@
     for (const row of part) {
       body.append(make("tr", {}, ...columns.map((name) => {
         const value = row[name];
-        const cell = make("td", typeof value === "number" ? { class: "numeric", "data-sort": value } : {});
-        cell.textContent = value === null || value === undefined || value === "" ? "–" : shownNumber(value);
-        return cell;
+        const text = value === null || value === undefined || value === "" ? "–" : String(shownNumber(value));
+        return make("td", typeof value === "number" ? { class: "numeric", "data-sort": value } : {},
+          make("span", { class: text.length <= 24 ? "value short" : "value" }, text));
       })));
     }
   };
-  const tableOf = (caption, columns, part) => {
-    const heads = columns.map((name) => make("th", { scope: "col", "aria-sort": "none" },
+  const tableOf = (caption, columns, part, whole = part) => {
+    const kind = (name) => (whole.some((row) => typeof row[name] === "number") ? { class: "numeric" } : {});
+    const heads = columns.map((name) => make("th", { scope: "col", "aria-sort": "none", ...kind(name) },
       make("button", { type: "button", "data-sort": "" }, name)));
     const body = make("tbody");
     fill(body, columns, part);
     return make("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": caption },
-      make("table", {}, make("caption", {}, caption), make("thead", {}, make("tr", {}, ...heads)), body));
+      make("table", { class: "numbers" }, make("caption", {}, caption), make("thead", {}, make("tr", {}, ...heads)), body));
   };
 
   // ---- charts, drawn when they come near
@@ -149,7 +150,7 @@
   });
   const status = make("span", { role: "status" });
   const more = make("button", { type: "button", class: "more" }, "Show more");
-  const listed = tableOf("Every value of every run", columns, []);
+  const listed = tableOf("Every value of every run", columns, [], runs);
   let chosen = [], shown = 0;
   const proceed = () => {
     fill(listed.querySelector("tbody"), columns, chosen.slice(shown, shown + step));
@@ -191,5 +192,5 @@
     setTimeout(() => URL.revokeObjectURL(address), 10000);
     say(`downloaded ${name}`);
   };
-  window.graphgauge = { csv, rows, runs, drawn: () => places.every((place) => place.dataset.drawn || !place.dataset.begun) };
+  window.graphgauge = { csv, runs };
 })();

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.factory import own_code
 from graphgauge.explanation.adapters import said_output
 from graphgauge.explanation.answers import answer_rows, checked_outputs, probabilities
-from graphgauge.core.factory import own_code
 from graphgauge.explanation.checks import lined_up
 from graphgauge.explanation.inputs import Context, Explanation
 

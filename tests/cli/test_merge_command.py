@@ -1,0 +1,55 @@
+"""`graphgauge merge`: the options of the command reach the evaluation of the merged state."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from graphgauge.cli.merge import command
+from graphgauge.forecasting import ForecastState
+from graphgauge.ranking import RankingState
+
+
+@pytest.fixture
+def ranked(tmp_path):
+    draw = np.random.default_rng(0)
+    RankingState().update(draw.normal(1, 1, 20), draw.normal(0, 1, (20, 5))).save(tmp_path / "state.npz")
+    return str(tmp_path / "state.npz")
+
+
+def forecast(path, start):
+    draw = np.random.default_rng(start)
+    truth = draw.normal(0, 1, (30, 2, 3))
+    forecasts = {"y_pred": truth + draw.normal(0, 1, truth.shape), "std": np.ones(truth.shape)}
+    ForecastState().update(truth, **forecasts, start=start).save(path)
+    return str(path)
+
+
+def merged(*arguments):
+    done = CliRunner().invoke(command, [*arguments, "--format", "json", "--quiet"])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def test_conventions_are_those_that_were_asked_for(ranked):
+    assert merged(ranked, "--nan", "omit", "--ties", "expected")["conventions"] == {"ties": "expected", "nan": "omit"}
+
+
+def test_forecasts_get_the_seed_and_the_threads(tmp_path, monkeypatch):
+    states = [forecast(tmp_path / f"{start}.npz", start) for start in (0, 30)]
+    given = {}
+    evaluate = ForecastState.evaluate
+    monkeypatch.setattr(
+        ForecastState, "evaluate", lambda state, **options: given.update(options) or evaluate(state, **options)
+    )
+    content = merged(*states, "--seed", "7", "--threads", "1", "--nan", "omit")
+    assert (given["seed"], given["threads"]) == (7, 1)
+    assert content["conventions"]["nan"] == "omit"
+    assert content["results"][0]["n"] == 2 * 30 * 2 * 3
+
+
+def test_a_tie_rule_that_is_none_is_refused_with_those_there_are(ranked):
+    done = CliRunner().invoke(command, [ranked, "--ties", "hopeful"])
+    assert done.exit_code == 2
+    assert "'realistic'" in done.output

@@ -1,0 +1,148 @@
+"""What the page says in words: limits, verdict, gates, findings; each from results made for it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.report.sample import write
+
+from graphgauge.core.findings import Finding
+from graphgauge.core.result import Chance, Evaluation, Interval, Result
+from graphgauge.report.asked import Asked, asked
+from graphgauge.report.collect import collect
+from graphgauge.report.family import Family, family
+from graphgauge.report.findings import finding_lines
+from graphgauge.report.limits import limits
+from graphgauge.report.verdict import verdict
+
+CLEAR = {"good": [0.91, 0.92, 0.93, 0.94, 0.95, 0.96, 0.97], "poor": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]}
+CLOSE = {"good": [0.5, 0.6, 0.4, 0.7, 0.3, 0.5, 0.6], "poor": [0.6, 0.5, 0.5, 0.6, 0.4, 0.4, 0.7]}
+
+
+def result(value: float = 0.5, **facts: Any) -> Result:
+    return Result("mrr", "mrr", value, 100, "query", "higher", (0.0, 1.0), **facts)
+
+
+def write_runs(root: Path, scores: dict[str, list[float]], dataset: str = "toy", **facts: Any) -> Path:
+    for method, values in scores.items():
+        for seed, value in enumerate(values):
+            write(Evaluation("ranking", [result(value, **facts)]), root, method, dataset, seed)
+    return root
+
+
+def read(root: Path) -> Family:
+    collected = collect(root)
+    (name,) = collected.families
+    return family(name, collected.records)
+
+
+def limits_of(root: Path) -> list[str]:
+    collected = collect(root)
+    return limits(collected, Asked(), [family(name, collected.records) for name in collected.families])
+
+
+# -------------------------------------------------------------------------- limits
+
+
+def test_how_many_seeds_it_takes_to_tell_methods_apart(tmp_path: Path):
+    # Of 2 ** n signs, two are as extreme as all alike: 2 / 2 ** 6 is the first below 0.05.
+    few = {method: values[:5] for method, values in CLEAR.items()}
+    sentence = "In ranking, 5 seeds cannot tell 2 methods apart on toy, whatever the scores: it takes at least 6."
+    assert sentence in limits_of(write_runs(tmp_path / "few", few))
+    assert "cannot tell" not in " ".join(limits_of(write_runs(tmp_path / "more", CLEAR)))
+
+
+@pytest.mark.parametrize(("seeds", "said"), [(1, True), (2, False)])
+def test_a_single_run_says_nothing_of_seeds(tmp_path: Path, seeds: int, said: bool):
+    root = write_runs(tmp_path, {"a": [0.5], "b": [0.4, 0.6][:seeds]})
+    assert any("every method ran once on each dataset" in line for line in limits_of(root)) == said
+
+
+def test_what_has_no_interval_is_named_with_the_reason(tmp_path: Path):
+    root = write_runs(tmp_path, {"a": [0.5]}, no_interval="one graph has none")
+    assert "Without an interval in ranking: mrr (one graph has none)." in limits_of(root)
+    write_runs(root, {"b": [0.5]}, interval=Interval(0.4, 0.6, 0.95, "t", "queries"))
+    assert "Without an interval" not in " ".join(limits_of(root))
+
+
+def test_runs_that_failed_are_told_from_those_that_are_not_there(tmp_path: Path):
+    root = write_runs(tmp_path, {"a": [0.5, 0.6], "b": [0.4]})
+    run = {"family": "ranking", "method": "b", "dataset": "toy", "seed": 1}
+    failed = {"schema": "graphgauge/result/1", "status": "failed", "error": "no file", "run": run}
+    (root / "failed.json").write_text(json.dumps(failed))
+    (line,) = [line for line in limits_of(root) if "failed or missing" in line]
+    assert line == "1 run failed or missing: b on toy seed 1 (failed: no file). Means leave them out and say so."
+    (root / "failed.json").unlink()
+    (line,) = [line for line in limits_of(root) if "failed or missing" in line]
+    assert "b on toy seed 1 (no run)" in line
+
+
+@pytest.mark.parametrize("oracle", [True, False])
+def test_what_was_chosen_with_the_truth_in_hand_is_named(tmp_path: Path, oracle: bool):
+    said = "Chosen with the truth in hand, out of reach for a user, in ranking: mrr."
+    assert (said in limits_of(write_runs(tmp_path, {"a": [0.5]}, oracle=oracle))) == oracle
+
+
+# ------------------------------------------------------------------------- verdict
+
+
+def test_a_dataset_on_which_methods_are_close_is_not_claimed(tmp_path: Path):
+    write_runs(write_runs(tmp_path, CLEAR, "one"), CLOSE, "two")
+    sentence = verdict([read(tmp_path)], ())
+    assert sentence == ("In ranking, on 1 of 2 datasets one method is told apart from all others by mrr: good on one.")
+
+
+def test_the_interval_of_several_runs_is_over_seeds(tmp_path: Path):
+    chance = (Chance("flattered", 0.9), Chance("fair", 0.1))
+    own = {"interval": Interval(0.0, 1.0, 0.95, "t", "queries"), "chance": chance}
+    rows = read(write_runs(tmp_path, {"a": [0.4, 0.6], "b": [0.5]}, **own)).rows
+    assert (rows["mrr", "toy", "a"].over, rows["mrr", "toy", "b"].over) == ("seeds", "queries")
+    assert (rows["mrr", "toy", "b"].low, rows["mrr", "toy", "b"].high) == (0.0, 1.0)
+    assert rows["mrr", "toy", "a"].chance == [0.1, 0.1]
+
+
+# ----------------------------------------------------------------- gates and comparisons
+
+
+def outcome(folder: Path, gates: list[Any] = [], tests: list[Any] = []) -> Asked:  # noqa: B006
+    (folder / "comparisons").mkdir()
+    (folder / "comparisons" / "1.json").write_text(json.dumps({"metric": "mrr", "alpha": 0.05, "tests": tests}))
+    comparisons = [{"title": "mrr", "file": "comparisons/1.json", "error": None}]
+    (folder / "study.json").write_text(json.dumps({"study": "s", "gates": gates, "comparisons": comparisons}))
+    return asked([folder])
+
+
+def test_a_gate_holds_where_it_holds_in_every_run(tmp_path: Path):
+    run = {"method": "a", "dataset": "toy"}
+    gates = [
+        {"gate": "mrr > 0.5", "run": run, "passed": passed, "found": found, "reason": None}
+        for passed, found in ((True, 0.75), (False, 0.25))
+    ]
+    (line,) = outcome(tmp_path, gates=gates).gates
+    assert (line.passed, line.where, line.found) == (False, "a on toy, 1 of 2 runs fail", "0.2500 to 0.7500")
+
+
+def test_pairs_are_told_apart_by_their_corrected_p(tmp_path: Path):
+    test = {"names": ["a", "b"], "mean_difference": 0.1, "ci": [0.0, 0.2], "p_value": 0.01}
+    tests = [
+        {**test, "p_adjusted": adjusted, "can_reject": able}
+        for adjusted, able in ((0.03, True), (0.06, True), (0.06, False))
+    ]
+    (comparison,) = outcome(tmp_path, tests=tests).comparisons
+    assert comparison.table is not None
+    assert [row[-1].text for row in comparison.table.rows] == ["told apart", "not told apart", "cannot reject"]
+
+
+# ------------------------------------------------------------------------ findings
+
+
+def test_findings_stand_by_gravity_and_without_those_that_are_ignored():
+    def found(check: str, severity: Any, *, ignored: bool = False) -> Finding:
+        return Finding(check, severity, "message", {}, "remedy", ignored)
+
+    findings = (found("a", "note"), found("b", "error"), found("c", "warning"), found("d", "error", ignored=True))
+    evaluation = Evaluation("ranking", [result()], findings=findings, run={"method": "m", "dataset": "d", "seed": 0})
+    assert [line.check for line in finding_lines([evaluation])] == ["b", "c", "a"]
