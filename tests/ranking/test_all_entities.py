@@ -96,6 +96,16 @@ def test_blocks_of_queries_do_not_change_anything(monkeypatch):
         ({"known": ([1], [0, 1])}, InputError, "offsets"),
         ({"score": lambda q, e: np.zeros((1, 1))}, InputError, "score"),
         ({"score": lambda q, e: np.full((2, 4), np.nan)}, InputError, "NaN"),
+        ({"score": lambda q, e: 1 / 0}, InputError, "the function failed .ZeroDivisionError: division by zero"),
+        ({"score": lambda q: q}, InputError, "It takes a block of queries and all entities"),
+        ({"score": lambda q, e: q, "queries": 5}, InputError, "queries: found a single number"),
+        ({"score": None}, OptionError, "a name or a function, not None. The names are dot, l1"),
+        ({"known": 5}, InputError, r"known=\(values, offsets\)"),
+        ({"known": {0: [1]}}, InputError, r"known=\(values, offsets\)"),
+        ({"known": ([1], [0, 0.5, 1])}, InputError, "known offsets: expected integers"),
+        ({"known": ([1], [0, 1, 0])}, InputError, "known offsets: offsets must rise from 0 to 1, the number of known"),
+        ({"known": ([[1]], [0, 1, 1])}, InputError, "one flat array"),
+        ({"entities": np.zeros((0, 2))}, InputError, "there are none"),
     ],
 )
 def test_bad_input(change, error, words):

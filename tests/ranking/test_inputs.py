@@ -142,3 +142,11 @@ def test_cuda_is_counted_on_its_device() -> None:
     np.testing.assert_equal(found.to_flat(), ranking.evaluate(pos, neg).to_flat())  # one of them is NaN
     with pytest.raises(InputError, match=r"first at index \(0, 0\)"):
         ranking.evaluate(torch.ones(1).cuda(), torch.full((1, 2), torch.nan).cuda())
+
+
+@pytest.mark.parametrize("groups", [[0, 1], np.arange(2), {1: [0, 1]}, "relation"])
+def test_groups_are_labels_under_names(groups: object) -> None:
+    with pytest.raises(InputError, match=r'groups: expected labels under a name. For example {"relation": labels}'):
+        ranking.evaluate(POS, NEG, groups=groups)
+    with pytest.raises(InputError, match="groups: expected labels under a name"):
+        ranking.evaluate(**FLAT, groups=groups)

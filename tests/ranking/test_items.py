@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from graphgauge import ranking
-from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.core.schema import write_result
 
 RANDOM = np.random.default_rng(0)
@@ -119,3 +119,15 @@ def test_items_are_saved_beside_the_result(tmp_path: Path) -> None:
     ranking.RankingState().save(tmp_path / "state.npz")
     with pytest.raises(InputError, match="holds a ranking state"):
         ranking.Items.load(tmp_path / "state.npz")
+
+
+def test_options_and_items_are_checked() -> None:
+    kept = items(POS_A)
+    with pytest.raises(UnknownNameError, match="unknown tie rule 'optimist'"):
+        kept.values("mrr", ties="optimist")
+    with pytest.raises(UnknownNameError, match="unknown tie rule 'optimist'"):
+        ranking.compare(kept, items(POS_B), ties="optimist")
+    with pytest.raises(OptionError, match="k must be a whole number of at least 1, not 0"):
+        kept.values("hits@0")
+    with pytest.raises(InputError, match=r'items_b: expected the items of a ranker, found Evaluation.*keep="items"'):
+        ranking.compare(kept, ranking.evaluate(POS_B, NEG))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from statistics import NormalDist
 
@@ -335,3 +336,57 @@ def test_metrics_by_name_key_or_pattern() -> None:
     assert list(ranking.evaluate(POS, NEG, k=(2, 5), metrics=["hits@7", "ndcg@{k}"])) == ["hits@7", "ndcg@2", "ndcg@5"]
     with pytest.raises(OptionError, match=r"recall@\{k\} needs lists"):
         ranking.evaluate(POS, NEG, metrics=["recall@3"])
+
+
+@pytest.mark.parametrize("ties", ["realistic", "optimistic", "pessimistic", "expected"])
+@pytest.mark.parametrize("clustered", [False, True])
+def test_a_group_has_the_interval_that_it_has_alone(ties: str, clustered: bool) -> None:
+    """Small groups whose ranks lie far apart: no bound may come from the neighbour."""
+    group = np.repeat([0, 1, 2], [4, 5, 4])
+    greater = np.r_[[99, 199, 299, 399], [0, 1, 2, 3, 3], [900, 900, 940, 980]]
+    counts = greater, np.ones(13, np.int64), np.full(13, 1000)
+    cluster = np.r_[0, 0, 1, 2, 3, 4, 4, 5, 6, 7, 8, 9, 9] if clustered else None
+    options = {"ties": ties, "k": 500}
+    whole = ranking.RankingState().update_counts(*counts, groups={"g": group}, cluster=cluster).evaluate(**options)
+    for row in range(3):
+        own = group == row
+        part = ranking.RankingState().update_counts(
+            *(column[own] for column in counts), cluster=None if cluster is None else cluster[own]
+        )
+        for key, alone in part.evaluate(**options).items():
+            table = whole[key].by("g")
+            low, high = alone.interval or (np.nan, np.nan)
+            found = table["value"][row], table["low"][row], table["high"][row]
+            assert found == pytest.approx((alone.value, low, high), nan_ok=True), key
+
+
+def test_median_of_a_small_group_behind_many_queries() -> None:
+    """Two ranks, halfway between them the median, however many queries stand in the groups before."""
+    counts = np.r_[10**9, 1, 1]
+    sample = ranking.RankingState().update_counts([0, 4, 8], [0, 0, 0], [9, 9, 9], groups={"g": [0, 1, 1]})
+    ranks = sample.ranks("realistic", "g")
+    assert replace(ranks, count=counts).quantile(np.array([0.5, 0.5])).tolist() == [1.0, 7.0]
+
+
+def test_a_group_is_not_named_after_a_column() -> None:
+    for name in ("n", "mrr", "hits@3"):
+        with pytest.raises(OptionError, match=f"a group cannot be named '{name}'"):
+            ranking.evaluate(POS, NEG, groups={name: np.arange(40) % 2})
+
+
+def test_a_state_says_that_it_dropped_queries() -> None:
+    state = ranking.RankingState().update(np.r_[np.nan, POS[1:]], NEG, nan="omit")
+    assert state.evaluate().conventions["nan"] == "omit"
+    assert ranking.RankingState().update(POS, NEG).evaluate().conventions["nan"] == "raise"
+    with pytest.raises(UnknownNameError, match="unknown nan policy 'drop'"):
+        ranking.RankingState().update(POS, NEG).evaluate(nan="drop")
+
+
+@pytest.mark.parametrize("k", ["10", 2.0, None, True, 0, [0], [[1]], np.array(5), ["3"]])
+def test_cut_offs_are_whole_numbers(k: object) -> None:
+    with pytest.raises(OptionError, match="k must be a whole number of at least 1, not"):
+        ranking.evaluate(POS, NEG, k=k)
+    assert "hits@5" in ranking.evaluate(POS, NEG, k=np.array([5]))
+    for several in ([1, 3], []):
+        with pytest.raises(OptionError, match="k must be a whole number"):
+            ranking.hits_at_k(POS, NEG, k=several)

@@ -66,6 +66,21 @@ def test_counts_from_elsewhere() -> None:
         RankingState().update_counts([3], [2], [5])
 
 
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        (([0, 1], [0], [5, 5]), r"equal: expected shape \(2\), found \(1,\)"),
+        (([0, 1], [0, 0], [5]), r"candidates: expected shape \(2\), found \(1,\)"),
+        (([[0, 1]], [[0, 0]], [[5, 5]]), r"greater: expected shape \(any\), found \(1, 2\)"),
+        ((0, 0, 5), r"greater: expected shape \(any\), found \(\)"),
+        (([0.5], [0], [5]), "greater: expected integers, found float64"),
+    ],
+)
+def test_counts_are_one_integer_a_query(counts: tuple[Any, Any, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        RankingState().update_counts(*counts)
+
+
 def test_a_single_query_with_nan_goes_the_long_way() -> None:
     state = RankingState()
     with pytest.raises(InputError, match=r"1 of 4 values are NaN, the first at index \(0, 2\)"):
@@ -129,6 +144,10 @@ def test_text_and_integer_labels_do_not_mix() -> None:
     with pytest.raises(InputError, match="text labels meet integer labels in group 'side'"):
         numbers.merge(words)
     assert numbers.evaluate()["mrr"].n == 9
+    both = RankingState().update(**rows(slice(0, 9)), groups={"side": SIDE[:9], "text": TEXT[:9]})
+    with pytest.raises(InputError, match="text labels meet integer labels in group 'text'"):
+        both.update(**rows(slice(9, 30)), groups={"side": SIDE[9:] + 7, "text": SIDE[9:]})
+    assert both.labels("side").tolist() == [0, 1, 2]  # what failed left no trace
     assert words.merge(RankingState().update(**rows(slice(0, 9)), groups={"side": TEXT[:9]})).n == 30
 
 

@@ -122,6 +122,17 @@ def test_a_target_is_approached() -> None:
     assert aggregate(runs).marks("coverage_95", "x") == {"right": "best"}
 
 
+@pytest.mark.parametrize(("target", "worst"), [(0.95, 0.0), (0.1, 1.0)])
+def test_worst_is_the_bound_farther_from_a_target(target: float, worst: float) -> None:
+    from graphgauge.stats.runs import Run, Runs, Score
+
+    runs = Runs(
+        Run("m", "x", seed, {"coverage": Score(value, "target", target, (0.0, 1.0))})
+        for seed, value in enumerate((target, math.nan))
+    )
+    assert aggregate(runs, missing="worst")["coverage"].mean == pytest.approx((target + worst) / 2)
+
+
 def test_mixed_conventions_are_refused(write_run: Any, results: Path) -> None:
     write_run("pc", "sachs", 0, {"directed_shd": 3.0}, conventions={"shd": "pair"})
     write_run("ges", "sachs", 0, {"directed_shd": 5.0}, conventions={"shd": "cell"})
@@ -171,3 +182,57 @@ def test_options_are_checked(bad: dict[str, Any]) -> None:
         aggregate([{"f1": 1.0}], metrics=["f2"])
     with pytest.raises(InputError, match="no runs"):
         aggregate([], metrics=["f1"])
+
+
+def test_directions_are_checked() -> None:
+    with pytest.raises(UnknownNameError, match=r"unknown direction 'up'\. Known: higher, lower"):
+        aggregate(records(), directions={"f1": "up"})  # type: ignore[dict-item]
+    with pytest.raises(UnknownNameError, match=r"unknown metric 'f2'\. Did you mean 'f1'"):
+        aggregate(records(), directions={"f2": "higher"})
+    with pytest.raises(OptionError, match="directions must say it of each metric, not 'higher'"):
+        aggregate(records(), directions="higher")  # type: ignore[arg-type]
+
+
+def test_without_runs_there_is_no_table() -> None:
+    with pytest.raises(InputError, match="there are no runs"):
+        aggregate([])
+
+
+def test_one_metric_may_be_named_alone() -> None:
+    assert aggregate(records(), metrics="f1")["f1", "a"].n == 8
+
+
+def test_an_infinite_score_has_no_spread() -> None:
+    row = aggregate([{"rank": 3.0}, {"rank": math.inf}])["rank"]
+    assert row.mean == math.inf
+    assert math.isnan(row.std)
+    assert math.isnan(row.ci_lower)
+    assert row.reason == "an infinite value has no spread"
+
+
+def test_marks_are_asked_for_by_name() -> None:
+    table = aggregate(records(), directions={"f1": "higher"})
+    with pytest.raises(UnknownNameError, match="unknown metric 'f2'"):
+        table.marks("f2", "sachs")
+    with pytest.raises(UnknownNameError, match="unknown dataset 'sach'"):
+        table.marks("f1", "sach")
+
+
+def test_runs_without_a_dataset_are_named_without_it() -> None:
+    rows = [{"method": "a", "seed": 0, "f1": 1.0}, {"method": "a", "seed": 1, "f1": math.nan}]
+    assert "a seed 1 (NaN)" in str(aggregate(rows))
+
+
+def test_marks_follow_the_level() -> None:
+    """Five pairs on one side have p = 0.0625."""
+    few = records({name: values[:5] for name, values in F1.items()})
+    assert aggregate(few, directions={"f1": "higher"}).marks("f1", "sachs") == {"a": "best", "b": "close"}
+    assert aggregate(few, 0.9, directions={"f1": "higher"}).marks("f1", "sachs") == {"a": "best"}
+
+
+def test_as_many_seeds_as_needed_are_enough() -> None:
+    for seeds in (5, 6):
+        text = str(
+            aggregate(records({name: values[:seeds] for name, values in F1.items()}), directions={"f1": "lower"})
+        )
+        assert ("With fewer than 6 seeds no test can tell 2 methods apart" in text) == (seeds < 6)

@@ -222,11 +222,18 @@ def write_ranker(
     greater: np.ndarray,
     *,
     ids: np.ndarray | None = None,
+    cluster: np.ndarray | None = None,
     dataset: str = "nations",
 ) -> None:
     n = len(greater)
     keys = np.arange(n) if ids is None else ids
-    items = Items(keys, greater.astype(np.int64), np.zeros(n, np.int64), np.full(n, 101), np.arange(n) // 2)
+    items = Items(
+        keys,
+        greater.astype(np.int64),
+        np.zeros(n, np.int64),
+        np.full(n, 101),
+        keys // 2 if cluster is None else cluster,
+    )
     evaluation = Evaluation(
         "ranking",
         [Result("mrr", "mrr", float(np.mean(1 / (1 + greater))), n, "query", "higher", (0, 1))],
@@ -270,3 +277,79 @@ def test_items_must_be_there_and_match(tmp_path: Path, write_run: Any, results: 
     write_ranker(folder, "a", 0, np.arange(5), dataset="umls")
     with pytest.raises(InputError, match="items of nations, umls cannot be pooled"):
         compare([*load(folder)], metric="mrr", over="items")
+
+
+def test_what_is_equal_on_paper_is_equal_in_every_column(write_run: Any, results: Path) -> None:
+    """0.9 and 1.0 lie equally far from 0.95, and (.1 + .2 + .3)/3 is .2, though not in their last bits."""
+    for method, value in (("low", 0.9), ("high", 1.0), ("again", 0.9)):
+        for seed in range(8):
+            write_run(method, "x", seed, {"coverage_95": value}, direction="target", target=0.95)
+    means = {"a": [0.1, 0.2, 0.3], "b": [0.2, 0.2, 0.2], "c": [0.3, 0.2, 0.1]}
+    rows = records({name: np.array([values] * 6) for name, values in means.items()}, tuple("uvwxyz"))
+    for comparison in (compare(results, metric="coverage_95"), compare(rows, metric="f1", direction="higher")):
+        assert all(test.n == 0 for test in comparison.tests)
+        assert [standing.mean_rank for standing in comparison.standings] == [2.0, 2.0, 2.0]
+        assert comparison.friedman is not None
+        assert comparison.friedman.p_value == 1.0
+        assert [item.probability for item in comparison.improvements] == [0.5, 0.5, 0.5]
+
+
+def test_a_pair_told_apart_in_a_later_step_of_holm_is_not_called_impossible() -> None:
+    """Two of eight seeds tie, and six pairs alone could not pass the first step of three tests."""
+    level = 0.9 + np.arange(8) / 1000
+    behind = np.r_[0, 0, np.arange(1, 7)] / 100
+    scores = {"a": level, "b": level - 0.1 - np.arange(8) / 300, "c": level - behind}
+    comparison = compare(
+        records({name: values[None] for name, values in scores.items()}), metric="f1", direction="higher"
+    )
+    (test,) = (test for test in comparison.tests if set(test.names) == {"a", "c"})
+    assert (test.n, test.p_value, test.p_adjusted) == (6, 0.03125, 0.03125)
+    assert test.significant
+    assert test.can_reject
+    assert "a is better than c" in test.conclusion
+
+
+def test_infinite_scores_are_named() -> None:
+    rows = records({"a": np.array([[0.5, 0.6]]), "b": np.array([[0.4, math.inf]])})
+    with pytest.raises(InputError, match="f1 is infinite: b on sachs seed 1"):
+        compare(rows, metric="f1", direction="higher")
+
+
+@pytest.mark.parametrize("resamples", [0, 1.5, "many"])
+def test_resamples_are_counted(three: dict[str, np.ndarray], resamples: Any) -> None:
+    with pytest.raises(OptionError, match="resamples must be a whole number of at least 1"):
+        compare(records(three), metric="f1", direction="higher", resamples=resamples)
+
+
+def test_unknown_direction(three: dict[str, np.ndarray]) -> None:
+    with pytest.raises(UnknownNameError, match="unknown direction 'up'"):
+        compare(records(three), metric="f1", direction="up")  # type: ignore[call-overload]
+
+
+def test_a_failed_run_is_missed_over_items_too(tmp_path: Path) -> None:
+    """Averaged without it, a method would be judged on the seeds that went well."""
+    for method in ("a", "b"):
+        for seed in (0, 1):
+            write_ranker(tmp_path, method, seed, np.arange(5) + (method == "b"))
+    path = tmp_path / "b" / "ranking" / "metrics_nations_1.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "status": "failed", "results": [], "error": "killed"}))
+    with pytest.raises(InputError, match=r"1 runs of mrr are missing: b on nations seed 1 \(failed: killed\)"):
+        compare(tmp_path, metric="mrr", over="items")
+    assert compare(tmp_path, metric="mrr", over="items", missing="omit").means["a"] > 0
+    with pytest.raises(OptionError, match='missing="worst" scores runs, not their items'):
+        compare(tmp_path, metric="mrr", over="items", missing="worst")
+    path = tmp_path / "b" / "ranking" / "metrics_nations_0.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "status": "failed", "results": [], "error": "killed"}))
+    with pytest.raises(InputError, match="no run of b has mrr"):
+        compare(tmp_path, metric="mrr", over="items", missing="omit")
+
+
+def test_items_in_other_clusters_or_without_an_id_of_their_own(tmp_path: Path) -> None:
+    write_ranker(tmp_path / "ids", "a", 0, np.arange(6))
+    write_ranker(tmp_path / "ids", "b", 0, np.arange(6), ids=np.array([0, 1, 2, 3, 4, 4]))
+    with pytest.raises(InputError, match="an id occurs twice"):
+        compare(tmp_path / "ids", metric="mrr", over="items")
+    write_ranker(tmp_path / "clusters", "a", 0, np.arange(6))
+    write_ranker(tmp_path / "clusters", "b", 0, np.arange(6), cluster=np.arange(6) // 3)
+    with pytest.raises(InputError, match="the items of b on nations, seed 0 are clustered otherwise than those of a"):
+        compare(tmp_path / "clusters", metric="mrr", over="items")

@@ -15,7 +15,10 @@ from graphgauge.stats.intervals import (
     delong,
     histogram_bootstrap,
     logit_t_interval,
+    mean_interval,
     quantile_interval,
+    sample_interval,
+    sample_std,
     standard_error,
     t_interval,
     t_quantile,
@@ -264,3 +267,28 @@ def test_clusters_may_be_labelled_by_hashes():
     hashed = standard_error(influence, np.ones(40), cluster=hashes, **options)
     np.testing.assert_allclose(hashed[0], plain[0], rtol=1e-12)
     np.testing.assert_array_equal(hashed[1], plain[1])
+
+
+@pytest.mark.parametrize("units", [3, 6, 7])
+def test_agreement_is_seen_through_rounding(units: int) -> None:
+    """The mean of three times 0.1 is not 0.1 in its last bits, which is no spread."""
+    values = np.full(units, 0.1)
+    assert (values - values.mean()).any()
+    bounds = mean_interval([values.mean()], values - values.mean(), (0.0, 1.0), 0.95)
+    share = 1 - 0.025 ** (1 / units)
+    assert (bounds[0][0], bounds[1][0]) == pytest.approx((0.1 - 0.1 * share, 0.1 + 0.9 * share))
+    assert np.isnan(mean_interval([values.mean()], values - values.mean(), None, 0.95)).all()
+
+
+def test_mean_interval_is_students_where_units_differ() -> None:
+    x = np.array([0.2, 0.4, 0.9])
+    low, high = mean_interval([x.mean()], x - x.mean(), (0.0, 1.0), 0.95)
+    margin = 4.302653 * x.std(ddof=1) / math.sqrt(3)
+    assert (low[0], high[0]) == pytest.approx((x.mean() - margin, x.mean() + margin), abs=1e-6)
+
+
+def test_a_sample_without_spread_has_no_interval() -> None:
+    assert math.isnan(sample_std(np.array([1.0])))
+    assert math.isnan(sample_std(np.array([1.0, np.inf])))
+    assert sample_interval(np.array([1.0]), 0.95, "seeds") is None
+    assert sample_interval(np.array([1.0, np.inf]), 0.95, "seeds") is None

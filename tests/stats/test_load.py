@@ -124,6 +124,12 @@ def test_duplicates_are_listed(write_run: Any, results: Path) -> None:
         ("t.json", "{", "not a JSON file"),
         ("t.json", '{"schema": "graphgauge/result/99"}', "schema is 'graphgauge/result/99'"),
         ("t.txt", "", "files ending in .txt are not read"),
+        ("t.csv", "method,f1\na,1,2\n", "record 1: has more cells than the head"),
+        ("t.csv", "method,f1,f1\na,1,2\n", "has the column 'f1' twice"),
+        ("t.csv", "Method,seed,f1\na,0,1\n", "has a column 'Method'. Write it 'method'"),
+        ("t.parquet", "no parquet", "cannot be read"),
+        ("t.json", '{"schema": "graphgauge/result/1", "status": "failed", "run": 5}', "names no run"),
+        ("t.json", '{"schema": "graphgauge/result/1", "status": "failed", "run": {}}', "no method and no dataset"),
         ("t.csv", "method,dataset,seed,metric,value\na,x,0,f1,1\na,x,0,f1,2\n", "f1 occurs twice for a, x, 0"),
     ],
 )
@@ -148,3 +154,20 @@ def test_only_knows_names() -> None:
     assert runs.only(method=["a"]).methods == ["a"]
     with pytest.raises(UnknownNameError, match="unknown method 'c'"):
         runs.only(method=["c"])
+
+
+@pytest.mark.parametrize("empty", [pd.NA, pd.NaT, None, np.nan, np.float32("nan"), "", "NA"])
+def test_empty_cells_are_missing_values(empty: Any) -> None:
+    runs = load([{"seed": 0, "f1": 0.5}, {"seed": 1, "f1": empty}])
+    assert [run.scores["f1"].value for run in runs] == pytest.approx([0.5, math.nan], nan_ok=True)
+
+
+def test_an_array_is_not_a_number() -> None:
+    with pytest.raises(InputError, match=r"record 1: f1 is array\(\[1, 2\]\), not a number"):
+        load([{"f1": np.array([1, 2])}, {"f1": 0.5}])
+
+
+@pytest.mark.parametrize("seed", [3, 3.0, np.float64(3), "3", " 3 "])
+def test_a_seed_is_the_same_whatever_the_file_made_of_it(seed: Any) -> None:
+    (run,) = load([{"method": "a", "seed": seed, "f1": 0.5}])
+    assert run.seed == 3

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from graphgauge.core.errors import InputError
+from graphgauge.core.errors import InputError, OptionError
 from graphgauge.stats import critical_difference, friedman, holm, mean_ranks, paired_test
 from graphgauge.stats.many import studentized_range
 
@@ -89,3 +89,22 @@ def test_family_wise_error_under_the_null(methods: int, seeds: int) -> None:
         p = [paired_test(a, b).p_value for a, b in itertools.combinations(scores, 2)]
         rejected += bool((holm(p) <= 0.05).any())
     assert rejected / 400 <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 400)
+
+
+@pytest.mark.parametrize("bad", [[0.1, np.nan], [1.5], [-0.1], [[0.1, 0.2]], 0.05, "p", ["p"]])
+def test_holm_takes_probabilities(bad: object) -> None:
+    with pytest.raises(InputError, match="p_values"):
+        holm(bad)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("bad", ["scores", [["a", "b"]], [[1.0], [1.0, 2.0]], None])
+def test_scores_are_a_matrix_of_numbers(bad: object) -> None:
+    for function in (friedman, mean_ranks):
+        with pytest.raises(InputError, match="scores"):
+            function(bad)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("design", [(1, 5), (3, 0), ("3", 5), (2.5, 5)])
+def test_designs_are_counted(design: tuple[int, int]) -> None:
+    with pytest.raises(OptionError, match="must be a whole number of at least"):
+        critical_difference(*design)

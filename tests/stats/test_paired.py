@@ -9,6 +9,7 @@ import pytest
 
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.stats import attainable_p, paired_test, seeds_needed
+from graphgauge.stats.text import p_text
 
 A = [0.91, 0.93, 0.95, 0.90, 0.91, 0.92]
 B = [0.64, 0.70, 0.66, 0.58, 0.67, 0.65]
@@ -119,3 +120,26 @@ def test_seeds_needed_is_the_first_that_can_reject(m: int, alpha: float) -> None
 def test_attainable_p_is_attained() -> None:
     for n in range(1, 12):
         assert paired_test(np.arange(1.0, n + 1), np.zeros(n)).p_value == pytest.approx(attainable_p(n))
+
+
+@pytest.mark.parametrize("alpha", ["a", None, 0, 1, math.nan])
+def test_alpha_is_a_share(alpha: object) -> None:
+    for call in (lambda: paired_test(A, B, alpha=alpha), lambda: seeds_needed(1, alpha)):  # type: ignore[arg-type]
+        with pytest.raises(OptionError, match=r"alpha must lie between 0 and 1, not .*Use 0\.05 for a 5 % test"):
+            call()
+
+
+@pytest.mark.parametrize("names", ["ab", ("a",), ("a", "b", "c")])
+def test_names_are_two(names: object) -> None:
+    with pytest.raises(OptionError, match="names must be those of the two methods"):
+        paired_test(A, B, names=names)  # type: ignore[arg-type]
+
+
+def test_numbers_too_small_to_round_are_left_as_they_are() -> None:
+    assert paired_test([1e-320, 2e-320], [0.0, 0.0]).n == 2
+
+
+@pytest.mark.parametrize(("p", "said"), [(0.99996, "p = 1"), (1.0, "p = 1"), (0.5, "p = 0.5"), (0.00012, "p = 0.0001"),
+                                         (0.00009, "p < 0.0001"), (0.3004, "p = 0.3004")])  # fmt: skip
+def test_p_is_written_to_four_places(p: float, said: str) -> None:
+    assert p_text(p) == said

@@ -95,3 +95,17 @@ def test_bad_input() -> None:
         paired_items([1.0, 2.0], cluster=np.array([1]))
     with pytest.raises(OptionError, match="resamples"):
         paired_items([1.0, 2.0], resamples=0)
+    for bad in ("x", ["a", "b"], [[1.0], [1.0, 2.0]], None):
+        with pytest.raises(InputError, match="items"):
+            paired_items(bad)  # type: ignore[arg-type]
+    for resamples in (1.5, "many", True):
+        with pytest.raises(OptionError, match="resamples must be a whole number"):
+            paired_items([1.0, 2.0], resamples=resamples)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="cluster"):
+        paired_items([1.0, 2.0], cluster=[0.5, 1.5])
+
+
+def test_clusters_may_have_names() -> None:
+    differences = [1.0, 0.5, -0.5, 2.0]
+    named = paired_items(differences, cluster=["x", "x", "y", "z"])
+    assert named == paired_items(differences, cluster=np.array([4, 4, 7, 9]))

@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
+from graphgauge.core.errors import InputError
 from graphgauge.stats.resample import interquartile_mean, probability_of_improvement, stratified_interval
 
 
@@ -61,3 +62,17 @@ def test_one_seed_has_no_interval() -> None:
         lambda block: block[0].mean(axis=2), [np.ones((2, 1))], confidence=0.9, seed=0, resamples=10
     )
     assert np.isnan(low).all()
+
+
+@pytest.mark.parametrize("bad", [[1.0, 2.0, 3.0, 4.0, np.nan], [[1.0, np.nan], [1.0, 2.0]], [], 5.0, "x"])
+def test_what_has_no_interquartile_mean(bad: object) -> None:
+    """NaN sorts last, and would be cut away as if it were the best score."""
+    with pytest.raises(InputError, match="scores"):
+        interquartile_mean(bad)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("bad", [[1.0, np.nan], [], 5.0, "x"])
+def test_what_cannot_be_improved_upon(bad: object) -> None:
+    for pair in ((bad, [1.0]), ([1.0], bad)):
+        with pytest.raises(InputError, match=r"^[ab]: "):
+            probability_of_improvement(*pair)  # type: ignore[arg-type]

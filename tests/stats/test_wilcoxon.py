@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from graphgauge.core.errors import InputError
 from graphgauge.stats.wilcoxon import paired_differences, signed_rank
 
 
@@ -80,3 +81,10 @@ def test_ties_on_paper_are_ties() -> None:
     assert paired_differences(a, b).tolist() == [0.1, 0.1, 0.0]
     assert paired_differences(1e9 * a, 1e9 * b).tolist() == [1e8, 1e8, 0.0]
     assert paired_differences(np.zeros(2), np.zeros(2)).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("bad", [[1.0, math.nan, -2.0], [[1.0, 2.0], [3.0, 4.0]], "x", ["x"], None])
+def test_differences_are_a_row_of_numbers(bad: object) -> None:
+    """A NaN is no difference: ranked, it would count as the largest."""
+    with pytest.raises(InputError, match="differences"):
+        signed_rank(bad)  # type: ignore[arg-type]

@@ -16,6 +16,11 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray, as_numeric
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
+from graphgauge.io.text import first_line, is_number
+
+# What a damaged file brings: these, and classes of the libraries' own.
+_DAMAGE = (ValueError, OSError, EOFError, KeyError, TypeError, RuntimeError, zipfile.BadZipFile)
+_READERS = ("pyarrow", "torch", "safetensors", "safetensors_rust", "_pickle")
 
 
 class ArrayFile(ABC):
@@ -25,7 +30,7 @@ class ArrayFile(ABC):
         self.path, self.shape, self.dtype = path, shape, dtype
 
     def __len__(self) -> int:
-        return self.shape[0] if self.shape else 0
+        return self.shape[0]
 
     @abstractmethod
     def rows(self, start: int, stop: int) -> AnyArray: ...
@@ -61,6 +66,8 @@ class ParquetArray(ArrayFile):
         for group, (first, last) in enumerate(zip(self._starts, self._starts[1:], strict=False)):
             if first < stop and start < last:
                 block = self._group(group)
+                if block.shape[1:] != self.shape[1:]:
+                    raise InputError("rows of different lengths", where=str(self.path), fix="Write values and offsets.")
                 parts.append(block[max(start - first, 0) : stop - first])
         return np.concatenate(parts) if parts else np.empty((0, *self.shape[1:]), self.dtype)
 
@@ -73,36 +80,25 @@ class ParquetArray(ArrayFile):
 
 def open_array(path: str | Path) -> ArrayFile:
     """Open an array file by its ending. `archive.npz:name` picks one array of several."""
-    target, name = _split_member(str(path))
+    target, name = split_member(str(path))
     opener = _OPENERS.get(target.suffix.lower())
     if opener is None:
         known = ", ".join(_OPENERS)
         raise InputError(
             f"files ending in {target.suffix or 'nothing'} are not read", where=str(path), fix=f"Use {known}."
         )
-    if not target.exists():
-        raise InputError("no such file", where=str(path))
-    if target.is_dir():
-        raise InputError("is a folder", where=str(path), fix="Name a file, or quote a pattern such as 'pos-*.npy'.")
-    if target.stat().st_size == 0:
-        raise InputError("the file is empty", where=str(path))
+    _require_content(target, str(path))
     try:
-        return opener(target, name)
+        found = opener(target, name)
     except InputError:
         raise
-    except (ValueError, OSError, EOFError, KeyError, TypeError, RuntimeError, zipfile.BadZipFile) as error:
-        raise InputError(f"cannot be read ({_first_line(error)})", where=str(path), fix=_damaged(target)) from None
     except Exception as error:
-        # pyarrow, torch and safetensors have exception classes of their own; a damaged file may bring any of them.
-        if type(error).__module__.partition(".")[0] not in (
-            "pyarrow",
-            "torch",
-            "safetensors",
-            "safetensors_rust",
-            "_pickle",
-        ):
+        if not isinstance(error, _DAMAGE) and type(error).__module__.partition(".")[0] not in _READERS:
             raise
-        raise InputError(f"cannot be read ({_first_line(error)})", where=str(path), fix=_damaged(target)) from None
+        raise InputError(f"cannot be read ({first_line(error)})", where=str(path), fix=_damaged(target)) from None
+    if not found.shape:
+        raise InputError("holds a single number", where=str(path), fix="Write an array, with a row for each item.")
+    return found
 
 
 def open_arrays(patterns: Sequence[str]) -> list[ArrayFile]:
@@ -126,12 +122,12 @@ def read_labels(path: str | Path) -> AnyArray:
     """Labels, one per line of a text file, or an integer or text array."""
     target = Path(path)
     if target.suffix.lower() in (".txt", ".csv"):
-        if not target.exists():
-            raise InputError("no such file", where=str(path))
+        _require_content(target, str(path))
         try:
-            return np.array(target.read_text(encoding="utf-8").split("\n")[: _lines(target)])
+            text = target.read_text(encoding="utf-8-sig")
         except UnicodeDecodeError:
             raise InputError("not UTF-8 text", where=str(path)) from None
+        return np.array(text.removesuffix("\n").split("\n"))
     return read_array(path)
 
 
@@ -194,10 +190,13 @@ def _open_parquet(path: Path, name: str | None) -> ArrayFile:
 
 
 def _open_csv(path: Path, name: str | None) -> ArrayFile:
-    with path.open(encoding="utf-8") as stream:
-        first = stream.readline()
-    header = not all(_is_number(cell) for cell in first.strip().split(","))
-    array = np.loadtxt(path, delimiter=",", skiprows=int(header), ndmin=2, encoding="utf-8")
+    with path.open(encoding="utf-8-sig") as stream:
+        # An empty cell is a missing number, not a name.
+        first = [cell for cell in stream.readline().split(",") if cell.strip()]
+        header = not all(is_number(cell) for cell in first)
+        if (header or not first) and not any(line.strip() for line in stream):
+            raise InputError("holds no numbers", where=str(path))
+    array = np.loadtxt(path, delimiter=",", skiprows=int(header), ndmin=2, encoding="utf-8-sig")
     return LoadedArray(path, array[:, 0] if array.shape[1] == 1 else array)
 
 
@@ -210,6 +209,15 @@ _OPENERS: dict[str, Callable[[Path, str | None], ArrayFile]] = {
     ".parquet": _open_parquet,
     ".csv": _open_csv,
 }
+
+
+def _require_content(path: Path, where: str) -> None:
+    if not path.exists():
+        raise InputError("no such file", where=where)
+    if path.is_dir():
+        raise InputError("is a folder", where=where, fix="Name a file, or quote a pattern such as 'pos-*.npy'.")
+    if path.stat().st_size == 0:
+        raise InputError("the file is empty", where=where)
 
 
 def _matrix(batch: Any) -> AnyArray:
@@ -242,30 +250,14 @@ def _member(path: Path, name: str | None, members: Sequence[str]) -> str:
     return name
 
 
-def _split_member(text: str) -> tuple[Path, str | None]:
+def split_member(text: str) -> tuple[Path, str | None]:
+    """The file of `archive.npz:name`, and the name; None where there is none."""
     match = re.fullmatch(r"(.+\.(?:npz|pt|pth|safetensors)):([^/\\:]+)", text)
     return (Path(match[1]), match[2]) if match else (Path(text), None)
 
 
 def _natural(text: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", text)]
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _lines(path: Path) -> int:
-    text = path.read_text(encoding="utf-8")
-    return text.count("\n") + (not text.endswith("\n"))
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]
 
 
 def _damaged(path: Path) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
 from graphgauge.io.arrays import read_array
+from graphgauge.io.text import first_line, is_number
 from graphgauge.recovery.inputs import EdgeList, NamedMatrix
 
 _EDGE_COLUMNS = (("source", "target"), ("source", "target", "weight"))
@@ -41,8 +42,7 @@ def read_graph(path: str | Path) -> Any:
     except InputError:
         raise
     except (ValueError, KeyError, TypeError, OSError, EOFError, RecursionError, zipfile.BadZipFile) as error:
-        first = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise InputError(f"cannot be read as {ending} ({first})", where=str(path)) from None
+        raise InputError(f"cannot be read as {ending} ({first_line(error)})", where=str(path)) from None
 
 
 def _read_npz(path: Path) -> Any:
@@ -56,13 +56,13 @@ def _read_npz(path: Path) -> Any:
 
 
 def _read_csv(path: Path) -> Any:
-    with path.open(encoding="utf-8", newline="") as stream:
+    with path.open(encoding="utf-8-sig", newline="") as stream:
         rows = [row for row in csv.reader(stream) if row]
     if not rows:
         raise InputError("is empty", where=str(path))
     if tuple(rows[0]) in _EDGE_COLUMNS:
-        return _listed([tuple(row) for row in rows[1:]], path)
-    if all(_is_number(cell) for cell in rows[0]) and len(rows) == len(rows[0]):
+        return _listed(rows, path)
+    if all(is_number(cell) for cell in rows[0]) and len(rows) == len(rows[0]):
         return np.array(rows, dtype=float)
     # The corner is empty, or missing, where the first column has the names of the rows.
     names = rows[0][1:] if len(rows[0]) == len(rows[-1]) and len(rows) == len(rows[0]) else rows[0]
@@ -76,8 +76,10 @@ def _read_parquet(path: Path) -> Any:
     if tuple(table.column_names) in _EDGE_COLUMNS:
         columns = [table[name].to_pylist() for name in table.column_names]
         return EdgeList(list(zip(*columns, strict=True)))
-    first = table.column_names[0]
     columns = [name for name in table.column_names if not _is_text(table[name])]
+    if not columns:
+        raise InputError("has no column of numbers", where=str(path))
+    first = table.column_names[0]
     values = np.column_stack([table[name].to_numpy() for name in columns])
     labels = table[first].to_pylist() if first not in columns else columns
     return _named(values, labels, columns, path)
@@ -150,8 +152,12 @@ def _named(values: Any, rows: Sequence[Any], columns: Sequence[Any], path: Path)
     return NamedMatrix(values, tuple(columns))
 
 
-def _listed(rows: list[tuple[str, ...]], path: Path) -> EdgeList:
-    """Edges from text: numbers where every end is one, else names."""
+def _listed(table: list[list[str]], path: Path) -> EdgeList:
+    """Edges from text, below a head: numbers where every end is one, else names."""
+    head, *rows = table
+    for number, row in enumerate(rows, 2):
+        if len(row) != len(head):
+            raise InputError(f"row {number} has {len(row)} cells, its head {len(head)}", where=str(path))
     numbers = all(re.fullmatch(r"\d+", end) for row in rows for end in row[:2])
     try:
         return EdgeList([
@@ -163,14 +169,6 @@ def _listed(rows: list[tuple[str, ...]], path: Path) -> EdgeList:
 
 def _unquoted(name: str) -> str:
     return name[1:-1] if len(name) > 1 and name[0] == name[-1] == '"' else name
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _is_text(column: Any) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.files import write_text
-from graphgauge.io.arrays import ArrayFile
+from graphgauge.io.arrays import ArrayFile, split_member
 
 _CHUNK = 1 << 22
 # File systems stamp changes with a clock that ticks; a file changed this shortly before it was hashed may have changed
@@ -95,7 +95,9 @@ def using(index: HashIndex) -> Iterator[None]:
 
 
 def receipt_input(name: str, path: str | Path) -> dict[str, Any]:
-    return {"name": name, "path": str(path), "bytes": Path(path).stat().st_size, "hash": file_hash(path)}
+    """Of one file; of `archive.npz:name` it is the archive."""
+    file, _ = split_member(str(path))
+    return {"name": name, "path": str(file), "bytes": file.stat().st_size, "hash": file_hash(file)}
 
 
 def receipt_inputs(name: str, files: Iterable[ArrayFile]) -> list[dict[str, Any]]:

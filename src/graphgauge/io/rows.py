@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
+from graphgauge.io.text import first_line
 
 _BATCH = 1 << 18
 
@@ -22,7 +24,7 @@ def column_names(path: str | Path) -> list[str]:
     target = _existing(path)
     if target.suffix.lower() == ".parquet":
         return [str(name) for name in _parquet(target).schema_arrow.names]
-    with target.open(encoding="utf-8", newline="") as stream:
+    with target.open(encoding="utf-8-sig", newline="") as stream:
         try:
             return [name.strip() for name in next(csv.reader(stream), [])]
         except (UnicodeDecodeError, csv.Error) as error:
@@ -31,10 +33,11 @@ def column_names(path: str | Path) -> list[str]:
 
 def column_batches(path: str | Path, columns: Sequence[str]) -> Iterator[dict[str, AnyArray]]:
     """Some columns of a table, a batch of rows at a time; an empty cell of numbers is NaN."""
-    target = _existing(path)
-    missing = [name for name in columns if name not in column_names(path)]
-    if missing:
-        raise InputError(f"no column {missing[0]!r}", where=str(path), fix=f"It has {', '.join(column_names(path))}.")
+    target, there = _existing(path), column_names(path)
+    for name in columns:
+        if there.count(name) != 1:
+            what = f"no column {name!r}" if name not in there else f"has the column {name!r} twice"
+            raise InputError(what, where=str(path), fix=f"It has {', '.join(there)}.")
     if target.suffix.lower() == ".parquet":
         yield from _parquet_batches(target, columns)
     else:
@@ -51,23 +54,26 @@ def _existing(path: str | Path) -> Path:
 
 
 def _parquet(path: Path) -> Any:
-    parquet = need("pyarrow.parquet", "reading .parquet")
-    arrow = need("pyarrow", "reading .parquet")
-    try:
-        return parquet.ParquetFile(path)
-    except (arrow.ArrowException, OSError) as error:
-        line = (str(error).splitlines() or [""])[0][:200]
-        raise InputError(f"cannot be read ({line})", where=str(path), fix="Write the file again.") from None
+    with sound_parquet(path):
+        return need("pyarrow.parquet", "reading .parquet").ParquetFile(path)
 
 
 def _parquet_batches(path: Path, columns: Sequence[str]) -> Iterator[dict[str, AnyArray]]:
-    arrow = need("pyarrow", "reading .parquet")
-    try:
+    with sound_parquet(path):
         for batch in _parquet(path).iter_batches(batch_size=_BATCH, columns=list(columns)):
             yield {name: _column(batch.column(name), path, name) for name in columns}
+
+
+@contextmanager
+def sound_parquet(path: Path) -> Iterator[None]:
+    """Within this block a file that cannot be read is the user's error."""
+    arrow = need("pyarrow", "reading .parquet")
+    try:
+        yield
     except (arrow.ArrowException, OSError) as error:
-        line = (str(error).splitlines() or [""])[0][:200]
-        raise InputError(f"cannot be read ({line})", where=str(path), fix="Write the file again.") from None
+        raise InputError(
+            f"cannot be read ({first_line(error)})", where=str(path), fix="Write the file again."
+        ) from None
 
 
 def _column(column: Any, path: Path, name: str) -> AnyArray:
@@ -80,7 +86,7 @@ def _column(column: Any, path: Path, name: str) -> AnyArray:
 
 
 def _csv_batches(path: Path, columns: Sequence[str]) -> Iterator[dict[str, AnyArray]]:
-    with path.open(encoding="utf-8", newline="") as stream:
+    with path.open(encoding="utf-8-sig", newline="") as stream:
         reader = csv.reader(stream)
         try:
             names = [name.strip() for name in next(reader)]

@@ -34,38 +34,25 @@ def ascending(scores: Scores, *, work: int | None = None) -> Scores:
             below, above, largest = sign, sign, ones
         case _:
             below, above, largest = 0, 0, ones
-    keys, spare = np.empty(scores.size, unsigned), np.empty(scores.size, unsigned)
     sort = _radix_sort.implementation(_OPERATIONS_PER_SCORE * (work or scores.size))
-    return sort(scores, unsigned(magnitude), unsigned(below), unsigned(above), unsigned(largest), keys, spare)
+    return sort(scores, scores.view(unsigned), unsigned(magnitude), unsigned(below), unsigned(above), unsigned(largest))
 
 
 def _numpy_sort(
-    scores: Scores,
-    magnitude: Bits,
-    below: Bits,
-    above: Bits,
-    largest: Bits,
-    keys: NDArray[Bits],
-    spare: NDArray[Bits],
+    scores: Scores, bits: NDArray[Bits], magnitude: Bits, below: Bits, above: Bits, largest: Bits
 ) -> Scores:
     return np.sort(scores)
 
 
 @kernel(twin=_numpy_sort)
 def _radix_sort(
-    scores: Scores,
-    magnitude: Bits,
-    below: Bits,
-    above: Bits,
-    largest: Bits,
-    keys: NDArray[Bits],
-    spare: NDArray[Bits],
+    scores: Scores, bits: NDArray[Bits], magnitude: Bits, below: Bits, above: Bits, largest: Bits
 ) -> Scores:
     """Flip the bits `below` zero and `above` so that unsigned keys have the order of the scores, then sort by bytes.
 
     `magnitude` is every bit but the sign; a magnitude beyond the `largest` is NaN.
     """
-    bits = scores.view(keys.dtype)
+    keys, spare = np.empty_like(bits), np.empty_like(bits)
     byte = np.uint64(255)
     tables = np.zeros((keys.itemsize, 256), np.int64)
     for index in range(bits.size):

@@ -12,6 +12,7 @@ from graphgauge.core.arrays import AnyArray, as_numeric, refuse_nan, require_sha
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.kernels.bands import band_counts
 from graphgauge.kernels.threads import map_blocks, row_blocks
+from graphgauge.ranking.inputs import as_integers, checked_offsets
 from graphgauge.ranking.state import RankingState
 
 Floats = NDArray[np.floating[Any]]
@@ -19,6 +20,7 @@ Ints = NDArray[np.int64]
 Scorer = Callable[[AnyArray, AnyArray], AnyArray]
 
 SCORES = ("dot", "l1", "l2", "distmult")
+_SCORER = "It takes a block of queries and all entities."
 # Scores of one block of queries against all entities, in bytes.
 _BLOCK_BYTES = 1 << 27
 
@@ -75,14 +77,25 @@ class _Given:
     itemsize = 8
 
     def __init__(self, queries: Any, entities: Any, function: Scorer) -> None:
+        if not callable(function):
+            raise OptionError(f"score must be a name or a function, not {function!r:.60}",
+                              fix=f"The names are {', '.join(SCORES)}.")  # fmt: skip
         self._queries, self._entities = as_numeric(queries, "queries"), as_numeric(entities, "entities")
+        for name, array in (("queries", self._queries), ("entities", self._entities)):
+            if not array.ndim:
+                raise InputError("found a single number", where=name, fix="Pass one row of numbers for each.")
         self._function = function
         self.queries, self.entities = len(self._queries), len(self._entities)
 
     def counts(
         self, block: slice, targets: Ints, excluded: tuple[Ints, Ints], threads: int | None
     ) -> tuple[Ints, Ints]:
-        scores = as_numeric(self._function(self._queries[block], self._entities), "score")
+        try:
+            found = self._function(self._queries[block], self._entities)
+        except Exception as error:
+            what = " ".join(f"{type(error).__name__}: {error}".split())
+            raise InputError(f"the function failed ({what:.200})", where="score", fix=_SCORER) from error
+        scores = as_numeric(found, "score")
         require_shape(scores, (len(targets), self.entities), "score", "It returns one row a query.")
         refuse_nan(scores, "score", fix="Repair the model.")
         own = scores[np.arange(len(targets)), targets][:, None]
@@ -218,23 +231,21 @@ def _ordered_sum(terms: Floats) -> Floats:
 
 
 def _entity_numbers(numbers: Any, name: str, entities: int) -> Ints:
-    array = as_numeric(numbers, name)
-    if array.dtype.kind not in "iu" and array.size:
-        raise InputError(f"expected entity numbers, found {array.dtype}", where=name)
+    array = as_integers(numbers, name, "entity numbers")
     if array.size and (int(array.min()) < 0 or int(array.max()) >= entities):
-        raise InputError(f"entity numbers must lie in 0 … {entities - 1}", where=name)
-    return array.astype(np.int64)
+        within = f"lie in 0 … {entities - 1}" if entities else "name entities, and there are none"
+        raise InputError(f"entity numbers must {within}", where=name)
+    return array
 
 
 def _known(known: tuple[Any, Any] | None, scorer: _Exact | _Given) -> tuple[Ints, Ints]:
     if known is None:
         return np.empty(0, np.int64), np.zeros(scorer.queries + 1, np.int64)
+    if not isinstance(known, tuple | list) or len(known) != 2:
+        raise InputError("expected known=(values, offsets)", where="known", fix="Entity numbers, and q + 1 offsets.")
     values = _entity_numbers(known[0], "known", scorer.entities)
-    offsets = as_numeric(known[1], "known offsets").astype(np.int64)
-    require_shape(offsets, (scorer.queries + 1,), "known offsets", "q queries have q + 1 offsets.")
-    if offsets[0] != 0 or offsets[-1] != len(values) or (np.diff(offsets) < 0).any():
-        raise InputError(f"offsets must rise from 0 to {len(values)}", where="known offsets")
-    return values, offsets
+    require_shape(values, (None,), "known", "The known answers of all queries stand in one flat array.")
+    return values, checked_offsets(known[1], scorer.queries, len(values), "known offsets", "known answers")
 
 
 def _excluded(targets: Ints, values: Ints, offsets: Ints, block: slice) -> tuple[Ints, Ints]:

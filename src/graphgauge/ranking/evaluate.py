@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,11 @@ from graphgauge.core.metric import Estimate, Metric, NoInterval, find, select
 from graphgauge.core.options import metric_names
 from graphgauge.core.result import Evaluation, Interval, Result, Table
 from graphgauge.ranking import metrics as _metrics
-from graphgauge.ranking.inputs import Scores, counted
+from graphgauge.ranking.inputs import NAN_POLICIES, Scores, counted, cutoff, cutoffs
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
 from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.ties import TIES, rank
-from graphgauge.stats.intervals import standard_error, t_interval
+from graphgauge.stats.intervals import is_rounding, standard_error, t_interval
 
 Floats = NDArray[np.floating[Any]]
 
@@ -99,28 +99,34 @@ def evaluate_state(
     """The metrics of what a state has counted."""
     one_of("tie rule", ties, TIES)
     metrics = metric_names(metrics)
-    cutoffs = _cutoffs(k)
+    ks = cutoffs(k)
     samples = {name: sample for name, sample in _samples(state, ties).items() if sample is not None}
-    chosen = select("ranking", metrics, samples, {"k": cutoffs})
-    conventions = {"ties": ties, "nan": nan}
+    chosen = select("ranking", metrics, samples, {"k": ks})
+    for axis in state.axes:
+        if any(axis == metric.key_of(**params) for metric, params in chosen):
+            raise OptionError(f"a group cannot be named {axis!r}", fix="That column holds the metric.")
+    # What a state has dropped it was told to, whatever is said now.
+    omitted = state.dropped_queries or state.dropped_candidates
+    conventions = {"ties": ties, "nan": "omit" if omitted else one_of("nan policy", nan, NAN_POLICIES)}
     results, tables = [], {axis: _axis_columns(state, axis) for axis in state.axes}
     grouped = {axis: _samples(state, ties, axis) for axis in state.axes}
     for metric, params in chosen:
         if "k" in params:
-            _cutoffs(params["k"])
+            cutoff(params["k"])
         sample = _first(metric, samples)
         estimate = metric(sample, **params)
         if ties == "optimistic" and metric.conventions["ties"] != _metrics.TIES_EXPECTED and _tied(sample):
             estimate = estimate.warned("scores are tied, and optimistic ranks count every tie as a win")
         # Several positives in a tie have no realistic order.
         used = {"ties": "expected"} if isinstance(sample, Lists) and not sample.settled else {}
-        results.append(metric.result(sample, estimate, params, confidence=confidence, conventions=conventions | used))
+        micro = metric.result(sample, estimate, params, confidence=confidence, conventions=conventions | used)
+        results.append(micro)
         for axis, columns in tables.items():
             if "pooled" not in metric.needs:
                 part = _first(metric, grouped[axis])
                 by_group = metric(part, **params)
                 columns |= _columns(metric, part, by_group, params, confidence)
-                results.append(_macro(results[-1 - list(tables).index(axis)], axis, part, by_group, confidence))
+                results.append(_macro(micro, axis, part, by_group, confidence))
     ranks = samples["ranks"]
     assert isinstance(ranks, Ranks)
 
@@ -133,7 +139,7 @@ def evaluate_state(
         "ranking",
         sorted(results, key=lambda result: result.is_companion),
         conventions=conventions,
-        options={"k": list(cutoffs), "confidence": confidence},
+        options={"k": list(ks), "confidence": confidence},
         breakdowns={axis: Table(axis, columns) for axis, columns in tables.items()},
         materials={"ranks": ranks, "pooled": samples.get("pooled")},
         notes=_notes(state),
@@ -159,7 +165,7 @@ def hits_at_k(
     nan: str = "raise",
 ) -> float:  # fmt: skip
     """Share of positives among the first k; see `evaluate` for the arguments."""
-    return _plain(_metrics.hits_at_k, pos_scores, neg_scores, ties, offsets, mask, nan, k=_cutoffs(k)[0])
+    return _plain(_metrics.hits_at_k, pos_scores, neg_scores, ties, offsets, mask, nan, k=cutoff(k))
 
 
 def ranks(
@@ -214,14 +220,6 @@ def needs_pool(metrics: Sequence[str] | None) -> bool:
     return metrics is not None and any("pooled" in find(name, "ranking")[0].needs for name in metrics)
 
 
-def _cutoffs(k: Sequence[int] | int) -> tuple[int, ...]:
-    values = tuple(k) if isinstance(k, Iterable) else (k,)
-    for value in values:
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-            raise OptionError(f"k must be a whole number of at least 1, not {value!r}")
-    return tuple(int(value) for value in values)
-
-
 def _samples(state: RankingState, ties: str, axis: str | None = None) -> dict[str, Ranks | Lists | Pooled | None]:
     samples: dict[str, Ranks | Lists | Pooled | None] = {
         "ranks": state.ranks(ties, axis), "lists": state.lists(ties, axis),
@@ -258,7 +256,7 @@ def _macro(micro: Result, axis: str, sample: Any, estimate: Estimate, confidence
     interval, no_interval = None, "a median has no linear error" if estimate.influence is None else None
     if estimate.influence is not None:
         error, df = _macro_error(sample, estimate)
-        if np.isnan(error) or _metrics.is_rounding(np.array(error), np.array(value)):
+        if np.isnan(error) or is_rounding(error, value):
             no_interval = f"some groups have fewer than two {sample.over}, or none differ"
         else:
             low, high = t_interval([value], [error], [df], confidence)
@@ -275,10 +273,8 @@ def _macro(micro: Result, axis: str, sample: Any, estimate: Estimate, confidence
 
 def _macro_error(sample: Any, estimate: Estimate) -> tuple[float, float]:
     """Standard error and degrees of freedom of the mean over groups; NaN where a group has no error of its own."""
-    influence, count, groups = estimate.influence, sample.count, sample.groups
-    assert influence is not None
-    error, df = standard_error(influence, count, group=sample.group, groups=groups, cluster=sample.units)
-    variance = error**2
+    error, df = _metrics.group_errors(sample, estimate)
+    variance, groups = error**2, sample.groups
     if not groups or np.isnan(variance).any():
         return np.nan, 0.0
     if sample.cluster is None:
@@ -287,7 +283,7 @@ def _macro_error(sample: Any, estimate: Estimate) -> tuple[float, float]:
         return float(np.sqrt(total) / groups), float(total**2 / (variance**2 / df).sum()) if total else 0.0
     # A cluster may have queries in several groups (head and tail of one triple), which then err together.
     weight = sample.spread(sample.n.sum() / (groups * sample.n))
-    whole, units = standard_error(influence * weight, count, cluster=sample.units)
+    whole, units = standard_error(estimate.influence * weight, sample.count, cluster=sample.units)
     return float(whole[0]), float(units[0])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, as_labels, as_numeric, is_cuda, refuse_nan, require_shape
-from graphgauge.core.errors import InputError
+from graphgauge.core.errors import InputError, OptionError
 from graphgauge.kernels.counting import RowCounts, masked_counts, ragged_counts, row_counts
 from graphgauge.kernels.device import device_counts
 
@@ -69,12 +69,10 @@ class Scores:
         if neg.dtype.kind == "f" and np.isnan(neg).any():
             use = use & ~np.isnan(neg)
         if self.offsets is None:
-            lengths = np.count_nonzero(use, axis=1)[rows]
+            lengths = np.count_nonzero(use, axis=1)
         else:
-            lengths = np.bincount(np.repeat(np.arange(len(rows)), np.diff(self.offsets))[use], minlength=len(rows))[
-                rows
-            ]
-        return (neg.reshape(-1) if use.all() else neg[use]), lengths.astype(np.int64)
+            lengths = np.diff(np.r_[0, np.cumsum(use)][self.offsets])
+        return (neg.reshape(-1) if use.all() else neg[use]), lengths[rows].astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -142,21 +140,16 @@ class FlatLists:
         rows = ~(missing | lost)
         scores, labels, queries = scores[rows], labels[rows], queries[rows]
         names, place = np.unique(queries, return_inverse=True)
-        query = place
         # Stable and ascending, read from the end: works for unsigned integers too, which cannot be negated.
-        order = np.lexsort((scores, query))[::-1]
-        query, value, label = query[order], scores[order], labels[order].astype(np.int64)
-        new_query = np.r_[True, query[1:] != query[:-1]] if len(query) else np.empty(0, bool)
-        starts = (
-            np.flatnonzero(new_query | np.r_[True, value[1:] != value[:-1]]) if len(query) else np.empty(0, np.int64)
-        )
+        order = np.lexsort((scores, place))[::-1]
+        query, value, label = place[order], scores[order], labels[order].astype(np.int64)
+        starts = _run_starts(query, value)
         length = np.diff(np.r_[starts, len(query)])
         positives = np.add.reduceat(label, starts) if len(starts) else np.empty(0, np.int64)
         owner = query[starts]
         total = np.bincount(query, minlength=len(names))
         relevant = np.bincount(query, label, len(names)).astype(np.int64)
-        query_start = np.flatnonzero(new_query)
-        before = starts - np.repeat(query_start, np.diff(np.r_[np.searchsorted(starts, query_start), len(starts)]))
+        before = starts - _at_query_start(starts, owner)
         ahead = np.cumsum(positives) - positives
         ahead = ahead - _at_query_start(ahead, owner)
         own = positives > 0
@@ -179,11 +172,15 @@ class FlatLists:
         )
 
 
+def _run_starts(*columns: AnyArray) -> Ints:
+    """Where runs of equal rows begin."""
+    changes = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    return np.flatnonzero(np.r_[True, changes][: len(columns[0])])
+
+
 def _at_query_start(values: Ints, owner: Ints) -> Ints:
     """For each run, the value at the first run of its query."""
-    if not len(owner):
-        return values
-    first = np.flatnonzero(np.r_[True, owner[1:] != owner[:-1]])
+    first = _run_starts(owner)
     return np.repeat(values[first], np.diff(np.r_[first, len(owner)]))
 
 
@@ -195,16 +192,22 @@ def _mask(mask: Any, neg: AnyArray) -> NDArray[np.bool_]:
     return array
 
 
-def checked_offsets(offsets: Any, rows: int, values: int) -> Ints:
-    array = as_numeric(offsets, "offsets")
-    if array.dtype.kind not in "iu":
-        raise InputError(f"expected integers, found {array.dtype}", where="offsets")
-    require_shape(array, (rows + 1,), "offsets", "n queries have n + 1 offsets: negatives of i are offsets[i:i+2].")
-    if array[0] != 0 or array[-1] != values or (np.diff(array.astype(np.int64)) < 0).any():
+def checked_offsets(offsets: Any, rows: int, values: int, name: str = "offsets", of: str = "negatives") -> Ints:
+    """Where each query's values begin in one flat array of all queries', and where the last one's end."""
+    array = as_integers(offsets, name)
+    require_shape(array, (rows + 1,), name, f"n queries have n + 1 offsets: {of} of i are offsets[i:i+2].")
+    if array[0] != 0 or array[-1] != values or (np.diff(array) < 0).any():
         raise InputError(
-            f"offsets must rise from 0 to {values}, the number of negatives", where="offsets",
+            f"offsets must rise from 0 to {values}, the number of {of}", where=name,
             fix=f"Found {array[0]} … {array[-1]}.",
         )  # fmt: skip
+    return array
+
+
+def as_integers(values: Any, name: str, kind: str = "integers") -> Ints:
+    array = as_numeric(values, name)
+    if array.dtype.kind not in "iu" and array.size:  # an empty list comes as floats
+        raise InputError(f"expected {kind}, found {array.dtype}", where=name)
     return array.astype(np.int64)
 
 
@@ -244,6 +247,29 @@ def require_form(form: str, given: Mapping[str, Any], needed: Sequence[str], *, 
     mixed = [name for name, value in excluded.items() if value is not None]
     if mixed:
         raise InputError(f"{form} excludes {' and '.join(mixed)}", fix="Give one of the two forms.")
+
+
+def cutoffs(k: Any) -> tuple[int, ...]:
+    """The cut-offs of metrics at k, one or several."""
+    one = isinstance(k, str) or not isinstance(k, Iterable) or getattr(k, "ndim", 1) == 0
+    return (cutoff(k),) if one else tuple(cutoff(value) for value in k)
+
+
+def cutoff(k: Any) -> int:
+    if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
+        raise OptionError(f"k must be a whole number of at least 1, not {k!r:.60}")
+    return int(k)
+
+
+def as_groups(groups: Mapping[str, Any] | None) -> dict[str, AnyArray]:
+    """The labels of each axis that results are broken down by."""
+    if groups is None:
+        return {}
+    if not isinstance(groups, Mapping) or not all(isinstance(name, str) for name in groups):
+        raise InputError("expected labels under a name", where="groups", fix='For example {"relation": labels}.')
+    if "n" in groups:
+        raise OptionError("a group cannot be named 'n'", fix="That column counts the queries of each group.")
+    return {name: as_labels(values, f"groups[{name!r}]") for name, values in groups.items()}
 
 
 def as_clusters(cluster: Any) -> Ints:

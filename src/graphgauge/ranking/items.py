@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray
-from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.metric import find
 from graphgauge.core.state import load_state, save_state
+from graphgauge.ranking.inputs import cutoff
 from graphgauge.ranking.samples import Floats, Ranks
+from graphgauge.ranking.ties import TIES
 
 if TYPE_CHECKING:
     from graphgauge.stats.permutation import PairedItems
@@ -38,9 +40,11 @@ class Items:
     def values(self, metric: str = "mrr", *, ties: str = "realistic") -> Floats:
         """What each query adds to a metric that is a mean over queries."""
         entry, params = find(metric, "ranking")
-        ranks = Ranks.of(self.greater, self.equal, self.candidates, ties=ties)
-        if "ranks" not in entry.needs or entry.name not in ("mrr", "hits", "mean_rank", "ndcg"):
+        if entry.name not in ("mrr", "hits", "mean_rank", "ndcg"):
             raise OptionError(f"{metric} is not a mean over queries", fix="Compare mrr, hits@k, ndcg@k or mean_rank.")
+        if "k" in params:
+            cutoff(params["k"])
+        ranks = Ranks.of(self.greater, self.equal, self.candidates, ties=one_of("tie rule", ties, TIES))
         # Each query as a group of its own: its value comes out exactly, and equal queries stay equal in a difference.
         alone = replace(ranks, group=np.arange(len(self)), groups=len(self))
         return entry(alone, **params).value
@@ -91,6 +95,10 @@ def compare(
     """
     from graphgauge.stats.permutation import paired_items
 
+    for name, items in (("items_a", items_a), ("items_b", items_b)):
+        if not isinstance(items, Items):
+            raise InputError(f"expected the items of a ranker, found {type(items).__name__}", where=name,
+                             fix='Pass evaluate(..., keep="items").per_item.')  # fmt: skip
     order_a, order_b = _matched(items_a.ids, items_b.ids)
     differences = items_a.values(metric, ties=ties)[order_a] - items_b.values(metric, ties=ties)[order_b]
     cluster, other = (

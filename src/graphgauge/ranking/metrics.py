@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from graphgauge.core.metric import AS_CHOSEN, Bounds, Estimate, Exempt, IntervalRule, Laws, MetricFunction, metric
 from graphgauge.kernels import tails
 from graphgauge.ranking.pooled import average_precision_error
-from graphgauge.ranking.samples import Floats, Lists, Pooled, Ranks, Sample
+from graphgauge.ranking.samples import Lists, Pooled, Ranks, Sample
 from graphgauge.stats.intervals import (
-    agreement_interval,
     delong,
+    is_rounding,
     logit_t_interval,
     standard_error,
     t_interval,
+    t_or_agreement_interval,
     wilson_interval,
 )
 
@@ -30,31 +31,21 @@ _LIST_RULES = _RULES | {"ties": "optimistic and pessimistic as chosen, else the 
 _POOLED_RULES = _RULES | {"ties": "count half", "pool": "all positives against all negatives"}
 
 
-def _error(sample: Sample, estimate: Estimate) -> tuple[Floats, Floats]:
+def group_errors(sample: Sample, estimate: Estimate) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Standard error and degrees of freedom of each group's value."""
     assert estimate.influence is not None
-    error, df = standard_error(
+    return standard_error(
         estimate.influence, sample.count, group=sample.group, groups=sample.groups, cluster=sample.units
     )
-    return error, df.astype(float)
-
-
-def is_rounding(error: Floats, value: Floats) -> NDArray[np.bool_]:
-    """Whether all units agree and the error is only what rounding left of zero."""
-    return error <= 1e-13 * np.maximum(1.0, np.abs(value))
 
 
 def _t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
-    error, df = _error(sample, estimate)
-    low, high = t_interval(estimate.value, error, df, confidence)
-    flat = is_rounding(error, estimate.value)
-    if flat.any() and "range" in estimate.facts:
-        floor, ceiling = agreement_interval(estimate.value, df + 1, estimate.facts["range"], confidence)
-        return np.where(flat, floor, low), np.where(flat, ceiling, high)
-    return np.where(flat, np.nan, low), np.where(flat, np.nan, high)
+    error, df = group_errors(sample, estimate)
+    return t_or_agreement_interval(estimate.value, error, df, estimate.facts.get("range"), confidence)
 
 
 def _log_t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
-    error, df = _error(sample, estimate)
+    error, df = group_errors(sample, estimate)
     relative = np.where(is_rounding(error, estimate.value), np.nan, error / estimate.value)
     low, high = t_interval(np.log(estimate.value), relative, df, confidence)
     return np.exp(low), np.exp(high)
@@ -70,7 +61,7 @@ def _woodruff_bounds(ranks: Ranks, estimate: Estimate, confidence: float) -> Bou
     Many queries may share the median's rank: what lies below it and what lies at or below it err differently.
     """
     shares = [ranks.estimate(ranks.within(ranks.spread(estimate.value - step))) for step in (0.25, 0.0)]
-    (below, df), (upto, _) = (_error(ranks, share) for share in shares)
+    (below, df), (upto, _) = (group_errors(ranks, share) for share in shares)
     low, _ = t_interval(np.full(ranks.groups, 0.5), below, df, confidence)
     _, high = t_interval(np.full(ranks.groups, 0.5), upto, df, confidence)
     unknown = np.isnan(low) | (is_rounding(below, low) & is_rounding(upto, high))

@@ -40,16 +40,16 @@ def average_precision_error(
         """The first level at or below each score, in descending order; one past the last where there is none."""
         return len(ascending) - np.searchsorted(ascending, scores, side="right")
 
-    own = level_of(pos)
-    influence = (precision + gained)[own] / len(pos)
+    added = (precision + gained)[level_of(pos)] / len(pos)
+    influence = added.copy()
     for start in range(0, len(neg), _BLOCK):
         block = neg[start : start + _BLOCK]
         query = np.searchsorted(offsets, np.arange(start, start + len(block)), side="right") - 1
         influence -= np.bincount(query, lost[level_of(block)] / len(pos), len(pos))
     # Queries with other numbers of negatives than the mean are centred on what their size would give.
-    lost_mean = -influence.sum() + ((precision + gained)[own] / len(pos)).sum()
-    influence -= ((precision + gained)[own] / len(pos)).mean()
-    influence += np.diff(offsets) * (lost_mean / len(neg))
+    lost_in_all = added.sum() - influence.sum()
+    influence -= added.mean()
+    influence += np.diff(offsets) * (lost_in_all / len(neg))
     units = np.arange(len(pos)) if cluster is None else cluster
     error, df = standard_error(len(pos) * influence, np.ones(len(pos)), cluster=units)
     return float(error[0]), float(df[0])

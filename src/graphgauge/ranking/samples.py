@@ -138,17 +138,18 @@ class Ranks(Sample):
         # Shares such as 1/3 + 1/3 + 1/3 miss their sum by rounding: what is this near counts as reached.
         slack = 1e-9 * np.maximum(self.n, 1)
         first_reaching = self._by_bisection if self.ties == "expected" and self.equal.any() else self._by_order
-        middle = (first_reaching(wanted - slack) + first_reaching(wanted + slack)) / 2
+        below, above = np.maximum(wanted - slack, slack), np.minimum(wanted + slack, self.n)
+        middle = (first_reaching(below) + first_reaching(above)) / 2
         return np.where(self.n > 0, middle, np.nan)
 
     def _by_order(self, wanted: Floats) -> Floats:
-        """For each group the smallest rank at or below which `wanted` queries lie."""
+        """For each group the smallest rank at or below which `wanted` queries lie, more than 0 and at most all."""
         half_ranks, mass, starts = self._ordered
         if not len(mass):
             return np.full(self.groups, np.nan)
         before = np.concatenate(([0], mass))[starts[:-1]]
-        place = np.searchsorted(mass, before + wanted)
-        return half_ranks[np.clip(place, 0, np.maximum(starts[1:] - 1, 0))] / 2
+        place = np.searchsorted(mass, before + np.ceil(wanted).astype(np.int64))
+        return half_ranks[np.minimum(place, len(mass) - 1)] / 2
 
     @cached_property
     def _ordered(self) -> tuple[Ints, Ints, Ints]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +20,8 @@ from graphgauge.ranking.inputs import (
     FlatLists,
     Scores,
     as_clusters,
+    as_groups,
+    as_integers,
     checked_offsets,
     counted,
     one_per_query,
@@ -28,6 +29,7 @@ from graphgauge.ranking.inputs import (
     runs_by_query,
 )
 from graphgauge.ranking.items import Items
+from graphgauge.ranking.labels import Labels
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
 
 if TYPE_CHECKING:
@@ -68,7 +70,7 @@ class RankingState:
         self._clusters: str | None = None
         self._own_clusters = 0
         self._numbered = 0
-        self._labels: dict[str, dict[Any, int]] = {}
+        self._labels: dict[str, Labels] = {}
         self._cells: Histogram | None = None
         self._singles: list[tuple[int, int, int]] = []
         self._pool: list[tuple[AnyArray, AnyArray, Ints, Ints | None]] = []
@@ -148,7 +150,7 @@ class RankingState:
     ) -> None:
         self._mark()
         matrix = batch.offsets is None and batch.mask is None
-        if matrix and self._counts_only and not groups and cluster is None:
+        if matrix and self._counts_only and groups is cluster is None:
             if is_cuda(batch.neg):
                 cells = device_histogram(batch.pos, batch.neg)
             else:
@@ -177,8 +179,12 @@ class RankingState:
         """Add queries that were counted elsewhere: negatives above, negatives tied, candidates with the positive."""
         if self.pooled:
             raise OptionError("pooled metrics need scores, not counts")
-        above, tied, among = (as_numeric(column, "counts").astype(np.int64) for column in (greater, equal, candidates))
-        counts = Counted(above, tied, among)
+        counts = Counted(
+            as_integers(greater, "greater"), as_integers(equal, "equal"), as_integers(candidates, "candidates")
+        )
+        require_shape(counts.greater, (None,), "greater", "One count per query.")
+        for name, column in (("equal", counts.equal), ("candidates", counts.candidates)):
+            require_shape(column, counts.greater.shape, name, "One count per query.")
         if min(counts.greater.min(initial=0), counts.equal.min(initial=0)) < 0:
             raise InputError("counts below 0")
         if (counts.greater + counts.equal >= counts.candidates).any():
@@ -190,7 +196,7 @@ class RankingState:
         self, counts: Counted, length: int, groups: Mapping[str, Any] | None, cluster: Any, ids: Any
     ) -> Ints | None:
         """Count queries under their labels; returns the clusters of those that were kept."""
-        labels = {name: as_labels(values, f"groups[{name!r}]") for name, values in (groups or {}).items()}
+        labels = as_groups(groups)
         cluster = None if cluster is None else as_clusters(cluster)
         numbers = self._numbers(ids, length)
         for name, values in [*labels.items(), ("cluster", cluster), ("ids", numbers)]:
@@ -216,10 +222,7 @@ class RankingState:
         if self.pooled or self.keep:
             raise OptionError("pooled metrics and kept items need pos_scores and neg_scores, not the flat form")
         self._mark()
-        labels = {
-            name: one_per_query(as_labels(values, f"groups[{name!r}]"), lists, name)
-            for name, values in (groups or {}).items()
-        }
+        labels = {name: one_per_query(values, lists, name) for name, values in as_groups(groups).items()}
         clusters = None if cluster is None else one_per_query(as_clusters(cluster), lists, "cluster")
         owner = lists.positive_query
         dropped = lists.dropped_queries, lists.dropped_candidates
@@ -232,7 +235,7 @@ class RankingState:
         self._own_clusters += len(lists.relevant) if kind == _BY_QUERY else 0
         self.without_positives += lists.without_positives
         has = lists.relevant > 0
-        codes = {f"group:{name}": self._encode(name, values)[has] for name, values in labels.items()}
+        codes = {f"group:{axis}": self._labels[axis].encode(values)[has] for axis, values in labels.items()}
         self._lists.append(
             {
                 **codes,
@@ -253,10 +256,8 @@ class RankingState:
     def _layout(self, axes: tuple[str, ...], clusters: str | None) -> Histogram:
         self._gather()
         if self._cells is None:
-            if "n" in axes:
-                raise OptionError("a group cannot be named 'n'", fix="That column counts the queries of each group.")
             self._axes, self._clusters = axes, clusters
-            self._labels = {name: {} for name in axes}
+            self._labels = {axis: Labels(axis) for axis in axes}
             self._cells = Histogram(len(axes) + (clusters is not None) + 3, self.max_memory)
         elif (axes, clusters) != (self._axes, self._clusters):
             raise InputError(
@@ -271,24 +272,13 @@ class RankingState:
     ) -> None:
         self._mark()
         cells = self._layout(tuple(labels), None if cluster is None else clusters)
-        columns = [self._encode(name, values) for name, values in labels.items()]
+        for axis, values in labels.items():  # all of them, before one is changed
+            self._labels[axis].require_kind(values)
+        columns = [self._labels[axis].encode(values) for axis, values in labels.items()]
         columns += [] if cluster is None else [cluster]
         cells.add([*columns, counts.greater, counts.equal, counts.candidates])
         self.dropped_queries += counts.dropped_queries
         self.dropped_candidates += counts.dropped_candidates
-
-    def _encode(self, axis: str, values: AnyArray) -> Ints:
-        """Labels as numbers in order of first appearance."""
-        known = self._labels[axis]
-        names, place = np.unique(values, return_inverse=True)
-        self._require_kind(axis, names.tolist())
-        codes = np.array([known.setdefault(name, len(known)) for name in names.tolist()], dtype=np.int64)
-        return codes[place]
-
-    def _require_kind(self, axis: str, names: Iterable[Any]) -> None:
-        kinds = {isinstance(name, str) for name in (*itertools.islice(self._labels[axis], 1), *names)}
-        if len(kinds) > 1:
-            raise InputError(f"text labels meet integer labels in group {axis!r}", fix="Use one kind of label.")
 
     # --------------------------------------------------------------- merge
 
@@ -302,12 +292,15 @@ class RankingState:
         if other._cells is not None:
             self._layout(other.axes, other._clusters)
             for axis, names in other._labels.items():
-                self._require_kind(axis, names)
+                self._labels[axis].require_kind(np.array(list(names)))
         # Nothing is counted before this has been checked too, and nothing can fail after it.
         self._shards.absorb(other._shards)
         if other._cells is not None:
             columns, counts = other._cells.cells()
-            recoded = [self._recode(axis, column, other) for axis, column in zip(other._labels, columns, strict=False)]
+            recoded = [
+                self._labels[axis].recode(column, names)
+                for (axis, names), column in zip(other._labels.items(), columns, strict=False)
+            ]
             columns = [*recoded, *columns[len(recoded) :]]
             if self._clusters == _BY_QUERY:
                 columns[-4] = columns[-4] + self._own_clusters
@@ -315,10 +308,10 @@ class RankingState:
             self._layout(other.axes, other._clusters).add(columns, counts)
         for part in other._lists:
             codes = {
-                name: self._recode(name.removeprefix("group:"), values, other) if name.startswith("group:") else values
-                for name, values in part.items()
+                f"group:{axis}": self._labels[axis].recode(part[f"group:{axis}"], names)
+                for axis, names in other._labels.items()
             }
-            self._lists.append(codes)
+            self._lists.append(part | codes)
         self._pool += other._pool
         self._items += other._items
         self._numbered += other._numbered
@@ -326,12 +319,6 @@ class RankingState:
         self.dropped_candidates += other.dropped_candidates
         self.without_positives += other.without_positives
         return self
-
-    def _recode(self, axis: str, codes: Ints, other: RankingState) -> Ints:
-        theirs = other._labels[axis]
-        mine = self._labels[axis]
-        table = np.array([mine.setdefault(name, len(mine)) for name in theirs], dtype=np.int64)
-        return table[codes]
 
     # ----------------------------------------------------------------- out
 
@@ -355,7 +342,7 @@ class RankingState:
         columns, counts = [np.empty(0, np.int64)] * 3, np.empty(0, np.int64)
         if self._cells is not None:
             columns, counts = self._cells.cells()
-        group = None if axis is None else self._sorted_codes(axis, columns[self.axes.index(axis)])
+        group = None if axis is None else self._labels[axis].in_order(columns[self.axes.index(axis)])
         columns = columns[len(self.axes) :]
         if self.axes:
             columns, counts = tally(columns if group is None else [group, *columns], counts)
@@ -377,10 +364,6 @@ class RankingState:
         """What the intervals run over; queries with several positives are clusters of their own accord."""
         return "clusters" if self._clusters == _GIVEN else "queries"
 
-    def _sorted_codes(self, axis: str, codes: Ints) -> Ints:
-        place = {name: index for index, name in enumerate(sorted(self._labels[axis]))}
-        return np.array([place[name] for name in self._labels[axis]], dtype=np.int64)[codes]
-
     def lists(self, ties: str, axis: str | None = None) -> Lists | None:
         """The whole candidate lists, where the flat form was given."""
         if not self._lists:
@@ -389,7 +372,7 @@ class RankingState:
         relevant = joined["relevant"]
         return Lists(
             count=np.ones(len(relevant), np.int64),
-            group=None if axis is None else self._sorted_codes(axis, joined[f"group:{axis}"]),
+            group=None if axis is None else self._labels[axis].in_order(joined[f"group:{axis}"]),
             groups=1 if axis is None else len(self._labels[axis]),
             cluster=joined["cluster"] if len(joined["cluster"]) else None,
             over=self._over,
@@ -479,9 +462,7 @@ class RankingState:
         state._own_clusters, state._numbered = facts["own_clusters"], facts["numbered"]
         if facts["axes"] is not None:
             cells = state._layout(tuple(facts["axes"]), facts["clusters"])
-            state._labels = {
-                axis: {name: code for code, name in enumerate(facts["labels"][axis])} for axis in state.axes
-            }
+            state._labels = {axis: Labels(axis, facts["labels"][axis]) for axis in state.axes}
             cells.add(*_sound_cells(arrays["cells"], list(state._labels.values()), facts["clusters"]))
         if state.pooled:
             lengths = np.diff(checked_offsets(arrays["offsets"], len(arrays["pos"]), len(arrays["neg"])))
@@ -495,7 +476,7 @@ class RankingState:
         return state
 
 
-def _sound_cells(saved: AnyArray, labels: Sequence[Mapping[Any, int]], clusters: str | None) -> tuple[list[Ints], Ints]:
+def _sound_cells(saved: AnyArray, labels: Sequence[Labels], clusters: str | None) -> tuple[list[Ints], Ints]:
     """The columns and counts of a saved histogram, if they can have been counted."""
     if saved.dtype != np.int64 or len(saved) != len(labels) + (clusters is not None) + 4:
         raise ValueError("wrong columns")

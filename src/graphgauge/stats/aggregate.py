@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.errors import InputError, UnknownNameError, one_of
+from graphgauge.core.errors import InputError, OptionError, UnknownNameError, one_of
 from graphgauge.core.schema import dumps, number_to_json
-from graphgauge.stats.intervals import t_interval, tail
+from graphgauge.stats.intervals import sample_interval, sample_std, tail
+from graphgauge.stats.load import load
 from graphgauge.stats.many import holm
 from graphgauge.stats.paired import paired_test
 from graphgauge.stats.power import seeds_needed
-from graphgauge.stats.runs import MISSING, Better, Gap, Missing, Panel, as_runs, panel
+from graphgauge.stats.runs import MISSING, Better, Gap, Missing, Panel, on_dataset, panel
 from graphgauge.stats.tables import Cell, Grid
 from graphgauge.stats.text import listing, plus_minus, several
 
@@ -82,12 +83,13 @@ class Aggregate:
         Close means: not rejected by paired Wilcoxon tests with Holm's correction over all pairs of methods. Nothing is
         marked where the direction is not known, a method's mean is open, or seeds do not pair.
         """
-        view = self.panels[metric]
+        view = self.panels[one_of("metric", metric, self.panels)]
+        one_of("dataset", dataset, view.datasets)
         scores = {
             method: {seed: view.badness(value) for seed, value in seeds.items() if value == value}
             for method, seeds in view.values[dataset].items()
         }
-        closed = all(self[metric, method, dataset].mean == self[metric, method, dataset].mean for method in scores)
+        closed = not any(math.isnan(self[metric, method, dataset].mean) for method in scores)
         if view.better is None or not closed or len(scores) < 2 or len({frozenset(s) for s in scores.values()}) > 1:
             return {}
         best = min(scores, key=lambda method: float(np.mean(list(scores[method].values()))))
@@ -132,9 +134,9 @@ class Aggregate:
         unknown = [metric for metric, view in self.panels.items() if view.better is None]
         if methods > 1 and unknown:
             yield f"No direction is known, so nothing is marked: {listing(unknown)}."
-        unpaired = [f"{m} on {d}" if d else m for (d, m), found in marks.items() if not found and m not in unknown]
+        unpaired = [on_dataset(m, d) for (d, m), found in marks.items() if not found and m not in unknown]
         if methods > 1 and unpaired:
-            yield f"Not all methods have the same seeds, so nothing is marked: {listing(unpaired)}."
+            yield f"Not all methods have values for the same seeds, so nothing is marked: {listing(unpaired)}."
         if self.gaps:
             names = listing([str(gap) for gap in self.gaps])
             yield f"{several(len(self.gaps), 'run')} without a value: {names}. {_POLICY[self.missing]}"
@@ -196,9 +198,12 @@ def aggregate(
     """
     one_of("missing", missing, MISSING)
     alpha = 2 * tail(confidence)
-    known = as_runs(runs)
-    chosen = list(metrics) if metrics is not None else known.metrics
-    panels = {metric: panel(known, metric, direction=(directions or {}).get(metric)) for metric in chosen}
+    known = load(runs)
+    if not len(known):
+        raise InputError("there are no runs")
+    chosen = [metrics] if isinstance(metrics, str) else known.metrics if metrics is None else list(metrics)
+    given = _checked_directions(directions or {}, known.metrics)
+    panels = {metric: panel(known, metric, direction=given.get(metric)) for metric in chosen}
     if missing == "worst":
         panels = {metric: view.filled() for metric, view in panels.items()}
     rows = [
@@ -208,6 +213,14 @@ def aggregate(
         for method in view.methods
     ]
     return Aggregate(rows, panels, confidence=confidence, alpha=alpha, missing=missing)
+
+
+def _checked_directions(directions: Mapping[str, Better], metrics: list[str]) -> Mapping[str, Better]:
+    if not isinstance(directions, Mapping):
+        raise OptionError(f"directions must say it of each metric, not {directions!r:.60}", fix='{"f1": "higher"}.')
+    for name in directions:
+        one_of("metric", name, metrics)
+    return directions
 
 
 def _summary(view: Panel, method: str, dataset: str, confidence: float, missing: Missing) -> Summary:
@@ -223,20 +236,23 @@ def _summary(view: Panel, method: str, dataset: str, confidence: float, missing:
         used = np.full(1, np.nan)
     elif n == 1:
         reason = "one run has no spread"
-    mean, std = float(used.mean()), float(used.std(ddof=1)) if len(used) > 1 else math.nan
-    low, high = t_interval(mean, std / math.sqrt(len(used)), len(used) - 1, confidence)
+    elif np.isinf(used).any():
+        reason = "an infinite value has no spread"
+    low, high = sample_interval(used, confidence, "seeds") or (math.nan, math.nan)
+    with np.errstate(invalid="ignore"):  # the mean of both infinities
+        mean = float(used.mean())
     return Summary(
         metric=view.metric,
         method=method,
         dataset=dataset,
         mean=mean,
-        std=std,
+        std=sample_std(used),
         min=float(used.min()),
         max=float(used.max()),
         n=n,
         planned=len(scores),
-        ci_lower=float(low[0]),
-        ci_upper=float(high[0]),
+        ci_lower=low,
+        ci_upper=high,
         reason=reason,
     )
 

@@ -10,16 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.result import Interval
 from graphgauge.stats.compare_items import ItemsComparison, compare_items
 from graphgauge.stats.comparison import Comparison, Improvement, Standing
-from graphgauge.stats.intervals import agreement_interval, t_interval
+from graphgauge.stats.intervals import Bounds, agreement_interval, sample_interval, sample_std
+from graphgauge.stats.load import load
 from graphgauge.stats.many import critical_difference, friedman, holm, mean_ranks
 from graphgauge.stats.paired import PairedTest, paired_test
-from graphgauge.stats.power import require_alpha
+from graphgauge.stats.power import require_alpha, whole_number
 from graphgauge.stats.resample import Strata, interquartile_mean, probability_of_improvement, stratified_interval
-from graphgauge.stats.runs import MISSING, Better, Missing, Panel, Seed, as_runs, panel
+from graphgauge.stats.runs import MISSING, Better, Missing, Panel, Seed, on_dataset, panel
 from graphgauge.stats.text import listing, several
+from graphgauge.stats.wilcoxon import as_on_paper
 
 Floats = NDArray[np.float64]
 
@@ -64,13 +65,14 @@ def compare(
     one_of("over", over, ("seeds", "items"))
     one_of("missing", missing, MISSING)
     require_alpha(alpha)
-    known = as_runs(runs)
+    whole_number("resamples", resamples, 1)
+    known = load(runs)
     view = panel(known, metric, direction=direction)
     if baseline is not None:
         one_of("method", baseline, view.methods)
     better = _better(view)
     if over == "items":
-        return compare_items(known, view, better, baseline=baseline, alpha=alpha, seed=seed)
+        return compare_items(known, view, better, baseline=baseline, missing=missing, alpha=alpha, seed=seed)
     units, strata, notes = _complete(view, missing)
     return _compared(view, better, units, strata, notes, baseline, alpha, seed, resamples)
 
@@ -89,17 +91,11 @@ def _complete(view: Panel, missing: Missing) -> tuple[list[str], list[Floats], l
     """The units, for each dataset the scores, methods × seeds, of the seeds that all methods have, and notes."""
     methods = view.methods
     if missing == "raise":
-        lacking = [str(gap) for gap in view.gaps] or _unmatched(view)
-        if lacking:
-            raise InputError(
-                f"{len(lacking)} runs of {view.metric} are missing: {listing(lacking)}",
-                fix='Repeat them; or leave those seeds out for all methods (missing="omit"), or score failures at the '
-                'bound (missing="worst").',
-            )
+        view.refuse_missing([str(gap) for gap in view.gaps] or _unmatched(view))
     if missing == "worst":
         view = view.filled()
     units: dict[str, list[str]] = {}
-    strata, notes = [], []
+    strata, notes, infinite = [], [], []
     for dataset, by_method in view.values.items():
         every: dict[Seed, None] = dict.fromkeys(seed for seeds in by_method.values() for seed in seeds)
         common = [seed for seed in every if all(not math.isnan(by_method[m].get(seed, math.nan)) for m in methods)]
@@ -107,9 +103,15 @@ def _complete(view: Panel, missing: Missing) -> tuple[list[str], list[Floats], l
             notes.append(
                 f"{dataset or view.metric}: {len(common)} of {several(len(every), 'seed')} used, those of all methods."
             )
+        infinite += [
+            f"{on_dataset(method, dataset)} seed {seed}"
+            for method in methods for seed in common if math.isinf(by_method[method][seed])
+        ]  # fmt: skip
         if common:
             units[dataset] = [str(seed) for seed in common]
             strata.append(np.array([[by_method[method][seed] for seed in common] for method in methods]))
+    if infinite:
+        raise InputError(f"{view.metric} is infinite: {listing(infinite)}", fix="Repeat those runs, or leave them out.")
     if not strata:
         raise InputError(f"no dataset and seed has {view.metric} for all of {listing(methods)}")
     if view.gaps and missing == "worst":
@@ -121,7 +123,7 @@ def _complete(view: Panel, missing: Missing) -> tuple[list[str], list[Floats], l
 
 def _unmatched(view: Panel) -> list[str]:
     return [
-        f"{method} on {dataset} seed {seed} (other methods have it)"
+        f"{on_dataset(method, dataset)} seed {seed} (other methods have it)"
         for dataset, by_method in view.values.items()
         for seed in dict.fromkeys(seed for seeds in by_method.values() for seed in seeds)
         for method in view.methods
@@ -140,10 +142,12 @@ def _compared(
     seed: int,
     resamples: int,
 ) -> Comparison:
-    judged = [np.vectorize(view.badness)(values) for values in strata]
+    largest = max(float(np.abs(values).max()) for values in strata)
+    # Tests round differences; ranks and wins are to see the same ties.
+    judged = [as_on_paper(np.vectorize(view.badness)(values), largest) for values in strata]
     one = len(strata) == 1
     scores = strata[0].T if one else np.array([values.mean(axis=1) for values in strata])
-    bad = judged[0].T if one else np.array([values.mean(axis=1) for values in judged])
+    bad = judged[0].T if one else as_on_paper(np.array([values.mean(axis=1) for values in judged]), largest)
     ranks = mean_ranks(-bad)
     order = np.lexsort((bad.mean(axis=0), ranks))
     methods = [view.methods[index] for index in order]
@@ -151,41 +155,15 @@ def _compared(
     both = [np.concatenate((values[order], low[order])) for values, low in zip(strata, judged, strict=True)]
     unit = "seed" if one else "dataset"
     pairs = _pairs(methods, baseline)
-    tests = _tests(view, bad if view.direction == "target" else scores, methods, pairs, better, alpha, unit)
-    confidence = 1 - alpha
-    low, high = stratified_interval(
+    bounds = stratified_interval(
         lambda drawn: np.concatenate([_iqms(drawn), _chances(drawn, pairs)], axis=1),
         both,
-        confidence=confidence,
+        confidence=1 - alpha,
         seed=seed,
         resamples=resamples,
     )
+    (iqm_low, chance_low), (iqm_high, chance_high) = (np.split(column, [len(methods)]) for column in bounds)
     whole = [block[None] for block in both]
-    iqms, chances = _iqms(whole)[0], _chances(whole, pairs)[0]
-    standings = tuple(
-        Standing(
-            method,
-            float(scores[:, i].mean()),
-            float(scores[:, i].std(ddof=1)) if len(scores) > 1 else math.nan,
-            _interval(scores[:, i], confidence, unit),
-            float(ranks[i]),
-            float(iqms[i]),
-            (float(low[i]), float(high[i])),
-        )
-        for i, method in enumerate(methods)
-    )
-    # A method that wins, or loses, every time has no spread to draw from.
-    units_agreeing = np.full(len(pairs), len(strata) * min(values.shape[1] for values in strata))
-    floor, ceiling = agreement_interval(chances, units_agreeing, (0.0, 1.0), confidence)
-    always = (chances == 0) | (chances == 1)
-    low[len(methods) :] = np.where(always, floor, low[len(methods) :])
-    high[len(methods) :] = np.where(always, ceiling, high[len(methods) :])
-    improvements = tuple(
-        Improvement(
-            methods[a], methods[b], float(chances[i]), (float(low[len(methods) + i]), float(high[len(methods) + i]))
-        )
-        for i, (a, b) in enumerate(pairs)
-    )
     enough = len(methods) > 2 and len(scores) > 1
     return Comparison(
         metric=view.metric,
@@ -194,9 +172,12 @@ def _compared(
         conventions=view.conventions,
         unit=unit,
         units=tuple(units),
-        standings=standings,
-        tests=tests,
-        improvements=improvements,
+        standings=_standings(methods, scores, ranks, _iqms(whole)[0], (iqm_low, iqm_high), 1 - alpha, unit),
+        tests=_tests(view, bad if view.direction == "target" else scores, methods, pairs, better, alpha, unit),
+        improvements=_improvements(
+            [(methods[a], methods[b]) for a, b in pairs], _chances(whole, pairs)[0], (chance_low, chance_high),
+            len(strata) * min(values.shape[1] for values in strata), 1 - alpha,
+        ),
         friedman=friedman(-bad) if enough else None,
         critical_difference=critical_difference(len(methods), len(scores), alpha),
         alpha=alpha,
@@ -204,7 +185,31 @@ def _compared(
         best=methods[int(np.argmin(bad.mean(axis=0)))],
         scores=scores,
         notes=tuple(notes),
-    )
+    )  # fmt: skip
+
+
+def _standings(
+    methods: list[str], scores: Floats, ranks: Floats, iqms: Floats, bounds: Bounds, confidence: float, unit: str
+) -> tuple[Standing, ...]:
+    rows = zip(methods, scores.T, ranks.tolist(), iqms.tolist(), np.transpose(bounds).tolist(), strict=True)
+    return tuple(
+        Standing(
+            method, float(own.mean()), sample_std(own), sample_interval(own, confidence, f"{unit}s"), rank, iqm,
+            (low, high),
+        )
+        for method, own, rank, iqm, (low, high) in rows
+    )  # fmt: skip
+
+
+def _improvements(
+    names: list[tuple[str, str]], chances: Floats, bounds: Bounds, units: int, confidence: float
+) -> tuple[Improvement, ...]:
+    # A method that wins, or loses, every time has no spread to draw from: so many units agree.
+    always = (chances == 0) | (chances == 1)
+    agreement = agreement_interval(chances, np.full(len(names), units), (0.0, 1.0), confidence)
+    low, high = (np.where(always, sure, drawn).tolist() for sure, drawn in zip(agreement, bounds, strict=True))
+    rows = zip(names, chances.tolist(), zip(low, high, strict=True), strict=True)
+    return tuple(Improvement(*pair, chance, interval) for pair, chance, interval in rows)
 
 
 def _pairs(methods: list[str], baseline: str | None) -> list[tuple[int, int]]:
@@ -254,11 +259,3 @@ def _chances(drawn: Strata, pairs: list[tuple[int, int]]) -> Floats:
         for a, b in pairs
     ]
     return np.stack(columns, axis=1)
-
-
-def _interval(scores: Floats, confidence: float, unit: str) -> Interval | None:
-    n = len(scores)
-    if n < 2:
-        return None
-    low, high = t_interval(scores.mean(), scores.std(ddof=1) / math.sqrt(n), n - 1, confidence)
-    return Interval(float(low[0]), float(high[0]), confidence, "t", f"{unit}s")

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.errors import InputError
+from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.schema import dumps
 from graphgauge.stats.comparison import jsonable
 from graphgauge.stats.many import holm
 from graphgauge.stats.permutation import PairedItems, paired_items
-from graphgauge.stats.runs import Better, Panel, Run, Runs
+from graphgauge.stats.runs import Better, Missing, Panel, Run, Runs
 from graphgauge.stats.tables import Cell, Grid
 from graphgauge.stats.text import listing, p_text, several
 
@@ -115,31 +115,41 @@ class ItemsComparison:
 
 
 def compare_items(
-    runs: Runs, view: Panel, better: Better, *, baseline: str | None, alpha: float, seed: int
+    runs: Runs, view: Panel, better: Better, *, baseline: str | None, missing: Missing, alpha: float, seed: int
 ) -> ItemsComparison:
     """Sign-flip tests over the items of one dataset; several seeds of a method are averaged item by item."""
     if len(view.datasets) > 1:
         raise InputError(f"items of {listing(view.datasets)} cannot be pooled", fix="Choose one dataset.")
     if view.direction == "target":
         raise InputError(f"{view.metric} has a target, which single items have not", fix='Use over="seeds".')
+    if missing == "raise":
+        view.refuse_missing([str(gap) for gap in view.gaps])
+    if missing == "worst":
+        raise OptionError('missing="worst" scores runs, not their items', fix='Use missing="omit", or over="seeds".')
     chosen = [run for run in runs if view.metric in run.scores]
+    without = [method for method in view.methods if method not in {run.method for run in chosen}]
+    if without:
+        raise InputError(f"no run of {listing(without)} has {view.metric}", fix="Repeat them, or compare the others.")
     lacking = [str(run) for run in chosen if run.items is None]
     if lacking:
         raise InputError(f"no per-item values are kept for {listing(lacking)}", fix='Evaluate again with keep="items".')
-    values: dict[str, Floats] = {}
+    values: dict[str, list[Floats]] = {method: [] for method in view.methods}
     ids, cluster = None, None
-    for method in view.methods:
-        loaded = [_items(run, view) for run in chosen if run.method == method]
-        for found, _, groups in loaded:
-            if ids is None:
-                ids, cluster = found, groups
-            elif not np.array_equal(ids, found):
-                raise InputError(f"{method} was evaluated on other items than {view.methods[0]}",
-                                 fix="Evaluate all runs on the same items, under the same ids.")  # fmt: skip
-        values[method] = np.mean([scores for _, scores, _ in loaded], axis=0)
+    for run in chosen:
+        own, scores, groups = _items(run, view)
+        if ids is None:
+            ids, cluster = own, groups
+        elif not np.array_equal(ids, own):
+            raise InputError(f"{run} was evaluated on other items than {chosen[0]}",
+                             fix="Evaluate all runs on the same items, under the same ids.")  # fmt: skip
+        elif not _same(cluster, groups):
+            raise InputError(f"the items of {run} are clustered otherwise than those of {chosen[0]}",
+                             fix="Evaluate all runs with the same cluster=.")  # fmt: skip
+        values[run.method].append(scores)
     return compared_items(
-        view.metric, better, view.datasets[0], values, seeds=len({run.seed for run in chosen}), cluster=cluster,
-        baseline=baseline, alpha=alpha, seed=seed,
+        view.metric, better, view.datasets[0],
+        {method: np.mean(runs_of, axis=0) for method, runs_of in values.items()},
+        seeds=len({run.seed for run in chosen}), cluster=cluster, baseline=baseline, alpha=alpha, seed=seed,
     )  # fmt: skip
 
 
@@ -177,6 +187,10 @@ def compared_items(
     )
 
 
+def _same(one: NDArray[np.int64] | None, other: NDArray[np.int64] | None) -> bool:
+    return one is other is None or (one is not None and other is not None and np.array_equal(one, other))
+
+
 def _items(run: Run, view: Panel) -> tuple[NDArray[Any], Floats, NDArray[np.int64] | None]:
     """Ids in order, the items' values and clusters; the family's own reader knows how values come about."""
     reader = importlib.import_module(f"graphgauge.{run.family}.items").Items
@@ -184,4 +198,7 @@ def _items(run: Run, view: Panel) -> tuple[NDArray[Any], Floats, NDArray[np.int6
     rules = {"ties": view.conventions["ties"]} if "ties" in view.conventions else {}
     order = np.argsort(items.ids, kind="stable")
     values = np.asarray(items.values(view.metric, **rules), dtype=float)
-    return items.ids[order], values[order], None if items.cluster is None else items.cluster[order]
+    ids = items.ids[order]
+    if (ids[1:] == ids[:-1]).any():
+        raise InputError("an id occurs twice", where=str(run.items), fix="Give each item an id of its own.")
+    return ids, values[order], None if items.cluster is None else items.cluster[order]

@@ -75,7 +75,7 @@ class Comparison:
 
     @property
     def not_distinguished(self) -> list[str]:
-        """Methods that no test tells apart from the best, among the pairs that were tested."""
+        """Methods that no test tells apart from the best; against a baseline, also those never tested against it."""
         return [name for name in self.methods if name != self.best and not self.told_apart(name, self.best)]
 
     def told_apart(self, first: str, second: str) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphgauge.core.errors import OptionError
+from graphgauge.core.result import Interval
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -41,6 +42,20 @@ def t_interval(value: ArrayLike, standard_error: ArrayLike, df: ArrayLike, confi
     value = np.asarray(value, dtype=float)
     margin = t_quantile(df, confidence) * np.asarray(standard_error, dtype=float)
     return value - margin, value + margin
+
+
+def sample_std(scores: Floats) -> float:
+    """Standard deviation with ddof 1; NaN of a single score, or where one is infinite."""
+    return float(scores.std(ddof=1)) if len(scores) > 1 and np.isfinite(scores).all() else math.nan
+
+
+def sample_interval(scores: Floats, confidence: float, over: str) -> Interval | None:
+    """Student's t-interval of the mean of independent scores; None where they have no standard deviation."""
+    n, std = len(scores), sample_std(scores)
+    if math.isnan(std):
+        return None
+    low, high = t_interval(scores.mean(), std / math.sqrt(n), n - 1, confidence)
+    return Interval(float(low[0]), float(high[0]), confidence, "t", over)
 
 
 def wilson_interval(successes: ArrayLike, n: ArrayLike, confidence: float) -> Bounds:
@@ -97,20 +112,34 @@ def agreement_interval(value: ArrayLike, units: ArrayLike, possible: tuple[float
     return value - other * (value - possible[0]), value + other * (possible[1] - value)
 
 
+def is_rounding(error: ArrayLike, value: ArrayLike) -> NDArray[np.bool_]:
+    """Whether all units agree and the standard error is only what rounding left of zero."""
+    return np.asarray(error) <= 1e-13 * np.maximum(1.0, np.abs(value))
+
+
 def mean_interval(
     value: ArrayLike, influence: ArrayLike, possible: tuple[float, float] | None, confidence: float
 ) -> Bounds:
-    """t-interval of a mean over units with these influences; where all agree, that of so many that do.
+    """Interval of a mean over units with these influences, one unit each; see `t_or_agreement_interval`."""
+    error, df = standard_error(influence, np.ones(np.size(influence)))
+    return t_or_agreement_interval(value, error, df, possible, confidence)
+
+
+def t_or_agreement_interval(
+    value: ArrayLike, error: Floats, df: ArrayLike, possible: tuple[float, float] | None, confidence: float
+) -> Bounds:
+    """t-interval of a mean; where all df + 1 units agree, that of so many that do.
 
     NaN with fewer than two units, and where all agree and the possible values are not known.
     """
-    error, df = standard_error(influence, np.ones(np.size(influence)))
     low, high = t_interval(value, error, df, confidence)
-    flat = error == 0
-    if flat.any() and possible is not None:
-        floor, ceiling = agreement_interval(value, df + 1, possible, confidence)
-        return np.where(flat, floor, low), np.where(flat, ceiling, high)
-    return np.where(flat, np.nan, low), np.where(flat, np.nan, high)
+    flat = is_rounding(error, value)
+    if not flat.any():
+        return low, high
+    if possible is None:
+        return np.where(flat, np.nan, low), np.where(flat, np.nan, high)
+    floor, ceiling = agreement_interval(value, np.asarray(df) + 1, possible, confidence)
+    return np.where(flat, floor, low), np.where(flat, ceiling, high)
 
 
 def standard_error(

@@ -15,13 +15,14 @@ from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.extras import need
 from graphgauge.core.result import Direction, Evaluation, Result
 from graphgauge.core.schema import SCHEMA, evaluation_from_dict, number_from_json, result_files
+from graphgauge.io.rows import sound_parquet
 from graphgauge.stats.runs import Run, Runs, Score, Seed
 
 # `metrics_{dataset}_{seed}.json`; the seed is what follows the last underscore.
 _FLAT_NAME = re.compile(r"metrics_(?P<dataset>.+)_(?P<seed>[^_]+)")
 _FAMILY_FOLDERS = ("ranking", "recovery", "forecasting", "generation", "explanation", "evolution")
 _LABELS = ("method", "dataset", "seed")
-_EMPTY = ("", "nan", "na", "null", "none")
+_EMPTY = ("", "nan", "na", "<na>", "nat", "null", "none")
 
 
 def load(source: Any) -> Runs:
@@ -62,7 +63,7 @@ def _from_path(path: Path) -> Iterator[Run]:
     elif path.suffix.lower() == ".csv":
         yield from _from_csv(path)
     elif path.suffix.lower() == ".parquet":
-        yield from _from_records(need("pyarrow.parquet", "reading .parquet").read_table(path).to_pylist(), str(path))
+        yield from _from_parquet(path)
     elif path.suffix.lower() == ".json":
         found = _from_json(path)
         if found is None:
@@ -121,11 +122,11 @@ def _from_result(content: Mapping[str, Any], path: Path) -> Run:
     if content["schema"] != SCHEMA:
         raise InputError(f"schema is {content['schema']!r:.80}", where=str(path), fix=f"Expected {SCHEMA!r}.")
     if content.get("status") == "failed":
-        run = content.get("run", {})
-        error = content.get("error")
+        run, error = content.get("run"), content.get("error")
+        if not isinstance(run, dict):
+            raise InputError("names no run", where=str(path), fix="Write result files with graphgauge.")
         why = f"failed: {error}" if error else "failed"
-        return Run(str(run.get("method")), str(run.get("dataset")), run.get("seed", 0), {}, str(run.get("family", "")),
-                   str(path), why)  # fmt: skip
+        return Run(*_labels(run, str(path)), {}, str(run.get("family", "")), str(path), why)
     items = next((entry["path"] for entry in content.get("side_files", ()) if entry.get("role") == "items"), None)
     return _from_evaluation(
         evaluation_from_dict(content, where=str(path)),
@@ -135,20 +136,21 @@ def _from_result(content: Mapping[str, Any], path: Path) -> Run:
 
 
 def _from_evaluation(evaluation: Evaluation, source: str = "evaluation", items: Path | None = None) -> Run:
-    run = evaluation.run
-    missing = [name for name in ("method", "dataset") if run.get(name) is None]
-    if missing:
-        raise InputError(f"the run names no {' and no '.join(missing)}", where=source,
-                         fix="Evaluate with --method, --dataset and --run-seed.")  # fmt: skip
     return Run(
-        str(run["method"]),
-        str(run["dataset"]),
-        _seed(0 if run.get("seed") is None else run["seed"]),
+        *_labels(evaluation.run, source),
         {key: _score(result, evaluation.conventions) for key, result in evaluation.items()},
         evaluation.family,
         source,
         items=items,
     )
+
+
+def _labels(run: Mapping[str, Any], source: str) -> tuple[str, str, Seed]:
+    missing = [name for name in ("method", "dataset") if run.get(name) is None]
+    if missing:
+        raise InputError(f"the run names no {' and no '.join(missing)}", where=source,
+                         fix="Evaluate with --method, --dataset and --run-seed.")  # fmt: skip
+    return str(run["method"]), str(run["dataset"]), _seed(0 if run.get("seed") is None else run["seed"])
 
 
 def _score(result: Result, conventions: Mapping[str, str]) -> Score:
@@ -159,16 +161,33 @@ def _score(result: Result, conventions: Mapping[str, str]) -> Score:
 def _from_csv(path: Path) -> Iterator[Run]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
-            rows = list(csv.DictReader(stream))
+            reader = csv.DictReader(stream)
+            head, rows = reader.fieldnames or [], list(reader)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"cannot be read ({error})", where=str(path)) from None
     if not rows:
         raise InputError("has no rows", where=str(path))
+    twice = [name for name in head if head.count(name) > 1]
+    if twice:
+        raise InputError(f"has the column {twice[0]!r} twice", where=str(path))
+    for number, row in enumerate(rows):
+        if None in row:
+            raise InputError("has more cells than the head", where=f"{path}, record {number + 1}")
+    yield from _from_records(rows, str(path))
+
+
+def _from_parquet(path: Path) -> Iterator[Run]:
+    with sound_parquet(path):
+        rows = need("pyarrow.parquet", "reading .parquet").read_table(path).to_pylist()
     yield from _from_records(rows, str(path))
 
 
 def _from_records(records: Sequence[Mapping[str, Any]], source: str) -> Iterator[Run]:
     """One run a record, or one run for all records that share method, dataset and seed when they are in long form."""
+    for name in dict.fromkeys(name for record in records for name in record):
+        label = str(name).strip().lower()
+        if label in _LABELS and name != label:
+            raise InputError(f"has a column {name!r}", where=source, fix=f"Write it {label!r}.")
     if records and {"metric", "value"} <= set(records[0]):
         wide: dict[tuple[Any, ...], dict[str, Any]] = {}
         for record in records:
@@ -196,7 +215,7 @@ def _text_columns(records: Sequence[Mapping[str, Any]]) -> set[str]:
 def _record(record: Mapping[str, Any], source: str, row: int | None = None) -> Run:
     scores = {}
     for name, value in record.items():
-        if name in _LABELS or name is None:
+        if name in _LABELS:
             continue
         if not (_is_number(value) or _is_empty(value)):
             where = source if row is None else f"{source}, record {row + 1}"
@@ -222,7 +241,7 @@ def _known(key: str) -> tuple[Direction | None, float | None, tuple[float, float
 
 
 def _is_empty(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and value.strip().lower() in _EMPTY) or value != value
+    return str(value).strip().lower() in _EMPTY
 
 
 def _is_number(value: Any) -> bool:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphgauge.core.errors import InputError, OptionError
-from graphgauge.stats.power import require_alpha
+from graphgauge.core.arrays import as_numeric, refuse_nan, require_shape
+from graphgauge.core.errors import InputError
+from graphgauge.stats.power import require_alpha, whole_number
 
 Floats = NDArray[np.float64]
 
@@ -20,7 +21,10 @@ _MAX_STATES = 1 << 20
 
 def holm(p_values: ArrayLike) -> Floats:
     """Adjusted p of Holm's step-down procedure, in the order given; rejecting those ≤ α keeps the family-wise error."""
-    p = np.asarray(p_values, dtype=float)
+    p = as_numeric(p_values, "p_values").astype(float)
+    require_shape(p, (None,), "p_values", "Pass one p a test.")
+    if not ((p >= 0) & (p <= 1)).all():
+        raise InputError("some do not lie between 0 and 1", where="p_values", fix="Leave out tests without a p.")
     order = np.argsort(p, kind="stable")
     stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
     adjusted = np.empty(len(p))
@@ -69,8 +73,8 @@ def critical_difference(methods: int, blocks: int, alpha: float = 0.05) -> float
     1.25
     """
     require_alpha(alpha)
-    if methods < 2 or blocks < 1:
-        raise OptionError(f"needs at least two methods and one block, not {methods} and {blocks}")
+    whole_number("methods", methods, 2)
+    whole_number("blocks", blocks, 1)
     return studentized_range(methods, alpha) * math.sqrt(methods * (methods + 1) / (12 * blocks))
 
 
@@ -90,14 +94,13 @@ def studentized_range(methods: int, alpha: float) -> float:
 
 
 def _matrix(scores: ArrayLike) -> Floats:
-    scores = np.asarray(scores, dtype=float)
+    scores = as_numeric(scores, "scores").astype(float)
     if scores.ndim != 2 or scores.shape[0] < 1 or scores.shape[1] < 2:
         raise InputError(
             f"expected a matrix with a row for each seed or dataset and at least two methods, found {scores.shape}",
             where="scores",
         )
-    if np.isnan(scores).any():
-        raise InputError("some scores are NaN", where="scores", fix="Drop or impute those rows first.")
+    refuse_nan(scores, "scores", fix="Drop or impute those rows first.")
     return scores
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphgauge.core.arrays import as_numeric
-from graphgauge.core.errors import InputError, one_of
+from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.result import Interval
-from graphgauge.stats.intervals import t_interval
+from graphgauge.stats.intervals import sample_interval, sample_std
 from graphgauge.stats.power import attainable_p, require_alpha, seeds_needed
 from graphgauge.stats.runs import Better
 from graphgauge.stats.text import bounds, decimals, fixed, listing, p_text, plus_minus, several
@@ -62,7 +62,8 @@ class PairedTest:
 
     @property
     def can_reject(self) -> bool:
-        return self.p_min_attainable * self.comparisons <= self.alpha
+        """Whether some scores could; after others were rejected, Holm asks less than of the first."""
+        return self.significant or self.p_min_attainable * self.comparisons <= self.alpha
 
     @property
     def seeds_needed(self) -> int:
@@ -201,22 +202,19 @@ def paired_test(
     require_alpha(alpha)
     if better is not None:
         one_of("direction", better, ("higher", "lower"))
+    if names is not None and (isinstance(names, str) or len(tuple(names)) != 2):
+        raise OptionError(f"names must be those of the two methods, not {names!r:.60}")
     first, second = _matched(a, b)
     differences = paired_differences(first, second)
     ranks = signed_rank(differences)
-    pairs, mean = len(differences), float(differences.mean())
-    ci = None
-    if pairs > 1:
-        low, high = t_interval(mean, differences.std(ddof=1) / math.sqrt(pairs), pairs - 1, 1 - alpha)
-        ci = Interval(float(low[0]), float(high[0]), 1 - alpha, "t", f"{unit}s")
     return PairedTest(
         names=names or ("a", "b"),
-        pairs=pairs,
+        pairs=len(differences),
         n=ranks.n,
         means=(float(first.mean()), float(second.mean())),
-        stds=(_std(first), _std(second)),
-        mean_difference=mean,
-        ci=ci,
+        stds=(sample_std(first), sample_std(second)),
+        mean_difference=float(differences.mean()),
+        ci=sample_interval(differences, 1 - alpha, f"{unit}s"),
         test_statistic=ranks.statistic,
         p_value=ranks.p_value,
         exact=ranks.exact,
@@ -227,10 +225,6 @@ def paired_test(
         metric=metric,
         p_adjusted=ranks.p_value,
     )
-
-
-def _std(scores: Floats) -> float:
-    return float(scores.std(ddof=1)) if len(scores) > 1 else math.nan
 
 
 def _matched(a: ArrayLike | Mapping[Any, float], b: ArrayLike | Mapping[Any, float]) -> tuple[Floats, Floats]:

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.arrays import as_labels, as_numeric
+from graphgauge.core.errors import InputError
 from graphgauge.core.result import Interval
 from graphgauge.stats.intervals import standard_error, t_interval
+from graphgauge.stats.power import whole_number
 
 Floats = NDArray[np.float64]
 
@@ -53,33 +55,34 @@ class PairedItems:
 def paired_items(
     differences: ArrayLike,
     *,
-    cluster: NDArray[np.integer] | None = None,
+    cluster: ArrayLike | None = None,
     seed: int | np.random.Generator = 0,
     resamples: int = 9_999,
     confidence: float = 0.95,
 ) -> PairedItems:
     """Is the mean of paired per-item differences zero? Two-sided sign-flip permutation test and t-interval.
 
-    `differences` is one number an item (first ranker minus second, same items in the same order); `cluster`, an integer
-    label an item, marks items that are not independent, which are summed and flipped together. Memory does not grow
+    `differences` is one number an item (first ranker minus second, same items in the same order); `cluster`, a label an
+    item, marks items that are not independent, which are summed and flipped together. Memory does not grow
     with the number of resamples times items: equal sizes are flipped by one binomial draw, others eight at a time.
     """
-    differences = np.asarray(differences, dtype=float)
+    differences = as_numeric(differences, "items").astype(float)
     if differences.ndim != 1 or len(differences) < 2:
         raise InputError(f"expected at least two differences in a row, found shape {differences.shape}", where="items")
     if not np.isfinite(differences).all():
         bad = int(np.argmin(np.isfinite(differences)))
         raise InputError(f"differences must be finite, the first that is not stands at index {bad}", where="items")
-    if resamples < 1:
-        raise OptionError(f"resamples must be at least 1, not {resamples}")
-    if cluster is not None and np.shape(cluster) != differences.shape:
-        raise InputError(f"{np.shape(cluster)} labels for {differences.shape} differences", where="cluster")
+    whole_number("resamples", resamples, 1)
+    if cluster is not None:
+        cluster = np.unique(as_labels(cluster, "cluster"), return_inverse=True)[1]
+        if cluster.shape != differences.shape:
+            raise InputError(f"{len(cluster)} labels for {len(differences)} differences", where="cluster")
     n, mean = len(differences), float(differences.mean())
     error, df = standard_error(differences - mean, np.broadcast_to(1.0, n), cluster=cluster)
     low, high = t_interval(mean, error, df, confidence)
     sums = differences
     if cluster is not None:
-        sums = np.bincount(np.unique(cluster, return_inverse=True)[1], differences).astype(float, copy=False)
+        sums = np.bincount(cluster, differences).astype(float, copy=False)
     p, p_error, drawn = _sign_flip(sums, resamples, np.random.default_rng(seed))
     unit = "items" if cluster is None else "clusters"
     return PairedItems(

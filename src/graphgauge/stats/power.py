@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import Any
+
+import numpy as np
 
 from graphgauge.core.errors import OptionError
 
@@ -19,11 +22,17 @@ def seeds_needed(comparisons: int = 1, alpha: float = 0.05) -> int:
     [6, 7, 8, 9]
     """
     require_alpha(alpha)
-    if comparisons < 1:
-        raise OptionError(f"comparisons must be at least 1, not {comparisons}")
+    whole_number("comparisons", comparisons, 1)
     return math.ceil(1 + math.log2(comparisons / alpha))
 
 
-def require_alpha(alpha: float) -> None:
-    if not 0 < alpha < 1:
-        raise OptionError(f"alpha must lie between 0 and 1, not {alpha}", fix="Use 0.05 for a 5 % test.")
+def require_alpha(alpha: Any) -> None:
+    if not isinstance(alpha, float | np.floating) or not 0 < alpha < 1:
+        raise OptionError(f"alpha must lie between 0 and 1, not {alpha!r:.60}", fix="Use 0.05 for a 5 % test.")
+
+
+def whole_number(name: str, value: Any, least: int) -> int:
+    """`value` as Python's int; what is not one, True and 1.0 included, is an error."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+        raise OptionError(f"{name} must be a whole number of at least {least}, not {value!r:.60}")
+    return int(value)

@@ -8,11 +8,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from graphgauge.core.arrays import as_numeric, refuse_nan
+from graphgauge.core.errors import InputError
 from graphgauge.stats.intervals import Bounds, percentile_interval
 
 Floats = NDArray[np.float64]
 # Scores of each dataset, methods × seeds; in a block of resamples, resamples × methods × seeds.
 Strata = Sequence[Floats]
+_NO_NAN = "Leave failed runs out and say so, or score them at the metric's worst value."
 
 
 def interquartile_mean(scores: ArrayLike) -> Floats:
@@ -21,7 +24,10 @@ def interquartile_mean(scores: ArrayLike) -> Floats:
     >>> float(interquartile_mean([0, 1, 2, 3, 100]))
     2.0
     """
-    ordered = np.sort(np.asarray(scores, dtype=float), axis=-1)
+    given = _scores(scores, "scores")
+    ordered = np.sort(given, axis=-1)
+    if np.isnan(ordered[..., -1]).any():  # NaN sorts last
+        refuse_nan(given, "scores", fix=_NO_NAN)
     n = ordered.shape[-1]
     cut = math.floor(n / 4)
     return np.asarray(ordered[..., cut : n - cut].mean(axis=-1))
@@ -33,7 +39,10 @@ def probability_of_improvement(a: ArrayLike, b: ArrayLike) -> Floats:
     >>> float(probability_of_improvement([1, 2, 3], [0, 2, 2]))
     0.6666666666666666
     """
-    first, second = np.asarray(a, dtype=float)[..., :, None], np.asarray(b, dtype=float)[..., None, :]
+    first, second = _scores(a, "a"), _scores(b, "b")
+    for scores, name in ((first, "a"), (second, "b")):
+        refuse_nan(scores, name, fix=_NO_NAN)
+    first, second = first[..., :, None], second[..., None, :]
     return np.asarray(((first > second) + 0.5 * (first == second)).mean(axis=(-2, -1)))
 
 
@@ -65,3 +74,10 @@ def stratified_interval(
     items = sum(stratum.shape[1] for stratum in strata)
     bounds = np.array([percentile_interval(column, items, len(strata), confidence) for column in columns])
     return bounds[:, 0], bounds[:, 1]
+
+
+def _scores(values: ArrayLike, name: str) -> Floats:
+    scores = as_numeric(values, name).astype(float, copy=False)
+    if scores.ndim == 0 or scores.shape[-1] == 0:
+        raise InputError(f"expected at least one score, found shape {scores.shape}", where=name)
+    return scores

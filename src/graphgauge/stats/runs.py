@@ -7,9 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from graphgauge.core.errors import InputError, OptionError, UnknownNameError, one_of
+from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.result import Direction
 from graphgauge.stats.text import listing
 
@@ -47,9 +47,7 @@ class Run:
     items: Path | None = None
 
     def __str__(self) -> str:
-        return (
-            f"{self.method} on {self.dataset}, seed {self.seed}" if self.dataset else f"{self.method}, seed {self.seed}"
-        )
+        return f"{on_dataset(self.method, self.dataset)}, seed {self.seed}"
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,12 @@ class Gap:
     why: str
 
     def __str__(self) -> str:
-        return f"{self.method} on {self.dataset} seed {self.seed} ({self.why})"
+        return f"{on_dataset(self.method, self.dataset)} seed {self.seed} ({self.why})"
+
+
+def on_dataset(name: str, dataset: str) -> str:
+    """`transe on wn18rr`, or `transe` alone where the dataset has no name."""
+    return f"{name} on {dataset}" if dataset else name
 
 
 class Runs:
@@ -144,15 +147,23 @@ class Panel:
     @property
     def better(self) -> Better | None:
         """Which way is good; a target is approached from both sides, by its distance."""
-        return (
-            "lower" if self.direction == "target" else self.direction if self.direction in ("higher", "lower") else None
-        )
+        if self.direction == "target":
+            return "lower"
+        return None if self.direction == "none" else self.direction
 
     def badness(self, value: float) -> float:
         """Lower is better, whatever the direction."""
         if self.direction == "target" and self.target is not None:
             return abs(value - self.target)
         return -value if self.direction == "higher" else value
+
+    def refuse_missing(self, lacking: list[str]) -> None:
+        if lacking:
+            raise InputError(
+                f"{len(lacking)} runs of {self.metric} are missing: {listing(lacking)}",
+                fix='Repeat them; or leave those seeds out for all methods (missing="omit"), or score failures at the '
+                'bound (missing="worst").',
+            )
 
     def filled(self) -> Panel:
         """This panel with the worst value in every gap."""
@@ -186,8 +197,9 @@ def panel(runs: Runs, metric: str, *, direction: Better | None = None) -> Panel:
     """The values of one metric; runs scored under different conventions are refused with the list."""
     if not len(runs):
         raise InputError("there are no runs")
-    if metric not in runs.metrics:
-        raise UnknownNameError("metric", metric, runs.metrics)
+    one_of("metric", metric, runs.metrics)
+    if direction is not None:
+        one_of("direction", direction, ("higher", "lower"))
     families = {run.family for run in runs if metric in run.scores}
     if len(families) > 1:
         raise InputError(f"{metric} was measured in {' and '.join(sorted(families))}", fix="Choose one with family=.")
@@ -256,12 +268,3 @@ def _notes(scored: list[tuple[Run, Score]], metric: str) -> Iterator[str]:
             if len(sizes) > _SIZES_LISTED:
                 counts = f"{min(sizes):,} to {max(sizes):,}"
             yield f"{metric} on {dataset} rests on different numbers of items: {counts}"
-
-
-def as_runs(source: Any) -> Runs:
-    """Runs as they are, or loaded from whatever `load` takes."""
-    if isinstance(source, Runs):
-        return source
-    from graphgauge.stats.load import load
-
-    return load(source)

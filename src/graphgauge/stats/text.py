@@ -35,7 +35,7 @@ def bounds(interval: Iterable[float] | None, digits: int | None = None) -> str:
 
 
 def p_text(p: float) -> str:
-    return "p < 0.0001" if p < 1e-4 else f"p = {p:.4f}".rstrip("0") if p < 1 else "p = 1"
+    return "p < 0.0001" if p < 1e-4 else f"p = {p:.4f}".rstrip("0").rstrip(".")
 
 
 def several(count: int, noun: str) -> str:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from graphgauge.core.arrays import as_numeric, refuse_nan, require_shape
+
 Floats = NDArray[np.float64]
 
 # The exact distribution of 500 differences takes a tenth of a second; beyond, the normal is good to three digits.
@@ -40,7 +42,9 @@ def signed_rank(differences: ArrayLike) -> SignedRank:
     Up to 500 differences p is exact: the distribution of twice the rank sum, an integer even with ties, is built up
     difference by difference. Beyond, the normal approximation with the variance of the ranks as they are.
     """
-    signed = np.asarray(differences, dtype=float)
+    signed = as_numeric(differences, "differences").astype(float)
+    require_shape(signed, (None,), "differences", "Pass one difference a pair.")
+    refuse_nan(signed, "differences", fix="A failed run cannot be paired: leave its pair out and say so.")
     signed = signed[signed != 0]
     n = len(signed)
     doubled = _doubled_midranks(np.abs(signed))
@@ -56,11 +60,15 @@ def signed_rank(differences: ArrayLike) -> SignedRank:
 
 
 def paired_differences(a: Floats, b: Floats) -> Floats:
-    """a − b, rounded to 12 digits of the largest score, so that .9 − .8 ties with .8 − .7."""
-    largest = float(max(np.max(np.abs(a)), np.max(np.abs(b))))
-    if largest == 0:
-        return np.zeros(len(a))
-    return np.round(a - b, 11 - math.floor(math.log10(largest)))
+    """a − b, rounded so that .9 − .8 ties with .8 − .7."""
+    return as_on_paper(a - b, float(max(np.max(np.abs(a)), np.max(np.abs(b)))))
+
+
+def as_on_paper(computed: Floats, largest: float) -> Floats:
+    """What was computed from scores up to `largest`, to 12 digits of that: what is equal on paper is equal."""
+    if not 1e-280 < largest < math.inf:  # 0, or beyond what can be rounded
+        return computed
+    return np.round(computed, 11 - math.floor(math.log10(largest)))
 
 
 def _doubled_midranks(sizes: Floats) -> NDArray[np.int64]:
