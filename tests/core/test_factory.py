@@ -36,14 +36,14 @@ def test_what_is_not_there(factory: str) -> None:
 def test_what_the_module_itself_lacks_is_the_message_to_show(folder: Path) -> None:
     (folder / "lacking_module.py").write_text("import not_installed_anywhere\n")
     with pytest.raises(
-        InputError, match=r"lacking_module:load: failed \(ModuleNotFoundError: .*not_installed_anywhere"
+        InputError, match=r"lacking_module:load: raised ModuleNotFoundError: .*not_installed_anywhere"
     ):
         made("lacking_module:load")
 
 
 def test_code_that_raises_ends_in_one_line(folder: Path) -> None:
     (folder / "raising.py").write_text("def load():\n    raise RuntimeError('first\\nsecond')\n")
-    with pytest.raises(InputError, match=r"raising:load: failed \(RuntimeError: first second\)") as caught:
+    with pytest.raises(InputError, match=r"raising:load: raised RuntimeError: first second") as caught:
         made("raising:load")
     assert isinstance(caught.value.__cause__, RuntimeError)
     (folder / "refusing.py").write_text("from graphgauge.core.errors import OptionError\nraise OptionError('no')\n")

@@ -251,7 +251,7 @@ def test_modules_that_fail_and_what_is_none() -> None:
     explanation = ex.Explanation(graph(0), np.ones(len(graph(0).subgraph)))
     module = Fails()
     module.train()
-    with pytest.raises(InputError, match=r"module Fails\.forward raised RuntimeError: mat1 and mat2") as caught:
+    with pytest.raises(InputError, match=r"module Fails\.forward: raised RuntimeError: mat1 and mat2") as caught:
         ex.collect(ex.PyGModel(module), [explanation])
     assert isinstance(caught.value.__cause__, RuntimeError)
     assert module.training  # as it was

@@ -201,7 +201,7 @@ def test_an_answer_that_cannot_be_read_is_the_models() -> None:
         def __array__(self, *arguments: Any, **options: Any) -> Any:
             raise RuntimeError("released")
 
-    with pytest.raises(InputError, match=r"model Fixed\.predict raised RuntimeError: released"):
+    with pytest.raises(InputError, match=r"model Fixed\.predict: raised RuntimeError: released"):
         ex.collect(Fixed(lambda rows: Broken()), random_explanations(0, 2))
 
 
