@@ -55,7 +55,45 @@ def trained(rng):
     return grown(rng, rng.uniform(0, 0.4), int(rng.integers(15, 120)), over_births=False, skill=int(rng.choice([1, 5])))
 
 
+def words(rng, labels, count=60):
+    """Yes or no, more often in one class than in others; some are rare, and some never occur outside one class."""
+    favoured = np.eye(4)[rng.integers(0, 4, count)][:, labels].T
+    return rng.random((len(labels), count)) < rng.uniform(0, 0.1, count) + favoured * rng.uniform(0, 0.7, count)
+
+
+def without_labels(rng):
+    """Points far apart by class, smoothed ones, rounded ones, and words; a class of three nodes among the others."""
+    points, edges, labels = start(rng)
+    kind = rng.choice(["apart", "smoothed", "rounded", "words"])
+    if kind == "apart":
+        points = 0.5 * np.eye(4, 8)[labels] + 10 ** rng.uniform(-3, -1) * rng.normal(0, 1, points.shape)
+    elif kind == "smoothed":
+        for _ in range(5):
+            points = smoothed(points, edges, 0.8)
+    elif kind == "rounded":
+        points = np.round(points, 2)
+    else:
+        points = words(rng, labels)
+    labels = np.where(np.arange(NODES) < 3, 9, labels)
+    return {"labels": labels, "embeddings": points.astype(rng.choice([np.float32, np.float64]))}
+
+
+def with_labels(rng, fault):
+    """A code of the labels beside the points, so wide against them, turned among them or not, in float32."""
+    code, width, turned = fault
+    points, _, labels = start(rng)
+    columns = np.concatenate([points, width * points.std() * code[labels]], axis=1)
+    if turned:
+        columns = columns @ np.linalg.qr(rng.normal(0, 1, (columns.shape[1],) * 2))[0]
+    return {"labels": labels, "embeddings": columns.astype(np.float32)}
+
+
+FLAG, NUMBER, ONE_HOT = np.eye(4)[:, :1], np.arange(4.0)[:, None], np.eye(4)
+
 CASES = [
     Case("circular-auc", trained, lambda rng, weight: grown(rng, weight, 120, over_births=True),
          {"a third of each point from its neighbours": 0.35, "half": 0.5, "three quarters": 0.75}),
+    Case("label-in-embeddings", without_labels, with_labels,
+         {"a flag of one class in four, a hundredth as wide as the rest and turned among it": (FLAG, 0.01, True),
+          "one-hot labels, turned": (ONE_HOT, 1.0, True), "a column of numbers": (NUMBER, 1.0, False)}),
 ]  # fmt: skip

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from graphgauge import audit
+from graphgauge import audit, recovery
 from graphgauge.core.errors import GraphgaugeError
 from graphgauge.core.findings import checks
 from graphgauge.core.schema import read_result, write_result
@@ -42,6 +42,16 @@ def test_a_familys_inputs(files):
     assert "error [seen-in-training]" in done.stdout
     assert done.stdout.index("error [") < done.stdout.index("warning [")  # the worst first
     assert "not run [easy-negatives]: needs neg_targets" in done.stdout
+
+
+def test_the_familys_own_scores_are_looked_at(tmp_path):
+    """Shards too, as the family reads them."""
+    rng = np.random.default_rng(0)
+    for shard in range(2):
+        np.save(tmp_path / f"pos-{shard}.npy", (1 + 0.01 * rng.normal(0.5, 1, 100)).astype(np.float16))
+        np.save(tmp_path / f"neg-{shard}.npy", (1 + 0.01 * rng.normal(0, 1, (100, 50))).astype(np.float16))
+    done = run("ranking", "--pos-scores", tmp_path / "pos-*.npy", "--neg-scores", tmp_path / "neg-*.npy")
+    assert "warning [rounded-scores] every score is a float16 number" in done.stdout, done.stderr
 
 
 def test_fail_on_is_for_somebodys_ci(files):
@@ -109,10 +119,73 @@ def test_unknown_checks_suggest_the_nearest(files):
     assert ranking(files, "--ignore", "tied-score").returncode == 2
 
 
-@pytest.mark.parametrize("edges", [np.zeros((3, 4), int), np.zeros(3, int), np.zeros((3, 2)), -np.ones((3, 2), int)])
+@pytest.mark.parametrize(
+    "edges",
+    [np.zeros((3, 4), int), np.zeros(3, int), np.zeros((3, 2)), -np.ones((3, 2), int), [[1, 2], [3]], "edges", [["a"]]],
+)
 def test_edges_that_are_none(edges):
     with pytest.raises(GraphgaugeError, match="test_edges"):
         audit.run(family="ranking", test_edges=edges, train_edges=np.zeros((3, 2), int))
+
+
+def test_pairs_are_not_looked_up_among_triples():
+    pairs, triples = np.zeros((3, 2), int), np.zeros((3, 3), int)
+    for only, given in (
+        ("seen-in-training", {}),
+        ("known-positives-as-negatives", {"neg_targets": np.ones((3, 4), int)}),
+    ):
+        with pytest.raises(GraphgaugeError, match=r"test_edges \(n, 2\), train_edges \(n, 3\)"):
+            audit.run(family="ranking", only=only, test_edges=pairs, train_edges=triples, **given)
+
+
+@pytest.mark.parametrize("targets", [np.ones((2, 4), int), np.ones(3, int), np.ones((3, 4)), [[1], [1, 2], [3]]])
+def test_targets_that_are_none(targets):
+    edges = np.zeros((3, 2), int)
+    with pytest.raises(GraphgaugeError, match="neg_targets"):
+        audit.run(family="ranking", only=["known-positives-as-negatives"], test_edges=edges, neg_targets=targets)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda ev: audit.run(family="rankings"), "'ranking'"),
+        (lambda ev: audit.run(5), "found int"),
+        (lambda ev: audit.run([ev, "b"]), "found str"),
+        (lambda ev: audit.run({"a": ev}), "found str"),
+        (lambda ev: audit.run(ev, train_edge=np.zeros((1, 2), int)), "'train_edges'"),
+        (lambda ev: audit.run([ev], train_edges=np.zeros((1, 2), int)), "one by one"),
+        (lambda ev: audit.run(ev, only=["tied-score"]), "'tied-scores'"),
+        (lambda ev: audit.run(ev, only=[5]), "unknown check"),
+        (lambda ev: audit.run(ev).at_least("worse"), "severity"),
+        (lambda ev: audit.run(ev, ignore="tied-score"), "'tied-scores'"),
+    ],
+)  # fmt: skip
+def test_wrong_calls_say_what_was_meant(call, words):
+    with pytest.raises(GraphgaugeError, match=words):
+        call(evaluate(np.ones(50), np.ones((50, 9))))
+
+
+def test_one_name_may_stand_alone():
+    evaluation = evaluate(np.ones(50), np.ones((50, 9)))
+    (finding,) = audit.run(evaluation, only="tied-scores", ignore="tied-scores")
+    assert finding.ignored
+
+
+def test_the_worst_cut_off_is_named():
+    evaluation = evaluate(np.ones(50), np.zeros((50, 2)), k=[1, 3, 10])
+    (finding,) = audit.run(evaluation, only=["cutoff-above-candidates"])
+    assert finding.evidence["key"] == "hits@3"  # before hits@10, of which the same is true
+    mask = np.arange(9) < np.where(np.arange(50) < 5, 2, 8)[:, None]
+    evaluation = evaluate(np.ones(50), np.zeros((50, 9)), mask=mask, k=[1, 3, 10])
+    (finding,) = audit.run(evaluation, only=["cutoff-above-candidates"])
+    assert (finding.evidence["key"], finding.evidence["share"]) == ("hits@10", 1.0)
+
+
+@pytest.mark.parametrize("data", [np.ones((9, 4)), np.full((9, 3), np.nan), [["a"] * 3], [[1], [1, 2]]])
+def test_data_that_are_none(data):
+    evaluation = recovery.evaluate(np.eye(3, k=1), np.eye(3, k=1))
+    with pytest.raises(GraphgaugeError, match="data"):
+        audit.run(evaluation, only=["variance-tells-order"], data=data)
 
 
 def test_library():

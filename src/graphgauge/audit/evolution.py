@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sized
+from typing import Any
 
+import numpy as np
+
+from graphgauge.core.arrays import as_numeric, require_shape
+from graphgauge.core.errors import InputError
 from graphgauge.core.findings import Evidence, check
 from graphgauge.core.result import Result, Table
+from graphgauge.evolution.inputs import Floats, Ints, Labelled
 
 _AFTER, _BEFORE = "auc_synthetic", "auc_birth"
 # Less than this is no other story, however certain.
 _FAR = 0.05
+# Nodes of a class, and nodes beyond the directions and classes, below which a feature may fit the labels by chance: a
+# yes or no that is right by luck is so once in 2 ** 20 times.
+_ENOUGH = 20
+# What rounding leaves of the variance within classes, as a share of all along a direction.
+_ROUNDING = 1e-8
 
 
 @check(
@@ -44,3 +55,80 @@ def _areas(
             yield f" of {name}", (one, low), (other, high)
     elif after.interval is not None and before.interval is not None:
         yield "", (after.value, after.interval.low), (before.value, before.interval.high)
+
+
+@check(
+    "label-in-embeddings",
+    family="evolution",
+    severity="error",
+    message="along {directions} of {dimensions} directions of the {what} all {nodes} nodes of {classes} classes stand "
+    "in {points} points, and no class in two of them{column}: the probe is given the label",
+    remedy="Find the labels among what the embeddings are made from, and build these without them.",
+)
+def label_in_embeddings(labels: Any, embeddings: Any, node_ids: Any = None) -> Evidence | None:
+    """A coordinate that the probe reads, or a sum of several, is the label itself."""
+    if not isinstance(labels, Sized):
+        raise InputError(f"found {type(labels).__name__}", where="labels", fix="Pass one label for each original node.")
+    if node_ids is None:
+        node_ids = list(labels) if isinstance(labels, Mapping) else range(len(labels))
+    labelled = Labelled.of(node_ids, labels, nan="omit")
+    for what, given in _named(embeddings):
+        rows = as_numeric(given, "embeddings")
+        require_shape(rows, (None, None), "embeddings", "Pass one row for each node.")
+        if len(labelled) and labelled.ids[-1] >= len(rows):
+            raise InputError(
+                f"node {labelled.ids[-1]} has a label, and there are {len(rows)} rows", where="embeddings",
+                fix="The row of a node is its number; say which nodes the labels are of with node_ids.",
+            )  # fmt: skip
+        found = _given_away(rows[labelled.ids].astype(np.float64), labelled.classes)
+        if found is not None:
+            return {"what": what, **found}
+    return None
+
+
+def _named(embeddings: Any) -> Iterator[tuple[str, Any]]:
+    """One array, or several with their names."""
+    if isinstance(embeddings, Iterator):
+        yield from embeddings
+    else:
+        yield "embeddings", embeddings
+
+
+def _given_away(rows: Floats, classes: Ints) -> dict[str, Any] | None:
+    """The directions along which every class is one point, and classes are not all the same one."""
+    used = np.isfinite(rows).all(axis=1) & (classes >= 0)
+    counts = np.bincount(classes[used], minlength=classes.max(initial=0) + 1)
+    used &= counts[classes] >= _ENOUGH
+    rows, (names, classes) = rows[used], np.unique(classes[used], return_inverse=True)
+    if len(names) < 2:
+        return None
+    columns = np.flatnonzero(np.ptp(rows, axis=0) > 0)
+    centred = rows[:, columns] - rows[:, columns].mean(axis=0)
+    centred /= np.linalg.norm(centred, axis=0)
+    basis, sizes, _ = np.linalg.svd(centred, full_matrices=False)
+    basis = basis[:, sizes > sizes.max(initial=0) * max(centred.shape) * np.finfo(float).eps]
+    nodes, dimensions = basis.shape
+    if nodes - dimensions - len(names) < _ENOUGH:
+        return None
+    # Canonical directions: those of unit length along which the class means lie farthest apart.
+    turned = basis @ np.linalg.svd(_means(basis, classes) * np.sqrt(np.bincount(classes))[:, None])[2].T
+    exact = turned[:, _within(turned, classes) < _ROUNDING]
+    if not exact.shape[1]:
+        return None
+    points = len(np.unique(np.round(_means(exact, classes) * np.sqrt(nodes), 6), axis=0))
+    alone = columns[_within(centred, classes) < _ROUNDING]
+    return {
+        "directions": exact.shape[1], "dimensions": dimensions, "nodes": nodes, "classes": len(names), "points": points,
+        "column": f" (column {alone[0]} alone shows it)" if len(alone) else "",
+    }  # fmt: skip
+
+
+def _means(columns: Floats, classes: Ints) -> Floats:
+    sums = np.zeros((classes.max() + 1, columns.shape[1]))
+    np.add.at(sums, classes, columns)
+    return sums / np.bincount(classes)[:, None]
+
+
+def _within(columns: Floats, classes: Ints) -> Floats:
+    """The share of each column's squares, which sum to 1, that lies within classes."""
+    return np.asarray(((columns - _means(columns, classes)[classes]) ** 2).sum(axis=0))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, overload
 
-from graphgauge.core.errors import OptionError, one_of
+from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.findings import RUNS, SEVERITIES, Check, Finding, checks
+from graphgauge.core.metric import FAMILIES
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import plain
 from graphgauge.report.asked import asked
@@ -63,7 +64,7 @@ def run(
     subject: Evaluation | str | Path | Iterable[Evaluation] | None = None,
     *,
     family: str | None = None,
-    only: Sequence[str] | None = None,
+    only: Collection[str] | None = None,
     ignore: Collection[str] = (),
     **materials: Any,
 ) -> Findings:
@@ -82,24 +83,28 @@ def run(
     materials
         What only an audit is given, such as `train_edges`: the parameters of the checks name them.
     """
-    wanted = _wanted(only)
+    wanted = {item.name for item in checks()} if only is None else _names(only)
+    ignored = _names(ignore) | _names(_ignored_by_study(subject))
+    if (subject is None) == (family is None):
+        raise OptionError("audit either evaluations or the materials of a family", fix="Pass one of the two.")
     if subject is None or isinstance(subject, Evaluation):
-        if (subject is None) == (family is None):
-            raise OptionError("audit either an evaluation or the materials of a family", fix="Pass one of the two.")
-        name = family if subject is None else subject.family
-        assert name is not None
+        known = checks(one_of("family", str(family), (*FAMILIES, RUNS)) if subject is None else subject.family)
+        for name in materials:
+            one_of("material", name, dict.fromkeys(used for item in known for used in item.uses))
         at_hand = {**({} if subject is None else subject.materials), **materials}
-        outcome = _outcome([each for each in checks(name) if wanted(each)], at_hand)
+        outcome = _outcome([item for item in known if item.name in wanted], at_hand)
+    elif materials:
+        raise OptionError(
+            f"{', '.join(materials)} cannot be looked at beside several results", fix="Audit them one by one."
+        )
     else:
-        outcome = _many(_evaluations(subject), wanted, materials)
-    return _sorted(outcome, {*ignore, *_ignored_by_study(subject)})
+        outcome = _many(_evaluations(subject), wanted)
+    return _sorted(outcome, ignored)
 
 
-def _wanted(only: Sequence[str] | None) -> Callable[[Check], bool]:
-    if only is None:
-        return lambda item: True
-    names = [one_of("check", name, [item.name for item in checks()]) for name in only]
-    return lambda item: item.name in names
+def _names(given: Collection[str]) -> set[str]:
+    known = [item.name for item in checks()]
+    return {one_of("check", name, known) for name in ([given] if isinstance(given, str) else given)}
 
 
 def _outcome(chosen: Sequence[Check], materials: Mapping[str, Any]) -> Findings:
@@ -113,22 +118,27 @@ def _outcome(chosen: Sequence[Check], materials: Mapping[str, Any]) -> Findings:
     )
 
 
-def _many(evaluations: Sequence[Evaluation], wanted: Callable[[Check], bool], materials: Mapping[str, Any]) -> Findings:
-    chosen = [item for item in checks(RUNS) if wanted(item)]
-    together = _outcome(chosen, {"evaluations": evaluations, **materials})
-    names = {item.name for item in checks() if wanted(item)}
+def _many(evaluations: Sequence[Evaluation], wanted: Collection[str]) -> Findings:
+    together = _outcome([item for item in checks(RUNS) if item.name in wanted], {"evaluations": evaluations})
     stored = (
         replace(finding, where=_named(evaluation))
         for evaluation in evaluations
         for finding in evaluation.findings
-        if finding.check in names
+        if finding.check in wanted
     )
     return replace(together, found=(*together.found, *stored))
 
 
 def _evaluations(subject: str | Path | Iterable[Evaluation]) -> list[Evaluation]:
     if not isinstance(subject, str | Path):
-        return list(subject)
+        found = list(subject) if isinstance(subject, Iterable) else [subject]
+        for each in found:
+            if not isinstance(each, Evaluation):
+                raise InputError(
+                    f"found {type(each).__name__}", where="subject",
+                    fix="Pass an evaluation, several of them, or a folder of results.",
+                )  # fmt: skip
+        return found
     return [record.evaluation for record in collect(subject).records if record.evaluation is not None]
 
 
@@ -144,8 +154,6 @@ def _ignored_by_study(subject: Any) -> Collection[str]:
 
 
 def _sorted(outcome: Findings, ignore: Collection[str]) -> Findings:
-    for name in ignore:
-        one_of("check", name, [item.name for item in checks()])
     marked = (replace(finding, ignored=finding.ignored or finding.check in ignore) for finding in outcome.found)
     worst = sorted(marked, key=lambda finding: (finding.ignored, -SEVERITIES.index(finding.severity)))
     return replace(outcome, found=tuple(worst))

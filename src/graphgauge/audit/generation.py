@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.arrays import as_numeric
 from graphgauge.core.errors import InputError
 from graphgauge.core.findings import Evidence, check
 from graphgauge.core.result import Result
@@ -113,7 +114,7 @@ def _apart(ids: Codes, found: Any) -> float:
 )
 def hidden_retries(attempts: Attempts, drawn: Any) -> Evidence | None:
     """Invalid attempts were left out or made again, and the validity rate does not count them."""
-    numbers = np.asarray(drawn)
+    numbers = as_numeric(drawn, "drawn")
     given, valid = len(attempts.codes), len(attempts.valid.codes)
     if not given:
         return None

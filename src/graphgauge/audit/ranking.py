@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from graphgauge.audit.edges import Edges
-from graphgauge.core.arrays import AnyArray
+from graphgauge.core.arrays import AnyArray, as_numeric
 from graphgauge.core.errors import InputError
 from graphgauge.core.findings import Evidence, check
 from graphgauge.core.result import Result
+from graphgauge.ranking.evaluate import mrr as plain_mrr
 from graphgauge.ranking.metrics import hits_at_k, mrr
 from graphgauge.ranking.samples import Pooled, Ranks
 
 # Below these shares of the queries a fault does not move a number that is printed with three digits.
 _SEEN = 0.001
-_TURNED = 0.05
+_SOME = 0.05
 _FEW = 0.01
 # Two relations are inverse where so many pairs of one stand turned round in the other.
 _INVERSE = 0.8
+# Where more than half of the edges repeat another they are events: what has happened before need not happen now.
+_EVENTS = 0.5
+# Scores that are looked at together.
+_AT_ONCE = 1 << 20
 
 
 @check(
@@ -38,27 +43,32 @@ def tied_scores(ranks: Ranks) -> Evidence | None:
     optimistic, pessimistic = (float(mrr(ranks.under(rule)).value[0]) for rule in ("optimistic", "pessimistic"))
     if optimistic - pessimistic <= 0.01:
         return None
-    share = float(ranks.mean((ranks.equal > 0).astype(float))[0])
-    return {"share": share, "optimistic": optimistic, "pessimistic": pessimistic}
+    return {"share": _share(ranks, ranks.equal > 0), "optimistic": optimistic, "pessimistic": pessimistic}
+
+
+def _share(ranks: Ranks, which: AnyArray) -> float:
+    return float(ranks.mean(which.astype(float))[0])
 
 
 @check(
     "cutoff-above-candidates",
     family="ranking",
     severity="warning",
-    message="{key} counts {share:.1%} of the queries as hits whatever the model says: they have {candidates} "
-    "candidates or fewer",
+    message="{key} counts {share:.1%} of the queries as hits whatever the model says: they have no more than k = "
+    "{candidates} candidates",
     remedy="Choose a k well below the number of candidates, or rank among more of them.",
 )
 def cutoff_above_candidates(ranks: Ranks, results: Mapping[str, Result]) -> Evidence | None:
     """A cut-off is at or above the number of candidates of many queries."""
-    for key, result in results.items():
-        k = result.params.get("k")
-        if result.metric == hits_at_k.name and "macro" not in result.params and k is not None:
-            share = float(ranks.mean((ranks.candidates <= k).astype(float))[0])
-            if share >= _TURNED:
-                return {"key": key, "share": share, "candidates": k}
-    return None
+    shares = {
+        key: _share(ranks, ranks.candidates <= result.params["k"])
+        for key, result in results.items()
+        if result.metric == hits_at_k.name and "macro" not in result.params
+    }
+    key = max(shares, key=shares.__getitem__, default="")
+    if not key or not shares[key] >= _SOME:
+        return None
+    return {"key": key, "share": shares[key], "candidates": results[key].params["k"]}
 
 
 @check(
@@ -91,14 +101,14 @@ def imbalance_hidden_by_auc(pooled: Pooled, results: Mapping[str, Result]) -> Ev
 )
 def seen_in_training(test_edges: Any, train_edges: Any) -> Evidence | None:
     """Test edges were seen in training, also turned round, also through an inverse relation."""
-    test, train = Edges.of(test_edges, "test_edges"), Edges.of(train_edges, "train_edges")
+    test, train = Edges.all_of(test_edges=test_edges, train_edges=train_edges)
     if not len(test) or not len(train):
         return None
     same = test.among(train)
     turned = test.reversed.among(train) & ~same & (test.head != test.tail)
     inverse = _through_inverse(test, train) & ~same & ~turned
     shares = {"same": float(same.mean()), "turned": float(turned.mean()), "inverse": float(inverse.mean())}
-    if shares["same"] < _SEEN and shares["turned"] + shares["inverse"] < _TURNED:
+    if shares["same"] < _SEEN and shares["turned"] + shares["inverse"] < _SOME:
         return None
     return {"n": len(test), **shares}
 
@@ -129,11 +139,7 @@ def _through_inverse(test: Edges, train: Edges) -> Any:
 def duplicated_queries(test_edges: Any) -> Evidence | None:
     """The same question is asked several times."""
     test = Edges.of(test_edges, "test_edges")
-    if not len(test):
-        return None
-    rows = np.stack([test.head, test.relation, test.tail], axis=1)
-    share = 1 - len(np.unique(rows, axis=0)) / len(test)
-    return {"share": share, "n": len(test)} if share >= _FEW else None
+    return {"share": test.repeats, "n": len(test)} if test.repeats >= _FEW else None
 
 
 @check(
@@ -147,12 +153,12 @@ def duplicated_queries(test_edges: Any) -> Evidence | None:
 def known_positives_as_negatives(
     test_edges: Any, neg_targets: Any, train_edges: Any = None, known_edges: Any = None
 ) -> Evidence | None:
-    """Negatives are edges that are known to be true."""
-    test, targets = _with_targets(test_edges, neg_targets)
-    known = test
-    for more, name in ((train_edges, "train_edges"), (known_edges, "known_edges")):
-        if more is not None:
-            known = known.joined(Edges.of(more, name))
+    """Negatives are edges that are known to be true, and true once and for all."""
+    lists = Edges.all_of(test_edges=test_edges, train_edges=train_edges, known_edges=known_edges)
+    test, targets = lists[0], _targets(neg_targets, len(lists[0]))
+    if any(each.repeats > _EVENTS for each in lists):
+        return None
+    known = Edges.joined(lists)
     width = targets.shape[1]
     asked = Edges(np.repeat(test.head, width), np.repeat(test.relation, width), targets.reshape(-1))
     true = asked.among(known).reshape(targets.shape)
@@ -174,31 +180,29 @@ def easy_negatives(
     results: Mapping[str, Result], test_edges: Any, train_edges: Any, neg_targets: Any
 ) -> Evidence | None:
     """A degree heuristic, which looks at no pair, ranks as well as the model."""
-    test, targets = _with_targets(test_edges, neg_targets)
+    test, train = Edges.all_of(test_edges=test_edges, train_edges=train_edges)
+    targets = _targets(neg_targets, len(test))
     result = results.get("mrr")
     if result is None or result.interval is None:
         return None
-    train = Edges.of(train_edges, "train_edges")
     nodes = 1 + max(int(ids.max(initial=0)) for ids in (test.tail, targets, train.head, train.tail))
     degree = np.bincount(np.concatenate([train.head, train.tail]), minlength=nodes)
-    from graphgauge.ranking.evaluate import mrr as plain_mrr
-
     heuristic = plain_mrr(degree[test.tail], degree[targets], ties="expected")
     if heuristic < result.interval.low:
         return None
     return {"heuristic": heuristic, "model": result.value, "low": result.interval.low, "high": result.interval.high}
 
 
-def _with_targets(test_edges: Any, neg_targets: Any) -> tuple[Edges, AnyArray]:
-    test, targets = Edges.of(test_edges, "test_edges"), np.asarray(neg_targets)
-    if targets.ndim != 2 or len(targets) != len(test) or targets.dtype.kind not in "iu":
+def _targets(neg_targets: Any, queries: int) -> AnyArray:
+    targets = as_numeric(neg_targets, "neg_targets")
+    if targets.ndim != 2 or len(targets) != queries or targets.dtype.kind not in "iu":
         raise InputError(
-            f"expected whole numbers of shape ({len(test)}, k), found {targets.dtype} {targets.shape}",
+            f"expected whole numbers of shape ({queries}, k), found {targets.dtype} {targets.shape}",
             where="neg_targets", fix="One row of tails for each test edge.",
         )  # fmt: skip
     if targets.size and targets.min() < 0:
         raise InputError(f"names the node {targets.min()}", where="neg_targets", fix="Number nodes from 0.")
-    return test, targets.astype(np.int64, copy=False)
+    return targets.astype(np.int64, copy=False)
 
 
 @check(
@@ -212,17 +216,24 @@ def _with_targets(test_edges: Any, neg_targets: Any) -> tuple[Edges, AnyArray]:
 )
 def rounded_scores(ranks: Ranks, pos_scores: Any, neg_scores: Any) -> Evidence | None:
     """Scores collide because they were rounded to half precision."""
-    share = float(ranks.mean((ranks.equal > 0).astype(float))[0])
+    share = _share(ranks, ranks.equal > 0)
     if not share >= _FEW:
         return None
-    flat = np.concatenate([np.ravel(pos_scores), np.ravel(neg_scores)]).astype(np.float64)
     # Counts are ties of another kind.
-    if not len(flat) or (flat == np.round(flat)).all():
+    if all(np.array_equal(np.round(block), block) for block in _blocks(pos_scores, neg_scores)):
         return None
     for dtype, kept in (("float16", _as_float16), ("bfloat16", _as_bfloat16)):
-        if np.array_equal(kept(flat), flat):
+        if all(np.array_equal(kept(block), block) for block in _blocks(pos_scores, neg_scores)):
             return {"dtype": dtype, "share": share}
     return None
+
+
+def _blocks(*arrays: Any) -> Iterator[AnyArray]:
+    """All numbers in float64, some rows at a time."""
+    for array in (as_numeric(each, "scores") for each in arrays):
+        rows = max(1, _AT_ONCE // max(1, array[:1].size))
+        for start in range(0, len(array), rows):
+            yield array[start : start + rows].astype(np.float64)
 
 
 def _as_float16(values: AnyArray) -> AnyArray:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.arrays import as_numeric, refuse_nan
 from graphgauge.core.errors import InputError
 from graphgauge.core.findings import Evidence, check
 from graphgauge.core.result import Result
@@ -89,8 +90,9 @@ def no_better_than_random(edges: EdgeCounts) -> Evidence | None:
 def threshold_from_truth(comparison: Comparison, results: Mapping[str, Result]) -> Evidence | None:
     """The threshold is the one that the truth would choose."""
     best, f1 = results.get("best_f1"), results.get("directed_f1")
-    threshold = comparison.options.threshold
-    digits = len(f"{threshold!r}".lstrip("-0.").replace(".", "").partition("e")[0])
+    # As a number of its own precision is written; 0.1 + 0.2 is as round as 0.3.
+    threshold = float(str(comparison.options.threshold))
+    digits = len(f"{threshold:.12g}".partition("e")[0].replace(".", "").strip("-0"))
     if best is None or f1 is None or digits < 4 or not f1.defined or f1.value < best.value:
         return None
     return {"threshold": threshold, "best": best.value}
@@ -108,12 +110,13 @@ def variance_tells_order(comparison: Comparison, data: Any) -> Evidence | None:
     """The variances of the variables give the order of the true graph away (varsortability)."""
     from scipy.stats import binomtest
 
-    values, d = np.asarray(data, dtype=np.float64), comparison.pair.d
+    values, d = as_numeric(data, "data"), comparison.pair.d
     if comparison.options.lagged or len(comparison.counts) > 1:
         return None
     if values.ndim != 2 or values.shape[1] != d:
         raise InputError(f"expected (samples, {d}), found {values.shape}", where="data")
-    variance = values.var(axis=0)
+    refuse_nan(values, "data", fix="Leave incomplete samples out.")
+    variance = values.var(axis=0, dtype=np.float64)
     source, target = np.divmod(comparison.pair.true_edges(0), d)
     rising = int((variance[source] < variance[target]).sum())
     if not len(source) or rising / len(source) < 0.8 or binomtest(rising, len(source)).pvalue > 0.01:

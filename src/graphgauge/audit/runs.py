@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.findings import Evidence, check
-from graphgauge.core.result import Evaluation, Result
+from graphgauge.core.result import Chance, Evaluation, Result
 from graphgauge.stats.intervals import standard_error, t_interval
 from graphgauge.stats.power import attainable_p, seeds_needed
 
 Methods = Mapping[str, Sequence[Evaluation]]
 # Made by what it judges, and no evidence for or against a method.
 _CIRCULAR = ("auc_synthetic",)
+# Levels of what is as good as can be, which stand beside a number as chance does.
+_IDEALS = ("real ", "perfect ")
 # From so many variants with one run each on, the best of them is a selection.
 _MANY = 5
 _ALPHA = 0.05
@@ -29,7 +31,8 @@ def _panels(evaluations: Sequence[Evaluation]) -> Iterator[tuple[str, Methods]]:
     """The results of one family on one dataset, by method."""
     panels: dict[tuple[str, str], dict[str, list[Evaluation]]] = defaultdict(lambda: defaultdict(list))
     for each in evaluations:
-        panels[each.family, str(each.run["dataset"])][str(each.run["method"])].append(each)
+        named = each.run["dataset"] or "unnamed data", each.run["method"] or "an unnamed method"
+        panels[each.family, str(named[0])][str(named[1])].append(each)
     for (family, dataset), methods in panels.items():
         yield f"{family} on {dataset}", methods
 
@@ -41,8 +44,25 @@ def _shared(runs: Sequence[Evaluation]) -> str | None:
     return next((key for key in keys if all(key in other for other in others)), None)
 
 
-def _every(methods: Methods) -> list[Evaluation]:
-    return [each for runs in methods.values() for each in runs]
+def _single(evaluations: Sequence[Evaluation]) -> Iterator[tuple[str, str, Mapping[str, Result]]]:
+    """Where every method has one run: the first judged metric that all have, and its results that have an interval."""
+    for where, methods in _panels(evaluations):
+        runs = [each for own in methods.values() for each in own]
+        key = _shared(runs)
+        if key is not None and len(runs) == len(methods):
+            results = {method: own[0][key] for method, own in methods.items()}
+            yield where, key, {method: result for method, result in results.items() if _has_error(result)}
+
+
+def _best_first(results: Mapping[str, Result]) -> list[str]:
+    sign = -1 if next(iter(results.values())).direction == "higher" else 1
+    return sorted(results, key=lambda method: sign * results[method].value)
+
+
+def _seeds(methods: Methods) -> dict[str, list[str]]:
+    """The seeds of each method that has any: a count, or a forecast by rule, has none to be run with."""
+    found = {method: {each.run["seed"] for each in runs} - {None} for method, runs in methods.items()}
+    return {method: sorted(map(str, seeds)) for method, seeds in found.items() if seeds}
 
 
 def _everywhere(function: Callable[..., Iterator[Evidence]]) -> Callable[..., Evidence | None]:
@@ -64,23 +84,23 @@ def _everywhere(function: Callable[..., Iterator[Evidence]]) -> Callable[..., Ev
     "few-seeds",
     family="runs",
     severity="warning",
-    message="{where}: {methods} methods are compared on {seeds} seeds, and {needed} is the fewest with which a "
-    "paired test of {comparisons} pairs can reject at all (p cannot fall below {smallest:.3f}){also}",
+    message="{where}: {methods} methods are compared on {on}, and {needed} is the fewest with which paired tests of "
+    "all {comparisons} pairs can reject at all (p cannot fall below {smallest:.3f}){also}",
     remedy="Run more seeds, or claim no difference between methods.",
 )
 @_everywhere
 def few_seeds(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
     """Too few seeds for any claim about which method is better."""
     for where, methods in _panels(evaluations):
-        if len(methods) < 2:
+        seeds = min(map(len, _seeds(methods).values()), default=None)
+        if len(methods) < 2 or seeds is None:
             continue
-        seeds = min(len({each.run["seed"] for each in runs}) for runs in methods.values())
         pairs = len(methods) * (len(methods) - 1) // 2
         needed = seeds_needed(pairs)
         if seeds < needed:
             yield {
                 "where": where, "methods": len(methods), "seeds": seeds, "needed": needed, "comparisons": pairs,
-                "smallest": attainable_p(seeds),
+                "smallest": attainable_p(seeds), "on": "1 seed" if seeds == 1 else f"{seeds} seeds",
             }  # fmt: skip
 
 
@@ -96,9 +116,9 @@ def few_seeds(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
 def unpaired_seeds(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
     """Methods were run with different seeds."""
     for where, methods in _panels(evaluations):
-        seeds = {method: sorted({str(each.run["seed"]) for each in runs}) for method, runs in methods.items()}
-        (first, mine), *others = seeds.items()
-        for method, theirs in others:
+        seeds = list(_seeds(methods).items())
+        for method, theirs in seeds[1:]:
+            first, mine = seeds[0]
             if theirs != mine:
                 yield {
                     "where": where, "method": first, "mine": _listed(mine), "other": method, "theirs": _listed(theirs)
@@ -150,18 +170,12 @@ def _stated(evaluation: Evaluation) -> Iterator[tuple[str, str, str]]:
 @_everywhere
 def best_of_many(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
     """The best of a sweep stands out no more than the luckiest of as many equals."""
-    for where, methods in _panels(evaluations):
-        single = {method: runs[0] for method, runs in methods.items() if len(runs) == 1}
-        key = _shared(_every(methods))
-        if key is None or len(single) < _MANY or len(single) < len(methods):
-            continue
-        results = {method: each[key] for method, each in single.items() if _has_error(each[key])}
+    for where, key, results in _single(evaluations):
         if len(results) < _MANY:
             continue
         p = _homogeneity(list(results.values()))
         if p > _ALPHA:
-            sign = 1 if next(iter(results.values())).direction == "higher" else -1
-            best = max(results, key=lambda method: sign * results[method].value)
+            best = _best_first(results)[0]
             yield {
                 "where": where, "best": best, "count": len(results), "key": key, "value": results[best].value, "p": p
             }  # fmt: skip
@@ -178,15 +192,10 @@ def best_of_many(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
 @_everywhere
 def difference_within_error(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
     """The best is ahead of the second by less than the uncertainty of the two."""
-    for where, methods in _panels(evaluations):
-        key = _shared(_every(methods))
-        if key is None or len(methods) < 2 or any(len(runs) > 1 for runs in methods.values()):
-            continue
-        results = {method: runs[0][key] for method, runs in methods.items() if _has_error(runs[0][key])}
+    for where, key, results in _single(evaluations):
         if len(results) < 2:
             continue
-        sign = 1 if next(iter(results.values())).direction == "higher" else -1
-        first, second = sorted(results, key=lambda method: -sign * results[method].value)[:2]
+        first, second = _best_first(results)[:2]
         difference = abs(results[first].value - results[second].value)
         error = float(np.hypot(_error(results[first]), _error(results[second])))
         if difference < 1.96 * error:
@@ -217,27 +226,32 @@ def _level_with_chance(runs: Sequence[Evaluation]) -> dict[str, Any] | None:
     """Of several runs the mean and its interval over them: one of many that reaches chance shows nothing."""
     key = _shared(runs)
     results = [] if key is None else [each[key] for each in runs]
-    results = [each for each in results if _has_error(each) and each.chance]
-    if not results or len(results) < len(runs):
+    levels = [level for each in results if _has_error(each) and (level := _blind(each)) is not None]
+    if not levels or len(levels) < len(runs):
         return None
-    chance = float(np.mean([each.chance[-1].value for each in results]))
-    low, high = _span(results)
+    chance = float(np.mean([level.value for level in levels]))
+    low, high = _span(results, [level.value for level in levels])
     beaten = low > chance if results[0].direction == "higher" else high < chance
     if beaten or not isfinite(high - low):
         return None
     return {
         "key": key, "value": float(np.mean([each.value for each in results])), "low": low, "high": high,
-        "baseline": results[0].chance[-1].name, "chance": chance,
+        "baseline": levels[0].name, "chance": chance,
     }  # fmt: skip
 
 
-def _span(results: Sequence[Result]) -> tuple[float, float]:
+def _blind(result: Result) -> Chance | None:
+    """What a baseline without knowledge scores: the last that is named, and the hardest."""
+    return next((level for level in reversed(result.chance) if not level.name.startswith(_IDEALS)), None)
+
+
+def _span(results: Sequence[Result], chance: Sequence[float]) -> tuple[float, float]:
     """The interval of one result as it stands, of several Student's t over them."""
     if len(results) == 1:
         assert results[0].interval is not None
         return results[0].interval.low, results[0].interval.high
     # Runs differ in what chance scores too: what counts is how far each is above its own.
-    ahead = np.array([each.value - each.chance[-1].value for each in results])
+    ahead = np.array([each.value for each in results]) - chance
     error, df = standard_error(ahead - ahead.mean(), np.ones(len(ahead)))
     low, high = t_interval(np.mean([each.value for each in results]), error, df, 0.95)
     return float(low[0]), float(high[0])
@@ -255,10 +269,14 @@ def _error(result: Result) -> float:
 
 
 def _homogeneity(results: Sequence[Result]) -> float:
-    """Cochran's Q: the probability that equal methods differ this much or more."""
+    """Cochran's Q: the probability that equal methods differ this much or more; 0 where one has no error at all."""
     from scipy.stats import chi2
 
     values = np.array([result.value for result in results])
-    weights = 1 / np.maximum(np.array([_error(result) for result in results]), 1e-300) ** 2
+    errors = np.array([_error(result) for result in results])
+    if not errors.all():
+        return 0.0
+    weights = (errors.min() / errors) ** 2
     mean = float((weights * values).sum() / weights.sum())
-    return float(chi2.sf((weights * (values - mean) ** 2).sum(), len(values) - 1))
+    with np.errstate(over="ignore"):
+        return float(chi2.sf((((values - mean) / errors) ** 2).sum(), len(values) - 1))

@@ -9,7 +9,7 @@ import click
 
 from graphgauge.audit import Findings, checks
 from graphgauge.audit import run as run_checks
-from graphgauge.audit.materials import MATERIALS, read_material
+from graphgauge.audit.materials import MATERIALS, read_materials
 from graphgauge.cli.common import evaluated_with
 from graphgauge.cli.types import names_in
 from graphgauge.core.findings import SEVERITIES
@@ -77,6 +77,9 @@ for _option in reversed(_OWN):
 def _family(name: str) -> click.Command:
     """The family's own options, with what its checks may be given besides."""
     family = family_command(name)
+    its_own = {option.name for option in family.params}
+    extra = [click.Option([f"--{key.replace('_', '-')}"], metavar="FILE", help=material.help)
+             for key, material in MATERIALS[name].items() if key not in its_own]  # fmt: skip
     # An audit judges, and writes nothing but the result.
     files = {str(option.name): None for option in family.params if isinstance(option.type, click.Path)}
     left_out: dict[str, Any] = {**files, "gates": (), "form": "table"}
@@ -84,18 +87,15 @@ def _family(name: str) -> click.Command:
 
     def audit(**options: Any) -> None:
         own = {key: options.pop(key) for key in ("only", "ignore", "fail_on", "form")}
-        given = {key: options.pop(key) for key in MATERIALS[name]}
-        run, evaluation, inputs = evaluated_with(family, {**left_out, **options})
-        materials = {key: read_material(name, key, path) for key, path in given.items() if path is not None}
-        findings = run_checks(evaluation, **_choice(own), **materials)
+        its_options = {key: value for key, value in options.items() if key in its_own}
+        run, evaluation, inputs = evaluated_with(family, {**left_out, **its_options})
+        findings = run_checks(evaluation, **_choice(own), **read_materials(name, options))
         evaluation.findings = findings.found
         if run.output is not None:
             write_result(evaluation, run.output, receipt={"inputs": list(inputs())})
         _tell(findings, own)
 
     kept = [option for option in family.params if option.name not in left_out]
-    extra = [click.Option([f"--{key.replace('_', '-')}"], metavar="FILE", help=material.help)
-             for key, material in MATERIALS[name].items()]  # fmt: skip
     made = click.Command(name, callback=audit, params=[*extra, *kept], help=f"Audit the inputs of `graphgauge {name}`.")
     for option in reversed(_OWN):
         made = option(made)

@@ -1,0 +1,129 @@
+"""Checks of growing graphs beyond their rates: conditions one by one, and what the probe reads."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from tests.audit.evolution_cases import NODES, born, smoothed, start
+
+from graphgauge import audit
+from graphgauge.core.errors import InputError
+from graphgauge.evolution import EvaluationSuite, EvolutionLog
+
+
+def test_the_circular_condition_is_named():
+    """Several conditions have no interval together; each is looked at by itself."""
+    rng = np.random.default_rng(0)
+    points, edges, labels = start(rng)
+    weights = {"still": 0.0, "smoothed": 0.6}
+    suite = EvaluationSuite(range(NODES), labels, list(weights), metrics=["auc_synthetic", "auc_birth"])
+    for name, weight in weights.items():
+        for seed in range(4):
+            births = born(rng, points, 100, 1)
+            suite.begin(name, points, edges, seed)
+            after = np.concatenate([edges, births])
+            suite.step(name, smoothed(points, after, weight), births, after, 0, seed=seed)
+    (finding,) = suite.evaluation().findings
+    assert finding.check == "circular-auc"
+    assert finding.message.startswith("births of smoothed score")
+
+
+def given_away(embeddings, labels, **materials):
+    found = audit.run(
+        family="evolution", only=["label-in-embeddings"], embeddings=embeddings, labels=labels, **materials
+    )
+    return found[0].evidence if found else None
+
+
+@pytest.fixture
+def told():
+    """Points with a flag of the last class in their last column."""
+    points, edges, labels = start(np.random.default_rng(0))
+    return np.column_stack([points, 0.01 * (labels == 3)]), edges, labels
+
+
+def test_the_column_is_named(told):
+    points, _, labels = told
+    found = given_away(points, labels)
+    assert (found["directions"], found["dimensions"], found["nodes"]) == (1, 9, NODES)
+    assert (found["classes"], found["points"]) == (4, 2)
+    assert "column 8 alone" in found["column"]
+    assert given_away(points[:, :8], labels) is None
+    mixed = given_away(points @ np.linalg.qr(np.random.default_rng(1).normal(0, 1, (9, 9)))[0], labels)
+    assert (mixed["points"], mixed["column"]) == (2, "")
+
+
+def test_classes_that_are_one_point_each(told):
+    _, _, labels = told
+    corners = np.random.default_rng(0).normal(0, 0.2, (4, 8))
+    found = given_away(corners[labels], labels)
+    assert (found["directions"], found["points"]) == (3, 4)
+
+
+@pytest.mark.parametrize(
+    "spoiled",
+    ["one node", "few nodes", "few of a class", "one class", "no labels", "no columns", "a class without rows"],
+)
+def test_what_is_not_exact_or_may_be_luck_is_no_finding(told, spoiled):
+    points, _, labels = told
+    points, labels = points.copy(), labels.astype(float)
+    if spoiled == "one node":
+        points[labels == 0, 8] = np.where(np.arange(NODES)[labels == 0] == 4, 0.001, 0)
+    elif spoiled == "few nodes":  # 50 of them, 24 directions and 2 classes
+        points = np.column_stack([points, np.random.default_rng(0).normal(0, 0.1, (NODES, 15))])[labels > 1][: 50 - 5]
+        labels = labels[labels > 1][: 50 - 5]
+    elif spoiled == "few of a class":
+        labels[np.flatnonzero(labels == 3)[19:]] = np.nan
+    elif spoiled == "no columns":
+        points = points[:, :0]
+    elif spoiled == "a class without rows":
+        points[labels == 3] = np.nan
+    else:
+        labels[:] = 1 if spoiled == "one class" else np.nan
+    assert given_away(points, labels) is None
+
+
+def test_nodes_are_found_by_their_numbers(told):
+    points, _, labels = told
+    kept = np.random.default_rng(0).permutation(NODES)[:120]
+    assert given_away(points, labels[kept], node_ids=kept)["nodes"] == 120
+    assert given_away(points, dict(zip(kept.tolist(), labels[kept].tolist(), strict=True)))["nodes"] == 120
+    assert given_away(points, labels[kept]) is None  # the labels of other nodes
+    points[:5] = np.nan
+    assert given_away(points, labels)["nodes"] == NODES - 5
+
+
+@pytest.mark.parametrize(
+    ("embeddings", "words"),
+    [
+        (np.zeros((10, 2)), "node 149 has a label, and there are 10 rows"),
+        (np.zeros(NODES), "shape"),
+        (np.array(["a"] * NODES), "numbers"),
+    ],
+)
+def test_embeddings_that_are_none(embeddings, words):
+    with pytest.raises(InputError, match=words):
+        given_away(embeddings, np.arange(NODES) % 4)
+
+
+def test_a_log_is_looked_through(told, tmp_path):
+    points, edges, labels = told
+    log = EvolutionLog(tmp_path / "run")
+    log.begin("Off", 3, edges=edges, embeddings=points)
+    for cycle in range(2):
+        births = born(np.random.default_rng(cycle), points, 20, 1)
+        log.append_cycle("Off", 3, cycle, embeddings=smoothed(points, edges, 0.5), new_edges=births)
+    np.save(tmp_path / "y.npy", labels)
+    np.save(tmp_path / "x.npy", points[:, :8])
+    command = [
+        sys.executable, "-m", "graphgauge", "audit", "evolution", "--log", tmp_path / "run", "--labels",
+        tmp_path / "y.npy", "--metrics", "auc_birth",
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (
+        "error [label-in-embeddings] along 1 of 9 directions of the embeddings before the first cycle (Off, seed 3)"
+        in (done.stdout)
+    ), done.stderr
+    done = subprocess.run([*command, "--embeddings", tmp_path / "x.npy"], capture_output=True, text=True)
+    assert "nothing found by: circular-auc, label-in-embeddings." in done.stdout, done.stderr

@@ -1,0 +1,143 @@
+"""False alarms that real data brought to light stay silent, and what they were mended for is still found."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.audit.cases import all_cases
+
+from graphgauge import audit, recovery
+from graphgauge.core.result import Chance, Evaluation, Interval, Result
+from graphgauge.ranking import evaluate
+
+CASES = {case.check: case for case in all_cases()}
+
+
+def found(check, subject=None, **materials):
+    return [finding.check for finding in audit.run(subject, only=[check], **materials)]
+
+
+def runs(**seeds):
+    """A result for each seed of each method."""
+    return [
+        Evaluation("ranking", [scored(0.5)], run={"method": method, "dataset": "toy", "seed": seed})
+        for method, own in seeds.items()
+        for seed in own
+    ]
+
+
+def scored(value, *chance, low=0.0, high=1.0):
+    interval = Interval(value + low, value + high, 0.95, "t", "queries")
+    return Result("mrr", "mrr", value, 9, "query", "higher", (0, 1), interval=interval, chance=chance)
+
+
+def test_contacts_that_repeat_are_no_facts():
+    """Two who met before need not meet now: such a pair is a good negative."""
+    rng = np.random.default_rng(0)
+    facts = np.unique(rng.integers(0, 12, (60, 2)), axis=0)
+    events = rng.choice(facts, 400)
+    for edges, expected in ((facts, ["known-positives-as-negatives"]), (events, [])):
+        targets = rng.choice(facts[:, 1], (len(edges), 5))
+        given = {"test_edges": edges[:30], "train_edges": edges[30:], "neg_targets": targets[:30]}
+        assert found("known-positives-as-negatives", family="ranking", **given) == expected
+
+
+def test_all_true_edges_may_be_given_beside_those_of_training():
+    """Each stands in two lists then, and in none of them twice."""
+    materials = CASES["known-positives-as-negatives"].planted(np.random.default_rng(0), 1.0)
+    every = np.concatenate([materials["test_edges"], materials["train_edges"]])
+    given = {**materials, "known_edges": every}
+    assert found("known-positives-as-negatives", family="ranking", **given) == ["known-positives-as-negatives"]
+
+
+@pytest.mark.parametrize(
+    ("few", "unpaired", "seeds"),
+    [
+        (False, False, {"drift": [None], "naive": [None]}),
+        (False, False, {"model": range(8), "other": range(8), "count": [None]}),
+        (True, False, {"model": [0], "count": [None]}),
+        (True, True, {"model": range(8), "other": [9], "count": [None]}),
+        (False, True, {"model": range(8), "other": range(1, 9)}),
+    ],
+)
+def test_a_method_without_seeds_has_none_to_be_run_with(few, unpaired, seeds):
+    assert bool(found("few-seeds", runs(**seeds))) == few
+    assert bool(found("unpaired-seeds", runs(**seeds))) == unpaired
+
+
+@pytest.mark.parametrize(
+    ("levels", "fires"),
+    [
+        ([Chance("one sample repeated", 0.0), Chance("real samples", 0.5)], False),
+        ([Chance("one sample repeated", 0.5), Chance("real samples", 0.9)], True),
+        ([Chance("perfect forecaster", 0.5)], False),
+        ([Chance("constant scorer", 0.0), Chance("random scorer", 0.5)], True),
+        ([], False),
+    ],
+)
+def test_what_is_as_good_as_can_be_is_no_baseline(levels, fires):
+    evaluation = Evaluation("generation", [scored(0.5, *levels, low=-0.1, high=0.1)])
+    assert bool(found("not-above-chance", [evaluation])) == fires
+
+
+def ahead(direction):
+    """Three results of one run each, two of them 0.01 apart and one far behind in the given direction."""
+    sign = 1 if direction == "higher" else -1
+    values = {"first": 0.5 + 0.01 * sign, "second": 0.5, "behind": 0.5 - 0.3 * sign}
+    return [
+        Evaluation(
+            "forecasting", [replace(scored(value, low=-0.02, high=0.02), direction=direction)], run={"method": method}
+        )
+        for method, value in values.items()
+    ]
+
+
+@pytest.mark.parametrize("direction", ["higher", "lower"])
+def test_the_first_two_are_compared_whichever_way_is_better(direction):
+    (finding,) = audit.run(ahead(direction), only=["difference-within-error"])
+    assert (finding.evidence["first"], finding.evidence["second"]) == ("first", "second")
+    assert finding.evidence["where"] == "forecasting on unnamed data"
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [
+        (np.arange(8.0), None),  # counts tie, and not by rounding
+        (np.float16(np.linspace(0.1, 0.9, 8)), "float16"),
+        (np.linspace(0.1, 0.9, 8), None),
+        (np.linspace(0.125, 0.875, 7) * 2.0**-60, "bfloat16"),
+    ],
+)
+def test_what_scores_were_rounded_to(values, dtype):
+    rng = np.random.default_rng(0)
+    pos, neg = rng.choice(values, 300), rng.choice(values, (300, 20))
+    found = audit.run(evaluate(pos, neg), only=["rounded-scores"], pos_scores=pos, neg_scores=neg)
+    assert [finding.evidence["dtype"] for finding in found] == ([] if dtype is None else [dtype])
+
+
+@pytest.mark.parametrize(
+    ("threshold", "fires"),
+    [
+        (0.5, False),
+        (np.float64(0.5), False),
+        (np.float32(0.3), False),
+        (0.1 + 0.2, False),
+        (np.linspace(0, 1, 11)[7], False),
+        (5e-05, False),
+        (0.4637, True),
+        (np.float64(0.4637), True),
+        (np.float32(0.4637), True),
+    ],
+)
+def test_round_thresholds_of_any_kind(threshold, fires):
+    truth = np.triu(np.ones((5, 5), int), 1)
+    evaluation = recovery.evaluate(truth, 0.9 * truth, threshold=threshold)
+    assert bool(found("threshold-from-truth", evaluation)) == fires
+
+
+@pytest.mark.parametrize(("width", "fires"), [(0.0, False), (0.02, True)])
+def test_equal_variants_without_an_error_are_no_luck(width, fires):
+    evaluations = [
+        Evaluation("ranking", [scored(0.5, low=-width, high=width)], run={"method": f"lr={v}"}) for v in range(6)
+    ]
+    assert bool(found("best-of-many", evaluations)) == fires
