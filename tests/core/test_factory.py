@@ -35,9 +35,7 @@ def test_what_is_not_there(factory: str) -> None:
 
 def test_what_the_module_itself_lacks_is_the_message_to_show(folder: Path) -> None:
     (folder / "lacking_module.py").write_text("import not_installed_anywhere\n")
-    with pytest.raises(
-        InputError, match=r"lacking_module:load: raised ModuleNotFoundError: .*not_installed_anywhere"
-    ):
+    with pytest.raises(InputError, match=r"lacking_module:load: raised ModuleNotFoundError: .*not_installed_anywhere"):
         made("lacking_module:load")
 
 

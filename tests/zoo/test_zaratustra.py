@@ -206,6 +206,8 @@ def test_a_file_of_arrays_is_read(tmp_path):
     data = read_graph_data(path)
     assert data.edges.tolist() == [[0, 1], [1, 2]]
     assert isinstance(data, GraphData)
+    with pytest.raises(GraphgaugeError, match="torch_geometric|holds no Cora/raw"):
+        read_graph_data(tmp_path)  # nothing is fetched into a folder that Planetoid has not filled
     with pytest.raises(GraphgaugeError, match="no such file"):
         read_graph_data(tmp_path / "none.npz")
 

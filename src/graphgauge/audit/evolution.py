@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sized
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from graphgauge.core.arrays import as_numeric, require_shape
 from graphgauge.core.errors import InputError
 from graphgauge.core.findings import Evidence, check
 from graphgauge.core.result import Result, Table
-from graphgauge.evolution.inputs import Floats, Ints, Labelled
+from graphgauge.evolution.inputs import Floats, Ints, Labelled, original_nodes
 
 _AFTER, _BEFORE = "auc_synthetic", "auc_birth"
 # Less than this is no other story, however certain.
@@ -67,11 +67,7 @@ def _areas(
 )
 def label_in_embeddings(labels: Any, embeddings: Any, node_ids: Any = None) -> Evidence | None:
     """A coordinate that the probe reads, or a sum of several, is the label itself."""
-    if not isinstance(labels, Sized):
-        raise InputError(f"found {type(labels).__name__}", where="labels", fix="Pass one label for each original node.")
-    if node_ids is None:
-        node_ids = list(labels) if isinstance(labels, Mapping) else range(len(labels))
-    labelled = Labelled.of(node_ids, labels, nan="omit")
+    labelled = Labelled.of(original_nodes(labels, node_ids), labels, nan="omit")
     for what, given in _named(embeddings):
         rows = as_numeric(given, "embeddings")
         require_shape(rows, (None, None), "embeddings", "Pass one row for each node.")

@@ -27,10 +27,10 @@ def _shards(patterns: Sequence[str]) -> AnyArray:
 def _logged(options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """The embeddings of the stored runs, those before the first cycle too."""
     from graphgauge.evolution import EvolutionLog
-    from graphgauge.evolution.evaluate import chosen_runs
+    from graphgauge.evolution.evaluate import stored_runs
 
     log = EvolutionLog(options["log"])
-    for condition, seed in chosen_runs(log, options["conditions"], options["seeds"]):
+    for condition, seed in stored_runs(log, options["conditions"], options["seeds"]):
         for stored in log.cycles(condition, seed):
             run = f"{condition}, seed {seed}"
             if stored.cycle == 0 and stored.previous_embeddings is not None:

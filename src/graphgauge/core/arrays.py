@@ -22,10 +22,13 @@ def is_cuda(value: Any) -> bool:
     return is_tensor(value) and bool(value.is_cuda)
 
 
-def as_numeric(value: Any, name: str) -> AnyArray:
-    """A numeric host array, viewed where possible; what is not numbers is an error, never a conversion."""
+def as_numeric(value: Any, name: str, *, ragged: str = "Make all rows as long as the first.") -> AnyArray:
+    """A numeric host array, viewed where possible; what is not numbers is an error, never a conversion.
+
+    `ragged` says what to do about rows of different lengths.
+    """
     if is_tensor(value):
-        array = _host_view(value)
+        array = _host_view(value, name)
     elif isinstance(value, np.ma.MaskedArray):
         # np.asarray would drop the mask and bring back what it hides.
         raise InputError("found a masked array", where=name, fix="Pass its data and, where there is one, mask=.")
@@ -33,7 +36,7 @@ def as_numeric(value: Any, name: str) -> AnyArray:
         try:
             array = np.asarray(value)
         except ValueError as error:
-            raise InputError(f"rows of different lengths ({error})", where=name, fix=_RAGGED) from None
+            raise InputError(f"rows of different lengths ({error})", where=name, fix=ragged) from None
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
         found = "Python objects" if array.dtype == object else f"values of type {array.dtype}"
         raise InputError(f"expected numbers, found {found}", where=name, fix="Convert it to a float or integer array.")
@@ -43,7 +46,7 @@ def as_numeric(value: Any, name: str) -> AnyArray:
 def as_labels(value: Any, name: str) -> AnyArray:
     """A 1-D array of integer, boolean or text labels, one per item."""
     try:
-        array = _host_view(value) if is_tensor(value) else np.asarray(value)
+        array = _host_view(value, name) if is_tensor(value) else np.asarray(value)
     except ValueError:
         raise InputError("labels are lists of different lengths", where=name, fix=_ONE_LABEL) from None
     if array.dtype == object and all(isinstance(label, str) for label in array.ravel()):
@@ -81,16 +84,17 @@ def refuse_nan(array: AnyArray, name: str, *, fix: str = 'Repair the model, or p
         raise InputError(f"{count} of {array.size} values are NaN, the first at index {where}", where=name, fix=fix)
 
 
-def _host_view(tensor: Any) -> AnyArray:
+def _host_view(tensor: Any, name: str) -> AnyArray:
     torch = sys.modules["torch"]
     tensor = tensor.detach()
     if tensor.dtype == torch.bfloat16:
         tensor = tensor.float()  # NumPy has no bfloat16; widening is exact
     if tensor.dtype.is_complex or tensor.layout != torch.strided:
-        raise InputError(f"expected a dense real tensor, found {tensor.dtype}", fix="Convert it before the call.")
+        raise InputError(
+            f"expected a dense real tensor, found {tensor.dtype}", where=name, fix="Convert it before the call."
+        )
     array: AnyArray = tensor.cpu().numpy()
     return array
 
 
 _ONE_LABEL = "Pass one label an item."
-_RAGGED = "Pass ragged negatives as one flat array with offsets=, or as a padded matrix with mask=."

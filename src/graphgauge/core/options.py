@@ -21,6 +21,11 @@ def whole_number(name: str, value: Any, least: int = 0, most: int | None = None)
     return int(value)
 
 
+def generator_of(seed: Any) -> np.random.Generator:
+    """A generator as it is, or a new one from a seed."""
+    return seed if isinstance(seed, np.random.Generator) else np.random.default_rng(whole_number("seed", seed))
+
+
 def thread_count(threads: Any) -> int | None:
     """How many threads may work; None is all that are available."""
     return None if threads is None else whole_number("threads", threads, 1)

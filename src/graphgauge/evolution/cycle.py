@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.errors import InputError, one_of
+from graphgauge.core.options import nan_policy, thread_count, whole_number
 from graphgauge.evolution.areas import Area, area_against_matched, area_against_non_edges
 from graphgauge.evolution.births import Births
 from graphgauge.evolution.distances import checked_temperature
@@ -21,7 +22,6 @@ from graphgauge.evolution.inputs import (
     distinct,
     distinct_pairs,
     numbered,
-    whole_number,
     whole_numbers,
 )
 from graphgauge.evolution.probe import probe
@@ -50,12 +50,11 @@ class Options:
     def __post_init__(self) -> None:
         one_of("negatives", self.negatives, NEGATIVES)
         one_of("homophily_null", self.homophily_null, NULLS)
-        one_of("nan", self.nan, ("raise", "omit"))
+        nan_policy(self.nan)
         checked_temperature(self.temperature)
         for name, least in (("negatives_per_positive", 1), ("folds", 2), ("seed", 0)):
-            whole_number(getattr(self, name), name, least=least)
-        if self.threads is not None and self.threads < 1:
-            raise OptionError(f"threads must be at least 1, not {self.threads}")
+            whole_number(name, getattr(self, name), least)
+        thread_count(self.threads)
 
     @property
     def per_positive(self) -> int | None:

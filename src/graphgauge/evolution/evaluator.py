@@ -8,10 +8,10 @@ from typing import Any
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.metric import select
+from graphgauge.core.options import confidence_level, metric_names, whole_number
 from graphgauge.core.result import Evaluation
 from graphgauge.evolution.cycle import Grown, Options
-from graphgauge.evolution.inputs import Labelled, as_edges, whole_number
-from graphgauge.stats.intervals import tail
+from graphgauge.evolution.inputs import Labelled, as_edges
 
 _SAMPLES = ("after", "before", "matched", "labels", "probe", "growth")
 
@@ -63,11 +63,10 @@ class AdaptiveEvaluator:
         self.options = Options(
             negatives, negatives_per_positive, temperature, folds, homophily_null, nan, threads, seed
         )  # fmt: skip
-        tail(confidence)
-        self.confidence = confidence
+        self.confidence = confidence_level(confidence)
         self.labelled = Labelled.of(node_ids, labels, nan=nan)
         self.test_edges = None if test_edges is None else as_edges(test_edges, "test_edges").copy()
-        names = [metrics] if isinstance(metrics, str) else metrics
+        names = metric_names(metrics)
         samples = (*_SAMPLES, *(() if test_edges is None else ("held_out",)))
         self._chosen = select("evolution", names, samples, {})
         self._skipped = {"static_auc": "no test edges given"} if names is None and test_edges is None else {}
@@ -111,7 +110,7 @@ class AdaptiveEvaluator:
         pools
             One number for each node before the cycle: nodes that could have been chosen alike share one.
         """
-        number = whole_number(cycle, "cycle")
+        number = whole_number("cycle", cycle)
         if self.evaluations and number <= self._history["cycle"][-1]:
             raise InputError(
                 f"cycle {number} comes after cycle {int(self._history['cycle'][-1])}", fix="Pass cycles once, in order."

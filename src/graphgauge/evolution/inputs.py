@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, as_labels, as_numeric, is_tensor, refuse_nan, require_shape
-from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.errors import InputError
 from graphgauge.kernels.poincare import margins, squared_gaps
 from graphgauge.kernels.sorting import ascending
 
@@ -25,14 +25,6 @@ _PAIRS = "Pass one edge a row, as (M, 2) node numbers."
 # Squared norms below this are below 1 however they are summed; closer to it, exact squares decide.
 _SURELY_INSIDE = 1 - 1e-6
 _REPAIR = 'Repair the system, or pass nan="omit" to leave these nodes out.'
-
-
-def whole_number(value: Any, name: str, *, least: int | None = None) -> int:
-    """An option that counts or numbers something."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or (least is not None and value < least):
-        wanted = "a whole number" if least is None else f"a whole number of at least {least}"
-        raise OptionError(f"{name} must be {wanted}, not {value!r:.80}")
-    return int(value)
 
 
 def listed(value: Any) -> list[Any]:

@@ -14,8 +14,9 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray, as_numeric, require_shape
 from graphgauge.core.errors import InputError, UnknownNameError, one_of
+from graphgauge.core.options import whole_number
 from graphgauge.evolution.growth import checked_tgc
-from graphgauge.evolution.inputs import COORDINATES, Ints, as_edges, pair_codes, whole_number
+from graphgauge.evolution.inputs import COORDINATES, Ints, as_edges, pair_codes
 from graphgauge.evolution.stored import LAYOUT, archive, read_arrays, read_births, write_arrays
 
 # Letters first: a name is a folder, and must not lead out of the log or hide in it.
@@ -145,7 +146,7 @@ class EvolutionLog:
         before, and `removed_edges` taken away.
         """
         place, expected = self._place(condition, seed), self.next_cycle(condition, seed)
-        if whole_number(cycle, "cycle") != expected:
+        if whole_number("cycle", cycle) != expected:
             raise InputError(
                 f"cycle {cycle} of {condition!r}, seed {seed}, does not come next",
                 where=str(self.folder),
@@ -184,7 +185,7 @@ class EvolutionLog:
 
     def _place(self, condition: str, seed: int) -> Path:
         """Where a run is stored, or will be."""
-        number = whole_number(seed, "seed", least=0)
+        number = whole_number("seed", seed, 0)
         if isinstance(condition, str) and (condition, number) in (known := self._places()):
             return known[condition, number]
         if not isinstance(condition, str) or not _CONDITION.fullmatch(condition):

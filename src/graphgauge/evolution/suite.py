@@ -10,9 +10,10 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray, as_numeric
 from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.options import whole_number
 from graphgauge.core.result import Evaluation, Result
 from graphgauge.evolution.evaluator import AdaptiveEvaluator
-from graphgauge.evolution.inputs import as_edges, listed, whole_number
+from graphgauge.evolution.inputs import as_edges, listed
 from graphgauge.evolution.log import Cycle, as_cycles
 from graphgauge.evolution.summary import Run, means, summary
 from graphgauge.stats.compare import compare
@@ -147,7 +148,7 @@ class EvaluationSuite:
         draw_evolution(picture(self), path)
 
     def _run(self, condition: str, seed: int) -> Run:
-        return one_of("condition", condition, self.conditions), whole_number(seed, "seed")
+        return one_of("condition", condition, self.conditions), whole_number("seed", seed)
 
 
 class NietzscheEvaluationSuite(EvaluationSuite):
@@ -176,7 +177,7 @@ def build_evaluation_suite_from_cora(
     if not isinstance(labels, Sized):
         raise InputError(f"found {type(data).__name__}", where="data", fix="Pass an object with y, or the labels.")
     nodes = getattr(data, "num_nodes", None)
-    count = len(labels) if nodes is None else whole_number(nodes, "num_nodes", least=0)
+    count = len(labels) if nodes is None else whole_number("num_nodes", nodes, 0)
     return EvaluationSuite(range(count), labels, conditions, **options)
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.errors import one_of
+from graphgauge.core.options import nan_policy, whole_number
 from graphgauge.explanation.adapters import as_model, said_output
 from graphgauge.explanation.asking import Asking
 from graphgauge.explanation.inputs import Explanation
 from graphgauge.explanation.journal import Journal
-from graphgauge.explanation.masks import LEVELS, SWEEP, AccAuc, Settings, checked_options, whole_number
+from graphgauge.explanation.masks import LEVELS, SWEEP, AccAuc, Settings, checked_options
 from graphgauge.explanation.records import Event, grouped
 from graphgauge.explanation.table import Table
 
@@ -68,7 +68,7 @@ def collect(
     progress
         Called after every event with a name of the stage, the number of finished events and that of all.
     """
-    one_of("nan", nan, ("raise", "omit"))
+    nan_policy(nan)
     asked = as_model(model)
     given = checked_options(options, {"acc_auc": SWEEP})
     settings = Settings(

@@ -11,6 +11,7 @@ import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.metric import Metric, asked, find, select
+from graphgauge.core.options import confidence_level, metric_names, nan_policy
 from graphgauge.core.result import Evaluation, Result
 from graphgauge.explanation.collect import collect
 from graphgauge.explanation.conventions import CONVENTIONS, Alias, Convention, renamed
@@ -73,10 +74,10 @@ def evaluate(
     keep
         `"items"` keeps the values of single events in `Evaluation.per_item`.
     """
-    one_of("nan", nan, ("raise", "omit"))
+    nan_policy(nan)
     if keep not in (None, "items"):
         raise OptionError(f"keep must be 'items', not {keep!r}")
-    metrics = [metrics] if isinstance(metrics, str) else metrics
+    confidence, metrics = confidence_level(confidence), metric_names(metrics)
     library = None if convention is None else CONVENTIONS[one_of("convention", convention, CONVENTIONS)]
     _refuse_unknown(metrics, library)
     if explanations is None and collecting:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.options import whole_number
 from graphgauge.explanation.inputs import Explanation, Floats, Ints, Masks, Subgraph
 
 LEVELS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
@@ -129,7 +130,7 @@ class Settings:
         if not self.levels and not self.topk:
             raise OptionError("neither levels nor topk says how much of an explanation to take")
         object.__setattr__(self, "random", whole_number("random", self.random, 1, _MOST))
-        object.__setattr__(self, "seed", whole_number("seed", self.seed, 0))
+        object.__setattr__(self, "seed", whole_number("seed", self.seed))
 
     @property
     def grid(self) -> tuple[Level, ...]:
@@ -180,14 +181,6 @@ def checked_options(
         for option in given:
             one_of(f"option of {name}", option, known[name])
     return {name: dict(given) for name, given in options.items()}
-
-
-def whole_number(name: str, value: Any, least: int, most: int | None = None) -> int:
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or value < least or (most is not None and value > most):
-        wanted = f"of at least {least}" if most is None else f"between {least} and {most:,}"
-        raise OptionError(f"{name} must be a whole number {wanted}, not {value!r:.40}")
-    return int(value)
 
 
 def is_number(value: Any) -> bool:

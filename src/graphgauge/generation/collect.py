@@ -10,11 +10,11 @@ import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.metric import sections as registered
+from graphgauge.core.options import whole_number
 from graphgauge.generation.asking import Asked, joined, length
 from graphgauge.generation.capabilities import REASONS
 from graphgauge.generation.graphs import Graphs, is_graphs
 from graphgauge.generation.inputs import Codes, Samples, as_samples, read_conditions, thresholded
-from graphgauge.generation.request import whole_number
 from graphgauge.generation.subjects import PROTOCOLS, Case, Labelled, offers
 from graphgauge.generation.table import Table
 
@@ -332,13 +332,11 @@ def _checked(num_samples: Any, temperature: Any, threshold: Any, seed: Any) -> d
         raise OptionError(f"temperature must be a positive number, not {temperature!r}")
     if not isinstance(threshold, _NUMBERS) or not 0 <= threshold < 1:
         raise OptionError(f"threshold must lie in [0, 1), not {threshold!r}")
-    if not isinstance(seed, int | np.integer) or seed < 0:
-        raise OptionError(f"seed must be a whole number from 0 on, not {seed!r}")
     return {
-        "num_samples": whole_number("num_samples", num_samples),
+        "num_samples": whole_number("num_samples", num_samples, 1),
         "temperature": float(temperature),
         "threshold": float(threshold),
-        "seed": int(seed),
+        "seed": whole_number("seed", seed),
     }
 
 

@@ -11,10 +11,11 @@ from typing import Any
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.findings import Finding
 from graphgauge.core.metric import asked, find, sections, select
+from graphgauge.core.options import confidence_level, metric_names, whole_number
 from graphgauge.core.result import Evaluation, Result
 from graphgauge.core.result import Table as Breakdown
 from graphgauge.generation.capabilities import Capabilities
-from graphgauge.generation.request import Request, cutoffs, whole_number
+from graphgauge.generation.request import Request, cutoffs
 from graphgauge.generation.section_results import SectionResults
 from graphgauge.generation.sections.common import FAMILY
 from graphgauge.generation.sections.latent_space import CENTROIDS
@@ -86,12 +87,11 @@ def evaluate(
     elif given or threshold is not None:
         names = ", ".join([*given, *(["threshold"] if threshold is not None else [])])
         raise OptionError(f"a table has its samples already: {names}")
-    if isinstance(metrics, str):
-        metrics = [metrics]
+    chosen = metric_names(metrics)
+    draws = Draws(seed, whole_number("resamples", resamples, 1), whole_number("permutations", permutations, 1))
     request = Request(
-        None if metrics is None else tuple(metrics), cutoffs(k), empty, confidence,
-        Draws(seed, whole_number("resamples", resamples), whole_number("permutations", permutations)), nan, threads,
-    )  # fmt: skip
+        None if chosen is None else tuple(chosen), cutoffs(k), empty, confidence_level(confidence), draws, nan, threads
+    )
     return joined([evaluate_section(table, name, request) for name in request.by_section], request)
 
 
@@ -115,7 +115,7 @@ def evaluate_section(table: Table, name: str, request: Request) -> Evaluation:
     part = SectionResults(table, request, at_hand)
     for metric, params in chosen:
         if "k" in params:
-            whole_number("k", params["k"])
+            whole_number("k", params["k"], 1)
         part.add(metric, params)
     if len(table.labels) > 1:
         for sample in part.used.values():

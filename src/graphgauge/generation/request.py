@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from graphgauge.core.errors import OptionError
 from graphgauge.core.metric import asked, sections
+from graphgauge.core.options import thread_count, whole_number
 from graphgauge.generation.sections.common import FAMILY
 from graphgauge.generation.sections.reconstruction import EMPTY_RULES
 from graphgauge.generation.sections.two_sided import Draws
@@ -29,10 +28,7 @@ class Request:
     threads: int | None = None
 
     def __post_init__(self) -> None:
-        if self.metrics is not None and not self.metrics:
-            raise OptionError("no metrics asked for", fix="Leave metrics= out to have all.")
-        if self.threads is not None:
-            whole_number("threads", self.threads)
+        thread_count(self.threads)
         if self.empty not in EMPTY_RULES:
             raise OptionError(f"empty must be 1, 'nan' or 'skip', not {self.empty!r}")
 
@@ -60,10 +56,4 @@ class Request:
 
 def cutoffs(k: Sequence[int] | int) -> tuple[int, ...]:
     values = tuple(k) if isinstance(k, Iterable) else (k,)
-    return tuple(whole_number("k", value) for value in values)
-
-
-def whole_number(name: str, value: Any) -> int:
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-        raise OptionError(f"{name} must be a whole number of at least 1, not {value!r}")
-    return int(value)
+    return tuple(whole_number("k", value, 1) for value in values)

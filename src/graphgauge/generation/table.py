@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import as_numeric
-from graphgauge.core.errors import InputError, one_of
+from graphgauge.core.errors import InputError
+from graphgauge.core.options import nan_policy
 from graphgauge.core.state import load_state, save_state
 from graphgauge.generation.graphs import Graphs, is_graphs
 from graphgauge.generation.inputs import (
@@ -103,7 +104,7 @@ class Table:
             "conditions": conditions,
         }  # fmt: skip
         notes: tuple[str, ...] = ()
-        if one_of("nan", nan, ("raise", "omit")) == "omit":
+        if nan_policy(nan) == "omit":
             given, notes = _without_nan(given)
         read = _read_sides(given)
         names, codes = read_conditions(

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.metric import Estimate, Metric, NoInterval, find, select
-from graphgauge.core.options import metric_names
+from graphgauge.core.options import confidence_level, metric_names, nan_policy, whole_number
 from graphgauge.core.result import Evaluation, Interval, Result, Table
 from graphgauge.ranking import metrics as _metrics
-from graphgauge.ranking.inputs import NAN_POLICIES, Scores, counted, cutoff, cutoffs
+from graphgauge.ranking.inputs import Scores, counted, cutoffs
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
 from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.ties import TIES, rank
@@ -98,7 +98,7 @@ def evaluate_state(
 ) -> Evaluation:
     """The metrics of what a state has counted."""
     one_of("tie rule", ties, TIES)
-    metrics = metric_names(metrics)
+    confidence, metrics = confidence_level(confidence), metric_names(metrics)
     ks = cutoffs(k)
     samples = {name: sample for name, sample in _samples(state, ties).items() if sample is not None}
     chosen = select("ranking", metrics, samples, {"k": ks})
@@ -107,12 +107,12 @@ def evaluate_state(
             raise OptionError(f"a group cannot be named {axis!r}", fix="That column holds the metric.")
     # What a state has dropped it was told to, whatever is said now.
     omitted = state.dropped_queries or state.dropped_candidates
-    conventions = {"ties": ties, "nan": "omit" if omitted else one_of("nan policy", nan, NAN_POLICIES)}
+    conventions = {"ties": ties, "nan": "omit" if omitted else nan_policy(nan)}
     results, tables = [], {axis: _axis_columns(state, axis) for axis in state.axes}
     grouped = {axis: _samples(state, ties, axis) for axis in state.axes}
     for metric, params in chosen:
         if "k" in params:
-            cutoff(params["k"])
+            whole_number("k", params["k"], 1)
         sample = _first(metric, samples)
         estimate = metric(sample, **params)
         if ties == "optimistic" and metric.conventions["ties"] != _metrics.TIES_EXPECTED and _tied(sample):
@@ -165,7 +165,7 @@ def hits_at_k(
     nan: str = "raise",
 ) -> float:  # fmt: skip
     """Share of positives among the first k; see `evaluate` for the arguments."""
-    return _plain(_metrics.hits_at_k, pos_scores, neg_scores, ties, offsets, mask, nan, k=cutoff(k))
+    return _plain(_metrics.hits_at_k, pos_scores, neg_scores, ties, offsets, mask, nan, k=whole_number("k", k, 1))
 
 
 def ranks(

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, as_labels, as_numeric, is_cuda, refuse_nan, require_shape
 from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.options import whole_number
 from graphgauge.kernels.counting import RowCounts, masked_counts, ragged_counts, row_counts
 from graphgauge.kernels.device import device_counts
 
 Ints = NDArray[np.int64]
 
-NAN_POLICIES = ("raise", "omit")
 _MEND_NAN = 'Repair the model, or pass nan="omit" to drop them and have them counted.'
+_RAGGED = "Pass ragged negatives as one flat array with offsets=, or as a padded matrix with mask=."
 _SHAPES = "One positive score per query, and one row of negatives for each: pos (n,), neg (n, k)."
 
 
@@ -36,7 +37,7 @@ class Scores:
             require_shape(pos, (None,), "pos_scores", _SHAPES)
             require_shape(neg, (len(pos), None), "neg_scores", _SHAPES)
             return cls(pos, neg)
-        pos, neg = as_numeric(pos, "pos_scores"), as_numeric(neg, "neg_scores")
+        pos, neg = as_numeric(pos, "pos_scores"), as_numeric(neg, "neg_scores", ragged=_RAGGED)
         require_shape(pos, (None,), "pos_scores", _SHAPES)
         if offsets is None:
             require_shape(neg, (len(pos), None), "neg_scores", _SHAPES)
@@ -252,13 +253,7 @@ def require_form(form: str, given: Mapping[str, Any], needed: Sequence[str], *, 
 def cutoffs(k: Any) -> tuple[int, ...]:
     """The cut-offs of metrics at k, one or several."""
     one = isinstance(k, str) or not isinstance(k, Iterable) or getattr(k, "ndim", 1) == 0
-    return (cutoff(k),) if one else tuple(cutoff(value) for value in k)
-
-
-def cutoff(k: Any) -> int:
-    if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
-        raise OptionError(f"k must be a whole number of at least 1, not {k!r:.60}")
-    return int(k)
+    return tuple(whole_number("k", value, 1) for value in ([k] if one else k))
 
 
 def as_groups(groups: Mapping[str, Any] | None) -> dict[str, AnyArray]:

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, as_labels, as_numeric, is_cuda, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.options import NAN_POLICIES, nan_policy, thread_count
 from graphgauge.core.state import Histogram, Place, Shards, load_state, place_name, save_state
 from graphgauge.kernels.counting import joint_histogram, single_row_counts
 from graphgauge.kernels.device import device_histogram
 from graphgauge.kernels.tally import tally
 from graphgauge.ranking.inputs import (
-    NAN_POLICIES,
     Counted,
     FlatLists,
     Scores,
@@ -106,7 +106,8 @@ class RankingState:
             and self._count_single(pos_scores, neg_scores)
         ):
             return self
-        one_of("nan policy", nan, NAN_POLICIES)
+        nan_policy(nan)
+        threads = thread_count(threads)
         matrix = {"pos_scores": pos_scores, "neg_scores": neg_scores, "offsets": offsets, "mask": mask, "ids": ids}
         flat = {"scores": scores, "labels": labels, "queries": queries}
         if scores is not None:

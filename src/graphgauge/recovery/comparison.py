@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.options import nan_policy, thread_count
 from graphgauge.kernels.graphs import cells_of, edge_bits, pair_table, sparse_pair_table
 from graphgauge.recovery.counts import Counts, joined
 from graphgauge.recovery.curves import Curve, Layer, curves
@@ -23,7 +24,6 @@ Predicate = Callable[[AnyArray], AnyArray]
 # How many cells of each row are so, and the first of all: row, source, target.
 Offence = tuple[Ints, tuple[int, ...]]
 
-NAN_POLICIES = ("raise", "omit")
 SIGNS = ("absolute", "keep")
 
 
@@ -40,7 +40,8 @@ class Options:
             raise OptionError(f"threshold must be a number, not {self.threshold!r}")
         if self.sign is not None:
             one_of("sign", self.sign, SIGNS)
-        one_of("nan policy", self.nan, NAN_POLICIES)
+        nan_policy(self.nan)
+        thread_count(self.threads)
 
 
 def compared(truth: Graph, prediction: Graph, options: Options) -> DensePair | SparsePair:

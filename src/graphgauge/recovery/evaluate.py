@@ -13,6 +13,7 @@ import numpy as np
 from graphgauge.core.errors import InputError, MissingExtraError, OptionError
 from graphgauge.core.metric import Metric, select
 from graphgauge.core.metric import metrics as registered
+from graphgauge.core.options import confidence_level, metric_names
 from graphgauge.core.result import Evaluation, Result, Table
 from graphgauge.recovery.comparison import Options
 from graphgauge.recovery.reading import Comparison, Rules
@@ -79,7 +80,7 @@ def evaluate(
     nan
         `raise`, or `omit`: a cell whose score is NaN is left out of both graphs, and counted.
     """
-    metrics = [metrics] if isinstance(metrics, str) else metrics
+    confidence, metrics = confidence_level(confidence), metric_names(metrics)
     rules = Rules(shd, area, zero_division)
     comparison = Comparison.of(
         A_true, A_pred, rules, threshold=threshold, sign=sign, edges=edges, encoding=encoding, nodes=nodes,

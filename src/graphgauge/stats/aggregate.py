@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError, one_of
+from graphgauge.core.options import metric_names
 from graphgauge.core.schema import dumps, number_to_json
 from graphgauge.stats.intervals import sample_interval, sample_std, tail
 from graphgauge.stats.load import load
@@ -201,7 +202,7 @@ def aggregate(
     known = load(runs)
     if not len(known):
         raise InputError("there are no runs")
-    chosen = [metrics] if isinstance(metrics, str) else known.metrics if metrics is None else list(metrics)
+    chosen = metric_names(metrics) or known.metrics
     given = _checked_directions(directions or {}, known.metrics)
     panels = {metric: panel(known, metric, direction=given.get(metric)) for metric in chosen}
     if missing == "worst":

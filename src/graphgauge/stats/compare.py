@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.options import whole_number
 from graphgauge.stats.compare_items import ItemsComparison, compare_items
 from graphgauge.stats.comparison import Comparison, Improvement, Standing
 from graphgauge.stats.intervals import Bounds, agreement_interval, sample_interval, sample_std
 from graphgauge.stats.load import load
 from graphgauge.stats.many import critical_difference, friedman, holm, mean_ranks
 from graphgauge.stats.paired import PairedTest, paired_test
-from graphgauge.stats.power import require_alpha, whole_number
+from graphgauge.stats.power import require_alpha
 from graphgauge.stats.resample import Strata, interquartile_mean, probability_of_improvement, stratified_interval
 from graphgauge.stats.runs import MISSING, Better, Missing, Panel, Seed, on_dataset, panel
 from graphgauge.stats.text import listing, several

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.options import generator_of
 from graphgauge.core.schema import dumps
 from graphgauge.stats.comparison import jsonable
 from graphgauge.stats.many import holm
@@ -170,7 +171,7 @@ def compared_items(
     values = {method: scores[known] for method, scores in values.items()}
     cluster = None if cluster is None else cluster[known]
     names = list(combinations(values, 2)) if baseline is None else [(m, baseline) for m in values if m != baseline]
-    generator = np.random.default_rng(seed)
+    generator = generator_of(seed)
     tests = [
         paired_items(values[a] - values[b], cluster=cluster, seed=generator, confidence=1 - alpha) for a, b in names
     ]

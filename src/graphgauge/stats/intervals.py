@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphgauge.core.errors import OptionError
+from graphgauge.core.options import confidence_level, generator_of
 from graphgauge.core.result import Interval
 
 Floats = NDArray[np.float64]
@@ -24,9 +25,7 @@ _BLOCK = 1 << 17
 
 def tail(confidence: float) -> float:
     """The probability left outside on either side."""
-    if not 0 < confidence < 1:
-        raise OptionError(f"confidence must lie between 0 and 1, not {confidence}", fix="Use 0.95 for a 95 % interval.")
-    return (1 - confidence) / 2
+    return (1 - confidence_level(confidence)) / 2
 
 
 def t_quantile(df: ArrayLike, confidence: float) -> Floats:
@@ -293,7 +292,7 @@ def histogram_bootstrap(
     n = int(counts.sum())
     if n < 2:
         return np.nan, np.nan
-    generator = np.random.default_rng(seed)
+    generator = generator_of(seed)
     rows = max(1, (1 << 20) // max(counts.size, 1))
     drawn = [
         np.asarray(statistic(generator.multinomial(n, counts / n, size=min(rows, resamples - done))), dtype=float)

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphgauge.core.arrays import as_numeric, refuse_nan, require_shape
 from graphgauge.core.errors import InputError
-from graphgauge.stats.power import require_alpha, whole_number
+from graphgauge.core.options import whole_number
+from graphgauge.stats.power import require_alpha
 
 Floats = NDArray[np.float64]
 

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphgauge.core.arrays import as_labels, as_numeric
 from graphgauge.core.errors import InputError
+from graphgauge.core.options import generator_of, whole_number
 from graphgauge.core.result import Interval
 from graphgauge.stats.intervals import standard_error, t_interval
-from graphgauge.stats.power import whole_number
 
 Floats = NDArray[np.float64]
 
@@ -83,7 +83,7 @@ def paired_items(
     sums = differences
     if cluster is not None:
         sums = np.bincount(cluster, differences).astype(float, copy=False)
-    p, p_error, drawn = _sign_flip(sums, resamples, np.random.default_rng(seed))
+    p, p_error, drawn = _sign_flip(sums, resamples, generator_of(seed))
     unit = "items" if cluster is None else "clusters"
     return PairedItems(
         n=n,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import OptionError
+from graphgauge.core.options import whole_number
 
 
 def attainable_p(n: int) -> float:
@@ -29,10 +30,3 @@ def seeds_needed(comparisons: int = 1, alpha: float = 0.05) -> int:
 def require_alpha(alpha: Any) -> None:
     if not isinstance(alpha, float | np.floating) or not 0 < alpha < 1:
         raise OptionError(f"alpha must lie between 0 and 1, not {alpha!r:.60}", fix="Use 0.05 for a 5 % test.")
-
-
-def whole_number(name: str, value: Any, least: int) -> int:
-    """`value` as Python's int; what is not one, True and 1.0 included, is an error."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-        raise OptionError(f"{name} must be a whole number of at least {least}, not {value!r:.60}")
-    return int(value)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphgauge.core.arrays import as_numeric, refuse_nan
 from graphgauge.core.errors import InputError
+from graphgauge.core.options import generator_of
 from graphgauge.stats.intervals import Bounds, percentile_interval
 
 Floats = NDArray[np.float64]
@@ -59,7 +60,7 @@ def stratified_interval(
     A seed is drawn for all methods at once, because methods that share a seed may share its split. `statistic` gives
     one row of numbers a resample. NaN where every dataset has one seed only.
     """
-    generator = np.random.default_rng(seed)
+    generator = generator_of(seed)
     cells = sum(stratum.size for stratum in strata) * max(stratum.shape[-1] for stratum in strata)
     rows = max(1, (1 << 20) // cells)
     drawn = []

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.errors import OptionError
+from graphgauge.core.options import whole_number
 from graphgauge.generation.distances import NullDraws, null_distances
 from graphgauge.generation.energy import EnergyTest, energy_test, stratified
 from graphgauge.generation.graph_mmd import graph_mmd
@@ -35,8 +35,7 @@ class Draws:
     permutations: int = 999
 
     def __post_init__(self) -> None:
-        if not isinstance(self.seed, int | np.integer) or self.seed < 0:
-            raise OptionError(f"seed must be a whole number from 0 on, not {self.seed!r}")
+        whole_number("seed", self.seed)
 
     def generator(self, *key: int) -> np.random.Generator:
         """A stream of its own for each purpose, so that asking for less changes nothing."""

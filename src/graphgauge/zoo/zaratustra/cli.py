@@ -49,7 +49,12 @@ def _settings(function: Callable[..., None]) -> Callable[..., None]:
 )  # fmt: skip
 @click.option("--cycles", type=click.IntRange(min=1), default=50, show_default=True, help="Cycles of each run.")
 @click.option("--seeds", type=click.IntRange(min=1), default=5, show_default=True, help="Runs of each condition.")
-@click.option("--data", metavar="FILE", help="A .npz with edges, labels and features; without it a graph is made.")
+@click.option(
+    "--data",
+    metavar="FILE",
+    help="A .npz with edges, labels and features, or the root folder of torch_geometric's Planetoid, which unpickles its "
+    "own files: name one you trust. Without it a graph is made.",
+)
 @click.option("--output", required=True, type=click.Path(file_okay=False), help="Folder of the runs; they go on there.")
 @_settings
 @click.option("--quiet", is_flag=True, help="No progress and no notes on stderr.")

@@ -1,4 +1,4 @@
-"""Graphs to start from: a file with the arrays of Cora, or a block model made here."""
+"""Graphs to start from: a file with the arrays of Cora, torch_geometric's Planetoid, or a block model made here."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import as_numeric, require_shape
 from graphgauge.core.errors import InputError
+from graphgauge.core.extras import need
+from graphgauge.core.factory import own_code
 from graphgauge.evolution.inputs import as_edges, whole_numbers
 from graphgauge.evolution.stored import read_arrays
 
@@ -43,8 +45,10 @@ class GraphData:
 
 
 def read_graph_data(path: str | Path) -> GraphData:
-    """Read `.npz` with edges, labels and features as CSR."""
+    """Read `.npz` with edges, labels and features as CSR, or a folder that torch_geometric's `Planetoid` has filled."""
     place = Path(path)
+    if place.is_dir():
+        return _planetoid(place)
     if not place.exists():
         raise InputError("there is no such file", where=str(place), fix="Leave --data out for the built-in graph.")
     arrays = read_arrays(place, _ARRAYS)
@@ -59,6 +63,16 @@ def read_graph_data(path: str | Path) -> GraphData:
     except ValueError as error:
         raise InputError(f"its features are no CSR matrix: {error}", where=str(place)) from None
     return from_arrays(arrays["edges"], arrays["labels"], features, str(place))
+
+
+def _planetoid(folder: Path) -> GraphData:
+    datasets = need("torch_geometric.datasets", "a Planetoid folder")
+    if not (folder / "Cora" / "raw").is_dir():
+        # What is not there it would fetch.
+        raise InputError("holds no Cora/raw", where=str(folder), fix="Name the root that Planetoid was given.")
+    with own_code(f"{folder}, read by Planetoid"):
+        graph = datasets.Planetoid(str(folder), "Cora")[0]
+    return from_arrays(graph.edge_index.numpy().T, graph.y.numpy(), graph.x.numpy(), str(folder))
 
 
 def from_arrays(edges: Any, labels: Any, features: Any, where: str = "graph") -> GraphData:

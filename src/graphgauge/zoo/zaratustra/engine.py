@@ -12,9 +12,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphgauge.core.errors import OptionError, one_of
+from graphgauge.core.options import whole_number
 from graphgauge.evolution import poincare_distance, tgc_step
 from graphgauge.evolution.growth import largest_component
-from graphgauge.evolution.inputs import pair_codes, whole_number
+from graphgauge.evolution.inputs import pair_codes
 from graphgauge.zoo.zaratustra.data import GraphData
 from graphgauge.zoo.zaratustra.growth import RULES, Growth
 
@@ -42,7 +43,7 @@ class Settings:
         one_of("anchor", self.anchor, ANCHORS)
         one_of("embedding", self.embedding, EMBEDDINGS)
         for name, least in (("seeds_per_cycle", 0), ("births_per_cycle", 0), ("edges_per_seed", 1), ("dimension", 1)):
-            whole_number(getattr(self, name), name, least=least)
+            whole_number(name, getattr(self, name), least)
         for name in ("radius", "smoothing"):
             value = getattr(self, name)
             if not isinstance(value, int | float) or not 0 < value < 1:
@@ -63,7 +64,7 @@ class Zaratustra:
     ) -> None:
         self.data = data
         self.settings = settings or Settings()
-        self.seed = whole_number(seed, "seed", least=0)
+        self.seed = whole_number("seed", seed, 0)
         self.rules = rules
         self.cycle = 0
         self.edges_created_at_cycle: list[Edges] = []

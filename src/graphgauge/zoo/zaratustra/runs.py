@@ -10,9 +10,9 @@ import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.files import atomic_path, write_text
+from graphgauge.core.options import whole_number
 from graphgauge.core.schema import dumps
 from graphgauge.evolution import EvolutionLog
-from graphgauge.evolution.inputs import whole_number
 from graphgauge.zoo.zaratustra.data import GraphData
 from graphgauge.zoo.zaratustra.engine import Settings, Zaratustra
 from graphgauge.zoo.zaratustra.growth import RULES, Growth
@@ -32,7 +32,7 @@ def grow(
         raise OptionError("conditions names none", fix=f"Known: {', '.join(rules)}.")
     for condition in conditions:
         one_of("condition", condition, tuple(rules))
-    cycles, seeds = whole_number(cycles, "cycles", least=0), whole_number(seeds, "seeds", least=0)
+    cycles, seeds = whole_number("cycles", cycles, 0), whole_number("seeds", seeds, 0)
     log = EvolutionLog(folder)
     _hold_settings(settings, log.folder)
     for condition in conditions:
