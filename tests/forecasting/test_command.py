@@ -145,6 +145,9 @@ def test_result_file_gate_and_figure(files: Path) -> None:
         ([], OptionError, "give --true and --pred, or --table"),
         (["--table", "table.csv", "--true", "y.npy"], OptionError, "--table excludes arrays"),
         (["--table", "table.csv", "--start", "3"], OptionError, "--start belongs to arrays"),
+        (["--table", "table.csv", "--axes", "time,node"], OptionError, "--axes belongs to arrays"),
+        (["--table", "nameless.csv"], InputError, "column 'id' has empty cells"),
+        (["--table", "timeless.csv"], InputError, "column 'time' has empty cells"),
         (["--table", "missing.csv"], InputError, "no such file"),
         (["--table", "y.npy"], InputError, "is no table"),
         (["--table", "headless.csv"], InputError, "no column 'id'"),
@@ -170,6 +173,7 @@ def test_errors(
     texts = {
         "headless": "1,2,3\n4,5,6\n", "ragged": head + "a,1,1,2,3,1\na,2,1\n", "text": head + "a,1,1,two,3,1\n",
         "negative": head + "a,1,1,2,3,1\na,2,1,2,3,-1\n", "hole": head + "a,1,1,,3,1\na,2,1,2,3,1\n", "empty": head,
+        "nameless": head + "a,1,1,2,3,1\n,2,1,2,3,1\n", "timeless": head + "a,1,1,2,3,1\na,,1,2,3,1\n",
         "twice": head + "b,2,1,2,3,1\na,2,1,2,3,1\nb,1,1,2,3,1\nb,2,1,2,4,1\n",
     }  # fmt: skip
     for name, text in texts.items():
@@ -185,6 +189,13 @@ def test_empty_cells_of_a_table_can_be_left_out(files: Path) -> None:
     (files / "hole.csv").write_text("id,time,y,mean\na,1,,3\na,2,2,3\nb,2,1,1\n")
     found = values(run("--table", files / "hole.csv", "--nan", "omit", "--format", "json", "--metrics", "mae,rmse"))
     assert found["mae"] == 0.5
+
+
+def test_times_that_are_text_are_said_to_be(files: Path) -> None:
+    (files / "text.csv").write_text("id,time,y,mean\na,9,1,3\na,10 am,2,3\n")
+    outcome = run("--table", files / "text.csv", "--metrics", "mae")
+    assert "times are text, in the order of the alphabet: 10 am … 9" in outcome.stderr
+    assert "times are text" not in run("--table", files / "table.csv", "--metrics", "mae").stderr
 
 
 def test_the_command_is_registered_and_errors_are_one_paragraph(files: Path) -> None:

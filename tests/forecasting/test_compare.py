@@ -56,7 +56,11 @@ def test_a_variance_that_is_not_positive() -> None:
     gaps = np.array([1.0, -1.0] * 10) + 0.01
     found = forecasting.compare(np.zeros(20), np.maximum(gaps, 0), np.maximum(-gaps, 0), horizon=2)
     assert found.variance == "bartlett"
-    assert 0 <= found.p_value <= 1
+    n, centred = 20, gaps - gaps.mean()
+    variance = (centred @ centred + 2 * 0.5 * (centred[1:] @ centred[:-1])) / n  # the second of two counts half
+    corrected = gaps.mean() / math.sqrt(variance / n) * math.sqrt((n + 1 - 4 + 2 / n) / n)
+    assert found.statistic == pytest.approx(corrected)
+    assert found.p_value == pytest.approx(2 * student.sf(abs(corrected), n - 1))
 
 
 def test_nothing_to_test() -> None:
@@ -83,6 +87,8 @@ def test_bad_input() -> None:
     for options in ({"loss": "cubic"}, {"horizon": 0}, {"horizon": 1.5}):
         with pytest.raises(OptionError):
             forecasting.compare(Y, A, B, **options)
+    with pytest.raises(OptionError, match="confidence must lie between 0 and 1"):
+        forecasting.compare(Y, A, A, confidence=2)
 
 
 def test_it_rejects_as_often_as_it_says() -> None:

@@ -55,6 +55,19 @@ def test_a_copy_that_went_through_float32_is_one(rng):
     assert "last-value" not in found(y, last + rng.normal(0, 0.1, y.shape))
 
 
+def test_a_copy_is_seen_between_masked_truths(rng):
+    y = windows(rng)
+    last = np.broadcast_to(np.concatenate([y[:1, :1] - 1, y[:-1, :1]]), y.shape)
+    mask = np.ones(y.shape, bool)
+    mask[::2, 0] = False
+    assert "last-value" in found(np.where(mask, y, 1e9), last, mask=mask)
+
+
+def test_windows_that_do_not_overlap_tell_nothing(rng):
+    y = rng.normal(size=(80, 3, 4))
+    assert "last-value" not in found(y, np.broadcast_to(np.concatenate([y[:1, :1], y[:-1, :1]]), y.shape))
+
+
 def test_a_stream_has_no_first_steps(rng):
     state = ForecastState(metrics=["mae"])
     y = windows(rng)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,7 @@ def spoiled(array: np.ndarray, index: Any, value: float) -> np.ndarray:
         ({"y_pred": Y, "std": Y + 1e200}, None,
          "errors or standard deviations too large, or too far apart, for sums of squares in float64"),
         ({"y_pred": Y, "std": np.full(Y.shape, 1e-200)}, "std", "values below 1e-150, whose squares vanish"),
+        ({"y_pred": Y, "std": spoiled(Y + 1, (0, 0, 0), 1e-200)}, "std", "values below 1e-150, whose squares vanish"),
         ({"samples": Y[..., None]}, "samples", "1 members"),
         ({"samples": Y}, "samples", "expected shape (4, 2, 3, any), found (4, 2, 3)"),
         ({"quantiles": np.stack([Y, Y - 1], -1), "levels": (0.1, 0.5)}, "quantiles",
@@ -144,13 +146,22 @@ def test_nan_is_refused_over_several_slabs(forecasts: Forecasts, monkeypatch: py
         forecasting.evaluate(*turned, axes=("node", "horizon", "time"))
 
 
+def test_what_is_left_out_is_not_blamed() -> None:
+    y, mean = spoiled(Y, (0, 0, 0), np.nan), spoiled(Y, (slice(0, 2), 0, 0), np.inf)
+    with pytest.raises(InputError, match=r"y_pred: 1 of 24 values are infinite, the first at index \(1, 0, 0\)"):
+        forecasting.evaluate(y, mean, nan="omit")
+
+
 def test_integers_and_half_precision() -> None:
     y, forecast = np.array([250, 3], np.uint8), np.array([3, 250], np.uint8)
     assert forecasting.mae(y, forecast) == 247
     assert forecasting.mae(y, forecast.astype(np.float16)) == 247
     big = np.array([2**53 + 1])
-    with pytest.raises(InputError, match="does not compare exactly"):
-        forecasting.mae(big, big)
+    for y, name in ((big, "y_true"), ([1.0], "y_pred")):
+        with pytest.raises(
+            InputError, match=rf"{name}: .* does not compare exactly with floats\. Convert it to floats"
+        ):
+            forecasting.mae(y, big)
 
 
 def test_plain_functions_refuse_other_shapes() -> None:
@@ -174,6 +185,19 @@ def test_plain_functions_refuse_other_shapes() -> None:
         ({"std": Y + 1, "bins": 2**60}, "bins must be a whole number from 1 to 1,000,000"),
         ({"quantiles": np.zeros((*Y.shape, 0)), "levels": ()}, "levels= is empty"),
         ({"quantiles": np.stack([Y, Y], -1), "levels": (0.1, 0.1000001)}, "levels agree in six digits"),
+        ({"coverage": "0.9"}, "coverage must be probabilities such as 0.1, 0.5, 0.9, not '0.9'"),
+        ({"coverage": [0.5, "a"]}, "coverage must be probabilities"),
+        ({"coverage": [[0.5], [0.1, 0.2]]}, "coverage must be probabilities"),
+        ({"coverage": {"a": 1}}, "coverage must be probabilities"),
+        ({"coverage": True}, "coverage must be probabilities"),
+        ({"horizons": np.array([[1, 2]])}, r"horizons are steps ahead, 1 to 2, not \[1, 2\]"),
+        ({"horizons": [[1], [1, 2]]}, r"horizons are steps ahead, 1 to 2, not \[1\]"),
+        ({"by": 3}, "unknown axis '3'. Known: horizon, node"),
+        ({"by": ["time"]}, "unknown axis 'time'. Known: horizon, node"),
+        ({"metrics": ["nll"]}, "nll needs std="),
+        ({"metrics": ["interval_score_80"]}, "interval_score_80 needs std= or samples= or quantiles= and levels="),
+        ({"metrics": ["mase"]}, "mase needs naive="),
+        ({"std": Y + 1, "metrics": ["crps_fair"]}, "crps_fair needs samples="),
     ],
 )
 def test_options_that_cannot_be_meant(options: dict[str, Any], message: str) -> None:
@@ -181,9 +205,34 @@ def test_options_that_cannot_be_meant(options: dict[str, Any], message: str) -> 
         forecasting.evaluate(Y, Y + 1, **options)
 
 
+def test_a_breakdown_needs_its_axis() -> None:
+    with pytest.raises(OptionError, match="by='node' needs an axis node"):
+        forecasting.evaluate(Y[:, 0, 0], Y[:, 0, 0], by="node")
+    series = forecasting.evaluate(Y[:, :, 0], Y[:, :, 0], axes=("time", "horizon"), horizons=np.array(2))
+    assert series.by("horizon")["horizon"].tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: forecasting.nll([1.0], [1.0], None), "nll needs std="),
+        (lambda: forecasting.ece([1.0], [1.0], None), "ece needs std="),
+        (lambda: forecasting.calibration_error([1.0], [1.0], None), "calibration_error needs std="),
+        (lambda: forecasting.coverage([1.0], [1.0], None), "coverage_95 needs std="),
+        (lambda: forecasting.crps([1.0], [1.0]), "crps needs std= or samples="),
+        (lambda: forecasting.crps([1.0], [1.0], [1.0], fair=True), "crps_fair needs samples="),
+        (lambda: forecasting.mase([[1.0]], [[1.0]], None), "mase needs naive="),
+    ],
+)
+def test_plain_functions_say_what_they_need(call: Callable[[], float], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        call()
+
+
 def test_plain_functions_refuse_them_too() -> None:
-    with pytest.raises(OptionError, match="level must be one probability"):
-        forecasting.coverage(Y, Y, Y + 1, level=[0.5, 0.9])  # type: ignore[arg-type]
+    for level in ([0.5, 0.9], "0.9", None, True):
+        with pytest.raises(OptionError, match="level must be one probability"):
+            forecasting.coverage(Y, Y, Y + 1, level=level)  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="levels= is empty"):
         forecasting.pinball([1.0], np.zeros((1, 0)), [])
     with pytest.raises(InputError, match="quantiles: expected shape"):

@@ -163,6 +163,7 @@ def test_the_error_is_that_of_a_mean() -> None:
     error, df = cosine_error(influence)
     assert np.sqrt((error**2).mean()) == pytest.approx(1 / math.sqrt(200), rel=0.01)
     assert (df == frequencies(200)).all()
+    assert [frequencies(blocks) for blocks in (8, 50, 256, 1_000)] == [2, 6, 17, 41]  # .41·blocks^(2/3)
     assert np.isnan(cosine_error(np.ones((7, 1)))[0]).all()
     assert cosine_error(np.full((50, 1), 0.02))[0] == pytest.approx(0, abs=1e-14)
 
@@ -183,3 +184,9 @@ def test_errors_that_never_differ_have_no_interval() -> None:
     assert found["mae"].value == 0.1
     assert found["mae"].interval is None
     assert found["mae"].no_interval == "needs at least two time blocks that differ"
+
+
+def test_a_mean_square_has_no_root_below_zero() -> None:
+    """One error that outweighs all others: the interval of the mean square reaches below 0, its root does not."""
+    found = forecasting.evaluate(np.zeros(40), np.eye(40)[7])["rmse"]
+    assert found.ci.low == 0 < found.value < found.ci.high

@@ -88,6 +88,7 @@ def test_long_series_in_blocks_of_time() -> None:
     data = calibrated(23, 3_000, 1, 2)
     whole = forecasting.evaluate(**data.arguments)
     found = streamed(data.arguments, [0, 1, 700, 701, 2_999, 3_000], [3, 0, 4, 2, 1])
+    assert whole.materials["cells"].blocks == found.materials["cells"].blocks == 188  # of 16 steps; of 8, too many
     assert tuple(found["rmse"].ci) == pytest.approx(tuple(whole["rmse"].ci), rel=1e-12)
     np.testing.assert_allclose(found["rmse"].by("node")["low"], whole["rmse"].by("node")["low"], rtol=1e-12)
 
@@ -110,6 +111,26 @@ def test_batches_without_a_place_in_time_have_no_interval(forecasts: Forecasts) 
     assert alone["mae"].ci == whole["mae"].ci
     empty = {name: a[:0] for name, a in forecasts.arguments.items()}
     assert ForecastState().update(**empty).update(**forecasts.arguments).evaluate()["mae"].ci == whole["mae"].ci
+
+
+def test_many_groups_are_not_followed_in_time() -> None:
+    """Blocks of time are kept where there is room for them: some for 1,000 nodes, one for 5,000."""
+    rng = np.random.default_rng(24)
+    for nodes, followed in ((1_000, True), (5_000, False)):
+        y, mean = rng.normal(size=(2, 40, nodes))
+        found = forecasting.evaluate(y, mean, axes=("time", "node"), metrics=["mae"])
+        assert found["mae"].interval is not None
+        np.testing.assert_allclose(found.by("node")["mae"], np.abs(y - mean).mean(axis=0), rtol=1e-12)
+        assert ("mae.low" in found.by("node").columns) == followed
+
+
+def test_errors_of_different_points_are_said_to_be_as_given(forecasts: Forecasts) -> None:
+    samples = forecasts.mean[..., None] + np.array([-1.0, 0.5])
+    given = ForecastState().update(forecasts.y, forecasts.mean, samples=samples, start=0)
+    own = ForecastState().update(forecasts.y, samples=samples, start=60)
+    assert own.evaluate().conventions["errors of"] == "the members' mean"
+    assert "errors of" not in given.evaluate().conventions
+    assert given.merge(own).evaluate().conventions["errors of"] == "as given"
 
 
 def test_nothing_counts_twice(forecasts: Forecasts) -> None:
@@ -151,9 +172,16 @@ def test_only_what_is_asked_for_is_counted(forecasts: Forecasts) -> None:
     whole = forecasting.evaluate(**forecasts.arguments)
     for key in ("mae", "rmse", "coverage_95"):
         assert state.evaluate(metrics=[key])[key] == whole[key]
-    with pytest.raises(OptionError, match="nll was not counted"):
-        state.evaluate(metrics=["nll"])
+    for key in ("nll", "interval_score_95", "calibration_error", "ece"):
+        with pytest.raises(OptionError, match=f"{key} was not counted"):
+            state.evaluate(metrics=[key])
+    with pytest.raises(OptionError, match="mape was not counted"):
+        state.evaluate()
+    with pytest.raises(OptionError, match="mase needs naive="):
+        state.evaluate(metrics=["mase"])
     assert state.evaluate(metrics=["mae"])["mae"].chance == ()
+    spelled = ForecastState(metrics="coverage_90").update(**forecasts.arguments).evaluate(metrics="coverage_90")
+    assert spelled["coverage_90"] == forecasting.coverage(*forecasts.arguments.values(), level=0.9)["coverage"]
     narrow = forecasting.evaluate(**forecasts.arguments, metrics=["mae", "crps"])
     assert narrow["crps"] == whole["crps"]
     assert narrow["mae"].chance == whole["mae"].chance
@@ -173,6 +201,22 @@ def test_rows_in_any_order(forecasts: Forecasts) -> None:
                 assert ulps(found[key].value, whole[key].value) <= 1, key
                 assert found[key].ci == whole[key].ci or tuple(found[key].ci) == pytest.approx(tuple(whole[key].ci))
         np.testing.assert_array_max_ulp(found.by("node")["rmse"], whole.by("node")["rmse"], 1)
+
+
+def test_rows_have_a_place() -> None:
+    cells: dict[str, Any] = {"y_true": [1.0, 2.0], "y_pred": [1.0, 3.0], "shape": (2, 1, 1)}
+    found = ForecastState().update_rows([0, 1], [0, 0], [0, 0], **cells).evaluate()
+    assert (found["mae"].value, found.notes) == (0.5, ())
+    holes = ForecastState().update_rows([0, 1], [0, 0], [0, 0], **cells | {"y_true": [np.nan, 2.0]}, nan="omit")
+    assert holes.evaluate().notes == ("1 cells with NaN were left out",)
+    with pytest.raises(InputError, match="step: places from 0 to 2 where there are 2"):
+        ForecastState().update_rows([0, 2], [0, 0], [0, 0], **cells)
+    with pytest.raises(InputError, match="horizon: expected shape"):
+        ForecastState().update_rows([0, 1], [0], [0, 0], **cells)
+    with pytest.raises(InputError, match="node: expected whole numbers, found float64"):
+        ForecastState().update_rows([0, 1], [0, 0], [0.0, 0.5], **cells)
+    with pytest.raises(InputError, match="ahead: a horizon is named twice"):
+        ForecastState(ahead=[3, 3])
 
 
 def test_saved_states(forecasts: Forecasts, tmp_path: Path) -> None:
@@ -208,6 +252,15 @@ def test_a_damaged_state_is_refused(forecasts: Forecasts, tmp_path: Path) -> Non
         "header": lambda a: np.frombuffer(a.tobytes().replace(b"gaussian", b"gaussien"), np.uint8),
     }.items():
         np.savez(path, **(content | {name: change(content[name])}))
+        with pytest.raises(InputError, match="damaged"):
+            ForecastState.load(path)
+    ForecastState(coverage=0.5).update(forecasts.y, samples=np.stack([forecasts.mean] * 4, -1)).save(path)
+    with np.load(path) as archive:
+        content = {name: archive[name] for name in archive.files}
+    for row, number in ((0, 4), (1, 5), (2, 5), (3, 0)):  # groups, members below, members equal, cells
+        ranks = content["ranks.horizon"].copy()
+        ranks[row, 0] = number
+        np.savez(path, **(content | {"ranks.horizon": ranks}))
         with pytest.raises(InputError, match="damaged"):
             ForecastState.load(path)
     path.write_bytes(b"PK nonsense")

@@ -9,6 +9,7 @@ from tests.forecasting.conftest import Forecasts, calibrated
 
 from graphgauge import forecasting
 from graphgauge.core.errors import OptionError, UnknownNameError
+from graphgauge.core.result import Evaluation
 
 Array = np.ndarray
 
@@ -152,8 +153,10 @@ def test_r2_of_a_truth_far_from_zero() -> None:
     assert forecasting.r2(y, 1e9 + noise / 2) == pytest.approx(
         1 - np.sum((y - (1e9 + noise / 2)) ** 2) / np.sum((y - y.mean()) ** 2), rel=1e-9
     )
-    flat = forecasting.evaluate(np.full(20, 0.1), rng.normal(size=20))
-    assert flat["r2"].reason == "the truth does not vary"
+    # What rounding leaves of some constants is above 0.
+    for constant, n in ((0.1, 20), (-0.0026248376130266213, 3), (245015848.1727032, 3)):
+        flat = forecasting.evaluate(np.full(n, constant), rng.normal(size=n))
+        assert flat["r2"].reason == "the truth does not vary"
 
 
 def test_quantiles() -> None:
@@ -275,7 +278,42 @@ def test_a_mask_and_a_null_value_both_count() -> None:
     assert (found["mae"].value, found["mae"].n) == (2.5, 2)
 
 
+def test_what_is_masked_is_not_counted_as_left_out() -> None:
+    y, mean = np.array([np.nan, 1.0, np.nan, 4.0]), np.zeros(4)
+    found = forecasting.evaluate(y, mean, mask=np.array([False, True, True, True]), nan="omit")
+    assert (found["mae"].value, found["mae"].n) == (2.5, 2)
+    assert found.notes == ("1 cells with NaN were left out", "1 of 4 cells are masked")
+
+
 def test_a_cell_with_one_member_missing_is_left_out() -> None:
     samples = np.array([[0.0, 1.0, 2.0], [3.0, np.nan, 5.0], [1.0, 2.0, 3.0]])
     found = forecasting.evaluate([1.0, 4.0, 4.0], samples=samples, nan="omit")
     assert (found["mae"].value, found["mae"].n) == (1.0, 2)
+
+
+def levels_of(found: Evaluation) -> dict[tuple[str, str], float]:
+    return {(key, item.name): item.value for key, result in found.items() for item in result.chance}
+
+
+def test_chance_is_what_the_baseline_scores(forecasts: Forecasts) -> None:
+    y, zero = forecasts.y, np.zeros(forecasts.y.shape)
+    chance = levels_of(forecasting.evaluate(**forecasts.arguments, naive=np.arange(10.0).reshape(2, 5)))
+    never, mean = forecasting.evaluate(y, zero), forecasting.evaluate(y, np.full(y.shape, y.mean()))
+    for key in ("mae", "rmse", "mape", "wape", "smape", "bias"):
+        assert chance[key, "zero forecast"] == pytest.approx(never[key].value, rel=1e-12), key
+    assert chance["crps", "zero forecast"] == pytest.approx(never["mae"].value, rel=1e-12)
+    assert chance["rmse", "mean of the truth"] == pytest.approx(mean["rmse"].value, rel=1e-12)
+    assert chance["r2", "mean of the truth"] == pytest.approx(mean["r2"].value, abs=1e-12)
+    assert chance["mase", "naive forecast in the history"] == 1
+    one = forecasting.nll(y, np.full(y.shape, y.mean()), np.full(y.shape, y.std()))
+    assert chance["nll", "one Gaussian with the truth's moments"] == pytest.approx(one, rel=1e-12)
+    assert chance["coverage_80", "perfect forecaster"] == 0.8
+
+
+def test_chance_of_quantiles_is_that_of_quantiles_at_zero() -> None:
+    y, levels = np.random.default_rng(7).normal(0.4, 1, 60), (0.1, 0.5, 0.6, 0.9)
+    nothing = np.zeros((60, 4))
+    found = forecasting.evaluate(y, quantiles=nothing, levels=levels, coverage=0.8)
+    chance = levels_of(found)
+    for key in ("pinball", "interval_score_80"):
+        assert chance[key, "zero forecast"] == pytest.approx(found[key].value, rel=1e-12), key

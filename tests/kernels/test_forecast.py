@@ -12,7 +12,7 @@ from scipy.special import erf
 
 from graphgauge.kernels import forecast as module
 from graphgauge.kernels import forecast_cells
-from graphgauge.kernels.doubled import dd_add, folded, two_sum
+from graphgauge.kernels.doubled import added, dd_add, folded, grown, two_sum
 from graphgauge.kernels.forecast import FLOATS, PARTS, Sums, error_sums
 
 Z = (0.5, 1.0, 1.5, 2.0)
@@ -260,6 +260,34 @@ def test_two_floats_hold_what_one_loses() -> None:
         assert Fraction(x) + Fraction(y) == Fraction(high) + Fraction(low)
     high, low = dd_add(total, lost, -a, np.zeros(1000))
     np.testing.assert_allclose(high + low, b, rtol=1e-15, atol=1e-11)
+
+
+def test_one_more_number() -> None:
+    """Of any sign, or none below 0: numbers of all sizes, the smallest and the largest among them."""
+    random = np.random.default_rng(7)
+    numbers = random.standard_normal(1000) * 10.0 ** random.integers(-300, 300, 1000)
+    numbers = np.concatenate([numbers, [0.0, 5e-324, 1e-310, 2.0**-1022, 8e307], random.permutation(numbers)])
+    for add, values in ((added, numbers), (grown, np.abs(numbers))):
+        for one, other in zip(values.tolist(), values[::-1].tolist(), strict=True):
+            high, low = add(one, 0.0, other)
+            assert Fraction(one) + Fraction(other) == Fraction(high) + Fraction(low)
+        assert add(3.0, 0.25, 1.0) == (4.0, 0.25)
+        for bad in (math.nan, math.inf):
+            assert not math.isfinite(sum(add(1.0, 0.0, bad)))
+            assert not math.isfinite(sum(add(bad, 0.0, 1.0)))
+
+
+def test_errors_of_all_sizes_in_any_order(backend: str) -> None:
+    """More rows than are added at once, and what is left of them; against rational arithmetic."""
+    random = np.random.default_rng(8)
+    for rows in (1, 3, 4, 5, 11):
+        mean = random.standard_normal((rows, 1, 600)) * 10.0 ** random.integers(-150, 150, (rows, 1, 600))
+        for given in (mean, mean[::-1], np.sort(mean, axis=0)):
+            _, by_node = error_sums(np.zeros(mean.shape), given, parts=("errors",))
+            for node in range(0, 600, 50):
+                cells = np.abs(mean[:, 0, node])
+                assert by_node.high[node, 0] == float(sum(map(Fraction, cells.tolist())))
+                assert by_node.high[node, 1] == float(sum(map(Fraction, (cells * cells).tolist())))
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 7, 64, 101])

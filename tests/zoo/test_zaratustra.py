@@ -206,7 +206,7 @@ def test_a_file_of_arrays_is_read(tmp_path):
     data = read_graph_data(path)
     assert data.edges.tolist() == [[0, 1], [1, 2]]
     assert isinstance(data, GraphData)
-    with pytest.raises(GraphgaugeError, match="torch_geometric|holds no Cora/raw"):
+    with pytest.raises(GraphgaugeError, match=r"torch_geometric|holds no Cora/raw"):
         read_graph_data(tmp_path)  # nothing is fetched into a folder that Planetoid has not filled
     with pytest.raises(GraphgaugeError, match="no such file"):
         read_graph_data(tmp_path / "none.npz")
@@ -220,8 +220,6 @@ def test_a_file_that_is_no_archive_is_refused(tmp_path, content):
     np.save(tmp_path / "one.npy", np.eye(3))
     with pytest.raises(GraphgaugeError, match="one array, and not several by name"):
         read_graph_data(tmp_path / "one.npy")
-    with pytest.raises(GraphgaugeError, match="Is a directory"):
-        read_graph_data(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.result import Evaluation
 from graphgauge.forecasting import ForecastState, evaluate
+from graphgauge.forecasting.options import AXES, COVERAGE
 from graphgauge.forecasting.rows import Once
-from graphgauge.forecasting.state import COVERAGE
 from graphgauge.io.arrays import ArrayFile, open_array, open_arrays
 from graphgauge.io.hashing import receipt_input, receipt_inputs
 from graphgauge.io.rows import column_batches, column_names
@@ -47,7 +47,7 @@ _MOST_CELLS = 1 << 33
 @click.option("--table", help="Instead of arrays: a .parquet or .csv with columns id, time, horizon, y, mean, std.")
 @click.option("--mask", multiple=True, help="Booleans: which cells were observed.")
 @click.option("--null-value", type=float, help="The truth where nothing was observed: 0 in traffic data, or nan.")
-@click.option("--axes", type=NAMES, default="time,horizon,node", show_default=True, help="Names of the axes, in order.")
+@click.option("--axes", type=NAMES, default=",".join(AXES), show_default=True, help="Names of the axes, in order.")
 @click.option("--horizons", type=INTEGERS, help="Steps ahead to report by horizon, 1 the first.")
 @click.option("--by", type=NAMES, default="", help="Break down by these axes: horizon, node.")
 @click.option(
@@ -156,6 +156,8 @@ def _from_table(run: Run, path: str, sources: Mapping[str, Any], common: dict[st
     for name in ("null_value", "levels", "start"):
         if sources[name] is not None:
             raise OptionError(f"--{name.replace('_', '-')} belongs to arrays", fix="A table says it in its rows.")
+    if sources["axes"] != AXES:
+        raise OptionError("--axes belongs to arrays", fix="A table has the columns id, time and horizon.")
     there = column_names(path)
     keys = [name for name in _KEYS if name in there or name != "horizon"]
     labels = {name: _distinct(path, name) for name in keys}
@@ -165,8 +167,9 @@ def _from_table(run: Run, path: str, sources: Mapping[str, Any], common: dict[st
     shape = len(labels["time"]), len(labels["horizon"]), len(labels["id"])
     if common["naive"] is not None and labels["id"].dtype.kind not in "iu":
         run.say(f"note: the columns of --naive are taken in the order of the ids, {labels['id'][0]} first")
-    nodes = labels["id"].tolist()
-    state = ForecastState(nodes=nodes, ahead=labels["horizon"].tolist(), **common)
+    if labels["time"].dtype.kind == "U" and shape[0]:
+        run.say(f"note: times are text, in the order of the alphabet: {labels['time'][0]} … {labels['time'][-1]}")
+    state = ForecastState(nodes=labels["id"].tolist(), ahead=labels["horizon"].tolist(), **common)
     values = ["y", "mean", *(["std"] if "std" in there else [])]
     once = Once(shape) if prod(shape) <= _MOST_CELLS else None
     if once is None:
@@ -194,7 +197,7 @@ def _distinct(path: str, name: str) -> AnyArray:
         found = column if found is None else np.unique(np.concatenate(_alike(found, column, path, name)))
     if found is None:
         raise InputError("has no rows", where=path)
-    if found.dtype.kind == "f" and np.isnan(found).any():
+    if np.isnan(found).any() if found.dtype.kind == "f" else found.dtype.kind == "U" and "" in found:
         raise InputError(f"column {name!r} has empty cells", where=path)
     return found
 

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.errors import InputError, one_of
+from graphgauge.core.options import whole_number
 from graphgauge.core.result import Interval
-from graphgauge.forecasting.inputs import AXES, Batch
-from graphgauge.stats.intervals import t_quantile
+from graphgauge.forecasting.inputs import Batch
+from graphgauge.forecasting.options import AXES
+from graphgauge.stats.intervals import t_quantile, tail
 
 LOSSES = ("absolute", "squared")
 Floats = NDArray[np.float64]
@@ -70,6 +72,7 @@ def compare(
     neighbouring steps go together. `horizon` is that h: the number of horizons where it is not said.
     """
     one_of("loss", loss, LOSSES)
+    tail(confidence)  # refused here, also where no interval comes of it
     common = {"mask": mask, "null_value": null_value, "axes": axes, "nan": nan}
     first, second = (_step_losses(name, y_true, given, loss, common) for name, given in (("a", a), ("b", b)))
     (loss_a, cells, horizons), (loss_b, other, _) = first, second
@@ -77,12 +80,10 @@ def compare(
         raise InputError(
             "the forecasts lack different cells", where="a and b", fix="Mask what either lacks: only pairs compare."
         )
-    ahead = horizons if horizon is None else horizon
-    if isinstance(ahead, bool) or not isinstance(ahead, int | np.integer) or ahead < 1:
-        raise OptionError(f"horizon must be a whole number of at least 1, not {horizon!r}")
+    ahead = horizons if horizon is None else whole_number("horizon", horizon, 1)
     seen = cells > 0
     gaps = (loss_a[seen] - loss_b[seen]) / cells[seen]
-    return _tested(gaps, int(ahead), loss, confidence)
+    return _tested(gaps, ahead, loss, confidence)
 
 
 def _tested(gaps: Floats, ahead: int, loss: str, confidence: float) -> DieboldMariano:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.kernels.forecast import dd_add, folded
+from graphgauge.kernels.doubled import dd_add, folded
 
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]

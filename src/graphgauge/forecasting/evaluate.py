@@ -4,29 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from graphgauge.core.errors import OptionError, UnknownNameError
-from graphgauge.core.metric import Metric, NoInterval, find, select
-from graphgauge.core.options import metric_names
+from graphgauge.core.metric import Metric, NoInterval, asked, find, select
+from graphgauge.core.options import confidence_level, metric_names, whole_number
 from graphgauge.core.result import Evaluation, Result, Table
 from graphgauge.forecasting import metrics as _metrics
 from graphgauge.forecasting.copies import copied, first_steps, hit
-from graphgauge.forecasting.inputs import AXES, Batch
+from graphgauge.forecasting.inputs import Batch
 from graphgauge.forecasting.measures import ALL, Layout, counted_for
+from graphgauge.forecasting.options import AXES, COVERAGE, checked_bins, listed
 from graphgauge.forecasting.picture import picture
 from graphgauge.forecasting.samples import Cells, Spread, reliability_of
 from graphgauge.forecasting.spread import binned, joined, nothing, refined, require_squares, straddling
-from graphgauge.forecasting.state import COVERAGE, ForecastState
-from graphgauge.stats.intervals import tail
+from graphgauge.forecasting.state import ForecastState
 
 Percent = _metrics.Percent
 Samples = dict[str, Any]
 
-_MOST_BINS = 1_000_000
+# What has to be given for a metric to have the sample that it needs.
+_GIVEN = {
+    "gaussian": "std=", "samples": "samples=", "quantiles": "quantiles= and levels=", "scaled": "naive=",
+    "spread": "std=", "reliability": "std=, samples=, or quantiles= and levels=",
+}  # fmt: skip
 
 
 def evaluate(
@@ -114,9 +119,8 @@ def empty_state(
     shard: str | None = None,
 ) -> ForecastState:
     """A state that counts what the metrics will need, and what chance is measured by."""
-    metrics = metric_names(metrics)
     state = ForecastState(
-        axes=axes, coverage=_levels(coverage, metrics), nodes=nodes, season=season, naive=naive, metrics=metrics,
+        axes=axes, coverage=coverage, nodes=nodes, season=season, naive=naive, metrics=metrics,
         shard=shard,
     )  # fmt: skip
     state.counted = tuple(part for part in ALL if part in {*state.counted, "size"})
@@ -138,16 +142,15 @@ def evaluate_state(
     threads: int | None = None,
 ) -> Evaluation:
     """The metrics of what a state has counted; `whole` is the batch itself, where there was only one."""
-    bins = checked_bins(bins)
-    tail(confidence)  # refused here, also where no interval comes of it
+    bins, seed, confidence = checked_bins(bins), whole_number("seed", seed), confidence_level(confidence)
     if state.layout is None:
         raise OptionError("the state has counted nothing", fix="Call update() first, also with an empty batch.")
     metrics = metric_names(metrics)
     layout = state.layout
+    _require_counted(metrics, layout)
     spread = _spreads(state, layout, bins, seed, whole, threads)
     samples = _samples(state, layout, None, spread)
     chosen = select("forecasting", metrics, samples, {"level": [Percent(round(100 * q, 8)) for q in state.coverage]})
-    _require_counted(chosen, layout)
     conventions = _conventions(state, layout, nan, null_value)
     broken = _broken_down(state, layout, by, horizons, spread)
     results: list[Result] = []
@@ -196,14 +199,9 @@ def plain_value(key: str, batch: Batch, *, coverage: Sequence[float] | float = C
     state = ForecastState(axes=batch.axes, coverage=coverage, metrics=[key])
     state.update_batch(batch)
     assert state.layout is not None
+    _require_counted([key], state.layout)
     samples = _samples(state, state.layout, None, _spreads(state, state.layout, checked_bins(bins), 0, batch))
     return float(metric(_first(metric, samples), **params).value[0])
-
-
-def checked_bins(bins: int) -> int:
-    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or not 1 <= bins <= _MOST_BINS:
-        raise OptionError(f"bins must be a whole number from 1 to {_MOST_BINS:,}, not {bins!r}")
-    return int(bins)
 
 
 class _Axis:
@@ -233,27 +231,29 @@ def _broken_down(
     spread: Mapping[str | None, Spread],
 ) -> dict[str, _Axis]:
     there = [axis for axis in ("horizon", "node") if axis in state.axes]
-    asked = there if by is None else [by] if isinstance(by, str) else list(by)
-    for name in asked:
+    axes = there if by is None else listed(by)
+    for name in axes:
         if name not in there:
-            raise UnknownNameError("axis", name, there)
+            if name in ("horizon", "node"):
+                raise OptionError(f"by={name!r} needs an axis {name}", fix="Name it in axes=.")
+            raise UnknownNameError("axis", str(name), ("horizon", "node"))
+    if horizons is not None and "horizon" not in state.axes:
+        raise OptionError("horizons= needs an axis horizon", fix="Name it in axes=.")
     ahead = state.ahead if state.ahead is not None else list(range(1, layout.horizons + 1))
     rows = {"horizon": _rows(horizons, ahead), "node": list(range(layout.nodes))}
     labels = {
         "horizon": [ahead[row] for row in rows["horizon"]],
         "node": state.nodes if state.nodes is not None else rows["node"],
     }
-    if horizons is not None and "horizon" not in state.axes:
-        raise OptionError("horizons= needs an axis horizon", fix="Name it in axes=.")
-    return {name: _Axis(name, labels[name], _samples(state, layout, name, spread), rows[name]) for name in asked}
+    return {name: _Axis(name, labels[name], _samples(state, layout, name, spread), rows[name]) for name in axes}
 
 
 def _rows(horizons: Any, ahead: list[Any]) -> list[int]:
     if horizons is None:
         return list(range(len(ahead)))
-    values = [horizons] if np.ndim(horizons) == 0 else list(horizons)
+    values = listed(horizons)
     for value in values:
-        if isinstance(value, bool) or value not in ahead:
+        if isinstance(value, bool) or not isinstance(value, Real | str) or value not in ahead:
             known = f"1 to {len(ahead)}" if ahead == list(range(1, len(ahead) + 1)) else ", ".join(map(str, ahead))
             raise OptionError(f"horizons are steps ahead, {known}, not {value!r}")
     if len(set(values)) != len(values):
@@ -269,7 +269,7 @@ def _samples(state: ForecastState, layout: Layout, axis: str | None, spread: Map
     if layout.form != "point":
         samples[layout.form] = cells
     if layout.form != "point" and "pit" in layout.counted:
-        samples["reliability"] = reliability_of(layout, state, {"horizon": 0, "node": 1}.get(axis or ""))
+        samples["reliability"] = reliability_of(cells, state, axis)
     if layout.scaled:
         samples["scaled"] = cells
     if axis in spread:
@@ -295,24 +295,21 @@ def _spreads(
     return {None: Spread((found[0],), seed, exact), "horizon": Spread(tuple(found[1:]), seed, exact)}
 
 
-def _require_counted(chosen: Iterable[tuple[Metric, Any]], layout: Layout) -> None:
-    for metric, _ in chosen:
+def _require_counted(names: Sequence[str] | None, layout: Layout) -> None:
+    """Refuse metrics that need more than was given, or more than was counted."""
+    for item in asked("forecasting", names):
+        metric, name = item.metric, item.metric.key_of(**item.params)
+        if layout.samples.isdisjoint(metric.needs):
+            if not item.by_name:
+                continue
+            given = " or ".join(_GIVEN[need] for need in metric.needs)
+            raise OptionError(f"{name} needs {given}", fix="Give it, or leave the metric out.")
         if not set(counted_for([metric])) <= set(layout.counted):
-            raise OptionError(f"{metric.key} was not counted", fix="Name it in metrics= of the state, or none at all.")
+            raise OptionError(f"{name} was not counted", fix="Name it in metrics= of the state, or ask for less.")
 
 
 def _first(metric: Metric, samples: Samples) -> Any:
     return next((samples[name] for name in metric.needs if name in samples), None)
-
-
-def _levels(coverage: Any, metrics: Sequence[str] | None) -> tuple[float, ...]:
-    """The levels asked for, and those that the named metrics spell."""
-    given = [coverage] if np.ndim(coverage) == 0 else list(coverage)
-    for name in metrics or ():
-        metric, params = find(name, "forecasting")
-        if "level" in params and metric.name != name and "{" not in name:
-            given.append(params["level"] / 100)
-    return tuple(sorted({round(level, 10) if isinstance(level, float) else level for level in given}))
 
 
 def _conventions(state: ForecastState, layout: Layout, nan: str, null_value: float | None) -> dict[str, str]:

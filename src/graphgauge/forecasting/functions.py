@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
@@ -11,7 +12,8 @@ from graphgauge.core.errors import OptionError
 from graphgauge.core.metric import Metric
 from graphgauge.forecasting import metrics as _metrics
 from graphgauge.forecasting.evaluate import evaluate, plain_value
-from graphgauge.forecasting.inputs import Batch, checked_levels
+from graphgauge.forecasting.inputs import Batch
+from graphgauge.forecasting.options import probabilities
 
 Percent = _metrics.Percent
 
@@ -144,9 +146,9 @@ def coverage(y_true: Any, mean: Any, std: Any, level: float = 0.95, **reading: U
 
 
 def _percent(level: float) -> Percent:
-    if np.ndim(level):
-        raise OptionError(f"level must be one probability, not {level!r:.60}")
-    return Percent(round(100 * checked_levels(level, "level")[0], 8))
+    if not isinstance(level, Real) or isinstance(level, bool):
+        raise OptionError(f"level must be one probability, such as 0.95, not {level!r:.60}")
+    return Percent(round(100 * probabilities(level, "level")[0], 8))
 
 
 def _value(metric: Metric, y_true: Any, y_pred: Any, *, bins: int = 10, **options: Any) -> float:

@@ -12,45 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, as_numeric, require_shape
-from graphgauge.core.errors import InputError, OptionError, UnknownNameError, one_of
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.options import nan_policy, whole_number
+from graphgauge.forecasting.options import AXES, checked_axes, checked_levels
 from graphgauge.kernels.dtypes import exact
 
-AXES = ("time", "horizon", "node")
-NAN_POLICIES = ("raise", "omit")
 Mask = NDArray[np.bool_]
 # Numbers that are measured at once: enough to be worth a call, few enough to stay near the processor.
 SLAB = 3 << 20
-
-
-def checked_axes(axes: Iterable[str]) -> tuple[str, ...]:
-    """Names of axes, each known and none twice."""
-    if not isinstance(axes, Iterable):
-        raise OptionError(f"axes must be names such as time, horizon, node, not {axes!r:.60}")
-    names = (axes,) if isinstance(axes, str) else tuple(axes)
-    for name in names:
-        if name not in AXES:
-            raise UnknownNameError("axis", str(name), AXES)
-    if len(set(names)) != len(names) or "time" not in names:
-        raise OptionError(
-            f"axes {names} cannot be read", fix="Name time, and horizon and node where they are, each once."
-        )
-    return names
-
-
-def checked_levels(levels: Any, name: str = "levels") -> tuple[float, ...]:
-    """Probabilities between 0 and 1 that increase."""
-    try:
-        values = tuple(float(level) for level in ([levels] if np.ndim(levels) == 0 else levels))
-    except (TypeError, ValueError):
-        raise OptionError(f"{name} must be probabilities such as 0.1, 0.5, 0.9, not {levels!r:.60}") from None
-    for level in values:
-        if not 0 < level < 1:
-            raise OptionError(f"{name} must lie between 0 and 1, not {level:g}", fix="Write 0.95 for 95 %.")
-    if list(values) != sorted(set(values)):
-        raise OptionError(f"{name} do not increase: {', '.join(f'{level:g}' for level in values):.120}")
-    if len({f"{level:g}" for level in values}) < len(values):
-        raise OptionError(f"{name} agree in six digits: {', '.join(map(repr, values)):.120}", fix="Round them.")
-    return values
 
 
 @dataclass(frozen=True)
@@ -100,13 +69,13 @@ class Batch:
         axes: Iterable[str] = AXES,
         nan: str = "raise",
     ) -> Batch:
-        one_of("nan policy", nan, NAN_POLICIES)
+        nan_policy(nan)
         said = [name for name, given in (("std", std), ("quantiles", quantiles), ("samples", samples))
                 if given is not None]  # fmt: skip
         if len(said) > 1:
             raise InputError(f"{' and '.join(said)} are given", fix="A forecast is one of them.")
         if (levels is None) != (quantiles is None):
-            raise OptionError("quantiles= and levels= go together")
+            raise OptionError("quantiles= and levels= go together", fix="Give both or neither.")
         y = as_numeric(y_true, "y_true")
         names = checked_axes(axes)
         if y.ndim == 1 and names == AXES:
@@ -116,9 +85,9 @@ class Batch:
                 f"expected the axes {', '.join(names)}, found {y.ndim} dimensions", where="y_true",
                 fix='Name them, for example axes=("time", "node").',
             )  # fmt: skip
-        probabilities = () if levels is None else checked_levels(levels)
-        if levels is not None and not probabilities:
-            raise OptionError("levels= is empty")
+        known = () if levels is None else checked_levels(levels)
+        if levels is not None and not known:
+            raise OptionError("levels= is empty", fix="Give one probability for each quantile.")
         if null_value is not None and (isinstance(null_value, bool) or not isinstance(null_value, Real)):
             raise OptionError(f"null_value must be a number, not {null_value!r:.60}")
         batch = cls(
@@ -126,8 +95,8 @@ class Batch:
             y,
             _same_shape(y_pred, "y_pred", y.shape),
             _same_shape(std, "std", y.shape),
-            _same_shape(quantiles, "quantiles", (*y.shape, len(probabilities))),
-            probabilities,
+            _same_shape(quantiles, "quantiles", (*y.shape, len(known))),
+            known,
             _same_shape(samples, "samples", (*y.shape, None)),
             _mask(mask, y.shape),
             null_value,
@@ -186,7 +155,7 @@ class Batch:
         given = {name: array for name, array in self._arrays() if array is not None}
         small = all(array.dtype in (np.float32, np.float16) for array in given.values())
         dtype = np.dtype(np.float32 if small else np.float64)
-        parts = {name: exact(self._rows(array, rows), dtype) for name, array in given.items()}
+        parts = {name: _converted(self._rows(array, rows), dtype, name) for name, array in given.items()}
         mask, dropped = self._counted(parts, rows)
         return Slab(
             parts["y_true"], self._point(parts), parts.get("std"), parts.get("quantiles"), parts.get("samples"),
@@ -209,9 +178,8 @@ class Batch:
     def _counted(self, parts: dict[str, AnyArray], rows: slice) -> tuple[Mask | None, int]:
         mask = None if self.mask is None else np.ascontiguousarray(self._rows(self.mask, rows))
         if self.null_value is not None:
-            y = parts["y_true"]
-            valid = ~np.isnan(y) if np.isnan(self.null_value) else y != self.null_value
-            mask = valid if mask is None else mask & valid
+            observed = self._observed(parts["y_true"])
+            mask = observed if mask is None else mask & observed
         if self.nan == "raise":
             return mask, 0
         there = np.ones(parts["y_true"].shape, bool)
@@ -220,6 +188,11 @@ class Batch:
         if mask is None:
             return (None, 0) if there.all() else (there, int(np.count_nonzero(~there)))
         return mask & there, int(np.count_nonzero(mask & ~there))
+
+    def _observed(self, y: AnyArray) -> Mask:
+        """Where the truth is not the null value."""
+        assert self.null_value is not None
+        return ~np.isnan(y) if np.isnan(self.null_value) else y != self.null_value
 
     def slabs(self, start: int, shift: int) -> Iterator[tuple[slice, int]]:
         """Ranges of steps with the number of time blocks in each: several whole blocks, or a part of one.
@@ -243,7 +216,7 @@ class Batch:
         """An error that names the first value that no forecast can have, of those that count."""
         counted = np.ones(self.y.shape, bool) if self.mask is None else self.mask.copy()
         if self.null_value is not None:
-            counted &= ~np.isnan(self.y) if np.isnan(self.null_value) else self.y != self.null_value
+            counted &= self._observed(self.y)
         given = [(name, array) for name, array in self._arrays() if array is not None]
         for name, array in given:
             missing = np.isnan(array)
@@ -271,8 +244,7 @@ class Batch:
 def naive_scale(naive: Any, season: int | None = None) -> NDArray[np.float64]:
     """The in-sample MAE of the (seasonal) naive forecast, one a node: from a history (time, node), or as given."""
     lag = 1 if season is None else season
-    if isinstance(lag, bool) or not isinstance(lag, int | np.integer) or lag < 1:
-        raise OptionError(f"season must be a whole number of at least 1, not {season!r}")
+    whole_number("season", lag, 1)
     history = as_numeric(naive, "naive").astype(np.float64)
     if not np.isfinite(history).all():
         raise InputError("has values that are NaN or infinite", where="naive", fix="Give a history without gaps.")
@@ -288,12 +260,11 @@ def naive_scale(naive: Any, season: int | None = None) -> NDArray[np.float64]:
     return np.asarray(np.abs(history[lag:] - history[:-lag]).mean(axis=0))
 
 
-def checked_start(start: int | None) -> int:
-    if start is None:
-        return 0
-    if isinstance(start, bool) or not isinstance(start, int | np.integer) or not 0 <= start < 1 << 40:
-        raise OptionError(f"start must be the index of a time step, not {start!r}")
-    return int(start)
+def _converted(array: AnyArray, dtype: np.dtype[Any], name: str) -> AnyArray:
+    try:
+        return exact(array, dtype)
+    except InputError as error:
+        raise InputError(error.what, where=name, fix="Convert it to floats first.") from None
 
 
 def _same_shape(value: Any, name: str, shape: Sequence[int | None]) -> AnyArray | None:

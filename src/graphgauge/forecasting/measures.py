@@ -23,6 +23,13 @@ Columns = dict[str, NDArray[Any]]
 GRID = tuple(k / 100 for k in range(1, 100))
 
 
+def gaussian_edges() -> Floats:
+    """The same in standard deviations."""
+    from scipy.special import ndtri
+
+    return np.asarray(ndtri(np.array(GRID)), np.float64)
+
+
 # What can be left out where no metric asks for it: parts of the kernel's sums, and the two histograms.
 ALL = ("bias", "size", "relative", "spread", "over", "scores", "pit", "bins")
 _NEEDED = {
@@ -55,6 +62,13 @@ class Layout:
     members: int = 0
     scaled: bool = False
     counted: tuple[str, ...] = ALL
+
+    @cached_property
+    def samples(self) -> frozenset[str]:
+        """What metrics can be computed on, where it is counted."""
+        said = () if self.form == "point" else (self.form, "reliability")
+        spread, scaled = ("spread",) * (self.form == "gaussian"), ("scaled",) * self.scaled
+        return frozenset(("errors", *said, *spread, *scaled))
 
     @cached_property
     def kernel_parts(self) -> tuple[str, ...]:

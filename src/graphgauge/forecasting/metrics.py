@@ -41,6 +41,7 @@ _ERRORS: dict[str, Any] = {
     "interval": _rules.serial, "laws": _DIRECTED,
 }  # fmt: skip
 _SAID = _ERRORS | {"needs": ("gaussian", "samples", "quantiles"), "laws": _DIRECTED | {"monotone": _MOVED}}
+_BETWEEN = _SAID | {"conventions": _POOLED | {"interval": "central; of members, at places p·(m + 1) in their order"}}
 _SHARES = _ERRORS | {
     "needs": ("reliability",), "interval": _rules.BIASED, "laws": _CALIBRATION, "reference": "kuleshov2018",
     "conventions": _POOLED | {"p": "0.01 to 0.99, or the levels of the quantiles"},
@@ -65,7 +66,10 @@ def mae(cells: Cells) -> Estimate:
 @metric(key="rmse", **_ERRORS | {"laws": _LAWS, "chance": _rules.spread_of_truth, "interval": _rules.serial_root})
 def rmse(cells: Cells) -> Estimate:
     """Root of the mean squared error over all cells, not a mean of roots."""
-    square = cells.mean("square")
+    return _root(cells.mean("square"))
+
+
+def _root(square: Estimate) -> Estimate:
     return replace(square, value=np.sqrt(square.value), facts={"square": square})
 
 
@@ -78,10 +82,13 @@ def rmse(cells: Cells) -> Estimate:
 def mape(cells: Cells) -> Estimate:
     """Mean of absolute error over absolute truth, where the truth is not 0; 0.1 is 10 %."""
     estimate = cells.mean("ape", "nonzero", reason="every truth is 0")
-    zeros = int((cells.n - cells.count("nonzero")).sum())
-    if len(cells.n) > 1 or not zeros:
-        return estimate
-    return estimate.warned(f"{zeros:,} cells whose truth is 0 are left out of mape")
+    return _without(cells, estimate, "cells whose truth is 0 are left out of mape")
+
+
+def _without(cells: Cells, estimate: Estimate, what: str) -> Estimate:
+    """Of all cells together, with a warning that says how many were left out."""
+    left_out = int(cells.n.sum() - estimate.n.sum())
+    return estimate if len(cells.n) > 1 or not left_out else estimate.warned(f"{left_out:,} {what}")
 
 
 @metric(key="wape", **_ERRORS | {"chance": _rules.of_zero(1.0), "reference": "kolassa2007"})
@@ -115,10 +122,7 @@ def smape(cells: Cells) -> Estimate:
 def mase(cells: Cells) -> Estimate:
     """Mean absolute error over the mean absolute error of the (seasonal) naive forecast in the history, by node."""
     estimate = cells.mean("scaled", "scaled_n", reason="the history is constant: its naive forecast has no error")
-    left = int((cells.n - cells.count("scaled_n")).sum())
-    if len(cells.n) > 1 or not left:
-        return estimate
-    return estimate.warned(f"{left:,} cells of nodes whose history is constant are left out of mase")
+    return _without(cells, estimate, "cells of nodes whose history is constant are left out of mase")
 
 
 @metric(
@@ -268,10 +272,9 @@ def miscalibration_area(reliability: Reliability) -> Estimate:
 
 
 @metric(
-    key="coverage_{level}", **_SAID | {
+    key="coverage_{level}", **_BETWEEN | {
         "direction": "target", "target": 0.95, "bounds": (0, 1), "chance": _rules.perfect_level,
         "interval": _rules.serial_share, "reference": "christoffersen1998", "laws": _CALIBRATION,
-        "conventions": _POOLED | {"interval": "central; of members, at places p·(m + 1) in their order"},
     },
 )  # fmt: skip
 def coverage(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
@@ -279,23 +282,16 @@ def coverage(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
     return cells.covered(level / 100)
 
 
-@metric(
-    key="interval_score_{level}", **_SAID | {
-        "chance": _rules.zero_interval, "reference": "winkler1972",
-        "conventions": _POOLED | {"interval": "central; of members, at places p·(m + 1) in their order"},
-    },
-)  # fmt: skip
+@metric(key="interval_score_{level}", **_BETWEEN | {"chance": _rules.zero_interval, "reference": "winkler1972"})
 def interval_score(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
     """Winkler's score: the interval's width, and 2/(1 − level) times how far truths lie beyond it, mean over cells."""
     return cells.interval_score(level / 100)
 
 
 @metric(
-    key="width_{level}", **_SAID | {
-        "direction": "none", "chance": _NOT_SCORED, "reference": "gneiting2007sharpness",
-        "conventions": _POOLED | {"interval": "central; of members, at places p·(m + 1) in their order"},
-    },
-)  # fmt: skip
+    key="width_{level}",
+    **_BETWEEN | {"direction": "none", "chance": _NOT_SCORED, "reference": "gneiting2007sharpness"},
+)
 def width(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
     """Mean width of the central prediction interval of that level."""
     return cells.width(level / 100)
@@ -309,5 +305,4 @@ def width(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
 )  # fmt: skip
 def sharpness(cells: Cells) -> Estimate:
     """Root mean predicted variance: how much spread the forecasts claim, right or wrong."""
-    square = cells.mean("var")
-    return replace(square, value=np.sqrt(square.value), facts={"square": square})
+    return _root(cells.mean("var"))

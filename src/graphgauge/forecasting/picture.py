@@ -25,10 +25,10 @@ class Picture:
 
 
 def picture(evaluation: Evaluation, reliability: Reliability | None, spread: Spread | None) -> Picture:
-    measured = reliability is not None and reliability.n[0] > 0
+    curve = reliability if reliability is not None and reliability.n[0] > 0 else None
     return Picture(
-        _pit(reliability) if reliability is not None and measured else None,
-        _reliability(reliability) if reliability is not None and measured else None,
+        None if curve is None else _pit(curve),
+        None if curve is None else _reliability(curve),
         _bins(spread) if spread is not None and spread.n[0] > 0 else None,
         evaluation.breakdowns.get("horizon"),
         evaluation.breakdowns.get("node"),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray
+from graphgauge.core.arrays import AnyArray, as_numeric, require_shape
+from graphgauge.core.errors import InputError
 from graphgauge.forecasting.inputs import Slab
 
 Ints = NDArray[np.int64]
@@ -29,6 +31,19 @@ class Once:
         known[order[1:]] |= cell[order[1:]] == cell[order[:-1]]
         np.bitwise_or.at(self._bits, cell >> 3, bit)
         return np.flatnonzero(known)
+
+
+def checked_places(given: Any, name: str, rows: int, size: int) -> Ints:
+    """Where each row belongs along an axis of that size."""
+    places = as_numeric(given, name)
+    require_shape(places, (rows,), name, "One for each row.")
+    if places.dtype.kind not in "iu" and rows:
+        raise InputError(f"expected whole numbers, found {places.dtype}", where=name, fix="They count from 0.")
+    if rows and not 0 <= int(places.min()) <= int(places.max()) < size:
+        raise InputError(
+            f"places from {places.min()} to {places.max()} where there are {size}", where=name, fix="They count from 0."
+        )
+    return places.astype(np.int64)
 
 
 def side_by_side(flat: Slab, block: Ints, horizon: Ints, node: Ints, horizons: int) -> tuple[Slab, Ints, Ints]:

@@ -15,7 +15,7 @@ from graphgauge.forecasting.doubled import Floats, sum_along
 from graphgauge.forecasting.measures import GRID, Layout
 from graphgauge.forecasting.spread import Bins
 from graphgauge.forecasting.sums import BlockSums
-from graphgauge.kernels.forecast import dd_add, two_sum
+from graphgauge.kernels.doubled import dd_add, two_sum
 from graphgauge.kernels.tally import tally
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Cells:
         level = self._known(level)
 
         def shares() -> Estimate:
-            ends = self.layout.pair(level) if self.layout.form == "quantiles" else None
+            ends = self.layout.pair(level)
             if ends is None:
                 return self.share(f"inside_{level:g}")
             at_or_below, below = self.share(f"below_{ends[1]:g}"), self.share(f"under_{ends[0]:g}")
@@ -128,7 +128,7 @@ class Cells:
             if self.layout.form == "gaussian":
                 half = self.layout.half_widths[self.layout.coverage.index(level)]
                 return self.mean("std", factor=2 * half)
-            ends = self.layout.pair(level) if self.layout.form == "quantiles" else None
+            ends = self.layout.pair(level)
             if ends is None:
                 return self.mean(f"width_{level:g}")
             return _less(self.mean(f"quantile_{ends[1]:g}"), self.mean(f"quantile_{ends[0]:g}"))
@@ -140,7 +140,7 @@ class Cells:
 
         def scores() -> Estimate:
             beyond = 2 / (1 - level)
-            ends = self.layout.pair(level) if self.layout.form == "quantiles" else None
+            ends = self.layout.pair(level)
             if ends is not None:
                 low, high = (self.mean(f"pinball_{end:g}", factor=beyond) for end in ends)
                 return _plus(low, high)
@@ -297,19 +297,18 @@ class Spread:
 _DRAWS = 2000
 
 
-def reliability_of(layout: Layout, state: ForecastState, axis: int | None) -> Reliability:
-    """By horizon (0), by node (1), or of all cells (None)."""
-    sums = state.by_node if axis == 1 else state.by_horizon
-    cells = Cells(layout, sums.pooled() if axis is None else sums, state.ordered)
+def reliability_of(cells: Cells, state: ForecastState, axis: str | None) -> Reliability:
+    """By horizon, by node, or of all cells, as `cells` are."""
+    layout = cells.layout
     if layout.form == "quantiles":
         below = np.stack([cells.count(f"below_{level:g}") for level in layout.levels], axis=1)
         return Reliability(np.array(layout.levels), below.astype(float), cells.n)
-    p = np.array(GRID)
+    p, place = np.array(GRID), 1 if axis == "node" else 0
     if layout.form == "gaussian":
-        counts = state.pit[axis or 0]
+        counts = state.pit[place]
         counts = counts.sum(axis=0, keepdims=True) if axis is None else counts
         return Reliability(p, np.cumsum(counts, axis=1)[:, :-1].astype(float), cells.n)
-    (group, less, equal), count = state.ranks[axis or 0].cells()
+    (group, less, equal), count = state.ranks[place].cells()
     if axis is None:
         (less, equal), count = tally([less, equal], count)
         group = np.zeros(len(count), np.int64)

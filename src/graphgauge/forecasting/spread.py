@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from graphgauge.core.errors import InputError
 from graphgauge.forecasting.doubled import Floats, Pair, exact_bincount
 from graphgauge.forecasting.inputs import Batch
-from graphgauge.kernels.forecast import dd_add
+from graphgauge.kernels.doubled import dd_add
 from graphgauge.kernels.forecast_calibration import STD_BITS, StdCells, places_of
 from graphgauge.kernels.threads import map_blocks
 

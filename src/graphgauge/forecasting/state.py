@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import as_labels, require_shape
+from graphgauge.core.arrays import as_labels
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.metric import find
+from graphgauge.core.options import metric_names, thread_count
 from graphgauge.core.state import Histogram, Place, Shards
-from graphgauge.forecasting.inputs import AXES, Batch, Slab, checked_axes, checked_levels, checked_start, naive_scale
-from graphgauge.forecasting.measures import GRID, Layout, counted_for, measured
-from graphgauge.forecasting.rows import side_by_side
+from graphgauge.forecasting.inputs import Batch, Slab, naive_scale
+from graphgauge.forecasting.measures import GRID, Layout, counted_for, gaussian_edges, measured
+from graphgauge.forecasting.options import AXES, COVERAGE, checked_axes, checked_start, interval_levels
+from graphgauge.forecasting.rows import checked_places, side_by_side
 from graphgauge.forecasting.spread import joined, nothing
 from graphgauge.forecasting.sums import BlockSums
 from graphgauge.kernels.forecast import Sums
@@ -29,10 +31,17 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-COVERAGE = (0.5, 0.8, 0.95)
 # Rows of a long table that are set side by side at once.
 _ROWS = 1 << 18
 _RANK_MEMORY = 1 << 30
+
+
+class _Histograms(NamedTuple):
+    """What a slab adds beside its sums, by horizon and by node; None where nothing asks for it."""
+
+    pit: tuple[Ints, Ints] | None
+    spread: list[StdCells] | None
+    ranks: list[list[Ints]] | None
 
 
 class ForecastState:
@@ -58,12 +67,15 @@ class ForecastState:
         ahead: Sequence[int] | None = None,
         season: int | None = None,
         naive: Any = None,
-        metrics: Sequence[str] | None = None,
+        metrics: Sequence[str] | str | None = None,
         shard: str | None = None,
     ) -> None:
+        metrics = metric_names(metrics)
         self.axes = checked_axes(axes)
-        self.coverage = checked_levels(coverage, "coverage")
+        self.coverage = interval_levels(coverage, metrics)
         self.nodes, self.ahead = _labels(nodes, "nodes"), _labels(ahead, "ahead")
+        if self.ahead is not None and len(set(self.ahead)) < len(self.ahead):
+            raise InputError("a horizon is named twice", where="ahead", fix="One number of steps for each.")
         self.scale = None if naive is None else naive_scale(naive, season)
         if season is not None and naive is None:
             raise OptionError("season= needs naive=", fix="Give the history whose seasonal naive error divides.")
@@ -107,7 +119,7 @@ class ForecastState:
 
     def update_batch(self, batch: Batch, *, start: int | None = None, threads: int | None = None) -> None:
         """Add a batch that was read already; nothing is counted where it turns out to be wrong."""
-        first = checked_start(start)
+        first, threads = checked_start(start), thread_count(threads)
         steps, horizons, nodes = batch.shape
         layout = Layout(
             batch.form, horizons, nodes, self.coverage, batch.levels,
@@ -122,16 +134,16 @@ class ForecastState:
         self._absorb(fresh)
 
     def update_rows(
-        self, step: Ints, horizon: Ints, node: Ints, y_true: Any, y_pred: Any, std: Any = None, *,
+        self, step: Any, horizon: Any, node: Any, y_true: Any, y_pred: Any, std: Any = None, *,
         shape: tuple[int, int, int], nan: str = "raise",
     ) -> ForecastState:  # fmt: skip
         """Add cells in any order, one a row, each with its place in an array of `shape` (time, horizon, node)."""
         row = Batch.of(y_true, y_pred, std=std, axes=("time",), nan=nan)
         steps, horizons, nodes = shape
-        for name, place, size in (("step", step, steps), ("horizon", horizon, horizons), ("node", node, nodes)):
-            require_shape(place, row.y.shape, name, "One for each row.")
-            if len(place) and not 0 <= int(place.min()) <= int(place.max()) < size:
-                raise InputError(f"places from {place.min()} to {place.max()} where there are {size}", where=name)
+        step, horizon, node = (
+            checked_places(given, name, len(row.y), size)
+            for name, given, size in zip(("step", "horizon", "node"), (step, horizon, node), shape, strict=True)
+        )
         layout = Layout(row.form, horizons, nodes, self.coverage, scaled=self.scale is not None, counted=self.counted)
         fresh = self._fresh(layout)
         for sums in (fresh.by_horizon, fresh.by_node):
@@ -153,16 +165,14 @@ class ForecastState:
         horizon_sums, node_sums = measured(slab, self.layout, len(blocks), scale)
         self._require_sound(row, horizon_sums)
         for at, number in enumerate(blocks.tolist()):
-            self.by_horizon.add(number, *_of_block(horizon_sums, at))
-            number >>= self.by_node.shift - self.by_horizon.shift
-            self.by_node.add(number, *_of_block(node_sums, at), groups=nodes)
-        if slab.std is not None:
-            counts, cells = self._histograms(slab)
-            if counts is not None:
-                self.pit[0] += counts[0]
-                self.pit[1][nodes] += counts[1]
-            if cells is not None:
-                self.spread = [joined(pair) for pair in zip(self.spread, cells, strict=True)]
+            self.by_horizon.add(number, horizon_sums.of_block(at))
+            self.by_node.add(number >> self.by_node.shift - self.by_horizon.shift, node_sums.of_block(at), nodes)
+        more = self._histograms(slab)
+        if more.pit is not None:
+            self.pit[0] += more.pit[0]
+            self.pit[1][nodes] += more.pit[1]
+        if more.spread is not None:
+            self.spread = [joined(pair) for pair in zip(self.spread, more.spread, strict=True)]
         self.dropped += slab.dropped
         self.cells += len(step)
 
@@ -206,12 +216,12 @@ class ForecastState:
             for (rows, _), (horizon, node, histograms, dropped) in zip(part, answers, strict=True):
                 self._add(start + rows.start, rows.stop - rows.start, horizon, node, histograms)
                 self.dropped += dropped
-            if batch.std is not None and "bins" in self.layout.counted:
-                # Once for several slabs: joining sorts.
-                found = zip(self.spread, *(answer[2][1] for answer in answers), strict=True)
-                self.spread = [joined(cells) for cells in found]
+            # Once for several slabs: joining sorts.
+            spread = [histograms.spread for _, _, histograms, _ in answers if histograms.spread is not None]
+            if spread:
+                self.spread = [joined(cells) for cells in zip(self.spread, *spread, strict=True)]
 
-    def _measured(self, batch: Batch, rows: slice, blocks: int) -> tuple[Sums, Sums, Any, int]:
+    def _measured(self, batch: Batch, rows: slice, blocks: int) -> tuple[Sums, Sums, _Histograms, int]:
         assert self.layout is not None
         slab = batch.slab(rows)
         batch.refuse_crossing(slab)
@@ -225,33 +235,31 @@ class ForecastState:
         if not np.isfinite(sums.high).all() or (self.layout.form == "gaussian" and sums.counts[..., 2].any()):
             batch.refuse_bad_values()
 
-    def _histograms(self, slab: Slab) -> Any:
+    def _histograms(self, slab: Slab) -> _Histograms:
         assert self.layout is not None
-        asked = self.layout.counted
-        if slab.std is not None:
-            counts = None
-            if "pit" in asked:
-                counts = pit_counts(slab.y, slab.mean, slab.std, slab.mask, edges=gaussian_edges())
-            bins = std_cells(slab.y, slab.mean, slab.std, slab.mask) if "bins" in asked else None
-            return counts, bins
-        if slab.members is not None and "pit" in asked:
+        pit = spread = ranks = None
+        if slab.std is not None and "pit" in self.layout.counted:
+            pit = pit_counts(slab.y, slab.mean, slab.std, slab.mask, edges=gaussian_edges())
+        if slab.std is not None and "bins" in self.layout.counted:
+            spread = std_cells(slab.y, slab.mean, slab.std, slab.mask)
+        if slab.members is not None and "pit" in self.layout.counted:
             horizon, node = np.nonzero(slab.counted)[1:]
             members, truth = slab.members[slab.counted], slab.y[slab.counted][:, np.newaxis]
             less, equal = ((members < truth).sum(axis=1), (members == truth).sum(axis=1))
-            return [[group, less.astype(np.int64), equal.astype(np.int64)] for group in (horizon, node)]
-        return None
+            ranks = [[group, less.astype(np.int64), equal.astype(np.int64)] for group in (horizon, node)]
+        return _Histograms(pit, spread, ranks)
 
-    def _add(self, step: int, steps: int, horizon: Sums, node: Sums, histograms: Any) -> None:
+    def _add(self, step: int, steps: int, horizon: Sums, node: Sums, more: _Histograms) -> None:
         assert self.layout is not None
         blocks = len(horizon.counts)
         for table, sums in ((self.by_horizon, horizon), (self.by_node, node)):
             for block in range(blocks):
-                table.add((step + block * (steps // blocks)) >> table.shift, *_of_block(sums, block))
+                table.add((step + block * (steps // blocks)) >> table.shift, sums.of_block(block))
         self.cells += steps * self.layout.horizons * self.layout.nodes
-        if self.layout.form == "gaussian" and histograms[0] is not None:
-            self.pit = [known + more for known, more in zip(self.pit, histograms[0], strict=True)]
-        elif self.layout.form == "samples" and histograms is not None:
-            for known, rows in zip(self.ranks, histograms, strict=True):
+        if more.pit is not None:
+            self.pit = [known + counts for known, counts in zip(self.pit, more.pit, strict=True)]
+        if more.ranks is not None:
+            for known, rows in zip(self.ranks, more.ranks, strict=True):
                 known.add(rows)
 
     def _mark(self) -> None:
@@ -339,15 +347,5 @@ class ForecastState:
         return load(place)
 
 
-def _of_block(sums: Sums, block: int) -> tuple[Floats, Floats, Ints]:
-    return sums.high[block], sums.low[block], sums.counts[block]
-
-
 def _labels(labels: Sequence[Any] | None, name: str) -> list[Any] | None:
     return None if labels is None else as_labels(labels, name).tolist()
-
-
-def gaussian_edges() -> Floats:
-    from scipy.special import ndtri
-
-    return np.asarray(ndtri(np.array(GRID)), np.float64)

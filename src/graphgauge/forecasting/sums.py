@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.forecasting.doubled import Floats, sum_along
-from graphgauge.kernels.forecast import dd_add
+from graphgauge.forecasting.doubled import sum_along
+from graphgauge.kernels.doubled import dd_add
+from graphgauge.kernels.forecast import Sums
 
 Ints = NDArray[np.int64]
 
@@ -71,11 +72,11 @@ class BlockSums:
             self.counts = self.counts.sum(axis=0, keepdims=True)
         self.shift = 0
 
-    def add(self, block: int, high: Floats, low: Floats, counts: Ints, groups: Ints | slice = slice(None)) -> None:
+    def add(self, block: int, sums: Sums, groups: Ints | slice = slice(None)) -> None:
         """Add to one block, to all groups or to some."""
         at = block, groups
-        self.high[at], self.low[at] = dd_add(self.high[at], self.low[at], high, low)
-        self.counts[at] += counts
+        self.high[at], self.low[at] = dd_add(self.high[at], self.low[at], sums.high, sums.low)
+        self.counts[at] += sums.counts
 
     def merge(self, other: BlockSums) -> None:
         """Add another's blocks, step by step where both have them."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.kernels.jit import inlined
+
 Floats = NDArray[np.float64]
 
 
+@inlined
 def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     """a + b as a float and what its rounding lost, exactly.
 
@@ -19,6 +22,22 @@ def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     return total, (a - (total - part)) + (b - part)
 
 
+@inlined
+def added(high: Floats, low: Floats, more: Floats) -> tuple[Floats, Floats]:
+    """The sum of a sum of two floats and one more."""
+    total, lost = two_sum(high, more)
+    return total, low + lost
+
+
+@inlined
+def grown(high: float, low: float, more: float) -> tuple[float, float]:
+    """The same of numbers that are not negative: the larger one is known, and what is lost takes fewer steps."""
+    large, small = (high, more) if high > more else (more, high)
+    total = large + small
+    return total, low + (small - (total - large))
+
+
+@inlined
 def dd_add(high: Floats, low: Floats, more_high: Floats, more_low: Floats) -> tuple[Floats, Floats]:
     """The sum of two sums of two floats each."""
     total, lost = two_sum(high, more_high)

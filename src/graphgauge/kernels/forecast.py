@@ -14,9 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.kernels.doubled import dd_add as dd_add
-from graphgauge.kernels.doubled import folded as folded
-from graphgauge.kernels.doubled import two_sum as two_sum
+from graphgauge.kernels.doubled import dd_add, folded, two_sum
 from graphgauge.kernels.dtypes import exact
 from graphgauge.kernels.forecast_cells import (
     ABS,
@@ -175,9 +173,9 @@ def _lane_sums(
     y: Array, mean: Array, std: Array, mask: Mask, lanes: int, z: Sequence[float], asked: Mask
 ) -> tuple[Floats, Floats, Ints]:
     """Sums of flat cells in rows of `lanes`, by lane: high, low and counts, each (quantity, lane)."""
-    # Half-widths are taken alone or three at a time; nothing lies within NaN.
+    # Half-widths are taken one, and then two at a time; nothing lies within NaN.
     levels = asked.size - OVER
-    widths = np.full(levels if levels < 2 else -(-levels // 3) * 3, np.nan)
+    widths = np.full(levels // 2 * 2 + 1, np.nan)
     widths[:levels] = z[:levels]
     add = add_cells.implementation(y.size * (8 if asked[NLL] else 2))
     rows = y.size // lanes
@@ -251,16 +249,11 @@ def _fold(
                     for horizon in range(horizons):
                         of_horizon, lost = horizon_high[block, horizon, k], horizon_low[block, horizon, k]
                         for node in range(nodes):
-                            more = high[k, lane]
-                            total = of_horizon + more
-                            part = total - of_horizon
-                            lost += low[k, lane] + ((of_horizon - (total - part)) + (more - part))
-                            of_horizon = total
-                            before = node_high[block, node, k]
-                            total = before + more
-                            part = total - before
-                            node_low[block, node, k] += low[k, lane] + ((before - (total - part)) + (more - part))
-                            node_high[block, node, k] = total
+                            more, more_low = high[k, lane], low[k, lane]
+                            of_horizon, lost = dd_add(of_horizon, lost, more, more_low)
+                            node_high[block, node, k], node_low[block, node, k] = dd_add(
+                                node_high[block, node, k], node_low[block, node, k], more, more_low
+                            )
                             lane += 1
                         horizon_high[block, horizon, k], horizon_low[block, horizon, k] = of_horizon, lost
     for k in range(counts.shape[0]):

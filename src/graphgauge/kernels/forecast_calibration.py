@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.kernels.doubled import added, dd_add, two_sum
 from graphgauge.kernels.dtypes import exact
-from graphgauge.kernels.forecast import dd_add, two_sum
 from graphgauge.kernels.jit import kernel
 
 Array = NDArray[Any]
@@ -239,18 +239,12 @@ def _add_by_key(y: Array, mean: Array, std: Array, seen: Mask, horizon: int, low
                 if 0 <= key < keys and not (masked and not seen[step, horizon, start + j]):
                     sums[key, 0, _COUNT] += 1.0
                     for column in range(_COUNT):
-                        before, more = sums[key, 0, column], values[column, j]
-                        total = before + more
-                        part = total - before
-                        sums[key, 1, column] += (before - (total - part)) + (more - part)
-                        sums[key, 0, column] = total
+                        sums[key, 0, column], sums[key, 1, column] = added(
+                            sums[key, 0, column], sums[key, 1, column], values[column, j]
+                        )
     for key in range(keys):
         for column in range(_COUNT):
-            before, more = sums[key, 0, column], sums[key, 1, column]
-            total = before + more
-            part = total - before
-            sums[key, 1, column] = (before - (total - part)) + (more - part)
-            sums[key, 0, column] = total
+            sums[key, 0, column], sums[key, 1, column] = two_sum(sums[key, 0, column], sums[key, 1, column])
 
 
 def _look_up_twin(std: Array, wanted: Mask, lowest: int, among: Mask) -> None:

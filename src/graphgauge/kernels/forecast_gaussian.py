@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.kernels.jit import inlined
+
 Floats = NDArray[np.float64]
 Array = NDArray[Any]
 
@@ -84,7 +86,7 @@ def logarithm(x: Floats) -> Floats:
     mantissa = ((bits & MANTISSA) + SQRT_HALF_BITS).view(np.float64)
     f = (mantissa - 1.0) / (mantissa + 1.0)
     square = f * f
-    series = _horner(LOG, square)
+    series = horner(LOG, square)
     return exponent * LN2_HIGH + ((2.0 * f + f * (square * series)) + exponent * LN2_LOW)
 
 
@@ -94,17 +96,19 @@ def exponential(x: Floats) -> Floats:
     whole = shifted - ROUNDER
     rest = (x - whole * LN2_HIGH) - whole * LN2_LOW
     scale = ((shifted.view(np.int64) + 1023) << 52).view(np.float64)
-    return _horner(EXP, rest) * scale
+    return horner(EXP, rest) * scale
 
 
 def tail(near: Floats) -> Floats:
     """sqrt(2/pi) - a·erfcx(a/sqrt(2)) for a between 0 and `FAR`."""
-    return _horner(TAIL, STRETCH * near / (near + OFFSET) - 1.0)
+    return horner(TAIL, STRETCH * near / (near + OFFSET) - 1.0)
 
 
-def _horner(coefficients: tuple[float, ...], x: Floats) -> Floats:
-    total = np.full_like(x, coefficients[-1])
-    for coefficient in coefficients[-2::-1]:
+@inlined
+def horner(coefficients: tuple[float, ...], x: Floats) -> Floats:
+    """The polynomial with these coefficients, that of the lowest power first."""
+    total = coefficients[-1] * x + coefficients[-2]
+    for power in range(len(coefficients) - 3, -1, -1):
         total *= x
-        total += coefficient
+        total += coefficients[power]
     return total

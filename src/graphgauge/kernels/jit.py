@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property, update_wrapper
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Generic, ParamSpec, TypeVar
@@ -61,6 +61,35 @@ def expect(work: int) -> None:
     global _work_so_far
     if _work_so_far + work >= IMPORT_PAYS_FROM:
         _work_so_far = IMPORT_PAYS_FROM
+
+
+class Inlined(Generic[P, R]):
+    """A function that compiled loops may call; Python calls it as it is, with numbers or arrays.
+
+    It becomes a part of each loop. numba does not see that a loop in its cache is out of date where such a function has
+    changed in another file: touch the loop's file, too.
+    """
+
+    def __init__(self, function: Callable[P, R]) -> None:
+        update_wrapper(self, function)
+        self._function = function
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self._function(*args, **kwargs)
+
+    @cached_property
+    def _compiled(self) -> Any:
+        return import_module("numba").njit(self._function)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What numba asks for when a loop that it compiles names this function."""
+        return self._compiled._numba_type_
+
+
+def inlined(function: Callable[P, R]) -> Inlined[P, R]:
+    """Decorate what several loops do, or a part of a long one; it is compiled into each."""
+    return Inlined(function)
 
 
 def kernel(twin: Callable[P, R]) -> Callable[[Callable[P, R]], Kernel[P, R]]:

@@ -52,8 +52,8 @@ def _settings(function: Callable[..., None]) -> Callable[..., None]:
 @click.option(
     "--data",
     metavar="FILE",
-    help="A .npz with edges, labels and features, or the root folder of torch_geometric's Planetoid, which unpickles its "
-    "own files: name one you trust. Without it a graph is made.",
+    help="A .npz with edges, labels and features, or the root folder of torch_geometric's Planetoid, which unpickles "
+    "its own files: name one you trust. Without it a graph is made.",
 )
 @click.option("--output", required=True, type=click.Path(file_okay=False), help="Folder of the runs; they go on there.")
 @_settings

@@ -1,0 +1,81 @@
+"""Options of a forecasting evaluation: what they can be, and what is said where they are something else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.arrays import as_numeric
+from graphgauge.core.errors import InputError, OptionError, UnknownNameError
+from graphgauge.core.metric import find
+from graphgauge.core.options import whole_number
+
+AXES = ("time", "horizon", "node")
+COVERAGE = (0.5, 0.8, 0.95)
+_MOST_BINS = 1_000_000
+
+
+def checked_axes(axes: Iterable[str]) -> tuple[str, ...]:
+    """Names of axes, each known and none twice."""
+    if not isinstance(axes, Iterable):
+        raise OptionError(f"axes must be names such as time, horizon, node, not {axes!r:.60}")
+    names = (axes,) if isinstance(axes, str) else tuple(axes)
+    for name in names:
+        if name not in AXES:
+            raise UnknownNameError("axis", str(name), AXES)
+    if len(set(names)) != len(names) or "time" not in names:
+        raise OptionError(
+            f"axes {names} cannot be read", fix="Name time, and horizon and node where they are, each once."
+        )
+    return names
+
+
+def probabilities(levels: Any, name: str) -> tuple[float, ...]:
+    """Numbers between 0 and 1: several, or one by itself."""
+    try:
+        values = as_numeric(levels, name)
+    except InputError:
+        values = np.empty((0, 0))
+    if values.ndim > 1 or values.dtype.kind == "b":
+        raise OptionError(f"{name} must be probabilities such as 0.1, 0.5, 0.9, not {levels!r:.60}")
+    for level in values.ravel().tolist():
+        if not 0 < level < 1:
+            raise OptionError(f"{name} must lie between 0 and 1, not {level:g}", fix="Write 0.95 for 95 %.")
+    return tuple(values.ravel().tolist())
+
+
+def checked_levels(levels: Any, name: str = "levels") -> tuple[float, ...]:
+    """Probabilities that increase."""
+    values = probabilities(levels, name)
+    if list(values) != sorted(set(values)):
+        raise OptionError(f"{name} do not increase: {', '.join(f'{level:g}' for level in values):.120}")
+    if len({f"{level:g}" for level in values}) < len(values):
+        raise OptionError(f"{name} agree in six digits: {', '.join(map(repr, values)):.120}", fix="Round them.")
+    return values
+
+
+def interval_levels(coverage: Any, metrics: Sequence[str] | None) -> tuple[float, ...]:
+    """The levels asked for, and those that the named metrics spell."""
+    levels = list(probabilities(coverage, "coverage"))
+    for name in metrics or ():
+        metric, params = find(name, "forecasting")
+        if "level" in params and name not in (metric.key, metric.name):
+            levels.append(params["level"] / 100)
+    return checked_levels(sorted({round(level, 10) for level in levels}), "coverage")
+
+
+def checked_bins(bins: int) -> int:
+    return whole_number("bins", bins, 1, _MOST_BINS)
+
+
+def checked_start(start: int | None) -> int:
+    """The index of a time step; 0 where none is said."""
+    return 0 if start is None else whole_number("start", start, 0, (1 << 40) - 1)
+
+
+def listed(values: Any) -> list[Any]:
+    """Several values, or one by itself, in plain Python."""
+    plain = values.tolist() if hasattr(values, "tolist") else values
+    return [plain] if isinstance(plain, str) or not isinstance(plain, Iterable) else list(plain)
