@@ -136,6 +136,11 @@ def growth(labels: str) -> None:
     np.save(labels, np.arange(SIDES) % 3)
 
 
+def features() -> None:
+    """What the embeddings of `growth` are made from."""
+    np.save("features.npy", np.random.default_rng(1).random((SIDES, 6)))
+
+
 def results(methods: Sequence[str], dataset: str, seeds: int = 6, folder: str = "results") -> None:
     """Results of several methods and seeds, in a folder."""
     for skill, method in enumerate(methods):
@@ -182,6 +187,7 @@ FILES: dict[str, Sequence[Callable[[], None]]] = {
     "docs/generation.md": (checkpoints, samples),
     "docs/generation_results.md": (checkpoints,),
     "docs/evolution.md": (lambda: growth("y.npy"),),
+    "docs/audit/label-in-embeddings.md": (lambda: growth("y.npy"), features),
     "docs/evolution_cora.md": (lambda: growth("run/labels.npy"),),
     "docs/statistics.md": (scores, runs, lambda: results(["transe", "distmult"], "nations")),
     "docs/report.md": (lambda: results(["weak", "strong"], "toy"),),

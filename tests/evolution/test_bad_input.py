@@ -259,7 +259,7 @@ def test_births_do_not_depend_on_their_order_or_on_how_often_they_are_listed(gra
 
 
 def test_numbers_of_the_threads_are_checked():
-    with pytest.raises(OptionError, match="threads must be at least 1"):
+    with pytest.raises(OptionError, match="threads must be a whole number of at least 1"):
         AdaptiveEvaluator(range(3), [0, 1, 1], threads=0)
 
 

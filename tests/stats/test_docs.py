@@ -47,4 +47,5 @@ def test_five_seeds_and_six() -> None:
             metric="directed_f1",
             better="higher",
         )
-        assert (test.summary if n == 5 else test.conclusion) in PAGE
+        said = test.summary if n == 5 else test.conclusion
+        assert " ".join(said.split()) in " ".join(PAGE.split())  # the page breaks long lines
