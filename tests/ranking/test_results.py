@@ -390,3 +390,15 @@ def test_cut_offs_are_whole_numbers(k: object) -> None:
     for several in ([1, 3], []):
         with pytest.raises(OptionError, match="k must be a whole number"):
             ranking.hits_at_k(POS, NEG, k=several)
+
+
+@pytest.mark.parametrize(("queries", "confidence", "bounded"), [(5, 0.95, False), (6, 0.95, True), (5, 0.9, True)])
+def test_few_queries_do_not_bound_a_median(queries: int, confidence: float, bounded: bool) -> None:
+    """The smallest and the largest of n ranks hold the median with probability 1 − 2^(1−n): .9375 of five."""
+    pos, neg = np.arange(queries, 0, -1.0), np.tile(np.arange(12.0) + 0.5, (queries, 1))
+    group = {"part": np.zeros(queries, int)}
+    found = ranking.evaluate(pos, neg, groups=group, metrics=["median_rank"], confidence=confidence)["median_rank"]
+    assert (found.interval is not None) == bounded
+    assert np.isfinite(found.by("part")["low"]).tolist() == [bounded]
+    if not bounded:
+        assert found.no_interval == "needs at least six (at 95 %) queries that differ"

@@ -64,12 +64,16 @@ ChanceFunction = Callable[[MetricFunction, Any, Mapping[str, Any]], Mapping[str,
 
 @dataclass(frozen=True)
 class IntervalRule:
-    """How intervals of a metric are made; `function(sample, estimate, confidence)` gives bounds per group."""
+    """How intervals of a metric are made; `function(sample, estimate, confidence)` gives bounds per group.
+
+    Bounds are NaN where there are too few of what the interval is over; `fewest` says how many it takes.
+    """
 
     method: str
     over: str
     function: Callable[[Any, Estimate, float], Bounds]
     approximate: bool = False
+    fewest: str = "at least two"
 
 
 @dataclass(frozen=True)
@@ -243,7 +247,7 @@ class Metric:
         rule, low, high = found
         bounds = float(low[0]), float(high[0])
         if any(map(math.isnan, bounds)):
-            return None, f"needs at least two {rule.over} that differ"
+            return None, f"needs {rule.fewest} {rule.over} that differ"
         return Interval(*bounds, confidence, rule.method, rule.over, rule.approximate), None
 
 

@@ -58,13 +58,15 @@ def _wilson_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bou
 def _woodruff_bounds(ranks: Ranks, estimate: Estimate, confidence: float) -> Bounds:
     """The distribution function's own interval at the median, carried back to ranks (Woodruff 1952).
 
-    Many queries may share the median's rank: what lies below it and what lies at or below it err differently.
+    Many queries may share the median's rank: what lies below it and what lies at or below it err differently. Even all
+    of n units enclose the median with probability 1 − 2^(1−n) only: where that is too little, there are no bounds.
     """
     shares = [ranks.estimate(ranks.within(ranks.spread(estimate.value - step))) for step in (0.25, 0.0)]
     (below, df), (upto, _) = (group_errors(ranks, share) for share in shares)
     low, _ = t_interval(np.full(ranks.groups, 0.5), below, df, confidence)
     _, high = t_interval(np.full(ranks.groups, 0.5), upto, df, confidence)
-    unknown = np.isnan(low) | (is_rounding(below, low) & is_rounding(upto, high))
+    too_few = 2.0 ** -np.asarray(df, float) > 1 - confidence  # df is n − 1
+    unknown = np.isnan(low) | too_few | (is_rounding(below, low) & is_rounding(upto, high))
     bounds = ranks.quantile(np.where(unknown, 0.5, low)), ranks.quantile(np.where(unknown, 0.5, high))
     return np.where(unknown, np.nan, bounds[0]), np.where(unknown, np.nan, bounds[1])
 
@@ -88,7 +90,7 @@ def _log_mean(sample: Sample, estimate: Estimate) -> IntervalRule:
 
 def _median(ranks: Ranks, estimate: Estimate) -> IntervalRule:
     """Woodruff's inversion of the distribution function, over queries or clusters."""
-    return IntervalRule("woodruff", ranks.over, _woodruff_bounds)
+    return IntervalRule("woodruff", ranks.over, _woodruff_bounds, fewest="at least six (at 95 %)")
 
 
 def _delong(pooled: Pooled, estimate: Estimate) -> IntervalRule:
