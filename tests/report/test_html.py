@@ -198,6 +198,21 @@ def test_the_same_results_give_the_same_bytes(results: Path, report: Path, tmp_p
     assert write_report(results, tmp_path / "again.html").read_bytes() == report.read_bytes()
 
 
+def test_runs_stand_beside_the_last_of_their_chance_levels(tmp_path: Path):
+    """Which is the one that the tables show, too."""
+    levels = (Chance("constant scorer", 0.1), Chance("random scorer", 0.2))
+    write_runs(tmp_path / "r", {"a": [0.5, 0.6]}, chance=levels)
+    page = write_report(tmp_path / "r", tmp_path / "page.html")
+    assert data_of(page)["runs"]["chance"] == [0.2, 0.2]
+
+
+@pytest.mark.parametrize(("methods", "drawn"), [("ab", False), ("abc", True)])
+def test_ranks_are_drawn_from_three_methods_on(methods: str, drawn: bool, tmp_path: Path):
+    scores = {name: [0.1 * place + 0.01 * seed for seed in range(8)] for place, name in enumerate(methods, 1)}
+    page = write_report(write_runs(tmp_path / "r", scores), tmp_path / "page.html")
+    assert ("mean rank, 1 is best" in page.read_text(encoding="utf-8")) == drawn
+
+
 def test_the_demo_sized_page_stays_below_two_megabytes(report: Path):
     assert report.stat().st_size < 2_000_000
 
