@@ -144,6 +144,9 @@ def test_a_part_that_is_computed_twice_gives_the_same(scores, scheduler):
         (lambda pos, neg: evaluate("ranking", pos, neg, keep="items"), OptionError, "ids="),
         (lambda pos, neg: evaluate("ranking", pos, neg, neg), OptionError, "positional"),
         (lambda pos, neg: evaluate("recovery", pos, neg), InputError, "recovery cannot be merged"),
+        (lambda pos, neg: evaluate("forecasting", pos, pos, axes=("node",)), OptionError, "Name time"),
+        (lambda pos, neg: evaluate("ranking", pos, neg, groups=5), InputError, "labels under a name"),
+        (lambda pos, neg: evaluate("ranking", pos, da.full_like(neg, np.nan)), InputError, "block 0, neg_scores: "),
         (lambda pos, neg: evaluate("ranking", pos, neg, groups={"side": np.ones(7, int)}), InputError, "groups.side"),
     ],
 )  # fmt: skip

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from graphgauge import recovery
 from graphgauge.cli.recovery import command
 from graphgauge.core.errors import InputError
+from graphgauge.recovery.comparison import Comparison
 from graphgauge.recovery.picture import picture
-from graphgauge.recovery.reading import Comparison
 
 TRUTH = np.array([[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0], [1, 0, 0, 0]])
 SCORES = np.array([[0, 0.8, 0.1, 0], [0, 0, 0.3, 0.7], [0, 0.6, 0, 0], [0.55, 0, 0, 0]])

@@ -12,7 +12,7 @@ from graphgauge.core.arrays import as_numeric, refuse_nan
 from graphgauge.core.errors import InputError
 from graphgauge.core.findings import Evidence, check
 from graphgauge.core.result import Result
-from graphgauge.recovery.reading import Comparison
+from graphgauge.recovery.comparison import Comparison
 from graphgauge.recovery.samples import EdgeCounts
 
 # How many standard errors of a coin flip make the transposed prediction clearly better: 1 in 200.

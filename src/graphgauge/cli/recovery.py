@@ -12,10 +12,10 @@ from graphgauge.core.result import Evaluation
 from graphgauge.io.graphs import read_graph
 from graphgauge.io.hashing import receipt_input
 from graphgauge.recovery import evaluate
-from graphgauge.recovery.comparison import SIGNS
+from graphgauge.recovery.comparison import AREAS, SHD
 from graphgauge.recovery.encodings import ENCODINGS
 from graphgauge.recovery.inputs import EDGES
-from graphgauge.recovery.reading import AREAS, SHD
+from graphgauge.recovery.pairs import SIGNS
 
 
 @click.command(name="recovery")

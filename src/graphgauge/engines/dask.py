@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from math import isnan
 from typing import Any
 
 import numpy as np
 
-from graphgauge.core.errors import InputError
+from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.extras import need
 from graphgauge.core.result import Evaluation
 from graphgauge.engines.fold import Fold
@@ -24,16 +25,20 @@ def evaluate(family: str, *arrays: Any, **options: Any) -> Evaluation:
     Arrays are taken block by block along the items, and all other axes have to fit into memory; NumPy arrays beside
     them (labels of groups, say) are cut at the same places. Counts have the same bits as on one machine.
     """
-    (whole,) = need("dask", "an evaluation of Dask arrays").compute(state(family, *arrays, **options))
-    return Fold.of(family, arrays, options).evaluate(whole)
+    fold = Fold.of(family, arrays, options)
+    (whole,) = need("dask", "an evaluation of Dask arrays").compute(_state(fold))
+    return fold.evaluate(whole)
 
 
 def state(family: str, *arrays: Any, **options: Any) -> Any:
     """The state of the whole, as a Dask `Delayed`: for `compute`, `persist`, or `save` on a worker."""
+    return _state(Fold.of(family, arrays, options))
+
+
+def _state(fold: Fold) -> Any:
     delayed = need("dask", "an evaluation of Dask arrays").delayed
-    fold = Fold.of(family, arrays, options)
     pieces, starts = _blocks(fold.arguments, fold.axis)
-    fixed = delayed(Fold(family, {}, fold.options), traverse=False)
+    fixed = delayed(replace(fold, arguments={}), traverse=False)
     states = [
         delayed(_counted)(fixed, piece, start, f"block {number}")
         for number, (piece, start) in enumerate(zip(pieces, starts, strict=True))
@@ -48,7 +53,14 @@ def state(family: str, *arrays: Any, **options: Any) -> Any:
 
 
 def _counted(fold: Fold, part: Mapping[str, Any], start: int, shard: str) -> Any:
-    return fold.count(part, start=start, shard=shard)
+    try:
+        return fold.count(part, start=start, shard=shard)
+    except OptionError:
+        raise
+    except InputError as error:
+        # Indices in it are those of the block.
+        where = shard if error.where is None else f"{shard}, {error.where}"
+        raise InputError(error.what, where=where, fix=error.fix) from None
 
 
 def _merged(fold: Fold, states: Sequence[Any]) -> Any:
@@ -73,7 +85,9 @@ def _with_queries_apart(state: Any, names: Sequence[np.ndarray[Any, Any]]) -> An
 def _blocks(arguments: Mapping[str, Any], axis: int) -> tuple[list[dict[str, Any]], list[int]]:
     """The same items of every array, block by block, and the number of the first item of each."""
     array_module = need("dask.array", "an evaluation of Dask arrays")
-    groups = dict(arguments.get("groups", {}))
+    groups = arguments.get("groups", {})
+    if not isinstance(groups, Mapping):
+        raise InputError("expected labels under a name", where="groups", fix='For example {"relation": labels}.')
     flat = {name: value for name, value in arguments.items() if name != "groups"} | {
         f"groups.{name}": value for name, value in groups.items()
     }

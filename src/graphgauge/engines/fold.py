@@ -53,7 +53,11 @@ class Fold:
     @property
     def axis(self) -> int:
         """The axis of the arrays that the items run along."""
-        return list(self.options["axes"]).index("time") if "axes" in self.options else 0
+        if "axes" not in self.options:
+            return 0
+        from graphgauge.forecasting.options import checked_axes
+
+        return checked_axes(self.options["axes"]).index("time")
 
     def count(self, part: Mapping[str, Any], *, start: int, shard: str) -> Any:
         """The state of one part, whose first item is number `start`."""

@@ -1,264 +1,157 @@
-"""Two graphs counted against each other: bits where they are dense, stored cells where they are sparse."""
+"""A comparison as it was asked for, and what the metrics are computed on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from math import isnan
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from numbers import Real
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray
-from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.options import nan_policy, thread_count
-from graphgauge.kernels.graphs import cells_of, edge_bits, pair_table, sparse_pair_table
+from graphgauge.core.errors import OptionError, one_of
 from graphgauge.recovery.counts import Counts, joined
-from graphgauge.recovery.curves import Curve, Layer, curves
-from graphgauge.recovery.inputs import Graph, SparseGraph
+from graphgauge.recovery.inputs import Graph, SparseGraph, read_pair
+from graphgauge.recovery.pairs import DensePair, Options, SparsePair, compared, curves_of
+from graphgauge.recovery.samples import Curves, EdgeCounts, Models, Sample
+from graphgauge.recovery.structure import Model
 
-Ints = NDArray[np.int64]
-Predicate = Callable[[AnyArray], AnyArray]
-# How many cells of each row are so, and the first of all: row, source, target.
-Offence = tuple[Ints, tuple[int, ...]]
+SHD = ("pair", "cell")
+AREAS = ("steps", "trapezoid")
+_OPTIONS = ("threshold", "sign", "nan", "lagged", "threads")
 
-SIGNS = ("absolute", "keep")
+
+class Reading(TypedDict, total=False):
+    """How truth and prediction are read; `evaluate` says what each option means."""
+
+    threshold: float
+    sign: str | None
+    edges: str | tuple[str, str]
+    encoding: str | tuple[str | None, str | None] | None
+    nodes: int | Sequence[Hashable] | None
+    lagged: bool
+    nan: str
+    threads: int | None
 
 
 @dataclass(frozen=True)
-class Options:
-    threshold: float = 0.5
-    sign: str | None = None
-    nan: str = "raise"
-    lagged: bool = False
-    threads: int | None = None
+class Rules:
+    """Conventions of the metrics that do not change what is counted."""
+
+    shd: str = "pair"
+    area: str = "steps"
+    zero_division: float = np.nan
 
     def __post_init__(self) -> None:
-        if not isinstance(self.threshold, Real) or isnan(self.threshold):
-            raise OptionError(f"threshold must be a number, not {self.threshold!r}")
-        if self.sign is not None:
-            one_of("sign", self.sign, SIGNS)
-        nan_policy(self.nan)
-        thread_count(self.threads)
+        one_of("shd", self.shd, SHD)
+        one_of("area", self.area, AREAS)
+        if not isinstance(self.zero_division, Real):
+            raise OptionError(f"zero_division must be a number, not {self.zero_division!r}")
 
 
-def compared(truth: Graph, prediction: Graph, options: Options) -> DensePair | SparsePair:
-    """Both graphs, checked, in the form that suits them."""
-    sparse = isinstance(prediction.data, SparseGraph)
-    pair = (SparsePair if sparse else DensePair)(truth, prediction, options)
-    if pair.missing_truth:
-        raise InputError(_missing(pair, "A_true"), where="A_true", fix="An edge is 0 or not 0.")
-    if pair.missing_scores and options.nan == "raise":
-        raise InputError(_missing(pair, "A_pred"), where="A_pred", fix=_MEND_NAN)
-    if pair.negative_scores and options.sign is None:
-        found, first = pair.offending("A_pred", lambda part: part < 0)
-        raise InputError(f"{found.sum()} scores are negative, the first at {first}", where="A_pred", fix=_MEND_SIGN)
-    if pair.weighted_truth and not pair.offending("A_pred", lambda part: (part != 0) & (part != 1))[0].any():
-        raise InputError(
-            "the arguments look swapped: the first has values other than 0 and 1, the second has not",
-            where="A_true and A_pred",
-            fix="The truth comes first. If it has weights, pass A_true != 0.",
-        )
-    return pair
+USUAL = Rules()
 
 
-def _missing(pair: DensePair | SparsePair, name: str) -> str:
-    found, first = pair.offending(name, np.isnan)
-    counts = pair.counts()
-    return f"{found.sum()} of {(counts['cells'] + counts.omitted).sum()} values are NaN, the first at index {first}"
+@dataclass(frozen=True)
+class Comparison:
+    """Two graphs, or stacks of them, read and checked."""
 
+    truth: Graph
+    prediction: Graph
+    options: Options
+    rules: Rules = USUAL
 
-class DensePair:
-    """Stacks (rows, d, d): the graphs of a stack, or the lags of one graph. Row i, column j is the edge i → j."""
+    @classmethod
+    def of(cls, A_true: Any, A_pred: Any, rules: Rules = USUAL, **reading: Unpack[Reading]) -> Comparison:
+        given: dict[str, Any] = dict(reading)
+        options = Options(**{name: given.pop(name) for name in _OPTIONS if name in given})
+        return cls(*read_pair(A_true, A_pred, lagged=options.lagged, **given), options, rules)
 
-    def __init__(self, truth: Graph, prediction: Graph, options: Options) -> None:
-        self.d, self.options = truth.d, options
-        self._truth, self._scores = _stack(truth), _stack(prediction)
-        self._loopless = 1 if options.lagged else len(self._scores)
-        self._pack()
-        if self.missing_scores and self._turned[0] != self._turned[1]:
-            # A missing score takes its true cell along, which it can only find in the same layout.
-            self._truth, self._scores = np.ascontiguousarray(self._truth), np.ascontiguousarray(self._scores)
-            self._pack()
-        self.omitted: Ints = self.offending("A_pred", np.isnan)[0] if self.missing_scores else np.zeros(1, np.int64)
+    def at(self, threshold: float) -> Comparison:
+        return replace(self, options=replace(self.options, threshold=threshold))
 
-    def _pack(self) -> None:
-        (truth, true_turned), (scores, scores_turned) = _row_major(self._truth), _row_major(self._scores)
-        bits = edge_bits(
-            truth, scores, self.options.threshold,
-            absolute=self.options.sign == "absolute", loopless=self._loopless, threads=self.options.threads,
-        )  # fmt: skip
-        self._words, self._turned = (bits.truth, bits.prediction), (true_turned, scores_turned)
-        self.missing_truth, self.missing_scores = bits.missing_truth, bits.missing_scores
-        self.negative_scores, self.weighted_truth = bits.negative_scores, bits.weighted_truth
+    @property
+    def first(self) -> Comparison:
+        """The first graph of a stack."""
+        sides = [
+            side if isinstance(side.data, SparseGraph) else replace(side, data=side.data[:1])
+            for side in (self.truth, self.prediction)
+        ]
+        return replace(self, truth=sides[0], prediction=sides[1])
 
+    @cached_property
+    def summary(self) -> Comparison:
+        """One graph over all lags, without self-edges."""
+        assert isinstance(self.pair, DensePair)
+        return Comparison(*self.pair.summary(), replace(self.options, sign="keep", lagged=False), self.rules)
+
+    @cached_property
+    def pair(self) -> DensePair | SparsePair:
+        return compared(self.truth, self.prediction, self.options)
+
+    @cached_property
     def counts(self) -> Counts:
-        counts = Counts.of(*pair_table(*self._words, self.d, threads=self.options.threads), self.omitted)
-        if self._turned[0] != self._turned[1]:
-            counts = counts.crossed()
-        if not self.options.lagged:
-            return counts
-        return joined([counts.rows(slice(0, 1)), counts.rows(slice(1, None)).lagged()])
+        return self.pair.counts()
 
-    def true_edges(self, row: int) -> Ints:
-        return self._edges(row, 0)
+    @property
+    def d(self) -> int:
+        return self.truth.d
 
-    def predicted_edges(self, row: int) -> Ints:
-        return self._edges(row, 1)
-
-    def _edges(self, row: int, side: int) -> Ints:
-        """Cells source·d + target of one row in order; loops only where they count."""
-        cells = cells_of(self._words[side][row * self.d : (row + 1) * self.d], self.d)
-        source, target = np.divmod(cells, self.d)
-        if row < self._loopless:
-            between = source != target
-            cells, source, target = cells[between], source[between], target[between]
-        return np.sort(target * self.d + source) if self._turned[side] else cells
-
-    def layer(self, row: int) -> Layer:
-        return Layer(self._signed(self._scores[row]), row >= self._loopless)
-
-    def scores_at(self, row: int, source: Ints, target: Ints) -> AnyArray:
-        return self._signed(self._scores[row, source, target])
-
-    def summary(self) -> tuple[Graph, Graph]:
-        """The graph over all lags: an edge where some lag has one, with its highest score."""
-        truth = ((self._truth != 0) & ~np.isnan(self._scores)).any(0, keepdims=True)
-        scores = np.fmax.reduce(self._signed(self._scores), 0, keepdims=True)
-        return Graph(truth, self.d), Graph(scores, self.d)
-
-    def offending(self, name: str, is_wrong: Predicate) -> Offence:
-        stack = self._truth if name == "A_true" else self._scores
-        found = np.zeros(len(stack), np.int64)
-        first: tuple[int, ...] = ()
-        for row, matrix in enumerate(stack):
-            wrong = is_wrong(matrix)
-            if row < self._loopless:
-                np.fill_diagonal(wrong, False)
-            found[row] = np.count_nonzero(wrong)
-            if found[row]:
-                first = first or self._index(row, *(int(index) for index in np.argwhere(wrong)[0]))
-        return found, first
-
-    def _index(self, row: int, source: int, target: int) -> tuple[int, ...]:
+    def samples(self) -> dict[str, Sample]:
+        """All graphs of a stack, to be averaged, or all lags of one graph, taken together."""
+        samples: dict[str, Sample]
         if self.options.lagged:
-            return source, target, row
-        return (row, source, target) if len(self._scores) > 1 else (source, target)
+            samples = {"edges": self._edges(self.counts.total()), "curves": self._curves([(self.pair, self._rows)])}
+        else:
+            samples = {
+                "edges": self._edges(self.counts),
+                "curves": self._curves([(self.pair, [row]) for row in self._rows]),
+                "models": Models(pairs=self._models, **self._common),
+            }
+        if not self.pair.missing_scores:
+            return samples
+        # A cell without a score takes its true edge along: the transposed prediction leaves out other ones.
+        turned = replace(self, prediction=replace(self.prediction, turned=not self.prediction.turned))
+        return {name: replace(sample, turned=partial(turned._sample, name)) for name, sample in samples.items()}
 
-    def _signed(self, scores: AnyArray) -> AnyArray:
-        return _absolute(scores) if self.options.sign == "absolute" else scores
+    def _sample(self, name: str) -> Sample:
+        return self.samples()[name]
 
+    def parts(self) -> tuple[str, list[Any], dict[str, Sample]]:
+        """The same one by one: an axis, its labels and what stands at each; nothing where there is only one."""
+        axis, labels, samples = "graph", list[Any](self._rows), self.samples()
+        if self.options.lagged:
+            axis, labels = "lag", [*map(str, self._rows), "summary"]
+            rows: list[tuple[Any, Iterable[int]]] = [(self.pair, [row]) for row in self._rows]
+            samples = {
+                "edges": self._edges(joined([self.counts, self.summary.counts])),
+                "curves": self._curves([*rows, (self.summary.pair, [0])]),
+            }
+        elif len(labels) < 2:
+            samples = {}
+        return axis, labels, {name: replace(sample, averaged=False) for name, sample in samples.items()}
 
-class SparsePair:
-    """One graph whose stored cells are listed; cells that are not stored score 0. Loops are left out at once."""
+    @property
+    def _rows(self) -> range:
+        return range(len(self.counts))
 
-    def __init__(self, truth: Graph, prediction: Graph, options: Options) -> None:
-        self.d, self.options = truth.d, options
-        if options.threshold < 0:
-            raise OptionError(
-                f"threshold {options.threshold} is below 0, so every cell that is not stored would be an edge",
-                fix="Pass a dense matrix, or a threshold of at least 0.",
-            )
-        true_loops, self._truth = _listed(truth)
-        loops, self._scores = _listed(prediction)
-        self._loops = true_loops, loops
-        self.missing_truth = bool(np.isnan(self._truth.values).any())
-        missing = np.isnan(self._scores.values)
-        self.missing_scores, self.omitted = bool(missing.any()), np.array([np.count_nonzero(missing)])
-        self.negative_scores = bool((self._scores.values < 0).any())
-        self.weighted_truth = bool(((self._truth.values != 0) & (self._truth.values != 1)).any())
-        self._kept = SparseGraph(self._scores.cells[~missing], self._signed(self._scores.values[~missing]))
-        true_cells: Ints = self._truth.cells[self._truth.values != 0]
-        if self.missing_scores:
-            true_cells = np.setdiff1d(true_cells, self._scores.cells[missing], assume_unique=True)
-        self._true_cells: Ints = true_cells
+    @property
+    def _common(self) -> dict[str, Any]:
+        return {"zero_division": float(self.rules.zero_division)}
 
-    def counts(self) -> Counts:
-        pairs = sparse_pair_table(self.true_edges(0), self.predicted_edges(0), self.d)
-        true_loops, loops = self._loops
-        return Counts.of(pairs, np.array([[self.d - true_loops - loops, true_loops, loops, 0]]), self.omitted)
+    def _edges(self, counts: Counts) -> EdgeCounts:
+        return EdgeCounts(counts=counts, shd=self.rules.shd, **self._common)
 
-    def true_edges(self, row: int) -> Ints:
-        return self._true_cells
+    def _curves(self, groups: list[tuple[Any, Iterable[int]]]) -> Curves:
+        return Curves(
+            draw=lambda: [curves_of(pair, rows) for pair, rows in groups], area=self.rules.area, **self._common
+        )
 
-    def predicted_edges(self, row: int) -> Ints:
-        cells: Ints = self._kept.cells[self._kept.values > self.options.threshold]
-        return cells
-
-    def layer(self, row: int) -> Layer:
-        return Layer(self._kept.values, zeros=self.d * (self.d - 1) - len(self._scores.cells))
-
-    def scores_at(self, row: int, source: Ints, target: Ints) -> AnyArray:
-        # Looked up in order, which the cache likes; whose score is whose is of no account here.
-        cells, stored = np.sort(source * self.d + target), self._kept
-        scores = np.zeros(len(cells), stored.values.dtype)
-        place = np.searchsorted(stored.cells, cells)
-        held = np.flatnonzero(place < len(stored.cells))
-        held = held[stored.cells[place[held]] == cells[held]]
-        scores[held] = stored.values[place[held]]
-        return scores
-
-    def offending(self, name: str, is_wrong: Predicate) -> Offence:
-        side = self._truth if name == "A_true" else self._scores
-        wrong = np.flatnonzero(is_wrong(side.values))
-        return np.array([len(wrong)]), divmod(int(side.cells[wrong[0]]), self.d) if len(wrong) else ()
-
-    def _signed(self, scores: AnyArray) -> AnyArray:
-        return _absolute(scores) if self.options.sign == "absolute" else scores
-
-
-def curves_of(pair: DensePair | SparsePair, rows: Iterable[int]) -> tuple[Curve, Curve]:
-    """The curve over all cells of some rows, and the one that the transposed prediction would have."""
-    layers, scores, crossed = [], [], []
-    for row in rows:
-        source, target = np.divmod(pair.true_edges(row), pair.d)
-        layers.append(pair.layer(row))
-        scores.append(pair.scores_at(row, source, target))
-        crossed.append(pair.scores_at(row, target, source))
-    other = np.concatenate(crossed)
-    # A mirror image may have no score. The transposed prediction is then counted by itself, and not read off here.
-    return curves(layers, np.concatenate(scores), other[other == other], threads=pair.options.threads)
-
-
-def _stack(side: Graph) -> AnyArray:
-    stack = side.data.dense(side.d) if isinstance(side.data, SparseGraph) else side.data
-    return stack.transpose(0, 2, 1) if side.turned else stack
-
-
-def _listed(side: Graph) -> tuple[int, SparseGraph]:
-    """How many loops there are, and the other stored cells in order."""
-    graph = side.data
-    if not isinstance(graph, SparseGraph):
-        cells = np.flatnonzero(graph[0])
-        graph = SparseGraph(cells, graph[0].reshape(-1)[cells])
-    source, target = np.divmod(graph.cells, side.d)
-    if side.turned:
-        source, target = target, source
-    between = source != target
-    cells, values = (source * side.d + target)[between], graph.values[between]
-    if side.turned:
-        order = np.argsort(cells)
-        cells, values = cells[order], values[order]
-    return int(np.count_nonzero(graph.values[~between])), SparseGraph(cells, values)
-
-
-def _row_major(stack: AnyArray) -> tuple[AnyArray, bool]:
-    """The stack as it lies in memory, and whether that is turned against the order of its indices."""
-    if not stack.flags.c_contiguous and stack.transpose(0, 2, 1).flags.c_contiguous:
-        return stack.transpose(0, 2, 1), True
-    return stack, False
-
-
-def _absolute(scores: AnyArray) -> AnyArray:
-    # The lowest number of a signed integer type has no positive counterpart in it.
-    widened: Any = scores.astype(np.int64) if scores.dtype.kind == "i" else scores
-    return np.abs(widened) if scores.dtype.kind in "if" else scores
-
-
-_MEND_NAN = 'Repair the model, or pass nan="omit": such a cell is then left out of both graphs, and counted.'
-_MEND_SIGN = (
-    'Weights: pass sign="absolute". Scores that are negative where no edge is likely: sign="keep". '
-    "Marks of a CPDAG: encoding=."
-)
+    def _models(self) -> list[tuple[Model, Model]]:
+        pairs = []
+        for row in self._rows:
+            truth = Model(self.pair.true_edges(row), self.d, self.truth.undirected, "A_true")
+            found = Model(self.pair.predicted_edges(row), self.d, self.prediction.undirected, "A_pred")
+            pairs.append((truth, found))
+        return pairs

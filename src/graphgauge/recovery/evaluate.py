@@ -15,8 +15,8 @@ from graphgauge.core.metric import Metric, select
 from graphgauge.core.metric import metrics as registered
 from graphgauge.core.options import confidence_level, metric_names
 from graphgauge.core.result import Evaluation, Result, Table
-from graphgauge.recovery.comparison import Options
-from graphgauge.recovery.reading import Comparison, Rules
+from graphgauge.recovery.comparison import Comparison, Rules
+from graphgauge.recovery.pairs import Options
 from graphgauge.recovery.samples import EdgeCounts, Models, Sample
 
 FRACTIONS = (0.5, 0.75, 1.0, 1.5, 2.0)
@@ -116,7 +116,7 @@ def evaluate(
 
     def draw(evaluation: Evaluation, path: str | Path) -> None:
         from graphgauge.recovery.picture import picture
-        from graphgauge.report.recovery_figures import draw_recovery
+        from graphgauge.report.recovery_figure import draw_recovery
 
         draw_recovery(evaluation, picture(comparison), path)
 

@@ -13,9 +13,9 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.metric import Metric
 from graphgauge.core.result import Table
 from graphgauge.recovery import metrics as _metrics
-from graphgauge.recovery.comparison import DensePair
+from graphgauge.recovery.comparison import Comparison, Reading, Rules
 from graphgauge.recovery.evaluate import FRACTIONS, checked_fractions
-from graphgauge.recovery.reading import Comparison, Reading, Rules
+from graphgauge.recovery.pairs import DensePair
 
 # Points of a threshold sweep, and the scores that they are chosen from.
 _POINTS = 200

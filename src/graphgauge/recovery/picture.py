@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.result import Table
-from graphgauge.recovery.comparison import curves_of
+from graphgauge.recovery.comparison import Comparison
 from graphgauge.recovery.functions import swept
 from graphgauge.recovery.nodes import Names
-from graphgauge.recovery.reading import Comparison
+from graphgauge.recovery.pairs import curves_of
 
 Ints = NDArray[np.int64]
 Ends = tuple[Ints, Ints]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,7 +21,7 @@ Numbers = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Sample:
+class Sample(ABC):
     """Rows that are averaged (the graphs of a stack) or stand for themselves (`averaged` false).
 
     `turned` makes the sample of the transposed prediction where what was counted does not say it.
@@ -30,8 +31,8 @@ class Sample:
     zero_division: float = np.nan
     turned: Callable[[], Any] | None = None
 
-    def __len__(self) -> int:
-        raise NotImplementedError
+    @abstractmethod
+    def __len__(self) -> int: ...
 
     def estimate(self, values: Numbers, n: Numbers, reason: str, **facts: Any) -> Estimate:
         """The mean of the rows' values where they have one, or the values themselves."""

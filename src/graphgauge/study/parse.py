@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -105,7 +106,8 @@ class _Reader:
         tables = self._typed(self._content, "defaults", dict, {})
         for family, table in tables.items():
             where = ("defaults", 0, family)
-            command = self._guarded(lambda: options.family_command(family), *where)  # noqa: B023
+            with self._told_at(*where):
+                command = options.family_command(family)
             if not isinstance(table, dict):
                 self._fail("expected a table", *where)
             self._option_keys(command, table, f"defaults.{family}", 0)
@@ -122,7 +124,8 @@ class _Reader:
         if "family" not in table:
             self._fail("family is missing", "evaluate", index, fix=f"One of {', '.join(FAMILIES)}.")
         family = self._typed(table, "family", str, None, "evaluate", index)
-        command = self._guarded(lambda: options.family_command(family), "evaluate", index, "family")
+        with self._told_at("evaluate", index, "family"):
+            command = options.family_command(family)
         axes = {axis: self._axis(table, axis, index) for axis in AXES}
         several = [key for _, key, _ in AXES.values()]
         own = {key: value for key, value in table.items() if key not in ("family", *several, *options.IDENTITY)}
@@ -166,7 +169,8 @@ class _Reader:
         self, command: click.Command, key: str, value: Any, values: Mapping[str, Any], place: Place
     ) -> list[str]:
         option = options.keys_of(command)[key]
-        return self._guarded(lambda: options.arguments_of(option, fill(value, values)), *place, about=key)
+        with self._told_at(*place, about=key):
+            return options.arguments_of(option, fill(value, values))
 
     def _accepted(
         self, command: click.Command, arguments: list[str], table: str, index: int, places: Mapping[str, Place]
@@ -204,7 +208,8 @@ class _Reader:
         if "require" not in table:
             self._fail("require is missing", "gate", index, fix="For example require = 'mrr.low >= 0.7'.")
         text = self._typed(table, "require", str, None, "gate", index)
-        gate = self._guarded(lambda: Gate.parse(text), "gate", index, "require")
+        with self._told_at("gate", index, "require"):
+            gate = Gate.parse(text)
         filters = {key: tuple(self._names_of(table, key, key, "gate", index, items)) for key in GATE_FILTERS}
         return GateRequest(gate, **filters)
 
@@ -216,8 +221,9 @@ class _Reader:
             return []
         names = table[key] if isinstance(table[key], list) else [table[key]]
         known = dict.fromkeys(getattr(item, axis) for item in items)
-        for name in names:
-            self._guarded(lambda: one_of(axis, name, known), kind, index, key)  # noqa: B023
+        with self._told_at(kind, index, key):
+            for name in names:
+                one_of(axis, name, known)
         return names
 
     def _ignored(self) -> dict[str, str]:
@@ -251,7 +257,8 @@ class _Reader:
 
     def _known_keys(self, table: Mapping[str, Any], known: Iterable[str], place: str = "", index: int = 0) -> None:
         for key in table:
-            self._guarded(lambda: one_of("key", key, known), place, index, key)  # noqa: B023
+            with self._told_at(place, index, key):
+                one_of("key", key, known)
 
     def _typed(
         self, table: Mapping[str, Any], key: str, kind: type[T], default: Any, place: str = "", index: int = 0
@@ -261,12 +268,13 @@ class _Reader:
             self._fail(f"{key}: expected {_KINDS[kind]}, found {shown(value)}", place, index, key)
         return value
 
-    def _guarded(
-        self, step: Callable[[], T], place: str = "", index: int = 0, key: str | None = None, about: str | None = None
-    ) -> T:
-        """The step's answer; its error is told with its line."""
+    @contextmanager
+    def _told_at(
+        self, place: str = "", index: int = 0, key: str | None = None, about: str | None = None
+    ) -> Iterator[None]:
+        """An error in this block is told with the line that it is about."""
         try:
-            return step()
+            yield
         except InputError as error:
             self._fail(f"{about}: {error.what}" if about else error.what, place, index, key, fix=error.fix)
 
