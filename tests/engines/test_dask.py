@@ -81,6 +81,13 @@ def test_nan_is_dropped_and_counted_in_every_block(scores):
         evaluate("ranking", da.from_array(pos, chunks=60), neg)
 
 
+def test_an_error_names_the_block_that_its_place_is_in(scores):
+    pos, neg = scores[0], scores[1].copy()
+    neg[250, 3] = np.nan
+    with pytest.raises(InputError, match=r"block 2, neg_scores: 1 of 1200 values are NaN.*\(50, 3\)"):
+        evaluate("ranking", da.from_array(pos, chunks=100), neg)
+
+
 def test_flat_candidates_cut_between_queries(rng):
     queries = np.repeat(np.arange(40), 8)
     values, labels = rng.normal(size=320), (rng.random(320) < 0.3).astype(int)
@@ -146,7 +153,6 @@ def test_a_part_that_is_computed_twice_gives_the_same(scores, scheduler):
         (lambda pos, neg: evaluate("recovery", pos, neg), InputError, "recovery cannot be merged"),
         (lambda pos, neg: evaluate("forecasting", pos, pos, axes=("node",)), OptionError, "Name time"),
         (lambda pos, neg: evaluate("ranking", pos, neg, groups=5), InputError, "labels under a name"),
-        (lambda pos, neg: evaluate("ranking", pos, da.full_like(neg, np.nan)), InputError, "block 0, neg_scores: "),
         (lambda pos, neg: evaluate("ranking", pos, neg, groups={"side": np.ones(7, int)}), InputError, "groups.side"),
     ],
 )  # fmt: skip
