@@ -10,14 +10,18 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-# torch first and alone: asked for beside packages that want any torch, a resolver may fetch the CUDA build.
 $(VENV)/.demo: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) torch
-	$(PIP) -e '.[report,torch]'
+	@echo 'Fetching the packages of the demo: about 200 MB, no torch among them.'
+	$(PIP) -e '.[report]'
 	@touch $@
 
+# torch first and alone: asked for beside packages that want any torch, a resolver may fetch another release. Of an index
+# that has it, pip takes the CPU build (its version, 2.13.0+cpu, sorts above 2.13.0).
 $(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) torch
+	@echo 'Fetching torch: about 200 MB as a CPU build, several GB as the CUDA build that the default index has for Linux.'
+	@echo '(make test TORCH_INDEX=ADDRESS names an index of CPU builds; a folder of wheels may be named by PIP_FIND_LINKS.)'
+	$(PIP) $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) torch
+	@echo 'Fetching the other packages of the tests: about 300 MB.'
 	$(PIP) -e '.[test,report,arrow,frames,torch,causal,dask,docs]'
 	@touch $@ $(VENV)/.demo
 
@@ -52,6 +56,8 @@ $(PEERS)/.ready: pyproject.toml tests/peers/requirements.txt
 	@touch $@
 
 peers: $(PEERS)/.ready
+	$(PEERS)/bin/python -W ignore -m tests.peers.why
+	$(PEERS)/bin/python docs/why_picture.py
 	$(PEERS)/bin/python -m pytest -m peers tests/peers
 
 clean:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import sys
 
 import pytest
 from tests.study.conftest import graphgauge as command
 
 from graphgauge.core.metric import FAMILIES
-from graphgauge.demo import demos, left_out
+from graphgauge.demo import demos
+from graphgauge.explanation import read_table
 
 
 @pytest.fixture(scope="module")
@@ -67,14 +69,31 @@ def test_without_the_extra_it_says_which_one(monkeypatch, tmp_path):
     assert "graphgauge[report]" in _page(tmp_path, tmp_path / "report.html")
 
 
-def test_without_torch_it_says_what_it_leaves_out(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "torch", None)
-    assert "explanation" not in demos()
-    assert left_out() == [
-        "Left out: explanation, whose data need torch. Install it with: pip install 'graphgauge[torch]'"
-    ]
-    monkeypatch.undo()
-    assert left_out() == []
+def test_no_part_needs_torch(tmp_path):
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from pathlib import Path; from graphgauge.demo.study import write_study\n"
+        f"write_study(Path({str(tmp_path)!r}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    part = demos()["explanation"]
+    for seed in part.seeds:
+        table = read_table(tmp_path / part.inputs["table"].format(seed=seed))
+        assert table.explainers == list(part.methods)
+
+
+def test_stored_explanations_are_of_questions_that_the_network_was_not_trained_on(tmp_path):
+    from graphgauge.zoo.temporal.task import task
+
+    part = demos()["explanation"]
+    part.write(tmp_path)
+    rows = [row for seed in part.seeds for row in read_table(tmp_path / part.inputs["table"].format(seed=seed))]
+    held_out = {context.event: context for context in task("planted", questions=2000).held_out}
+    assert len({row.id for row in rows}) == len(rows)
+    for row in rows:
+        assert (row.subgraph.edge_index == held_out[row.id].subgraph.edge_index).all()
+        assert (row.context.truth == held_out[row.id].truth).all()
 
 
 def refuse(*arguments):

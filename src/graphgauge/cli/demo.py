@@ -15,12 +15,17 @@ from graphgauge.core.errors import MissingExtraError
     "--output", type=click.Path(file_okay=False), default="graphgauge-demo", show_default=True, metavar="DIR",
     help="Folder of the data, the study and its results.",
 )  # fmt: skip
+@click.option("--why", is_flag=True, help="Only show how evaluators answer the same input, and end.")
 @JOBS
 @DEBUG
-def command(output: str, jobs: int | None, debug: bool) -> None:
+def command(output: str, why: bool, jobs: int | None, debug: bool) -> None:
     """Make data, evaluate several methods on them as a study, compare them, and say what was found."""
+    if why:
+        from graphgauge.demo.why import tables as comparisons
+
+        click.echo("\n\n".join(comparisons()))
+        return
     from graphgauge.cli.run import report_failures
-    from graphgauge.demo import left_out
     from graphgauge.demo.study import sentences, write_study
     from graphgauge.study import run
     from graphgauge.study.summary import tables
@@ -35,8 +40,6 @@ def command(output: str, jobs: int | None, debug: bool) -> None:
     click.echo(f"{_page(outcome.study.results, folder / 'report.html')}\n")
     for sentence in sentences(outcome) if outcome.exit_code == 0 else ():
         click.echo(sentence)
-    for sentence in left_out():
-        click.echo(sentence, err=True)
     raise click.exceptions.Exit(outcome.exit_code)
 
 

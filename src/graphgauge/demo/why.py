@@ -1,0 +1,139 @@
+"""The same input, several evaluators: the cases, what graphgauge answers, and what other libraries answered.
+
+The answers of the other libraries are measured with their own code by `python -m tests.peers.why` (part of
+`make peers`) and stored with their versions in `why.json`, so that they can be shown without installing them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from graphgauge import ranking, recovery
+from graphgauge._version import __version__
+from graphgauge.core.errors import InputError
+
+STORED = Path(__file__).with_name("why.json")
+QUERIES, NEGATIVES = 500, 50
+
+
+@dataclass(frozen=True)
+class Case:
+    """One input for all evaluators, and what is right about it in a sentence."""
+
+    name: str
+    question: Literal["mrr", "shd"]
+    truth: Any
+    prediction: Any
+    remark: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an evaluator returned: a value, two values that depend on the order of candidates, or words."""
+
+    evaluator: str
+    low: float | None
+    high: float | None
+    words: str = ""
+    interval: tuple[float, float] | None = None
+    chance: float | None = None
+
+    @property
+    def text(self) -> str:
+        if self.low is None or self.high is None:
+            return self.words
+        if self.high - self.low > 5e-4:
+            return f"{self.low:.2f} to {self.high:.2f}"
+        return _digits(self.low)
+
+
+def _digits(value: float) -> str:
+    return f"{value:.3f}" if value != int(value) else f"{value:g}"
+
+
+def cases() -> list[Case]:
+    """Four inputs for the mean reciprocal rank, two for the structural Hamming distance."""
+    draw = np.random.default_rng(0)
+    pos, neg = draw.normal(1, 1, QUERIES), draw.normal(0, 1, (QUERIES, NEGATIVES))
+    chain = np.diag(np.ones(3), 1)
+    reversed_edge, both_ways = chain.copy(), chain.copy()
+    reversed_edge[0, 1], reversed_edge[1, 0] = 0, 1
+    both_ways[1, 0] = 1
+    return [
+        Case("a sound model", "mrr", pos, neg, "Almost all agree."),
+        Case("truncated scores", "mrr", _truncated(pos), _truncated(neg), "Who wins ties?"),
+        Case("a constant", "mrr", np.ones(QUERIES), np.ones((QUERIES, NEGATIVES)), "It knows nothing."),
+        Case("NaN", "mrr", np.full(QUERIES, np.nan), np.full((QUERIES, NEGATIVES), np.nan), "Nothing to rank."),
+        Case("one edge reversed", "shd", chain, reversed_edge, "One mistake: 1 or 2?"),
+        Case("one edge both ways", "shd", chain, both_ways, "One edge too many."),
+    ]
+
+
+def _truncated(scores: Any) -> Any:
+    return np.floor(2 * scores) / 2
+
+
+def answer(case: Case) -> Answer:
+    """What graphgauge says, with its interval and the level of chance."""
+    name = f"graphgauge {__version__}"
+    try:
+        if case.question == "mrr":
+            result = ranking.evaluate(case.truth, case.prediction, metrics=["mrr"])["mrr"]
+        else:
+            result = recovery.evaluate(case.truth, case.prediction, metrics=["directed_shd"])["directed_shd"]
+    except InputError:
+        return Answer(name, None, None, "refused")
+    interval = (result.interval.low, result.interval.high) if result.interval else None
+    chance = result.chance[-1].value if result.chance else None
+    return Answer(name, result.value, result.value, interval=interval, chance=chance)
+
+
+def stored() -> dict[str, list[Answer]]:
+    """The answers of the other libraries by the name of the case."""
+    content = json.loads(STORED.read_text(encoding="utf-8"))
+    return {name: [Answer(**entry) for entry in answers] for name, answers in content.items()}
+
+
+def compared() -> Iterator[tuple[Case, list[Answer]]]:
+    """Every case with the answers of all evaluators, graphgauge's last."""
+    others = stored()
+    for case in cases():
+        yield case, [*others[case.name], answer(case)]
+
+
+def tables() -> Iterator[str]:
+    """The comparison as text: one table for each question."""
+    titles = {
+        "mrr": f"Mean reciprocal rank of the same {QUERIES} queries with {NEGATIVES} negatives each",
+        "shd": "Structural Hamming distance (SHD) of one changed edge in a chain of four nodes",
+    }
+    rows = list(compared())
+    for question, title in titles.items():
+        asked = [(case, answers) for case, answers in rows if case.question == question]
+        heads = ["", *(case.name for case, _ in asked)]
+        names = [one.evaluator for one in asked[0][1]]
+        lines = [[name, *(answers[place].text for _, answers in asked)] for place, name in enumerate(names)]
+        ours = [answers[-1] for _, answers in asked]
+        if question == "mrr":
+            lines.append(["  95 % interval", *(_bounds(one) for one in ours)])
+            lines.append(["  chance", *("" if one.chance is None else f"{one.chance:.3f}" for one in ours)])
+        yield f"{title}\n\n{_aligned([heads, *lines])}"
+
+
+def _bounds(one: Answer) -> str:
+    return "" if one.interval is None else f"[{one.interval[0]:.3f}, {one.interval[1]:.3f}]"
+
+
+def _aligned(rows: list[list[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        " " + "  ".join(cell.ljust(width) if place == 0 else cell.rjust(width) for place, (cell, width) in
+                        enumerate(zip(row, widths, strict=True))).rstrip()
+        for row in rows
+    )  # fmt: skip

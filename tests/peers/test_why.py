@@ -1,0 +1,15 @@
+"""The stored answers of `graphgauge demo --why` are what the libraries return."""
+
+from __future__ import annotations
+
+import pytest
+from tests.peers.why import asked
+
+from graphgauge.demo.why import Case, cases, stored
+
+pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
+def test_stored_answers_are_current(case: Case) -> None:
+    assert asked(case) == stored()[case.name], "run python -m tests.peers.why"
