@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PEERS := .venv-peers
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: test demo check bench docs slow peers clean
+.PHONY: test demo check bench coverage dist docs slow peers clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -60,5 +60,19 @@ peers: $(PEERS)/.ready
 	$(PEERS)/bin/python docs/why_picture.py
 	$(PEERS)/bin/python -m pytest -m peers tests/peers
 
+# Lines and branches that the suite reaches; kernels compiled by numba count as not reached.
+coverage: $(VENV)/.test
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -q -m 'not slow and not peers'
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
+# The sdist and, from it, the wheel; both checked for complete metadata.
+dist: $(VENV)/.test
+	$(PIP) -e '.[release]'
+	rm -rf build dist
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
+
 clean:
-	rm -rf $(VENV) $(PEERS) docs/_build
+	rm -rf $(VENV) $(PEERS) build dist docs/_build

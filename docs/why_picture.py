@@ -61,7 +61,7 @@ def _matrix(rows: Rows, top: int) -> Iterator[str]:
         y = top + HEAD - 8 + place * ROW
         ours = place == len(names) - 1
         if ours:
-            yield f'<rect x="{MARGIN - 8}" y="{y}" width="{WIDTH - 2 * MARGIN + 16}" height="{ROW + OWN}" fill="{FIELD}"/>'
+            yield f'<rect x="8" y="{y}" width="{WIDTH - 16}" height="{ROW + OWN}" fill="{FIELD}"/>'
         else:
             yield _line(MARGIN, y + ROW, WIDTH - MARGIN, y + ROW, RULE)
         yield _name(MARGIN, y + 30, name, ours)

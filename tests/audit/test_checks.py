@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tests.audit.cases import all_cases
 
+from graphgauge.audit import explain
 from graphgauge.core.findings import checks
 
 CASES = {case.check: case for case in all_cases()}
@@ -42,7 +43,9 @@ def test_it_says_what_it_saw(name):
     assert finding is not None
     assert "{" not in finding.message
     assert finding.remedy
-    assert (PAGES.parents[1] / finding.more).exists()
+    assert finding.more == f"graphgauge audit --explain {name}"
+    assert explain(name).startswith(f"# `{name}`\n")
+    assert "{include}" not in explain(name)
     assert case.registered.summary
 
 

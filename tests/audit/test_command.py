@@ -73,7 +73,7 @@ def test_json(files):
     content = json.loads(ranking(files, "--format", "json").stdout)
     assert content["findings"][0]["check"] == "tied-scores"
     assert content["findings"][0]["evidence"]["pessimistic"] == pytest.approx(1 / 21)
-    assert content["findings"][0]["more"] == "docs/audit/tied-scores.md"
+    assert content["findings"][0]["more"] == "graphgauge audit --explain tied-scores"
     assert "easy-negatives" in content["not_run"]
 
 
@@ -212,3 +212,15 @@ def test_a_folder_is_read_with_what_its_study_ignores(tmp_path):
     (tmp_path / "study.json").write_text(json.dumps(summary))
     found = audit.run(tmp_path)
     assert {finding.check for finding in found if finding.ignored} == {"few-seeds"}
+
+
+def test_explain_prints_the_page_of_a_check(files):
+    done = run("--explain", "tied-scores")
+    assert done.returncode == 0
+    assert done.stdout.startswith("# `tied-scores`")
+    assert "{include}" not in done.stdout
+    wrong = run("--explain", "tied-score")
+    assert wrong.returncode == 2
+    assert "Did you mean 'tied-scores'" in wrong.stderr
+    # What a finding says to run is that command.
+    assert "More: graphgauge audit --explain tied-scores" in ranking(files).stdout

@@ -1,6 +1,7 @@
-"""Where an evaluation misleads: checks of inputs and results, each with its evidence and how to mend it."""
+"""Where an evaluation misleads: checks of inputs and results, each with its evidence and how to fix it."""
 
 from graphgauge.audit.findings import Findings, run
+from graphgauge.audit.pages import explain
 from graphgauge.core.findings import Check, Finding, check, checks
 
-__all__ = ["Check", "Finding", "Findings", "check", "checks", "run"]
+__all__ = ["Check", "Finding", "Findings", "check", "checks", "explain", "run"]

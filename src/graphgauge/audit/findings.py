@@ -53,7 +53,7 @@ class Findings(Sequence[Finding]):
         for finding in self.found:
             mark = "ignored" if finding.ignored else finding.severity
             where = f" {finding.where}:" if finding.where else ""
-            yield f"{mark} [{finding.check}]{where} {finding.message}. {finding.remedy} See {finding.more}."
+            yield f"{mark} [{finding.check}]{where} {finding.message}. {finding.remedy} More: {finding.more}"
         if self.silent:
             yield f"nothing found by: {', '.join(self.silent)}."
         for name, missing in self.not_run.items():

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from graphgauge.audit import Findings, checks
+from graphgauge.audit import explain as explain_check
 from graphgauge.audit import run as run_checks
 from graphgauge.audit.materials import MATERIALS, read_materials
 from graphgauge.cli.common import evaluated_with
@@ -50,10 +51,13 @@ class _Subjects(click.Group):
 
 @click.group(name="audit", cls=_Subjects, invoke_without_command=True, subcommand_metavar="FAMILY|DIR [OPTIONS]")
 @click.option("--list", "listed", is_flag=True, help="All checks, with what they need.")
+@click.option("--explain", metavar="NAME", help="The page of a check: what goes wrong, an example, how to fix it.")
 @click.pass_context
-def command(ctx: click.Context, listed: bool) -> None:
+def command(ctx: click.Context, listed: bool, explain: str | None) -> None:
     """Look at inputs and results, and say where an evaluation misleads."""
-    if listed:
+    if explain is not None:
+        click.echo(explain_check(explain))
+    elif listed:
         for item in checks():
             costly = " On request." if item.costly else ""
             click.echo(f"{item.name}  ({item.family}, {item.severity}; needs {', '.join(item.needs)})")

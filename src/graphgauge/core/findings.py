@@ -37,8 +37,8 @@ class Finding:
 
     @property
     def more(self) -> str:
-        """The page that tells what goes wrong, with an example."""
-        return f"docs/audit/{self.check}.md"
+        """The command that shows the check's page: what goes wrong, with an example."""
+        return f"graphgauge audit --explain {self.check}"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,44 @@
+"""The page of each check: what goes wrong, an example with figures, and how to fix it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from graphgauge.core.errors import InputError, one_of
+from graphgauge.core.findings import checks
+
+# In a wheel the pages lie beside this module; a checkout has them among the docs.
+_PLACES = (Path(__file__).with_name("markdown"), Path(__file__).parents[3] / "docs" / "audit")
+_INCLUDE = re.compile(r"```\{include\} ([\w.-]+)\n```")
+
+
+def explain(name: str) -> str:
+    """Return the page of a check as Markdown.
+
+    Parameters
+    ----------
+    name
+        The name of a check, as findings give it.
+
+    Returns
+    -------
+    str
+        What goes wrong, an example, and how to fix it.
+
+    Examples
+    --------
+    >>> from graphgauge.audit import explain
+    >>> explain("tied-scores").splitlines()[0]
+    '# `tied-scores`'
+    """
+    one_of("check", name, [item.name for item in checks()])
+    for folder in _PLACES:
+        page = folder / f"{name}.md"
+        if page.is_file():
+            return _INCLUDE.sub(lambda found: _included(folder / found[1]), page.read_text(encoding="utf-8"))
+    raise InputError("the pages of the audit are missing from this installation", where=name, fix="Install it again.")
+
+
+def _included(path: Path) -> str:
+    return path.read_text(encoding="utf-8").strip()
