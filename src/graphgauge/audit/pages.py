@@ -33,12 +33,11 @@ def explain(name: str) -> str:
     '# `tied-scores`'
     """
     one_of("check", name, [item.name for item in checks()])
-    for folder in _PLACES:
-        page = folder / f"{name}.md"
-        if page.is_file():
-            return _INCLUDE.sub(lambda found: _included(folder / found[1]), page.read_text(encoding="utf-8"))
-    raise InputError("the pages of the audit are missing from this installation", where=name, fix="Install it again.")
+    page = next((folder / f"{name}.md" for folder in _PLACES if (folder / f"{name}.md").is_file()), None)
+    if page is None:
+        raise InputError("the pages of the audit are missing from this installation", where=name, fix="Reinstall it.")
+    return _INCLUDE.sub(lambda found: _read(page.with_name(found[1])).strip(), _read(page))
 
 
-def _included(path: Path) -> str:
-    return path.read_text(encoding="utf-8").strip()
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
