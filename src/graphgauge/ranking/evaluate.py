@@ -262,7 +262,9 @@ def _macro(micro: Result, axis: str, sample: Any, estimate: Estimate, confidence
             low, high = t_interval([value], [error], [df], confidence)
             low, high = np.clip(low, *micro.bounds), np.clip(high, *micro.bounds)
             method = "satterthwaite-t" if sample.cluster is None else "cluster-t"
-            interval = Interval(float(low[0]), float(high[0]), confidence, method, f"{sample.over} by {axis}")
+            note = _metrics.too_few_for_t(sample, error, estimate, _macro_weight(sample))
+            over = f"{sample.over} by {axis}"
+            interval = Interval(float(low[0]), float(high[0]), confidence, method, over, note is not None, note)
     return replace(
         micro, key=f"{micro.key}_macro_{axis}", params={**micro.params, "macro": axis}, value=value,
         n=0 if np.isnan(value) else len(estimate.value), unit=axis, interval=interval, no_interval=no_interval,
@@ -282,9 +284,14 @@ def _macro_error(sample: Any, estimate: Estimate) -> tuple[float, float]:
         # Without any spread there are no degrees of freedom to divide by.
         return float(np.sqrt(total) / groups), float(total**2 / (variance**2 / df).sum()) if total else 0.0
     # A cluster may have queries in several groups (head and tail of one triple), which then err together.
-    weight = sample.spread(sample.n.sum() / (groups * sample.n))
-    whole, units = standard_error(estimate.influence * weight, sample.count, cluster=sample.units)
+    whole, units = standard_error(estimate.influence, sample.count * _macro_weight(sample), cluster=sample.units)
     return float(whole[0]), float(units[0])
+
+
+def _macro_weight(sample: Any) -> Floats:
+    """How much more a query of each cell counts than in the mean over all queries."""
+    weight: Floats = sample.spread(sample.n.sum() / (sample.groups * sample.n))
+    return weight
 
 
 def _notes(state: RankingState) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.options import whole_number
 from graphgauge.kernels.counting import RowCounts, masked_counts, ragged_counts, row_counts
 from graphgauge.kernels.device import device_counts
+from graphgauge.ranking.forms import MATRIX, given_names
 
 Ints = NDArray[np.int64]
 
@@ -33,6 +34,7 @@ class Scores:
 
     @classmethod
     def of(cls, pos: Any, neg: Any, *, offsets: Any = None, mask: Any = None) -> Scores:
+        MATRIX.require(given_names({"pos_scores": pos, "neg_scores": neg, "offsets": offsets, "mask": mask}))
         if is_cuda(pos) and is_cuda(neg) and offsets is None and mask is None:
             require_shape(pos, (None,), "pos_scores", _SHAPES)
             require_shape(neg, (len(pos), None), "neg_scores", _SHAPES)
@@ -42,8 +44,6 @@ class Scores:
         if offsets is None:
             require_shape(neg, (len(pos), None), "neg_scores", _SHAPES)
             return cls(pos, neg, mask=None if mask is None else _mask(mask, neg))
-        if mask is not None:
-            raise InputError("offsets and mask exclude each other", fix="Ragged negatives are given in one way.")
         require_shape(neg, (None,), "neg_scores", "With offsets, the negatives are one flat array.")
         return cls(pos, neg, offsets=checked_offsets(offsets, len(pos), len(neg)))
 
@@ -235,19 +235,6 @@ def _report_nan(scores: Scores, counts: RowCounts) -> None:
     total = int(counts.missing.sum(dtype=np.int64))
     size = int(counts.negatives.sum(dtype=np.int64))
     raise InputError(f"{total} of {size} values are NaN, the first at index {where}", where="neg_scores", fix=_MEND_NAN)
-
-
-def require_form(form: str, given: Mapping[str, Any], needed: Sequence[str], *, excluded: Mapping[str, Any]) -> None:
-    """Every argument of one form and none of the other's."""
-    missing = [name for name in needed if given[name] is None]
-    if missing:
-        raise InputError(
-            f"{' and '.join(missing)} not given",
-            fix="Give pos_scores and neg_scores, or scores=, labels= and queries=.",
-        )
-    mixed = [name for name, value in excluded.items() if value is not None]
-    if mixed:
-        raise InputError(f"{form} excludes {' and '.join(mixed)}", fix="Give one of the two forms.")
 
 
 def cutoffs(k: Any) -> tuple[int, ...]:

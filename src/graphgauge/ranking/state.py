@@ -15,6 +15,7 @@ from graphgauge.core.state import Histogram, Place, Shards, load_state, place_na
 from graphgauge.kernels.counting import joint_histogram, single_row_counts
 from graphgauge.kernels.device import device_histogram
 from graphgauge.kernels.tally import tally
+from graphgauge.ranking.forms import FLAT, MATRIX, chosen_form, given_names
 from graphgauge.ranking.inputs import (
     Counted,
     FlatLists,
@@ -25,7 +26,6 @@ from graphgauge.ranking.inputs import (
     checked_offsets,
     counted,
     one_per_query,
-    require_form,
     runs_by_query,
 )
 from graphgauge.ranking.items import Items
@@ -108,13 +108,11 @@ class RankingState:
             return self
         nan_policy(nan)
         threads = thread_count(threads)
-        matrix = {"pos_scores": pos_scores, "neg_scores": neg_scores, "offsets": offsets, "mask": mask, "ids": ids}
-        flat = {"scores": scores, "labels": labels, "queries": queries}
-        if scores is not None:
-            require_form("scores=", flat, ("scores", "labels", "queries"), excluded=matrix)
+        given = {"pos_scores": pos_scores, "neg_scores": neg_scores, "offsets": offsets, "mask": mask, "ids": ids,
+                 "scores": scores, "labels": labels, "queries": queries}  # fmt: skip
+        if chosen_form(given_names(given), (MATRIX, FLAT)) is FLAT:
             self._update_flat(FlatLists.of(scores, labels, queries, nan), groups, cluster)
         else:
-            require_form("pos_scores and neg_scores", matrix, ("pos_scores", "neg_scores"), excluded=flat)
             batch = Scores.of(pos_scores, neg_scores, offsets=offsets, mask=mask)
             self._update_scores(batch, groups, cluster, ids, nan, threads)
         return self
