@@ -183,15 +183,23 @@ def _size_df(share: Floats, owner: Integers, units: Integers) -> Floats:
     Clusters of one size have their number less one, and two clusters have one.
     """
     groups = len(units)
+    # The largest cluster stands apart: one that holds nearly everything would cancel all digits of the sums.
+    order = np.lexsort((share, owner))
+    largest = order[np.cumsum(np.bincount(owner, minlength=groups))[units > 0] - 1]
+    others = np.ones(len(share), bool)
+    others[largest] = False
+    big, kin, w = np.zeros(groups), owner[others], share[others]
+    big[owner[largest]] = share[largest]
+    rest, even = _totals(kin, w, groups), _totals(kin, w**2, groups)  # 1 − w and Σw² but for the largest
     with np.errstate(invalid="ignore", divide="ignore"):
-        weight = share**2 / (1 - share)
-        even = _totals(owner, share**2, groups)
-        diagonal = weight * (1 - 2 * share + even[owner])
-        of_even = weight * (even[owner] - 2 * share)
-        zeroth, first, second = (_totals(owner, weight * share**power, groups) for power in (0, 1, 2))
-        crossed = (even * zeroth) ** 2 + 2 * zeroth * second - 4 * even * zeroth * first + 2 * first**2
-        squares = _totals(owner, diagonal**2 - of_even**2, groups) + crossed
-        df = _totals(owner, diagonal, groups) ** 2 / squares
+        weight, big_weight = w**2 / (1 - w), big**2 / rest
+        diagonal, big_diagonal = weight * (1 - 2 * w + (big**2 + even)[kin]), big_weight * (rest**2 + even)
+        shift = (big**2 + even)[kin] / 2 - w
+        pairs = 2 * _totals(kin, weight, groups) * _totals(kin, weight * shift**2, groups)
+        pairs += 2 * _totals(kin, weight * shift, groups) ** 2 - _totals(kin, (2 * weight * shift) ** 2, groups)
+        with_largest = 2 * big_weight * _totals(kin, weight * ((even - big * rest)[kin] - w) ** 2, groups)
+        squares = _totals(kin, diagonal**2, groups) + big_diagonal**2 + pairs + with_largest
+        df = (_totals(kin, diagonal, groups) + big_diagonal) ** 2 / squares
     # It lies between one and the number of clusters less one, which equal sizes reach but for rounding.
     most = np.maximum(units - 1, 1)
     return np.where(df > most * (1 - 1e-9), most, np.maximum(df, 1.0))
