@@ -217,9 +217,11 @@ def emit(evaluation: Evaluation, form: str) -> None:
 def _as_csv(evaluation: Evaluation) -> str:
     stream = StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["key", "value", "low", "high", "n", "unit", "direction"])
+    writer.writerow(["key", "value", "low", "high", "n", "unit", "direction", "approximate"])
     for result in evaluation.values():
         low, high = result.interval or (None, None)
         cells = [result.value if result.defined else None, low, high, result.n, result.unit, result.direction]
-        writer.writerow([result.key, *cells])
+        # Why the interval is approximate, where it is.
+        note = (result.interval.note or "yes") if result.interval and result.interval.approximate else None
+        writer.writerow([result.key, *cells, note])
     return stream.getvalue()

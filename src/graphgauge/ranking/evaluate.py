@@ -67,7 +67,8 @@ def evaluate(
         Keys to compute instead of the default rank-based ones; `roc_auc`, `average_precision` and `pooled_hits@k`,
         which pool all scores, have to be named.
     nan
-        `raise`, or `omit`: a NaN positive drops the query, a NaN negative the candidate, both counted.
+        `raise`, or `omit`: a NaN positive drops the query, a NaN negative the candidate, and where all negatives are
+        NaN the query; all are counted.
     keep
         `"items"` keeps each query's counts (under `ids`, if given) in `Evaluation.per_item`, for `compare`.
     """
@@ -103,10 +104,10 @@ def evaluate_state(
     samples = {name: sample for name, sample in _samples(state, ties).items() if sample is not None}
     chosen = select("ranking", metrics, samples, {"k": ks})
     for axis in state.axes:
-        if any(axis == metric.key_of(**params) for metric, params in chosen):
+        if axis.removesuffix(".low").removesuffix(".high") in {metric.key_of(**params) for metric, params in chosen}:
             raise OptionError(f"a group cannot be named {axis!r}", fix="That column holds the metric.")
     # What a state has dropped it was told to, whatever is said now.
-    omitted = state.dropped_queries or state.dropped_candidates
+    omitted = state.dropped_queries or state.dropped_candidates or state.emptied_queries
     conventions = {"ties": ties, "nan": "omit" if omitted else nan_policy(nan)}
     results, tables = [], {axis: _axis_columns(state, axis) for axis in state.axes}
     grouped = {axis: _samples(state, ties, axis) for axis in state.axes}
@@ -298,6 +299,8 @@ def _notes(state: RankingState) -> tuple[str, ...]:
     notes = []
     if state.dropped_queries:
         notes.append(f"{state.dropped_queries} queries dropped: their positive's score is NaN")
+    if state.emptied_queries:
+        notes.append(f"{state.emptied_queries} queries dropped: the scores of all their negatives are NaN")
     if state.dropped_candidates:
         notes.append(f"{state.dropped_candidates} candidates dropped: their score is NaN")
     if state.without_positives:
