@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from graphgauge.cli.common import Inputs, Run, family_options, progress
+from graphgauge.cli.shards import content_names, refuse_repeated
 from graphgauge.cli.types import INTEGERS, OUTPUT_FILE
 from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError, OptionError
@@ -96,6 +97,7 @@ def command(
     }
     state = _COUNTS[form_of(sources)](run, sources, labels, "items" if per_query else keep, files)
     if save_state is not None:
+        state.name_parts(content_names(files))
         state.save(save_state)
     evaluation = state.evaluate(k=k, ties=ties, metrics=run.metric_keys, confidence=run.confidence, nan=run.nan)
     items = state.items()
@@ -114,6 +116,7 @@ def _from_matrix(
     state = RankingState(pooled=needs_pool(run.metric_keys), keep=keep)
     if sources["offsets"] is not None:
         offsets = _read(files, "offsets", sources["offsets"])
+        refuse_repeated(files)
         state.update(
             pos.rows(0, len(pos)), neg.rows(0, len(neg)), offsets=offsets, nan=run.nan, threads=run.threads, **labels
         )
@@ -121,6 +124,7 @@ def _from_matrix(
     _check_shards(pos, neg)
     expect(sum(math.prod(file.shape) for file in neg.files))
     mask = Shards(files.setdefault("mask", open_arrays(sources["mask"]))) if sources["mask"] else None
+    refuse_repeated(files)
     for block in progress(neg.blocks(_BLOCK_BYTES), len(neg), run):
         part: dict[str, Any] = {
             "groups": labels["groups"] and {name: values[block] for name, values in labels["groups"].items()},

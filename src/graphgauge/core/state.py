@@ -102,6 +102,12 @@ class Shards:
             raise InputError(f"the shard {name!r} is counted already", fix="Give every part its own shard name.")
         self.names.add(name)
 
+    def rename(self, name: str | None, names: Sequence[str]) -> None:
+        """Give a part these names instead of the one it has."""
+        self.names -= {name}
+        for new in names:
+            self.add(new)
+
     def require_apart(self, other: Shards) -> None:
         twice = sorted(self.names & other.names)
         if twice:

@@ -63,7 +63,8 @@ class QueryIds:
         self._parts: list[AnyArray] = []
 
     def require_new(self, names: AnyArray) -> None:
-        """Refuse ids, distinct and sorted, of which some are counted already."""
+        """Refuse distinct ids of which some are counted already."""
+        names = _as_ids(names)
         for part in self._parts:
             if not len(names) or not len(part):
                 continue
@@ -81,13 +82,18 @@ class QueryIds:
         """Remember ids that `require_new` let pass."""
         if not len(names):
             return
-        self._parts.append(names if names.dtype.kind == "U" else names.astype(np.int64))
+        self._parts.append(_as_ids(names))
         while len(self._parts) > 1 and len(self._parts[-2]) < 2 * len(self._parts[-1]):
             last = self._parts.pop()
             self._parts[-1] = np.sort(np.concatenate([self._parts[-1], last]), kind="stable")
 
     def all(self) -> AnyArray:
         return np.sort(np.concatenate(self._parts)) if self._parts else np.empty(0, np.int64)
+
+
+def _as_ids(names: AnyArray) -> AnyArray:
+    """Text, or integers of one type: unsigned ones would meet signed ones as floats."""
+    return names if names.dtype.kind == "U" else np.sort(names.astype(np.int64))
 
 
 def _more(others: int) -> str:

@@ -250,10 +250,9 @@ class RankingState:
             }
         )
 
-    def begin_shard(self, name: str) -> None:
-        """What is counted from here on is the part of this name, which may be in no other state that this one merges."""
-        self._shards.add(name)
-        self._own_shard = name
+    def name_parts(self, names: Sequence[str]) -> None:
+        """Call what was counted here by these names instead of a random one; a state with one of them will not merge."""
+        self._shards.rename(self._own_shard, names)
 
     def _mark(self) -> None:
         if self._own_shard is None:
