@@ -179,9 +179,10 @@ def test_a_shard_is_counted_once_whatever_it_is_called(scores, how):
     again = run("merge", "0.npz", "1.npz", cwd=folder)
     assert again.returncode == 3
     assert "both states hold the shard" in again.stderr
-    assert run("merge", "0.npz", "2.npz", "--format", "csv", cwd=folder).stdout == run(
-        *MATRIX, "--format", "csv", cwd=folder
-    ).stdout
+    assert (
+        run("merge", "0.npz", "2.npz", "--format", "csv", cwd=folder).stdout
+        == run(*MATRIX, "--format", "csv", cwd=folder).stdout
+    )
 
 
 def test_shards_that_share_positives_or_negatives_are_different_shards(tmp_path):
@@ -276,9 +277,11 @@ def bad_input(folder):
     yield ("ranking", "--pos-scores", "four.npy"), 2, ["--neg-scores not given"]
     yield (*pair("n-0.npy"), "--offsets", "o.npy", "--mask", "nosuch.npy"), 2, ["--offsets and --mask exclude"]
     yield (*pair("n-0.npy"), "--known-values", "nosuch.npy"), 2, ["excludes --known-values"]
-    yield ("ranking", "--scores", "s.npy", "--labels", "y.npy", "--queries", "q.npy", "--mask", "m.npy"), 2, [
-        "the flat form excludes --mask"
-    ]
+    yield (
+        ("ranking", "--scores", "s.npy", "--labels", "y.npy", "--queries", "q.npy", "--mask", "m.npy"),
+        2,
+        ["the flat form excludes --mask"],
+    )
     yield ("ranking",), 2, ["nothing to evaluate"]
     yield (*pair("n-0.npy"), "--groups", "relation"), 2, ["NAME=FILE"]
     yield ("merge", "four.npy"), 3, ["not a saved graphgauge state"]

@@ -6,7 +6,6 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 from statistics import NormalDist
-
 from typing import Any
 
 import numpy as np

@@ -463,17 +463,6 @@ def test_query_ids_in_any_portions() -> None:
         state.update(scores=[1.0, 0.0], labels=[1, 0], queries=["a", "a"])
 
 
-def test_batches_of_a_torchmetrics_metric_do_not_divide_a_query() -> None:
-    pytest.importorskip("torchmetrics")
-    from graphgauge.integrations.torchmetrics import GraphgaugeMetric
-
-    for step in ("update", "forward"):
-        metric = GraphgaugeMetric("ranking", metrics="mrr")
-        getattr(metric, step)(**SPLIT[0])
-        with pytest.raises(InputError, match="has candidates in an earlier part"):
-            getattr(metric, step)(**SPLIT[1])
-
-
 def test_a_failed_update_takes_no_numbers() -> None:
     state = RankingState(keep="items").update(POS[:3], NEG[:3])
     with pytest.raises(InputError):

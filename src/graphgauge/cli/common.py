@@ -202,7 +202,7 @@ def emit(evaluation: Evaluation, form: str) -> None:
     if form == "json":
         click.echo(evaluation.to_json(), nl=False)
     elif form == "csv":
-        click.echo(_as_csv(evaluation), nl=False)
+        click.echo(as_csv(evaluation), nl=False)
     else:
         from rich.console import Console
 
@@ -214,7 +214,7 @@ def emit(evaluation: Evaluation, form: str) -> None:
             click.echo(evaluation_text(evaluation))
 
 
-def _as_csv(evaluation: Evaluation) -> str:
+def as_csv(evaluation: Evaluation) -> str:
     stream = StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(["key", "value", "low", "high", "n", "unit", "direction", "approximate"])

@@ -164,7 +164,14 @@ def _from_embeddings(
         queries = queries, _read(files, "relations", sources["relations"])
     entities, targets = (_read(files, name, sources[name]) for name in ("entities", "targets"))
     return rank_all(
-        queries, entities, targets, score=sources["score"] or SCORES[0], known=known, keep=keep, threads=run.threads, **labels
+        queries,
+        entities,
+        targets,
+        score=sources["score"] or SCORES[0],
+        known=known,
+        keep=keep,
+        threads=run.threads,
+        **labels,
     )
 
 

@@ -126,7 +126,7 @@ def _delong(pooled: Pooled, estimate: Estimate) -> IntervalRule:
 def _linearised(pooled: Pooled, estimate: Estimate) -> IntervalRule:
     """First-order variance on the logit scale, a query (or cluster) being one unit."""
     return IntervalRule("linearised-logit", pooled.over, _logit_bounds, approximate=True,
-                        note="a first-order error, too small with few units, where the value is biased upwards as well")  # fmt: skip
+                        note="a first-order error, too small with few units, and the value then is too high")  # fmt: skip
 
 
 def _with_threshold(pooled: Pooled, estimate: Estimate) -> IntervalRule:
@@ -332,7 +332,9 @@ def average_precision(pooled: Pooled) -> Estimate:
 def pooled_hits_at_k(pooled: Pooled, *, k: int = 10) -> Estimate:
     """Share of positives strictly above the k-th best of all negatives together."""
     if len(pooled.pos) and 0 < len(pooled.neg) < k:
-        return pooled.estimate_of(1.0, k=k).warned(f"only {len(pooled.neg)} negatives: every positive is a hit at k = {k}")
+        return pooled.estimate_of(1.0, k=k).warned(
+            f"only {len(pooled.neg)} negatives: every positive is a hit at k = {k}"
+        )
     if not len(pooled.pos) or not len(pooled.neg):
         return pooled.estimate_of(np.nan)
     return pooled.estimate_of(pooled.share_above(k), k=k)

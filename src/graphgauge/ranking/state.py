@@ -251,7 +251,7 @@ class RankingState:
         )
 
     def name_parts(self, names: Sequence[str]) -> None:
-        """Call what was counted here by these names instead of a random one; a state with one of them will not merge."""
+        """Call what was counted here by these names, not a random one: a state with one of them will not merge."""
         self._shards.rename(self._own_shard, names)
 
     def _mark(self) -> None:
@@ -471,7 +471,9 @@ class RankingState:
     @classmethod
     def _restored(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> RankingState:
         state = cls(pooled=facts["pooled"], keep=facts["keep"], max_memory=facts["max_memory"])
-        state.dropped_queries, state.dropped_candidates, state.emptied_queries, state.without_positives = facts["dropped"]
+        state.dropped_queries, state.dropped_candidates, state.emptied_queries, state.without_positives = facts[
+            "dropped"
+        ]
         state._shards = Shards(facts["shards"])
         state._own_clusters, state._numbered = facts["own_clusters"], facts["numbered"]
         if facts["axes"] is not None:

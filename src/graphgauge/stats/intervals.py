@@ -260,7 +260,8 @@ def delong(
     the negatives of positive i are neg[offsets[i]:offsets[i+1]] and a query errs as one unit (Obuchowski 1997);
     `cluster`, a label a positive, joins queries that err together. Near 1 a few units carry most of the error, so df
     is that of a variance estimated from units of their kurtosis (their number less one for normal ones), and for
-    clusters at most what their sizes allow. Memory beyond the input stays at a few arrays of the positives' size: negatives are read in blocks.
+    clusters at most what their sizes allow. Memory beyond the input stays at a few arrays of the positives' size:
+    negatives are read in blocks.
     """
     m, n = len(pos), len(neg)
     if m == 0 or n == 0:
