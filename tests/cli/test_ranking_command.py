@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -145,6 +146,58 @@ def test_saved_states_merge_to_the_whole(scores):
     assert "both states hold the shard" in twice.stderr
 
 
+def copied(folder, name, how):
+    """A file that holds what another holds, under a name of its own."""
+    other = folder / f"again-{name}"
+    match how:
+        case "copy":
+            shutil.copy(folder / name, other)
+        case "symlink":
+            other.symlink_to(folder / name)
+        case "hard link":
+            other.hardlink_to(folder / name)
+        case "archive":
+            other = other.with_suffix(".npz")
+            np.savez(other, scores=np.load(folder / name))
+    return other.name
+
+
+@pytest.mark.parametrize("how", ["named twice", "copy", "symlink", "hard link", "archive"])
+def test_a_shard_is_counted_once_whatever_it_is_called(scores, how):
+    folder, _, _ = scores
+    pos, neg = ("pos-1.npy", "neg-1.npy") if how == "named twice" else (
+        copied(folder, name, how) for name in ("pos-1.npy", "neg-1.npy")
+    )  # fmt: skip
+    twice = run("ranking", "--pos-scores", pos, "--pos-scores", "pos-?.npy", "--neg-scores", neg, "--neg-scores",
+                "neg-?.npy", cwd=folder)  # fmt: skip
+    assert twice.returncode == 3
+    assert "its queries would count twice" in twice.stderr
+    for part, files in enumerate([("pos-[01].npy", "neg-[01].npy"), (pos, neg), ("pos-2.npy", "neg-2.npy")]):
+        done = run("ranking", "--pos-scores", files[0], "--neg-scores", files[1], "--save-state", f"{part}.npz",
+                   "--quiet", cwd=folder)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    again = run("merge", "0.npz", "1.npz", cwd=folder)
+    assert again.returncode == 3
+    assert "both states hold the shard" in again.stderr
+    assert (
+        run("merge", "0.npz", "2.npz", "--format", "csv", cwd=folder).stdout
+        == run(*MATRIX, "--format", "csv", cwd=folder).stdout
+    )
+
+
+def test_shards_that_share_positives_or_negatives_are_different_shards(tmp_path):
+    draw = np.random.default_rng(1)
+    pos, neg = draw.normal(size=(2, 10)), draw.normal(size=(2, 10, 4))
+    for name, p, n in (("a", 0, 0), ("b", 0, 1), ("c", 1, 1)):
+        np.save(tmp_path / f"pos-{name}.npy", pos[p])
+        np.save(tmp_path / f"neg-{name}.npy", neg[n])
+    np.savez(tmp_path / "both.npz", pos=pos[0], neg=neg[0])
+    done = run("ranking", "--pos-scores", "pos-*.npy", "--neg-scores", "neg-*.npy", "--format", "csv", cwd=tmp_path)
+    assert next(csv.DictReader(io.StringIO(done.stdout)))["n"] == "30", done.stderr
+    members = run("ranking", "--pos-scores", "both.npz:pos", "--neg-scores", "both.npz:neg", cwd=tmp_path)
+    assert members.returncode == 0, members.stderr
+
+
 def test_gates_decide_the_exit_code(scores):
     folder, _, _ = scores
     assert run(*MATRIX, "--gate", "mrr >= 0.01", "--gate", "mrr.low > 0", cwd=folder).returncode == 0
@@ -221,7 +274,14 @@ def bad_input(folder):
     yield (*pair("n-0.npy"), "--metrics", "mr"), 2, ["unknown metric 'mr'", "mrr"]
     yield (*pair("n-0.npy"), "--confidence", "1.5"), 2, ["--confidence"]
     yield pair("four.npy"), 3, ["neg_scores", "(n, k)"]
-    yield ("ranking", "--pos-scores", "four.npy"), 2, ["--neg-scores missing"]
+    yield ("ranking", "--pos-scores", "four.npy"), 2, ["--neg-scores not given"]
+    yield (*pair("n-0.npy"), "--offsets", "o.npy", "--mask", "nosuch.npy"), 2, ["--offsets and --mask exclude"]
+    yield (*pair("n-0.npy"), "--known-values", "nosuch.npy"), 2, ["excludes --known-values"]
+    yield (
+        ("ranking", "--scores", "s.npy", "--labels", "y.npy", "--queries", "q.npy", "--mask", "m.npy"),
+        2,
+        ["the flat form excludes --mask"],
+    )
     yield ("ranking",), 2, ["nothing to evaluate"]
     yield (*pair("n-0.npy"), "--groups", "relation"), 2, ["NAME=FILE"]
     yield ("merge", "four.npy"), 3, ["not a saved graphgauge state"]

@@ -88,3 +88,13 @@ def test_torchmetrics_counts_batches_as_its_own_metrics_do(tmp_path):
     several.update(pos, neg)
     assert several.compute()["mrr"] == ranking.mrr(pos, neg)
     assert several.compute()["auc"] == ranking.evaluate(pos, neg, metrics=["roc_auc"])["roc_auc"].value
+
+
+@pytest.mark.parametrize("step", ["update", "forward"])
+def test_batches_of_torchmetrics_do_not_divide_a_query(step):
+    from graphgauge.integrations.torchmetrics import GraphgaugeMetric
+
+    metric = GraphgaugeMetric("ranking", metrics="mrr")
+    getattr(metric, step)(scores=[0.9, 0.8], labels=[1, 0], queries=[0, 0])
+    with pytest.raises(InputError, match="query 0 has candidates in an earlier part"):
+        getattr(metric, step)(scores=[0.95, 0.1], labels=[0, 0], queries=[0, 0])

@@ -124,16 +124,19 @@ def test_pooled(form: object, queries: list[Query]) -> None:
 @rules
 @given(queries=st.lists(single, min_size=1, max_size=5), data=st.data())
 def test_nan_omitted_is_as_if_it_were_not_there(ties: str, queries: list[Query], data: st.DataObject) -> None:
-    """A NaN positive takes its query with it, a NaN negative only itself."""
-    spoiled, kept, lost_queries, lost_candidates = [], [], 0, 0
+    """A NaN positive takes its query with it, a NaN negative only itself, unless it was the last one."""
+    spoiled, kept, lost_queries, emptied, lost_candidates = [], [], 0, 0, 0
     for query in queries:
         lost = data.draw(st.lists(st.booleans(), min_size=len(query), max_size=len(query)))
         spoiled.append([(math.nan if gone else score, label) for (score, label), gone in zip(query, lost, strict=True)])
         lost_queries += lost[0]
-        if not lost[0]:
+        if not lost[0] and len(lost) > 1 and all(lost[1:]):
+            emptied += 1
+        elif not lost[0]:
             lost_candidates += sum(lost)
             kept.append([item for item, gone in zip(query, lost, strict=True) if not gone])
     notes = [f"{lost_queries} queries dropped: their positive's score is NaN"] if lost_queries else []
+    notes += [f"{emptied} queries dropped: the scores of all their negatives are NaN"] if emptied else []
     notes += [f"{lost_candidates} candidates dropped: their score is NaN"] if lost_candidates else []
     names = [name for name in RANKED if name != "ndcg"]
     for form in (ragged, masked, flat):

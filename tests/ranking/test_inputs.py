@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +12,8 @@ import torch
 
 from graphgauge import ranking
 from graphgauge.core.errors import InputError
+from graphgauge.kernels.counting import row_counts
+from graphgauge.kernels.device import device_counts, device_histogram
 
 POS, NEG = np.array([1.0, 2.0]), np.array([[0.0, 3.0, 1.0], [5.0, 2.0, 2.0]])
 FLAT = {"scores": [1.0, 0.0], "labels": [1, 0], "queries": [0, 0]}
@@ -105,6 +109,75 @@ def test_a_nan_positive_drops_its_whole_list() -> None:
         "1 queries dropped: their positive's score is NaN",
         "1 candidates dropped: their score is NaN",
     )
+
+
+NAN = np.nan
+# Two queries: the second one's only negatives are NaN, so that nothing is left to rank it among.
+EMPTIED: dict[str, dict[str, Any]] = {
+    "matrix": {"pos_scores": [1.0, 1.0], "neg_scores": [[2.0, NAN], [NAN, NAN]]},
+    "masked": {"pos_scores": [1.0, 1.0], "neg_scores": [[2.0, NAN, 0.0], [NAN, NAN, 0.0]],
+               "mask": [[True, True, False]] * 2},
+    "ragged": {"pos_scores": [1.0, 1.0], "neg_scores": [2.0, NAN, NAN], "offsets": [0, 2, 3]},
+    "flat": {"scores": [1.0, 2.0, NAN, 1.0, NAN], "labels": [1, 0, 0, 1, 0], "queries": [0, 0, 0, 1, 1]},
+}  # fmt: skip
+DROPPED = (
+    "1 queries dropped: the scores of all their negatives are NaN",
+    "1 candidates dropped: their score is NaN",
+)
+
+
+@pytest.mark.parametrize("form", EMPTIED)
+def test_a_query_without_any_negative_left_is_dropped_and_counted(form: str, tmp_path: Path) -> None:
+    """It is never rank 1."""
+    inputs = EMPTIED[form]
+    inputs = {name: np.array(value) for name, value in inputs.items()}
+    evaluation = ranking.evaluate(**inputs, nan="omit", k=1)
+    assert (evaluation["mrr"].value, evaluation["mrr"].n, evaluation["hits@1"].value) == (0.5, 1, 0.0)
+    assert evaluation.notes == DROPPED
+    assert evaluation.conventions["nan"] == "omit"
+    with pytest.raises(InputError, match="NaN"):
+        ranking.evaluate(**inputs)
+    state = ranking.RankingState().update(**inputs, nan="omit")
+    state.save(tmp_path / "state.npz")
+    merged = ranking.RankingState().merge(ranking.RankingState.load(tmp_path / "state.npz"))
+    assert merged.evaluate().notes == DROPPED
+    if form != "flat":
+        assert ranking.mrr(**inputs, nan="omit") == 0.5
+        kept = ranking.evaluate(**inputs, nan="omit", keep="items", metrics=["mrr", "roc_auc", "pooled_hits@1"])
+        assert kept.per_item.ids.tolist() == [0]
+        # One positive, below the one negative that is left.
+        assert (kept["roc_auc"].value, kept["pooled_hits@1"].value, kept["roc_auc"].n) == (0.0, 0.0, 1)
+
+
+def test_one_query_without_any_negative_left() -> None:
+    """The short way for single queries, and nothing left at all."""
+    state = ranking.RankingState().update(np.array([1.0]), np.array([[NAN, NAN]]), nan="omit")
+    assert (state.n, state.emptied_queries) == (0, 1)
+    assert np.isnan(state.evaluate()["mrr"].value)
+
+
+def test_a_query_that_never_had_a_negative_stays() -> None:
+    for inputs in (
+        {"pos_scores": [1.0], "neg_scores": [], "offsets": [0, 0]},
+        {"pos_scores": [1.0], "neg_scores": [[NAN]], "mask": [[False]]},
+        {"scores": [1.0], "labels": [1], "queries": [0]},
+    ):
+        evaluation = ranking.evaluate(**inputs, nan="omit")
+        assert (evaluation["mrr"].value, evaluation["mrr"].n, evaluation.notes) == (1.0, 1, ())
+
+
+def test_counts_of_tensors_leave_emptied_queries_to_the_same_rule() -> None:
+    pos, neg = torch.tensor([1.0, 1.0]), torch.tensor([[2.0, NAN], [NAN, NAN]])
+    assert device_histogram(pos, neg) is None  # NaN goes the long way
+    assert device_counts(pos, neg).missing.tolist() == row_counts(pos.numpy(), neg.numpy()).missing.tolist() == [1, 2]
+
+
+def test_tensors_of_long_integers_beside_floats_are_refused_as_on_the_host() -> None:
+    big = torch.tensor([[2**53 + 1]])
+    for counts in (device_counts, device_histogram):
+        with pytest.raises(InputError, match=r"beyond ±2\*\*53"):
+            counts(torch.tensor([float(2**53)], dtype=torch.float64), big)
+    assert device_counts(big[0] - 1, big).greater.tolist() == [1]
 
 
 def test_infinities_are_ordinary_scores() -> None:

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import pytest
@@ -402,3 +403,57 @@ def test_few_queries_do_not_bound_a_median(queries: int, confidence: float, boun
     assert np.isfinite(found.by("part")["low"]).tolist() == [bounded]
     if not bounded:
         assert found.no_interval == "needs at least six (at 95 %) queries that differ"
+
+
+# ------------------------------------------------------ intervals that promise too much
+
+
+def near_chance(queries: int, negatives: int) -> Any:
+    rng = np.random.default_rng(3)
+    return ranking.evaluate(rng.normal(size=queries), rng.normal(size=(queries, negatives)))
+
+
+def test_a_mean_that_one_query_could_move_far_says_so() -> None:
+    """Reciprocal ranks near chance among 1,000: of 100 queries the interval covers about .7 of a nominal .95."""
+    result = near_chance(100, 1000)["mrr"]
+    assert result.interval.approximate
+    assert "too few queries" in result.interval.note
+    # By hand: a query ranked first adds (1 − MRR)/n, here many times the standard error.
+    error = (result.interval.high - result.interval.low) / 2 / 1.9842  # Student's t with 99 degrees of freedom
+    assert (1 - result.value) / 100 > 0.4 * error
+    assert not near_chance(2000, 10)["mrr"].interval.approximate
+    assert not near_chance(100, 1000)["hits@10"].interval.approximate  # Wilson's bears few hits
+
+
+@pytest.mark.parametrize(("queries", "marked"), [(5, True), (400, False)])
+def test_mean_ranks_of_a_handful_of_queries_say_so(queries: int, marked: bool) -> None:
+    evaluation = near_chance(queries, 50)
+    for key in ("mean_rank", "amri"):
+        assert evaluation[key].interval.approximate is marked, key
+
+
+def test_the_mark_of_a_mean_over_groups() -> None:
+    rng = np.random.default_rng(4)
+    pos, neg = rng.normal(1, 1, 403), rng.normal(size=(403, 20))
+    relation = np.r_[np.zeros(400, int), np.ones(3, int)]
+    evaluation = ranking.evaluate(pos, neg, groups={"relation": relation})
+    assert not evaluation["mrr"].interval.approximate
+    assert evaluation["mrr_macro_relation"].interval.approximate  # half of it are three queries
+    clustered = ranking.evaluate(pos, neg, groups={"relation": relation}, cluster=np.arange(403))
+    assert clustered["mrr_macro_relation"].interval.approximate
+
+
+@pytest.mark.parametrize("queries", [20, 200])
+def test_unmarked_intervals_keep_their_level(queries: int) -> None:
+    """The mark stands where it is needed: what is left unmarked covers."""
+    rng = np.random.default_rng(5)
+    truth = {negatives: (1 / (1 + np.arange(negatives + 1))).mean() for negatives in (5, 300)}  # of a random scorer
+    for negatives, expected in truth.items():
+        held, marked = [], []
+        for _ in range(400):
+            ranks = rng.integers(0, negatives + 1, queries)
+            state = ranking.RankingState().update_counts(ranks, np.zeros(queries, int), np.full(queries, negatives + 1))
+            interval = state.evaluate(metrics=["mrr"])["mrr"].interval
+            held.append(expected in interval)
+            marked.append(interval.approximate)
+        assert np.mean(marked) > 0.99 or np.mean(held) > 0.92

@@ -123,9 +123,10 @@ def test_layouts_do_not_mix() -> None:
         flat | {"groups": {"side": [0, 0]}},
     ]
     for first in forms:
-        for second in forms:
+        for form in forms:
             state = RankingState().update(**first)
-            if first is second:
+            second = form | {"queries": [1, 1]} if "queries" in form else form  # a query comes once
+            if first is form:
                 assert state.update(**second).n == 2
                 continue
             before = state.evaluate().to_dict()["results"]
@@ -404,3 +405,66 @@ def test_clusters_are_integers() -> None:
         RankingState().update(POS, NEG, cluster=TEXT)
     with pytest.raises(InputError, match="cluster"):
         RankingState().update(POS, NEG, cluster=CLUSTER[:-1])
+
+
+# ------------------------------------------------------------- a query in two parts
+
+SPLIT = [
+    {"scores": [0.9, 0.8], "labels": [1, 0], "queries": [0, 0]},
+    {"scores": [0.95, 0.1], "labels": [0, 0], "queries": [0, 0]},
+]
+JOINED = {name: [*SPLIT[0][name], *SPLIT[1][name]] for name in SPLIT[0]}
+
+
+def named(batch: dict[str, Any], names: Any) -> dict[str, Any]:
+    return batch | {"queries": [names(query) for query in batch["queries"]]}
+
+
+@pytest.mark.parametrize("names", [int, str, lambda query: query + 2**62, lambda query: query - 5])
+def test_a_query_in_two_parts_is_refused_wherever_they_meet(names: Any, tmp_path: Path) -> None:
+    """Divided, its positive would be ranked among half of its negatives: MRR 1 where it is 1/2."""
+    first, second = (named(batch, names) for batch in SPLIT)
+    assert RankingState().update(**named(JOINED, names)).evaluate()["mrr"].value == 0.5
+    state = RankingState().update(**first)
+    before = state.evaluate().to_dict()["results"]
+    with pytest.raises(InputError, match=f"query {names(0)} has candidates in an earlier part"):
+        state.update(**second)
+    other = RankingState().update(**second)
+    other.save(tmp_path / "other.npz")
+    state.save(tmp_path / "state.npz")
+    for one in (state, RankingState.load(tmp_path / "state.npz"), RankingState().merge(state)):
+        for two in (other, RankingState.load(tmp_path / "other.npz")):
+            with pytest.raises(InputError, match="has candidates in an earlier part"):
+                one.merge(two)
+            assert one.evaluate().to_dict()["results"] == before  # what failed left no trace
+    assert state.update(**second | {"queries": [names(7)] * 2, "labels": [1, 0]}).n == 2
+
+
+def test_a_query_that_was_dropped_does_not_come_back() -> None:
+    state = RankingState().update(scores=[np.nan, 0.1], labels=[1, 0], queries=[3, 3], nan="omit")
+    with pytest.raises(InputError, match="query 3"):
+        state.update(scores=[0.5, 0.1], labels=[1, 0], queries=[3, 3])
+
+
+def test_query_ids_in_any_portions() -> None:
+    """One at a time, and against what a set says."""
+    rng = np.random.default_rng(0)
+    state, known = RankingState(), set()
+    for query in rng.integers(0, 60, 120).tolist():
+        batch = {"scores": [1.0, 0.0], "labels": [1, 0], "queries": [query] * 2}
+        if query in known:
+            with pytest.raises(InputError, match=f"query {query} "):
+                state.update(**batch)
+        else:
+            state.update(**batch)
+            known.add(query)
+    assert state.n == len(known)
+    with pytest.raises(InputError, match="text ids meet integer ids"):
+        state.update(scores=[1.0, 0.0], labels=[1, 0], queries=["a", "a"])
+
+
+def test_a_failed_update_takes_no_numbers() -> None:
+    state = RankingState(keep="items").update(POS[:3], NEG[:3])
+    with pytest.raises(InputError):
+        state.update(POS[3:6], NEG[3:6], cluster=[0, 1])
+    assert state.update(POS[3:6], NEG[3:6]).items().ids.tolist() == [0, 1, 2, 3, 4, 5]

@@ -83,7 +83,22 @@ def test_standard_error_of_cells_is_that_of_items() -> None:
     assert df[0] == 5
 
 
-def test_standard_error_over_clusters_by_loop() -> None:
+def cr2_by_matrices(values: np.ndarray, cluster: np.ndarray) -> tuple[float, float]:
+    """Bell and McCaffrey's variance of a mean, item by item, and its degrees of freedom under cluster effects."""
+    n, names = len(values), np.unique(cluster)
+    residual, variance = values - values.mean(), 0.0
+    share = np.array([np.mean(cluster == name) for name in names])
+    for name in names:
+        own = cluster == name
+        roots, vectors = np.linalg.eigh(np.eye(own.sum()) - 1 / n)
+        variance += (vectors @ np.diag(roots**-0.5) @ vectors.T @ residual[own]).sum() ** 2 / n**2
+    # The variance is a quadratic form in the clusters' effects: Σ λ and Σ λ² of its matrix match a chi-square.
+    form = np.diag(share / np.sqrt(1 - share)) @ (np.eye(len(names)) - share)
+    roots = np.linalg.eigvalsh(form @ form.T)
+    return math.sqrt(variance), roots.sum() ** 2 / (roots**2).sum()
+
+
+def test_standard_error_over_clusters_is_cr2() -> None:
     rng = np.random.default_rng(4)
     x, count = rng.normal(size=60), rng.integers(1, 4, 60)
     group, cluster = rng.integers(0, 3, 60), rng.integers(-2, 8, 60) * 10**9
@@ -93,13 +108,39 @@ def test_standard_error_over_clusters_by_loop() -> None:
         for g in range(3):
             at = group == g
             influence[at] = x[at] - np.average(x[at], weights=count[at])
-            sums = [np.sum((influence * count)[at & (labels == c)]) for c in np.unique(labels[at])]
-            size = len(sums)
-            expected.append(math.sqrt(size / (size - 1) * sum(s**2 for s in sums)) / count[at].sum())
+            expected.append(cr2_by_matrices(np.repeat(x[at], count[at]), np.repeat(labels[at], count[at])))
         error, df = standard_error(influence, count, group=group, groups=4, cluster=labels)
-        assert error[:3] == pytest.approx(expected)
-        assert df.tolist()[:3] == [len(np.unique(labels[group == g])) - 1 for g in range(3)]
+        assert list(zip(error[:3], df[:3], strict=True)) == [pytest.approx(pair) for pair in expected]
         assert np.isnan(error[3])
+
+
+@pytest.mark.parametrize("sizes", [[1, 1], [5, 1], [999, 1], [999, 1, 1], [3] * 7, [100, 50, 25, 12, 6, 3, 1]])
+def test_degrees_of_freedom_follow_the_sizes(sizes: list[int]) -> None:
+    cluster = np.repeat(np.arange(len(sizes)), sizes)
+    x = np.random.default_rng(5).normal(size=len(cluster))
+    error, df = standard_error(x - x.mean(), np.ones(len(x)), cluster=cluster)
+    assert (error[0], df[0]) == pytest.approx(cr2_by_matrices(x, cluster), rel=1e-6)
+    assert 1 <= df[0] <= len(sizes) - 1
+    if len(set(sizes)) == 1:
+        assert df[0] == len(sizes) - 1
+
+
+@pytest.mark.parametrize(
+    ("clusters", "spread", "correlation"), [(20, 1.0, 0.2), (20, 1.5, 0.5), (200, 1.5, 0.9), (10, 2.0, 0.5)]
+)
+def test_uneven_clusters_keep_their_promise(clusters: int, spread: float, correlation: float) -> None:
+    """Sizes are lognormal; degrees of freedom of clusters less one would cover .79 to .91 here."""
+    rng = np.random.default_rng(6)
+    held, repeats = 0, 600
+    for _ in range(repeats):
+        sizes = np.maximum(1, np.round(np.exp(rng.normal(2, spread, clusters)))).astype(int)
+        cluster = np.repeat(np.arange(clusters), sizes)
+        effect = rng.normal(size=clusters)[cluster]
+        x = math.sqrt(correlation) * effect + math.sqrt(1 - correlation) * rng.normal(size=len(cluster))
+        error, df = standard_error(x - x.mean(), np.ones(len(x)), cluster=cluster)
+        low, high = t_interval(x.mean(), error, df, 0.95)
+        held += bool(low[0] <= 0 <= high[0])
+    assert held / repeats >= 0.95 - 3 * math.sqrt(0.95 * 0.05 / repeats)
 
 
 def test_clusters_of_one_item_change_nothing() -> None:

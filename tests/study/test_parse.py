@@ -40,8 +40,8 @@ def test_datasets_are_an_axis_and_own_keys_win_over_defaults(tmp_path):
 
 
 def test_one_method_without_seeds(tmp_path):
-    text = 'schema = 1\n[[evaluate]]\nfamily = "ranking"\nmethod = "m"\ndataset = "d"\nscores = "x.npy"\n'
-    (item,) = read(tmp_path, text).items
+    text = 'schema = 1\n[[evaluate]]\nfamily = "ranking"\nmethod = "m"\ndataset = "d"\n'
+    (item,) = read(tmp_path, text + 'pos_scores = "x.npy"\nneg_scores = "y.npy"\n').items
     assert (item.method, item.seed, item.path(Path("r")).as_posix()) == ("m", None, "r/m/ranking/metrics_d_none.json")
 
 

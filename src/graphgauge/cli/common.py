@@ -202,7 +202,7 @@ def emit(evaluation: Evaluation, form: str) -> None:
     if form == "json":
         click.echo(evaluation.to_json(), nl=False)
     elif form == "csv":
-        click.echo(_as_csv(evaluation), nl=False)
+        click.echo(as_csv(evaluation), nl=False)
     else:
         from rich.console import Console
 
@@ -214,12 +214,14 @@ def emit(evaluation: Evaluation, form: str) -> None:
             click.echo(evaluation_text(evaluation))
 
 
-def _as_csv(evaluation: Evaluation) -> str:
+def as_csv(evaluation: Evaluation) -> str:
     stream = StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["key", "value", "low", "high", "n", "unit", "direction"])
+    writer.writerow(["key", "value", "low", "high", "n", "unit", "direction", "approximate"])
     for result in evaluation.values():
         low, high = result.interval or (None, None)
         cells = [result.value if result.defined else None, low, high, result.n, result.unit, result.direction]
-        writer.writerow([result.key, *cells])
+        # Why the interval is approximate, where it is.
+        note = (result.interval.note or "yes") if result.interval and result.interval.approximate else None
+        writer.writerow([result.key, *cells, note])
     return stream.getvalue()

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from graphgauge.cli.common import Inputs, Run, family_options, progress
+from graphgauge.cli.shards import content_names, refuse_repeated
 from graphgauge.cli.types import INTEGERS, OUTPUT_FILE
 from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError, OptionError
@@ -21,6 +22,7 @@ from graphgauge.kernels.jit import expect
 from graphgauge.ranking import RankingState, rank_all
 from graphgauge.ranking.all_entities import SCORES
 from graphgauge.ranking.evaluate import needs_pool
+from graphgauge.ranking.forms import ALL_ENTITIES, FLAT, MATRIX, Form, chosen_form, given_names
 from graphgauge.ranking.items import Items
 from graphgauge.ranking.ties import TIES, rank
 
@@ -28,7 +30,28 @@ from graphgauge.ranking.ties import TIES, rank
 _BLOCK_BYTES = 1 << 25
 
 
-@click.command(name="ranking")
+def form_of(parameters: Mapping[str, Any]) -> Form:
+    """The form of input that the command's parameters make up; an error before anything is read."""
+    given = given_names(parameters)
+    if parameters.get("nan") == "raise":  # what every form does
+        given.remove("nan")
+    form = chosen_form(given, shown=_flag)
+    if form is ALL_ENTITIES and ("relations" in given) != (parameters["score"] == "distmult"):
+        raise OptionError("--relations and --score distmult go together", fix="Give both, or neither.")
+    return form
+
+
+class RankingCommand(click.Command):
+    """Refuses options of another form of input while it parses, so that a study does so before it runs."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        rest = super().parse_args(ctx, args)
+        if not ctx.resilient_parsing:
+            form_of(ctx.params)
+        return rest
+
+
+@click.command(name="ranking", cls=RankingCommand)
 @click.option("--pos-scores", multiple=True, help="Scores of the positives (n,): a file or quoted pattern. Repeatable.")
 @click.option("--neg-scores", multiple=True, help="Scores of their negatives (n, k), likewise.")
 @click.option("--offsets", help="With flat negatives: where each query's begin, n + 1 integers.")
@@ -42,7 +65,7 @@ _BLOCK_BYTES = 1 << 25
 @click.option("--known-values", help="Other right answers, to be left out: entity numbers of all queries.")
 @click.option("--known-offsets", help="Where each query's known answers begin, q + 1 integers.")
 @click.option("--relations", help="With --score distmult: the relation embedding of each query (q, d).")
-@click.option("--score", type=click.Choice(SCORES), default="dot", show_default=True, help="How embeddings are scored.")
+@click.option("--score", type=click.Choice(SCORES), show_default=SCORES[0], help="How embeddings are scored.")
 @click.option("--groups", multiple=True, metavar="NAME=FILE", help="Labels per query to break down by. Repeatable.")
 @click.option("--cluster", help="Integers per query; queries of one cluster err together.")
 @click.option("--k", type=INTEGERS, default="1,3,10", show_default=True, help="Cut-offs, separated by commas.")
@@ -67,14 +90,14 @@ def command(
     Several files, or a quoted pattern, are shards of one array and are read in blocks. Files: .npy (memory-mapped),
     .npz, .pt, .safetensors, .parquet, .csv.
     """
-    form = _form(sources)
     files: dict[str, list[ArrayFile]] = {}
     labels = {
         "groups": {name: _read_labels(files, f"groups.{name}", path) for name, path in map(_named, groups)} or None,
         "cluster": None if cluster is None else _read(files, "cluster", cluster),
     }
-    state = form(run, sources, labels, "items" if per_query else keep, files)
+    state = _COUNTS[form_of(sources)](run, sources, labels, "items" if per_query else keep, files)
     if save_state is not None:
+        state.name_parts(content_names(files))
         state.save(save_state)
     evaluation = state.evaluate(k=k, ties=ties, metrics=run.metric_keys, confidence=run.confidence, nan=run.nan)
     items = state.items()
@@ -83,24 +106,7 @@ def command(
     return evaluation, lambda: [entry for name, opened in files.items() for entry in receipt_inputs(name, opened)]
 
 
-Form = Callable[[Run, Mapping[str, Any], Mapping[str, Any], str | None, dict[str, list[ArrayFile]]], RankingState]
-
-
-def _form(sources: Mapping[str, Any]) -> Form:
-    """Which of the three forms of input was given, and whether it is whole."""
-    forms: dict[Form, tuple[str, ...]] = {
-        _from_matrix: ("pos_scores", "neg_scores"),
-        _from_flat: ("scores", "labels", "queries"),
-        _from_embeddings: ("queries_emb", "entities", "targets"),
-    }
-    begun = [form for form, names in forms.items() if any(sources[name] for name in names)]
-    if len(begun) != 1:
-        ways = "; ".join(" ".join(_flag(name) for name in names) for names in forms.values())
-        raise OptionError("give one form of input" if begun else "nothing to evaluate", fix=f"Either {ways}.")
-    missing = [_flag(name) for name in forms[begun[0]] if not sources[name]]
-    if missing:
-        raise OptionError(f"{' and '.join(missing)} missing")
-    return begun[0]
+Count = Callable[[Run, Mapping[str, Any], Mapping[str, Any], str | None, dict[str, list[ArrayFile]]], RankingState]
 
 
 def _from_matrix(
@@ -110,6 +116,7 @@ def _from_matrix(
     state = RankingState(pooled=needs_pool(run.metric_keys), keep=keep)
     if sources["offsets"] is not None:
         offsets = _read(files, "offsets", sources["offsets"])
+        refuse_repeated(files)
         state.update(
             pos.rows(0, len(pos)), neg.rows(0, len(neg)), offsets=offsets, nan=run.nan, threads=run.threads, **labels
         )
@@ -117,6 +124,7 @@ def _from_matrix(
     _check_shards(pos, neg)
     expect(sum(math.prod(file.shape) for file in neg.files))
     mask = Shards(files.setdefault("mask", open_arrays(sources["mask"]))) if sources["mask"] else None
+    refuse_repeated(files)
     for block in progress(neg.blocks(_BLOCK_BYTES), len(neg), run):
         part: dict[str, Any] = {
             "groups": labels["groups"] and {name: values[block] for name, values in labels["groups"].items()},
@@ -145,23 +153,29 @@ def _from_flat(
 def _from_embeddings(
     run: Run, sources: Mapping[str, Any], labels: Mapping[str, Any], keep: str | None, files: dict[str, list[ArrayFile]]
 ) -> RankingState:
-    if bool(sources["known_values"]) != bool(sources["known_offsets"]):
-        raise OptionError("--known-values and --known-offsets go together")
     known = None
     if sources["known_values"]:
         known = (
             _read(files, "known_values", sources["known_values"]),
             _read(files, "known_offsets", sources["known_offsets"]),
         )
-    if bool(sources["relations"]) != (sources["score"] == "distmult"):
-        raise OptionError("--relations and --score distmult go together")
     queries: Any = _read(files, "queries_emb", sources["queries_emb"])
     if sources["relations"]:
         queries = queries, _read(files, "relations", sources["relations"])
     entities, targets = (_read(files, name, sources[name]) for name in ("entities", "targets"))
     return rank_all(
-        queries, entities, targets, score=sources["score"], known=known, keep=keep, threads=run.threads, **labels
+        queries,
+        entities,
+        targets,
+        score=sources["score"] or SCORES[0],
+        known=known,
+        keep=keep,
+        threads=run.threads,
+        **labels,
     )
+
+
+_COUNTS: dict[Form, Count] = {MATRIX: _from_matrix, FLAT: _from_flat, ALL_ENTITIES: _from_embeddings}
 
 
 def _check_shards(pos: Shards, neg: Shards) -> None:

@@ -66,7 +66,8 @@ ChanceFunction = Callable[[MetricFunction, Any, Mapping[str, Any]], Mapping[str,
 class IntervalRule:
     """How intervals of a metric are made; `function(sample, estimate, confidence)` gives bounds per group.
 
-    Bounds are NaN where there are too few of what the interval is over; `fewest` says how many it takes.
+    Bounds are NaN where there are too few of what the interval is over; `fewest` says how many it takes. A rule is
+    `approximate` where its intervals may cover less than their level, always or where `doubt` says so; `note` says why.
     """
 
     method: str
@@ -74,6 +75,8 @@ class IntervalRule:
     function: Callable[[Any, Estimate, float], Bounds]
     approximate: bool = False
     fewest: str = "at least two"
+    note: str | None = None
+    doubt: Callable[[Any, Estimate], str | None] | None = None
 
 
 @dataclass(frozen=True)
@@ -248,7 +251,8 @@ class Metric:
         bounds = float(low[0]), float(high[0])
         if any(map(math.isnan, bounds)):
             return None, f"needs {rule.fewest} {rule.over} that differ"
-        return Interval(*bounds, confidence, rule.method, rule.over, rule.approximate), None
+        note = rule.note or (None if rule.doubt is None else rule.doubt(sample, estimate))
+        return Interval(*bounds, confidence, rule.method, rule.over, rule.approximate or note is not None, note), None
 
 
 _REGISTRY: dict[str, dict[str, Metric]] = {}

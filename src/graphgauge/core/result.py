@@ -22,7 +22,10 @@ Columns = dict[str, list[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A confidence interval and how it was made; unpacks as `(low, high)`."""
+    """A confidence interval and how it was made; unpacks as `(low, high)`.
+
+    One that is `approximate` may hold the truth less often than its level says, and `note` says why.
+    """
 
     low: float
     high: float
@@ -30,6 +33,7 @@ class Interval:
     method: str
     over: str
     approximate: bool = False
+    note: str | None = None
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.low, self.high))
@@ -259,6 +263,7 @@ class Evaluation(Mapping[str, Result]):
                 "value": result.value,
                 "low": result.interval.low if result.interval else math.nan,
                 "high": result.interval.high if result.interval else math.nan,
+                "approximate": result.interval is not None and result.interval.approximate,
                 "n": result.n,
                 "unit": result.unit,
                 "direction": result.direction,

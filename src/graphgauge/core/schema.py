@@ -195,8 +195,7 @@ def _result_to_dict(result: Result) -> dict[str, Any]:
         "direction": result.direction,
         "target": number_to_json(result.target),
         "bounds": [number_to_json(bound) for bound in result.bounds],
-        "interval": interval
-        and {**asdict(interval), "low": number_to_json(interval.low), "high": number_to_json(interval.high)},
+        "interval": None if interval is None else _interval_to_dict(interval),
         "no_interval": result.no_interval,
         "chance": [{"name": chance.name, "value": number_to_json(chance.value)} for chance in result.chance],
         "conventions": dict(result.conventions),
@@ -205,6 +204,11 @@ def _result_to_dict(result: Result) -> dict[str, Any]:
         "warnings": list(result.warnings),
         **_judgement(result),
     }
+
+
+def _interval_to_dict(interval: Interval) -> dict[str, Any]:
+    content = {**asdict(interval), "low": number_to_json(interval.low), "high": number_to_json(interval.high)}
+    return {name: value for name, value in content.items() if name != "note" or value is not None}
 
 
 def _judgement(result: Result) -> dict[str, Any]:

@@ -102,13 +102,22 @@ class Shards:
             raise InputError(f"the shard {name!r} is counted already", fix="Give every part its own shard name.")
         self.names.add(name)
 
-    def absorb(self, other: Shards) -> None:
+    def rename(self, name: str | None, names: Sequence[str]) -> None:
+        """Give a part these names instead of the one it has."""
+        self.names -= {name}
+        for new in names:
+            self.add(new)
+
+    def require_apart(self, other: Shards) -> None:
         twice = sorted(self.names & other.names)
         if twice:
             raise InputError(
                 f"both states hold the shard {twice[0]!r}" + (f" and {len(twice) - 1} more" if len(twice) > 1 else ""),
                 fix="Merge each part once.",
             )
+
+    def absorb(self, other: Shards) -> None:
+        self.require_apart(other)
         self.names |= other.names
 
 

@@ -43,13 +43,16 @@ def _state(fold: Fold) -> Any:
         delayed(_counted)(fixed, piece, start, f"block {number}")
         for number, (piece, start) in enumerate(zip(pieces, starts, strict=True))
     ]
+    # Merging would refuse a query in two blocks as well, but no longer knows which blocks they were.
+    apart = None
+    if "queries" in fold.arguments:
+        apart = delayed(_require_queries_apart)([delayed(np.unique)(piece["queries"]) for piece in pieces])
     while len(states) > 1:
         states = [
-            delayed(_merged)(fixed, states[first : first + _TOGETHER]) for first in range(0, len(states), _TOGETHER)
+            delayed(_merged)(fixed, states[first : first + _TOGETHER], apart)
+            for first in range(0, len(states), _TOGETHER)
         ]
-    if "queries" not in fold.arguments:
-        return states[0]
-    return delayed(_with_queries_apart)(states[0], [delayed(np.unique)(piece["queries"]) for piece in pieces])
+    return states[0]
 
 
 def _counted(fold: Fold, part: Mapping[str, Any], start: int, shard: str) -> Any:
@@ -63,12 +66,13 @@ def _counted(fold: Fold, part: Mapping[str, Any], start: int, shard: str) -> Any
         raise InputError(error.what, where=where, fix=error.fix) from None
 
 
-def _merged(fold: Fold, states: Sequence[Any]) -> Any:
+def _merged(fold: Fold, states: Sequence[Any], apart: None) -> Any:
+    """`apart` is only waited for."""
     return fold.merge(states)
 
 
-def _with_queries_apart(state: Any, names: Sequence[np.ndarray[Any, Any]]) -> Any:
-    """The state, unless candidates of one query stand in two blocks, which counted it twice."""
+def _require_queries_apart(names: Sequence[np.ndarray[Any, Any]]) -> None:
+    """Refuse candidates of one query in two blocks, which would count as two queries."""
     every = np.concatenate(names)
     block = np.repeat(np.arange(len(names)), [len(some) for some in names])
     order = np.argsort(every, kind="stable")
@@ -79,7 +83,6 @@ def _with_queries_apart(state: Any, names: Sequence[np.ndarray[Any, Any]]) -> An
             f"query {every[order[twice[0]]]} has candidates in block {first} and in block {second}", where="queries",
             fix="Sort by query and cut between queries, for example with dask.dataframe's shuffle.",
         )  # fmt: skip
-    return state
 
 
 def _blocks(arguments: Mapping[str, Any], axis: int) -> tuple[list[dict[str, Any]], list[int]]:

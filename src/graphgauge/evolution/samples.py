@@ -137,8 +137,9 @@ class Trajectory:
         if len(blocks) < 2:
             return NoInterval("one run of few cycles has no interval of its own")
         return IntervalRule(
-            "t", "time blocks", lambda sample, estimate, level: _t(blocks, level, self.possible), approximate=True
-        )
+            "t", "time blocks", lambda sample, estimate, level: _t(blocks, level, self.possible), approximate=True,
+            note="neighbouring blocks of one run may still resemble each other",
+        )  # fmt: skip
 
     def _blocks(self) -> Floats:
         """Means of consecutive cycles: single cycles resemble their neighbours and are no independent evidence."""

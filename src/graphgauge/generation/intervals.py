@@ -19,7 +19,8 @@ def over_samples(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterva
 
 def over_pairs(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval:
     """Student's t over samples: each has its mean distance to all others (the jackknife of a U-statistic)."""
-    return IntervalRule("jackknife-t", "samples", _t_bounds, approximate=True)
+    return IntervalRule("jackknife-t", "samples", _t_bounds, approximate=True,
+                        note="a first-order error of pairs that share samples")  # fmt: skip
 
 
 def of_shares(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval:
@@ -31,12 +32,14 @@ def of_shares(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval:
 
 def of_draws(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval:
     """Percentiles of a bootstrap of both the classifier's confusions and its answers on generated samples."""
-    return IntervalRule("percentile bootstrap", "samples", _draw_bounds, approximate=True)
+    return IntervalRule("percentile bootstrap", "samples", _draw_bounds, approximate=True,
+                        note="percentiles of a bootstrap, which are exact in large samples only")  # fmt: skip
 
 
 def of_correlation(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval:
     """Fisher's z over samples."""
-    return IntervalRule("fisher-z", "samples", _fisher_bounds, approximate=True)
+    return IntervalRule("fisher-z", "samples", _fisher_bounds, approximate=True,
+                        note="Fisher's z is exact for normal values only")  # fmt: skip
 
 
 def _t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphgauge.kernels.counting import Cells, RowCounts
+from graphgauge.kernels.dtypes import refuse_inexact
 
 # Elements compared at once.
 _BLOCK = 1 << 23
@@ -35,6 +36,9 @@ def _counted(pos: Any, neg: Any) -> list[Any]:
 
     # torch compares integers with float32 in float32, which makes ties.
     dtype = pos.dtype if pos.dtype == neg.dtype else torch.float64
+    for scores in (pos, neg):
+        if scores.dtype != dtype and scores.dtype == torch.int64 and scores.numel():
+            refuse_inexact(int(scores.min()), int(scores.max()))
     counts = [torch.empty(len(pos), dtype=torch.int32, device=neg.device) for _ in range(3)]
     step = max(1, _BLOCK // max(1, neg.shape[1]))
     for start in range(0, len(pos), step):

@@ -37,18 +37,22 @@ def working_dtype(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
 def exact(block: Scores, dtype: np.dtype[Any]) -> Scores:
     """A C-contiguous, read-only view of `block` in `dtype`, or a copy where it has to be one."""
     if dtype.kind == "f" and block.dtype.kind in "iu" and block.dtype.itemsize == 8 and block.size:
-        low, high = int(block.min()), int(block.max())
-        if max(high, -low) > _EXACT_IN_FLOAT64:
-            raise InputError(
-                f"the integer {high if high > -low else low} beyond ±2**53 does not compare exactly with floats",
-                fix="Give all scores in the same dtype.",
-            )
+        refuse_inexact(int(block.min()), int(block.max()))
     if block.dtype == np.float16 and dtype == np.float32:
         block = singles(block)
     converted = np.ascontiguousarray(block, dtype).view()
     # One mutability, so that each kernel is compiled once for a dtype and not twice.
     converted.flags.writeable = False
     return converted
+
+
+def refuse_inexact(low: int, high: int) -> None:
+    """An error where integers between these do not all compare exactly with float64."""
+    if max(high, -low) > _EXACT_IN_FLOAT64:
+        raise InputError(
+            f"the integer {high if high > -low else low} beyond ±2**53 does not compare exactly with floats",
+            fix="Give all scores in the same dtype.",
+        )
 
 
 def comparable(pos: Scores, neg: Scores) -> Scores:

@@ -67,7 +67,8 @@ def evaluate(
         Keys to compute instead of the default rank-based ones; `roc_auc`, `average_precision` and `pooled_hits@k`,
         which pool all scores, have to be named.
     nan
-        `raise`, or `omit`: a NaN positive drops the query, a NaN negative the candidate, both counted.
+        `raise`, or `omit`: a NaN positive drops the query, a NaN negative the candidate, and where all negatives are
+        NaN the query; all are counted.
     keep
         `"items"` keeps each query's counts (under `ids`, if given) in `Evaluation.per_item`, for `compare`.
     """
@@ -103,10 +104,10 @@ def evaluate_state(
     samples = {name: sample for name, sample in _samples(state, ties).items() if sample is not None}
     chosen = select("ranking", metrics, samples, {"k": ks})
     for axis in state.axes:
-        if any(axis == metric.key_of(**params) for metric, params in chosen):
+        if axis.removesuffix(".low").removesuffix(".high") in {metric.key_of(**params) for metric, params in chosen}:
             raise OptionError(f"a group cannot be named {axis!r}", fix="That column holds the metric.")
     # What a state has dropped it was told to, whatever is said now.
-    omitted = state.dropped_queries or state.dropped_candidates
+    omitted = state.dropped_queries or state.dropped_candidates or state.emptied_queries
     conventions = {"ties": ties, "nan": "omit" if omitted else nan_policy(nan)}
     results, tables = [], {axis: _axis_columns(state, axis) for axis in state.axes}
     grouped = {axis: _samples(state, ties, axis) for axis in state.axes}
@@ -262,7 +263,9 @@ def _macro(micro: Result, axis: str, sample: Any, estimate: Estimate, confidence
             low, high = t_interval([value], [error], [df], confidence)
             low, high = np.clip(low, *micro.bounds), np.clip(high, *micro.bounds)
             method = "satterthwaite-t" if sample.cluster is None else "cluster-t"
-            interval = Interval(float(low[0]), float(high[0]), confidence, method, f"{sample.over} by {axis}")
+            note = _metrics.too_few_for_t(sample, error, estimate, _macro_weight(sample))
+            over = f"{sample.over} by {axis}"
+            interval = Interval(float(low[0]), float(high[0]), confidence, method, over, note is not None, note)
     return replace(
         micro, key=f"{micro.key}_macro_{axis}", params={**micro.params, "macro": axis}, value=value,
         n=0 if np.isnan(value) else len(estimate.value), unit=axis, interval=interval, no_interval=no_interval,
@@ -282,15 +285,22 @@ def _macro_error(sample: Any, estimate: Estimate) -> tuple[float, float]:
         # Without any spread there are no degrees of freedom to divide by.
         return float(np.sqrt(total) / groups), float(total**2 / (variance**2 / df).sum()) if total else 0.0
     # A cluster may have queries in several groups (head and tail of one triple), which then err together.
-    weight = sample.spread(sample.n.sum() / (groups * sample.n))
-    whole, units = standard_error(estimate.influence * weight, sample.count, cluster=sample.units)
+    whole, units = standard_error(estimate.influence, sample.count * _macro_weight(sample), cluster=sample.units)
     return float(whole[0]), float(units[0])
+
+
+def _macro_weight(sample: Any) -> Floats:
+    """How much more a query of each cell counts than in the mean over all queries."""
+    weight: Floats = sample.spread(sample.n.sum() / (sample.groups * sample.n))
+    return weight
 
 
 def _notes(state: RankingState) -> tuple[str, ...]:
     notes = []
     if state.dropped_queries:
         notes.append(f"{state.dropped_queries} queries dropped: their positive's score is NaN")
+    if state.emptied_queries:
+        notes.append(f"{state.emptied_queries} queries dropped: the scores of all their negatives are NaN")
     if state.dropped_candidates:
         notes.append(f"{state.dropped_candidates} candidates dropped: their score is NaN")
     if state.without_positives:

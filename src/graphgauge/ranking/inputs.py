@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.options import whole_number
 from graphgauge.kernels.counting import RowCounts, masked_counts, ragged_counts, row_counts
 from graphgauge.kernels.device import device_counts
+from graphgauge.ranking.forms import MATRIX, given_names
 
 Ints = NDArray[np.int64]
 
@@ -33,6 +34,7 @@ class Scores:
 
     @classmethod
     def of(cls, pos: Any, neg: Any, *, offsets: Any = None, mask: Any = None) -> Scores:
+        MATRIX.require(given_names({"pos_scores": pos, "neg_scores": neg, "offsets": offsets, "mask": mask}))
         if is_cuda(pos) and is_cuda(neg) and offsets is None and mask is None:
             require_shape(pos, (None,), "pos_scores", _SHAPES)
             require_shape(neg, (len(pos), None), "neg_scores", _SHAPES)
@@ -42,8 +44,6 @@ class Scores:
         if offsets is None:
             require_shape(neg, (len(pos), None), "neg_scores", _SHAPES)
             return cls(pos, neg, mask=None if mask is None else _mask(mask, neg))
-        if mask is not None:
-            raise InputError("offsets and mask exclude each other", fix="Ragged negatives are given in one way.")
         require_shape(neg, (None,), "neg_scores", "With offsets, the negatives are one flat array.")
         return cls(pos, neg, offsets=checked_offsets(offsets, len(pos), len(neg)))
 
@@ -86,6 +86,7 @@ class Counted:
     rows: NDArray[np.bool_] | None = None
     dropped_queries: int = 0
     dropped_candidates: int = 0
+    emptied_queries: int = 0
 
 
 def counted(scores: Scores, nan: str, threads: int | None) -> Counted:
@@ -96,11 +97,13 @@ def counted(scores: Scores, nan: str, threads: int | None) -> Counted:
         _report_nan(scores, counts)
     greater, equal = counts.greater.astype(np.int64), counts.equal.astype(np.int64)
     candidates = counts.negatives.astype(np.int64) - counts.missing + 1
-    if not unscored:
+    # Without any negative left, a positive would stand first whatever its score.
+    emptied = (counts.missing > 0) & (counts.missing == counts.negatives) & ~counts.pos_missing
+    rows = ~(counts.pos_missing | emptied)
+    if rows.all():
         return Counted(greater, equal, candidates, None, 0, missing)
-    rows = ~counts.pos_missing
     missing = int(counts.missing[rows].sum(dtype=np.int64))
-    return Counted(greater[rows], equal[rows], candidates[rows], rows, unscored, missing)
+    return Counted(greater[rows], equal[rows], candidates[rows], rows, unscored, missing, int(emptied.sum()))
 
 
 @dataclass(frozen=True)
@@ -108,9 +111,10 @@ class FlatLists:
     """Whole candidate lists, counted: each positive against its query's negatives, and the runs of equal scores.
 
     Queries are numbered by their place among the distinct ids, in order. `rows` are the candidates that were kept,
-    and `place` the query of each.
+    and `place` the query of each. `names` are the ids of all queries given, in order, whatever was kept of them.
     """
 
+    names: AnyArray
     rows: NDArray[np.bool_]
     place: Ints
     greater: Ints
@@ -125,6 +129,7 @@ class FlatLists:
     candidates: Ints
     dropped_queries: int
     dropped_candidates: int
+    emptied_queries: int
     without_positives: int
 
     @classmethod
@@ -136,8 +141,15 @@ class FlatLists:
         if nan == "raise":
             refuse_nan(scores, "scores", fix=_MEND_NAN)
         missing = np.isnan(scores) if scores.dtype.kind == "f" else np.zeros(len(scores), bool)
-        unscored = np.unique(queries[missing & labels])
-        lost = np.isin(queries, unscored)
+        given, place = np.unique(queries, return_inverse=True)
+        relevant, unscored, negatives, left = (
+            np.bincount(place[rows], minlength=len(given))
+            for rows in (labels, labels & missing, ~labels, ~labels & ~missing)
+        )
+        # Without any negative left, the positives would stand first whatever their scores.
+        emptied = (relevant > 0) & (unscored == 0) & (negatives > 0) & (left == 0)
+        lost = ((unscored > 0) | emptied)[place]
+        without_positives = int(np.count_nonzero(relevant == 0))
         rows = ~(missing | lost)
         scores, labels, queries = scores[rows], labels[rows], queries[rows]
         names, place = np.unique(queries, return_inverse=True)
@@ -155,6 +167,7 @@ class FlatLists:
         ahead = ahead - _at_query_start(ahead, owner)
         own = positives > 0
         return cls(
+            names=given,
             rows=rows,
             place=place,
             greater=np.repeat(before[own] - ahead[own], positives[own]),
@@ -167,9 +180,10 @@ class FlatLists:
             run_positives=positives[own],
             relevant=relevant,
             candidates=total,
-            dropped_queries=len(unscored),
+            dropped_queries=int(np.count_nonzero(unscored)),
             dropped_candidates=int(np.count_nonzero(missing & ~lost)),
-            without_positives=int(np.count_nonzero(relevant == 0)),
+            emptied_queries=int(np.count_nonzero(emptied)),
+            without_positives=without_positives,
         )
 
 
@@ -235,19 +249,6 @@ def _report_nan(scores: Scores, counts: RowCounts) -> None:
     total = int(counts.missing.sum(dtype=np.int64))
     size = int(counts.negatives.sum(dtype=np.int64))
     raise InputError(f"{total} of {size} values are NaN, the first at index {where}", where="neg_scores", fix=_MEND_NAN)
-
-
-def require_form(form: str, given: Mapping[str, Any], needed: Sequence[str], *, excluded: Mapping[str, Any]) -> None:
-    """Every argument of one form and none of the other's."""
-    missing = [name for name in needed if given[name] is None]
-    if missing:
-        raise InputError(
-            f"{' and '.join(missing)} not given",
-            fix="Give pos_scores and neg_scores, or scores=, labels= and queries=.",
-        )
-    mixed = [name for name, value in excluded.items() if value is not None]
-    if mixed:
-        raise InputError(f"{form} excludes {' and '.join(mixed)}", fix="Give one of the two forms.")
 
 
 def cutoffs(k: Any) -> tuple[int, ...]:

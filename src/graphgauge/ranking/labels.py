@@ -51,3 +51,50 @@ class Labels:
 
     def _numbers(self, names: Iterable[Any]) -> Ints:
         return np.array([self._codes.setdefault(name, len(self._codes)) for name in names], dtype=np.int64)
+
+
+class QueryIds:
+    """The ids of all queries that were counted from flat lists: one that comes again would count as two queries.
+
+    Sorted arrays, each at least twice as long as the next: adding n ids in any portions costs O(n log² n).
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[AnyArray] = []
+
+    def require_new(self, names: AnyArray) -> None:
+        """Refuse distinct ids of which some are counted already."""
+        names = _as_ids(names)
+        for part in self._parts:
+            if not len(names) or not len(part):
+                continue
+            if (part.dtype.kind == "U") != (names.dtype.kind == "U"):
+                raise InputError("text ids meet integer ids", where="queries", fix="Use one kind of id.")
+            place = np.minimum(np.searchsorted(part, names), len(part) - 1)
+            again = names[part[place] == names]
+            if len(again):
+                raise InputError(
+                    f"query {again[0]} has candidates in an earlier part" + _more(len(again) - 1), where="queries",
+                    fix="Give all candidates of a query in one part; divided, they would count as two queries.",
+                )  # fmt: skip
+
+    def add(self, names: AnyArray) -> None:
+        """Remember ids that `require_new` let pass."""
+        if not len(names):
+            return
+        self._parts.append(_as_ids(names))
+        while len(self._parts) > 1 and len(self._parts[-2]) < 2 * len(self._parts[-1]):
+            last = self._parts.pop()
+            self._parts[-1] = np.sort(np.concatenate([self._parts[-1], last]), kind="stable")
+
+    def all(self) -> AnyArray:
+        return np.sort(np.concatenate(self._parts)) if self._parts else np.empty(0, np.int64)
+
+
+def _as_ids(names: AnyArray) -> AnyArray:
+    """Text, or integers of one type: unsigned ones would meet signed ones as floats."""
+    return names if names.dtype.kind == "U" else np.sort(names.astype(np.int64))
+
+
+def _more(others: int) -> str:
+    return f", and so have {others} others" if others else ""

@@ -1,4 +1,4 @@
-"""The error of average precision over a pool of queries."""
+"""The errors of average precision and of hits over a pool of queries."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray
+from graphgauge.core.metric import Bounds
 from graphgauge.kernels.tails import TailCounts
-from graphgauge.stats.intervals import standard_error
+from graphgauge.ranking.samples import Pooled
+from graphgauge.stats.intervals import standard_error, t_or_agreement_interval, tail, wilson_interval
 
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.int64]
@@ -53,3 +55,50 @@ def average_precision_error(
     units = np.arange(len(pos)) if cluster is None else cluster
     error, df = standard_error(len(pos) * influence, np.ones(len(pos)), cluster=units)
     return float(error[0]), float(df[0])
+
+
+def pooled_hits_bounds(pooled: Pooled, k: int, value: float, confidence: float) -> Bounds:
+    """Interval of the share of positives above the k-th best negative, which has an error of its own.
+
+    Drawn again, the negatives above the same threshold would not be k but between two numbers around it (a Poisson
+    count's limits, widened where negatives of one query or cluster stand together). The shares at the negatives with
+    these ranks say what that does to the value. Distances to them and to the bounds of the positives alone add up in
+    squares (Zou and Donner 2008).
+    """
+    low, high = _positives_alone(pooled, k, value, confidence)
+    if k > len(pooled.neg):  # no threshold: every positive is a hit
+        return low, high
+    fewest, most = _count_limits(k, _dispersion(pooled, k), confidence)
+    first, last = (pooled.share_above(rank) for rank in (int(np.floor(fewest)), int(np.ceil(most))))
+    return value - np.hypot(value - low, value - first), value + np.hypot(high - value, last - value)
+
+
+def _positives_alone(pooled: Pooled, k: int, value: float, confidence: float) -> Bounds:
+    n = len(pooled.pos)
+    if pooled.units is None:
+        return wilson_interval([round(value * n)], [n], confidence)
+    hits = pooled.pos > pooled.threshold(k)
+    error, df = standard_error(hits - value, np.ones(n), cluster=pooled.units)
+    return t_or_agreement_interval([value], error, df, (0.0, 1.0), confidence)
+
+
+def _dispersion(pooled: Pooled, k: int) -> float:
+    """The variance of the number of negatives above the threshold over that of a Poisson count; at least 1."""
+    if not len(pooled.offsets):
+        return 1.0
+    above = np.flatnonzero(pooled.neg >= pooled.threshold(k))
+    query = np.searchsorted(pooled.offsets, above, side="right") - 1
+    excess = np.bincount(query, minlength=len(pooled.pos)) - np.diff(pooled.offsets) * (len(above) / len(pooled.neg))
+    if pooled.units is not None:
+        excess = np.bincount(pooled.units, excess)
+    units = len(excess)
+    return max(1.0, float(excess @ excess) * units / (units - 1) / len(above)) if units > 1 else 1.0
+
+
+def _count_limits(count: int, dispersion: float, confidence: float) -> tuple[float, float]:
+    """Limits of a count that is dispersed so, from those of a Poisson count (Garwood 1936)."""
+    from scipy.special import gammaincinv
+
+    own, outside = count / dispersion, tail(confidence)
+    low, high = gammaincinv(own, outside), gammaincinv(own + 1, 1 - outside)
+    return dispersion * float(low), dispersion * float(high)

@@ -42,23 +42,53 @@ class Sample:
         """A number per group, for each of its cells; the one of the whole broadcasts by itself."""
         return values if self.group is None else values[self.group]
 
-    def estimate(self, values: Floats, **facts: object) -> Estimate:
-        """The mean of the items' values."""
+    def estimate(self, values: Floats, *, ends: tuple[float, float | Floats] = (0.0, 1.0), **facts: object) -> Estimate:
+        """The mean of the items' values, each of which lies between the `ends` of its cell."""
         mean = self.mean(values)
-        return Estimate(mean, self.n, values - self.spread(mean), reason="no queries", facts=facts)
 
-    def ratio(self, numerator: Floats, denominator: Floats, *, reason: str) -> Estimate:
-        """1 − Σ numerator / Σ denominator; NaN where the denominator is 0."""
+        def reach() -> Floats:
+            return np.maximum(ends[1] - self.spread(mean), self.spread(mean) - ends[0])
+
+        return Estimate(mean, self.n, values - self.spread(mean), reason="no queries", facts={**facts, "reach": reach})
+
+    def ratio(self, numerator: Floats, denominator: Floats, *, top: Floats, reason: str) -> Estimate:
+        """1 − Σ numerator / Σ denominator; NaN where the denominator is 0. A numerator lies between 0 and its `top`."""
         above, below = self.mean(numerator), self.mean(denominator)
         with np.errstate(invalid="ignore", divide="ignore"):
             share = np.where(below > 0, above / below, np.nan)
             influence = (numerator - self.spread(share) * denominator) / -self.spread(below)
-        return Estimate(1 - share, self.n, influence, reason=reason if self.n.any() else "no queries")
+
+        def reach() -> Floats:
+            own = self.spread(share) * denominator
+            return np.maximum(top - own, own) / self.spread(below)
+
+        facts = {"reach": reach}
+        return Estimate(1 - share, self.n, influence, reason=reason if self.n.any() else "no queries", facts=facts)
+
+    def largest_move(self, reach: Floats, weight: Floats | float = 1.0) -> float:
+        """How far one unit, all of whose items stood at an end of their range, could move the value of the whole.
+
+        `reach` is what one item of each cell may add to the value, times the number of items.
+        """
+        moved = np.broadcast_to(reach * weight, self.count.shape)[self.count > 0]
+        if self.units is not None:
+            moved = np.bincount(self.units[self.count > 0], moved * self.count[self.count > 0])
+        return float(moved.max(initial=0.0)) / float(self.n.sum())
 
     @cached_property
     def units(self) -> Ints | None:
         """The clusters, numbered from 0: labels may be hashes, as far apart as 64 bits reach."""
         return None if self.cluster is None else np.unique(self.cluster, return_inverse=True)[1]
+
+    @property
+    def unit_counts(self) -> Ints:
+        """How many queries, or clusters where given, each group has."""
+        if self.units is None:
+            return self.n
+        there = self.count > 0
+        group = np.zeros_like(self.units) if self.group is None else self.group
+        (group, _), _ = tally([group[there], self.units[there]])
+        return np.bincount(group, minlength=self.groups)
 
     def _total(self, values: NDArray[np.generic]) -> Floats:
         if self.group is None:
@@ -276,6 +306,19 @@ class Pooled(Sample):
         reason = "no positives" if len(self.pos) == 0 else "no negatives"
         empty = len(self.pos) == 0 or len(self.neg) == 0
         return Estimate(np.array([np.nan if empty else value]), self.n, reason=reason, facts=facts)
+
+    def threshold(self, rank: int) -> Any:
+        """The score of the negative with this rank, 1 for the best; infinite beyond either end."""
+        if not 1 <= rank <= len(self.neg):
+            return np.inf if rank < 1 else -np.inf
+        place = len(self.neg) - rank
+        return np.partition(self.neg, place)[place]
+
+    def share_above(self, rank: int) -> float:
+        """The share of positives strictly above the negative with this rank; before the best none, after the last all."""
+        if not 1 <= rank <= len(self.neg):
+            return 0.0 if rank < 1 else 1.0
+        return float(np.count_nonzero(self.pos > self.threshold(rank))) / len(self.pos)
 
     @cached_property
     def tails(self) -> TailCounts:

@@ -15,6 +15,7 @@ from graphgauge.core.state import Histogram, Place, Shards, load_state, place_na
 from graphgauge.kernels.counting import joint_histogram, single_row_counts
 from graphgauge.kernels.device import device_histogram
 from graphgauge.kernels.tally import tally
+from graphgauge.ranking.forms import FLAT, MATRIX, chosen_form, given_names
 from graphgauge.ranking.inputs import (
     Counted,
     FlatLists,
@@ -25,11 +26,10 @@ from graphgauge.ranking.inputs import (
     checked_offsets,
     counted,
     one_per_query,
-    require_form,
     runs_by_query,
 )
 from graphgauge.ranking.items import Items
-from graphgauge.ranking.labels import Labels
+from graphgauge.ranking.labels import Labels, QueryIds
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class RankingState:
 
     def reset(self) -> None:
         """Forget everything that was counted."""
-        self.dropped_queries = self.dropped_candidates = self.without_positives = 0
+        self.dropped_queries = self.dropped_candidates = self.emptied_queries = self.without_positives = 0
         self._axes: tuple[str, ...] | None = None
         self._clusters: str | None = None
         self._own_clusters = 0
@@ -76,6 +76,7 @@ class RankingState:
         self._pool: list[tuple[AnyArray, AnyArray, Ints, Ints | None]] = []
         self._items: list[Items] = []
         self._lists: list[dict[str, Ints]] = []
+        self._queries = QueryIds()
         self._shards = Shards()
         self._own_shard: str | None = None
 
@@ -108,13 +109,11 @@ class RankingState:
             return self
         nan_policy(nan)
         threads = thread_count(threads)
-        matrix = {"pos_scores": pos_scores, "neg_scores": neg_scores, "offsets": offsets, "mask": mask, "ids": ids}
-        flat = {"scores": scores, "labels": labels, "queries": queries}
-        if scores is not None:
-            require_form("scores=", flat, ("scores", "labels", "queries"), excluded=matrix)
+        given = {"pos_scores": pos_scores, "neg_scores": neg_scores, "offsets": offsets, "mask": mask, "ids": ids,
+                 "scores": scores, "labels": labels, "queries": queries}  # fmt: skip
+        if chosen_form(given_names(given), (MATRIX, FLAT)) is FLAT:
             self._update_flat(FlatLists.of(scores, labels, queries, nan), groups, cluster)
         else:
-            require_form("pos_scores and neg_scores", matrix, ("pos_scores", "neg_scores"), excluded=flat)
             batch = Scores.of(pos_scores, neg_scores, offsets=offsets, mask=mask)
             self._update_scores(batch, groups, cluster, ids, nan, threads)
         return self
@@ -199,7 +198,7 @@ class RankingState:
         """Count queries under their labels; returns the clusters of those that were kept."""
         labels = as_groups(groups)
         cluster = None if cluster is None else as_clusters(cluster)
-        numbers = self._numbers(ids, length)
+        numbers = self._item_ids(ids, length)
         for name, values in [*labels.items(), ("cluster", cluster), ("ids", numbers)]:
             if values is not None:
                 require_shape(values, (length,), name, "One per query.")
@@ -209,30 +208,32 @@ class RankingState:
         self._add(counts, labels, clusters)
         if numbers is not None:
             self._items.append(Items(numbers[keep], counts.greater, counts.equal, counts.candidates, clusters))
+            self._numbered += length if ids is None else 0
         return clusters
 
-    def _numbers(self, ids: Any, length: int) -> AnyArray | None:
+    def _item_ids(self, ids: Any, length: int) -> AnyArray | None:
         if self.keep is None:
             return None
         if ids is not None:
             return as_labels(ids, "ids")
-        self._numbered += length
-        return np.arange(self._numbered - length, self._numbered)
+        return np.arange(self._numbered, self._numbered + length)
 
     def _update_flat(self, lists: FlatLists, groups: Mapping[str, Any] | None, cluster: Any) -> None:
         if self.pooled or self.keep:
             raise OptionError("pooled metrics and kept items need pos_scores and neg_scores, not the flat form")
+        self._queries.require_new(lists.names)
         self._mark()
         labels = {name: one_per_query(values, lists, name) for name, values in as_groups(groups).items()}
         clusters = None if cluster is None else one_per_query(as_clusters(cluster), lists, "cluster")
         owner = lists.positive_query
-        dropped = lists.dropped_queries, lists.dropped_candidates
+        dropped = lists.dropped_queries, lists.dropped_candidates, lists.emptied_queries
         counts = Counted(lists.greater, lists.equal, lists.negatives + 1, None, *dropped)
         # Positives of one query share its negatives and so its luck: the query is their cluster.
         shared, kind = clusters, _GIVEN
         if shared is None:
             shared, kind = np.arange(self._own_clusters, self._own_clusters + len(lists.relevant)), _BY_QUERY
         self._add(counts, {name: values[owner] for name, values in labels.items()}, shared[owner], kind)
+        self._queries.add(lists.names)
         self._own_clusters += len(lists.relevant) if kind == _BY_QUERY else 0
         self.without_positives += lists.without_positives
         has = lists.relevant > 0
@@ -248,6 +249,10 @@ class RankingState:
                 **runs_by_query(lists),
             }
         )
+
+    def name_parts(self, names: Sequence[str]) -> None:
+        """Call what was counted here by these names, not a random one: a state with one of them will not merge."""
+        self._shards.rename(self._own_shard, names)
 
     def _mark(self) -> None:
         if self._own_shard is None:
@@ -280,6 +285,7 @@ class RankingState:
         cells.add([*columns, counts.greater, counts.equal, counts.candidates])
         self.dropped_queries += counts.dropped_queries
         self.dropped_candidates += counts.dropped_candidates
+        self.emptied_queries += counts.emptied_queries
 
     # --------------------------------------------------------------- merge
 
@@ -294,8 +300,12 @@ class RankingState:
             self._layout(other.axes, other._clusters)
             for axis, names in other._labels.items():
                 self._labels[axis].require_kind(np.array(list(names)))
+        queries = other._queries.all()
         # Nothing is counted before this has been checked too, and nothing can fail after it.
+        self._shards.require_apart(other._shards)
+        self._queries.require_new(queries)
         self._shards.absorb(other._shards)
+        self._queries.add(queries)
         if other._cells is not None:
             columns, counts = other._cells.cells()
             recoded = [
@@ -318,6 +328,7 @@ class RankingState:
         self._numbered += other._numbered
         self.dropped_queries += other.dropped_queries
         self.dropped_candidates += other.dropped_candidates
+        self.emptied_queries += other.emptied_queries
         self.without_positives += other.without_positives
         return self
 
@@ -432,6 +443,8 @@ class RankingState:
             arrays |= {f"item_{name}": values for name, values in items.columns().items()}
         for name in self._lists[0] if self._lists else ():
             arrays[f"list_{name}"] = np.concatenate([part[name] for part in self._lists])
+        if self._lists:
+            arrays["queries"] = self._queries.all()
         facts = {
             "axes": None if self._cells is None else list(self.axes),
             "labels": {axis: list(known) for axis, known in self._labels.items()},
@@ -441,7 +454,7 @@ class RankingState:
             "max_memory": self.max_memory,
             "own_clusters": self._own_clusters,
             "numbered": self._numbered,
-            "dropped": [self.dropped_queries, self.dropped_candidates, self.without_positives],
+            "dropped": [self.dropped_queries, self.dropped_candidates, self.emptied_queries, self.without_positives],
             "shards": sorted(self._shards.names),
         }
         save_state(place, self.kind, facts, arrays)
@@ -458,7 +471,9 @@ class RankingState:
     @classmethod
     def _restored(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> RankingState:
         state = cls(pooled=facts["pooled"], keep=facts["keep"], max_memory=facts["max_memory"])
-        state.dropped_queries, state.dropped_candidates, state.without_positives = facts["dropped"]
+        state.dropped_queries, state.dropped_candidates, state.emptied_queries, state.without_positives = facts[
+            "dropped"
+        ]
         state._shards = Shards(facts["shards"])
         state._own_clusters, state._numbered = facts["own_clusters"], facts["numbered"]
         if facts["axes"] is not None:
@@ -474,7 +489,15 @@ class RankingState:
         if lists and (len(lists["relevant"]) != len(lists["runs"]) or len(lists["start"]) != lists["runs"].sum()):
             raise ValueError("lists of different lengths")
         state._lists = [lists] if lists else []
+        if lists:
+            state._queries.add(_sound_ids(arrays["queries"]))
         return state
+
+
+def _sound_ids(saved: AnyArray) -> AnyArray:
+    if saved.ndim != 1 or saved.dtype.kind not in "iU" or (saved[1:] <= saved[:-1]).any():
+        raise ValueError("ids out of order")
+    return saved
 
 
 def _sound_cells(saved: AnyArray, labels: Sequence[Labels], clusters: str | None) -> tuple[list[Ints], Ints]:

@@ -12,13 +12,15 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from graphgauge.core.result import Evaluation, Result
+from graphgauge.core.result import Evaluation, Interval, Result
 
 if TYPE_CHECKING:
     from graphgauge.core.result import Table
 
 ARROWS = {"higher": "↑", "lower": "↓", "target": "◎", "none": ""}
 _HEADS = ("metric", "", "value", "interval", "chance", "n")
+# Before an interval that may hold the truth less often than its level says.
+APPROXIMATE = "≈"
 # Rows and metrics of a breakdown that a terminal shows; the file has them all.
 _SHOWN = 20
 _COLUMNS = 4
@@ -33,10 +35,22 @@ def number(value: float) -> str:
 
 def result_cells(result: Result) -> tuple[str, ...]:
     interval = result.interval
-    bounds = f"[{number(interval.low)}, {number(interval.high)}]" if interval else ""
+    bounds = f"{interval_mark(interval)}[{number(interval.low)}, {number(interval.high)}]" if interval else ""
     # Several baselines: the last is the one that no tie rule flatters.
     chance = number(result.chance[-1].value) if result.chance else ""
     return result.key, ARROWS[result.direction], number(result.value), bounds, chance, f"{result.n:,}"
+
+
+def interval_mark(interval: Interval) -> str:
+    return f"{APPROXIMATE} " if interval.approximate else ""
+
+
+def interval_notes(results: Mapping[str, Result]) -> list[str]:
+    """Why intervals are marked as approximate, each reason once, with the results that it is about."""
+    marked = {
+        key: r.interval.note or "approximate" for key, r in results.items() if r.interval and r.interval.approximate
+    }
+    return [f"{APPROXIMATE} {', '.join(keys)}: {note}" for note, keys in _grouped(marked)]
 
 
 def render(evaluation: Evaluation) -> RenderableType:
@@ -114,6 +128,7 @@ def _remarks(evaluation: Evaluation) -> Iterator[str]:
     methods = dict.fromkeys(f"{r.interval.method} over {r.interval.over}" for r in evaluation.values() if r.interval)
     if levels:
         yield f"{max(levels):.0%} intervals: {', '.join(methods)}."
+    yield from (f"{note}." for note in interval_notes(evaluation))
     baselines = dict.fromkeys(result.chance[-1].name for result in evaluation.values() if result.chance)
     if baselines:
         yield f"chance: {', '.join(baselines)}."

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.result import Result
+from graphgauge.core.result import Interval, Result
 from graphgauge.report.collect import Record
 from graphgauge.report.tables import digits_of
 from graphgauge.stats.aggregate import Aggregate, Summary, aggregate
@@ -48,6 +48,12 @@ class Row:
     reason: str
     results: tuple[Result, ...]
     mark: str = ""
+    own: Interval | None = None
+
+    @property
+    def approximate(self) -> bool:
+        """Whether the interval is a single run's own and may hold the truth less often than its level says."""
+        return self.own is not None and self.own.approximate
 
     @property
     def chance(self) -> list[float]:
@@ -149,14 +155,16 @@ def _marks(table: Aggregate, key: str, dataset: str) -> dict[str, str]:
 def _row(summary: Summary, results: tuple[Result, ...], mark: str) -> Row:
     low, high, over = summary.ci_lower, summary.ci_upper, "seeds" if summary.n > 1 else ""
     own = next((result.interval for result in results if result.defined), None)
-    if summary.n == 1 and own is not None:
+    if summary.n > 1:
+        own = None
+    elif own is not None:
         low, high, over = own.low, own.high, own.over
     if math.isnan(low) or math.isnan(high):
         over = ""
     reasons = dict.fromkeys(result.reason for result in results if result.reason)
     return Row(
         summary.metric, summary.dataset, summary.method, summary.mean, low, high, over, summary.n, summary.planned,
-        "; ".join(reasons) or (summary.reason or ""), results, mark,
+        "; ".join(reasons) or (summary.reason or ""), results, mark, own,
     )  # fmt: skip
 
 

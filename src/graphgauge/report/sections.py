@@ -11,7 +11,7 @@ from graphgauge.core.metric import FAMILIES, find
 from graphgauge.core.references import REFERENCES
 from graphgauge.core.result import Result
 from graphgauge.report.collect import Collected
-from graphgauge.report.console import ARROWS, number
+from graphgauge.report.console import APPROXIMATE, ARROWS, number
 from graphgauge.report.family import Family, Row
 from graphgauge.report.tables import BETTER, Cell, Head, PageTable, span
 from graphgauge.stats.text import bounds, fixed, listing, several
@@ -86,6 +86,8 @@ def metric_table(family: Family) -> PageTable:
         summary, reference = _registered(key, family.name)
         interval = result.interval
         how = f"{interval.method} over {interval.over}" if interval else f"none: {result.no_interval or 'not given'}"
+        if interval and interval.approximate:
+            how += f"; {APPROXIMATE} {interval.note or 'approximate'}"
         conventions = "; ".join(f"{name}: {value}" for name, value in result.conventions.items())
         low, high = (number(bound) for bound in result.bounds)
         rows.append([
@@ -164,7 +166,8 @@ def _value_cell(row: Row | None, digits: int | None, *, chance: bool = False) ->
     if row is None or row.value != row.value:
         return Cell("–", row.reason if row else "")
     text = number(row.value) if digits is None else fixed(row.value, digits)
-    notes = [bounds((row.low, row.high), digits)] if row.over and digits is not None else []
+    mark = f"{APPROXIMATE} " if row.approximate else ""
+    notes = [mark + bounds((row.low, row.high), digits)] if row.over and digits is not None else []
     if chance and row.chance:
         notes.append(f"chance {span(row.chance, digits)}")
     if row.runs != row.planned:
@@ -186,5 +189,18 @@ def _table_notes(rows: Sequence[Sequence[Cell]], families: Sequence[Family]) -> 
         yield "In brackets: 95 % interval of the mean over seeds (Student's t)."
     if items:
         yield f"In brackets, where there is one run: its own interval, over {listing(items, 3)}."
+    yield from _approximate_notes(rows, families)
     if any(cell.mark in ("best", "close") for row in rows for cell in row):
         yield _MARKS_NOTE
+
+
+def _approximate_notes(rows: Sequence[Sequence[Cell]], families: Sequence[Family]) -> Iterator[str]:
+    """Why intervals of this table are marked, each reason once, with the metrics that it is about."""
+    if not any(cell.note.startswith(APPROXIMATE) for row in rows for cell in row):
+        return
+    reasons: dict[str, dict[str, None]] = {}
+    for row in (row for family in families for row in family.rows.values()):
+        if row.own is not None and row.own.approximate:
+            reasons.setdefault(row.own.note or "approximate", {})[row.metric] = None
+    for note, metrics in reasons.items():
+        yield f"{APPROXIMATE} {', '.join(metrics)}: {note}."

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from graphgauge.report.asked import GateLine
+from graphgauge.report.console import APPROXIMATE
 from graphgauge.report.family import Compared, Family, Row
 from graphgauge.report.tables import digits_of, span
 from graphgauge.stats.comparison import Comparison
@@ -99,7 +100,8 @@ def _alone(family: Family) -> str:
 
 def in_words(row: Row) -> str:
     digits = digits_of(row.value, row.low, row.high)
-    interval = f" {bounds((row.low, row.high), digits)}" if row.over else ""
+    mark = f"{APPROXIMATE} " if row.approximate else ""
+    interval = f" {mark}{bounds((row.low, row.high), digits)}" if row.over else ""
     return f"{fixed(row.value, digits)}{interval}"
 
 

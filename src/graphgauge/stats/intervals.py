@@ -148,29 +148,61 @@ def standard_error(
     group: NDArray[np.integer] | None = None,
     groups: int = 1,
     cluster: NDArray[np.integer] | None = None,
-) -> tuple[Floats, Integers]:
+) -> tuple[Floats, Floats]:
     """Standard error and degrees of freedom of one estimate a group, from the first-order error of each cell.
 
     `influence` is what one item of a cell adds to the estimate's error: x − mean for a mean, the linearisation for a
-    ratio. `count` items stand in each cell, `group` says where a cell belongs. Items in one `cluster` (a label a cell,
-    which may span cells) err together: their influences are summed before they are squared, and df is the number of
-    clusters in the group less one. NaN with fewer than two units.
+    ratio. `count` items stand in each cell (or their weight), `group` says where a cell belongs. Items in one `cluster`
+    (a label a cell, which may span cells) err together: their influences are summed before they are squared. A large
+    cluster pulls the mean towards itself, so its square is raised by 1 / (1 − its share of the items): CR2 of Bell and
+    McCaffrey (2002). Degrees of freedom follow from the sizes, see `_size_df`. NaN with fewer than two units.
     """
     influence = np.asarray(influence, dtype=float)
     count = np.asarray(count, dtype=float)
     total = _totals(group, count, groups)
     if cluster is None:
-        squares = _totals(group, count * influence**2, groups)
-        units, scale = total, total - 1
-    else:
-        owner, members, summed = _cluster_sums(influence * count, count, group, cluster)
-        owner, summed = owner[members > 0], summed[members > 0]
-        squares = _totals(owner, summed**2, groups)
-        units = np.bincount(owner, minlength=groups).astype(float)
-        scale = total * (units - 1) / np.maximum(units, 1)
+        squares, units = _totals(group, count * influence**2, groups), total
+        with np.errstate(invalid="ignore", divide="ignore"):
+            error = np.sqrt(squares / (total * (total - 1)))
+        return np.where(units >= 2, error, np.nan), np.maximum(units - 1, 0)
+    owner, members, summed = _cluster_sums(influence * count, count, group, cluster)
+    owner, members, summed = owner[members > 0], members[members > 0], summed[members > 0]
+    units = np.bincount(owner, minlength=groups)
+    share = members / total[owner]
     with np.errstate(invalid="ignore", divide="ignore"):
-        error = np.sqrt(squares / (total * scale))
-    return np.where(units >= 2, error, np.nan), np.maximum(units - 1, 0).astype(np.int64)
+        error = np.sqrt(_totals(owner, summed**2 / (1 - share), groups)) / total
+    enough = units >= 2
+    return np.where(enough, error, np.nan), np.where(enough, _size_df(share, owner, units), 0.0)
+
+
+def _size_df(share: Floats, owner: Integers, units: Integers) -> Floats:
+    """Satterthwaite's degrees of freedom of the CR2 variance of a mean, from the clusters' shares of the items.
+
+    Its expectation and variance where the items of a cluster err alike, which is when sizes matter most: a quadratic
+    form in as many normal cluster effects, with the matrix a_g a_h (δ_gh − w_g − w_h + Σw²), a_g² = w_g² / (1 − w_g).
+    Clusters of one size have their number less one, and two clusters have one.
+    """
+    groups = len(units)
+    # The largest cluster stands apart: one that holds nearly everything would cancel all digits of the sums.
+    order = np.lexsort((share, owner))
+    largest = order[np.cumsum(np.bincount(owner, minlength=groups))[units > 0] - 1]
+    others = np.ones(len(share), bool)
+    others[largest] = False
+    big, kin, w = np.zeros(groups), owner[others], share[others]
+    big[owner[largest]] = share[largest]
+    rest, even = _totals(kin, w, groups), _totals(kin, w**2, groups)  # 1 − w and Σw² but for the largest
+    with np.errstate(invalid="ignore", divide="ignore"):
+        weight, big_weight = w**2 / (1 - w), big**2 / rest
+        diagonal, big_diagonal = weight * (1 - 2 * w + (big**2 + even)[kin]), big_weight * (rest**2 + even)
+        shift = (big**2 + even)[kin] / 2 - w
+        pairs = 2 * _totals(kin, weight, groups) * _totals(kin, weight * shift**2, groups)
+        pairs += 2 * _totals(kin, weight * shift, groups) ** 2 - _totals(kin, (2 * weight * shift) ** 2, groups)
+        with_largest = 2 * big_weight * _totals(kin, weight * ((even - big * rest)[kin] - w) ** 2, groups)
+        squares = _totals(kin, diagonal**2, groups) + big_diagonal**2 + pairs + with_largest
+        df = (_totals(kin, diagonal, groups) + big_diagonal) ** 2 / squares
+    # It lies between one and the number of clusters less one, which equal sizes reach but for rounding.
+    most = np.maximum(units - 1, 1)
+    return np.where(df > most * (1 - 1e-9), most, np.maximum(df, 1.0))
 
 
 def quantile_interval(
@@ -227,8 +259,9 @@ def delong(
     Without `offsets` all scores are independent (DeLong et al. 1988), df = min(positives, negatives) − 1. With them,
     the negatives of positive i are neg[offsets[i]:offsets[i+1]] and a query errs as one unit (Obuchowski 1997);
     `cluster`, a label a positive, joins queries that err together. Near 1 a few units carry most of the error, so df
-    is that of a variance estimated from units of their kurtosis (their number less one for normal ones). Memory beyond
-    the input stays at a few arrays of the positives' size: negatives are read in blocks.
+    is that of a variance estimated from units of their kurtosis (their number less one for normal ones), and for
+    clusters at most what their sizes allow. Memory beyond the input stays at a few arrays of the positives' size:
+    negatives are read in blocks.
     """
     m, n = len(pos), len(neg)
     if m == 0 or n == 0:
@@ -260,9 +293,10 @@ def delong(
         return auc, math.sqrt(np.var(wins[:m] / (2 * n), ddof=1) / m + spread / n), min(m, n) - 1
     influence = losses / (2 * n) - np.diff(offsets) * (m / n * auc) - auc
     influence[order] += wins[:m] / (2 * n)
+    members = np.broadcast_to(1.0, m)
     if cluster is not None:
-        _, members, influence = _cluster_sums(influence, np.broadcast_to(1.0, m), None, cluster)
-        influence = influence[members > 0]
+        _, members, influence = _cluster_sums(influence, members, None, cluster)
+        members, influence = members[members > 0], influence[members > 0]
     units = len(influence)
     if units < 2:
         return auc, np.nan, 0
@@ -271,6 +305,8 @@ def delong(
         return auc, 0.0, units - 1
     kurtosis = float(np.mean(np.square(influence) ** 2)) / variance**2
     df = min(units - 1, 2 * units / (kurtosis - (units - 3) / (units - 1)))
+    if cluster is not None:
+        df = min(df, float(_size_df(members / m, np.zeros(units, np.int64), np.array([units]))[0]))
     return auc, units / m * math.sqrt(variance / (units - 1)), df
 
 

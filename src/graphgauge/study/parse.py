@@ -183,7 +183,7 @@ class _Reader:
             key = next((key for key, known in options.keys_of(command).items() if known is option), "")
             self._fail(_as_key(error.format_message()), *places.get(key, (table, index, None)))
         except GraphgaugeError as error:
-            self._fail(str(error), table, index)
+            self._fail(_as_key(str(error)), table, index, exit_code=error.exit_code)
 
     # ----------------------------------------------------- comparisons and gates
 
@@ -279,9 +279,12 @@ class _Reader:
             self._fail(f"{about}: {error.what}" if about else error.what, place, index, key, fix=error.fix)
 
     def _fail(
-        self, what: str, place: str = "", index: int = 0, key: str | None = None, *, fix: str | None = None
-    ) -> NoReturn:
-        raise StudyError(what, where=f"{self._path}, line {self._lines.of(place, index, key)}", fix=fix) from None
+        self, what: str, place: str = "", index: int = 0, key: str | None = None, *, fix: str | None = None,
+        exit_code: int = StudyError.exit_code,
+    ) -> NoReturn:  # fmt: skip
+        error = StudyError(what, where=f"{self._path}, line {self._lines.of(place, index, key)}", fix=fix)
+        error.exit_code = exit_code
+        raise error from None
 
 
 def _syntax_error(path: str, message: str) -> StudyError:
