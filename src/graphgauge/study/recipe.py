@@ -48,16 +48,15 @@ def factories(item: Item) -> list[str]:
 
 
 def _files(text: str, folder: Path) -> Iterator[str]:
-    """The files that a value names: a path, a pattern, `archive.npz:member`, or all in a folder; else none."""
-    if glob.has_magic(text):
-        yield from (path for path in glob.glob(text, root_dir=folder) if _is(Path.is_file, folder / path))
-        return
+    """The files that a value names: a path, `archive.npz:member`, all in a folder, or a pattern; else none."""
     for path in (text, text.rpartition(":")[0]):
         if path and _is(Path.is_file, folder / path):
             yield path
             return
     if _is(Path.is_dir, folder / text):
         yield from (str(path.relative_to(folder)) for path in (folder / text).rglob("*") if path.is_file())
+    elif glob.has_magic(text):
+        yield from (path for path in glob.glob(text, root_dir=folder) if _is(Path.is_file, folder / path))
 
 
 def _is(kind: Callable[[Path], bool], path: Path) -> bool:
