@@ -5,6 +5,6 @@ from pathlib import Path
 if not sys.flags.safe_path and Path(sys.path[0]) != Path(__file__).parents[1]:
     del sys.path[0]
 
-from graphgauge.cli import main  # noqa: E402
+from graphgauge.cli import main
 
 main()

@@ -17,7 +17,6 @@ from graphgauge.core.result import Evaluation, Result
 from graphgauge.stats import Runs, load
 from graphgauge.stats.runs import panel
 
-
 FAILED = {"schema": "graphgauge/result/1", "status": "failed"}
 
 

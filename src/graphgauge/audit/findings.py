@@ -141,9 +141,10 @@ def _evaluations(subject: str | Path | Iterable[Evaluation]) -> list[Evaluation]
                 )  # fmt: skip
         return found
     collected = collect(subject)
-    if collected.unreadable:
+    damaged = list(collected.unreadable)
+    if damaged:
         raise InputError(
-            f"{several(len(collected.unreadable), 'result')} cannot be audited: {listing(collected.unreadable, 20)}",
+            f"{several(len(damaged), 'result')} cannot be audited: {listing(damaged, 20)}",
             where=str(subject), fix="Evaluate again, or remove what is damaged.",
         )  # fmt: skip
     return [record.evaluation for record in collected.records if record.evaluation is not None]

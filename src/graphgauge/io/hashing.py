@@ -71,7 +71,7 @@ class HashIndex:
     def hash(self, path: str | Path) -> str:
         target = self._folder / path
         name = str(target.relative_to(self._folder) if target.is_relative_to(self._folder) else target)
-        signature = _signature(target)
+        signature = signature_of(target)
         remembered = self._known.get(name)
         if remembered is not None and remembered[0] == signature:
             return remembered[1]
@@ -117,7 +117,8 @@ def _hash_of_content(path: str | Path) -> str:
     return digest.hexdigest()
 
 
-def _signature(path: Path) -> Signature:
+def signature_of(path: Path) -> Signature:
+    """What a file cannot be edited or replaced without changing, unless within one tick of the clock."""
     found = path.stat()
     if not stat.S_ISREG(found.st_mode):
         raise InputError("is not a regular file", where=str(path))

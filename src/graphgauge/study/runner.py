@@ -109,9 +109,7 @@ def run(
 def _evaluated(study: Study, planned: Plan, share: Share, index: HashIndex, debug: bool) -> Iterator[Done]:
     steps, kept = planned.to_run, hashes_file(study.results)
     tasks = [
-        task(
-            step.item, study.folder, step.path, threads=share.threads, hashes=kept, file=study.path.name, debug=debug
-        )
+        task(step.item, study.folder, step.path, threads=share.threads, hashes=kept, file=study.path.name, debug=debug)
         for step in steps
     ]
     for place, answer in answered(tasks, jobs=share.jobs, threads=share.threads):

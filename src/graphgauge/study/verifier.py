@@ -108,9 +108,7 @@ def _inputs(receipt: Mapping[str, Any], folder: Path) -> list[str]:
 
 def _beside(claim: Claim, now: Mapping[str, Any], output: Path) -> Iterator[str]:
     """Which files beside the result are not what is written beside it now."""
-    old, new = (
-        {str(side.get("path")): side for side in content["side_files"]} for content in (claim.content, now)
-    )
+    old, new = ({str(side.get("path")): side for side in content["side_files"]} for content in (claim.content, now))
     if len(old) < len(claim.content["side_files"]):
         yield "side_files differ, a name occurs twice"
     for name in sorted(old.keys() ^ new.keys()):
