@@ -332,3 +332,35 @@ def test_killed_in_the_middle_leaves_no_half_written_output(scores):
         if output.exists():
             assert json.loads(output.read_text())["results"] == whole
         assert (folder / "q.csv").read_text() == lines
+
+
+@pytest.mark.parametrize("way", ["edited", "replaced"])
+@pytest.mark.parametrize("audited", [False, True])
+def test_a_file_that_changes_between_reading_and_hashing_is_not_certified(scores, monkeypatch, way, audited):
+    from click.testing import CliRunner
+
+    from graphgauge.cli.audit import command as audit
+    from graphgauge.cli.ranking import command
+    from graphgauge.core.errors import InputError
+
+    folder, pos, _ = scores
+    evaluate, path = command.callback.evaluate, folder / "pos.npy"
+    np.save(folder / "other.npy", pos + 1)
+
+    def changed_meanwhile(**options):
+        answer = evaluate(**options)
+        before = path.stat()
+        if way == "replaced":
+            (folder / "other.npy").replace(path)
+        else:
+            np.save(path, pos + 1)
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        return answer
+
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(command.callback, "evaluate", changed_meanwhile)
+    arguments = [*(MATRIX if audited else MATRIX[1:]), "-o", "x.json"]
+    done = CliRunner().invoke(audit if audited else command, arguments)
+    assert isinstance(done.exception, InputError)
+    assert "changed while being evaluated: pos.npy" in str(done.exception)
+    assert not (folder / "x.json").exists()

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.sealed import write_sealed
 
 from graphgauge import ranking
 from graphgauge.core.errors import InputError
@@ -108,12 +109,14 @@ def test_the_same_numbers_have_the_same_id() -> None:
     assert first.to_dict()["id"] != EVALUATIONS["plain"]().to_dict()["id"]
 
 
-def test_a_receipt_is_written_and_does_not_change_the_id(tmp_path: Path) -> None:
+def test_a_receipt_is_written_and_hashed_but_for_its_timings(tmp_path: Path) -> None:
     evaluation = EVALUATIONS["plain"]()
     receipt = {"inputs": [{"name": "pos", "path": "p.npy", "bytes": 3, "hash": "0"}], "seconds": 1.5, "started": "now"}
     content = json.loads(write_result(evaluation, tmp_path / "x.json", receipt=receipt).read_text())
     VALIDATOR.validate(content)
-    assert content["id"] == evaluation.to_dict()["id"]
+    assert content["id"] != evaluation.to_dict()["id"]
+    slower = write_result(evaluation, tmp_path / "y.json", receipt={**receipt, "seconds": 9, "started": "then"})
+    assert content["id"] == json.loads(slower.read_text())["id"]
     assert content["receipt"]["seconds"] == 1.5
     assert content["receipt"]["versions"]["numpy"] == np.__version__
 
@@ -158,7 +161,7 @@ def test_side_files_are_read_with_suspicion(damage: str, tmp_path: Path) -> None
     else:
         beside.write_text("{" if damage == "no JSON" else "[1]")
         side["hash"] = hashlib.sha256(beside.read_bytes()).hexdigest()
-    path.write_text(json.dumps(content), encoding="utf-8")
+    write_sealed(path, content)
     words = {"gone": "cannot be read", "changed": "has changed", "no JSON": "not a JSON", "elsewhere": "cannot be read"}
     with pytest.raises(InputError, match=words.get(damage, "not a valid result file")):
         read_result(path)
@@ -181,7 +184,7 @@ def test_fields_may_be_added_by_later_versions(tmp_path: Path) -> None:
     content["findings"][0].pop("message")  # the schema does not ask for it
     VALIDATOR.validate(content)
     path = tmp_path / "x.json"
-    path.write_text(json.dumps(content))
+    write_sealed(path, content)
     again = read_result(path)
     assert again["mrr"].interval is not None
     assert again.findings[0].check == "tied-scores"
@@ -219,7 +222,7 @@ WRONG: dict[str, Any] = {
     "value as a list": lambda c: c["results"][0].update(value=[1]),
     "value beyond all floats": lambda c: c["results"][0].update(value=10**400),
     "n as null": lambda c: c["results"][0].update(n=None),
-    "n beyond all floats": lambda c: c["results"][0].update(n=math.inf),
+    "n of no end": lambda c: c["results"][0].update(n="inf"),
     "one bound": lambda c: c["results"][0].update(bounds=[0]),
     "unknown direction": lambda c: c["results"][0].update(direction="up"),
     "interval as a list": lambda c: c["results"][0].update(interval=[0, 1]),
@@ -242,10 +245,20 @@ def test_wrong_content_is_refused(change: str, tmp_path: Path) -> None:
     content = plain(ranking.evaluate(POS, NEG, groups={"side": np.arange(30) % 2}))
     WRONG[change](content)
     path = tmp_path / "x.json"
-    path.write_text(json.dumps(content).replace("Infinity", "1e400"))
+    write_sealed(path, content)
     with pytest.raises(InputError) as caught:
         read_result(path)
     assert str(caught.value).startswith(f"{path}: not a valid result file")
+
+
+def test_a_number_beyond_all_floats_is_refused(tmp_path: Path) -> None:
+    """JSON can write it, and Python reads an infinity, which no result file has."""
+    content = plain(EVALUATIONS["plain"]())
+    content["results"][0]["n"] = math.inf
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(content).replace("Infinity", "1e400"))
+    with pytest.raises(InputError, match="its id is not that of its content"):
+        read_result(path)
 
 
 @given(data=st.data())

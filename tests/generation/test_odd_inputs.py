@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from tests.generation.toy import NAMES, Toy, case, data
+from tests.sealed import write_sealed
 
 from graphgauge import generation
 from graphgauge.cli.generation import command
@@ -242,5 +243,5 @@ def test_other_samples_or_another_version_begin_anew(tmp_path):
     content = json.loads(path.read_text())
     assert {entry["key"]: entry["value"] for entry in content["results"]}["overall_uniqueness_ratio"] == 0.5
     content["receipt"]["versions"]["graphgauge"] = "0.0"
-    path.write_text(json.dumps(content))
+    write_sealed(path, content)
     assert "of other version, so everything is evaluated anew" in run(*asked).stderr

@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 
 import numpy as np
+from tests.sealed import write_sealed
 
 from graphgauge.core.result import Chance, Evaluation, Interval, Result, Table
 
@@ -56,12 +57,12 @@ def write_hostile(root: Path) -> Path:
             content["receipt"] |= {"inputs": [{"name": name, "hash": name}], "started": name}
             content["receipt"]["versions"][name] = name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(content), encoding="utf-8")
+            write_sealed(path, content)
     (root / "broken.json").write_text('{"schema": "graphgauge/result/1", "run": ' + "[" * 5000, encoding="utf-8")
     endless = json.loads((root / "0-0.json").read_text(encoding="utf-8"))
     endless["run"]["method"] = "b" * 10_000_000
-    (root / "endless.json").write_text(json.dumps(endless), encoding="utf-8")
+    write_sealed(root / "endless.json", endless)
     failed = {"schema": "graphgauge/result/1", "status": "failed", "error": SCRIPT,
               "run": {"family": "ranking", "method": SCRIPT, "dataset": "data", "seed": 7}}  # fmt: skip
-    (root / "failed.json").write_text(json.dumps(failed), encoding="utf-8")
+    write_sealed(root / "failed.json", failed)
     return root

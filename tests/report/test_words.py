@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.report.sample import write
+from tests.sealed import write_sealed
 
 from graphgauge.core.findings import Finding
 from graphgauge.core.result import Chance, Evaluation, Interval, Result
@@ -72,7 +73,7 @@ def test_runs_that_failed_are_told_from_those_that_are_not_there(tmp_path: Path)
     root = write_runs(tmp_path, {"a": [0.5, 0.6], "b": [0.4]})
     run = {"family": "ranking", "method": "b", "dataset": "toy", "seed": 1}
     failed = {"schema": "graphgauge/result/1", "status": "failed", "error": "no file", "run": run}
-    (root / "failed.json").write_text(json.dumps(failed))
+    write_sealed(root / "failed.json", failed)
     (line,) = [line for line in limits_of(root) if "failed or missing" in line]
     assert line == "1 run failed or missing: b on toy seed 1 (failed: no file). Means leave them out and say so."
     (root / "failed.json").unlink()

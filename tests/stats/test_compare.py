@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.sealed import write_sealed
 
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.core.result import Evaluation, Result
@@ -332,14 +333,14 @@ def test_a_failed_run_is_missed_over_items_too(tmp_path: Path) -> None:
         for seed in (0, 1):
             write_ranker(tmp_path, method, seed, np.arange(5) + (method == "b"))
     path = tmp_path / "b" / "ranking" / "metrics_nations_1.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "status": "failed", "results": [], "error": "killed"}))
+    write_sealed(path, {**json.loads(path.read_text()), "status": "failed", "results": [], "error": "killed"})
     with pytest.raises(InputError, match=r"1 runs of mrr are missing: b on nations seed 1 \(failed: killed\)"):
         compare(tmp_path, metric="mrr", over="items")
     assert compare(tmp_path, metric="mrr", over="items", missing="omit").means["a"] > 0
     with pytest.raises(OptionError, match='missing="worst" scores runs, not their items'):
         compare(tmp_path, metric="mrr", over="items", missing="worst")
     path = tmp_path / "b" / "ranking" / "metrics_nations_0.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "status": "failed", "results": [], "error": "killed"}))
+    write_sealed(path, {**json.loads(path.read_text()), "status": "failed", "results": [], "error": "killed"})
     with pytest.raises(InputError, match="no run of b has mrr"):
         compare(tmp_path, metric="mrr", over="items", missing="omit")
 

@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from tests.sealed import sealed, write_sealed
 
 from graphgauge.core.errors import InputError, UnknownNameError
 from graphgauge.core.result import Evaluation, Result
 from graphgauge.stats import Runs, load
 from graphgauge.stats.runs import panel
+
+FAILED = {"schema": "graphgauge/result/1", "status": "failed"}
 
 
 def scores(runs: Runs, metric: str) -> dict[tuple[str, str, Any], float]:
@@ -62,7 +65,7 @@ def test_a_failed_run_is_kept_as_failed(write_run: Any, results: Path) -> None:
     path = write_run("pc", "sachs", 0, {"f1": 0.5})
     write_run("ges", "sachs", 0, {"f1": 0.5})
     content = json.loads(path.read_text())
-    path.write_text(json.dumps({**content, "status": "failed", "results": [], "error": "out of memory"}))
+    write_sealed(path, {**content, "status": "failed", "results": [], "error": "out of memory"})
     view = panel(load(results), "f1")
     assert [str(gap) for gap in view.gaps] == ["pc on sachs seed 0 (failed: out of memory)"]
 
@@ -128,8 +131,9 @@ def test_duplicates_are_listed(write_run: Any, results: Path) -> None:
         ("t.csv", "method,f1,f1\na,1,2\n", "has the column 'f1' twice"),
         ("t.csv", "Method,seed,f1\na,0,1\n", "has a column 'Method'. Write it 'method'"),
         ("t.parquet", "no parquet", "cannot be read"),
-        ("t.json", '{"schema": "graphgauge/result/1", "status": "failed", "run": 5}', "names no run"),
-        ("t.json", '{"schema": "graphgauge/result/1", "status": "failed", "run": {}}', "no method and no dataset"),
+        ("t.json", json.dumps(sealed({**FAILED, "run": 5})), "names no run"),
+        ("t.json", json.dumps(sealed({**FAILED, "run": {}})), "no method and no dataset"),
+        ("t.json", json.dumps({**sealed({**FAILED, "run": {}}), "error": "x"}), "its id is not that of its content"),
         ("t.csv", "method,dataset,seed,metric,value\na,x,0,f1,1\na,x,0,f1,2\n", "f1 occurs twice for a, x, 0"),
     ],
 )

@@ -6,6 +6,7 @@ import sys
 
 import click
 import pytest
+from tests.sealed import write_sealed
 
 from graphgauge.cli.common import family_options
 from graphgauge.cli.types import FACTORY
@@ -86,8 +87,6 @@ def test_an_edited_factory_is_not_taken_from_the_cache(models):
 
 @pytest.mark.usefixtures("asking_family")
 def test_a_run_prints_what_it_will_import_and_verify_does_not_import(models, capsys):
-    import json
-
     from graphgauge.cli.run import command as run
     from graphgauge.study import verify
 
@@ -99,7 +98,7 @@ def test_a_run_prints_what_it_will_import_and_verify_does_not_import(models, cap
 
     content = Evaluation("ranking", [], run={"method": "m", "dataset": "d", "seed": None}).to_dict()
     content["receipt"]["study"] = {"folder": ".", "arguments": ["--subject=models.gcn:load"], "ignore": {}}
-    (models / "result.json").write_text(json.dumps(content))
+    write_sealed(models / "result.json", content)
     (verdict,) = verify(models / "result.json")
     assert str(verdict) == "not recomputed: model not rerun: models.gcn:load is not imported"
     assert not [name for name in sys.modules if name.startswith("models")]

@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 import pytest
+from tests.sealed import write_sealed
 from tests.study.conftest import STUDY, results_of, write_scores
 from tests.study.conftest import graphgauge as command
 
@@ -96,7 +97,7 @@ def edit(path, old, new, added=""):
 
 
 def with_receipt(path, receipt):
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"receipt": receipt}))
+    write_sealed(path, json.loads(path.read_text()) | {"receipt": receipt})
 
 
 def as_if_by_version(folder, version):
@@ -104,27 +105,34 @@ def as_if_by_version(folder, version):
         content = json.loads(path.read_text())
         content["receipt"]["versions"]["graphgauge"] = version
         content["receipt"]["key"] = "of another version"
-        path.write_text(json.dumps(content))
+        write_sealed(path, content)
 
 
-def test_an_unseen_change_is_found_by_rehash(finished):
+def test_an_edit_whose_time_was_set_back_is_found(finished):
     path = finished / "scores/good/1/pos.npy"
-    for _ in range(2):  # hashes are kept once the files are older than the clock's tick
-        age(finished)
-        ran(finished)
+    time.sleep(2.1)  # hashes are kept once the files are older than the clock's tick
+    ran(finished)
+    assert json.loads((finished / "results/.graphgauge/hashes.json").read_text())["files"]
     before, scores = path.stat(), np.load(path)
     with path.open("r+b") as stream:
         stream.seek(-8, os.SEEK_END)
         stream.write(np.float64(scores[-1] + 5).tobytes())
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert ran(finished)[1] == [("good", "1")]
+
+
+def test_rehash_does_not_ask_the_hashes_that_are_kept(finished):
+    path, kept = finished / "scores/good/1/pos.npy", finished / "results/.graphgauge/hashes.json"
+    time.sleep(2.1)
+    ran(finished)
+    known = json.loads(kept.read_text())
+    np.save(path, np.load(path) + 1)
+    found = path.stat()  # as if nothing on this file system showed the change
+    entry = known["files"]["scores/good/1/pos.npy"]
+    entry[:-1] = [found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino]
+    kept.write_text(json.dumps(known))
     assert ran(finished)[1] == []
     assert ran(finished, "--rehash")[1] == [("good", "1")]
-
-
-def age(folder):
-    past = time.time() - 60
-    for path in (*folder.rglob("*.npy"),):
-        os.utime(path, (past, past))
 
 
 def test_only_runs_what_fits_and_judges_when_all_is_there(study):

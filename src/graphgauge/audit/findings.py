@@ -14,6 +14,7 @@ from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import plain
 from graphgauge.report.asked import asked
 from graphgauge.report.collect import collect
+from graphgauge.stats.text import listing, several
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,14 @@ def _evaluations(subject: str | Path | Iterable[Evaluation]) -> list[Evaluation]
                     fix="Pass an evaluation, several of them, or a folder of results.",
                 )  # fmt: skip
         return found
-    return [record.evaluation for record in collect(subject).records if record.evaluation is not None]
+    collected = collect(subject)
+    damaged = list(collected.unreadable)
+    if damaged:
+        raise InputError(
+            f"{several(len(damaged), 'result')} cannot be audited: {listing(damaged, 20)}",
+            where=str(subject), fix="Evaluate again, or remove what is damaged.",
+        )  # fmt: skip
+    return [record.evaluation for record in collected.records if record.evaluation is not None]
 
 
 def _named(evaluation: Evaluation) -> str:

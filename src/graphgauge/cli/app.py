@@ -42,6 +42,8 @@ COMMANDS = {
 @click.version_option(__version__, prog_name="graphgauge")
 def cli() -> None:
     """How good is a model that learns on graphs, and how far can the number be trusted."""
+    # numba unpickles what lies in its cache; a `.numba_config.yaml` in the current folder must not say where that is.
+    os.environ.setdefault("NUMBA_CACHE_DIR", "")
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
@@ -17,6 +18,7 @@ from graphgauge.core.findings import SEVERITIES
 from graphgauge.core.metric import FAMILIES
 from graphgauge.core.schema import dumps, write_result
 from graphgauge.study.options import family_command
+from graphgauge.study.recipe import Watch
 
 _OWN = [
     click.option("--only", metavar="NAMES", help="Checks to run, separated by commas."),
@@ -92,11 +94,13 @@ def _family(name: str) -> click.Command:
     def audit(**options: Any) -> None:
         own = {key: options.pop(key) for key in ("only", "ignore", "fail_on", "form")}
         its_options = {key: value for key, value in options.items() if key in its_own}
-        run, evaluation, inputs = evaluated_with(family, {**left_out, **its_options})
+        parameters = {**left_out, **its_options}
+        watch = Watch(family, parameters, Path.cwd())
+        run, evaluation, inputs = evaluated_with(family, parameters)
         findings = run_checks(evaluation, **_choice(own), **read_materials(name, options))
         evaluation.findings = findings.found
         if run.output is not None:
-            write_result(evaluation, run.output, receipt={"inputs": list(inputs())})
+            write_result(evaluation, run.output, receipt={"inputs": watch.unchanged(inputs())})
         _tell(findings, own)
 
     kept = [option for option in family.params if option.name not in left_out]

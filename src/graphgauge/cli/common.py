@@ -59,7 +59,14 @@ class FamilyCallback:
     def __call__(self, **options: Any) -> None:
         run, own = Run.split(options)
         run.writes = True
-        run.finish(*self.evaluate(run=run, **own))
+        if run.output is None and run.method is None:  # no result file, so no receipt
+            run.finish(*self.evaluate(run=run, **own))
+            return
+        from graphgauge.study.recipe import Watch
+
+        watch = Watch(click.get_current_context().command, options, Path.cwd())
+        evaluation, inputs = self.evaluate(run=run, **own)
+        run.finish(evaluation, lambda: watch.unchanged(inputs()))
 
 
 def family_options(evaluate: Evaluate) -> FamilyCallback:

@@ -20,8 +20,9 @@ from graphgauge.study.text import cleaned
 def command(results: str, jobs: int | None, quiet: bool, debug: bool) -> None:
     """Recompute every result in RESULTS (a folder or one file) from its inputs.
 
-    Each is equal, drifted (and by how much), or its inputs changed or are missing (and which); exit code 1 unless all
-    hold. Code that a result names is never imported.
+    Each is equal, drifted (and by how much), not what its study says, damaged or edited since it was written, or its
+    inputs changed or are missing (and which). What cannot be recomputed is named, too: exit code 0 means that every
+    result was recomputed and is equal, 1 anything else. Nothing in RESULTS is run or imported.
     """
     from graphgauge.study.verifier import verify
 

@@ -24,7 +24,11 @@ SCHEMA = "graphgauge/result/1"
 SCHEMA_FILE = Path(__file__).parent.parent / "schema" / "result-1.json"
 # Breakdowns with more rows than this go to a side file.
 INLINE_ROWS = 1000
-_UNHASHED = ("id", "receipt")
+# What differs between two runs that compute the same from the same.
+_TIMINGS = ("started", "seconds")
+# Ids of files written before the receipt was hashed too are this long.
+_FIRST_ID_LENGTH = 16
+_FIELDS = frozenset(("id", "status", "run", "conventions", "options", "results", "breakdowns", "findings", "receipt"))
 _SPECIAL = {"inf": math.inf, "-inf": -math.inf}
 
 
@@ -47,7 +51,7 @@ def number_from_json(value: Any) -> float:
 
 
 def evaluation_to_dict(evaluation: Evaluation) -> dict[str, Any]:
-    """The result file's content; `id` is a hash of everything in it but the receipt."""
+    """The result file's content; `id` is a hash of everything in it but when and how fast it was made."""
     content: dict[str, Any] = {
         "schema": SCHEMA,
         "status": "partial" if evaluation.skipped else "ok",
@@ -67,8 +71,28 @@ def evaluation_to_dict(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def content_hash(content: Mapping[str, Any]) -> str:
-    hashed = {name: value for name, value in content.items() if name not in _UNHASHED}
-    return hashlib.sha256(json.dumps(hashed, sort_keys=True, allow_nan=False).encode()).hexdigest()[:16]
+    """The id that a result file with this content has: names, options, values, side files and receipt are in it."""
+    hashed = {name: value for name, value in content.items() if name != "id"}
+    receipt = hashed.get("receipt")
+    if isinstance(receipt, Mapping):
+        hashed["receipt"] = {name: value for name, value in receipt.items() if name not in _TIMINGS}
+    return _digest(hashed)
+
+
+def is_unchanged(content: Mapping[str, Any]) -> bool:
+    """Whether the id in a result file is that of its content, by the rule under which the file was written."""
+    stated = content.get("id")
+    try:
+        if isinstance(stated, str) and len(stated) == _FIRST_ID_LENGTH:
+            bare = {name: value for name, value in content.items() if name not in ("id", "receipt")}
+            return stated == _digest(bare)[:_FIRST_ID_LENGTH]
+        return stated == content_hash(content)
+    except (ValueError, RecursionError):  # a number that JSON does not have, or no end of brackets
+        return False
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
 
 def versions() -> dict[str, str]:
@@ -140,25 +164,45 @@ def read_result(path: str | Path) -> Evaluation:
     A file that is not one, or beside which something is missing or has changed, is an error that says where.
     """
     content = read_content(path)
-    sides = content.get("side_files", [])
-    if not isinstance(sides, list) or not all(isinstance(side, dict) for side in sides):
-        raise InputError("not a valid result file: side_files is no list of them", where=str(path))
+    sides = side_files(content, str(path))
     beside = [_side_breakdown(Path(path).parent, side) for side in sides if side.get("role") == "breakdown"]
     return evaluation_from_dict(content, where=str(path), beside=beside)
 
 
 def read_content(path: str | Path) -> dict[str, Any]:
-    """The dictionary in a result file, with its schema checked."""
+    """The dictionary in a result file, with its schema and its id checked."""
+    return checked_content(read_json(path), str(path))
+
+
+def read_json(path: str | Path) -> Any:
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+        return json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse_constant)
     except FileNotFoundError:
         raise InputError("no such file", where=str(path)) from None
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"not a JSON file ({error})", where=str(path)) from None
+
+
+def is_result(content: Any) -> bool:
+    """Whether JSON is meant as a result file, also where damage hides its schema."""
+    return isinstance(content, dict) and (
+        content.get("schema") == SCHEMA or len(_FIELDS & content.keys()) > len(_FIELDS) / 2
+    )
+
+
+def checked_content(content: Any, where: str) -> dict[str, Any]:
+    """The same dictionary, if it is a result file's and as it was written."""
+    require_schema(content, where)
+    if not is_unchanged(content):
+        raise InputError("its id is not that of its content: it was damaged or edited after it was written",
+                         where=where, fix="Evaluate again, or fetch the file again.")  # fmt: skip
+    return dict(content)
+
+
+def require_schema(content: Any, where: str) -> None:
     if not isinstance(content, dict) or content.get("schema") != SCHEMA:
         found = content.get("schema") if isinstance(content, dict) else type(content).__name__
-        raise InputError(f"not a result file: schema is {found!r:.80}", where=str(path), fix=f"Expected {SCHEMA!r}.")
-    return content
+        raise InputError(f"not a result file: schema is {found!r:.80}", where=where, fix=f"Expected {SCHEMA!r}.")
 
 
 def evaluation_from_dict(
@@ -280,18 +324,42 @@ def _known(kind: type[Finding | Interval], entry: Mapping[str, Any]) -> dict[str
     return {field.name: entry[field.name] for field in fields(kind) if field.name in entry}
 
 
+def side_files(content: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
+    """What a result file says of the files beside it."""
+    sides = content.get("side_files", [])
+    if not isinstance(sides, list) or not all(isinstance(side, dict) for side in sides):
+        raise InputError("not a valid result file: side_files is no list of them", where=where)
+    return sides
+
+
+def side_path(folder: Path, side: Mapping[str, Any]) -> Path:
+    """Where a file beside a result lies: never in another folder."""
+    return folder / Path(str(side.get("path"))).name
+
+
+def require_unchanged(path: Path, digest: Any) -> None:
+    """Refuse a file beside a result that is not the one which was written with it."""
+    _read_side(path, digest)
+
+
 def _side_breakdown(folder: Path, side: Mapping[str, Any]) -> Any:
-    path = folder / Path(str(side.get("path"))).name  # never another folder
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", where=str(path)) from None
-    if hashlib.sha256(data).hexdigest() != side.get("hash"):
-        raise InputError("has changed since its result was written", where=str(path), fix="Evaluate again.")
+    path = side_path(folder, side)
+    data = _read_side(path, side.get("hash"))
     try:
         return json.loads(data, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise InputError(f"not a JSON file ({error})", where=str(path)) from None
+
+
+def _read_side(path: Path, digest: Any) -> bytes:
+    try:
+        data = path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"cannot be read ({reason})", where=str(path)) from None
+    if hashlib.sha256(data).hexdigest() != digest:
+        raise InputError("has changed since its result was written", where=str(path), fix="Evaluate again.")
+    return data
 
 
 def _side_file(role: str, path: Path, rows: int) -> dict[str, Any]:

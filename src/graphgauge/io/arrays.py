@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 import re
 import zipfile
 from abc import ABC, abstractmethod
@@ -105,7 +106,8 @@ def open_arrays(patterns: Sequence[str]) -> list[ArrayFile]:
     """Open every file that the names and patterns give, numbers in names in numeric order."""
     paths: list[str] = []
     for pattern in patterns:
-        found = sorted(glob.glob(pattern), key=_natural) if glob.has_magic(pattern) else [pattern]
+        literal = not glob.has_magic(pattern) or os.path.exists(split_member(pattern)[0])  # noqa: PTH110, not of too long a name
+        found = [pattern] if literal else sorted(glob.glob(pattern), key=_natural)
         if not found:
             raise InputError("no file fits this pattern", where=pattern)
         paths += found

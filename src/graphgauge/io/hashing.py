@@ -24,7 +24,7 @@ _CHUNK = 1 << 22
 # again without its stamp showing it.
 _TICK_NS = 2_000_000_000
 
-Signature = tuple[int, int, int]
+Signature = tuple[int, int, int, int]
 
 
 def file_hash(path: str | Path) -> str:
@@ -34,7 +34,10 @@ def file_hash(path: str | Path) -> str:
 
 
 class HashIndex:
-    """Hashes of files, remembered while size, modification time and inode hold; paths are taken from `folder`."""
+    """Hashes of files, remembered while size, both times and inode hold; paths are taken from `folder`.
+
+    A program can set back the time of modification, but not that of change.
+    """
 
     def __init__(self, folder: Path, known: Mapping[str, Any] | None = None) -> None:
         self._folder = folder
@@ -43,9 +46,9 @@ class HashIndex:
         self._news: dict[str, list[Any]] = {}
         self.seconds = 0.0
         for path, (*signature, digest) in (known or {}).items():
-            size, changed, inode = (int(part) for part in signature)
-            self._known[path] = (size, changed, inode), str(digest)
-            self._lasting[path] = [size, changed, inode, str(digest)]
+            size, modified, changed, inode = (int(part) for part in signature)
+            self._known[path] = (size, modified, changed, inode), str(digest)
+            self._lasting[path] = [size, modified, changed, inode, str(digest)]
 
     @classmethod
     def load(cls, folder: Path, file: Path) -> HashIndex:
@@ -59,7 +62,7 @@ class HashIndex:
         write_text(file, json.dumps({"files": self._lasting}))
 
     def news(self) -> dict[str, list[Any]]:
-        """What was learned since the last call and may be trusted later: path → size, time, inode, hash."""
+        """What was learned since the last call and may be trusted later: path → size, times, inode, hash."""
         news, self._news = self._news, {}
         return news
 
@@ -69,8 +72,9 @@ class HashIndex:
         self._lasting |= other._lasting
 
     def hash(self, path: str | Path) -> str:
-        target, name = self._folder / path, str(path)
-        signature = _signature(target)
+        target = self._folder / path
+        name = str(target.relative_to(self._folder) if target.is_relative_to(self._folder) else target)
+        signature = signature_of(target)
         remembered = self._known.get(name)
         if remembered is not None and remembered[0] == signature:
             return remembered[1]
@@ -79,7 +83,7 @@ class HashIndex:
         self.seconds += time.perf_counter() - begin
         self._known[name] = signature, digest
         self._lasting.pop(name, None)
-        if now - signature[1] > _TICK_NS:
+        if now - max(signature[1], signature[2]) > _TICK_NS:
             self._lasting[name] = self._news[name] = [*signature, digest]
         return digest
 
@@ -130,8 +134,9 @@ def _hash_of_content(path: str | Path) -> str:
     return digest.hexdigest()
 
 
-def _signature(path: Path) -> Signature:
+def signature_of(path: Path) -> Signature:
+    """What a file cannot be edited or replaced without changing, unless within one tick of the clock."""
     found = path.stat()
     if not stat.S_ISREG(found.st_mode):
         raise InputError("is not a regular file", where=str(path))
-    return found.st_size, found.st_mtime_ns, found.st_ino
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino

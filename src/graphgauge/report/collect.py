@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 from graphgauge.core.errors import InputError
 from graphgauge.core.metric import FAMILIES
 from graphgauge.core.result import Evaluation
-from graphgauge.core.schema import SCHEMA, evaluation_from_dict, read_content, result_files
+from graphgauge.core.schema import SCHEMA, evaluation_from_dict, is_result, read_content, result_files
 from graphgauge.report.scrub import clean, scrub
 from graphgauge.stats.load import load
 from graphgauge.stats.runs import Run
@@ -82,11 +83,14 @@ def _files(source: Source) -> Iterator[tuple[Path, bool]]:
 
 
 def _is_result(path: Path) -> bool:
-    """Flat copies, breakdowns and other JSON do not name the schema."""
+    """Flat copies, breakdowns and other JSON do not name the schema; one that is damaged has the other fields."""
     try:
-        return SCHEMA.encode() in path.read_bytes()
+        data = path.read_bytes()
+        return SCHEMA.encode() in data or is_result(json.loads(data))
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", where=str(path)) from None
+    except (ValueError, RecursionError):
+        return False
 
 
 def _record(path: Path) -> Record:

@@ -44,7 +44,7 @@ def _not_run(families: Sequence[Family]) -> Iterator[str]:
 
 def _unreadable(files: list[str]) -> Iterator[str]:
     if files:
-        yield f"{several(len(files), 'file')} could not be read: {listing(files, 2)}"
+        yield f"{several(len(files), 'file')} could not be read: {listing(files, 20)}"
 
 
 def _not_compared(asked: Asked) -> Iterator[str]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.options import generator_of
-from graphgauge.core.schema import dumps
+from graphgauge.core.schema import dumps, require_unchanged
 from graphgauge.stats.comparison import jsonable
 from graphgauge.stats.many import holm
 from graphgauge.stats.permutation import PairedItems, paired_items
@@ -194,12 +194,14 @@ def _same(one: NDArray[np.int64] | None, other: NDArray[np.int64] | None) -> boo
 
 def _items(run: Run, view: Panel) -> tuple[NDArray[Any], Floats, NDArray[np.int64] | None]:
     """Ids in order, the items' values and clusters; the family's own reader knows how values come about."""
+    assert run.items is not None
+    require_unchanged(run.items.path, run.items.hash)
     reader = importlib.import_module(f"graphgauge.{run.family}.items").Items
-    items = reader.load(run.items)
+    items = reader.load(run.items.path)
     rules = {"ties": view.conventions["ties"]} if "ties" in view.conventions else {}
     order = np.argsort(items.ids, kind="stable")
     values = np.asarray(items.values(view.metric, **rules), dtype=float)
     ids = items.ids[order]
     if (ids[1:] == ids[:-1]).any():
-        raise InputError("an id occurs twice", where=str(run.items), fix="Give each item an id of its own.")
+        raise InputError("an id occurs twice", where=str(run.items.path), fix="Give each item an id of its own.")
     return ids, values[order], None if items.cluster is None else items.cluster[order]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,9 +13,18 @@ from typing import Any
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.extras import need
 from graphgauge.core.result import Direction, Evaluation, Result
-from graphgauge.core.schema import SCHEMA, evaluation_from_dict, number_from_json, result_files
+from graphgauge.core.schema import (
+    checked_content,
+    evaluation_from_dict,
+    is_result,
+    number_from_json,
+    read_json,
+    result_files,
+    side_files,
+    side_path,
+)
 from graphgauge.io.rows import sound_parquet
-from graphgauge.stats.runs import Run, Runs, Score, Seed
+from graphgauge.stats.runs import Run, Runs, Score, Seed, SideFile
 
 # `metrics_{dataset}_{seed}.json`; the seed is what follows the last underscore.
 _FLAT_NAME = re.compile(r"metrics_(?P<dataset>.+)_(?P<seed>[^_]+)")
@@ -94,14 +102,11 @@ def _from_folder(folder: Path) -> Iterator[Run]:
 
 def _from_json(path: Path) -> Run | None:
     """A result file or flat metrics; None for other JSON, such as a breakdown beside its result."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"not a JSON file ({error})", where=str(path)) from None
+    content = read_json(path)
     if not isinstance(content, dict):
         return None
-    if "schema" in content:
-        return _from_result(content, path)
+    if "schema" in content or is_result(content):
+        return _from_result(checked_content(content, str(path)), path)
     if "axis" in content and "columns" in content:
         return None
     named = _FLAT_NAME.fullmatch(path.name.removesuffix(".json").removesuffix(".flat"))
@@ -119,23 +124,21 @@ def _method_folder(path: Path) -> str:
 
 
 def _from_result(content: Mapping[str, Any], path: Path) -> Run:
-    if content["schema"] != SCHEMA:
-        raise InputError(f"schema is {content['schema']!r:.80}", where=str(path), fix=f"Expected {SCHEMA!r}.")
     if content.get("status") == "failed":
         run, error = content.get("run"), content.get("error")
         if not isinstance(run, dict):
             raise InputError("names no run", where=str(path), fix="Write result files with graphgauge.")
         why = f"failed: {error}" if error else "failed"
         return Run(*_labels(run, str(path)), {}, str(run.get("family", "")), str(path), why)
-    items = next((entry["path"] for entry in content.get("side_files", ()) if entry.get("role") == "items"), None)
+    items = next((side for side in side_files(content, str(path)) if side.get("role") == "items"), None)
     return _from_evaluation(
         evaluation_from_dict(content, where=str(path)),
         source=str(path),
-        items=None if items is None else path.parent / Path(items).name,
+        items=None if items is None else SideFile(side_path(path.parent, items), str(items.get("hash"))),
     )
 
 
-def _from_evaluation(evaluation: Evaluation, source: str = "evaluation", items: Path | None = None) -> Run:
+def _from_evaluation(evaluation: Evaluation, source: str = "evaluation", items: SideFile | None = None) -> Run:
     return Run(
         *_labels(evaluation.run, source),
         {key: _score(result, evaluation.conventions) for key, result in evaluation.items()},

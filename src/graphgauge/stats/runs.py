@@ -34,6 +34,14 @@ class Score:
 
 
 @dataclass(frozen=True)
+class SideFile:
+    """A file beside a result, and the hash that the result has of it."""
+
+    path: Path
+    hash: str
+
+
+@dataclass(frozen=True)
 class Run:
     """One trained and evaluated model. `failed` says why there are no scores, `items` where per-item values lie."""
 
@@ -44,7 +52,7 @@ class Run:
     family: str = ""
     source: str = ""
     failed: str | None = None
-    items: Path | None = None
+    items: SideFile | None = None
 
     def __str__(self) -> str:
         return f"{on_dataset(self.method, self.dataset)}, seed {self.seed}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,12 +11,12 @@ from graphgauge.core.schema import number_from_json
 from graphgauge.study.text import shown
 
 # What is compared as a whole; values and intervals are compared number by number.
-_PARTS = ("status", "conventions", "options", "breakdowns", "side_files", "skipped", "findings", "notes")
+_PARTS = ("status", "run", "conventions", "options", "breakdowns", "skipped", "findings", "notes", "error")
 _SHOWN = 3
 
 
 def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """In words, the farthest first; empty where the two are equal in everything but their receipts."""
+    """In words, the farthest first; empty where the two are equal in all but receipts and files beside them."""
     old, new = ({entry["key"]: entry for entry in content["results"]} for content in (then, now))
     moved = sorted(
         (
@@ -33,7 +34,12 @@ def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     found += [f"{shown(key)} is new" for key in new if key not in old]
     if not moved and set(old) == set(new) and old != new:
         found.append("what is said about the values differs")
-    return found + [f"{part} differ" for part in _PARTS if then.get(part) != now.get(part)]
+    return found + [f"{part} differ" for part in _PARTS if _text(then.get(part)) != _text(now.get(part))]
+
+
+def _text(part: Any) -> str:
+    """As it stands in the file: to Python 1 and true are equal, though nobody would take one for the other."""
+    return json.dumps(part, sort_keys=True)
 
 
 def _moves(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[float, str]]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import glob
 import importlib
+import os
 from collections.abc import Iterator, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import click
@@ -23,6 +26,8 @@ ELSEWHERE = {
     "debug": "It is an option of `graphgauge run`.",
 }
 IDENTITY = ("method", "dataset", "run_seed")
+# Other texts that name no file.
+_NAMES = ("metrics", "explainer")
 
 
 @cache
@@ -83,13 +88,37 @@ def refuse_foreign(command: click.Command, arguments: Sequence[str]) -> None:
 
 
 def named_paths(command: click.Command, parameters: dict[str, Any]) -> Iterator[str]:
-    """Every value that may name a file."""
-    for key, option in keys_of(command).items():
-        if key in IDENTITY or not isinstance(option.type, click.types.StringParamType):
-            continue
+    """Every value that names a file, a folder or a pattern."""
+    for option in _file_options(command):
         value = parameters[str(option.name)]
         for text in value if isinstance(value, tuple) else () if value is None else (value,):
             yield text.partition("=")[2] if takes_names(option) else text
+
+
+def located(command: click.Command, arguments: Sequence[str], folder: Path) -> list[str]:
+    """The arguments with all paths taken from a folder, for a process that does not work there."""
+    options = {flag_of(option): option for option in _file_options(command)}
+    return [_located(argument, options, folder) for argument in arguments]
+
+
+def _located(argument: str, options: dict[str, click.Option], folder: Path) -> str:
+    flag, _, value = argument.partition("=")
+    if flag not in options:
+        return argument
+    name, equals, path = value.partition("=") if takes_names(options[flag]) else ("", "", value)
+    if not path:
+        return argument
+    if glob.has_magic(path) and not Path(path).is_absolute() and not os.path.exists(folder / path):  # noqa: PTH110
+        return f"{flag}={name}{equals}{Path(glob.escape(str(folder))) / path}"
+    return f"{flag}={name}{equals}{folder / path}"
+
+
+def _file_options(command: click.Command) -> list[click.Option]:
+    return [
+        option
+        for key, option in keys_of(command).items()
+        if key not in (*IDENTITY, *_NAMES) and isinstance(option.type, click.types.StringParamType)
+    ]
 
 
 def named_factories(command: click.Command, parameters: dict[str, Any]) -> list[str]:

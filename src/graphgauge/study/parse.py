@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -33,6 +34,8 @@ GATE_FILTERS = ("family", "method", "dataset")
 COMPARISONS, SUMMARY = "comparisons", "study.json"
 # Tables are as wide as their longest name.
 _LONGEST_NAME = 1000
+# A few short lists multiply to more than any machine can hold.
+_MOST_EVALUATIONS = 100_000
 _KINDS = {str: "a text", int: "a whole number", list: "a list", dict: "a table"}
 
 T = TypeVar("T")
@@ -128,6 +131,10 @@ class _Reader:
             command = options.family_command(family)
         axes = {axis: self._axis(table, axis, index) for axis in AXES}
         several = [key for _, key, _ in AXES.values()]
+        count = math.prod(map(len, axes.values()))
+        if count > _MOST_EVALUATIONS:
+            self._fail(f"asks for {count:,} evaluations", "evaluate", index,
+                       fix=f"At most {_MOST_EVALUATIONS:,} in one table.")  # fmt: skip
         own = {key: value for key, value in table.items() if key not in ("family", *several, *options.IDENTITY)}
         self._option_keys(command, own, "evaluate", index, also=("family", *several))
         given = {**defaults.get(family, {}), **own}

@@ -24,11 +24,27 @@ _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS
 _ENDING_SECONDS = 2.0
 
 
-def task(item: Item, folder: Path, output: Path, *, threads: int, hashes: Path, debug: bool = False) -> Task:
-    """What a worker is asked: evaluate the item from this folder into this file, with hashes that are known."""
+def task(
+    item: Item,
+    folder: Path,
+    output: Path,
+    *,
+    threads: int,
+    hashes: Path,
+    file: str | None = None,
+    trusted: bool = True,
+    debug: bool = False,
+) -> Task:
+    """What a worker is asked: evaluate the item from this folder into this file, with hashes that are known.
+
+    `file` is the name of the study file. In a folder that is not `trusted` the worker reads the inputs and does
+    nothing else: it does not work there, and imports nothing.
+    """
     return {
         "item": item.to_dict(),
         "folder": str(folder),
+        "file": file,
+        "trusted": trusted,
         "output": str(output),
         "threads": threads,
         "hashes": str(hashes),
@@ -36,11 +52,16 @@ def task(item: Item, folder: Path, output: Path, *, threads: int, hashes: Path, 
     }
 
 
-def answered(tasks: Sequence[Task], *, jobs: int, threads: int) -> Iterator[tuple[int, Answer]]:
-    """The place of each task and its answer, as they come; ending the iteration ends the processes."""
+def answered(
+    tasks: Sequence[Task], *, jobs: int, threads: int, start_in: Path | None = None
+) -> Iterator[tuple[int, Answer]]:
+    """The place of each task and its answer, as they come; ending the iteration ends the processes.
+
+    Libraries look for their settings in the current folder: `start_in` is where the processes start.
+    """
     pending = deque(enumerate(tasks))
     answers: SimpleQueue[tuple[int, Answer]] = SimpleQueue()
-    workers = [_Worker(threads) for _ in range(min(jobs, len(tasks)))]
+    workers = [_Worker(threads, start_in) for _ in range(min(jobs, len(tasks)))]
     helpers = [Thread(target=_drain, args=(worker, pending, answers), daemon=True) for worker in workers]
     try:
         for helper in helpers:
@@ -68,8 +89,9 @@ def _drain(worker: _Worker, pending: deque[tuple[int, Task]], answers: SimpleQue
 class _Worker:
     """A process that is started when it is first needed, and again after it died."""
 
-    def __init__(self, threads: int) -> None:
-        self._environment = {**os.environ, **dict.fromkeys(_THREAD_VARIABLES, str(threads))}
+    def __init__(self, threads: int, start_in: Path | None = None) -> None:
+        self._environment = {**_environment(), **dict.fromkeys(_THREAD_VARIABLES, str(threads))}
+        self._start_in = start_in
         self._process: subprocess.Popen[str] | None = None
 
     def ask(self, task: Task) -> Answer:
@@ -105,8 +127,9 @@ class _Worker:
         # -P: a file of the current folder must not pass for a library.
         command = [sys.executable, "-P", "-m", "graphgauge.study.worker"]
         return subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", env=self._environment
-        )
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8",
+            env=self._environment, cwd=self._start_in,
+        )  # fmt: skip
 
     def _lost(self) -> Answer:
         code = self.close()
@@ -116,3 +139,15 @@ class _Worker:
             how = f"ended by signal {-code}; memory may be short" if code < 0 else f"ended with exit code {code}"
         error = f"The process that evaluates it {how}."
         return {"status": "lost", "error": error, "seconds": 0.0, "hashing": 0.0, "hashes": {}}
+
+
+def _environment() -> dict[str, str]:
+    """The environment, less what would have code taken from whatever folder is the current one."""
+    kept = dict(os.environ)
+    # numba unpickles what lies in its cache. Set, though empty, it wins over a `.numba_config.yaml`.
+    cache = kept.get("NUMBA_CACHE_DIR", "")
+    kept["NUMBA_CACHE_DIR"] = cache if Path(cache).is_absolute() else ""
+    package = Path(__file__).parents[2]
+    search = [Path(entry) for entry in kept.pop("PYTHONPATH", "").split(os.pathsep) if entry]
+    search = [entry.absolute() for entry in search if entry.is_absolute() or entry.absolute() == package]
+    return {**kept, "PYTHONPATH": os.pathsep.join(map(str, search))} if search else kept

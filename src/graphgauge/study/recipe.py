@@ -5,12 +5,17 @@ from __future__ import annotations
 import glob
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import click
 
 from graphgauge._version import __version__
-from graphgauge.io.hashing import HashIndex
+from graphgauge.core.errors import InputError
+from graphgauge.io.hashing import HashIndex, signature_of
 from graphgauge.study.code import source_hash
 from graphgauge.study.model import Item
 from graphgauge.study.options import checked, family_command, named_factories, named_paths
@@ -41,6 +46,27 @@ class Recipe:
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
+class Watch:
+    """The input files of a command as they are before it begins, so that a receipt names what was read."""
+
+    def __init__(self, command: click.Command, parameters: dict[str, Any], folder: Path) -> None:
+        self._folder = folder
+        names = (name for text in named_paths(command, parameters) for name in _files(text, folder))
+        self._begun = {path: signature_of(path) for path in map(self._path, names)}
+
+    def unchanged(self, inputs: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """The entries of a receipt, hashed after evaluating, if the files are still those of the beginning."""
+        entries = list(inputs)
+        for entry in entries:
+            path = self._path(entry["path"])
+            if path in self._begun and signature_of(path) != self._begun[path]:
+                raise InputError(f"changed while being evaluated: {entry['path']}", fix="Evaluate again.")
+        return entries
+
+    def _path(self, name: str) -> Path:
+        return Path(os.path.abspath(self._folder / name))  # noqa: PTH100, links need not be followed
+
+
 def factories(item: Item) -> list[str]:
     """The code that evaluating the item would import."""
     command = family_command(item.family)
@@ -48,16 +74,15 @@ def factories(item: Item) -> list[str]:
 
 
 def _files(text: str, folder: Path) -> Iterator[str]:
-    """The files that a value names: a path, a pattern, `archive.npz:member`, or all in a folder; else none."""
-    if glob.has_magic(text):
-        yield from (path for path in glob.glob(text, root_dir=folder) if _is(Path.is_file, folder / path))
-        return
+    """The files that a value names: a path, `archive.npz:member`, all in a folder, or a pattern; else none."""
     for path in (text, text.rpartition(":")[0]):
         if path and _is(Path.is_file, folder / path):
             yield path
             return
     if _is(Path.is_dir, folder / text):
         yield from (str(path.relative_to(folder)) for path in (folder / text).rglob("*") if path.is_file())
+    elif glob.has_magic(text):
+        yield from (path for path in glob.glob(text, root_dir=folder) if _is(Path.is_file, folder / path))
 
 
 def _is(kind: Callable[[Path], bool], path: Path) -> bool:

@@ -109,7 +109,8 @@ def run(
 def _evaluated(study: Study, planned: Plan, share: Share, index: HashIndex, debug: bool) -> Iterator[Done]:
     steps, kept = planned.to_run, hashes_file(study.results)
     tasks = [
-        task(step.item, study.folder, step.path, threads=share.threads, hashes=kept, debug=debug) for step in steps
+        task(step.item, study.folder, step.path, threads=share.threads, hashes=kept, file=study.path.name, debug=debug)
+        for step in steps
     ]
     for place, answer in answered(tasks, jobs=share.jobs, threads=share.threads):
         step = steps[place]

@@ -11,7 +11,7 @@ from typing import Any
 from graphgauge.core.errors import InputError
 from graphgauge.core.files import write_text
 from graphgauge.core.result import Evaluation
-from graphgauge.core.schema import content_hash, dumps, read_content
+from graphgauge.core.schema import content_hash, dumps, read_content, side_path
 from graphgauge.io.hashing import file_hash
 from graphgauge.study.model import Item
 
@@ -61,8 +61,8 @@ def whole(path: Path) -> dict[str, Any] | None:
     """The content of a result file if it and the files beside it are as they were written, else None."""
     try:
         content = read_content(path)
-        beside = [(path.parent / Path(side["path"]).name, side["hash"]) for side in content["side_files"]]
-        unharmed = content["id"] == content_hash(content) and all(file_hash(side) == digest for side, digest in beside)
+        beside = [(side_path(path.parent, side), side["hash"]) for side in content["side_files"]]
+        unharmed = all(file_hash(side) == digest for side, digest in beside)
     except (InputError, OSError, KeyError, TypeError, AttributeError, ValueError):
         return None
     return content if unharmed else None

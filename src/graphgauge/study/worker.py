@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,13 +22,13 @@ from typing import Any
 import click
 
 from graphgauge.cli.common import evaluated
-from graphgauge.core.errors import GraphgaugeError, InputError
+from graphgauge.core.errors import GraphgaugeError, InputError, MissingExtraError
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import evaluation_to_dict, write_result
 from graphgauge.io.hashing import HashIndex, using
 from graphgauge.study.model import Item
-from graphgauge.study.options import family_command
-from graphgauge.study.recipe import Recipe
+from graphgauge.study.options import family_command, located
+from graphgauge.study.recipe import Recipe, factories
 from graphgauge.study.store import write_failure
 
 _LONGEST_ERROR = 2000
@@ -41,12 +41,13 @@ def main() -> None:
     os.dup2(2, 1)
     tasks: SimpleQueue[str] = SimpleQueue()
     threading.Thread(target=_listen, args=(tasks,), daemon=True).start()
-    index: HashIndex | None = None
+    indexes: dict[str, HashIndex] = {}
     while True:
         task = json.loads(tasks.get())
-        if index is None:
-            index = HashIndex.load(Path(task["folder"]), Path(task["hashes"]))
-        answers.write(json.dumps(perform(task, index)) + "\n")
+        folder = task["folder"]
+        if folder not in indexes:
+            indexes[folder] = HashIndex.load(Path(folder), Path(task["hashes"]))
+        answers.write(json.dumps(perform(task, indexes[folder])) + "\n")
         answers.flush()
 
 
@@ -59,20 +60,24 @@ def _listen(tasks: SimpleQueue[str]) -> None:
 def perform(task: Mapping[str, Any], index: HashIndex) -> dict[str, Any]:
     """Evaluate one item and write its result, or what prevented it; says how that went."""
     item, folder, output = Item.from_dict(task["item"]), Path(task["folder"]), Path(task["output"])
-    os.chdir(folder)
+    trusted, file = task.get("trusted", True), task.get("file")
+    if trusted:
+        os.chdir(folder)
     started, begin, hashed = time.time(), time.perf_counter(), index.seconds
     receipt: dict[str, Any] = {
         "started": datetime.fromtimestamp(started, UTC).isoformat(timespec="seconds"),
         "study": {
             "folder": os.path.relpath(folder, output.parent),
+            **({} if file is None else {"file": file}),
             "arguments": list(item.arguments),
             "ignore": dict(item.ignore),
         },
     }
-    error = None
+    error, lacking = None, False
+    evaluate = _evaluated if trusted else _recomputed
     try:
         with using(index):
-            evaluation, made_from = _evaluated(item, folder, index, task["threads"])
+            evaluation, made_from = evaluate(item, folder, index, task["threads"])
         hashing = index.seconds - hashed
         receipt |= made_from | {"seconds": _rounded(time.perf_counter() - begin - hashing)}
         write_result(evaluation, output, receipt=receipt)
@@ -81,11 +86,13 @@ def perform(task: Mapping[str, Any], index: HashIndex) -> dict[str, Any]:
         if task["debug"]:
             sys.excepthook(*sys.exc_info())
         status, error, hashing = "failed", _told(failure), index.seconds - hashed
+        lacking = isinstance(failure, MissingExtraError)
         receipt["seconds"] = _rounded(time.perf_counter() - begin - hashing)
         write_failure(item, output, error, receipt)
     return {
         "status": status,
         "error": error,
+        "lacking": lacking,
         "seconds": receipt["seconds"],
         "hashing": hashing,
         "hashes": index.news(),
@@ -96,10 +103,7 @@ def _evaluated(item: Item, folder: Path, index: HashIndex, threads: int) -> tupl
     before = Recipe.of(item, folder, index)
     if before.code and str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
-    arguments = [*item.arguments, *item.identity_arguments, f"--threads={threads}", "--quiet"]
-    _, evaluation, inputs = evaluated(family_command(item.family), arguments)
-    _ignore(evaluation, item.ignore)
-    described = list(inputs())
+    evaluation, described = _by_command(item, item.arguments, threads)
     after = Recipe.of(item, folder, index)
     if after != before:
         paths = {*before.inputs.items(), *before.code.items()} ^ {*after.inputs.items(), *after.code.items()}
@@ -107,6 +111,22 @@ def _evaluated(item: Item, folder: Path, index: HashIndex, threads: int) -> tupl
         raise InputError(f"changed while being evaluated: {changed}", fix="Run the study again.")
     code = [{"factory": factory, "source_hash": digest} for factory, digest in before.code.items()]
     return evaluation, {"key": before.key, "inputs": described, "code": code}
+
+
+def _recomputed(item: Item, folder: Path, index: HashIndex, threads: int) -> tuple[Evaluation, dict[str, Any]]:
+    """The item as somebody else says that it was evaluated, from inputs in a folder of theirs."""
+    code = factories(item)
+    if code:
+        raise InputError(f"{', '.join(code)} is not imported")
+    evaluation, described = _by_command(item, located(family_command(item.family), item.arguments, folder), threads)
+    return evaluation, {"inputs": described, "code": []}
+
+
+def _by_command(item: Item, arguments: Sequence[str], threads: int) -> tuple[Evaluation, list[Mapping[str, Any]]]:
+    own = [*arguments, *item.identity_arguments, f"--threads={threads}", "--quiet"]
+    _, evaluation, inputs = evaluated(family_command(item.family), own)
+    _ignore(evaluation, item.ignore)
+    return evaluation, list(inputs())
 
 
 def _ignore(evaluation: Evaluation, ignore: Mapping[str, str]) -> None:

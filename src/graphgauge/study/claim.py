@@ -1,0 +1,186 @@
+"""What a result file says of itself, checked against its id, its inputs and its study without computing anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from graphgauge._version import __version__
+from graphgauge.core.errors import GraphgaugeError, InputError
+from graphgauge.core.schema import (
+    evaluation_from_dict,
+    is_result,
+    is_unchanged,
+    read_json,
+    require_schema,
+    require_unchanged,
+    side_files,
+    side_path,
+)
+from graphgauge.io.hashing import HashIndex
+from graphgauge.study.model import Item, Study
+from graphgauge.study.options import family_command, refuse_foreign
+from graphgauge.study.parse import read_study
+from graphgauge.study.recipe import factories
+from graphgauge.study.text import shown
+
+Status = Literal[
+    "equal", "drifted", "inputs changed", "inputs missing", "study differs", "damaged", "not recomputed", "failed"
+]
+# Where receipts do not say which file the study was.
+_USUAL_STUDY = "study.toml"
+_DECLARED = "method, dataset and seed are as declared, there is no study file that names them"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of one result; `version` is that of the library which made it."""
+
+    path: Path
+    status: Status
+    detail: str = ""
+    version: str | None = None
+
+    @property
+    def mismatch(self) -> bool:
+        """Whether it is anything but recomputed and equal."""
+        return self.status != "equal"
+
+    def beside(self, faults: tuple[str, ...]) -> Verdict:
+        """The same, with what is not as it was written; nothing of that passes for a success or for no verdict."""
+        if not faults:
+            return self
+        status = "damaged" if self.status in ("equal", "not recomputed", "failed") else self.status
+        return replace(self, status=status, detail="; ".join([*([self.detail] if self.detail else []), *faults]))
+
+    def __str__(self) -> str:
+        made = f" (made by {shown(self.version)}, now {__version__})" if self.version not in (None, __version__) else ""
+        return f"{self.status}{': ' + self.detail if self.detail else ''}{made}"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A result file whose inputs are as they were, and how it says that it was made from them.
+
+    `faults` say what is not as it was written, in the file and beside it; `remark` says what could not be checked.
+    """
+
+    path: Path
+    content: dict[str, Any]
+    item: Item
+    folder: Path
+    remark: str = ""
+    faults: tuple[str, ...] = ()
+
+    def verdict(self, status: Status, detail: str = "") -> Verdict:
+        return _verdict(self.path, self.content, status, detail).beside(self.faults)
+
+    def beside(self, faults: tuple[str, ...]) -> Claim:
+        return replace(self, faults=faults)
+
+
+class Examiner:
+    """Reads result files, and remembers the hashes of inputs and the studies that several of them share."""
+
+    def __init__(self) -> None:
+        self.indexes: dict[Path, HashIndex] = {}
+        self._studies: dict[Path, tuple[Study, frozenset[Item]] | InputError] = {}
+
+    def examined(self, path: Path) -> Claim | Verdict | None:
+        """A claim to recompute, or what can be said already; None for files that are no results."""
+        try:
+            content = read_json(path)
+        except InputError:
+            return Verdict(path, "damaged", "not a JSON file")
+        if not is_result(content):
+            return None
+        try:
+            require_schema(content, str(path))
+            evaluation_from_dict(content, where=str(path))
+            return self._claim(path, content).beside(tuple(_faults(path, content)))
+        except GraphgaugeError as error:
+            return Verdict(path, "damaged", shown(error))
+        except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:
+            return Verdict(path, "damaged", f"its receipt cannot be read ({shown(f'{type(error).__name__} {error}')})")
+
+    def _claim(self, path: Path, content: dict[str, Any]) -> Claim | Verdict:
+        if content["status"] == "failed":
+            return _verdict(path, content, "failed", f"there is nothing to recompute ({shown(content['error'])})")
+        receipt = content["receipt"]
+        study = receipt.get("study")
+        folder = Path.cwd() if study is None else (path.parent / study["folder"]).resolve()
+        index = self.indexes.setdefault(folder, HashIndex(folder))
+        for entry in receipt["inputs"]:
+            name = f"{shown(entry['path'])} ({shown(entry['name'])})"
+            try:
+                digest = index.hash(entry["path"])
+            except (OSError, InputError):
+                return _verdict(path, content, "inputs missing", name)
+            if digest != entry["hash"]:
+                return _verdict(path, content, "inputs changed", name)
+        if study is None:
+            inputs = "its inputs are unchanged" if receipt["inputs"] else "it names no inputs"
+            return _verdict(path, content, "not recomputed", f"{inputs}, but no study says how it was made")
+        run = content["run"]
+        item = Item(
+            str(run["family"]), str(run["method"]), str(run["dataset"]),
+            None if run["seed"] is None else int(run["seed"]),
+            tuple(map(str, study["arguments"])), {str(check): str(why) for check, why in study["ignore"].items()},
+        )  # fmt: skip
+        refuse_foreign(family_command(item.family), item.arguments)
+        differs, remark = self._against_study(path, item, folder, study.get("file"))
+        if differs:
+            return _verdict(path, content, "study differs", differs)
+        code = factories(item)
+        if code:
+            named = shown(", ".join(code))
+            return _verdict(path, content, "not recomputed", f"model not rerun: {named} is not imported")
+        return Claim(path, content, item, folder, remark)
+
+    def _against_study(self, path: Path, item: Item, folder: Path, named: object) -> tuple[str, str]:
+        """How the study contradicts what the result says it is, and what the study does not say; both mostly empty."""
+        file = folder / (_USUAL_STUDY if named is None else Path(str(named)).name)
+        if not file.is_file():
+            return "", _DECLARED
+        found = self._study(file)
+        name = shown(file.name)
+        if isinstance(found, InputError):
+            return f"{name} cannot be read ({shown(found)})", ""
+        study, items = found
+        # Results of an older version do not name their study, and may be those of another file.
+        if named is None and not path.resolve().is_relative_to(study.results.resolve()):
+            return "", _DECLARED
+        if item in items:
+            return "", ""
+        same = [other for other in study.items if (other.family, other.arguments) == (item.family, item.arguments)]
+        if same and item.run not in [other.run for other in same]:
+            return f"{name} has these inputs and options for {same[0]}", ""
+        if any(other.family == item.family and other.run == item.run for other in study.items):
+            return f"{name} has other options for {item}", ""
+        return ("", _DECLARED) if named is None else (f"{name} has no {item}", "")
+
+    def _study(self, file: Path) -> tuple[Study, frozenset[Item]] | InputError:
+        if file not in self._studies:
+            try:
+                study = read_study(file)
+                self._studies[file] = study, frozenset(study.items)
+            except InputError as error:
+                self._studies[file] = error
+        return self._studies[file]
+
+
+def _faults(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
+    if not is_unchanged(content):
+        yield "the file was changed after it was written, its id does not fit"
+    for side in side_files(content, str(path)):
+        try:
+            require_unchanged(side_path(path.parent, side), side.get("hash"))
+        except InputError as error:
+            yield f"side_files differ, {shown(side_path(path.parent, side).name)} {error.what}"
+
+
+def _verdict(path: Path, content: Mapping[str, Any], status: Status, detail: str) -> Verdict:
+    version = content["receipt"].get("versions", {}).get("graphgauge")
+    return Verdict(path, status, detail, None if version is None else str(version))

@@ -1,0 +1,102 @@
+"""A bit that flips in a result file, or in one beside it, is noticed or changes nothing that is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from graphgauge import ranking, stats
+from graphgauge.cli.aggregate import command as aggregate
+from graphgauge.cli.audit import command as audit
+from graphgauge.cli.compare import command as compare
+from graphgauge.core.errors import InputError
+from graphgauge.core.schema import read_result, write_result
+from graphgauge.report.collect import collect
+from graphgauge.stats import load
+
+FLIPS = 400
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for number, method in enumerate("ab"):
+        draw = np.random.default_rng(number)
+        evaluation = ranking.evaluate(
+            draw.normal(1 + number, 1, 1001), draw.normal(0, 1, (1001, 5)),
+            groups={"part": np.arange(1001) % 3, "query": np.arange(1001)}, keep="items",
+        )  # fmt: skip
+        evaluation.run |= {"method": method, "dataset": "toy", "seed": 0}
+        receipt = {
+            "inputs": [{"name": "pos", "path": "p.npy", "bytes": 3, "hash": "0"}],
+            "started": "now",
+            "seconds": 1.0,
+        }
+        write_result(evaluation, tmp_path / "results" / method / "metrics_toy_0.json", receipt=receipt)
+    return tmp_path / "results"
+
+
+def flipped(data: bytes, place: int) -> bytes:
+    changed = bytearray(data)
+    changed[place // 8] ^= 1 << place % 8
+    return bytes(changed)
+
+
+def read_or_refused(read: Callable[[], Any]) -> Any:
+    """What is read, or the message that refuses it."""
+    try:
+        return read()
+    except InputError as error:
+        return f"refused: {error}"
+
+
+def test_flips_in_a_result_file_are_refused_or_harmless(folder: Path) -> None:
+    path = folder / "a" / "metrics_toy_0.json"
+    data, draw = path.read_bytes(), np.random.default_rng(0)
+    readers = [lambda: read_result(path).to_json(), lambda: list(load(folder))]
+    expected = [read() for read in readers]
+    refused = 0
+    for place in draw.choice(8 * len(data), FLIPS, replace=False):
+        path.write_bytes(flipped(data, int(place)))
+        for read, same in zip(readers, expected, strict=True):
+            found = read_or_refused(read)
+            if found != same:
+                assert isinstance(found, str)
+                assert found.startswith(f"refused: {path}: ")
+                refused += 1
+        collected = collect(folder)  # a report names what it cannot read, and shows the rest
+        assert len(collected.records) + len(collected.unreadable) == 2
+    assert refused > FLIPS  # most flips change something
+
+
+@pytest.mark.parametrize("name", ["metrics_toy_0.items.npz", "metrics_toy_0.query.json"])
+def test_flips_beside_a_result_file_are_refused(folder: Path, name: str) -> None:
+    path, whole = folder / "a" / name, folder / "a" / "metrics_toy_0.json"
+    runs = load([whole, folder / "b" / "metrics_toy_0.json"])
+    readers = {
+        ".npz": lambda: stats.compare(runs, metric="mrr", over="items"),
+        ".json": lambda: read_result(whole),
+    }
+    data, draw = path.read_bytes(), np.random.default_rng(1)
+    for place in draw.choice(8 * len(data), 40, replace=False):
+        path.write_bytes(flipped(data, int(place)))
+        assert read_or_refused(readers[path.suffix]).startswith(f"refused: {path}: has changed")
+
+
+def test_commands_name_a_damaged_result(folder: Path) -> None:
+    path = folder / "a" / "metrics_toy_0.json"
+    content = json.loads(path.read_text())
+    content["results"][0]["value"] = 0.99
+    path.write_text(json.dumps(content))
+    for command, arguments in ((aggregate, []), (compare, ["--metric", "mrr"]), (audit, [])):
+        done = CliRunner().invoke(command, [str(folder), *arguments])
+        assert isinstance(done.exception, InputError)
+        assert done.exception.exit_code == 3
+        assert "metrics_toy_0.json" in str(done.exception)
+    (unreadable,) = collect(folder).unreadable
+    assert "its id is not that of its content" in unreadable

@@ -1,0 +1,18 @@
+"""Result files that tests write by hand, with the id that their content has."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from graphgauge.core.schema import content_hash
+
+
+def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
+    return {**content, "id": content_hash(content)}
+
+
+def write_sealed(path: Path, content: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(sealed(content)), encoding="utf-8")
