@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from graphgauge.cli.common import files_then_words
 from graphgauge.cli.options import CONFIDENCE, DATASETS, DEBUG, FAMILY, OUTPUT, RESULTS
 from graphgauge.cli.types import OUTPUT_FILE
 from graphgauge.core.files import write_text
@@ -64,16 +65,18 @@ def command(
     directions: dict[str, Any] = {**dict.fromkeys(higher, "higher"), **dict.fromkeys(lower, "lower")}
     runs = load(list(results)).only(dataset=datasets, family=family)
     table = aggregate(runs, confidence, missing, metrics=metrics or None, directions=directions)
-    emit(table, form, output)
-    if figure is not None:
-        from graphgauge.report.stats_figures import draw_intervals
-
-        draw_intervals(table, figure)
+    emit(table, form, output, figure, "intervals")
 
 
-def emit(result: Any, form: str, output: str | None) -> None:
-    """The result on stdout, and in a file in the form that its ending names."""
-    click.echo(result.render(form), nl=False)
+def emit(result: Any, form: str, output: str | None, figure: str | None, drawing: str) -> None:
+    """The result in a file in the form that its ending names, as a figure, and on stdout."""
+    files: list[Callable[[], object]] = []
     if output is not None:
-        write_text(output, result.render(_BY_ENDING.get(Path(output).suffix.lower(), form)))
+        files.append(lambda: write_text(output, result.render(_BY_ENDING.get(Path(output).suffix.lower(), form))))
+    if figure is not None:
+        from graphgauge.report import stats_figures
+
+        files.append(lambda: getattr(stats_figures, f"draw_{drawing}")(result, figure))
+    files_then_words(files, lambda: click.echo(result.render(form), nl=False))
+    if output is not None:
         click.echo(f"wrote {output}", err=True)

@@ -73,8 +73,4 @@ def command(
     comparison = compare(
         runs, metric=metric, baseline=baseline, over=over, missing=missing, alpha=alpha, direction=direction, seed=seed
     )
-    emit(comparison, form, output)
-    if figure is not None:
-        from graphgauge.report import stats_figures
-
-        getattr(stats_figures, f"draw_{draw}")(comparison, figure)
+    emit(comparison, form, output, figure, draw)
