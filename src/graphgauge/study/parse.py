@@ -17,7 +17,7 @@ from graphgauge.core.gates import Gate
 from graphgauge.core.metric import FAMILIES
 from graphgauge.study import options
 from graphgauge.study.lines import Lines
-from graphgauge.study.model import ComparisonRequest, GateRequest, Item, Study, StudyError
+from graphgauge.study.model import COMPARISONS, SUMMARY, ComparisonRequest, GateRequest, Item, Study, StudyError
 from graphgauge.study.templates import fill
 from graphgauge.study.text import shown
 
@@ -30,7 +30,6 @@ AXES = {
     "seed": ("run_seed", "seeds", int),
 }
 GATE_FILTERS = ("family", "method", "dataset")
-COMPARISONS, SUMMARY = "comparisons", "study.json"
 # Tables are as wide as their longest name.
 _LONGEST_NAME = 1000
 _KINDS = {str: "a text", int: "a whole number", list: "a list", dict: "a table"}
