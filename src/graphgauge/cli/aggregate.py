@@ -16,6 +16,7 @@ from graphgauge.stats.aggregate import aggregate
 from graphgauge.stats.load import load
 from graphgauge.stats.runs import MISSING
 from graphgauge.stats.tables import FORMS
+from graphgauge.stats.truths import TRUTHS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -24,6 +25,10 @@ _BY_ENDING = {".json": "json", ".csv": "csv", ".tex": "latex", ".md": "markdown"
 FORMAT = click.option(
     "--format", "form", type=click.Choice(FORMS), default="table", show_default=True, help="What stdout gets."
 )
+SAME_TRUTHS = click.option(
+    "--truths", type=click.Choice(TRUTHS), default="same", show_default=True,
+    help="Refuse methods that were measured against different truths, or take any, with a warning.",
+)  # fmt: skip
 
 
 def missing_option(meaning: str) -> Callable[[F], F]:
@@ -37,6 +42,7 @@ def missing_option(meaning: str) -> Callable[[F], F]:
 @DATASETS
 @FAMILY
 @missing_option("A failed or absent run leaves its mean open, is left out and counted, or scores the bad bound.")
+@SAME_TRUTHS
 @CONFIDENCE
 @click.option("--higher", multiple=True, metavar="KEY", help="This metric is better high. Repeatable.")
 @click.option("--lower", multiple=True, metavar="KEY", help="This metric is better low. Repeatable.")
@@ -50,6 +56,7 @@ def command(
     datasets: tuple[str, ...],
     family: str | None,
     missing: Any,
+    truths: Any,
     confidence: float,
     higher: tuple[str, ...],
     lower: tuple[str, ...],
@@ -64,7 +71,7 @@ def command(
     """
     directions: dict[str, Any] = {**dict.fromkeys(higher, "higher"), **dict.fromkeys(lower, "lower")}
     runs = load(list(results)).only(dataset=datasets, family=family)
-    table = aggregate(runs, confidence, missing, metrics=metrics or None, directions=directions)
+    table = aggregate(runs, confidence, missing, metrics=metrics or None, directions=directions, truths=truths)
     emit(table, form, output, figure, "intervals")
 
 

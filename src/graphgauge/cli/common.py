@@ -212,8 +212,8 @@ def files_then_words(files: Iterable[Callable[[], object]], words: Callable[[], 
         except Exception as error:
             failures.append(error)
     words()
-    for error in failures[1:]:
-        click.echo(f"Error: {error}", err=True)
+    for failure in failures[1:]:
+        click.echo(f"Error: {failure}", err=True)
     if failures:
         raise failures[0]
 

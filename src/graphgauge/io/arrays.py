@@ -24,7 +24,9 @@ _READERS = ("pyarrow", "torch", "safetensors", "safetensors_rust", "_pickle")
 
 
 class ArrayFile(ABC):
-    """One array in a file; `rows` reads a range of its first axis."""
+    """One array in a file; `rows` reads a range of its first axis. `member` is its name in an archive, where given."""
+
+    member: str | None = None
 
     def __init__(self, path: Path, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         self.path, self.shape, self.dtype = path, shape, dtype
@@ -96,6 +98,7 @@ def open_array(path: str | Path) -> ArrayFile:
         if not isinstance(error, _DAMAGE) and type(error).__module__.partition(".")[0] not in _READERS:
             raise
         raise InputError(f"cannot be read ({first_line(error)})", where=str(path), fix=_damaged(target)) from None
+    found.member = name
     if not found.shape:
         raise InputError("holds a single number", where=str(path), fix="Write an array, with a row for each item.")
     return found

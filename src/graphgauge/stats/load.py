@@ -7,6 +7,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.extras import need
 from graphgauge.core.result import Direction, Evaluation, Result
 from graphgauge.core.schema import SCHEMA, evaluation_from_dict, number_from_json, result_files
+from graphgauge.core.truths import truths_of
 from graphgauge.io.rows import sound_parquet
 from graphgauge.stats.runs import Run, Runs, Score, Seed
 
@@ -128,11 +130,12 @@ def _from_result(content: Mapping[str, Any], path: Path) -> Run:
         why = f"failed: {error}" if error else "failed"
         return Run(*_labels(run, str(path)), {}, str(run.get("family", "")), str(path), why)
     items = next((entry["path"] for entry in content.get("side_files", ()) if entry.get("role") == "items"), None)
-    return _from_evaluation(
+    run = _from_evaluation(
         evaluation_from_dict(content, where=str(path)),
         source=str(path),
         items=None if items is None else path.parent / Path(items).name,
     )
+    return replace(run, truths=truths_of(run.family, content.get("receipt")))
 
 
 def _from_evaluation(evaluation: Evaluation, source: str = "evaluation", items: Path | None = None) -> Run:

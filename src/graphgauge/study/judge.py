@@ -19,7 +19,7 @@ from graphgauge.study.claims import Claims
 from graphgauge.study.model import SUMMARY, ComparisonRequest, GateRequest, Item, Study
 from graphgauge.study.text import shown
 
-_COMPARE_OPTIONS = ("metric", "baseline", "over", "missing", "alpha", "direction", "seed")
+_COMPARE_OPTIONS = ("metric", "baseline", "over", "missing", "alpha", "direction", "seed", "truths")
 
 
 @dataclass(frozen=True)
