@@ -108,11 +108,29 @@ def open_arrays(patterns: Sequence[str]) -> list[ArrayFile]:
     """Open every file that the names and patterns give, numbers in names in numeric order."""
     paths: list[str] = []
     for pattern in patterns:
-        found = sorted(glob.glob(pattern), key=_natural) if glob.has_magic(pattern) else [pattern]
+        found = matching(pattern) if is_pattern(pattern) else [pattern]
         if not found:
             raise InputError("no file fits this pattern", where=pattern)
         paths += found
     return [open_array(path) for path in paths]
+
+
+def is_pattern(text: str, folder: Path | None = None) -> bool:
+    """Whether a name stands for all files that fit it; a file that has it as its own name comes first."""
+    root = folder or Path()
+    return glob.has_magic(text) and not any(_exists(root / name) for name in (text, split_member(text)[0]))
+
+
+def matching(pattern: str, folder: Path | None = None) -> list[str]:
+    """What fits a pattern, from a folder or from here, numbers in names in numeric order."""
+    return sorted(glob.glob(pattern, root_dir=folder), key=_natural)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # too long to be a name
+        return False
 
 
 def read_array(path: str | Path) -> AnyArray:

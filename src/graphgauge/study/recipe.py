@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import json
 from collections.abc import Callable, Iterator
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graphgauge._version import __version__
+from graphgauge.io.arrays import is_pattern, matching
 from graphgauge.io.hashing import HashIndex
 from graphgauge.study.code import source_hash
 from graphgauge.study.model import Item
@@ -49,8 +49,8 @@ def factories(item: Item) -> list[str]:
 
 def _files(text: str, folder: Path) -> Iterator[str]:
     """The files that a value names: a path, a pattern, `archive.npz:member`, or all in a folder; else none."""
-    if glob.has_magic(text):
-        yield from (path for path in glob.glob(text, root_dir=folder) if _is(Path.is_file, folder / path))
+    if is_pattern(text, folder):
+        yield from (path for path in matching(text, folder) if _is(Path.is_file, folder / path))
         return
     for path in (text, text.rpartition(":")[0]):
         if path and _is(Path.is_file, folder / path):
