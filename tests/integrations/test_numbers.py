@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -25,3 +26,19 @@ def test_a_missing_tracker_names_its_pip_command(integration, package, monkeypat
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingExtraError, match=rf"graphgauge\[{package}\]"):
         integration.log(ranking.evaluate([1.0], [[0.0]]))
+
+
+def test_every_step_keeps_its_result_in_mlflow(monkeypatch):
+    logged = {}
+    fake = types.SimpleNamespace(
+        log_metrics=lambda numbers, step: None,
+        set_tags=lambda tags: None,
+        log_text=lambda text, path: logged.setdefault(path, text),
+    )
+    monkeypatch.setitem(sys.modules, "mlflow", fake)
+    evaluations = [ranking.evaluate([float(step)], [[0.5]]) for step in range(3)]
+    for step, evaluation in enumerate(evaluations):
+        mlflow.log(evaluation, prefix="valid/", step=step)
+    mlflow.log(evaluations[0])
+    assert logged.pop("graphgauge/ranking.json") == evaluations[0].to_json()
+    assert logged == {f"graphgauge/valid/ranking-{step}.json": evaluations[step].to_json() for step in range(3)}

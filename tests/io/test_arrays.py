@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphgauge.core.errors import InputError
-from graphgauge.io.arrays import open_array, read_array, read_labels
+from graphgauge.io.arrays import open_array, open_arrays, read_array, read_labels
 from graphgauge.io.hashing import receipt_input
 
 
@@ -111,6 +111,24 @@ def test_a_member_of_an_archive_and_its_receipt(tmp_path: Path) -> None:
     np.savez(tmp_path / "x.npz", a=np.arange(3), b=np.arange(2))
     member = f"{tmp_path / 'x.npz'}:b"
     assert read_array(member).tolist() == [0, 1]
-    assert receipt_input("groups", member) == receipt_input("groups", tmp_path / "x.npz")
+    np.save(tmp_path / "b.npy", np.arange(2))
+    content = receipt_input("groups", tmp_path / "b.npy")["hash"]
+    archive = receipt_input("groups", tmp_path / "x.npz")
+    assert receipt_input("groups", member) == {**archive, "content": content}
+    assert receipt_input("pred", member) == {**archive, "name": "pred"}  # only truths are told by their content
     with pytest.raises(InputError, match=r"holds several arrays\. Pick one as x.npz:NAME, NAME in a, b"):
         open_array(tmp_path / "x.npz")
+
+
+def test_a_file_named_like_a_pattern_is_that_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for number, name in enumerate(["neg[0].npy", "neg0.npy", "a*b.npy", "axb.npy", "what?.npy"]):
+        np.save(tmp_path / name, np.full(2, number))
+    np.savez(tmp_path / "pair[1].npz", x=np.full(2, 7), y=np.zeros(2))
+    for name, number in [("neg[0].npy", 0), ("a*b.npy", 2), ("what?.npy", 4), ("pair[1].npz:x", 7)]:
+        (file,) = open_arrays([name])
+        assert file.rows(0, 1).tolist() == [number]
+    assert [file.path.name for file in open_arrays(["neg[0-9].npy"])] == ["neg0.npy"]
+    assert len(open_arrays(["a*.npy"])) == 2
+    with pytest.raises(InputError, match="no file fits"):
+        open_arrays(["neg[1].npy"])

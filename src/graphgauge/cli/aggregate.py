@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from graphgauge.cli.common import files_then_words
 from graphgauge.cli.options import CONFIDENCE, DATASETS, DEBUG, FAMILY, OUTPUT, RESULTS
 from graphgauge.cli.types import OUTPUT_FILE
 from graphgauge.core.files import write_text
@@ -15,6 +16,7 @@ from graphgauge.stats.aggregate import aggregate
 from graphgauge.stats.load import load
 from graphgauge.stats.runs import MISSING
 from graphgauge.stats.tables import FORMS
+from graphgauge.stats.truths import TRUTHS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -23,6 +25,10 @@ _BY_ENDING = {".json": "json", ".csv": "csv", ".tex": "latex", ".md": "markdown"
 FORMAT = click.option(
     "--format", "form", type=click.Choice(FORMS), default="table", show_default=True, help="What stdout gets."
 )
+SAME_TRUTHS = click.option(
+    "--truths", type=click.Choice(TRUTHS), default="same", show_default=True,
+    help="Refuse methods that were measured against different truths, or take any, with a warning.",
+)  # fmt: skip
 
 
 def missing_option(meaning: str) -> Callable[[F], F]:
@@ -36,6 +42,7 @@ def missing_option(meaning: str) -> Callable[[F], F]:
 @DATASETS
 @FAMILY
 @missing_option("A failed or absent run leaves its mean open, is left out and counted, or scores the bad bound.")
+@SAME_TRUTHS
 @CONFIDENCE
 @click.option("--higher", multiple=True, metavar="KEY", help="This metric is better high. Repeatable.")
 @click.option("--lower", multiple=True, metavar="KEY", help="This metric is better low. Repeatable.")
@@ -49,6 +56,7 @@ def command(
     datasets: tuple[str, ...],
     family: str | None,
     missing: Any,
+    truths: Any,
     confidence: float,
     higher: tuple[str, ...],
     lower: tuple[str, ...],
@@ -63,17 +71,19 @@ def command(
     """
     directions: dict[str, Any] = {**dict.fromkeys(higher, "higher"), **dict.fromkeys(lower, "lower")}
     runs = load(list(results)).only(dataset=datasets, family=family)
-    table = aggregate(runs, confidence, missing, metrics=metrics or None, directions=directions)
-    emit(table, form, output)
-    if figure is not None:
-        from graphgauge.report.stats_figures import draw_intervals
-
-        draw_intervals(table, figure)
+    table = aggregate(runs, confidence, missing, metrics=metrics or None, directions=directions, truths=truths)
+    emit(table, form, output, figure, "intervals")
 
 
-def emit(result: Any, form: str, output: str | None) -> None:
-    """The result on stdout, and in a file in the form that its ending names."""
-    click.echo(result.render(form), nl=False)
+def emit(result: Any, form: str, output: str | None, figure: str | None, drawing: str) -> None:
+    """The result in a file in the form that its ending names, as a figure, and on stdout."""
+    files: list[Callable[[], object]] = []
     if output is not None:
-        write_text(output, result.render(_BY_ENDING.get(Path(output).suffix.lower(), form)))
+        files.append(lambda: write_text(output, result.render(_BY_ENDING.get(Path(output).suffix.lower(), form))))
+    if figure is not None:
+        from graphgauge.report import stats_figures
+
+        files.append(lambda: getattr(stats_figures, f"draw_{drawing}")(result, figure))
+    files_then_words(files, lambda: click.echo(result.render(form), nl=False))
+    if output is not None:
         click.echo(f"wrote {output}", err=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 
 import click
 
@@ -31,13 +32,19 @@ COMMANDS = {
     "demo": "A built-in study: data, results, comparisons and what they show.",
 }
 
+# Of none of the outcomes that scripts act on: what it means is that nothing is known.
+INTERNAL_FAULT = 70
+# Set by the shell that asks for completions.
+_COMPLETION = "_GRAPHGAUGE_COMPLETE"
+
 
 @click.group(
     cls=LazyGroup,
     lines=COMMANDS,
     place="graphgauge.cli.{}",
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 ok; 1 a gate failed; 2 usage; 3 bad input; 4 some of a study failed; 130 interrupted.",
+    epilog="Exit codes: 0 ok; 1 a gate failed; 2 usage; 3 bad input, or a file that cannot be written; "
+    "4 some of a study failed; 70 internal fault; 130 interrupted.",
 )
 @click.version_option(__version__, prog_name="graphgauge")
 def cli() -> None:
@@ -48,24 +55,60 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line; errors are one paragraph and an exit code, a traceback only with --debug."""
+    from graphgauge.cli.streams import lasting_streams
+
+    with lasting_streams() as (stdout, _):
+        status = _status()
+        stdout.flush()
+        if stdout.failure is not None:
+            click.echo(f"Error: stdout cannot be written ({stdout.failure.strerror}).", err=True)
+            status = status or 3
+    sys.exit(status)
+
+
+def _status() -> int:
+    """Run, and say what went wrong; the exit code."""
     try:
         status = cli.main(standalone_mode=False)
     except click.exceptions.Exit as stop:
-        status = stop.exit_code
-    except click.Abort:
-        status = 130
+        return stop.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return 130
     except click.ClickException as error:
         error.show()
-        status = error.exit_code
-    except BrokenPipeError:
-        # The reader went away (`graphgauge … | head`); what it did not want is not an error.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = 0
-    except Exception as error:
-        from graphgauge.core.errors import GraphgaugeError
-
-        if not isinstance(error, GraphgaugeError) or "--debug" in sys.argv:
+        return error.exit_code
+    except SystemExit as stop:
+        if _COMPLETION in os.environ:
             raise
-        click.echo(f"Error: {error}", err=True)
-        status = error.exit_code
-    sys.exit(status if isinstance(status, int) else 0)
+        # Code that a command imports may call sys.exit, which says nothing about gates.
+        return _told(stop, f"internal fault: something called sys.exit({stop.code!r:.60}).", INTERNAL_FAULT)
+    except Exception as error:
+        return _told(error, *_explained(error))
+    return status if isinstance(status, int) else 0
+
+
+def _explained(error: Exception) -> tuple[str, int]:
+    """A paragraph about an error, and its exit code."""
+    from graphgauge.core.errors import GraphgaugeError
+    from graphgauge.core.files import DISK_ERRORS
+
+    if isinstance(error, GraphgaugeError):
+        return str(error), error.exit_code
+    if isinstance(error, OSError) and (error.filename is not None or error.errno in DISK_ERRORS):
+        where = "" if error.filename is None else f"{error.filename}: "
+        return f"{where}{error.strerror}.", GraphgaugeError.exit_code
+    if isinstance(error, MemoryError):
+        what = f"not enough memory{f' ({error})' if str(error) else ''}."
+        return f"{what} Evaluate fewer items at once, or on a larger machine.", GraphgaugeError.exit_code
+    said = " ".join(str(error).split())
+    what = f"internal fault: {type(error).__name__}{f': {said:.300}' if said else ''}."
+    return f"{what} Please report it, unless code of yours that was imported raised it", INTERNAL_FAULT
+
+
+def _told(error: BaseException, text: str, status: int) -> int:
+    if "--debug" in sys.argv:
+        traceback.print_exception(error)
+    else:
+        hint = "; --debug shows the traceback." if status == INTERNAL_FAULT else ""
+        click.echo(f"Error: {text.removesuffix('.') + hint if hint else text}", err=True)
+    return status

@@ -49,7 +49,7 @@ Evaluate = Callable[..., tuple[Evaluation, Inputs]]
 
 
 class FamilyCallback:
-    """What click calls: evaluates, then prints, draws, writes and judges. `evaluate` alone does only the first."""
+    """What click calls: evaluates, then writes, draws, prints and judges. `evaluate` alone does only the first."""
 
     def __init__(self, evaluate: Evaluate) -> None:
         self.evaluate = evaluate
@@ -140,16 +140,19 @@ class Run:
         return None if self.metrics is None else list(names_in(self.metrics))
 
     def finish(self, evaluation: Evaluation, inputs: Inputs) -> None:
-        """Print, draw, write and judge."""
+        """Write and draw, print, and judge."""
         evaluation.run |= self.identity
-        emit(evaluation, self.form)
-        if self.figure is not None:
-            evaluation.plot(self.figure)
-        path = self.place(evaluation.family)
+        path, flat, figure = self.place(evaluation.family), self.flat, self.figure
+        files: list[Callable[[], object]] = []
         if path is not None:
-            self.say(f"wrote {self.write(evaluation, path, inputs)}")
-        if self.flat is not None:
-            write_text(self.flat, dumps(plain(evaluation.to_flat())))
+            files.append(lambda: self.write(evaluation, path, inputs))
+        if flat is not None:
+            files.append(lambda: write_text(flat, dumps(plain(evaluation.to_flat()))))
+        if figure is not None:
+            files.append(lambda: evaluation.plot(figure))
+        files_then_words(files, lambda: emit(evaluation, self.form))
+        if path is not None:
+            self.say(f"wrote {path}")
         outcomes = [gate.check(evaluation) for gate in self._gates]
         for outcome in outcomes:
             click.echo(str(outcome), err=True)
@@ -202,6 +205,24 @@ def stage_bars(run: Run) -> Iterator[Callable[[str, int, int], None]]:
             bar.update(tasks[stage], completed=done, total=total)
 
         yield update
+
+
+def files_then_words(files: Iterable[Callable[[], object]], words: Callable[[], object]) -> None:
+    """Write every file, then print: a reader that goes away loses no file, a full disk neither words nor other files.
+
+    What prevented a file is raised at the end; if several could not be written, the others are printed before.
+    """
+    failures: list[Exception] = []
+    for write in files:
+        try:
+            write()
+        except Exception as error:
+            failures.append(error)
+    words()
+    for failure in failures[1:]:
+        click.echo(f"Error: {failure}", err=True)
+    if failures:
+        raise failures[0]
 
 
 def emit(evaluation: Evaluation, form: str) -> None:

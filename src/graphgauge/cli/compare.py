@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from graphgauge.cli.aggregate import FORMAT, emit, missing_option
+from graphgauge.cli.aggregate import FORMAT, SAME_TRUTHS, emit, missing_option
 from graphgauge.cli.options import DATASETS, DEBUG, FAMILY, OUTPUT, RESULTS
 from graphgauge.cli.types import OPEN_SHARE, OUTPUT_FILE
 from graphgauge.core.errors import OptionError
@@ -31,6 +31,7 @@ _FIGURES = ("ranks", "differences", "profile")
 @DATASETS
 @FAMILY
 @missing_option("A failed or absent run is an error, is left out for all methods, or scores the bad bound.")
+@SAME_TRUTHS
 @click.option(
     "--alpha", type=OPEN_SHARE, default=0.05, show_default=True, help="Level of the tests; intervals have 1 − alpha."
 )
@@ -57,6 +58,7 @@ def command(
     datasets: tuple[str, ...],
     family: str | None,
     missing: Any,
+    truths: Any,
     alpha: float,
     direction: Any,
     seed: int,
@@ -71,10 +73,7 @@ def command(
         raise OptionError("there is no figure over items", fix="Drop --figure, or compare over seeds.")
     runs = load(list(results)).only(method=methods, dataset=datasets, family=family)
     comparison = compare(
-        runs, metric=metric, baseline=baseline, over=over, missing=missing, alpha=alpha, direction=direction, seed=seed
-    )
-    emit(comparison, form, output)
-    if figure is not None:
-        from graphgauge.report import stats_figures
-
-        getattr(stats_figures, f"draw_{draw}")(comparison, figure)
+        runs, metric=metric, baseline=baseline, over=over, missing=missing, alpha=alpha, direction=direction, seed=seed,
+        truths=truths,
+    )  # fmt: skip
+    emit(comparison, form, output, figure, draw)

@@ -33,11 +33,12 @@ def command(output: str, why: bool, jobs: int | None, debug: bool) -> None:
     folder = Path(output)
     click.echo(f"writing data and study.toml into {folder}", err=True)
     outcome = run(write_study(folder), jobs=jobs, debug=debug)
+    page = _page(outcome.study.results, folder / "report.html")
     for text in tables(outcome.study):
         click.echo(text)
     report_failures(outcome)
     click.echo(f"Study: {folder / 'study.toml'}")
-    click.echo(f"{_page(outcome.study.results, folder / 'report.html')}\n")
+    click.echo(f"{page}\n")
     for sentence in sentences(outcome) if outcome.exit_code == 0 else ():
         click.echo(sentence)
     raise click.exceptions.Exit(outcome.exit_code)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -13,7 +12,7 @@ from graphgauge.core.result import Evaluation
 from graphgauge.evolution import EvolutionLog, evaluate
 from graphgauge.evolution.cycle import NEGATIVES, NULLS
 from graphgauge.evolution.evaluate import stored_runs
-from graphgauge.io.arrays import open_array, read_array, read_labels
+from graphgauge.io.arrays import read_array, read_labels
 from graphgauge.io.hashing import receipt_input
 
 
@@ -62,12 +61,7 @@ def command(
 
     def inputs() -> list[dict[str, Any]]:
         given = {"labels": labels, "node_ids": node_ids, "test_edges": test_edges}
-        named = [receipt_input(name, _file(path)) for name, path in given.items() if path is not None]
+        named = [receipt_input(name, path) for name, path in given.items() if path is not None]
         return [*named, *(receipt_input("log", path) for own in runs for path in stored.files(*own))]
 
     return evaluation, inputs
-
-
-def _file(text: str) -> Path:
-    """The file of a name; `archive.npz:member` is one array of it."""
-    return Path(text) if Path(text).exists() else open_array(text).path

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.files import write_text
+from graphgauge.core.files import write_text, writing
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import read_result
 from graphgauge.demo import Demo, demos
@@ -23,7 +23,8 @@ def write_study(folder: Path) -> Path:
     if path.exists() and path.read_text(encoding="utf-8") != text:
         raise InputError("there is another study", where=str(path), fix="Choose another folder with --output.")
     for demo in parts:
-        demo.write(folder)
+        with writing(folder):
+            demo.write(folder)
     write_text(path, text)
     return path
 

@@ -10,10 +10,12 @@ from graphgauge.integrations.numbers import tracked
 def log(evaluation: Evaluation, *, prefix: str = "", step: int | None = None) -> None:
     """Log values with their bounds, conventions as tags, and the whole result as `graphgauge/{prefix}{family}.json`.
 
-    MLflow allows no `@` in a name: `hits@10` becomes `hits_at_10`.
+    With a step the file is `graphgauge/{prefix}{family}-{step}.json`, so that each step keeps its own. MLflow allows no
+    `@` in a name: `hits@10` becomes `hits_at_10`.
     """
     mlflow = need("mlflow", "logging to MLflow")
     numbers = {name.replace("@", "_at_"): value for name, value in tracked(evaluation, prefix).items()}
     mlflow.log_metrics(numbers, step=step)
     mlflow.set_tags({f"graphgauge.{prefix}{name}": rule for name, rule in evaluation.conventions.items()})
-    mlflow.log_text(evaluation.to_json(), f"graphgauge/{prefix}{evaluation.family}.json")
+    at = "" if step is None else f"-{step}"
+    mlflow.log_text(evaluation.to_json(), f"graphgauge/{prefix}{evaluation.family}{at}.json")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import os
 import re
 import zipfile
 from abc import ABC, abstractmethod
@@ -25,7 +24,9 @@ _READERS = ("pyarrow", "torch", "safetensors", "safetensors_rust", "_pickle")
 
 
 class ArrayFile(ABC):
-    """One array in a file; `rows` reads a range of its first axis."""
+    """One array in a file; `rows` reads a range of its first axis. `member` is its name in an archive, where given."""
+
+    member: str | None = None
 
     def __init__(self, path: Path, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         self.path, self.shape, self.dtype = path, shape, dtype
@@ -97,6 +98,7 @@ def open_array(path: str | Path) -> ArrayFile:
         if not isinstance(error, _DAMAGE) and type(error).__module__.partition(".")[0] not in _READERS:
             raise
         raise InputError(f"cannot be read ({first_line(error)})", where=str(path), fix=_damaged(target)) from None
+    found.member = name
     if not found.shape:
         raise InputError("holds a single number", where=str(path), fix="Write an array, with a row for each item.")
     return found
@@ -106,12 +108,29 @@ def open_arrays(patterns: Sequence[str]) -> list[ArrayFile]:
     """Open every file that the names and patterns give, numbers in names in numeric order."""
     paths: list[str] = []
     for pattern in patterns:
-        literal = not glob.has_magic(pattern) or os.path.exists(split_member(pattern)[0])  # noqa: PTH110, not of too long a name
-        found = [pattern] if literal else sorted(glob.glob(pattern), key=_natural)
+        found = matching(pattern) if is_pattern(pattern) else [pattern]
         if not found:
             raise InputError("no file fits this pattern", where=pattern)
         paths += found
     return [open_array(path) for path in paths]
+
+
+def is_pattern(text: str, folder: Path | None = None) -> bool:
+    """Whether a name stands for all files that fit it; a file that has it as its own name comes first."""
+    root = folder or Path()
+    return glob.has_magic(text) and not any(_exists(root / name) for name in (text, split_member(text)[0]))
+
+
+def matching(pattern: str, folder: Path | None = None) -> list[str]:
+    """What fits a pattern, from a folder or from here, numbers in names in numeric order."""
+    return sorted(glob.glob(pattern, root_dir=folder), key=_natural)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # too long to be a name
+        return False
 
 
 def read_array(path: str | Path) -> AnyArray:

@@ -7,16 +7,19 @@ import json
 import math
 import stat
 import time
+import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.files import write_text
+from graphgauge.core.truths import may_be_truth
 from graphgauge.io.arrays import ArrayFile, split_member
 
 _CHUNK = 1 << 22
@@ -116,21 +119,49 @@ def content_hash(files: Iterable[ArrayFile]) -> str:
 
 
 def receipt_input(name: str, path: str | Path) -> dict[str, Any]:
-    """Of one file; of `archive.npz:name` it is the archive."""
-    file, _ = split_member(str(path))
-    return {"name": name, "path": str(file), "bytes": file.stat().st_size, "hash": file_hash(file)}
+    """Of one file; of `archive.npz:name` it is the archive, and `content` the array in it."""
+    return _described(name, *split_member(str(path)))
 
 
 def receipt_inputs(name: str, files: Iterable[ArrayFile]) -> list[dict[str, Any]]:
     """Receipt entries of the files that one input was read from."""
-    return [{**receipt_input(name, file.path), "shape": list(file.shape), "dtype": str(file.dtype)} for file in files]
+    return [
+        {**_described(name, path, member or file.member), "shape": list(file.shape), "dtype": str(file.dtype)}
+        for file in files
+        for path, member in [split_member(str(file.path))]
+    ]
+
+
+def _described(name: str, file: Path, member: str | None) -> dict[str, Any]:
+    entry = {"name": name, "path": str(file), "bytes": file.stat().st_size, "hash": file_hash(file)}
+    content = _member_hash(file, member) if may_be_truth(name) else None
+    return entry if content is None else {**entry, "content": content}
+
+
+def _member_hash(file: Path, member: str | None) -> str | None:
+    """SHA-256 of one array of an .npz, or of its only one: that of the .npy file with the same array."""
+    if file.suffix.lower() != ".npz":
+        return None
+    try:
+        with zipfile.ZipFile(file) as archive:
+            names = archive.namelist() if member is None else [f"{member}.npy"]
+            if len(names) > 1:
+                return None
+            with archive.open(names[0]) as stream:
+                return _digest(stream)
+    except (OSError, LookupError, ValueError, NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error):
+        return None  # read by other means, or damaged, which the reader of the array will say
 
 
 def _hash_of_content(path: str | Path) -> str:
-    digest = hashlib.sha256()
     with Path(path).open("rb") as stream:
-        while chunk := stream.read(_CHUNK):
-            digest.update(chunk)
+        return _digest(stream)
+
+
+def _digest(stream: IO[bytes]) -> str:
+    digest = hashlib.sha256()
+    while chunk := stream.read(_CHUNK):
+        digest.update(chunk)
     return digest.hexdigest()
 
 

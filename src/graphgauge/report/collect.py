@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.metric import FAMILIES
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import SCHEMA, evaluation_from_dict, is_result, read_content, result_files
+from graphgauge.core.truths import truths_of
 from graphgauge.report.scrub import clean, scrub
 from graphgauge.stats.load import load
 from graphgauge.stats.runs import Run
@@ -106,6 +107,7 @@ def _record(path: Path) -> Record:
         else:
             evaluation = evaluation_from_dict(content, where=str(path))
             (run,) = load(evaluation)
+            run = replace(run, truths=truths_of(run.family, receipt))
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
         if isinstance(error, InputError):
             raise

@@ -130,7 +130,8 @@ def family(name: str, records: Iterable[Record], asked: Sequence[str] = ()) -> F
         try:
             # Infinite values have an infinite mean and no spread, which is no reason to warn.
             with np.errstate(invalid="ignore"):
-                tables[key] = aggregate(runs, missing="omit", metrics=[key])
+                # Means are shown whatever they were measured against; only comparing them needs the same truth.
+                tables[key] = aggregate(runs, missing="omit", metrics=[key], truths="any")
         except InputError as error:
             refused[key] = str(error)
     rows = {}

@@ -21,6 +21,7 @@ from graphgauge.stats.power import seeds_needed
 from graphgauge.stats.runs import MISSING, Better, Gap, Missing, Panel, on_dataset, panel
 from graphgauge.stats.tables import Cell, Grid
 from graphgauge.stats.text import listing, plus_minus, several
+from graphgauge.stats.truths import Truths
 
 
 @dataclass(frozen=True)
@@ -82,10 +83,12 @@ class Aggregate:
         """`best` for the best mean, `close` for methods that the data do not tell apart from it.
 
         Close means: not rejected by paired Wilcoxon tests with Holm's correction over all pairs of methods. Nothing is
-        marked where the direction is not known, a method's mean is open, or seeds do not pair.
+        marked where the direction is not known, a method's mean is open, seeds do not pair, or truths differ.
         """
         view = self.panels[one_of("metric", metric, self.panels)]
         one_of("dataset", dataset, view.datasets)
+        if dataset in view.conflicts:
+            return {}
         scores = {
             method: {seed: view.badness(value) for seed, value in seeds.items() if value == value}
             for method, seeds in view.values[dataset].items()
@@ -135,14 +138,19 @@ class Aggregate:
         unknown = [metric for metric, view in self.panels.items() if view.better is None]
         if methods > 1 and unknown:
             yield f"No direction is known, so nothing is marked: {listing(unknown)}."
-        unpaired = [on_dataset(m, d) for (d, m), found in marks.items() if not found and m not in unknown]
+        unpaired = [on_dataset(m, d) for (d, m), found in marks.items()
+                    if not found and m not in unknown and d not in self.panels[m].conflicts]  # fmt: skip
         if methods > 1 and unpaired:
             yield f"Not all methods have values for the same seeds, so nothing is marked: {listing(unpaired)}."
         if self.gaps:
             names = listing([str(gap) for gap in self.gaps])
             yield f"{several(len(self.gaps), 'run')} without a value: {names}. {_POLICY[self.missing]}"
-        for note in dict.fromkeys(note for view in self.panels.values() for note in view.notes):
+        for note in self._panel_notes:
             yield f"{note}."
+
+    @property
+    def _panel_notes(self) -> list[str]:
+        return list(dict.fromkeys(note for view in self.panels.values() for note in view.notes))
 
     def to_dict(self) -> dict[str, Any]:
         rows = [
@@ -155,6 +163,7 @@ class Aggregate:
             "conventions": {metric: dict(view.conventions) for metric, view in self.panels.items()},
             "rows": rows,
             "gaps": [asdict(gap) for gap in self.gaps],
+            "notes": [f"{note}." for note in self._panel_notes],
         }
 
     def to_json(self) -> str:
@@ -187,12 +196,14 @@ def aggregate(
     *,
     metrics: Iterable[str] | None = None,
     directions: Mapping[str, Better] | None = None,
+    truths: Truths = "same",
 ) -> Aggregate:
     """Summaries of every metric over seeds, with Student's t-interval.
 
     `runs` is anything `load` takes. A run that failed, is NaN or is not there must not improve a mean: by default the
     mean is NaN with the reason; `missing="omit"` averages what is there and states how many; `missing="worst"` scores
-    it at the metric's bad bound.
+    it at the metric's bad bound. Methods that were measured against different truths, as the receipts of their results
+    say, are refused; `truths="any"` lists them all the same, with a warning and without marks.
 
     >>> round(aggregate([{"f1": 0.9}, {"f1": 0.8}])["f1"].ci_lower, 4)
     0.2147
@@ -204,7 +215,7 @@ def aggregate(
         raise InputError("there are no runs")
     chosen = metric_names(metrics) or known.metrics
     given = _checked_directions(directions or {}, known.metrics)
-    panels = {metric: panel(known, metric, direction=given.get(metric)) for metric in chosen}
+    panels = {metric: panel(known, metric, direction=given.get(metric), truths=truths) for metric in chosen}
     if missing == "worst":
         panels = {metric: view.filled() for metric, view in panels.items()}
     rows = [

@@ -21,6 +21,7 @@ from graphgauge.stats.power import require_alpha
 from graphgauge.stats.resample import Strata, interquartile_mean, probability_of_improvement, stratified_interval
 from graphgauge.stats.runs import MISSING, Better, Missing, Panel, Seed, on_dataset, panel
 from graphgauge.stats.text import listing, several
+from graphgauge.stats.truths import Truths
 from graphgauge.stats.wilcoxon import as_on_paper
 
 Floats = NDArray[np.float64]
@@ -38,11 +39,12 @@ def compare(
     direction: Better | None = ...,
     seed: int = ...,
     resamples: int = ...,
+    truths: Truths = ...,
 ) -> Comparison: ...
 @overload
 def compare(
     runs: Any, *, metric: str, baseline: str | None = ..., over: Literal["items"], missing: Missing = ...,
-    alpha: float = ..., direction: Better | None = ..., seed: int = ..., resamples: int = ...,
+    alpha: float = ..., direction: Better | None = ..., seed: int = ..., resamples: int = ..., truths: Truths = ...,
 ) -> ItemsComparison: ...  # fmt: skip
 def compare(
     runs: Any,
@@ -55,6 +57,7 @@ def compare(
     direction: Better | None = None,
     seed: int = 0,
     resamples: int = 2000,
+    truths: Truths = "same",
 ) -> Comparison | ItemsComparison:
     """Compare methods on one metric: all pairs, or each against a baseline, with Holm's correction.
 
@@ -62,18 +65,23 @@ def compare(
     because runs on one dataset are no independent evidence about others. All methods must have the same runs: what is
     missing is refused with the list, or left out for all (`missing="omit"`), or scored at the metric's bad bound
     (`missing="worst"`). `over="items"` compares the per-item values of one dataset by sign flips instead.
+
+    Result files record the hashes of their inputs: methods that were measured against different truths on the same
+    dataset and seed are refused, or compared with a warning (`truths="any"`).
     """
     one_of("over", over, ("seeds", "items"))
     one_of("missing", missing, MISSING)
     require_alpha(alpha)
     whole_number("resamples", resamples, 1)
     known = load(runs)
-    view = panel(known, metric, direction=direction)
+    view = panel(known, metric, direction=direction, truths=truths)
     if baseline is not None:
         one_of("method", baseline, view.methods)
     better = _better(view)
     if over == "items":
-        return compare_items(known, view, better, baseline=baseline, missing=missing, alpha=alpha, seed=seed)
+        return compare_items(
+            known, view, better, baseline=baseline, missing=missing, alpha=alpha, seed=seed, truths=truths
+        )
     units, strata, notes = _complete(view, missing)
     return _compared(view, better, units, strata, notes, baseline, alpha, seed, resamples)
 

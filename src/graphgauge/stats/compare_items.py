@@ -19,6 +19,7 @@ from graphgauge.stats.permutation import PairedItems, paired_items
 from graphgauge.stats.runs import Better, Missing, Panel, Run, Runs
 from graphgauge.stats.tables import Cell, Grid
 from graphgauge.stats.text import listing, p_text, several
+from graphgauge.stats.truths import Truths, different_truths, refuse_different, warnings_of
 
 Floats = NDArray[np.float64]
 
@@ -47,6 +48,7 @@ class ItemsComparison:
     pairs: tuple[ItemsPair, ...]
     alpha: float
     omitted: int = 0
+    notes: tuple[str, ...] = ()
 
     @property
     def methods(self) -> list[str]:
@@ -76,6 +78,7 @@ class ItemsComparison:
         notes = (
             *(self.conclusion(pair) for pair in self.pairs),
             "Items were resampled, models were not: this is about these trained models, not about training again.",
+            *self.notes,
         )
         return Grid(["pair", "difference", "interval", "p", "p (Holm)", "higher / equal / lower"], rows, notes)
 
@@ -106,7 +109,7 @@ class ItemsComparison:
         content = {
             name: getattr(self, name) for name in ("metric", "better", "dataset", "means", "seeds", "alpha", "omitted")
         }
-        return dict(jsonable({**content, "pairs": pairs}))
+        return dict(jsonable({**content, "pairs": pairs, "notes": self.notes}))
 
     def to_json(self) -> str:
         return dumps(self.to_dict())
@@ -116,7 +119,15 @@ class ItemsComparison:
 
 
 def compare_items(
-    runs: Runs, view: Panel, better: Better, *, baseline: str | None, missing: Missing, alpha: float, seed: int
+    runs: Runs,
+    view: Panel,
+    better: Better,
+    *,
+    baseline: str | None,
+    missing: Missing,
+    alpha: float,
+    seed: int,
+    truths: Truths = "same",
 ) -> ItemsComparison:
     """Sign-flip tests over the items of one dataset; several seeds of a method are averaged item by item."""
     if len(view.datasets) > 1:
@@ -134,6 +145,9 @@ def compare_items(
     lacking = [str(run) for run in chosen if run.items is None]
     if lacking:
         raise InputError(f"no per-item values are kept for {listing(lacking)}", fix='Evaluate again with keep="items".')
+    conflicts = different_truths(chosen, items=True)
+    if truths == "same":
+        refuse_different(conflicts)
     values: dict[str, list[Floats]] = {method: [] for method in view.methods}
     ids, cluster = None, None
     for run in chosen:
@@ -151,6 +165,7 @@ def compare_items(
         view.metric, better, view.datasets[0],
         {method: np.mean(runs_of, axis=0) for method, runs_of in values.items()},
         seeds=len({run.seed for run in chosen}), cluster=cluster, baseline=baseline, alpha=alpha, seed=seed,
+        notes=tuple(f"{note}." for note in warnings_of(conflicts)),
     )  # fmt: skip
 
 
@@ -165,6 +180,7 @@ def compared_items(
     baseline: str | None,
     alpha: float,
     seed: int,
+    notes: tuple[str, ...] = (),
 ) -> ItemsComparison:
     """The comparison of methods whose values lie at hand, one a method and item, items in one order."""
     known = ~np.isnan(list(values.values())).any(axis=0)
@@ -185,6 +201,7 @@ def compared_items(
         pairs=tuple(ItemsPair(*row) for row in zip(names, tests, adjusted.tolist(), strict=True)),
         alpha=alpha,
         omitted=int(np.count_nonzero(~known)),
+        notes=notes,
     )
 
 

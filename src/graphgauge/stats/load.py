@@ -6,6 +6,7 @@ import csv
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from graphgauge.core.schema import (
     side_files,
     side_path,
 )
+from graphgauge.core.truths import truths_of
 from graphgauge.io.rows import sound_parquet
 from graphgauge.stats.runs import Run, Runs, Score, Seed, SideFile
 
@@ -131,11 +133,12 @@ def _from_result(content: Mapping[str, Any], path: Path) -> Run:
         why = f"failed: {error}" if error else "failed"
         return Run(*_labels(run, str(path)), {}, str(run.get("family", "")), str(path), why)
     items = next((side for side in side_files(content, str(path)) if side.get("role") == "items"), None)
-    return _from_evaluation(
+    run = _from_evaluation(
         evaluation_from_dict(content, where=str(path)),
         source=str(path),
         items=None if items is None else SideFile(side_path(path.parent, items), str(items.get("hash"))),
     )
+    return replace(run, truths=truths_of(run.family, content.get("receipt")))
 
 
 def _from_evaluation(evaluation: Evaluation, source: str = "evaluation", items: SideFile | None = None) -> Run:

@@ -11,7 +11,9 @@ from typing import Literal
 
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.result import Direction
+from graphgauge.core.truths import Truth
 from graphgauge.stats.text import listing
+from graphgauge.stats.truths import TRUTHS, Truths, different_truths, refuse_different, warnings_of
 
 Missing = Literal["raise", "omit", "worst"]
 Better = Literal["higher", "lower"]
@@ -43,7 +45,10 @@ class SideFile:
 
 @dataclass(frozen=True)
 class Run:
-    """One trained and evaluated model. `failed` says why there are no scores, `items` where per-item values lie."""
+    """One trained and evaluated model. `failed` says why there are no scores, `items` where per-item values lie.
+
+    `truths` are the inputs that it was measured against, by name, where a receipt records them.
+    """
 
     method: str
     dataset: str
@@ -53,6 +58,7 @@ class Run:
     source: str = ""
     failed: str | None = None
     items: SideFile | None = None
+    truths: Mapping[str, Truth] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"{on_dataset(self.method, self.dataset)}, seed {self.seed}"
@@ -143,6 +149,7 @@ class Panel:
     values: Mapping[str, Mapping[str, Mapping[Seed, float]]]  # dataset → method → seed
     gaps: tuple[Gap, ...]
     notes: tuple[str, ...]
+    conflicts: Mapping[str, str] = field(default_factory=dict)  # datasets whose truth is not the same for all methods
 
     @property
     def methods(self) -> list[str]:
@@ -201,8 +208,12 @@ class Panel:
         return worst
 
 
-def panel(runs: Runs, metric: str, *, direction: Better | None = None) -> Panel:
-    """The values of one metric; runs scored under different conventions are refused with the list."""
+def panel(runs: Runs, metric: str, *, direction: Better | None = None, truths: Truths = "same") -> Panel:
+    """The values of one metric; runs scored under different conventions are refused with the list.
+
+    So are methods that were measured against different truths, unless any will do, and then a note says so.
+    """
+    one_of("truths", truths, TRUTHS)
     if not len(runs):
         raise InputError("there are no runs")
     one_of("metric", metric, runs.metrics)
@@ -217,11 +228,14 @@ def panel(runs: Runs, metric: str, *, direction: Better | None = None) -> Panel:
     _refuse_mixed(metric, "target", [(run, str(score.target)) for run, score in scored])
     for name in dict.fromkeys(name for _, score in scored for name in score.conventions):
         _refuse_mixed(metric, name, [(run, score.conventions.get(name, "not stated")) for run, score in scored])
+    conflicts = different_truths(run for run, _ in scored)
+    if truths == "same":
+        refuse_different(conflicts)
     first = scored[0][1]
     values, gaps = _values(chosen, metric)
     return Panel(
         metric, direction or first.direction, first.target, first.bounds, first.conventions, values, tuple(gaps),
-        tuple(_notes(scored, metric)),
+        (*_notes(scored, metric), *warnings_of(conflicts)), conflicts,
     )  # fmt: skip
 
 

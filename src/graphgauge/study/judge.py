@@ -10,16 +10,16 @@ from typing import Any
 from graphgauge.core.errors import InputError
 from graphgauge.core.files import write_text
 from graphgauge.core.result import Evaluation
-from graphgauge.core.schema import dumps, evaluation_from_dict, file_part, number_to_json, read_content
+from graphgauge.core.schema import dumps, evaluation_from_dict, number_to_json, read_content
 from graphgauge.report.findings import FindingLine, finding_lines
 from graphgauge.stats.compare import compare
 from graphgauge.stats.load import load
 from graphgauge.stats.runs import Runs
-from graphgauge.study.model import ComparisonRequest, GateRequest, Item, Study
-from graphgauge.study.parse import COMPARISONS, SUMMARY
+from graphgauge.study.claims import Claims
+from graphgauge.study.model import SUMMARY, ComparisonRequest, GateRequest, Item, Study
 from graphgauge.study.text import shown
 
-_COMPARE_OPTIONS = ("metric", "baseline", "over", "missing", "alpha", "direction", "seed")
+_COMPARE_OPTIONS = ("metric", "baseline", "over", "missing", "alpha", "direction", "seed", "truths")
 
 
 @dataclass(frozen=True)
@@ -72,17 +72,14 @@ def judge(study: Study) -> Judgement:
     comparisons: list[ComparisonVerdict] = []
     if study.comparisons:
         runs = load([item.path(study.results) for item in study.items])
-        comparisons = [_comparison(request, number, runs) for number, request in enumerate(study.comparisons, 1)]
+        comparisons = [
+            _comparison(request, file, runs)
+            for request, file in zip(study.comparisons, study.comparison_files, strict=True)
+        ]
     good = [found for found in evaluations.values() if not isinstance(found, str)]
     judgement = Judgement(gates, tuple(comparisons), tuple(finding_lines(good, study.ignore)))
     _write(study, judgement)
     return judgement
-
-
-def forget(results: Path) -> None:
-    """Results are about to change: what was judged of the old ones must not stand beside them."""
-    for path in (results / SUMMARY, *(results / COMPARISONS).glob("*.json")):
-        path.unlink(missing_ok=True)
 
 
 def _evaluation(path: Path) -> Evaluation | str:
@@ -119,9 +116,8 @@ def _gate(request: GateRequest, evaluations: Mapping[Item, Evaluation | str]) ->
             yield GateVerdict(gate.text, run, outcome.passed, outcome.found)
 
 
-def _comparison(request: ComparisonRequest, number: int, runs: Runs) -> ComparisonVerdict:
+def _comparison(request: ComparisonRequest, file: str, runs: Runs) -> ComparisonVerdict:
     options = request.options
-    file = f"{COMPARISONS}/{number}-{file_part(options['metric'])}.json"
     try:
         chosen = runs.only(method=options["methods"], dataset=options["datasets"], family=options["family"])
         found = compare(chosen, **{name: options[name] for name in _COMPARE_OPTIONS})
@@ -131,7 +127,9 @@ def _comparison(request: ComparisonRequest, number: int, runs: Runs) -> Comparis
 
 
 def _write(study: Study, judgement: Judgement) -> None:
-    forget(study.results)
+    claims = Claims(study)
+    claims.forget_judged()
+    claims.make()
     for verdict in judgement.comparisons:
         if verdict.comparison is not None:
             write_text(study.results / verdict.file, verdict.comparison.to_json())

@@ -9,8 +9,11 @@ from typing import Any
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.gates import Gate
-from graphgauge.core.schema import result_path
+from graphgauge.core.schema import file_part, result_path
 from graphgauge.study.text import shown
+
+# What a study writes into its results folder beside the results: comparisons in a folder, and its outcome.
+COMPARISONS, SUMMARY = "comparisons", "study.json"
 
 
 class StudyError(InputError):
@@ -103,3 +106,13 @@ class Study:
     comparisons: tuple[ComparisonRequest, ...]
     gates: tuple[GateRequest, ...]
     ignore: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    @property
+    def comparison_files(self) -> list[str]:
+        """Of each comparison, from the results folder."""
+        metrics = [request.options["metric"] for request in self.comparisons]
+        return [f"{COMPARISONS}/{number}-{file_part(metric)}.json" for number, metric in enumerate(metrics, 1)]
+
+    @property
+    def judged_files(self) -> list[str]:
+        return [SUMMARY, *self.comparison_files]

@@ -18,7 +18,7 @@ from graphgauge.core.gates import Gate
 from graphgauge.core.metric import FAMILIES
 from graphgauge.study import options
 from graphgauge.study.lines import Lines
-from graphgauge.study.model import ComparisonRequest, GateRequest, Item, Study, StudyError
+from graphgauge.study.model import COMPARISONS, SUMMARY, ComparisonRequest, GateRequest, Item, Study, StudyError
 from graphgauge.study.templates import fill
 from graphgauge.study.text import shown
 
@@ -31,7 +31,6 @@ AXES = {
     "seed": ("run_seed", "seeds", int),
 }
 GATE_FILTERS = ("family", "method", "dataset")
-COMPARISONS, SUMMARY = "comparisons", "study.json"
 # Tables are as wide as their longest name.
 _LONGEST_NAME = 1000
 # A few short lists multiply to more than any machine can hold.

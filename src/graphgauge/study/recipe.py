@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import json
 import os
@@ -15,6 +14,7 @@ import click
 
 from graphgauge._version import __version__
 from graphgauge.core.errors import InputError
+from graphgauge.io.arrays import is_pattern, matching
 from graphgauge.io.hashing import HashIndex, signature_of
 from graphgauge.study.code import source_hash
 from graphgauge.study.model import Item
@@ -74,15 +74,16 @@ def factories(item: Item) -> list[str]:
 
 
 def _files(text: str, folder: Path) -> Iterator[str]:
-    """The files that a value names: a path, `archive.npz:member`, all in a folder, or a pattern; else none."""
+    """The files that a value names: a path, a pattern, `archive.npz:member`, or all in a folder; else none."""
+    if is_pattern(text, folder):
+        yield from (path for path in matching(text, folder) if _is(Path.is_file, folder / path))
+        return
     for path in (text, text.rpartition(":")[0]):
         if path and _is(Path.is_file, folder / path):
             yield path
             return
     if _is(Path.is_dir, folder / text):
         yield from (str(path.relative_to(folder)) for path in (folder / text).rglob("*") if path.is_file())
-    elif glob.has_magic(text):
-        yield from (path for path in glob.glob(text, root_dir=folder) if _is(Path.is_file, folder / path))
 
 
 def _is(kind: Callable[[Path], bool], path: Path) -> bool:

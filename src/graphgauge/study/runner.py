@@ -9,7 +9,8 @@ from pathlib import Path
 from graphgauge.core.errors import OptionError
 from graphgauge.io.hashing import HashIndex
 from graphgauge.kernels.threads import available_threads
-from graphgauge.study.judge import Judgement, forget, judge
+from graphgauge.study.claims import Claims
+from graphgauge.study.judge import Judgement, judge
 from graphgauge.study.model import Item, Study
 from graphgauge.study.parse import read_study
 from graphgauge.study.plan import Plan, plan
@@ -86,7 +87,9 @@ def run(
     """
     study = read_study(path)
     with sole_writer(study.results):
-        sweep(study.results)
+        claims = Claims(study)
+        claims.refuse_foreign()
+        sweep(study)
         kept = hashes_file(study.results)
         index = HashIndex(study.folder) if rehash else HashIndex.load(study.folder, kept)
         planned = plan(study, index, only)
@@ -94,8 +97,9 @@ def run(
         share = Share.of(len(planned.to_run), jobs)
         on_plan(study, planned, share)
         done = []
-        if planned.to_run:
-            forget(study.results)
+        claims.make()
+        if planned.to_run:  # what was judged of the old results must not stand beside new ones
+            claims.forget_judged()
         try:
             for entry in _evaluated(study, planned, share, index, debug):
                 done.append(entry)

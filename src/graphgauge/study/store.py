@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import re
+import errno
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.files import write_text
+from graphgauge.core.files import is_temporary, write_text
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import content_hash, dumps, read_content, side_path
 from graphgauge.io.hashing import file_hash
-from graphgauge.study.model import Item
+from graphgauge.study.model import COMPARISONS, Item, Study
 
 _PRIVATE = ".graphgauge"
-_TEMPORARY = re.compile(r"\.[0-9a-f]{32}(\.\w+)?")
+# What flock says where somebody else has the lock; everything else is about the file system.
+_LOCKED = (errno.EWOULDBLOCK, errno.EAGAIN)
 
 
 @contextmanager
@@ -29,14 +31,20 @@ def sole_writer(results: Path) -> Iterator[None]:
         return
     try:
         private(results).mkdir(parents=True, exist_ok=True)
-        lock = (private(results) / "lock").open("w")
+        lock = (private(results) / "lock").open("a")
     except OSError as error:
         raise InputError(f"cannot be written ({error.strerror})", where=str(results)) from None
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise InputError("another run is writing here", where=str(results), fix="Wait for it to end.") from None
+        except OSError as error:
+            if error.errno in _LOCKED:
+                raise InputError("another run is writing here", where=str(results), fix="Wait for it to end.") from None
+            warnings.warn(
+                f"{results}: this file system has no locks ({error.strerror}), so nothing keeps a second run from "
+                "writing here at the same time",
+                stacklevel=2,
+            )
         yield
 
 
@@ -49,12 +57,15 @@ def hashes_file(results: Path) -> Path:
     return private(results) / "hashes.json"
 
 
-def sweep(results: Path) -> None:
-    """Remove the half-written files of runs that were killed."""
-    for path in results.rglob(".*"):
-        if _TEMPORARY.fullmatch(path.name):
-            with suppress(OSError):
-                path.unlink()
+def sweep(study: Study) -> None:
+    """Remove the half-written files of runs that were killed, from the folders that the study writes to."""
+    results = study.results
+    written = {results, results / COMPARISONS, private(results), *(item.path(results).parent for item in study.items)}
+    for folder in written:
+        for path in folder.glob(".*"):
+            if is_temporary(path):
+                with suppress(OSError):
+                    path.unlink()
 
 
 def whole(path: Path) -> dict[str, Any] | None:

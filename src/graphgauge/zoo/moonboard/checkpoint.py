@@ -46,8 +46,8 @@ def save_checkpoint(
         "training": dict(training),
         **origin.to_dict(),
     }
-    with atomic_path(path) as temporary:
-        torch.save(content, temporary)
+    with atomic_path(path) as temporary, temporary.open("wb") as stream:
+        torch.save(content, stream)
 
 
 def restore(content: Mapping[str, Any], role: str, device: str = "cpu") -> Restored:

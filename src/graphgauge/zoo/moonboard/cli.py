@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from graphgauge.cli.common import files_then_words
 from graphgauge.core.errors import UnknownNameError
 from graphgauge.core.extras import need
 from graphgauge.zoo.moonboard.data import EMBEDDED
@@ -166,16 +167,18 @@ def generate(
     subject = Moonboard(restored.model, restored.grades, device=device)
     code = restored.grades.index(name)
     grids = subject.generate(code, num_samples, temperature=temperature, seed=seed) > threshold
-    titles = []
+    titles, lines = [], []
     for number, grid in enumerate(grids, 1):
         errors, warnings = remarks(grid)
         judged = "; ".join(errors) if errors else "valid"
         titles.append(f"{name} #{number}" + (" (not valid)" if errors else ""))
-        click.echo(f"{number:>3}  {_text(grid)}  {judged}{''.join(f' ({note})' for note in warnings)}")
+        lines.append(f"{number:>3}  {_text(grid)}  {judged}{''.join(f' ({note})' for note in warnings)}")
+    files: list[Callable[[], object]] = []
     if output is not None:
-        write_problems(output, grids, [name] * len(grids))
+        files.append(lambda: write_problems(output, grids, [name] * len(grids)))
     if figure is not None:
-        draw_boards(figure, list(grids[:_DRAWN]), titles[:_DRAWN])
+        files.append(lambda: draw_boards(figure, list(grids[:_DRAWN]), titles[:_DRAWN]))
+    files_then_words(files, lambda: click.echo("\n".join(lines)))
     if not quiet:
         for path in (output, figure):
             if path is not None:

@@ -124,9 +124,9 @@ class TemporalGNN(nn.Module):
     # ------------------------------------------------------------------ files
 
     def save(self, path: str | Path) -> None:
-        with atomic_path(path) as temporary:
+        with atomic_path(path) as temporary, temporary.open("wb") as stream:
             content = {"format": _CHECKPOINT, "config": asdict(self.config), "weights": self.state_dict()}
-            torch.save(content, temporary)
+            torch.save(content, stream)
 
     @classmethod
     def load(cls, path: str | Path) -> TemporalGNN:
