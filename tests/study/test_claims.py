@@ -13,6 +13,8 @@ import pytest
 from tests.study.conftest import STUDY, write_scores
 
 from graphgauge.core.errors import InputError
+from graphgauge.core.schema import write_result
+from graphgauge.ranking import evaluate
 from graphgauge.report.html import write_report
 from graphgauge.study import run
 
@@ -115,17 +117,20 @@ def test_a_folder_in_the_place_of_a_file_is_refused(folder):
         run(path)
 
 
-def test_a_result_of_a_single_command_is_not_overwritten(folder, monkeypatch):
-    from graphgauge.core.schema import write_result
-    from graphgauge.ranking import evaluate
-
+@pytest.mark.parametrize("method", ["good", "another"])
+def test_a_result_of_a_single_command_is_brought_up_to_date_if_it_is_about_the_same_run(folder, method):
     evaluation = evaluate(np.arange(3.0), np.zeros((3, 2)))
-    evaluation.run |= {"method": "good", "dataset": "toy", "seed": 0}
+    evaluation.run |= {"method": method, "dataset": "toy", "seed": 0}
     target = write_result(evaluation, folder / "results/good/ranking/metrics_toy_0.json")
     before = target.read_bytes()
-    with pytest.raises(InputError, match="not written by this study"):
-        run(write_study(folder, SMALL, "results"))
-    assert target.read_bytes() == before
+    path = write_study(folder, SMALL, "results")
+    if method == "good":
+        assert run(path).exit_code == 0
+        assert target.read_bytes() != before
+    else:
+        with pytest.raises(InputError, match="not written by this study"):
+            run(path)
+        assert target.read_bytes() == before
 
 
 def test_another_study_keeps_its_outcome(folder):

@@ -13,7 +13,7 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.files import write_text
 from graphgauge.core.schema import SCHEMA, dumps
 from graphgauge.stats.text import listing
-from graphgauge.study.model import COMPARISONS, SUMMARY, Study
+from graphgauge.study.model import COMPARISONS, SUMMARY, Item, Study
 from graphgauge.study.store import private
 
 _SUMMARY_KEYS = {"study", "gates", "comparisons", "findings", "ignore"}
@@ -41,7 +41,7 @@ class Claims:
         foreign = [str(self._results / name) for name in self._study.judged_files if not self._is_judged(name)]
         for item in self._study.items:
             path = item.path(self._results)
-            if not self._is_result(path):
+            if not self._is_result_of(item, path):
                 foreign.append(str(path))
             elif not path.exists() and self._named(path) not in self._claimed:
                 foreign += [str(side) for side in _beside(path)]
@@ -71,15 +71,15 @@ class Claims:
     def _claimed_elsewhere(self, name: str) -> bool:
         return any(name in files for other, files in self._by_study.items() if other != self._name)
 
-    def _is_result(self, path: Path) -> bool:
-        """Whether there is nothing in this place, or a result of a study, be it damaged."""
+    def _is_result_of(self, item: Item, path: Path) -> bool:
+        """Whether there is nothing in this place, or the item's result: a study's, a single command's, or damaged."""
         if not os.path.lexists(path) or self._named(path) in self._claimed:
             return True
         try:
             content = path.read_bytes()
         except OSError:
             return False
-        return SCHEMA.encode() in content and _is_of_a_study(content)
+        return SCHEMA.encode() in content and _is_about(item, content)
 
     def _listed(self) -> set[str]:
         """A summary of this study that nobody claims, and the comparisons that it lists: a folder may be copied without
@@ -137,10 +137,10 @@ def _is_judged_name(name: str) -> bool:
     return name == SUMMARY or PurePosixPath(name).parts[:-1] == (COMPARISONS,)
 
 
-def _is_of_a_study(content: bytes) -> bool:
+def _is_about(item: Item, content: bytes) -> bool:
     try:
-        result = json.loads(content)
-        return result.get("status") == "failed" or bool({"study", "key"} & result["receipt"].keys())
+        run = json.loads(content)["run"]
+        return {"family": item.family, **item.run}.items() <= run.items()
     except (ValueError, RecursionError):
         return True
     except (KeyError, TypeError, AttributeError):
