@@ -1,8 +1,8 @@
 """`make fuzz`: the property tests over and over, with new examples in each round, until the time is up.
 
-`python -m tests.fuzz MINUTES [pytest's arguments]` starts one round of pytest after another, each with a seed of its own,
-and stops at the first round that fails. As a plugin of such a round this module ends it in time, and says how to
-repeat what failed.
+`python -m tests.fuzz MINUTES [pytest's arguments]` runs pytest again and again, each round with a seed of its own, and
+stops at the first round that fails. As a plugin of such a round this module ends it in time, and says how to repeat
+what failed.
 """
 
 from __future__ import annotations

@@ -22,11 +22,11 @@ DEFAULT = Level(0.1)
 
 def _t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
     assert estimate.influence is not None
-    return mean_interval(estimate.value, estimate.influence, estimate.facts.get("range"), confidence)
+    return mean_interval(estimate.value, estimate.influence, confidence)
 
 
 def over_events(sample: Sample, estimate: Estimate) -> IntervalRule:
-    """Student's t over events; where all events agree, the bound for so many that do."""
+    """Student's t over events; none where all events agree."""
     return IntervalRule("t", "events", _t_bounds)
 
 

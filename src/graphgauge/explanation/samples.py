@@ -245,15 +245,15 @@ class Sample:
         """One number an event: the mean over its rankings that have one."""
         return np.array([self._event_value(event, value) for event in self.events], float)
 
-    def each(self, value: Value, reason: str, possible: tuple[float, float] | None = None) -> Estimate:
+    def each(self, value: Value, reason: str) -> Estimate:
         """The mean over events of a number that each ranking of an event has."""
-        return self.mean(self.values(value), reason, possible)
+        return self.mean(self.values(value), reason)
 
-    def mean(self, values: Floats, reason: str, possible: tuple[float, float] | None = None) -> Estimate:
+    def mean(self, values: Floats, reason: str) -> Estimate:
         defined = ~np.isnan(values)
         if not defined.any():
-            return _estimate(np.nan, values, reason if self.events else "no events", possible)
-        estimate = _estimate(ordered_mean(values[defined]), values, reason, possible)
+            return _estimate(np.nan, values, reason if self.events else "no events")
+        estimate = _estimate(ordered_mean(values[defined]), values, reason)
         if not defined.all():
             share = f"{np.count_nonzero(~defined)} of {len(values)} events"
             return estimate.warned(f"{share} have no value ({reason}) and are left out of the mean")
@@ -266,11 +266,10 @@ class Sample:
         return ordered_mean(found) if found else np.nan
 
 
-def _estimate(mean: float, values: Floats, reason: str, possible: tuple[float, float] | None) -> Estimate:
+def _estimate(mean: float, values: Floats, reason: str) -> Estimate:
     defined = ~np.isnan(values)
-    facts: dict[str, Any] = {"events": values} | ({} if possible is None else {"range": possible})
     count = np.array([np.count_nonzero(defined)])
-    return Estimate(np.array([mean]), count, values[defined] - mean, reason=reason, facts=facts)
+    return Estimate(np.array([mean]), count, values[defined] - mean, reason=reason, facts={"events": values})
 
 
 def ordered_mean(values: Sequence[float] | Floats) -> float:

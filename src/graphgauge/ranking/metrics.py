@@ -18,7 +18,7 @@ from graphgauge.stats.intervals import (
     logit_t_interval,
     standard_error,
     t_interval,
-    t_or_agreement_interval,
+    t_quantile,
     wilson_interval,
 )
 
@@ -41,13 +41,12 @@ def group_errors(sample: Sample, estimate: Estimate) -> tuple[NDArray[np.float64
 
 def _t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
     error, df = group_errors(sample, estimate)
-    return t_or_agreement_interval(estimate.value, error, df, estimate.facts.get("range"), confidence)
+    return t_interval(estimate.value, error, df, confidence, scale=1.0)
 
 
 def _log_t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
     error, df = group_errors(sample, estimate)
-    relative = np.where(is_rounding(error, estimate.value), np.nan, error / estimate.value)
-    low, high = t_interval(np.log(estimate.value), relative, df, confidence)
+    low, high = t_interval(np.log(estimate.value), error / estimate.value, df, confidence, scale=1.0)
     return np.exp(low), np.exp(high)
 
 
@@ -63,10 +62,10 @@ def _woodruff_bounds(ranks: Ranks, estimate: Estimate, confidence: float) -> Bou
     """
     shares = [ranks.estimate(ranks.within(ranks.spread(estimate.value - step))) for step in (0.25, 0.0)]
     (below, df), (upto, _) = (group_errors(ranks, share) for share in shares)
-    low, _ = t_interval(np.full(ranks.groups, 0.5), below, df, confidence)
-    _, high = t_interval(np.full(ranks.groups, 0.5), upto, df, confidence)
+    reach = t_quantile(df, confidence)
+    low, high = 0.5 - reach * below, 0.5 + reach * upto
     too_few = 2.0 ** -np.asarray(df, float) > 1 - confidence  # df is n − 1
-    unknown = np.isnan(low) | too_few | (is_rounding(below, low) & is_rounding(upto, high))
+    unknown = np.isnan(low) | too_few | (is_rounding(below, 1.0) & is_rounding(upto, 1.0))
     bounds = ranks.quantile(np.where(unknown, 0.5, low)), ranks.quantile(np.where(unknown, 0.5, high))
     return np.where(unknown, np.nan, bounds[0]), np.where(unknown, np.nan, bounds[1])
 
@@ -154,7 +153,7 @@ def _trivial(ranks: Ranks, k: int) -> tuple[str, ...]:
 )  # fmt: skip
 def mrr(ranks: Ranks) -> Estimate:
     """Mean reciprocal rank of the positives among their candidates."""
-    return ranks.estimate(ranks.reciprocal(), range=(0.0, 1.0))
+    return ranks.estimate(ranks.reciprocal())
 
 
 @metric(
@@ -165,7 +164,7 @@ def hits_at_k(ranks: Ranks, *, k: int = 10) -> Estimate:
     """Share of queries whose positive stands among the first k."""
     values = ranks.within(k)
     binary = ranks.ties != "expected" or bool(((values == 0) | (values == 1)).all())
-    return ranks.estimate(values, binary=binary, range=(0.0, 1.0)).warned(*_trivial(ranks, k))
+    return ranks.estimate(values, binary=binary).warned(*_trivial(ranks, k))
 
 
 @metric(
@@ -203,7 +202,7 @@ def geometric_mean_rank(ranks: Ranks) -> Estimate:
 )  # fmt: skip
 def ndcg_at_k(sample: Lists | Ranks, *, k: int = 10) -> Estimate:
     """Discounted gain 1/log2(1 + rank) of the positives among the first k, over that of the best possible order."""
-    return sample.estimate(sample.ndcg(k), range=(0.0, 1.0))
+    return sample.estimate(sample.ndcg(k))
 
 
 @metric(
@@ -244,7 +243,7 @@ def adjusted_hits_at_k(ranks: Ranks, *, k: int = 10) -> Estimate:
 )  # fmt: skip
 def recall_at_k(lists: Lists, *, k: int = 10) -> Estimate:
     """Share of a query's positives that stand among its first k candidates, mean over queries."""
-    return lists.estimate(lists.hits(k) / lists.relevant, range=(0.0, 1.0))
+    return lists.estimate(lists.hits(k) / lists.relevant)
 
 
 @metric(
@@ -254,7 +253,7 @@ def recall_at_k(lists: Lists, *, k: int = 10) -> Estimate:
 )  # fmt: skip
 def precision_at_k(lists: Lists, *, k: int = 10) -> Estimate:
     """Share of a query's first k candidates that are positives, mean over queries."""
-    return lists.estimate(lists.hits(k) / k, range=(0.0, 1.0))
+    return lists.estimate(lists.hits(k) / k)
 
 
 @metric(
@@ -264,7 +263,7 @@ def precision_at_k(lists: Lists, *, k: int = 10) -> Estimate:
 )  # fmt: skip
 def map_at_k(lists: Lists, *, k: int = 10) -> Estimate:
     """Mean average precision: precision at each positive among the first k, over min(positives, k)."""
-    return lists.estimate(lists.precision_sum(k) / np.minimum(lists.relevant, k), range=(0.0, 1.0))
+    return lists.estimate(lists.precision_sum(k) / np.minimum(lists.relevant, k))
 
 
 @metric(
