@@ -286,10 +286,23 @@ def test_what_is_equal_up_to_rounding_has_no_interval(units: int, size: float) -
     """The mean of three times 0.1 is not 0.1 in its last bits, which is no spread; neither is 0.3 beside 0.1 + 0.2."""
     for values in (np.full(units, 0.1 * size), equal_on_paper(size, units)):
         away = values - values.mean()
-        assert np.isnan(mean_interval([values.mean()], away, 0.95, scale=0.0)).all()
+        assert np.isnan(mean_interval([values.mean()], away, None, 0.95, scale=0.0)).all()
         assert sample_interval(values, 0.95, "seeds") is None
         assert sample_std(values) == 0
         assert np.isnan(percentile_interval(values, units, 1, 0.95)).all()
+
+
+@pytest.mark.parametrize("units", [3, 6, 7])
+def test_only_at_an_end_of_the_scale_does_the_number_of_equal_units_bound_the_others(units: int) -> None:
+    """As for a share of 0 or 1 (Clopper and Pearson), whether or not the mean is 1 to the last bit."""
+    share = 1 - 0.025 ** (1 / units)
+    for value, expected in ((1.0, (1 - share, 1.0)), (0.0, (0.0, share)), (1 - 1e-16, (1 - share, 1.0))):
+        values = np.full(units, value)
+        bounds = mean_interval([values.mean()], values - values.mean(), (0.0, 1.0), 0.95)
+        assert (bounds[0][0], bounds[1][0]) == pytest.approx(expected)
+    for value in (0.1, 0.5, 1 - 1e-9):
+        values = np.full(units, value)
+        assert np.isnan(mean_interval([values.mean()], values - values.mean(), (0.0, 1.0), 0.95)).all()
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -300,7 +313,7 @@ def test_a_spread_of_a_millionth_is_no_rounding(units: int, size: float) -> None
     assert interval is not None
     assert interval.low < values.mean() < interval.high
     assert sample_std(values) == pytest.approx(values.std(ddof=1), rel=1e-12)
-    low, high = mean_interval([values.mean()], values - values.mean(), 0.95, scale=0.0)
+    low, high = mean_interval([values.mean()], values - values.mean(), None, 0.95, scale=0.0)
     assert (low[0], high[0]) == pytest.approx(tuple(interval), rel=1e-12)
 
 
@@ -310,7 +323,7 @@ def test_the_error_of_a_long_sum_is_no_spread(n: int) -> None:
     values = np.full(n, 0.1)
     mean = float(np.bincount(np.zeros(n, np.int64), values)[0]) / n
     assert abs(mean - 0.1) > 1e-12
-    assert np.isnan(mean_interval([mean], values - mean, 0.95, scale=0.0)).all()
+    assert np.isnan(mean_interval([mean], values - mean, None, 0.95, scale=0.0)).all()
 
 
 @pytest.mark.parametrize("share", [1e-3, 0.02, 0.5, 0.999])
@@ -337,7 +350,7 @@ def test_runs_have_intervals_within_the_bounds_of_their_metric() -> None:
 
 def test_mean_interval_is_students_where_units_differ() -> None:
     x = np.array([0.2, 0.4, 0.9])
-    low, high = mean_interval([x.mean()], x - x.mean(), 0.95)
+    low, high = mean_interval([x.mean()], x - x.mean(), (0.0, 1.0), 0.95)
     margin = 4.302653 * x.std(ddof=1) / math.sqrt(3)
     assert (low[0], high[0]) == pytest.approx((x.mean() - margin, x.mean() + margin), abs=1e-6)
 

@@ -90,7 +90,7 @@ def _no_difference_by_degree(pairs: LabelPairs) -> Mapping[str, float]:
 
 
 def _fold_bounds(folds: Folds, estimate: Estimate, confidence: float) -> Bounds:
-    return mean_interval(estimate.value, folds.accuracies - folds.accuracies.mean(), confidence)
+    return mean_interval(estimate.value, folds.accuracies - folds.accuracies.mean(), None, confidence)
 
 
 @_or_runs

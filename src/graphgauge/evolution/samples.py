@@ -102,7 +102,7 @@ class Growth:
 class Trajectory:
     """One metric over the cycles of runs; each run counts once, through the mean of its cycles that have a value.
 
-    `possible` are the values that runs could have had, where these are bounded: rounding is measured by their size.
+    `possible` are the values that runs could have had, where these are bounded.
     """
 
     runs: Sequence[Floats]
@@ -147,5 +147,5 @@ class Trajectory:
         return np.array([values[a:b].mean() for a, b in pairwise(edges)])
 
     def _t(self, estimate: Estimate, values: Floats, confidence: float) -> Bounds:
-        scale = np.abs(values if self.possible is None else self.possible).max()
-        return mean_interval(estimate.value, values - values.mean(), confidence, scale=scale)
+        scale = float(np.abs(values if self.possible is None else self.possible).max())
+        return mean_interval(estimate.value, values - values.mean(), self.possible, confidence, scale)

@@ -22,11 +22,11 @@ DEFAULT = Level(0.1)
 
 def _t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
     assert estimate.influence is not None
-    return mean_interval(estimate.value, estimate.influence, confidence)
+    return mean_interval(estimate.value, estimate.influence, estimate.facts.get("range"), confidence)
 
 
 def over_events(sample: Sample, estimate: Estimate) -> IntervalRule:
-    """Student's t over events; none where all events agree."""
+    """Student's t over events; where all lie at an end of the scale, the bound for so many that do."""
     return IntervalRule("t", "events", _t_bounds)
 
 

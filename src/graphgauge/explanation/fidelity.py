@@ -30,7 +30,7 @@ def _fidelity(sample: Sample, mode: str, level: Level, absolute: bool) -> Estima
         found = _change(sample, event, path, mode, level)
         return abs(found) if absolute else found
 
-    return sample.each(value, NO_CANDIDATES)
+    return sample.each(value, NO_CANDIDATES, (0.0 if absolute else -1.0, 1.0))
 
 
 @metric(key="fidelity_drop@{level}", **EXPLAINED)
@@ -87,7 +87,9 @@ def fidelity_best(sample: Sample) -> Estimate:
 
     The level is chosen on the answers themselves, so the value is marked as an oracle's.
     """
-    return _oracle(sample.each(lambda event, path: _best(sample, event, path)[0], NO_CANDIDATES))
+    possible = (0.0 if sample.rules.absolute else -1.0, 1.0)
+    estimate = sample.each(lambda event, path: _best(sample, event, path)[0], NO_CANDIDATES, possible)
+    return _oracle(estimate)
 
 
 @metric(
@@ -96,7 +98,7 @@ def fidelity_best(sample: Sample) -> Estimate:
 )
 def fidelity_best_k(sample: Sample) -> Estimate:
     """The share k/E of the edges at which the best fidelity was reached, the smallest where several did."""
-    return _oracle(sample.each(lambda event, path: _best(sample, event, path)[1], NO_CANDIDATES))
+    return _oracle(sample.each(lambda event, path: _best(sample, event, path)[1], NO_CANDIDATES, (0.0, 1.0)))
 
 
 def _oracle(estimate: Estimate) -> Estimate:
@@ -125,7 +127,7 @@ def fidelity_tempme(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
         positive = whole >= sample.rules.label_threshold if label is None else label == 1
         return kept - whole if positive else whole - kept
 
-    return sample.each(value, NO_CANDIDATES)
+    return sample.each(value, NO_CANDIDATES, (-1.0, 1.0))
 
 
 @metric(
@@ -146,14 +148,14 @@ def acc_auc(sample: Sample) -> Estimate:
         same = np.array([event.same_label[row] for row in rows], float)
         return float(np.trapezoid(same, shares) / sweep.cap)
 
-    return sample.each(value, NO_CANDIDATES)
+    return sample.each(value, NO_CANDIDATES, (0.0, 1.0))
 
 
 def _flips(sample: Sample, mode: str, level: Level) -> Estimate:
     def value(event: Scored, path: Path) -> float:
         return float(not event.same_label[path.row(mode, level.of(event.units))])
 
-    return sample.each(value, NO_CANDIDATES)
+    return sample.each(value, NO_CANDIDATES, (0.0, 1.0))
 
 
 @metric(key="label_flip_drop@{level}", **_LABELS | {"default": False})
@@ -173,11 +175,11 @@ def _harmonic(drop: Estimate, keep: Estimate) -> Estimate:
     a, c = float(drop.value[0]), 1 - float(keep.value[0])
     assert drop.influence is not None
     assert keep.influence is not None
-    # No values of single events among the facts: it is no mean of them.
+    facts = {"range": (0.0, 1.0)}  # and no values of single events: it is no mean of them
     if np.isnan(a) or a + c == 0:
-        return replace(drop, influence=np.zeros(len(drop.influence)), facts={})
+        return replace(drop, influence=np.zeros(len(drop.influence)), facts=facts)
     influence = (2 * c**2 * drop.influence - 2 * a**2 * keep.influence) / (a + c) ** 2
-    return replace(drop, value=np.array([2 * a * c / (a + c)]), influence=influence, facts={})
+    return replace(drop, value=np.array([2 * a * c / (a + c)]), influence=influence, facts=facts)
 
 
 @metric(key="characterization@{level}", **EXPLAINED | {"reference": "amara2022", "default": False})
@@ -200,7 +202,7 @@ def _area(sample: Sample, mode: str) -> Estimate:
         heights = [abs(_change(sample, event, path, mode, Level(f"k={count}"))) for count in counts]
         return float(np.trapezoid(heights, counts) / (counts[-1] - counts[0]))
 
-    return sample.each(value, "fewer than two levels that differ")
+    return sample.each(value, "fewer than two levels that differ", (0.0, 1.0))
 
 
 _CURVE = EXPLAINED | {"conventions": SCORED | {"area": "trapezoid over the achieved k/E, divided by its span"}}
@@ -235,7 +237,7 @@ def unfaithfulness(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
         first, second = (whole, kept) if sample.rules.kl == "forward" else (kept, whole)
         return float(-np.expm1(-max(_kl(first, second), 0.0)))
 
-    return sample.each(value, NO_CANDIDATES)
+    return sample.each(value, NO_CANDIDATES, (0.0, 1.0))
 
 
 def _kl(first: Floats, second: Floats) -> float:

@@ -245,15 +245,15 @@ class Sample:
         """One number an event: the mean over its rankings that have one."""
         return np.array([self._event_value(event, value) for event in self.events], float)
 
-    def each(self, value: Value, reason: str) -> Estimate:
+    def each(self, value: Value, reason: str, possible: tuple[float, float] | None = None) -> Estimate:
         """The mean over events of a number that each ranking of an event has."""
-        return self.mean(self.values(value), reason)
+        return self.mean(self.values(value), reason, possible)
 
-    def mean(self, values: Floats, reason: str) -> Estimate:
+    def mean(self, values: Floats, reason: str, possible: tuple[float, float] | None = None) -> Estimate:
         defined = ~np.isnan(values)
         if not defined.any():
-            return _estimate(np.nan, values, reason if self.events else "no events")
-        estimate = _estimate(ordered_mean(values[defined]), values, reason)
+            return _estimate(np.nan, values, reason if self.events else "no events", possible)
+        estimate = _estimate(ordered_mean(values[defined]), values, reason, possible)
         if not defined.all():
             share = f"{np.count_nonzero(~defined)} of {len(values)} events"
             return estimate.warned(f"{share} have no value ({reason}) and are left out of the mean")
@@ -266,10 +266,11 @@ class Sample:
         return ordered_mean(found) if found else np.nan
 
 
-def _estimate(mean: float, values: Floats, reason: str) -> Estimate:
+def _estimate(mean: float, values: Floats, reason: str, possible: tuple[float, float] | None) -> Estimate:
     defined = ~np.isnan(values)
+    facts: dict[str, Any] = {"events": values} | ({} if possible is None else {"range": possible})
     count = np.array([np.count_nonzero(defined)])
-    return Estimate(np.array([mean]), count, values[defined] - mean, reason=reason, facts={"events": values})
+    return Estimate(np.array([mean]), count, values[defined] - mean, reason=reason, facts=facts)
 
 
 def ordered_mean(values: Sequence[float] | Floats) -> float:

@@ -28,7 +28,7 @@ def _cohesiveness(sample: Sample, level: Level, pairs: str) -> Estimate:
         edges = int(np.count_nonzero(path.selected(level.of(event.units))[event.row.subgraph.unit_of]))
         return float(path.cohesiveness(pairs, sample.rules.delta_t)[edges - 1])
 
-    estimate = sample.each(value, _NO_TIMES)
+    estimate = sample.each(value, _NO_TIMES, (0.0, 1.0) if sample.rules.delta_t is None else (-1.0, 1.0))
     if sample.rules.delta_t is not None:
         return estimate.warned("with a ΔT of its own the value can leave [0, 1]")
     return estimate
@@ -67,7 +67,7 @@ def cohesiveness_adjacent(sample: Sample, *, level: Level = DEFAULT) -> Estimate
 )
 def sparsity(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
     """The share of the edges that the explanation leaves out, 1 − k/E as achieved."""
-    return sample.each(lambda event, path: 1 - level.of(event.units) / event.units, NO_CANDIDATES)
+    return sample.each(lambda event, path: 1 - level.of(event.units) / event.units, NO_CANDIDATES, (0.0, 1.0))
 
 
 @metric(
@@ -113,7 +113,7 @@ def _overlap(sample: Sample, level: Level, share: Overlap) -> Estimate:
         held = path.selected(level.of(event.units))
         return float(share(int((held & truth).sum()), int(held.sum()), int(truth.sum())))
 
-    return sample.each(value, _NO_TRUTH)
+    return sample.each(value, _NO_TRUTH, (0.0, 1.0))
 
 
 def _drawn(share: Overlap) -> Any:
@@ -203,13 +203,14 @@ def truth_auc(sample: Sample) -> Estimate:
         return ordered_mean(np.array(found))
 
     values = np.array([value(event) for event in sample.events], float)
-    return sample.mean(values, "no known truth, or it holds every edge or none")
+    return sample.mean(values, "no known truth, or it holds every edge or none", (0.0, 1.0))
 
 
 # -------------------------------------------------------------------------------------------- other seeds
 
 
-def _pairwise(sample: Sample, agreement: Callable[[Scored, int, int], float], reason: str) -> Estimate:
+def _pairwise(sample: Sample, agreement: Callable[[Scored, int, int], float], possible: tuple[float, float],
+              reason: str) -> Estimate:  # fmt: skip
     """The mean over events of the mean agreement of two of an event's explanations, given by their numbers."""
 
     def value(event: Scored) -> float:
@@ -219,7 +220,7 @@ def _pairwise(sample: Sample, agreement: Callable[[Scored, int, int], float], re
         found = found[~np.isnan(found)]
         return ordered_mean(found) if len(found) else np.nan
 
-    return sample.mean(np.array([value(event) for event in sample.events], float), reason)
+    return sample.mean(np.array([value(event) for event in sample.events], float), reason, possible)
 
 
 def _two_draws(function: MetricFunction, sample: Sample, params: Mapping[str, Any]) -> dict[str, float]:
@@ -255,7 +256,7 @@ def stability_jaccard(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
         common = [np.count_nonzero(first.selected(count) & second.selected(count)) for first, second in pairs]
         return ordered_mean(_jaccard(np.array(common), count, count))
 
-    return _pairwise(sample, agreement, _ONE_RUN)
+    return _pairwise(sample, agreement, (0.0, 1.0), _ONE_RUN)
 
 
 @metric(
@@ -271,7 +272,7 @@ def stability_spearman(sample: Sample) -> Estimate:
         spread = float(np.sqrt((first @ first) * (second @ second)))
         return float(np.clip(first @ second / spread, -1, 1)) if spread else np.nan
 
-    return _pairwise(sample, agreement, f"{_ONE_RUN}, or all edges alike")
+    return _pairwise(sample, agreement, (-1.0, 1.0), f"{_ONE_RUN}, or all edges alike")
 
 
 def _centred_ranks(values: Floats) -> Floats:

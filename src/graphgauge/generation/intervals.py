@@ -8,7 +8,7 @@ import numpy as np
 
 from graphgauge.core.metric import Bounds, Estimate, IntervalRule, NoInterval
 from graphgauge.generation.samples import Sample
-from graphgauge.stats.intervals import is_rounding, t_interval, tail, wilson_interval
+from graphgauge.stats.intervals import is_rounding, t_or_agreement_interval, tail, wilson_interval
 
 
 def over_samples(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval:
@@ -43,7 +43,9 @@ def of_correlation(sample: Sample, estimate: Estimate) -> IntervalRule | NoInter
 
 def _t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
     error, df = (np.asarray(estimate.facts[name], dtype=float) for name in ("error", "df"))
-    return t_interval(estimate.value, error, df, confidence, scale=estimate.facts.get("scale", 0.0))
+    return t_or_agreement_interval(
+        estimate.value, error, df, estimate.facts.get("range"), confidence, scale=0.0, units=estimate.facts["n"]
+    )
 
 
 def _wilson_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:

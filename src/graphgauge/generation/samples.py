@@ -61,7 +61,7 @@ class Sample:
         n = np.where(defined, n, 0).astype(np.int64)
         facts = {"error": error, "df": df, **facts}
         if self.average is None:
-            return Estimate(values, n, reason=reason, facts=facts)
+            return Estimate(values, n, reason=reason, facts={"n": n, **facts})
         found, sizes = values[defined], n[defined]
         if self.average == "total":
             value, weights = found.sum() if len(found) else np.nan, np.ones(len(found))
@@ -71,6 +71,8 @@ class Sample:
             value = float(weights @ found) if len(found) else np.nan
         if error is not None and df is not None:
             facts["error"], facts["df"] = _combined(weights, error[defined], df[defined])
+        units = len(found) * sizes.min(initial=np.iinfo(np.int64).max) if len(found) else 0
+        facts["n"] = np.array([units])
         estimate = Estimate(np.array([value]), np.array([sizes.sum()]), reason=reason, facts=facts)
         if defined.any() and not defined.all():
             absent = [label for label, known in zip(self.labels, defined, strict=True) if not known]
@@ -88,13 +90,15 @@ class Sample:
             whole = items.sum() / len(items) if len(items) else np.nan
             error, df = standard_error(items - whole, np.ones(len(items)))
             size = np.array([len(items)])
-            return Estimate(np.array([whole]), size, reason=reason, facts={"error": error, "df": df, **facts})
+            return Estimate(
+                np.array([whole]), size, reason=reason, facts={"error": error, "df": df, "n": size, **facts}
+            )
         error, df = standard_error(items - values[codes], np.ones(len(items)), group=codes, groups=self.groups)
         return self.estimate(values, n, reason, error=error, df=df, **facts)
 
     def share(self, items: Numbers, codes: Codes, reason: str) -> Estimate:
         """A share of samples, whose intervals are Wilson's where each sample counts the same."""
-        estimate = self.mean(items, codes, reason, scale=1.0)
+        estimate = self.mean(items, codes, reason, range=(0.0, 1.0))
         if self.average == "macro":
             return estimate
         with np.errstate(invalid="ignore"):

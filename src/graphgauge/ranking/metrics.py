@@ -18,6 +18,7 @@ from graphgauge.stats.intervals import (
     logit_t_interval,
     standard_error,
     t_interval,
+    t_or_agreement_interval,
     t_quantile,
     wilson_interval,
 )
@@ -41,7 +42,7 @@ def group_errors(sample: Sample, estimate: Estimate) -> tuple[NDArray[np.float64
 
 def _t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
     error, df = group_errors(sample, estimate)
-    return t_interval(estimate.value, error, df, confidence, scale=1.0)
+    return t_or_agreement_interval(estimate.value, error, df, estimate.facts.get("range"), confidence)
 
 
 def _log_t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
@@ -153,7 +154,7 @@ def _trivial(ranks: Ranks, k: int) -> tuple[str, ...]:
 )  # fmt: skip
 def mrr(ranks: Ranks) -> Estimate:
     """Mean reciprocal rank of the positives among their candidates."""
-    return ranks.estimate(ranks.reciprocal())
+    return ranks.estimate(ranks.reciprocal(), range=(0.0, 1.0))
 
 
 @metric(
@@ -164,7 +165,7 @@ def hits_at_k(ranks: Ranks, *, k: int = 10) -> Estimate:
     """Share of queries whose positive stands among the first k."""
     values = ranks.within(k)
     binary = ranks.ties != "expected" or bool(((values == 0) | (values == 1)).all())
-    return ranks.estimate(values, binary=binary).warned(*_trivial(ranks, k))
+    return ranks.estimate(values, binary=binary, range=(0.0, 1.0)).warned(*_trivial(ranks, k))
 
 
 @metric(
@@ -202,7 +203,7 @@ def geometric_mean_rank(ranks: Ranks) -> Estimate:
 )  # fmt: skip
 def ndcg_at_k(sample: Lists | Ranks, *, k: int = 10) -> Estimate:
     """Discounted gain 1/log2(1 + rank) of the positives among the first k, over that of the best possible order."""
-    return sample.estimate(sample.ndcg(k))
+    return sample.estimate(sample.ndcg(k), range=(0.0, 1.0))
 
 
 @metric(
@@ -243,7 +244,7 @@ def adjusted_hits_at_k(ranks: Ranks, *, k: int = 10) -> Estimate:
 )  # fmt: skip
 def recall_at_k(lists: Lists, *, k: int = 10) -> Estimate:
     """Share of a query's positives that stand among its first k candidates, mean over queries."""
-    return lists.estimate(lists.hits(k) / lists.relevant)
+    return lists.estimate(lists.hits(k) / lists.relevant, range=(0.0, 1.0))
 
 
 @metric(
@@ -253,7 +254,7 @@ def recall_at_k(lists: Lists, *, k: int = 10) -> Estimate:
 )  # fmt: skip
 def precision_at_k(lists: Lists, *, k: int = 10) -> Estimate:
     """Share of a query's first k candidates that are positives, mean over queries."""
-    return lists.estimate(lists.hits(k) / k)
+    return lists.estimate(lists.hits(k) / k, range=(0.0, 1.0))
 
 
 @metric(
@@ -263,7 +264,7 @@ def precision_at_k(lists: Lists, *, k: int = 10) -> Estimate:
 )  # fmt: skip
 def map_at_k(lists: Lists, *, k: int = 10) -> Estimate:
     """Mean average precision: precision at each positive among the first k, over min(positives, k)."""
-    return lists.estimate(lists.precision_sum(k) / np.minimum(lists.relevant, k))
+    return lists.estimate(lists.precision_sum(k) / np.minimum(lists.relevant, k), range=(0.0, 1.0))
 
 
 @metric(

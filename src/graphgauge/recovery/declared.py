@@ -28,7 +28,7 @@ NO_COMMON = "no pair is adjacent in both graphs"
 
 def _t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
     assert estimate.influence is not None
-    return mean_interval(estimate.value, estimate.influence, confidence)
+    return mean_interval(estimate.value, estimate.influence, estimate.facts.get("range"), confidence)
 
 
 def over_graphs(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval:

@@ -113,7 +113,9 @@ def skeleton_shd(edges: EdgeCounts) -> Estimate:
 def auprc(curves: Curves) -> Estimate:
     """Average precision of the scores: precision at each true edge, averaged; step-wise, or by trapezoids if asked."""
     steps = curves.area == "steps"
-    return curves.each(lambda curve: curve.average_precision() if steps else curve.trapezoid(), _ONE_CLASS)
+    return curves.each(
+        lambda curve: curve.average_precision() if steps else curve.trapezoid(), _ONE_CLASS, range=(0.0, 1.0)
+    )
 
 
 @metric(
@@ -124,7 +126,7 @@ def auprc(curves: Curves) -> Estimate:
 )  # fmt: skip
 def roc_auc(curves: Curves) -> Estimate:
     """Chance that a true edge scores above a cell without one, ties counted half."""
-    return curves.each(lambda curve: curve.roc_auc(), _ONE_CLASS)
+    return curves.each(lambda curve: curve.roc_auc(), _ONE_CLASS, range=(0.0, 1.0))
 
 
 @metric(
@@ -138,7 +140,7 @@ def roc_auc(curves: Curves) -> Estimate:
 )  # fmt: skip
 def f1_at_k(curves: Curves, *, fraction: float = 1.0) -> Estimate:
     """F1 of the K highest-scoring cells, K being a fraction of the number of true edges, rounded down, at least 1."""
-    return curves.each(lambda curve: curve.f1_at(fraction), _NO_TRUE)
+    return curves.each(lambda curve: curve.f1_at(fraction), _NO_TRUE, range=(0.0, 1.0))
 
 
 @metric(key="tp", **COUNT)
@@ -240,7 +242,7 @@ def fpr(edges: EdgeCounts) -> Estimate:
 )  # fmt: skip
 def best_f1(curves: Curves) -> Estimate:
     """The highest directed F1 of any threshold: an upper bound, because the threshold is chosen on the truth."""
-    return replace(curves.each(lambda curve: curve.best_f1(), _NO_TRUE), oracle=True)
+    return replace(curves.each(lambda curve: curve.best_f1(), _NO_TRUE, range=(0.0, 1.0)), oracle=True)
 
 
 @metric(

@@ -58,7 +58,7 @@ class Sample(ABC):
     def ratio(self, part: Numbers, whole: Numbers, reason: str) -> Estimate:
         with np.errstate(invalid="ignore", divide="ignore"):
             values = np.where(whole > 0, part / whole, self.zero_division)
-        return self.estimate(values, whole, reason)
+        return self.estimate(values, whole, reason, range=(0.0, 1.0))
 
 
 @dataclass(frozen=True)

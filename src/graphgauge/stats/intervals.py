@@ -141,10 +141,37 @@ def agreement_interval(value: ArrayLike, units: ArrayLike, possible: tuple[float
     return value - other * (value - possible[0]), value + other * (possible[1] - value)
 
 
-def mean_interval(value: ArrayLike, influence: ArrayLike, confidence: float, *, scale: float = 1.0) -> Bounds:
-    """Student's t-interval of a mean over units with these influences; that of shares and counts has scale 1."""
+def mean_interval(
+    value: ArrayLike, influence: ArrayLike, possible: tuple[float, float] | None, confidence: float, scale: float = 1.0
+) -> Bounds:
+    """Interval of a mean over units with these influences, one unit each; see `t_or_agreement_interval`."""
     error, df = standard_error(influence, np.ones(np.size(influence)))
-    return t_interval(value, error, df, confidence, scale=scale)
+    return t_or_agreement_interval(value, error, df, possible, confidence, scale=scale)
+
+
+def t_or_agreement_interval(
+    value: ArrayLike,
+    error: ArrayLike,
+    df: ArrayLike,
+    possible: tuple[float, float] | None,
+    confidence: float,
+    *,
+    scale: float = 1.0,
+    units: ArrayLike | None = None,
+) -> Bounds:
+    """t-interval of a mean of shares, counts and other numbers of about this size (see `t_interval`).
+
+    NaN with fewer than two units, and where all are equal up to rounding. Only where they all lie at an end of the
+    possible values, as a share of 0 or 1 does, their number bounds how many may not: `units`, or df + 1.
+    """
+    low, high = t_interval(value, error, df, confidence, scale=scale)
+    if possible is None:
+        return low, high
+    value, span = np.asarray(value, dtype=float), possible[1] - possible[0]
+    at_end = is_rounding(value - possible[0], span) | is_rounding(possible[1] - value, span)
+    at_end &= is_rounding(error, span)
+    floor, ceiling = agreement_interval(value, np.asarray(df) + 1 if units is None else units, possible, confidence)
+    return np.where(at_end, floor, low), np.where(at_end, ceiling, high)
 
 
 def standard_error(

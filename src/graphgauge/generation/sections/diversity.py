@@ -284,7 +284,7 @@ def overall_uniqueness_ratio(sample: Attempts) -> Estimate:
             # The jackknife, which errs towards caution: without a sample, one that occurs once is gone.
             single = np.count_nonzero(counts == 1) / len(rows)
             error[place], df[place] = np.sqrt(single * (1 - single) / (len(rows) - 1)), len(rows) - 1
-    return sample.estimate(values, sample.counts, _FEW, error=error, df=df, scale=1.0)
+    return sample.estimate(values, sample.counts, _FEW, error=error, df=df, range=(0.0, 1.0))
 
 
 @metric(

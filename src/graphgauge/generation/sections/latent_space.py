@@ -134,7 +134,7 @@ def _silhouette(sample: Latents, squared: bool) -> Estimate:
     if np.count_nonzero(sample.counts) < 2 or sample.counts.max(initial=0) < 2:
         return sample.nothing(_ONE)
     items = sample.silhouettes(squared)
-    return sample.warned(sample.mean(items, sample.codes, _ONE, scale=1.0))
+    return sample.warned(sample.mean(items, sample.codes, _ONE, range=(-1.0, 1.0)))
 
 
 @metric(

@@ -133,7 +133,7 @@ def mean_iou(sample: Reconstructions) -> Estimate:
     items, codes = sample.scored()
     empty = int(np.count_nonzero(np.isnan(items)))
     reason = f"{empty} samples are empty on both sides" if empty else _NO_SAMPLES
-    return sample.mean(items, codes, reason, scale=1.0)
+    return sample.mean(items, codes, reason, range=(0.0, 1.0))
 
 
 @metric(
