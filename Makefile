@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PEERS := .venv-peers
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: test demo check bench coverage dist docs slow peers clean
+.PHONY: test fuzz demo check bench coverage dist docs slow peers clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -32,6 +32,11 @@ demo: $(VENV)/.demo
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto -m 'not slow and not peers'
 	GRAPHGAUGE_NUMBA=0 $(BIN)/python -m pytest -n auto -q -m 'not slow and not peers' tests/kernels tests/laws tests/ranking tests/recovery tests/explanation tests/generation tests/evolution tests/forecasting
+
+# Random search: the property tests with new examples, round after round, for that many minutes.
+MINUTES ?= 20
+fuzz: $(VENV)/.test
+	$(BIN)/python -m tests.fuzz $(MINUTES) -n auto
 
 check: $(VENV)/.test
 	$(BIN)/ruff check .

@@ -6,7 +6,7 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from graphgauge import forecasting, ranking
@@ -53,7 +53,6 @@ def test_rankings_have_the_bits_of_one_machine(scores, rng, scheduler):
     same(found, ranking.evaluate(pos, neg, groups={"relation": relation}, cluster=triple, **options))
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     lengths=st.lists(st.integers(0, 20), min_size=1, max_size=40).filter(lambda lengths: sum(lengths) > 1),
     width=st.integers(1, 6),

@@ -78,7 +78,7 @@ def test_rows_of_bits_only(samples: NDArray[np.generic]) -> None:
 
 
 @given(hnp.arrays(np.bool_, st.tuples(st.integers(0, 12), st.just(3))), hnp.arrays(np.bool_, (5, 3)))
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_ids_are_equal_where_rows_are(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> None:
     ids = np.concatenate(row_ids(first, second)).tolist()
     rows = [tuple(row) for row in np.concatenate([first, second]).tolist()]
@@ -99,7 +99,7 @@ def test_ids_of_wide_rows_against_numpy() -> None:
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=7))
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_unique_at_k_is_the_mean_over_all_subsets(ids: list[int]) -> None:
     for k in range(1, len(ids) + 1):
         shares = [len(set(subset)) / k for subset in combinations(ids, k)]

@@ -22,9 +22,10 @@ def double_loop(edges: list[tuple[int, int, float]]) -> tuple[float, int]:
     return math.fsum(terms), len(terms)
 
 
+@pytest.mark.hypothesis
 def test_every_prefix_is_the_double_loop(backend: str) -> None:
     @given(EDGES)
-    @settings(derandomize=True, deadline=None, max_examples=60)
+    @settings(max_examples=60)
     def check(edges: list[tuple[int, int, float]]) -> None:
         columns = np.array(edges).reshape(-1, 3)
         sums, counts = touching_pairs(*columns[:, :2].astype(np.int64).T, columns[:, 2])

@@ -219,9 +219,10 @@ def test_joint_histogram_says_that_nan_is_there(width: int, where: str, backend:
     assert joint_histogram(pos, neg) is None
 
 
+@pytest.mark.hypothesis
 def test_twin_and_kernel_agree_on_any_floats(running: Callable[[str], AbstractContextManager[None]]) -> None:
     @given(st.data())
-    @settings(derandomize=True, deadline=None, max_examples=60)
+    @settings(max_examples=60)
     def check(data: st.DataObject) -> None:
         dtype = data.draw(st.sampled_from(["float16", "float32", "float64"]))
         rows, width = data.draw(st.integers(0, 12)), data.draw(st.integers(0, 12))

@@ -78,9 +78,10 @@ def test_bands_of_rows_by_size(backend: str, monkeypatch: pytest.MonkeyPatch) ->
     check(bits)
 
 
+@pytest.mark.hypothesis
 def test_drawn_bits_and_both_implementations(running: Callable[[str], AbstractContextManager[None]]) -> None:
     @given(hnp.arrays(np.bool_, st.tuples(st.integers(0, 12), st.integers(0, 80))))
-    @settings(derandomize=True, deadline=None, max_examples=60)
+    @settings(max_examples=60)
     def drawn(bits: Bits) -> None:
         for backend in ("numba", "numpy"):
             with running(backend):

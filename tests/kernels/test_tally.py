@@ -12,10 +12,11 @@ from graphgauge.kernels.tally import tally
 SMALL, LARGE = st.integers(-3, 3), st.integers(-(2**63), 2**63 - 1)
 
 
+@pytest.mark.hypothesis
 @pytest.mark.parametrize("elements", [SMALL, st.integers(-(10**6), 10**6), SMALL | LARGE])
 def test_distinct_rows_sorted_with_their_counts(elements: st.SearchStrategy[int]) -> None:
     @given(st.lists(st.tuples(elements, elements, SMALL), max_size=40))
-    @settings(derandomize=True, deadline=None, max_examples=60)
+    @settings(max_examples=60)
     def check(rows: list[tuple[int, int, int]]) -> None:
         columns = [np.array([row[i] for row in rows], np.int64) for i in range(3)]
         distinct, counts = tally(columns)

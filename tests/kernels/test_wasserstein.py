@@ -47,13 +47,14 @@ def test_against_scipy(kind: str, n: int, m: int, conditions: int, backend: str)
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.hypothesis
 def test_counting_and_sorting_agree(
     running: Callable[[str], AbstractContextManager[None]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = st.lists(st.tuples(st.integers(0, 2), st.integers(-5, 5)), min_size=1, max_size=25)
 
     @given(whole, whole)
-    @settings(derandomize=True, deadline=None, max_examples=60)
+    @settings(max_examples=60)
     def check(ours: list[tuple[int, int]], theirs: list[tuple[int, int]]) -> None:
         (real_codes, real), (codes, generated) = (np.array(side).T for side in (ours, theirs))
         arguments = (real[:, np.newaxis] * 1.0, generated[:, np.newaxis] * 1.0, real_codes, codes, 3)

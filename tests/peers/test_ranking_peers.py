@@ -207,7 +207,6 @@ def at_places(queries: list[list[Fraction]], value: Callable[[Fraction], Any]) -
 ragged = st.lists(st.tuples(st.integers(0, 4), st.lists(st.integers(0, 4), max_size=9)), min_size=1, max_size=7)
 
 
-@settings(deadline=None)
 @given(ragged, st.sampled_from(RULES), st.integers(1, 12))
 def test_ranks_equal_brute_force(queries: list[tuple[int, list[int]]], ties: str, k: int) -> None:
     offsets = np.cumsum([0, *(len(neg) for _, neg in queries)])
@@ -238,7 +237,7 @@ def test_ranks_equal_brute_force(queries: list[tuple[int, list[int]]], ties: str
     assert found.to_flat() == pytest.approx(expected, rel=1e-12, abs=1e-12, nan_ok=True)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=5).filter(
@@ -296,7 +295,6 @@ def _ndcg(labels: list[int], k: int) -> float:
 scores_1d = st.lists(st.integers(0, 6), min_size=1, max_size=12)
 
 
-@settings(deadline=None)
 @given(scores_1d, scores_1d, st.integers(1, 12))
 def test_pooled_equal_brute_force(pos: list[int], neg: list[int], k: int) -> None:
     pairs = [Fraction(1 if p > n else 0) + Fraction(p == n, 2) for p in pos for n in neg]

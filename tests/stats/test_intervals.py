@@ -16,6 +16,7 @@ from graphgauge.stats.intervals import (
     histogram_bootstrap,
     logit_t_interval,
     mean_interval,
+    percentile_interval,
     quantile_interval,
     sample_interval,
     sample_std,
@@ -310,15 +311,82 @@ def test_clusters_may_be_labelled_by_hashes():
     np.testing.assert_array_equal(hashed[1], plain[1])
 
 
+def equal_on_paper(size: float, n: int) -> np.ndarray:
+    """The same number, computed in three ways."""
+    ways = np.array([0.3, 0.1 + 0.2, 0.1 * 3]) * size
+    assert len(set(ways.tolist())) > 1
+    return np.resize(ways, n)
+
+
+SIZES = [1e-100, 1e-20, 1e-3, 1.0, 1e6, 1e100]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("units", [2, 3, 5, 7, 5_000])
+def test_what_is_equal_up_to_rounding_has_no_interval(units: int, size: float) -> None:
+    """The mean of three times 0.1 is not 0.1 in its last bits, which is no spread; neither is 0.3 beside 0.1 + 0.2."""
+    for values in (np.full(units, 0.1 * size), equal_on_paper(size, units)):
+        away = values - values.mean()
+        assert np.isnan(mean_interval([values.mean()], away, None, 0.95, scale=0.0)).all()
+        assert sample_interval(values, 0.95, "seeds") is None
+        assert sample_std(values) == 0
+        assert np.isnan(percentile_interval(values, units, 1, 0.95)).all()
+
+
 @pytest.mark.parametrize("units", [3, 6, 7])
-def test_agreement_is_seen_through_rounding(units: int) -> None:
-    """The mean of three times 0.1 is not 0.1 in its last bits, which is no spread."""
-    values = np.full(units, 0.1)
-    assert (values - values.mean()).any()
-    bounds = mean_interval([values.mean()], values - values.mean(), (0.0, 1.0), 0.95)
+def test_only_at_an_end_of_the_scale_does_the_number_of_equal_units_bound_the_others(units: int) -> None:
+    """As for a share of 0 or 1 (Clopper and Pearson), whether or not the mean is 1 to the last bit."""
     share = 1 - 0.025 ** (1 / units)
-    assert (bounds[0][0], bounds[1][0]) == pytest.approx((0.1 - 0.1 * share, 0.1 + 0.9 * share))
-    assert np.isnan(mean_interval([values.mean()], values - values.mean(), None, 0.95)).all()
+    for value, expected in ((1.0, (1 - share, 1.0)), (0.0, (0.0, share)), (1 - 1e-16, (1 - share, 1.0))):
+        values = np.full(units, value)
+        bounds = mean_interval([values.mean()], values - values.mean(), (0.0, 1.0), 0.95)
+        assert (bounds[0][0], bounds[1][0]) == pytest.approx(expected)
+    for value in (0.1, 0.5, 1 - 1e-9):
+        values = np.full(units, value)
+        assert np.isnan(mean_interval([values.mean()], values - values.mean(), (0.0, 1.0), 0.95)).all()
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("units", [2, 5, 5_000])
+def test_a_spread_of_a_millionth_is_no_rounding(units: int, size: float) -> None:
+    values = 0.1 * size * (1 + 1e-6 * (np.arange(units) % 2))
+    interval = sample_interval(values, 0.95, "seeds")
+    assert interval is not None
+    assert interval.low < values.mean() < interval.high
+    assert sample_std(values) == pytest.approx(values.std(ddof=1), rel=1e-12)
+    low, high = mean_interval([values.mean()], values - values.mean(), None, 0.95, scale=0.0)
+    assert (low[0], high[0]) == pytest.approx(tuple(interval), rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [10**6, 10**7])
+def test_the_error_of_a_long_sum_is_no_spread(n: int) -> None:
+    """Added one after the other, a million times 0.1 is 1.3e-11 too much, which the mean inherits."""
+    values = np.full(n, 0.1)
+    mean = float(np.bincount(np.zeros(n, np.int64), values)[0]) / n
+    assert abs(mean - 0.1) > 1e-12
+    assert np.isnan(mean_interval([mean], values - mean, None, 0.95, scale=0.0)).all()
+
+
+@pytest.mark.parametrize("share", [1e-3, 0.02, 0.5, 0.999])
+def test_equal_shares_have_no_interval_on_the_logit_scale(share: float) -> None:
+    values = equal_on_paper(share / 0.3, 46)
+    error, df = standard_error(values - values.mean(), np.ones(46))
+    assert error[0] > 0
+    assert np.isnan(logit_t_interval([values.mean()], error, df, 0.95)).all()
+
+
+def test_nearly_all_by_rounding_is_all() -> None:
+    """Shares that add up to 1 but for the last bit have the bound of those that add up to 1."""
+    for p, whole in ((1 - 2**-52, 1.0), (1e-17, 0.0)):
+        found, expected = (logit_t_interval([value], [1e-17], [9], 0.95) for value in (p, whole))
+        assert np.array_equal(found, expected)
+
+
+def test_runs_have_intervals_within_the_bounds_of_their_metric() -> None:
+    scores = np.array([0.02, 0.4, 0.9])
+    assert sample_interval(scores, 0.95, "seeds").low < 0
+    low, high = sample_interval(scores, 0.95, "seeds", (0.0, 1.0))
+    assert (low, high) == (0, 1)
 
 
 def test_mean_interval_is_students_where_units_differ() -> None:

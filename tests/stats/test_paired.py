@@ -74,12 +74,27 @@ def test_not_distinguished_is_not_equal() -> None:
     [
         ([1.0], [2.0], "one pair has no interval"),
         ([1.0, 2.0, 3.0], [0.0, 1.0, 2.0], "in every pair"),
+        ([0.2, 0.3, 0.4], [0.1, 0.2, 0.3], "in every pair"),
         ([1.0, 2.0], [1.0, 2.0], "nothing to test"),
         ([1.0, 2.0, 5.0], [1.0, 2.0, 4.0], "2 equal pairs dropped"),
     ],
 )
 def test_degenerate_pairs_get_an_answer(a: list[float], b: list[float], said: str) -> None:
     assert said in paired_test(a, b).summary
+
+
+@pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("n", [2, 3, 5, 12])
+@pytest.mark.parametrize("gap", [0.1, 1.0, 1 / 3])
+def test_a_constant_difference_has_no_interval(n: int, gap: float, size: float) -> None:
+    """Whether or not the differences come out with the same bits."""
+    second = np.arange(1, n + 1) * 0.1 * size
+    test = paired_test(second + gap * size, second)
+    assert test.ci is None
+    assert "in every pair" in test.no_interval
+    assert "excludes 0" not in test.summary
+    assert test.to_dict()["ci"] is None
+    assert test.to_dict()["no_interval"] == test.no_interval
 
 
 @pytest.mark.parametrize(

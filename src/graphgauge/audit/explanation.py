@@ -11,6 +11,7 @@ from graphgauge.core.findings import Evidence, check
 from graphgauge.explanation.fidelity import fidelity_drop, fidelity_keep
 from graphgauge.explanation.inputs import Floats
 from graphgauge.explanation.samples import Sample, Scored
+from graphgauge.stats.intervals import sample_std
 
 # From this share of cuts between equal edges on, the order of ties decides much.
 _TIED = 0.25
@@ -109,7 +110,7 @@ def _paired(answers: Sample, fidelity: Any, sign: int) -> tuple[float, float, fl
     n = int(known.sum())
     if n < 2 or not gains[known].any():
         return None
-    error = gains[known].std(ddof=1) / np.sqrt(n)
+    error = sample_std(gains[known]) / np.sqrt(n)
     mean = float(gains[known].mean())
     p = float(t.sf(mean / error, n - 1)) if error > 0 else float(mean <= 0)
     return float(own[known].mean()), float(blind[known].mean()), p, n

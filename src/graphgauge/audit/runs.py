@@ -253,8 +253,10 @@ def _span(results: Sequence[Result], chance: Sequence[float]) -> tuple[float, fl
     # Runs differ in what chance scores too: what counts is how far each is above its own.
     ahead = np.array([each.value for each in results]) - chance
     error, df = standard_error(ahead - ahead.mean(), np.ones(len(ahead)))
-    low, high = t_interval(np.mean([each.value for each in results]), error, df, 0.95)
-    return float(low[0]), float(high[0])
+    mean = float(np.mean([each.value for each in results]))
+    low, high = t_interval(mean, error, df, 0.95)
+    # Runs that all agree have no interval: what is left to compare is their value.
+    return (mean, mean) if np.isnan(low[0]) else (float(low[0]), float(high[0]))
 
 
 def _has_error(result: Result) -> bool:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from graphgauge.core.errors import OptionError, UnknownNameError
 from graphgauge.core.references import REFERENCES
-from graphgauge.core.result import Chance, Direction, Interval, Result
+from graphgauge.core.result import Chance, Direction, Interval, Result, enclosing
 
 FAMILIES = ("ranking", "recovery", "forecasting", "generation", "explanation", "evolution")
 LAWS = ("permutation", "merge", "monotone", "symmetry")
@@ -66,8 +66,9 @@ ChanceFunction = Callable[[MetricFunction, Any, Mapping[str, Any]], Mapping[str,
 class IntervalRule:
     """How intervals of a metric are made; `function(sample, estimate, confidence)` gives bounds per group.
 
-    Bounds are NaN where there are too few of what the interval is over; `fewest` says how many it takes. A rule is
-    `approximate` where its intervals may cover less than their level, always or where `doubt` says so; `note` says why.
+    Bounds are NaN where there are too few of what the interval is over, or where these are equal up to rounding;
+    `fewest` says how many it takes. A rule is `approximate` where its intervals may cover less than their level, always
+    or where `doubt` says so; `note` says why.
     """
 
     method: str
@@ -188,13 +189,12 @@ class Metric:
     def interval_of(
         self, sample: Any, estimate: Estimate, confidence: float
     ) -> tuple[IntervalRule, Floats, Floats] | NoInterval:
-        """The rule that applies and its bounds, one a group, never beyond the metric's own."""
+        """The rule that applies and its bounds, one a group, around the value and never beyond the metric's own."""
         rule = self.interval if isinstance(self.interval, NoInterval) else self.interval(sample, estimate)
         if isinstance(rule, NoInterval):
             return rule
         low, high = rule.function(sample, estimate, confidence)
-        floor, ceiling = self.bounds
-        return rule, np.maximum(low, floor), np.minimum(high, ceiling)
+        return rule, *enclosing(estimate.value, low, high, self.bounds)
 
     def result(
         self,

@@ -42,6 +42,12 @@ class Interval:
         return self.low <= value <= self.high
 
 
+def enclosing(value: Any, low: Any, high: Any, bounds: tuple[float, float]) -> tuple[Any, Any]:
+    """Ends of an interval that contains its value and stays within the bounds, whatever rounding did to them."""
+    floor, ceiling = bounds
+    return np.minimum(np.maximum(low, floor), value), np.maximum(np.minimum(high, ceiling), value)
+
+
 @dataclass(frozen=True, slots=True)
 class Chance:
     """What a named baseline without knowledge would score."""

@@ -22,7 +22,7 @@ from graphgauge.core.metric import (
 )
 from graphgauge.evolution.areas import Area
 from graphgauge.evolution.samples import Folds, Growth, LabelPairs, Trajectory, single
-from graphgauge.stats.intervals import logit_t_interval, standard_error, t_interval
+from graphgauge.stats.intervals import logit_t_interval, mean_interval, sample_std
 
 _OVER_RUNS = "Over the cycles of several runs: Student's t over seeds; of one run: over blocks of cycles."
 _NO_DEGREES = "no edge stood before the cycle"
@@ -90,9 +90,7 @@ def _no_difference_by_degree(pairs: LabelPairs) -> Mapping[str, float]:
 
 
 def _fold_bounds(folds: Folds, estimate: Estimate, confidence: float) -> Bounds:
-    error, df = standard_error(folds.accuracies - folds.accuracies.mean(), np.ones(len(folds.accuracies)))
-    low, high = t_interval(estimate.value, error, df, confidence)
-    return np.where(error == 0, np.nan, low), np.where(error == 0, np.nan, high)
+    return mean_interval(estimate.value, folds.accuracies - folds.accuracies.mean(), None, confidence)
 
 
 @_or_runs
@@ -221,8 +219,7 @@ def delta_homophily_degree(pairs: LabelPairs) -> Estimate:
 @metric(key="nca_std", direction="none", interval=_only_runs, chance=NoChance("a spread is not scored"), **_PROBE)
 def nca_std(folds: Folds) -> Estimate:
     """Standard deviation of the probe's accuracy over folds."""
-    value = np.std(folds.accuracies, ddof=1) if len(folds.accuracies) else np.nan
-    return single(float(value), folds.nodes, folds.reason, folds.warnings)
+    return single(sample_std(folds.accuracies), folds.nodes, folds.reason, folds.warnings)
 
 
 @metric(key="static_auc", needs=("held_out",), **_AREA | {"unit": "pair", "reference": "libennowell2007"})

@@ -13,10 +13,9 @@ import numpy as np
 from graphgauge.core.metric import Bounds, Estimate, IntervalRule, NoInterval
 from graphgauge.evolution.inputs import Flags, Floats, Ints
 from graphgauge.stats.intervals import (
-    agreement_interval,
     logit_t_interval,
+    mean_interval,
     standard_error,
-    t_interval,
     wilson_interval,
 )
 
@@ -132,12 +131,12 @@ class Trajectory:
         if self.conditions > 1:
             return NoInterval("conditions are no sample: read them one by one")
         if len(self.means) > 1:
-            return IntervalRule("t", "seeds", lambda sample, estimate, level: _t(self.means, level, self.possible))
+            return IntervalRule("t", "seeds", lambda sample, estimate, level: self._t(estimate, self.means, level))
         blocks = self._blocks()
         if len(blocks) < 2:
             return NoInterval("one run of few cycles has no interval of its own")
         return IntervalRule(
-            "t", "time blocks", lambda sample, estimate, level: _t(blocks, level, self.possible), approximate=True,
+            "t", "time blocks", lambda sample, estimate, level: self._t(estimate, blocks, level), approximate=True,
             note="neighbouring blocks of one run may still resemble each other",
         )  # fmt: skip
 
@@ -148,11 +147,6 @@ class Trajectory:
         edges = [len(values) * i // count for i in range(count + 1)] if count else [0]
         return np.array([values[a:b].mean() for a, b in pairwise(edges)])
 
-
-def _t(values: Floats, confidence: float, possible: tuple[float, float] | None) -> Bounds:
-    error, df = standard_error(values - values.mean(), np.ones(len(values)))
-    if error[0] > 0:
-        return t_interval(values.mean(), error, df, confidence)
-    if possible is None:
-        return np.array([np.nan]), np.array([np.nan])
-    return agreement_interval([values.mean()], [len(values)], possible, confidence)
+    def _t(self, estimate: Estimate, values: Floats, confidence: float) -> Bounds:
+        scale = float(np.abs(values if self.possible is None else self.possible).max())
+        return mean_interval(estimate.value, values - values.mean(), self.possible, confidence, scale)

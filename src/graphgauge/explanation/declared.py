@@ -26,7 +26,7 @@ def _t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
 
 
 def over_events(sample: Sample, estimate: Estimate) -> IntervalRule:
-    """Student's t over events; where all events agree, the bound for so many that do."""
+    """Student's t over events; where all lie at an end of the scale, the bound for so many that do."""
     return IntervalRule("t", "events", _t_bounds)
 
 

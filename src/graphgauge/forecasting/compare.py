@@ -15,7 +15,7 @@ from graphgauge.core.options import whole_number
 from graphgauge.core.result import Interval
 from graphgauge.forecasting.inputs import Batch
 from graphgauge.forecasting.options import AXES
-from graphgauge.stats.intervals import t_quantile, tail
+from graphgauge.stats.intervals import is_rounding, t_quantile, tail
 
 LOSSES = ("absolute", "squared")
 Floats = NDArray[np.float64]
@@ -83,10 +83,11 @@ def compare(
     ahead = horizons if horizon is None else whole_number("horizon", horizon, 1)
     seen = cells > 0
     gaps = (loss_a[seen] - loss_b[seen]) / cells[seen]
-    return _tested(gaps, ahead, loss, confidence)
+    largest = float((np.maximum(loss_a[seen], loss_b[seen]) / cells[seen]).max(initial=0.0))
+    return _tested(gaps, largest, ahead, loss, confidence)
 
 
-def _tested(gaps: Floats, ahead: int, loss: str, confidence: float) -> DieboldMariano:
+def _tested(gaps: Floats, largest: float, ahead: int, loss: str, confidence: float) -> DieboldMariano:
     steps = len(gaps)
     mean = float(gaps.mean()) if steps else nan
     if steps < 2 or ahead >= steps:
@@ -100,8 +101,8 @@ def _tested(gaps: Floats, ahead: int, loss: str, confidence: float) -> DieboldMa
     if variance <= 1e-12 * float(covariances[0]):
         weights = 1 - np.arange(1, ahead) / ahead
         variance, how = float(covariances[0] + 2 * (weights * covariances[1:]).sum()), "bartlett"
-    if variance <= 0 or float(np.abs(centred).max()) <= 1e-14 * abs(mean):
-        if mean == 0:
+    if variance <= 0 or is_rounding(np.abs(centred).max(), largest):
+        if is_rounding(mean, largest) or mean == 0:
             return DieboldMariano(mean, nan, nan, None, steps, ahead, loss, how, "the losses never differ")
         return DieboldMariano(
             mean, copysign(inf, mean), nan, None, steps, ahead, loss, how, "the losses differ by the same at every step"

@@ -21,17 +21,15 @@ _UNORDERED = NoInterval(
 )
 
 
-def _error(estimate: Estimate) -> tuple[Floats, Floats]:
+def _size(estimate: Estimate) -> Floats:
+    """Of what the blocks add up, which may be far larger than their sum."""
     assert estimate.influence is not None
-    error, df = cosine_error(estimate.influence)
-    # What rounding leaves of blocks that all agree is no error.
-    flat = error <= 1e-13 * np.maximum(np.abs(estimate.value), np.abs(estimate.influence).sum(axis=0))
-    return np.where(flat, np.nan, error), df
+    return np.asarray(np.abs(estimate.influence).sum(axis=0))
 
 
 def _t_bounds(cells: Cells, estimate: Estimate, confidence: float) -> Bounds:
-    error, df = _error(estimate)
-    return t_interval(estimate.value, error, df, confidence)
+    assert estimate.influence is not None
+    return t_interval(estimate.value, *cosine_error(estimate.influence), confidence, scale=_size(estimate))
 
 
 def _root_bounds(cells: Cells, estimate: Estimate, confidence: float) -> Bounds:
@@ -41,8 +39,7 @@ def _root_bounds(cells: Cells, estimate: Estimate, confidence: float) -> Bounds:
 
 def _logit_bounds(cells: Cells, estimate: Estimate, confidence: float) -> Bounds:
     assert estimate.influence is not None
-    error, df = cosine_error(estimate.influence)
-    return logit_t_interval(estimate.value, error, df, confidence)
+    return logit_t_interval(estimate.value, *cosine_error(estimate.influence), confidence, scale=_size(estimate))
 
 
 def _over_time(bounds: Callable[[Cells, Estimate, float], Bounds], cells: Cells) -> IntervalRule | NoInterval:

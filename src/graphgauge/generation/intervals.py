@@ -8,7 +8,7 @@ import numpy as np
 
 from graphgauge.core.metric import Bounds, Estimate, IntervalRule, NoInterval
 from graphgauge.generation.samples import Sample
-from graphgauge.stats.intervals import agreement_interval, t_interval, tail, wilson_interval
+from graphgauge.stats.intervals import is_rounding, t_or_agreement_interval, tail, wilson_interval
 
 
 def over_samples(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval:
@@ -37,22 +37,18 @@ def of_draws(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval:
 
 
 def of_correlation(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval:
-    """Fisher's z over samples."""
-    return IntervalRule("fisher-z", "samples", _fisher_bounds, approximate=True,
+    """Fisher's z over samples; none where their order is perfect."""
+    if is_rounding(1 - np.abs(estimate.value), 1.0).all():
+        return NoInterval("the order is perfect: samples that all agree have no spread")
+    return IntervalRule("fisher-z", "samples", _fisher_bounds, approximate=True, fewest="at least four",
                         note="Fisher's z is exact for normal values only")  # fmt: skip
 
 
 def _t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
     error, df = (np.asarray(estimate.facts[name], dtype=float) for name in ("error", "df"))
-    low, high = t_interval(estimate.value, error, df, confidence)
-    # A spread below rounding is none: samples that all agree bound how many others can be.
-    flat = error <= 1e-12 * np.maximum(np.abs(estimate.value), 1e-300)
-    if not flat.any():
-        return low, high
-    floor = ceiling = np.full(len(low), np.nan)
-    if "range" in estimate.facts:
-        floor, ceiling = agreement_interval(estimate.value, estimate.facts["n"], estimate.facts["range"], confidence)
-    return np.where(flat, floor, low), np.where(flat, ceiling, high)
+    return t_or_agreement_interval(
+        estimate.value, error, df, estimate.facts.get("range"), confidence, scale=0.0, units=estimate.facts["n"]
+    )
 
 
 def _wilson_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
@@ -64,8 +60,8 @@ def _draw_bounds(sample: Any, estimate: Estimate, confidence: float) -> Bounds:
     outside = tail(confidence)
     with np.errstate(invalid="ignore"):
         low, high = np.quantile(draws, [outside, 1 - outside], axis=0)
-    # A bias of the bootstrap may leave the value itself outside.
-    return np.minimum(low, estimate.value), np.maximum(high, estimate.value)
+    flat = is_rounding(high - low, 1.0)
+    return np.where(flat, np.nan, low), np.where(flat, np.nan, high)
 
 
 def _fisher_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
@@ -76,5 +72,5 @@ def _fisher_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bou
     with np.errstate(invalid="ignore", divide="ignore"):
         # 1.06 is Fieller's variance for ranks.
         margin = -float(ndtri(tail(confidence))) * np.sqrt(1.06 / np.where(n > 3, n - 3, np.nan))
-    low, high = np.tanh(np.arctanh(inside) - margin), np.tanh(np.arctanh(inside) + margin)
-    return np.minimum(low, estimate.value), np.maximum(high, estimate.value)
+        margin = np.where(is_rounding(1 - np.abs(estimate.value), 1.0), np.nan, margin)
+    return np.tanh(np.arctanh(inside) - margin), np.tanh(np.arctanh(inside) + margin)

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.metric import Estimate, Metric, NoInterval, find, select
 from graphgauge.core.options import confidence_level, metric_names, nan_policy, whole_number
-from graphgauge.core.result import Evaluation, Interval, Result, Table
+from graphgauge.core.result import Evaluation, Interval, Result, Table, enclosing
 from graphgauge.ranking import metrics as _metrics
 from graphgauge.ranking.inputs import Scores, counted, cutoffs
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
 from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.ties import TIES, rank
-from graphgauge.stats.intervals import is_rounding, standard_error, t_interval
+from graphgauge.stats.intervals import standard_error, t_interval
 
 Floats = NDArray[np.floating[Any]]
 
@@ -257,11 +257,10 @@ def _macro(micro: Result, axis: str, sample: Any, estimate: Estimate, confidence
     interval, no_interval = None, "a median has no linear error" if estimate.influence is None else None
     if estimate.influence is not None:
         error, df = _macro_error(sample, estimate)
-        if np.isnan(error) or is_rounding(error, value):
+        low, high = enclosing(value, *t_interval([value], [error], [df], confidence, scale=1.0), micro.bounds)
+        if np.isnan(low[0]):
             no_interval = f"some groups have fewer than two {sample.over}, or none differ"
         else:
-            low, high = t_interval([value], [error], [df], confidence)
-            low, high = np.clip(low, *micro.bounds), np.clip(high, *micro.bounds)
             method = "satterthwaite-t" if sample.cluster is None else "cluster-t"
             note = _metrics.too_few_for_t(sample, error, estimate, _macro_weight(sample))
             over = f"{sample.over} by {axis}"

@@ -19,6 +19,7 @@ from graphgauge.stats.intervals import (
     standard_error,
     t_interval,
     t_or_agreement_interval,
+    t_quantile,
     wilson_interval,
 )
 
@@ -49,8 +50,7 @@ def _t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
 
 def _log_t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
     error, df = group_errors(sample, estimate)
-    relative = np.where(is_rounding(error, estimate.value), np.nan, error / estimate.value)
-    low, high = t_interval(np.log(estimate.value), relative, df, confidence)
+    low, high = t_interval(np.log(estimate.value), error / estimate.value, df, confidence, scale=1.0)
     return np.exp(low), np.exp(high)
 
 
@@ -66,10 +66,10 @@ def _woodruff_bounds(ranks: Ranks, estimate: Estimate, confidence: float) -> Bou
     """
     shares = [ranks.estimate(ranks.within(ranks.spread(estimate.value - step))) for step in (0.25, 0.0)]
     (below, df), (upto, _) = (group_errors(ranks, share) for share in shares)
-    low, _ = t_interval(np.full(ranks.groups, 0.5), below, df, confidence)
-    _, high = t_interval(np.full(ranks.groups, 0.5), upto, df, confidence)
+    reach = t_quantile(df, confidence)
+    low, high = 0.5 - reach * below, 0.5 + reach * upto
     too_few = 2.0 ** (1.0 - ranks.unit_counts) > 1 - confidence
-    unknown = np.isnan(low) | too_few | (is_rounding(below, low) & is_rounding(upto, high))
+    unknown = np.isnan(low) | too_few | (is_rounding(below, 1.0) & is_rounding(upto, 1.0))
     bounds = ranks.quantile(np.where(unknown, 0.5, low)), ranks.quantile(np.where(unknown, 0.5, high))
     return np.where(unknown, np.nan, bounds[0]), np.where(unknown, np.nan, bounds[1])
 

@@ -250,7 +250,9 @@ def _summary(view: Panel, method: str, dataset: str, confidence: float, missing:
         reason = "one run has no spread"
     elif np.isinf(used).any():
         reason = "an infinite value has no spread"
-    low, high = sample_interval(used, confidence, "seeds") or (math.nan, math.nan)
+    elif sample_std(used) == 0:
+        reason = "all runs have the same value: no spread, no interval"
+    low, high = sample_interval(used, confidence, "seeds", view.bounds) or (math.nan, math.nan)
     with np.errstate(invalid="ignore"):  # the mean of both infinities
         mean = float(used.mean())
     return Summary(

@@ -181,7 +181,9 @@ def _compared(
         conventions=view.conventions,
         unit=unit,
         units=tuple(units),
-        standings=_standings(methods, scores, ranks, _iqms(whole)[0], (iqm_low, iqm_high), 1 - alpha, unit),
+        standings=_standings(
+            methods, scores, ranks, _iqms(whole)[0], (iqm_low, iqm_high), 1 - alpha, unit, view.bounds,
+        ),
         tests=_tests(view, bad if view.direction == "target" else scores, methods, pairs, better, alpha, unit),
         improvements=_improvements(
             [(methods[a], methods[b]) for a, b in pairs], _chances(whole, pairs)[0], (chance_low, chance_high),
@@ -198,12 +200,19 @@ def _compared(
 
 
 def _standings(
-    methods: list[str], scores: Floats, ranks: Floats, iqms: Floats, bounds: Bounds, confidence: float, unit: str
+    methods: list[str],
+    scores: Floats,
+    ranks: Floats,
+    iqms: Floats,
+    drawn: Bounds,
+    confidence: float,
+    unit: str,
+    bounds: tuple[float, float],
 ) -> tuple[Standing, ...]:
-    rows = zip(methods, scores.T, ranks.tolist(), iqms.tolist(), np.transpose(bounds).tolist(), strict=True)
+    rows = zip(methods, scores.T, ranks.tolist(), iqms.tolist(), np.transpose(drawn).tolist(), strict=True)
     return tuple(
         Standing(
-            method, float(own.mean()), sample_std(own), sample_interval(own, confidence, f"{unit}s"), rank, iqm,
+            method, float(own.mean()), sample_std(own), sample_interval(own, confidence, f"{unit}s", bounds), rank, iqm,
             (low, high),
         )
         for method, own, rank, iqm, (low, high) in rows

@@ -68,7 +68,7 @@ class ItemsComparison:
             [
                 Cell(" vs ".join(pair.names)),
                 Cell(f"{pair.test.mean_difference:.4g}"),
-                Cell(f"[{pair.test.ci.low:.4g}, {pair.test.ci.high:.4g}]"),
+                Cell("–" if pair.test.ci is None else "[{:.4g}, {:.4g}]".format(*pair.test.ci)),
                 Cell(f"{pair.test.p_value:.4g} ± {pair.test.p_error:.1g}"),
                 Cell(f"{pair.p_adjusted:.4g}"),
                 Cell(f"{pair.test.positive:,} / {pair.test.zero:,} / {pair.test.negative:,}"),

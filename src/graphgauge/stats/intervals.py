@@ -1,7 +1,8 @@
 """Confidence intervals, in closed form wherever there is one.
 
 Bounds come as two arrays with one entry a group. Items come as cells with counts, so that a million queries with few
-distinct ranks cost as much as their histogram. NaN means that no interval is defensible (too few units).
+distinct ranks cost as much as their histogram. NaN means that no interval is defensible: too few units, or units that
+are equal up to rounding, whose spread says nothing. `is_rounding` decides that for all families.
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphgauge.core.errors import OptionError
 from graphgauge.core.options import confidence_level, generator_of
-from graphgauge.core.result import Interval
+from graphgauge.core.result import Interval, enclosing
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Bounds = tuple[Floats, Floats]
 
 _BLOCK = 1 << 17
+# What sums of many numbers lose, in units of their size.
+_ROUNDING = 1e-12
 
 
 def tail(confidence: float) -> float:
@@ -36,25 +39,46 @@ def t_quantile(df: ArrayLike, confidence: float) -> Floats:
     return np.where(df >= 1, stdtrit(np.maximum(df, 1.0), 1 - tail(confidence)), np.nan)
 
 
-def t_interval(value: ArrayLike, standard_error: ArrayLike, df: ArrayLike, confidence: float) -> Bounds:
-    """value ± t·se. NaN where df < 1."""
-    value = np.asarray(value, dtype=float)
-    margin = t_quantile(df, confidence) * np.asarray(standard_error, dtype=float)
+def is_rounding(spread: ArrayLike, scale: ArrayLike) -> NDArray[np.bool_]:
+    """Whether a spread of numbers of this size is only rounding: what is equal up to rounding is equal."""
+    return np.asarray(np.asarray(spread) <= _ROUNDING * np.abs(scale))
+
+
+def without_rounding(spread: float | np.floating, values: ArrayLike) -> float:
+    """The spread of these values, and 0 where it is only rounding."""
+    return 0.0 if is_rounding(spread, np.max(np.abs(values), initial=0.0)) else float(spread)
+
+
+def t_interval(
+    value: ArrayLike, standard_error: ArrayLike, df: ArrayLike, confidence: float, *, scale: ArrayLike = 0.0
+) -> Bounds:
+    """value ± t·se. NaN where df < 1, and where the error is only rounding of the value.
+
+    `scale` is the size of the numbers that the value was computed from, where they may be larger than itself.
+    """
+    value, error = np.asarray(value, dtype=float), np.asarray(standard_error, dtype=float)
+    flat = is_rounding(error, np.maximum(np.abs(value), scale))
+    margin = t_quantile(df, confidence) * np.where(flat, np.nan, error)
     return value - margin, value + margin
 
 
 def sample_std(scores: Floats) -> float:
     """Standard deviation with ddof 1; NaN of a single score, or where one is infinite."""
-    return float(scores.std(ddof=1)) if len(scores) > 1 and np.isfinite(scores).all() else math.nan
+    if len(scores) < 2 or not np.isfinite(scores).all():
+        return math.nan
+    return without_rounding(float(scores.std(ddof=1)), scores)
 
 
-def sample_interval(scores: Floats, confidence: float, over: str) -> Interval | None:
-    """Student's t-interval of the mean of independent scores; None where they have no standard deviation."""
+def sample_interval(
+    scores: Floats, confidence: float, over: str, bounds: tuple[float, float] = (-math.inf, math.inf)
+) -> Interval | None:
+    """Student's t-interval of the mean of independent scores; None where they have no spread: too few, or all equal."""
     n, std = len(scores), sample_std(scores)
     if math.isnan(std):
         return None
-    low, high = t_interval(scores.mean(), std / math.sqrt(n), n - 1, confidence)
-    return Interval(float(low[0]), float(high[0]), confidence, "t", over)
+    mean = scores.mean()
+    low, high = enclosing(mean, *t_interval(mean, std / math.sqrt(n), n - 1, confidence), bounds)
+    return None if np.isnan(low[0]) else Interval(float(low[0]), float(high[0]), confidence, "t", over)
 
 
 def wilson_interval(successes: ArrayLike, n: ArrayLike, confidence: float) -> Bounds:
@@ -76,26 +100,32 @@ def wilson_interval(successes: ArrayLike, n: ArrayLike, confidence: float) -> Bo
     return np.where(empty, np.nan, low), np.where(empty, np.nan, high)
 
 
-def logit_t_interval(p: ArrayLike, standard_error: ArrayLike, df: ArrayLike, confidence: float) -> Bounds:
+def logit_t_interval(
+    p: ArrayLike, standard_error: ArrayLike, df: ArrayLike, confidence: float, *, scale: ArrayLike = 0.0
+) -> Bounds:
     """Delta-method t-interval on the logit scale, for shares and areas that may lie near 0 or 1.
 
-    At exactly 0 or 1 there is no spread to measure. The bound is then Clopper and Pearson's for df + 1 independent
+    At 0 or 1 there is no spread to measure. The bound is then Clopper and Pearson's for df + 1 independent
     units that all agree: 1 comes with low = (α/2)^(1/(df+1)). An AUC of 1 from m positives and n negatives has
     df + 1 = min(m, n), and the bound is conservative: that many disjoint pairs are all in order with probability
-    AUC^min(m, n). NaN where df < 1.
+    AUC^min(m, n). NaN where df < 1, and where the error is only rounding (see `t_interval`) of a share in between.
     """
     from scipy.special import expit, logit
 
     p = np.atleast_1d(np.asarray(p, dtype=float))
-    standard_error = np.asarray(standard_error, dtype=float)
+    error = np.asarray(standard_error, dtype=float)
     df = np.atleast_1d(np.asarray(df, dtype=float))
-    safe = np.where((p > 0) & (p < 1), p, 0.5)
-    margin = t_quantile(df, confidence) * standard_error / (safe * (1 - safe))
+    certain = is_rounding(error, 1.0)
+    none = (p == 0) | (certain & is_rounding(p, 1.0))
+    all_ = (p == 1) | (certain & is_rounding(1 - p, 1.0))
+    safe = np.where(none | all_, 0.5, p)
+    flat = is_rounding(error, np.maximum(p, scale))
+    margin = t_quantile(df, confidence) * np.where(flat, np.nan, error) / (safe * (1 - safe))
     reach = tail(confidence) ** (1 / np.maximum(df + 1, 2))
     unknown = np.isnan(p) | (df < 1)
     centre = logit(safe)
-    low = np.where(p == 0, 0.0, np.where(p == 1, reach, expit(centre - margin)))
-    high = np.where(p == 0, 1 - reach, np.where(p == 1, 1.0, expit(centre + margin)))
+    low = np.where(none, 0.0, np.where(all_, reach, expit(centre - margin)))
+    high = np.where(none, 1 - reach, np.where(all_, 1.0, expit(centre + margin)))
     return np.where(unknown, np.nan, low), np.where(unknown, np.nan, high)
 
 
@@ -111,34 +141,37 @@ def agreement_interval(value: ArrayLike, units: ArrayLike, possible: tuple[float
     return value - other * (value - possible[0]), value + other * (possible[1] - value)
 
 
-def is_rounding(error: ArrayLike, value: ArrayLike) -> NDArray[np.bool_]:
-    """Whether all units agree and the standard error is only what rounding left of zero."""
-    return np.asarray(error) <= 1e-13 * np.maximum(1.0, np.abs(value))
-
-
 def mean_interval(
-    value: ArrayLike, influence: ArrayLike, possible: tuple[float, float] | None, confidence: float
+    value: ArrayLike, influence: ArrayLike, possible: tuple[float, float] | None, confidence: float, scale: float = 1.0
 ) -> Bounds:
     """Interval of a mean over units with these influences, one unit each; see `t_or_agreement_interval`."""
     error, df = standard_error(influence, np.ones(np.size(influence)))
-    return t_or_agreement_interval(value, error, df, possible, confidence)
+    return t_or_agreement_interval(value, error, df, possible, confidence, scale=scale)
 
 
 def t_or_agreement_interval(
-    value: ArrayLike, error: Floats, df: ArrayLike, possible: tuple[float, float] | None, confidence: float
+    value: ArrayLike,
+    error: ArrayLike,
+    df: ArrayLike,
+    possible: tuple[float, float] | None,
+    confidence: float,
+    *,
+    scale: float = 1.0,
+    units: ArrayLike | None = None,
 ) -> Bounds:
-    """t-interval of a mean; where all df + 1 units agree, that of so many that do.
+    """t-interval of a mean of shares, counts and other numbers of about this size (see `t_interval`).
 
-    NaN with fewer than two units, and where all agree and the possible values are not known.
+    NaN with fewer than two units, and where all are equal up to rounding. Only where they all lie at an end of the
+    possible values, as a share of 0 or 1 does, their number bounds how many may not: `units`, or df + 1.
     """
-    low, high = t_interval(value, error, df, confidence)
-    flat = is_rounding(error, value)
-    if not flat.any():
-        return low, high
+    low, high = t_interval(value, error, df, confidence, scale=scale)
     if possible is None:
-        return np.where(flat, np.nan, low), np.where(flat, np.nan, high)
-    floor, ceiling = agreement_interval(value, np.asarray(df) + 1, possible, confidence)
-    return np.where(flat, floor, low), np.where(flat, ceiling, high)
+        return low, high
+    value, span = np.asarray(value, dtype=float), possible[1] - possible[0]
+    at_end = is_rounding(value - possible[0], span) | is_rounding(possible[1] - value, span)
+    at_end &= is_rounding(error, span)
+    floor, ceiling = agreement_interval(value, np.asarray(df) + 1 if units is None else units, possible, confidence)
+    return np.where(at_end, floor, low), np.where(at_end, ceiling, high)
 
 
 def standard_error(
@@ -341,7 +374,8 @@ def percentile_interval(drawn: Floats, items: int, strata: int, confidence: floa
     """Percentiles of a bootstrap distribution, widened as Student's t is against the normal.
 
     A resample of n items spreads too little, by √((n − 1)/n), and the plain percentiles ignore that the spread was
-    estimated: at n = 5 they cover .83 of a nominal .95 (Hesterberg 2015). NaN where every stratum holds one item.
+    estimated: at n = 5 they cover .83 of a nominal .95 (Hesterberg 2015). NaN where every stratum holds one item,
+    or all draws are equal up to rounding.
     """
     from scipy.special import ndtr
 
@@ -349,6 +383,8 @@ def percentile_interval(drawn: Floats, items: int, strata: int, confidence: floa
     if df < 1:
         return np.nan, np.nan
     outside = float(ndtr(-math.sqrt(items / df) * t_quantile(df, confidence)[0]))
+    if is_rounding(np.ptp(drawn), np.abs(drawn).max()):
+        return np.nan, np.nan
     low, high = np.quantile(drawn, [outside, 1 - outside])
     return float(low), float(high)
 

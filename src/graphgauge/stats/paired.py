@@ -52,6 +52,15 @@ class PairedTest:
     p_adjusted: float = math.nan
 
     @property
+    def no_interval(self) -> str | None:
+        """Why there is no interval, where there is none."""
+        if self.ci is not None:
+            return None
+        if self.pairs == 1:
+            return "one pair has no interval"
+        return "it is the same in every pair, which leaves no spread to make an interval from"
+
+    @property
     def significant(self) -> bool:
         return self.p_adjusted <= self.alpha
 
@@ -101,9 +110,7 @@ class PairedTest:
     def _difference(self, digits: int) -> str:
         estimate = fixed(self.mean_difference, digits)
         if self.ci is None:
-            return f"{estimate}; one pair has no interval"
-        if self.ci.low == self.ci.high:
-            return f"{estimate} in every pair, so its spread is not known and the interval has no width"
+            return f"{estimate}; {self.no_interval}"
         digits = decimals((self.ci.high - self.ci.low) / 4)
         level = f"{100 * self.ci.level:g} %"
         return f"{fixed(self.mean_difference, digits)}, {level} interval {bounds(self.ci, digits)} (Student's t)"
@@ -145,7 +152,7 @@ class PairedTest:
             f"this design cannot reject: with {several(self.n, 'differing pair')} p{over} cannot fall below "
             f"{lowest:.4g}, whatever the scores; it takes at least {several(self.seeds_needed, self.unit)}."
         )
-        if self.ci is not None and self.ci.low < self.ci.high and 0 not in self.ci:
+        if self.ci is not None and 0 not in self.ci:
             text += " The interval excludes 0, on the assumption that differences are normal."
         return text
 
@@ -161,6 +168,7 @@ class PairedTest:
             "stds": list(self.stds),
             "mean_difference": self.mean_difference,
             "ci": None if self.ci is None else list(self.ci),
+            "no_interval": self.no_interval,
             "confidence": 1 - self.alpha,
             "test_statistic": self.test_statistic,
             "p_value": self.p_value,

@@ -37,15 +37,16 @@ class PairedItems:
     zero: int
     negative: int
     mean_difference: float
-    ci: Interval
+    ci: Interval | None
     p_value: float
     p_error: float
     resamples: int
 
     def __str__(self) -> str:
+        interval = "(no interval: all differ by the same)" if self.ci is None else "[{:.4g}, {:.4g}]".format(*self.ci)
         certainty = f"± {self.p_error:.1g} by {self.resamples:,} sign flips" if self.p_error else "by all sign flips"
         return (
-            f"mean difference {self.mean_difference:.4g} [{self.ci.low:.4g}, {self.ci.high:.4g}] over {self.n:,} items"
+            f"mean difference {self.mean_difference:.4g} {interval} over {self.n:,} items"
             + (f" in {self.units:,} clusters" if self.units != self.n else "")
             + f" ({self.positive:,} higher, {self.zero:,} equal, {self.negative:,} lower); "
             f"p = {self.p_value:.4g} {certainty}"
@@ -79,7 +80,7 @@ def paired_items(
             raise InputError(f"{len(cluster)} labels for {len(differences)} differences", where="cluster")
     n, mean = len(differences), float(differences.mean())
     error, df = standard_error(differences - mean, np.broadcast_to(1.0, n), cluster=cluster)
-    low, high = t_interval(mean, error, df, confidence)
+    low, high = t_interval(mean, error, df, confidence, scale=np.abs(differences).max())
     sums = differences
     if cluster is not None:
         sums = np.bincount(cluster, differences).astype(float, copy=False)
@@ -93,7 +94,7 @@ def paired_items(
         zero=int(np.count_nonzero(differences == 0)),
         negative=int(np.count_nonzero(differences < 0)),
         mean_difference=mean,
-        ci=Interval(float(low[0]), float(high[0]), confidence, "t", unit),
+        ci=None if np.isnan(low[0]) else Interval(float(low[0]), float(high[0]), confidence, "t", unit),
         p_value=p,
         p_error=p_error,
         resamples=drawn,

@@ -18,6 +18,7 @@ from graphgauge.generation.samples import RealSample, canonical_order
 from graphgauge.generation.sections.common import COUNT_LAWS, FAMILY, LAWS, MICRO, NO_ORDER, WHOLE, members, nan_array
 from graphgauge.generation.table import Table
 from graphgauge.kernels.silhouette import silhouettes
+from graphgauge.stats.intervals import without_rounding
 
 section(
     "latent_space", family=FAMILY, priority="medium",
@@ -168,10 +169,11 @@ def latent_mean(sample: Latents) -> Estimate:
 def latent_std(sample: Latents) -> Estimate:
     """Standard deviation of all entries of the latent vectors together; 1 for a standard normal."""
     if sample.average is not None:
-        value = float(sample.points.std()) if sample.points.size else np.nan
+        value = without_rounding(sample.points.std(), sample.points) if sample.points.size else np.nan
         return sample.whole(value, "no latent vectors")
     groups = members(sample.codes, sample.groups)
-    values = nan_array(sample.points[rows].std() if len(rows) and sample.points.size else np.nan for rows in groups)
+    parts = (sample.points[rows] for rows in groups)
+    values = nan_array(without_rounding(part.std(), part) if part.size else np.nan for part in parts)
     return sample.estimate(values, sample.counts, "no latent vectors")
 
 

@@ -28,6 +28,7 @@ from graphgauge.generation.sections.common import (
     nan_array,
 )  # fmt: skip
 from graphgauge.generation.table import Table
+from graphgauge.stats.intervals import without_rounding
 
 # What two empty sides score: all bits agree, or nothing can be said (and the mean with it), or they do not count.
 EMPTY_RULES = (1, "nan", "skip")
@@ -144,9 +145,10 @@ def std_iou(sample: Reconstructions) -> Estimate:
     """Standard deviation over samples of the intersection over union."""
     items, codes = sample.scored()
     if sample.average is not None:
-        value = float(np.std(items)) if len(items) else np.nan
+        value = without_rounding(np.std(items), items) if len(items) else np.nan
         return Estimate(np.array([value]), np.array([len(items)]), reason=_NO_SAMPLES)
-    values = nan_array(float(np.std(items[rows])) if len(rows) else np.nan for rows in members(codes, sample.groups))
+    parts = (items[rows] for rows in members(codes, sample.groups))
+    values = nan_array(without_rounding(np.std(part), part) if len(part) else np.nan for part in parts)
     return sample.estimate(values, np.bincount(codes, minlength=sample.groups), _NO_SAMPLES)
 
 

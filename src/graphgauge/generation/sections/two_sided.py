@@ -21,6 +21,7 @@ from graphgauge.generation.samples import Sample, canonical_order
 from graphgauge.generation.sections.common import FEWEST_COMPARED, few
 from graphgauge.generation.table import Table
 from graphgauge.kernels.wasserstein import moments, wasserstein
+from graphgauge.stats.intervals import is_rounding
 
 # Neighbours of precision, recall, density and coverage.
 NEIGHBOURS = 5
@@ -238,7 +239,7 @@ def encoded(table: Table) -> bool:
 
 def _varied(spreads: Floats, means: Floats) -> Floats:
     """Spreads, and NaN for one that is none but for rounding."""
-    return np.where(spreads <= 1e-12 * np.abs(means), np.nan, spreads)
+    return np.where(is_rounding(spreads, means), np.nan, spreads)
 
 
 def _columns(statistics: Mapping[str, Floats], names: tuple[str, ...], rows: int) -> Floats:

@@ -1,0 +1,89 @@
+"""The suite itself: `make test` draws the same examples everywhere, `make fuzz` finds what it has not drawn."""
+
+from __future__ import annotations
+
+import random
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests import fuzz
+
+
+def drawn() -> list[list[int]]:
+    examples: list[list[int]] = []
+
+    @settings(max_examples=100)
+    @given(st.lists(st.integers(), min_size=20))
+    def draw(numbers: list[int]) -> None:
+        examples.append(numbers)
+
+    draw()
+    return examples
+
+
+def test_examples_do_not_depend_on_what_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hypothesis draws constants of loaded modules too, and which are loaded depends on the tests that ran before."""
+    before = drawn()
+    module = tmp_path / "loaded_by_others.py"
+    module.write_text(f"NUMBERS = {[123456789 + 17 * i for i in range(500)]}\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    __import__("loaded_by_others")
+    assert drawn() == before
+
+
+def test_no_example_database_adds_examples() -> None:
+    if settings.default.derandomize:  # the profile of `make test`
+        assert settings.default.database is None
+    assert settings.get_profile("test").derandomize
+    assert settings.get_profile("test").database is None
+
+
+@pytest.mark.parametrize("_", range(2))
+def test_what_has_no_seed_of_its_own_draws_the_same_in_every_test(_: int) -> None:
+    """Both runs see the same draws, which a test that ran before would have moved on."""
+    expected = random.Random(0).random(), np.random.RandomState(0).random()
+    assert (random.random(), np.random.random()) == expected  # noqa: NPY002
+
+
+PROPERTY = """
+from hypothesis import given, strategies as st
+
+@given(st.integers(0, 10**9))
+def test_small(number):
+    assert number < {limit}
+"""
+
+
+def fuzzed(folder: Path, limit: int, minutes: float) -> subprocess.CompletedProcess[str]:
+    file = folder / "property_of_fuzz.py"
+    file.write_text(PROPERTY.format(limit=limit))
+    options = ["-p", "tests.conftest", "-p", "no:cacheprovider", f"--rootdir={folder}"]
+    command = [sys.executable, "-m", "tests.fuzz", str(minutes), *options, str(file)]
+    return subprocess.run(command, cwd=Path(fuzz.__file__).parents[1], capture_output=True, text=True, check=False)
+
+
+def test_fuzzing_ends_when_the_time_is_up(tmp_path: Path) -> None:
+    done = fuzzed(tmp_path, 10**10, 0.05)
+    assert done.returncode == 0, done.stdout
+    assert "rounds without a failure" in done.stdout
+
+
+def test_fuzzing_fails_on_what_it_finds_and_says_how_to_repeat_it(tmp_path: Path) -> None:
+    done = fuzzed(tmp_path, 10**6, 2)
+    assert done.returncode == 1, done.stdout
+    seed = re.search(r"round 1: (--hypothesis-seed=\d+)", done.stdout)
+    line = re.search(r"Repeat with: (.*)", done.stdout)
+    assert seed
+    assert line
+    command = shlex.split(line[1])
+    assert command[:2] == [sys.executable, "-m"]
+    assert seed[1] in command
+    assert "--hypothesis-profile=fuzz" in command
+    assert command[-1].endswith("property_of_fuzz.py::test_small")
