@@ -200,8 +200,11 @@ def _labels(side: Any) -> tuple[list[Any], bool]:
     """Names along an axis, and whether they are no more than a count from 0."""
     counted = type(side).__name__ == "RangeIndex" and (side.start, side.step) == (0, 1)
     values = np.asarray(side.values if hasattr(side, "values") else side)
-    if values.dtype.kind in "mM":
-        values = values.astype(f"{values.dtype.kind}8[ns]").astype(np.int64)
+    # Of one unit, whichever they are kept in.
+    if values.dtype.kind == "M":
+        values = values.astype("M8[ns]").astype(str)
+    elif values.dtype.kind == "m":
+        values = values.astype("m8[ns]").astype(np.int64)
     return [_plain(label) for label in values.tolist()], counted
 
 
