@@ -115,7 +115,7 @@ def _tested(gaps: Floats, cells: NDArray[np.int64], ahead: int, loss: str, confi
 
 def _slowest(steps: int, ahead: int) -> int:
     """The most cosines: slower than the overlap, and few enough for memory that is long against the steps."""
-    return max(4, min(8, steps // 16, steps // (2 * ahead)))
+    return max(4, min(8, steps // 32, steps // (2 * ahead)))
 
 
 def _two_sided(statistic: float, df: int) -> float:

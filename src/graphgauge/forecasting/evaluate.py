@@ -119,6 +119,7 @@ def empty_state(
     axes: Iterable[str] = AXES,
     coverage: Sequence[float] | float = COVERAGE,
     nodes: Sequence[Any] | None = None,
+    ahead: Sequence[int] | None = None,
     season: int | None = None,
     naive: Any = None,
     null_value: float | None = None,
@@ -127,8 +128,8 @@ def empty_state(
 ) -> ForecastState:
     """A state that counts what the metrics will need, and what chance is measured by."""
     state = ForecastState(
-        axes=axes, coverage=coverage, nodes=nodes, season=season, naive=naive, null_value=null_value, metrics=metrics,
-        shard=shard,
+        axes=axes, coverage=coverage, nodes=nodes, ahead=ahead, season=season, naive=naive, null_value=null_value,
+        metrics=metrics, shard=shard,
     )  # fmt: skip
     state.counted = tuple(part for part in ALL if part in {*state.counted, "size"})
     return state

@@ -48,7 +48,8 @@ class Matched:
 
 
 def has_names(value: Any) -> bool:
-    return _read(value) is not None
+    """Whether an array names its axes, or what stands along them."""
+    return _dims(value) is not None or (hasattr(value, "to_numpy") and hasattr(value, "columns"))
 
 
 def axes_of(y_true: Any, axes: Iterable[str]) -> Iterable[str]:
@@ -171,6 +172,21 @@ def shown(names: Names | None) -> list[Any] | None:
 
 
 # ---------------------------------------------------------------------- reading
+
+
+@dataclass(frozen=True)
+class NamedColumns:
+    """The columns of a file, as a data frame would have them."""
+
+    values: Any
+    columns: list[str]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.values.shape)
+
+    def to_numpy(self) -> Any:
+        return self.values
 
 
 def _dims(value: Any) -> tuple[str, ...] | None:

@@ -318,8 +318,10 @@ class ForecastState:
         if not alike or not np.array_equal(scales[0], scales[1]):
             raise InputError("the states differ in axes, coverage, nodes or naive", fix="Build both alike.")
         self._require_layout(other)
+        shards = Shards([*self.shards.names])
+        shards.absorb(other.shards)
         self._require_apart(other)
-        self.shards.absorb(other.shards)
+        self.shards = shards
         self._absorb(other)
         return self
 
