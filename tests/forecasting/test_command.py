@@ -195,7 +195,7 @@ def test_refusals_have_an_exit_code_also_in_a_study(forms: Path) -> None:
 
     assert exits("forecasting", "--table", "table.csv", "--mask", "nosuch.npy") == 2
     Path("study.toml").write_text(
-        'name = "s"\n[[evaluate]]\nfamily = "forecasting"\nmethods = ["m"]\ndatasets = ["d"]\nseeds = [0]\n'
+        'schema = 1\nname = "s"\n[[evaluate]]\nfamily = "forecasting"\nmethods = ["m"]\ndatasets = ["d"]\nseeds = [0]\n'
         'table = "table.csv"\nmask = "nosuch.npy"\n'
     )
     assert exits("run", "study.toml") == 3  # of a study file that cannot be read as it stands
@@ -252,7 +252,18 @@ def test_parquet_columns_are_matched(files: Path) -> None:
     write_table(files / "y.parquet", dict(zip("abc", y.T, strict=True)))
     write_table(files / "turned.parquet", dict(zip("cab", mean.T[[2, 0, 1]], strict=True)))
     write_table(files / "other.parquet", dict(zip("abd", mean.T, strict=True)))
-    given = ["--true", files / "y.parquet", "--axes", "time,node", "--by", "node", "--format", "json", "--metrics", "mae"]
+    given = [
+        "--true",
+        files / "y.parquet",
+        "--axes",
+        "time,node",
+        "--by",
+        "node",
+        "--format",
+        "json",
+        "--metrics",
+        "mae",
+    ]
     outcome = run(*given, "--pred", files / "turned.parquet")
     assert values(outcome)["mae"] == pytest.approx(np.abs(y - mean).mean(), rel=1e-14)
     assert json.loads(outcome.stdout)["breakdowns"][0]["columns"]["node"] == ["a", "b", "c"]
@@ -282,8 +293,11 @@ def test_result_file_gate_and_figure(files: Path) -> None:
         (["--table", "table.csv", "--true", "y.npy"], OptionError, "--true does not belong to --table"),
         (["--table", "table.csv", "--start", "3"], OptionError, "--start does not belong to --table"),
         (["--table", "table.csv", "--axes", "time,node"], OptionError, "--axes does not belong to --table"),
-        (["--true", "y-0.npy", "--true", "y-0.npy", "--pred", "mean-0.npy", "--pred", "mean-1.npy"], InputError,
-         "y-0.npy: is given twice"),
+        (
+            ["--true", "y-0.npy", "--true", "y-0.npy", "--pred", "mean-0.npy", "--pred", "mean-1.npy"],
+            InputError,
+            "y-0.npy: is given twice",
+        ),
         (["--table", "nameless.csv"], InputError, "column 'id' has empty cells"),
         (["--table", "timeless.csv"], InputError, "column 'time' has empty cells"),
         (["--table", "missing.csv"], InputError, "no such file"),

@@ -239,9 +239,7 @@ def test_masked_blocks_are_as_if_they_had_not_been() -> None:
     # One node that is seen throughout does not change what the others rest on.
     mask[:, 2] = True
     long = forecasting.evaluate(np.zeros_like(spread), spread, axes=("time", "node"), mask=mask)
-    np.testing.assert_allclose(
-        long.by("node")["mae.high"][[0, 1]], short.by("node")["mae.high"][[0, 1]], rtol=1e-9
-    )
+    np.testing.assert_allclose(long.by("node")["mae.high"][[0, 1]], short.by("node")["mae.high"][[0, 1]], rtol=1e-9)
 
 
 def test_a_burst_is_no_period_of_time() -> None:

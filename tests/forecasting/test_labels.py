@@ -119,8 +119,8 @@ def test_quantiles_and_samples() -> None:
     found = forecasting.evaluate(xarray(Y), quantiles=backwards, levels=LEVELS, axes=AXES)
     assert found["pinball"].value == pytest.approx(by_hand["pinball"].value, rel=1e-12)
     assert forecasting.pinball(xarray(Y), backwards, LEVELS) == pytest.approx(by_hand["pinball"].value, rel=1e-12)
+    named = xarray(QUANTILES, "level", level=[0.2, 0.5, 0.8])
     with pytest.raises(InputError, match=r"quantiles: named 0.2, 0.5, 0.8, where levels= are 0.1, 0.5, 0.9"):
-        named = xarray(QUANTILES, "level", level=[0.2, 0.5, 0.8])
         forecasting.evaluate(xarray(Y), quantiles=named, levels=LEVELS, axes=AXES)
     expected = forecasting.evaluate(Y, samples=SAMPLES, axes=AXES)["crps"].value
     found = forecasting.evaluate(xarray(Y), samples=turned(SAMPLES, "member"), axes=AXES)

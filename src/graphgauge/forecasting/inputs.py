@@ -294,8 +294,9 @@ def naive_scale(naive: Any, season: int | None = None, null_value: float | None 
     whole_number("season", lag, 1)
     given = as_numeric(naive, "naive")
     history = given.astype(np.float64)
-    two = history.ndim == 2 and null_value is not None
-    there = observed(given, null_value) if two and null_value is not None else np.ones(history.shape, bool)
+    there = np.ones(history.shape, bool)
+    if history.ndim == 2 and null_value is not None:
+        there = observed(given, null_value)
     if not np.isfinite(history[there]).all():
         raise InputError("has values that are NaN or infinite", where="naive", fix="Give a history without gaps.")
     if history.ndim == 1:
@@ -312,7 +313,7 @@ def naive_scale(naive: Any, season: int | None = None, null_value: float | None 
     if there.all():
         return np.asarray(errors.mean(axis=0))
     pairs = there[lag:] & there[:-lag]
-    return np.where(pairs, errors, 0.0).sum(axis=0) / np.maximum(pairs.sum(axis=0), 1)
+    return np.asarray(np.where(pairs, errors, 0.0).sum(axis=0) / np.maximum(pairs.sum(axis=0), 1))
 
 
 def _steps_ahead(names: list[Any] | None) -> list[Any] | None:
@@ -332,11 +333,12 @@ def in_order(quantiles: Any, named: list[Any] | None, levels: tuple[float, ...])
         return quantiles
     places = [next((at for at, level in enumerate(own) if abs(level - wanted) < 1e-9), None) for wanted in levels]
     if None in places:
+        names, wanted_names = (", ".join(f"{level:g}" for level in some) for some in (own, levels))
         raise InputError(
-            f"named {', '.join(f'{level:g}' for level in own)}, where levels= are "
-            f"{', '.join(f'{level:g}' for level in levels)}", where="quantiles", fix="Give the levels they are named by.",
+            f"named {names}, where levels= are {wanted_names}", where="quantiles",
+            fix="Give the levels they are named by.",
         )  # fmt: skip
-    return np.take(quantiles, places, axis=-1)
+    return np.take(quantiles, [place for place in places if place is not None], axis=-1)
 
 
 def _converted(array: AnyArray, dtype: np.dtype[Any], name: str) -> AnyArray:

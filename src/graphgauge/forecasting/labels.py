@@ -143,9 +143,7 @@ def _matched_names(own: Names, known: Names | None, axis: str) -> tuple[Names, l
     )  # fmt: skip
 
 
-def named(
-    nodes: list[Any] | None, known: list[Any] | None, values: Any, owner: str
-) -> tuple[list[Any] | None, Any]:
+def named(nodes: list[Any] | None, known: list[Any] | None, values: Any, owner: str) -> tuple[list[Any] | None, Any]:
     """The names of nodes, and values along a last axis of nodes in their order."""
     if known is None or nodes is None:
         return (known if nodes is None else nodes), values

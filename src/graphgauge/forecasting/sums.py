@@ -116,7 +116,7 @@ class BlockSums:
 
     def seen(self) -> BlockSums:
         """Without the blocks in which no group has a cell that counts."""
-        return self._rows(self.counts[..., 0].any(axis=1))
+        return self._rows(np.asarray(self.counts[..., 0].any(axis=1)))
 
     def copy(self) -> BlockSums:
         twin = BlockSums(self.high.shape[1], self.high.shape[2], self.counts.shape[2], self.most)
