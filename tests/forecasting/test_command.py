@@ -14,7 +14,8 @@ from click.testing import CliRunner, Result
 from tests.forecasting.conftest import Forecasts
 
 from graphgauge import forecasting
-from graphgauge.cli.forecasting import command
+from graphgauge.cli.common import Run
+from graphgauge.cli.forecasting import EVERY_FORM, FORMS, command
 from graphgauge.cli.merge import command as merge
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.io.tables import write_table
@@ -124,6 +125,152 @@ def test_states_are_merged(files: Path, forecasts: Forecasts, placed: bool) -> N
         assert mae["no_interval"].startswith("the order of the batches in time is not known")
 
 
+# One call of each form, and a value for every option that is not that of a form.
+CALLS = {
+    "a point forecast": ["--true", "y.npy", "--pred", "mean.npy"],
+    "--std": ["--true", "y.npy", "--pred", "mean.npy", "--std", "std.npy"],
+    "--quantiles": ["--true", "y.npy", "--quantiles", "quantiles.npy", "--levels", "0.25,0.5,0.75"],
+    "--samples": ["--true", "y.npy", "--samples", "samples.npy"],
+    "--table": ["--table", "table.csv"],
+    "--table without a column std": ["--table", "point.csv"],
+}
+VALUES = {
+    "true": "nosuch.npy", "pred": "nosuch.npy", "mask": "nosuch.npy", "std": "nosuch.npy", "samples": "nosuch.npy",
+    "quantiles": "nosuch.npy", "table": "nosuch.csv", "levels": "0.5", "axes": "time,node", "start": "3",
+    "coverage": "0.7", "bins": "7",
+}  # fmt: skip
+
+
+@pytest.fixture
+def forms(files: Path, forecasts: Forecasts, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(files)
+    np.save("quantiles.npy", forecasts.mean[..., None] + np.array([-1.0, 0, 1]))
+    np.save("samples.npy", forecasts.mean[..., None] + np.random.default_rng(1).normal(size=(*forecasts.y.shape, 9)))
+    Path("point.csv").write_text("id,time,y,mean\na,1,1,3\na,2,2,3\n")
+    return files
+
+
+def test_every_option_belongs_somewhere() -> None:
+    own = {option.name for option in command.params} - set(Run.__dataclass_fields__)
+    assert own == {*sum(FORMS.values(), ()), *EVERY_FORM}
+    assert set(CALLS) == set(FORMS)
+
+
+@pytest.mark.parametrize("form", list(FORMS))
+def test_options_of_another_form_are_refused(forms: Path, form: str) -> None:
+    assert run(*CALLS[form], "--metrics", "mae").exit_code == 0
+    foreign = {name for names in FORMS.values() for name in names} - set(FORMS[form])
+    if form == "a point forecast":
+        foreign -= {"std", "quantiles", "samples"}  # with one of them it is another form
+    assert foreign
+    for name in foreign:
+        outcome = run(*CALLS[form], f"--{name}", VALUES[name])
+        assert isinstance(outcome.exception, OptionError), (form, name, outcome.exception)
+        # The name of the option that is too much, or of the two that exclude each other.
+        assert f"--{name}" in str(outcome.exception) or "does not belong to" in str(outcome.exception)
+
+
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        (["--start", "5"], "--start means nothing without --save-state"),
+        (["--season", "2"], "--season means nothing without --naive"),
+        (["--horizons", "1"], "--horizons means nothing without --by horizon"),
+        (["--horizons", "1", "--by", "node"], "--horizons means nothing without --by horizon"),
+    ],
+)
+def test_options_that_need_another(forms: Path, extra: list[str], message: str) -> None:
+    for form in ("--std", "--table"):
+        outcome = run(*CALLS[form], *(extra if form == "--std" or "--start" not in extra else ["--season", "2"]))
+        assert isinstance(outcome.exception, OptionError), outcome.output
+    assert message in str(run(*CALLS["--std"], *extra).exception)
+
+
+def test_refusals_have_an_exit_code_also_in_a_study(forms: Path) -> None:
+    def exits(*arguments: str) -> int:
+        done = subprocess.run([sys.executable, "-m", "graphgauge", *arguments], capture_output=True, text=True)
+        assert "Traceback" not in done.stderr
+        assert "--mask does not belong to --table" in done.stderr, done.stderr
+        return done.returncode
+
+    assert exits("forecasting", "--table", "table.csv", "--mask", "nosuch.npy") == 2
+    Path("study.toml").write_text(
+        'schema = 1\nname = "s"\n[[evaluate]]\nfamily = "forecasting"\nmethods = ["m"]\ndatasets = ["d"]\nseeds = [0]\n'
+        'table = "table.csv"\nmask = "nosuch.npy"\n'
+    )
+    assert exits("run", "study.toml") == 3  # of a study file that cannot be read as it stands
+
+
+@pytest.mark.parametrize("key", ["coverage_73", "interval_score_73", "mae"])
+def test_one_answer_through_every_door(files: Path, key: str) -> None:
+    """One file, shards, a saved state and a table count what is asked, also at levels that only the key names."""
+    doors = [
+        arrays(files), arrays(files, "-*"), [*arrays(files), "--save-state", str(files / "state.npz")],
+        ["--table", str(files / "table.csv")], ["--table", str(files / "table.parquet")],
+        ["--table", str(files / "table.csv"), "--save-state", str(files / "state.npz")],
+    ]  # fmt: skip
+    found = [values(run(*door, "--metrics", key, "--format", "json", "--quiet")) for door in doors]
+    assert [list(each) for each in found] == [[key]] * len(doors)
+    assert [each[key] for each in found] == pytest.approx([found[0][key]] * len(doors), rel=1e-14)
+    merged = CliRunner().invoke(merge, [str(files / "state.npz"), "--metrics", f"{key},rmse", "--format", "json"])
+    assert values(merged)[key] == pytest.approx(found[0][key], rel=1e-14)
+
+
+def test_null_values_through_every_door(files: Path) -> None:
+    """A null value that float32 cannot hold exactly, in the truth's own type."""
+    rng = np.random.default_rng(5)
+    y = rng.normal(size=(60, 4, 5)).astype(np.float32)
+    y[::4] = -999.9
+    np.save(files / "holes.npy", y)
+    np.save(files / "flat.npy", np.zeros(y.shape))
+    step, horizon, node = (index.ravel() for index in np.indices(y.shape))
+    columns = {"id": node, "time": step, "horizon": horizon + 1, "y": y.ravel(), "mean": np.zeros(y.size)}
+    write_table(files / "holes.parquet", columns)
+    expected = float(np.abs(y[y > -900].astype(np.float64)).mean())
+    given = ["--true", files / "holes.npy", "--pred", files / "flat.npy"]
+    for door in (given, [*given, "--save-state", files / "s.npz"], ["--table", files / "holes.parquet"]):
+        outcome = run(*door, "--null-value", "-999.9", "--metrics", "mae", "--format", "json", "--quiet")
+        assert values(outcome)["mae"] == pytest.approx(expected, rel=1e-12)
+        assert json.loads(outcome.stdout)["conventions"]["null_value"] == "-999.9"
+
+
+def test_a_shard_that_is_saved_twice_is_not_merged_twice(files: Path) -> None:
+    for start in ([], ["--start", "20"]):
+        for name in ("one", "two"):
+            run(*arrays(files, "-1"), "--save-state", files / f"{name}.npz", "--quiet", *start)
+        merged = CliRunner().invoke(merge, [str(files / f"{name}.npz") for name in ("one", "two")])
+        assert isinstance(merged.exception, InputError)
+        assert ("time steps 20 to 39 are counted already" if start else "both states hold") in str(merged.exception)
+    for name in ("one", "two"):
+        run("--table", files / "table.csv", "--save-state", files / f"{name}.npz", "--quiet")
+    merged = CliRunner().invoke(merge, [str(files / f"{name}.npz") for name in ("one", "two")])
+    assert isinstance(merged.exception, InputError)
+
+
+def test_parquet_columns_are_matched(files: Path) -> None:
+    y, mean = np.random.default_rng(6).normal(size=(2, 40, 3))
+    write_table(files / "y.parquet", dict(zip("abc", y.T, strict=True)))
+    write_table(files / "turned.parquet", dict(zip("cab", mean.T[[2, 0, 1]], strict=True)))
+    write_table(files / "other.parquet", dict(zip("abd", mean.T, strict=True)))
+    given = [
+        "--true",
+        files / "y.parquet",
+        "--axes",
+        "time,node",
+        "--by",
+        "node",
+        "--format",
+        "json",
+        "--metrics",
+        "mae",
+    ]
+    outcome = run(*given, "--pred", files / "turned.parquet")
+    assert values(outcome)["mae"] == pytest.approx(np.abs(y - mean).mean(), rel=1e-14)
+    assert json.loads(outcome.stdout)["breakdowns"][0]["columns"]["node"] == ["a", "b", "c"]
+    refused = run(*given, "--pred", files / "other.parquet")
+    assert "y_pred: its names along node differ from those of y_true: it has 'd'" in str(refused.exception)
+
+
 def test_result_file_gate_and_figure(files: Path) -> None:
     outcome = run(
         *arrays(files), "-o", files / "result.json", "--flat", files / "flat.json", "--by", "node", "--method", "gcn",
@@ -143,9 +290,14 @@ def test_result_file_gate_and_figure(files: Path) -> None:
     [
         (["--pred", "mean.npy"], OptionError, "--true missing"),
         ([], OptionError, "give --true and --pred, or --table"),
-        (["--table", "table.csv", "--true", "y.npy"], OptionError, "--table excludes arrays"),
-        (["--table", "table.csv", "--start", "3"], OptionError, "--start belongs to arrays"),
-        (["--table", "table.csv", "--axes", "time,node"], OptionError, "--axes belongs to arrays"),
+        (["--table", "table.csv", "--true", "y.npy"], OptionError, "--true does not belong to --table"),
+        (["--table", "table.csv", "--start", "3"], OptionError, "--start does not belong to --table"),
+        (["--table", "table.csv", "--axes", "time,node"], OptionError, "--axes does not belong to --table"),
+        (
+            ["--true", "y-0.npy", "--true", "y-0.npy", "--pred", "mean-0.npy", "--pred", "mean-1.npy"],
+            InputError,
+            "y-0.npy: is given twice",
+        ),
         (["--table", "nameless.csv"], InputError, "column 'id' has empty cells"),
         (["--table", "timeless.csv"], InputError, "column 'time' has empty cells"),
         (["--table", "missing.csv"], InputError, "no such file"),

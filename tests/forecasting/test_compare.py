@@ -1,4 +1,4 @@
-"""Diebold and Mariano's test against the formula of Harvey, Leybourne and Newbold, and how often it errs."""
+"""Diebold and Mariano's test against its formula, cell by cell, and how often it errs."""
 
 from __future__ import annotations
 
@@ -6,61 +6,74 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.signal import lfilter
 from scipy.stats import t as student
 
 from graphgauge import forecasting
 from graphgauge.core.errors import InputError, OptionError
 
 RNG = np.random.default_rng(41)
-Y = RNG.normal(size=(80, 3, 4))
+Y = RNG.normal(size=(320, 3, 4))
 A, B = Y + RNG.normal(size=Y.shape), Y + 1.1 * RNG.normal(size=Y.shape)
 
 
-def by_formula(gaps: np.ndarray, h: int) -> tuple[float, float]:
-    n, centred = len(gaps), gaps - gaps.mean()
-    gamma = [float((centred[k:] * centred[: n - k]).sum() / n) for k in range(h)]
-    statistic = gaps.mean() / math.sqrt((gamma[0] + 2 * sum(gamma[1:])) / n)
-    statistic *= math.sqrt((n + 1 - 2 * h + h * (h - 1) / n) / n)
-    return statistic, 2 * student.sf(abs(statistic), n - 1)
+def by_formula(a: np.ndarray, b: np.ndarray, mask: np.ndarray, cosines: int) -> tuple[float, float, float]:
+    """Difference, statistic and p of losses (steps, cells), written out."""
+    steps, total = len(a), mask.sum()
+    difference = (np.where(mask, a - b, 0)).sum() / total
+    added = [float((a[t] - b[t])[mask[t]].sum() - difference * mask[t].sum()) / total for t in range(steps)]
+    squares = [
+        sum(value * math.cos(math.pi * k * (t + 0.5) / steps) for t, value in enumerate(added)) ** 2
+        for k in range(1, cosines + 1)
+    ]
+    statistic = difference / math.sqrt(2 * sum(squares) / cosines)
+    return difference, statistic, 2 * student.sf(abs(statistic), cosines)
 
 
 @pytest.mark.parametrize("loss", ["absolute", "squared"])
-@pytest.mark.parametrize("horizon", [None, 1, 2])
-def test_the_formula(loss: str, horizon: int | None) -> None:
+@pytest.mark.parametrize(("horizon", "cosines"), [(None, 8), (1, 8), (32, 5)])
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_the_formula(loss: str, horizon: int | None, cosines: int, share: float) -> None:
     power = 1 if loss == "absolute" else 2
-    gaps = (np.abs(Y - A) ** power - np.abs(Y - B) ** power).mean(axis=(1, 2))
-    found = forecasting.compare(Y, A, B, loss=loss, horizon=horizon)
-    statistic, p = by_formula(gaps, 3 if horizon is None else horizon)
-    assert found.difference == pytest.approx(gaps.mean())
-    assert found.statistic == pytest.approx(statistic)
-    assert found.p_value == pytest.approx(p)
+    mask = np.random.default_rng(0).random(Y.shape) < share
+    losses = [(np.abs(Y - forecast) ** power).reshape(320, -1) for forecast in (A, B)]
+    difference, statistic, p = by_formula(*losses, mask.reshape(320, -1), cosines)
+    found = forecasting.compare(Y, A, B, loss=loss, horizon=horizon, mask=mask)
+    assert (found.difference, found.statistic, found.p_value) == pytest.approx((difference, statistic, p))
+    assert found.df == cosines
     assert found.interval is not None
     assert (0 in found.interval) == (p > 0.05)
     assert "a has the smaller mean loss" in str(found)
-    turned = forecasting.compare(Y, B, A, loss=loss, horizon=horizon)
+    turned = forecasting.compare(Y, B, A, loss=loss, horizon=horizon, mask=mask)
     assert (turned.difference, turned.p_value) == pytest.approx((-found.difference, found.p_value))
+
+
+@given(st.integers(0, 10_000))
+def test_it_weighs_cells_as_the_metric_does(seed: int) -> None:
+    """However unevenly cells are observed, the difference is that of the metrics, and so is its sign."""
+    rng = np.random.default_rng(seed)
+    mask = rng.random((60, 2, 5)) < rng.random((60, 1, 1)) ** 3
+    mask[0, 0, 0] = True
+    y, a, b = rng.normal(size=(3, 60, 2, 5)) * rng.lognormal(size=(60, 1, 1))
+    found = forecasting.compare(y, a, b, mask=mask)
+    difference = forecasting.mae(y, a, mask=mask) - forecasting.mae(y, b, mask=mask)
+    assert found.difference == pytest.approx(difference, rel=1e-9, abs=1e-12)
+    squared = forecasting.compare(y, a, b, mask=mask, loss="squared").difference
+    expected = forecasting.rmse(y, a, mask=mask) ** 2 - forecasting.rmse(y, b, mask=mask) ** 2
+    assert squared == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
 def test_masks_and_axes() -> None:
     mask = RNG.random(Y.shape) < 0.5
     mask[7] = False
     found = forecasting.compare(np.where(mask, Y, np.nan), A, B, mask=mask)
-    assert found.steps == 79
+    assert found.steps == 319
     turned = [array.transpose(1, 2, 0) for array in (Y, A, B, mask)]
     axes = ("horizon", "node", "time")
     again = forecasting.compare(*turned[:3], mask=turned[3], axes=axes)
     assert again.statistic == pytest.approx(found.statistic)
-
-
-def test_a_variance_that_is_not_positive() -> None:
-    gaps = np.array([1.0, -1.0] * 10) + 0.01
-    found = forecasting.compare(np.zeros(20), np.maximum(gaps, 0), np.maximum(-gaps, 0), horizon=2)
-    assert found.variance == "bartlett"
-    n, centred = 20, gaps - gaps.mean()
-    variance = (centred @ centred + 2 * 0.5 * (centred[1:] @ centred[:-1])) / n  # the second of two counts half
-    corrected = gaps.mean() / math.sqrt(variance / n) * math.sqrt((n + 1 - 4 + 2 / n) / n)
-    assert found.statistic == pytest.approx(corrected)
-    assert found.p_value == pytest.approx(2 * student.sf(abs(corrected), n - 1))
 
 
 def test_nothing_to_test() -> None:
@@ -73,12 +86,20 @@ def test_nothing_to_test() -> None:
     short = forecasting.compare(Y[:3], A[:3], B[:3])
     assert short.reason == "3 time steps for forecasts 3 steps ahead"
     assert forecasting.compare(Y[:0], A[:0], B[:0]).reason == "no time step has cells in both"
+    assert forecasting.compare(Y[:7], A[:7], B[:7], horizon=1).reason == "7 time steps for forecasts 1 steps ahead"
+    few = np.zeros(Y.shape, bool)
+    few[3], few[:, 0, 0] = True, True
+    assert forecasting.compare(Y, A, B, mask=few).reason is None
+    burst = np.zeros((40, 1, 400), bool)
+    burst[3], burst[:, 0, 0] = True, True
+    one, two = RNG.normal(size=(2, *burst.shape))
+    assert forecasting.compare(0 * one, one, two, mask=burst).reason == "nearly all cells lie in a few time steps"
 
 
 def test_bad_input() -> None:
     holes = B.copy()
     holes[3, 1, 2] = np.nan
-    with pytest.raises(InputError, match="b: 1 of 960 values are NaN"):
+    with pytest.raises(InputError, match="b: 1 of 3840 values are NaN"):
         forecasting.compare(Y, A, holes)
     with pytest.raises(InputError, match="the forecasts lack different cells"):
         forecasting.compare(Y, A, holes, nan="omit")
@@ -91,13 +112,35 @@ def test_bad_input() -> None:
         forecasting.compare(Y, A, A, confidence=2)
 
 
-def test_it_rejects_as_often_as_it_says() -> None:
-    """Two equally good forecasts, overlapping ones among them: about 5 % at p < .05."""
-    rng = np.random.default_rng(42)
-    for h, steps in ((1, 40), (4, 200)):
-        rejected = 0
-        for _ in range(600):
-            noise = rng.normal(size=(2, steps + h))
-            a, b = (np.convolve(row, np.ones(h) / math.sqrt(h), "valid")[:steps] for row in noise)
-            rejected += forecasting.compare(np.zeros(steps), a, b, horizon=h).p_value < 0.05
-        assert abs(rejected / 600 - 0.05) < 3.5 * math.sqrt(0.05 * 0.95 / 600), h
+def equally_good(rng: np.random.Generator, steps: int, memory: float) -> tuple[np.ndarray, np.ndarray]:
+    shocks = math.sqrt(1 - memory**2) * rng.normal(size=(2, steps + 200))
+    a, b = lfilter([1.0], [1.0, -memory], shocks, axis=1)[:, 200:]
+    return a, b
+
+
+@pytest.mark.parametrize(("steps", "memory"), [(40, 0.0), (200, 0.0), (200, 0.5), (200, 0.9), (1000, 0.9)])
+def test_it_rejects_as_often_as_it_says(steps: int, memory: float) -> None:
+    """Two equally good forecasts, whose errors last: about 5 % at p < .05."""
+    rng, repeats = np.random.default_rng(42), 600
+    rejected = sum(
+        forecasting.compare(np.zeros(steps), *equally_good(rng, steps, memory)).p_value < 0.05 for _ in range(repeats)
+    )
+    assert abs(rejected / repeats - 0.05) < 3.5 * math.sqrt(0.05 * 0.95 / repeats)
+
+
+def test_forecasts_that_overlap() -> None:
+    rng, h, steps, repeats = np.random.default_rng(43), 4, 200, 600
+    rejected = 0
+    for _ in range(repeats):
+        noise = rng.normal(size=(2, steps + h))
+        a, b = (np.convolve(row, np.ones(h) / math.sqrt(h), "valid")[:steps] for row in noise)
+        rejected += forecasting.compare(np.zeros(steps), a, b, horizon=h).p_value < 0.05
+    assert abs(rejected / repeats - 0.05) < 3.5 * math.sqrt(0.05 * 0.95 / repeats)
+
+
+def test_it_sees_a_difference() -> None:
+    rng = np.random.default_rng(44)
+    a, b = equally_good(rng, 1000, 0.5)
+    found = forecasting.compare(np.zeros(1000), a, 1.3 * b)
+    assert found.difference < 0
+    assert found.p_value < 0.01

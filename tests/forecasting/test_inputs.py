@@ -240,3 +240,63 @@ def test_plain_functions_refuse_them_too() -> None:
     with pytest.raises(InputError, match="quantiles: expected shape"):
         forecasting.pinball(1.0, 1.0, [0.5])
     assert np.isnan(forecasting.pinball(np.zeros(0), np.zeros((0, 2)), [0.2, 0.8]))
+
+
+@pytest.mark.parametrize("null", [-999.9, 0.1, 1e-5, -1.0, 0.0, np.nan])
+@pytest.mark.parametrize("truth", [np.float16, np.float32, np.float64])
+def test_null_values_are_compared_in_the_type_of_the_truth(null: float, truth: Any) -> None:
+    """Whatever the type of the forecast, and however the null value is written."""
+    rng = np.random.default_rng(51)
+    y = rng.uniform(2, 3, (40, 2, 3)).astype(truth)
+    holes = rng.random(y.shape) < 0.3
+    y[holes] = null
+    mean = rng.integers(0, 5, y.shape)
+    expected = float(np.abs(mean[~holes] - y[~holes].astype(np.float64)).mean())
+    for kind in (np.float16, np.float32, np.float64, np.int32):
+        for written in (null, np.float64(null), truth(null)):
+            found = forecasting.evaluate(y, mean.astype(kind), null_value=written, metrics=["mae"])["mae"]
+            assert found.n == np.count_nonzero(~holes)
+            assert found.value == pytest.approx(expected, rel=1e-12)
+        assert forecasting.mae(y, mean.astype(kind), null_value=null) == pytest.approx(expected, rel=1e-12)
+
+
+def test_null_values_of_tensors_and_whole_numbers() -> None:
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(52)
+    holes = rng.random((40, 2, 3)) < 0.3
+    for kind in (torch.bfloat16, torch.float16, torch.float32, torch.float64):
+        y = torch.from_numpy(np.where(holes, -999.9, 1.0)).to(kind)
+        found = forecasting.evaluate(y, torch.zeros(y.shape, dtype=torch.float64), null_value=-999.9)
+        assert (found["mae"].value, found["mae"].n) == (1.0, np.count_nonzero(~holes))
+        assert forecasting.mae(y, np.zeros(y.shape), null_value=-999.9) == 1
+        assert found.conventions["null_value"] == "-999.9"
+    y = np.where(holes, 7, (1 << 53) + 1).astype(np.int64)
+    for kind, null, seen in ((np.int64, 7.0, ~holes), (np.int8, 1000, holes | True), (np.int64, 7.5, holes | True)):
+        truth = np.where(holes, 7, 1).astype(kind)
+        assert forecasting.evaluate(truth, np.zeros(y.shape), null_value=null)["mae"].n == np.count_nonzero(seen)
+    # A number that the truth's type cannot hold is none of its values.
+    large = np.full((9, 1, 1), np.float16(60_000))
+    assert forecasting.evaluate(large, np.zeros(large.shape), null_value=1e6)["mae"].n == 9
+
+
+def test_a_history_has_the_same_null_values() -> None:
+    """Pairs of steps of which one was not observed say nothing of the naive forecast."""
+    rng = np.random.default_rng(53)
+    history = rng.uniform(1, 2, (200, 3)).astype(np.float32)
+    history[rng.random(history.shape) < 0.1] = -999.9
+    y, mean = rng.uniform(1, 2, (2, 30, 3))
+    for season in (None, 7):
+        lag = season or 1
+        pairs = [
+            [abs(float(history[t, k]) - float(history[t - lag, k])) for t in range(lag, 200)
+             if history[t, k] > 0 and history[t - lag, k] > 0] for k in range(3)
+        ]  # fmt: skip
+        expected = float((np.abs(y - mean) / [np.mean(each) for each in pairs]).mean())
+        given: dict[str, Any] = {"axes": ("time", "node"), "naive": history, "season": season, "null_value": -999.9}
+        assert forecasting.evaluate(y, mean, **given)["mase"].value == pytest.approx(expected, rel=1e-12)
+        state = forecasting.ForecastState(**given).update(y, mean)
+        assert state.evaluate()["mase"].value == pytest.approx(expected, rel=1e-12)
+    assert forecasting.mase(y, mean, history, null_value=-999.9) != forecasting.mase(y, mean, np.abs(history))
+    late = forecasting.ForecastState(axes=("time", "node"), naive=history)
+    with pytest.raises(InputError, match=r"naive: the history holds the null value -999.9"):
+        late.update(y, mean, null_value=-999.9)

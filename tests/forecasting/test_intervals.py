@@ -190,3 +190,64 @@ def test_a_mean_square_has_no_root_below_zero() -> None:
     """One error that outweighs all others: the interval of the mean square reaches below 0, its root does not."""
     found = forecasting.evaluate(np.zeros(40), np.eye(40)[7])["rmse"]
     assert found.ci.low == 0 < found.value < found.ci.high
+
+
+def by_node(error: np.ndarray, mask: np.ndarray, node: int) -> tuple[float, float]:
+    found = forecasting.evaluate(
+        np.zeros_like(error), error, axes=("time", "node"), mask=mask, metrics=["mae"], by="node"
+    ).by("node")
+    return float(found["mae.low"][node]), float(found["mae.high"][node])
+
+
+@pytest.mark.parametrize("memory", [0.0, 0.5])
+@pytest.mark.parametrize("observed", ["late", "early", "now and then"])
+def test_a_sensor_that_is_masked_for_long(memory: float, observed: str) -> None:
+    """Its interval rests on the steps that it has, and covers as often as that of a short series does."""
+    rng, steps, repeats, held = np.random.default_rng(35), 4_000, 150, 0
+    mask = np.ones((steps, NODES), bool)
+    seen = {"late": np.arange(steps) >= 3_600, "early": np.arange(steps) < 400}.get(
+        observed, (np.arange(steps) // 100) % 10 == 0
+    )
+    mask[:, 1] = seen
+    for _ in range(repeats):
+        low, high = by_node(errors(rng, steps, memory), mask, 1)
+        held += low <= math.sqrt(2 / math.pi) <= high
+    assert held / repeats >= 0.95 - 3 * math.sqrt(0.95 * 0.05 / repeats)
+
+
+def test_metrics_over_some_cells_count_the_blocks_of_those() -> None:
+    """Where the truth is 0 for long, `mape` has no cells there: its interval is that of the rest alone."""
+    rng = np.random.default_rng(36)
+    y, error = np.r_[np.zeros(180), rng.uniform(1, 2, 60)], rng.normal(size=240)
+    found = forecasting.evaluate(y, y + error, metrics=["mape"])["mape"]
+    alone = forecasting.evaluate(y[180:], y[180:] + error[180:], metrics=["mape"])["mape"]
+    assert tuple(found.ci) == pytest.approx(tuple(alone.ci), rel=1e-12)
+
+
+def test_masked_blocks_are_as_if_they_had_not_been() -> None:
+    """Steps that no cell counts in, at either end and between, by node and over all nodes."""
+    error = errors(np.random.default_rng(37), 90, 0.5)
+    seen = np.r_[np.zeros(40, bool), np.ones(50, bool), np.zeros(30, bool), np.ones(40, bool), np.zeros(96, bool)]
+    spread = np.zeros((256, NODES))
+    spread[seen] = error
+    mask = np.repeat(seen[:, None], NODES, axis=1)
+    short = forecasting.evaluate(np.zeros_like(error), error, axes=("time", "node"))
+    long = forecasting.evaluate(np.zeros_like(spread), spread, axes=("time", "node"), mask=mask)
+    for key in ("mae", "rmse", "bias"):
+        assert tuple(long[key].ci) == pytest.approx(tuple(short[key].ci), rel=1e-9)
+        np.testing.assert_allclose(long.by("node")[f"{key}.low"], short.by("node")[f"{key}.low"], rtol=1e-9)
+    # One node that is seen throughout does not change what the others rest on.
+    mask[:, 2] = True
+    long = forecasting.evaluate(np.zeros_like(spread), spread, axes=("time", "node"), mask=mask)
+    np.testing.assert_allclose(long.by("node")["mae.high"][[0, 1]], short.by("node")["mae.high"][[0, 1]], rtol=1e-9)
+
+
+def test_a_burst_is_no_period_of_time() -> None:
+    """Nearly all cells in one stretch: what the other blocks hold says nothing of how it moves."""
+    error = errors(np.random.default_rng(38), 4_096, 0.5)
+    mask = np.ones(error.shape, bool)
+    mask[:, 1] = (np.arange(4_096) % 256 == 0) | (np.arange(4_096) // 64 == 20)
+    assert np.isnan(by_node(error, mask, 1)).all()
+    whole = forecasting.evaluate(np.zeros(4_096), error[:, 1], mask=mask[:, 1])["mae"]
+    assert whole.interval is None
+    assert whole.no_interval.startswith("the cells lie in fewer than 8 blocks of time, or nearly all in a few of them")

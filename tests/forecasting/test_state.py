@@ -93,6 +93,127 @@ def test_long_series_in_blocks_of_time() -> None:
     np.testing.assert_allclose(found["rmse"].by("node")["low"], whole["rmse"].by("node")["low"], rtol=1e-12)
 
 
+@given(
+    st.lists(st.tuples(st.integers(0, 400), st.integers(1, 300)), min_size=1, max_size=5),
+    st.sampled_from([0, 7, 27_418, 100_000, 1 << 39]),
+    st.randoms(use_true_random=False),
+)
+def test_blocks_follow_from_the_set_of_steps(parts: list[tuple[int, int]], first: int, random: Any) -> None:
+    """Late starts and gaps: the same blocks, values and intervals in any order, as if the state saw them in one go."""
+    rng = np.random.default_rng(len(parts))
+    at, states = first, []
+    for gap, steps in parts:
+        y, mean = rng.normal(size=(2, steps, 1, 2))
+        states.append((at + gap, y, mean))
+        at += gap + steps
+    in_order = ForecastState(metrics=["mae"])
+    for start, y, mean in states:
+        in_order.update(y, mean, start=start)
+    random.shuffle(states)
+    merged = ForecastState(metrics=["mae"])
+    for start, y, mean in states:
+        merged.merge(ForecastState(metrics=["mae"]).update(y, mean, start=start))
+    for name in ("by_horizon", "by_node"):
+        one, two = getattr(in_order, name), getattr(merged, name)
+        assert (one.shift, one.at.tolist(), one.counts.tolist()) == (two.shift, two.at.tolist(), two.counts.tolist())
+    steps = np.concatenate([np.arange(len(y)) + start for start, y, _ in states])
+    shift = next(s for s in range(48) if len(np.unique(steps >> s)) <= 256)
+    assert in_order.by_horizon.at.tolist() == np.unique(steps >> shift).tolist()
+    found, again = in_order.evaluate(metrics=["mae"])["mae"], merged.evaluate(metrics=["mae"])["mae"]
+    assert ulps(found.value, again.value) <= 1
+    assert (found.interval is None) == (again.interval is None)
+    if found.interval is not None:
+        assert tuple(again.ci) == pytest.approx(tuple(found.ci), rel=1e-9)
+
+
+def test_time_begins_where_the_steps_do(forecasts: Forecasts) -> None:
+    """With a block a step, an evaluation does not depend on the number of its first step, nor on gaps."""
+    whole = forecasting.evaluate(**forecasts.arguments)
+    for start in (1, 27_418, 100_000, (1 << 40) - 100):
+        late = ForecastState().update(**forecasts.arguments, start=start).evaluate()
+        for key in ("mae", "rmse", "coverage_95", "crps"):
+            assert late[key].ci == whole[key].ci
+        np.testing.assert_array_equal(late.by("node")["mae.low"], whole.by("node")["mae.low"])
+    first, second = ({name: a[part] for name, a in forecasts.arguments.items()} for part in (slice(30), slice(30, 60)))
+    apart = ForecastState().update(**second, start=90_000).update(**first, start=3).evaluate()
+    assert tuple(apart["mae"].ci) == pytest.approx(tuple(whole["mae"].ci), rel=1e-12)
+
+
+def test_steps_count_once(forecasts: Forecasts) -> None:
+    """Whole, in part, at either end, in one state or in two; steps without a place are nobody's."""
+    arguments = forecasts.arguments
+    for start, shared in ((100, "100 to 159"), (41, "100 to 100"), (159, "159 to 159"), (130, "130 to 159")):
+        state = ForecastState().update(**arguments, start=100)
+        with pytest.raises(InputError, match=f"start: time steps {shared} are counted already"):
+            state.update(**arguments, start=start)
+        with pytest.raises(InputError, match=f"time steps {shared} are counted already"):
+            state.merge(ForecastState().update(**arguments, start=start))
+        assert state.n == forecasts.y.size
+    state = ForecastState().update(**arguments, start=100).update(**arguments, start=40).update(**arguments, start=300)
+    assert state.seen.ranges == [(40, 160), (300, 360)]
+    with pytest.raises(InputError, match="time steps 300 to 300 are counted already"):
+        state.update(**arguments, start=241)
+    assert state.update(**arguments).n == 4 * forecasts.y.size
+    empty = {name: array[:0] for name, array in arguments.items()}
+    assert state.update(**empty, start=100).n == 4 * forecasts.y.size
+
+
+def test_rows_and_arrays_share_no_steps(forecasts: Forecasts) -> None:
+    cells: dict[str, Any] = {"y_true": [1.0, 2.0], "y_pred": [1.0, 3.0], "shape": (2, 1, 1)}
+    rows = ForecastState().update_rows([0, 1], [0, 0], [0, 0], **cells)
+    with pytest.raises(InputError, match="time steps 1 to 1 are counted already"):
+        rows.update(np.ones((2, 1, 1)), np.ones((2, 1, 1)), start=1)
+    with pytest.raises(InputError, match="time steps 0 to 1 are counted already"):
+        rows.merge(ForecastState().update_rows([0, 1], [0, 0], [0, 0], **cells))
+    arrays = ForecastState().update(np.ones((2, 1, 1)), np.ones((2, 1, 1)), start=0)
+    with pytest.raises(InputError, match="are counted already"):
+        arrays.update_rows([0, 1], [0, 0], [0, 0], **cells)
+
+
+def test_masked_and_unmasked_do_not_meet(forecasts: Forecasts, tmp_path: Path) -> None:
+    """A null value or a mask of some parts only is refused, in a stream, in a merge and from a file."""
+    y, mean = forecasts.y, forecasts.mean
+    readings: list[dict[str, Any]] = [
+        {}, {"null_value": 0}, {"null_value": -1.5}, {"null_value": np.nan}, {"mask": np.ones(y.shape, bool)}
+    ]  # fmt: skip
+    for one in readings:
+        for other in readings:
+            state = ForecastState().update(y, mean, start=0, **one)
+            state.save(tmp_path / "state.npz")
+            later = ForecastState().update(y, mean, start=60, **other)
+            doors = [
+                lambda state=state, other=other: state.update(y, mean, start=60, **other),
+                lambda later=later: ForecastState.load(tmp_path / "state.npz").merge(later),
+            ]
+            for door in doors:
+                if one is other:
+                    assert door().n == 2 * y.size
+                    continue
+                with pytest.raises(InputError, match="meets") as refused:
+                    door()
+                assert "Give every part" in str(refused.value)
+
+
+def test_how_parts_were_read_is_said(forecasts: Forecasts, tmp_path: Path) -> None:
+    y = np.where(forecasts.y > 12, 0, forecasts.y)
+    whole = forecasting.evaluate(y, forecasts.mean, null_value=0)
+    states = [
+        ForecastState().update(y, forecasts.mean, null_value=0.0),
+        ForecastState(null_value=0).update(y, forecasts.mean),
+        ForecastState(null_value=0).merge(ForecastState().update(y, forecasts.mean, null_value=-0.0)),
+    ]
+    states[0].save(tmp_path / "state.npz")
+    for state in (*states, ForecastState.load(tmp_path / "state.npz")):
+        found = state.evaluate()
+        assert found.conventions == whole.conventions
+        assert found["mae"].value == whole["mae"].value
+    assert whole.conventions["null_value"] == "0"
+    assert forecasting.evaluate(y, forecasts.mean, mask=y > 0).conventions["mask"] == "given"
+    assert "mask" not in whole.conventions
+    holes = ForecastState().update(np.where(y == 0, np.nan, y), forecasts.mean, nan="omit")
+    assert holes.evaluate().conventions["nan"] == "omit"
+
+
 def test_batches_without_a_place_in_time_have_no_interval(forecasts: Forecasts) -> None:
     whole = forecasting.evaluate(**forecasts.arguments)
     first, second = ({name: a[part] for name, a in forecasts.arguments.items()} for part in (slice(30), slice(30, 60)))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from math import prod
 from typing import Any
 
@@ -16,10 +17,12 @@ from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.result import Evaluation
 from graphgauge.forecasting import ForecastState, evaluate
-from graphgauge.forecasting.options import AXES, COVERAGE
+from graphgauge.forecasting.evaluate import empty_state
+from graphgauge.forecasting.labels import NamedColumns
+from graphgauge.forecasting.options import AXES, COVERAGE, interval_levels
 from graphgauge.forecasting.rows import Once
 from graphgauge.io.arrays import ArrayFile, open_array, open_arrays
-from graphgauge.io.hashing import receipt_input, receipt_inputs
+from graphgauge.io.hashing import file_hash, receipt_input, receipt_inputs
 from graphgauge.io.rows import column_batches, column_names
 
 _ARRAYS = {
@@ -31,11 +34,63 @@ _ARRAYS = {
     "mask": "mask",
 }
 _KEYS = ("id", "time", "horizon")
+# The forms of a call, and the options that each has beside those of every form. What a form has not is refused.
+_SHARED_BY_ARRAYS = ("true", "pred", "mask", "axes", "start")
+FORMS: dict[str, tuple[str, ...]] = {
+    "a point forecast": _SHARED_BY_ARRAYS,
+    "--std": (*_SHARED_BY_ARRAYS, "std", "coverage", "bins"),
+    "--quantiles": (*_SHARED_BY_ARRAYS, "quantiles", "levels", "coverage"),
+    "--samples": (*_SHARED_BY_ARRAYS, "samples", "coverage"),
+    "--table": ("table", "coverage", "bins"),
+    "--table without a column std": ("table",),
+}
+EVERY_FORM = ("null_value", "horizons", "by", "naive", "season", "save_state")
+# Options that mean something only beside another.
+_BESIDE = {"start": "save_state", "season": "naive"}
+_DEFAULTS: dict[str, Any] = {"axes": AXES, "coverage": COVERAGE, "bins": 10}
 # Cells of a table that are watched for a second row, a bit each.
 _MOST_CELLS = 1 << 33
 
 
-@click.command(name="forecasting")
+class _FormCommand(click.Command):
+    """Refuses what does not belong to the form while it reads arguments, so that a study does before it runs."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        rest = super().parse_args(ctx, args)
+        _require_form(ctx.params)
+        return rest
+
+
+def _require_form(options: Mapping[str, Any]) -> None:
+    """Refuse options that the form of the call would ignore."""
+    given = [name for name in (*dict.fromkeys(sum(FORMS.values(), ())), *EVERY_FORM)
+             if options.get(name) not in (None, (), _DEFAULTS.get(name))]  # fmt: skip
+    kinds = [name for name in ("std", "quantiles", "samples") if name in given]
+    if len(kinds) > 1:
+        raise OptionError(f"{' and '.join(map(_flag, kinds))} are given", fix="A forecast is one of them.")
+    form = "--table" if "table" in given else _flag(kinds[0]) if kinds else "a point forecast"
+    _refuse_ignored(form, given)
+    for name, other in _BESIDE.items():
+        if name in given and other not in given:
+            raise OptionError(f"{_flag(name)} means nothing without {_flag(other)}", fix="Give both, or leave it out.")
+    if "horizons" in given and "horizon" not in options["by"]:
+        raise OptionError("--horizons means nothing without --by horizon", fix="Give both, or leave it out.")
+
+
+def _refuse_ignored(form: str, given: Sequence[str]) -> None:
+    for name in given:
+        if name not in (*FORMS[form], *EVERY_FORM):
+            known = [other for other, names in FORMS.items() if name in names]
+            raise OptionError(
+                f"{_flag(name)} does not belong to {form}", fix=f"It belongs to {', '.join(known)}: leave it out."
+            )
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+@click.command(name="forecasting", cls=_FormCommand)
 @click.option(
     "--true", multiple=True, help="The truth: a file or quoted pattern, shards in the order of time. Repeatable."
 )
@@ -68,25 +123,28 @@ def command(
 
     Arrays (.npy memory-mapped, .npz, .pt, .safetensors) and tables (.parquet, .csv) are read in blocks.
     """
+    _require_form(sources | {"table": table, "naive": naive, "save_state": save_state, "horizons": horizons, "by": by,
+                             "bins": bins})  # fmt: skip
     files: dict[str, list[ArrayFile]] = {}
     history = None if naive is None else _whole(files, "naive", naive)
-    common = {"coverage": sources.pop("coverage"), "season": sources.pop("season"), "naive": history}
+    common = {"coverage": sources.pop("coverage"), "season": sources.pop("season"), "naive": history,
+              "null_value": sources["null_value"]}  # fmt: skip
     shown = {"horizons": horizons, "by": by or (), "bins": bins, "metrics": run.metric_keys, "nan": run.nan,
              "confidence": run.confidence, "seed": run.seed}  # fmt: skip
     given = {name: patterns for name in _ARRAYS if (patterns := sources.pop(name))}
-    if (table is None) == (not given):
-        raise OptionError("give --true and --pred, or --table" if table is None else "--table excludes arrays")
+    if table is None and not given:
+        raise OptionError("give --true and --pred, or --table")
     state: ForecastState | None
     if table is not None:
-        state = _from_table(run, table, sources, common)
+        state = _from_table(run, table, common | {"bins": bins}, save_state is not None)
         evaluation = state.evaluate(**shown)
     else:
         files |= {name: open_arrays(patterns) for name, patterns in given.items()}
         evaluation, state = _from_arrays(run, files, sources, common, shown, save_state is not None)
     if save_state is not None:
         assert state is not None
-        # Without a place in time, steps of another state cannot be set beside these.
-        state.placed = state.placed and sources["start"] is not None
+        if sources["start"] is None:
+            state.forget_place()
         state.save(save_state)
 
     def inputs() -> list[Mapping[str, Any]]:
@@ -111,17 +169,18 @@ def _from_arrays(
     reading = {name: sources[name] for name in ("levels", "null_value")}
     if not streamed and all(len(parts) == 1 for parts in arrays.values()):
         # Memory-mapped arrays are read in slabs, twice where bins of spread have to be exact.
-        whole: dict[str, Any] = {_ARRAYS[name]: parts[0].rows(0, len(parts[0])) for name, parts in arrays.items()}
-        return evaluate(**whole, **reading, axes=sources["axes"], threads=run.threads, **common, **shown), None
+        whole: dict[str, Any] = {_ARRAYS[name]: _values(parts[0]) for name, parts in arrays.items()}
+        return evaluate(**whole, **common | reading, axes=sources["axes"], threads=run.threads, **shown), None
+    _refuse_twice(arrays["true"])
     lengths = {name: [len(part) for part in parts] for name, parts in arrays.items()}
     _check_shards(lengths, sources["axes"])
-    state = ForecastState(axes=sources["axes"], **common)
+    placed = not streamed or sources["start"] is not None
+    shard = None if placed else _content([file for parts in arrays.values() for file in parts])
+    state = _counting(run, streamed, axes=sources["axes"], shard=shard, **common)
     edges = np.cumsum([0, *lengths["true"]]).tolist()
     blocks = [slice(first, last) for first, last in itertools.pairwise(edges)]
     for number, block in enumerate(progress(blocks, edges[-1], run)):
-        part: dict[str, Any] = {
-            _ARRAYS[name]: parts[number].rows(0, lengths[name][number]) for name, parts in arrays.items()
-        }
+        part: dict[str, Any] = {_ARRAYS[name]: _values(parts[number]) for name, parts in arrays.items()}
         try:
             state.update(
                 **part, **reading, start=(sources["start"] or 0) + block.start, nan=run.nan, threads=run.threads
@@ -130,6 +189,27 @@ def _from_arrays(
             where = f"{error.where or 'shard'} ({arrays['true'][number].path.name} and its like)"
             raise type(error)(error.what, where=where, fix=error.fix) from None
     return state.evaluate(**shown), state
+
+
+def _counting(run: Run, kept: bool, **options: Any) -> ForecastState:
+    """A state for what was asked; one that is kept counts everything, since later more may be asked of it."""
+    levels = interval_levels(options.pop("coverage"), run.metric_keys)
+    return empty_state(**options, coverage=levels, metrics=None if kept else run.metric_keys)
+
+
+def _refuse_twice(files: Sequence[ArrayFile]) -> None:
+    seen = set()
+    for file in files:
+        source = file.path.resolve(), file.member
+        if source in seen:
+            raise InputError("is given twice", where=str(file.path), fix="Every shard counts once.")
+        seen.add(source)
+
+
+def _content(files: Sequence[ArrayFile]) -> str:
+    """A name for a shard that does not say where it stands in time: the same content is the same shard."""
+    hashes = [f"{file_hash(file.path)} {file.member}" for file in files]
+    return f"content {sha256(' '.join(hashes).encode()).hexdigest()[:32]}"
 
 
 def _check_shards(lengths: Mapping[str, list[int]], axes: tuple[str, ...]) -> None:
@@ -143,33 +223,40 @@ def _check_shards(lengths: Mapping[str, list[int]], axes: tuple[str, ...]) -> No
             )  # fmt: skip
 
 
-def _whole(files: dict[str, list[ArrayFile]], name: str, path: str) -> AnyArray:
+def _whole(files: dict[str, list[ArrayFile]], name: str, path: str) -> Any:
     files[name] = [open_array(path)]
-    return files[name][0].rows(0, len(files[name][0]))
+    return _values(files[name][0])
+
+
+def _values(file: ArrayFile) -> Any:
+    """All rows, with the names of the columns where the file has some."""
+    values = file.rows(0, len(file))
+    return values if file.columns is None else NamedColumns(values, file.columns)
 
 
 # --------------------------------------------------------------------- tables
 
 
-def _from_table(run: Run, path: str, sources: Mapping[str, Any], common: dict[str, Any]) -> ForecastState:
+def _from_table(run: Run, path: str, options: dict[str, Any], kept: bool) -> ForecastState:
     """Two passes: which nodes, times and horizons there are, then the sums."""
-    for name in ("null_value", "levels", "start"):
-        if sources[name] is not None:
-            raise OptionError(f"--{name.replace('_', '-')} belongs to arrays", fix="A table says it in its rows.")
-    if sources["axes"] != AXES:
-        raise OptionError("--axes belongs to arrays", fix="A table has the columns id, time and horizon.")
     there = column_names(path)
+    if "std" not in there:
+        given = [name for name in ("coverage", "bins") if options[name] != _DEFAULTS[name]]
+        _refuse_ignored("--table without a column std", given)
+    del options["bins"]
     keys = [name for name in _KEYS if name in there or name != "horizon"]
     labels = {name: _distinct(path, name) for name in keys}
     labels.setdefault("horizon", np.array([1]))
     if labels["horizon"].dtype.kind not in "iu":
         raise InputError(f"column 'horizon' has {labels['horizon'].dtype}, not whole numbers", where=path)
     shape = len(labels["time"]), len(labels["horizon"]), len(labels["id"])
-    if common["naive"] is not None and labels["id"].dtype.kind not in "iu":
+    if options["naive"] is not None and labels["id"].dtype.kind not in "iu":
         run.say(f"note: the columns of --naive are taken in the order of the ids, {labels['id'][0]} first")
     if labels["time"].dtype.kind == "U" and shape[0]:
         run.say(f"note: times are text, in the order of the alphabet: {labels['time'][0]} … {labels['time'][-1]}")
-    state = ForecastState(nodes=labels["id"].tolist(), ahead=labels["horizon"].tolist(), **common)
+    shard = f"content {file_hash(path)[:32]}" if kept else None
+    names = {"nodes": labels["id"].tolist(), "ahead": labels["horizon"].tolist()}
+    state = _counting(run, kept, shard=shard, **names, **options)
     values = ["y", "mean", *(["std"] if "std" in there else [])]
     once = Once(shape) if prod(shape) <= _MOST_CELLS else None
     if once is None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from graphgauge.core.errors import OptionError, UnknownNameError
+from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.core.result import Evaluation
 from graphgauge.core.state import state_class
 
@@ -44,6 +44,8 @@ class Fold:
         if given.get("keep") is not None and given.get("ids") is None:
             raise OptionError("items that are kept in parts need ids=", fix="One a query, the same in every method.")
         along = _ALONG_ITEMS[family]
+        if family == "forecasting":
+            _refuse_names({name: value for name, value in given.items() if name in along})
         return cls(
             family,
             {name: value for name, value in given.items() if name in along and value is not None},
@@ -80,6 +82,18 @@ class Fold:
     def _of(self, step: Callable[..., Any]) -> dict[str, Any]:
         known = inspect.signature(step).parameters
         return {name: value for name, value in self.options.items() if name in known}
+
+
+def _refuse_names(arrays: Mapping[str, Any]) -> None:
+    """Parts are cut by position; names that two arrays have would go unmatched."""
+    from graphgauge.forecasting.labels import has_names
+
+    for name, value in arrays.items():
+        if has_names(value):
+            raise InputError(
+                f"a {type(value).__name__} names its axes, and parts are cut by position", where=name,
+                fix="Bring the arrays into one order, and pass their plain values.",
+            )  # fmt: skip
 
 
 def _module(family: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import copysign, inf, isnan, nan, sqrt
+from math import copysign, inf, isnan, nan
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from graphgauge.core.options import whole_number
 from graphgauge.core.result import Interval
 from graphgauge.forecasting.inputs import Batch
 from graphgauge.forecasting.options import AXES
+from graphgauge.forecasting.serial import FEWEST, cosine_error
 from graphgauge.stats.intervals import is_rounding, t_quantile, tail
 
 LOSSES = ("absolute", "squared")
@@ -25,9 +26,8 @@ Floats = NDArray[np.float64]
 class DieboldMariano:
     """The outcome of a test that two forecasts have the same expected loss.
 
-    `difference` is the mean loss of a minus that of b: below 0 a is better. `variance` says how the long-run variance
-    was found: `truncated` sums the autocovariances of the overlap, `bartlett` weights them, where the sum came out at
-    or below 0.
+    `difference` is the mean loss of a minus that of b, over all cells: below 0 a is better. `df` are the degrees of
+    freedom of Student's t: the number of cosines that the long-run variance is the mean of.
     """
 
     difference: float
@@ -37,7 +37,7 @@ class DieboldMariano:
     steps: int
     horizon: int
     loss: str
-    variance: str
+    df: int = 0
     reason: str | None = None
 
     def __str__(self) -> str:
@@ -66,10 +66,12 @@ def compare(
     nan: str = "raise",
     confidence: float = 0.95,
 ) -> DieboldMariano:
-    """Diebold and Mariano's test (1995) with the correction of Harvey, Leybourne and Newbold (1997).
+    """Diebold and Mariano's test (1995), with the long-run variance of the slowest cosines (Lazarus et al. 2018).
 
-    At each time step the losses of all cells are averaged; forecasts h steps ahead overlap, so the differences of h
-    neighbouring steps go together. `horizon` is that h: the number of horizons where it is not said.
+    The difference is that of the pooled means: every cell counts the same, however many its time step has. What each
+    step adds to its error may depend on the steps before it. Forecasts h steps ahead overlap, so cosines that move
+    faster than that are left out; `horizon` is that h: the number of horizons where it is not said. At most 8 cosines
+    are taken, and 4 where steps are few: with more, errors with a long memory pass for differences too often.
     """
     one_of("loss", loss, LOSSES)
     tail(confidence)  # refused here, also where no interval comes of it
@@ -82,37 +84,41 @@ def compare(
         )
     ahead = horizons if horizon is None else whole_number("horizon", horizon, 1)
     seen = cells > 0
-    gaps = (loss_a[seen] - loss_b[seen]) / cells[seen]
     largest = float((np.maximum(loss_a[seen], loss_b[seen]) / cells[seen]).max(initial=0.0))
-    return _tested(gaps, largest, ahead, loss, confidence)
+    return _tested(loss_a[seen] - loss_b[seen], cells[seen], largest, ahead, loss, confidence)
 
 
-def _tested(gaps: Floats, largest: float, ahead: int, loss: str, confidence: float) -> DieboldMariano:
-    steps = len(gaps)
-    mean = float(gaps.mean()) if steps else nan
-    if steps < 2 or ahead >= steps:
-        reason = (
-            "no time step has cells in both" if not steps else f"{steps} time steps for forecasts {ahead} steps ahead"
-        )
-        return DieboldMariano(mean, nan, nan, None, steps, ahead, loss, "none", reason)
-    centred = gaps - mean
-    covariances = np.array([centred[lag:] @ centred[: steps - lag] for lag in range(ahead)]) / steps
-    variance, how = float(covariances[0] + 2 * covariances[1:].sum()), "truncated"
-    if variance <= 1e-12 * float(covariances[0]):
-        weights = 1 - np.arange(1, ahead) / ahead
-        variance, how = float(covariances[0] + 2 * (weights * covariances[1:]).sum()), "bartlett"
-    if variance <= 0 or is_rounding(np.abs(centred).max(), largest):
-        if is_rounding(mean, largest) or mean == 0:
-            return DieboldMariano(mean, nan, nan, None, steps, ahead, loss, how, "the losses never differ")
-        return DieboldMariano(
-            mean, copysign(inf, mean), nan, None, steps, ahead, loss, how, "the losses differ by the same at every step"
-        )
-    correction = (steps + 1 - 2 * ahead + ahead * (ahead - 1) / steps) / steps
-    error = sqrt(variance / steps / correction)
-    statistic = mean / error
-    margin = float(t_quantile(steps - 1, confidence)[0]) * error
+def _tested(
+    gaps: Floats, cells: NDArray[np.int64], largest: float, ahead: int, loss: str, confidence: float
+) -> DieboldMariano:
+    """The test on what the steps add to the difference, each with its number of cells; no loss is above `largest`."""
+    steps, total = len(gaps), int(cells.sum())
+    mean = float(gaps.sum()) / total if total else nan
+
+    def untested(statistic: float, reason: str) -> DieboldMariano:
+        return DieboldMariano(mean, statistic, nan, None, steps, ahead, loss, reason=reason)
+
+    if not steps:
+        return untested(nan, "no time step has cells in both")
+    if steps < FEWEST or ahead >= steps:
+        return untested(nan, f"{steps} time steps for forecasts {ahead} steps ahead")
+    influence = (gaps - mean * cells) / total
+    if is_rounding(np.abs(gaps / cells - mean).max(), largest):
+        if is_rounding(abs(mean), largest):
+            return untested(nan, "the losses never differ")
+        return untested(copysign(inf, mean), "the losses differ by the same at every step")
+    (error,), (df,) = cosine_error(influence[:, np.newaxis], cells[:, np.newaxis].astype(float), _slowest(steps, ahead))
+    if not error > 0:
+        return untested(nan, "nearly all cells lie in a few time steps")
+    statistic = mean / float(error)
+    margin = float(t_quantile(df, confidence)[0]) * float(error)
     interval = Interval(mean - margin, mean + margin, confidence, "diebold-mariano-t", "time steps")
-    return DieboldMariano(mean, statistic, _two_sided(statistic, steps - 1), interval, steps, ahead, loss, how)
+    return DieboldMariano(mean, statistic, _two_sided(statistic, int(df)), interval, steps, ahead, loss, int(df))
+
+
+def _slowest(steps: int, ahead: int) -> int:
+    """The most cosines: slower than the overlap, and few enough for memory that is long against the steps."""
+    return max(4, min(8, steps // 32, steps // (2 * ahead)))
 
 
 def _two_sided(statistic: float, df: int) -> float:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.arrays import as_labels
 from graphgauge.core.errors import OptionError, UnknownNameError
 from graphgauge.core.metric import Metric, NoInterval, asked, find, select
 from graphgauge.core.options import confidence_level, metric_names, whole_number
@@ -63,9 +64,10 @@ def evaluate(
     Parameters
     ----------
     y_true, y_pred
-        Truth and forecast of one shape, `axes` naming its dimensions: NumPy, torch or lists. Metrics are pooled over
-        cells, and broken down by horizon and by node. `y_pred` may be left out where `samples` (their mean stands for
-        it) or `quantiles` with a level 0.5 are given.
+        Truth and forecast of one shape, `axes` naming its dimensions: NumPy, torch, lists, data frames or xarray.
+        Names of rows, columns, dimensions and coordinates that two of them have are matched, or refused where they
+        differ. Metrics are pooled over cells, and broken down by horizon and by node. `y_pred` may be left out where
+        `samples` (their mean stands for it) or `quantiles` with a level 0.5 are given.
     std
         Standard deviations, for a Gaussian forecast.
     quantiles, levels
@@ -75,7 +77,8 @@ def evaluate(
     mask
         True where a cell was observed; what is False may be anything.
     null_value
-        The truth where nothing was observed: 0 in traffic data, or NaN.
+        The truth where nothing was observed: 0 in traffic data, or NaN. It is compared as a number of the truth's
+        own type, and left out of the history `naive` as well.
     horizons
         The steps ahead, 1 the first, to report by horizon; values over all cells stay over all of them.
     nodes
@@ -98,13 +101,16 @@ def evaluate(
     metrics = metric_names(metrics)
     batch = Batch.of(
         y_true, y_pred, std=std, quantiles=quantiles, levels=levels, samples=samples, mask=mask,
-        null_value=null_value, axes=axes, nan=nan,
+        null_value=null_value, axes=axes, nan=nan, nodes=None if nodes is None else as_labels(nodes, "nodes").tolist(),
     )  # fmt: skip
-    state = empty_state(axes=batch.axes, coverage=coverage, nodes=nodes, season=season, naive=naive, metrics=metrics)
+    state = empty_state(
+        axes=batch.axes, coverage=coverage, nodes=nodes if batch.nodes is None else batch.nodes, season=season,
+        naive=naive, null_value=null_value, metrics=metrics,
+    )  # fmt: skip
     state.update_batch(batch, threads=threads)
     return evaluate_state(
         state, horizons=horizons, by=by, bins=bins, metrics=metrics, nan=nan, confidence=confidence, seed=seed,
-        null_value=null_value, whole=batch, threads=threads,
+        whole=batch, threads=threads,
     )  # fmt: skip
 
 
@@ -113,15 +119,17 @@ def empty_state(
     axes: Iterable[str] = AXES,
     coverage: Sequence[float] | float = COVERAGE,
     nodes: Sequence[Any] | None = None,
+    ahead: Sequence[int] | None = None,
     season: int | None = None,
     naive: Any = None,
+    null_value: float | None = None,
     metrics: Sequence[str] | str | None = None,
     shard: str | None = None,
 ) -> ForecastState:
     """A state that counts what the metrics will need, and what chance is measured by."""
     state = ForecastState(
-        axes=axes, coverage=coverage, nodes=nodes, season=season, naive=naive, metrics=metrics,
-        shard=shard,
+        axes=axes, coverage=coverage, nodes=nodes, ahead=ahead, season=season, naive=naive, null_value=null_value,
+        metrics=metrics, shard=shard,
     )  # fmt: skip
     state.counted = tuple(part for part in ALL if part in {*state.counted, "size"})
     return state
@@ -137,7 +145,6 @@ def evaluate_state(
     nan: str = "raise",
     confidence: float = 0.95,
     seed: int = 0,
-    null_value: float | None = None,
     whole: Batch | None = None,
     threads: int | None = None,
 ) -> Evaluation:
@@ -151,7 +158,7 @@ def evaluate_state(
     spread = _spreads(state, layout, bins, seed, whole, threads)
     samples = _samples(state, layout, None, spread)
     chosen = select("forecasting", metrics, samples, {"level": [Percent(round(100 * q, 8)) for q in state.coverage]})
-    conventions = _conventions(state, layout, nan, null_value)
+    conventions = _conventions(state, layout, nan)
     broken = _broken_down(state, layout, by, horizons, spread)
     results: list[Result] = []
     skipped: dict[str, str] = {}
@@ -184,7 +191,7 @@ def evaluate_state(
         skipped=skipped,
         materials={
             "cells": samples["errors"],
-            "by_node": Cells(layout, state.by_node, state.ordered),
+            "by_node": Cells(layout, state.by_node.seen(), state.ordered),
             "copied": copied(begin),
             "hit": hit(begin),
         },
@@ -264,7 +271,7 @@ def _rows(horizons: Any, ahead: list[Any]) -> list[int]:
 def _samples(state: ForecastState, layout: Layout, axis: str | None, spread: Mapping[str | None, Spread]) -> Samples:
     """What the metrics can be computed on: of all cells, by horizon or by node."""
     sums = state.by_node if axis == "node" else state.by_horizon
-    cells = Cells(layout, sums.pooled() if axis is None else sums, state.ordered)
+    cells = Cells(layout, (sums.pooled() if axis is None else sums).seen(), state.ordered)
     samples: Samples = {"errors": cells}
     if layout.form != "point":
         samples[layout.form] = cells
@@ -312,12 +319,14 @@ def _first(metric: Metric, samples: Samples) -> Any:
     return next((samples[name] for name in metric.needs if name in samples), None)
 
 
-def _conventions(state: ForecastState, layout: Layout, nan: str, null_value: float | None) -> dict[str, str]:
-    shown = {"axes": ", ".join(state.axes), "forecast": layout.form, "nan": nan}
+def _conventions(state: ForecastState, layout: Layout, nan: str) -> dict[str, str]:
+    shown = {"axes": ", ".join(state.axes), "forecast": layout.form, "nan": "omit" if state.omits else nan}
     if state.point != "y_pred":
         shown["errors of"] = state.point
-    if null_value is not None:
-        shown["null_value"] = f"{null_value:g}"
+    if layout.null_value is not None:
+        shown["null_value"] = f"{float(layout.null_value):g}"
+    if layout.masked:
+        shown["mask"] = "given"
     return shown
 
 

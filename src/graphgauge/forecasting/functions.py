@@ -12,8 +12,9 @@ from graphgauge.core.errors import OptionError
 from graphgauge.core.metric import Metric
 from graphgauge.forecasting import metrics as _metrics
 from graphgauge.forecasting.evaluate import evaluate, plain_value
-from graphgauge.forecasting.inputs import Batch
-from graphgauge.forecasting.options import probabilities
+from graphgauge.forecasting.inputs import Batch, in_order, stored_null
+from graphgauge.forecasting.labels import matched
+from graphgauge.forecasting.options import checked_levels, probabilities
 
 Percent = _metrics.Percent
 
@@ -99,10 +100,12 @@ def crps(
 
 def pinball(y_true: Any, quantiles: Any, levels: Any, **reading: Unpack[Reading]) -> float:
     """Mean pinball loss over cells and levels, the quantiles along the last axis."""
-    given = as_numeric(quantiles, "quantiles")
+    found = matched({"y_true": y_true, "quantiles": quantiles})
+    y_true, given = found.arrays["y_true"], as_numeric(found.arrays["quantiles"], "quantiles")
+    given = in_order(given, found.levels, () if levels is None else checked_levels(levels))
     # What has another shape is left for the batch to refuse.
     middle = given[..., 0] if given.shape[:-1] == np.shape(y_true) and given.shape[-1:] > (0,) else None
-    return _value(_metrics.pinball, y_true, middle, quantiles=quantiles, levels=levels, **reading)
+    return _value(_metrics.pinball, y_true, middle, quantiles=given, levels=levels, **reading)
 
 
 def ece(y_true: Any, mean: Any, std: Any, *, bins: int = 10, **reading: Unpack[Reading]) -> float:
@@ -159,13 +162,19 @@ def _flat(
     y_true: Any, y_pred: Any, *, levels: Any = None, null_value: float | None = None, nan: str = "raise", **arrays: Any
 ) -> Batch:
     """All cells as one series: without groups the shape does not matter."""
-    y = as_numeric(y_true, "y_true")
+    found = matched({"y_true": y_true, "y_pred": y_pred, **arrays})
+    truth = found.arrays.pop("y_true")
+    y = as_numeric(truth, "y_true")
     flat: dict[str, Any] = {}
-    for name, value in {"y_pred": y_pred, **arrays}.items():
+    for name, value in found.arrays.items():
         if value is None:
             continue
         array = as_numeric(value, name)
         last = array.shape[y.ndim :] if name in ("samples", "quantiles") and array.ndim == y.ndim + 1 else ()
         # What has another shape is left for the batch to refuse.
         flat[name] = array.reshape(y.size, *last) if array.shape == y.shape + last else array
-    return Batch.of(y.reshape(-1), **flat, levels=levels, null_value=null_value, axes=("time",), nan=nan)
+    null_value = stored_null(null_value, truth)
+    quantiles = in_order(flat.pop("quantiles", None), found.levels, () if levels is None else checked_levels(levels))
+    return Batch.of(
+        y.reshape(-1), **flat, quantiles=quantiles, levels=levels, null_value=null_value, axes=("time",), nan=nan
+    )

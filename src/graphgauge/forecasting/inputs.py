@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray, as_numeric, require_shape
+from graphgauge.core.arrays import AnyArray, as_numeric, is_tensor, require_shape
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.options import nan_policy, whole_number
+from graphgauge.forecasting.labels import axes_of, matched, shown
 from graphgauge.forecasting.options import AXES, checked_axes, checked_levels
 from graphgauge.kernels.dtypes import exact
 
@@ -53,6 +54,10 @@ class Batch:
     mask: Mask | None = None
     null_value: float | None = None
     nan: str = "raise"
+    # The null value as the truth stores it.
+    stored_null: float | None = None
+    nodes: list[Any] | None = None
+    ahead: list[Any] | None = None
 
     @classmethod
     def of(
@@ -68,7 +73,10 @@ class Batch:
         null_value: float | None = None,
         axes: Iterable[str] = AXES,
         nan: str = "raise",
+        nodes: Sequence[Any] | None = None,
+        ahead: Sequence[Any] | None = None,
     ) -> Batch:
+        """`nodes` and `ahead` are names that labelled arrays have to fit."""
         nan_policy(nan)
         said = [name for name, given in (("std", std), ("quantiles", quantiles), ("samples", samples))
                 if given is not None]  # fmt: skip
@@ -76,8 +84,14 @@ class Batch:
             raise InputError(f"{' and '.join(said)} are given", fix="A forecast is one of them.")
         if (levels is None) != (quantiles is None):
             raise OptionError("quantiles= and levels= go together", fix="Give both or neither.")
+        checked_null(null_value)
+        names = checked_axes(axes_of(y_true, axes))
+        found = matched(
+            {"y_true": y_true, "y_pred": y_pred, "std": std, "quantiles": quantiles, "samples": samples, "mask": mask},
+            names, {"node": nodes, "horizon": ahead},
+        )  # fmt: skip
+        y_true, y_pred, std, quantiles, samples, mask = found.arrays.values()
         y = as_numeric(y_true, "y_true")
-        names = checked_axes(axes)
         if y.ndim == 1 and names == AXES:
             names = ("time",)  # one series has no other axis to mistake it for
         if y.ndim != len(names):
@@ -88,8 +102,8 @@ class Batch:
         known = () if levels is None else checked_levels(levels)
         if levels is not None and not known:
             raise OptionError("levels= is empty", fix="Give one probability for each quantile.")
-        if null_value is not None and (isinstance(null_value, bool) or not isinstance(null_value, Real)):
-            raise OptionError(f"null_value must be a number, not {null_value!r:.60}")
+        quantiles = in_order(quantiles, found.levels, known)
+        named = dict(zip(names, map(shown, found.names), strict=False))
         batch = cls(
             names,
             y,
@@ -101,6 +115,9 @@ class Batch:
             _mask(mask, y.shape),
             null_value,
             nan,
+            stored_null(null_value, y_true),
+            named.get("node"),
+            _steps_ahead(named.get("horizon")),
         )
         batch._require_point()
         return batch
@@ -177,9 +194,10 @@ class Batch:
 
     def _counted(self, parts: dict[str, AnyArray], rows: slice) -> tuple[Mask | None, int]:
         mask = None if self.mask is None else np.ascontiguousarray(self._rows(self.mask, rows))
-        if self.null_value is not None:
-            observed = self._observed(parts["y_true"])
-            mask = observed if mask is None else mask & observed
+        if self.stored_null is not None:
+            # In the truth's own type, before anything is converted.
+            there = observed(self._rows(self.y, rows), self.stored_null)
+            mask = there if mask is None else mask & there
         if self.nan == "raise":
             return mask, 0
         there = np.ones(parts["y_true"].shape, bool)
@@ -188,11 +206,6 @@ class Batch:
         if mask is None:
             return (None, 0) if there.all() else (there, int(np.count_nonzero(~there)))
         return mask & there, int(np.count_nonzero(mask & ~there))
-
-    def _observed(self, y: AnyArray) -> Mask:
-        """Where the truth is not the null value."""
-        assert self.null_value is not None
-        return ~np.isnan(y) if np.isnan(self.null_value) else y != self.null_value
 
     def slabs(self, start: int, shift: int) -> Iterator[tuple[slice, int]]:
         """Ranges of steps with the number of time blocks in each: several whole blocks, or a part of one.
@@ -215,8 +228,8 @@ class Batch:
     def refuse_bad_values(self) -> None:
         """An error that names the first value that no forecast can have, of those that count."""
         counted = np.ones(self.y.shape, bool) if self.mask is None else self.mask.copy()
-        if self.null_value is not None:
-            counted &= self._observed(self.y)
+        if self.stored_null is not None:
+            counted &= observed(self.y, self.stored_null)
         given = [(name, array) for name, array in self._arrays() if array is not None]
         for name, array in given:
             missing = np.isnan(array)
@@ -241,12 +254,50 @@ class Batch:
             self.refuse_bad_values()
 
 
-def naive_scale(naive: Any, season: int | None = None) -> NDArray[np.float64]:
-    """The in-sample MAE of the (seasonal) naive forecast, one a node: from a history (time, node), or as given."""
+def checked_null(null_value: Any) -> Any:
+    if null_value is not None and (isinstance(null_value, bool) or not isinstance(null_value, Real)):
+        raise OptionError(f"null_value must be a number, not {null_value!r:.60}")
+    return null_value
+
+
+def null_text(null_value: float | None) -> str | None:
+    """A null value for comparisons: 0, 0.0 and -0.0 are one, and so is every NaN."""
+    return None if null_value is None else f"{float(null_value) + 0.0!r}"
+
+
+def observed(y: AnyArray, null_value: float) -> Mask:
+    """Where the truth is not the null value, which is compared as a number of the truth's own type."""
+    if np.isnan(null_value):
+        return ~np.isnan(y) if y.dtype.kind == "f" else np.ones(y.shape, bool)
+    if y.dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            stored = y.dtype.type(null_value)
+        # A number that the type cannot hold is none of its values.
+        return y != stored if np.isfinite(stored) or np.isinf(null_value) else np.ones(y.shape, bool)
+    whole = float(null_value).is_integer()
+    return y != int(null_value) if whole else np.ones(y.shape, bool)
+
+
+def stored_null(null_value: float | None, y_true: Any) -> float | None:
+    """The null value as the truth stores it, where NumPy has no such type."""
+    if null_value is None or not is_tensor(y_true) or str(y_true.dtype) != "torch.bfloat16":
+        return null_value
+    return float(y_true.new_tensor(float(null_value)).float())
+
+
+def naive_scale(naive: Any, season: int | None = None, null_value: float | None = None) -> NDArray[np.float64]:
+    """The in-sample MAE of the (seasonal) naive forecast, one a node: from a history (time, node), or as given.
+
+    Pairs of which one is the null value are left out.
+    """
     lag = 1 if season is None else season
     whole_number("season", lag, 1)
-    history = as_numeric(naive, "naive").astype(np.float64)
-    if not np.isfinite(history).all():
+    given = as_numeric(naive, "naive")
+    history = given.astype(np.float64)
+    there = np.ones(history.shape, bool)
+    if history.ndim == 2 and null_value is not None:
+        there = observed(given, null_value)
+    if not np.isfinite(history[there]).all():
         raise InputError("has values that are NaN or infinite", where="naive", fix="Give a history without gaps.")
     if history.ndim == 1:
         if season is not None:
@@ -257,7 +308,37 @@ def naive_scale(naive: Any, season: int | None = None) -> NDArray[np.float64]:
     require_shape(history, (None, None), "naive", "The history of each node, (time, node), or one error a node.")
     if len(history) <= lag:
         raise InputError(f"{len(history)} steps for a season of {lag}", where="naive", fix="Give a longer history.")
-    return np.asarray(np.abs(history[lag:] - history[:-lag]).mean(axis=0))
+    with np.errstate(invalid="ignore", over="ignore"):
+        errors = np.abs(history[lag:] - history[:-lag])
+    if there.all():
+        return np.asarray(errors.mean(axis=0))
+    pairs = there[lag:] & there[:-lag]
+    return np.asarray(np.where(pairs, errors, 0.0).sum(axis=0) / np.maximum(pairs.sum(axis=0), 1))
+
+
+def _steps_ahead(names: list[Any] | None) -> list[Any] | None:
+    """What horizons are called, where that is how many steps they are ahead."""
+    if names is None or len(set(names)) < len(names):
+        return None
+    return names if all(isinstance(name, int) and name > 0 for name in names) else None
+
+
+def in_order(quantiles: Any, named: list[Any] | None, levels: tuple[float, ...]) -> Any:
+    """Quantiles in the order of their levels, where they are named by them."""
+    try:
+        own = [float(label) for label in named or ()]
+    except ValueError:
+        return quantiles
+    if not own or not all(0 < level < 1 for level in own) or len(own) != len(levels):
+        return quantiles
+    places = [next((at for at, level in enumerate(own) if abs(level - wanted) < 1e-9), None) for wanted in levels]
+    if None in places:
+        names, wanted_names = (", ".join(f"{level:g}" for level in some) for some in (own, levels))
+        raise InputError(
+            f"named {names}, where levels= are {wanted_names}", where="quantiles",
+            fix="Give the levels they are named by.",
+        )  # fmt: skip
+    return np.take(quantiles, [place for place in places if place is not None], axis=-1)
 
 
 def _converted(array: AnyArray, dtype: np.dtype[Any], name: str) -> AnyArray:

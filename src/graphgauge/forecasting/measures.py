@@ -62,6 +62,9 @@ class Layout:
     members: int = 0
     scaled: bool = False
     counted: tuple[str, ...] = ALL
+    # As text: a NaN would differ from itself.
+    null_value: str | None = None
+    masked: bool = False
 
     @cached_property
     def samples(self) -> frozenset[str]:

@@ -11,7 +11,7 @@ import numpy as np
 from graphgauge.core.metric import Bounds, Estimate, IntervalRule, MetricFunction, NoInterval
 from graphgauge.forecasting.doubled import Floats
 from graphgauge.forecasting.samples import Cells, Reliability, Spread
-from graphgauge.forecasting.serial import FEWEST, cosine_error
+from graphgauge.forecasting.serial import FEWEST, cosine_error, enough
 from graphgauge.stats.intervals import logit_t_interval, t_interval
 
 # ------------------------------------------------------------------- intervals
@@ -27,9 +27,14 @@ def _size(estimate: Estimate) -> Floats:
     return np.asarray(np.abs(estimate.influence).sum(axis=0))
 
 
+def _error(cells: Cells, estimate: Estimate) -> tuple[Floats, Floats]:
+    assert estimate.influence is not None
+    return cosine_error(estimate.influence, cells.weights(estimate))
+
+
 def _t_bounds(cells: Cells, estimate: Estimate, confidence: float) -> Bounds:
     assert estimate.influence is not None
-    return t_interval(estimate.value, *cosine_error(estimate.influence), confidence, scale=_size(estimate))
+    return t_interval(estimate.value, *_error(cells, estimate), confidence, scale=_size(estimate))
 
 
 def _root_bounds(cells: Cells, estimate: Estimate, confidence: float) -> Bounds:
@@ -38,31 +43,38 @@ def _root_bounds(cells: Cells, estimate: Estimate, confidence: float) -> Bounds:
 
 
 def _logit_bounds(cells: Cells, estimate: Estimate, confidence: float) -> Bounds:
-    assert estimate.influence is not None
-    return logit_t_interval(estimate.value, *cosine_error(estimate.influence), confidence, scale=_size(estimate))
+    return logit_t_interval(estimate.value, *_error(cells, estimate), confidence, scale=_size(estimate))
 
 
-def _over_time(bounds: Callable[[Cells, Estimate, float], Bounds], cells: Cells) -> IntervalRule | NoInterval:
+_Rule = Callable[[Cells, Estimate, float], Bounds]
+
+
+def _over_time(bounds: _Rule, cells: Cells, estimate: Estimate) -> IntervalRule | NoInterval:
     if not cells.ordered:
         return _UNORDERED
     if cells.blocks < FEWEST:
         return NoInterval(f"fewer than {FEWEST} time steps: too few to see how errors depend on each other")
+    if not enough(cells.weights(estimate)).any():
+        return NoInterval(
+            f"the cells lie in fewer than {FEWEST} blocks of time, or nearly all in a few of them: too few to see how "
+            "errors depend on each other"
+        )
     return IntervalRule("cosine-t", "time blocks", bounds)
 
 
 def serial(cells: Cells, estimate: Estimate) -> IntervalRule | NoInterval:
     """Student's t with the long-run variance of the slowest cosines of the time blocks (Lazarus et al. 2018)."""
-    return _over_time(_t_bounds, cells)
+    return _over_time(_t_bounds, cells, estimate)
 
 
 def serial_root(cells: Cells, estimate: Estimate) -> IntervalRule | NoInterval:
     """The root of the interval of the mean square: Student's t with the long-run variance of the slowest cosines."""
-    return _over_time(_root_bounds, cells)
+    return _over_time(_root_bounds, cells, estimate)
 
 
 def serial_share(cells: Cells, estimate: Estimate) -> IntervalRule | NoInterval:
     """Student's t on the logit scale, with the long-run variance of the slowest cosines of the time blocks."""
-    return _over_time(_logit_bounds, cells)
+    return _over_time(_logit_bounds, cells, estimate)
 
 
 BIASED = NoInterval(

@@ -28,7 +28,10 @@ NOTHING = "no cell counts: all are masked, or there are none"
 
 @dataclass(frozen=True)
 class Cells:
-    """Sums of each group, block by block in time; `ordered` says whether the blocks have an order."""
+    """Sums of each group, block by block in time; `ordered` says whether the blocks have an order.
+
+    Blocks in which no group has a cell are left out; a group may still lack some.
+    """
 
     layout: Layout
     sums: BlockSums
@@ -71,7 +74,11 @@ class Cells:
         with np.errstate(invalid="ignore", divide="ignore"):
             value = factor * np.where(count > 0, self.total(name) / count, np.nan)
             influence = (factor * self.series(name) - value * self.series(over)) / count
-        return Estimate(value, count, influence, reason=self.reason(reason))
+        return Estimate(value, count, influence, reason=self.reason(reason), facts={"over": over})
+
+    def weights(self, estimate: Estimate) -> Floats:
+        """Block by block, the cells that an estimate is over."""
+        return self.series(estimate.facts.get("over", "n"))
 
     def reason(self, text: str) -> str:
         """Why there is no value: where nothing was counted, that."""

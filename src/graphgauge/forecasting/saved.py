@@ -13,13 +13,14 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.state import Place, Shards, load_state, place_name, save_state
 from graphgauge.forecasting.measures import ALL, Layout
 from graphgauge.forecasting.state import ForecastState
+from graphgauge.forecasting.steps import Steps
 from graphgauge.forecasting.sums import BlockSums
 from graphgauge.kernels.forecast_calibration import StdCells
 
 _GROUPS = ("horizon", "node")
 _SPREAD = ("key", "count", "square", "var", "var2")
-_OPTIONS = ("axes", "coverage", "nodes", "ahead")
-_FACTS = ("counted", "point", "ordered", "placed", "steps", "cells", "dropped")
+_OPTIONS = ("axes", "coverage", "nodes", "ahead", "null_value")
+_FACTS = ("counted", "point", "ordered", "placed", "omits", "cells", "dropped")
 
 
 def save(state: ForecastState, place: Place) -> None:
@@ -34,6 +35,7 @@ def save(state: ForecastState, place: Place) -> None:
             arrays |= {f"pit.{group}": pit, f"ranks.{group}": np.array([*columns, counts], np.int64)}
     facts: dict[str, Any] = {name: getattr(state, name) for name in (*_OPTIONS, *_FACTS)}
     facts |= {"layout": None if state.layout is None else asdict(state.layout), "shards": sorted(state.shards.names)}
+    facts |= {"seen": state.seen.ranges, "rows": state.rows.ranges}
     save_state(place, state.kind, facts, arrays)
 
 
@@ -50,7 +52,8 @@ def _restored(facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Forec
     state.counted = tuple(part for part in ALL if part in facts["counted"])
     state.shards = Shards(facts["shards"])
     state.ordered, state.placed = bool(facts["ordered"]), bool(facts["placed"])
-    state.steps, state.cells, state.dropped = (int(facts[name]) for name in ("steps", "cells", "dropped"))
+    state.omits, state.seen, state.rows = bool(facts["omits"]), Steps(facts["seen"]), Steps(facts["rows"])
+    state.cells, state.dropped = int(facts["cells"]), int(facts["dropped"])
     state.point = str(facts["point"])
     if facts["layout"] is None:
         return state

@@ -11,6 +11,8 @@ Floats = NDArray[np.float64]
 
 # Fewer blocks say too little of how slowly errors move.
 FEWEST = 8
+# Uneven blocks are worth fewer even ones, (Σ cells)²/Σ cells²; below this many the intervals are too narrow.
+_FEWEST_EVEN = 7
 
 
 def frequencies(blocks: int) -> int:
@@ -18,18 +20,47 @@ def frequencies(blocks: int) -> int:
     return max(2, round(0.41 * math.pow(blocks, 2 / 3)))
 
 
-def cosine_error(influence: NDArray[np.floating]) -> tuple[Floats, Floats]:
+def enough(cells: NDArray[np.floating]) -> NDArray[np.bool_]:
+    """Whether blocks (rows) with so many cells are enough to see how slowly errors move."""
+    total, squares = cells.sum(axis=0), np.square(cells).sum(axis=0)
+    return np.asarray(((cells > 0).sum(axis=0) >= FEWEST) & (total**2 >= _FEWEST_EVEN * squares))
+
+
+def cosine_error(
+    influence: NDArray[np.floating], cells: NDArray[np.floating] | None = None, slowest: int | None = None
+) -> tuple[Floats, Floats]:
     """Standard error and degrees of freedom of an estimate, from what each block (row) adds to its error.
 
     The long-run variance is the mean square of the slowest cosine transforms of the influences; whatever moves faster
     is noise to a mean. Each transform is nearly independent and normal, so the error has as many degrees of freedom,
-    and Student's t is exact in the limit.
+    and Student's t is exact in the limit. `cells` are the cells in each block: blocks without any are left out, each
+    column by itself, as if those around them were neighbours. `slowest` is the most cosines to take.
     """
-    blocks = len(influence)
-    count = frequencies(blocks)
-    if blocks < FEWEST:
-        nothing = np.full(influence.shape[1:], np.nan)
-        return nothing, np.zeros(influence.shape[1:])
-    wave = np.cos(np.pi * np.outer(np.arange(1, count + 1), np.arange(blocks) + 0.5) / blocks)
-    variance = 2 * np.square(np.tensordot(wave, influence, axes=1)).mean(axis=0)
-    return np.sqrt(variance), np.full(influence.shape[1:], float(count))
+    if cells is None:
+        cells = np.ones(influence.shape)
+    there = cells > 0
+    kept = there.any(axis=tuple(range(1, there.ndim)))
+    influence, there = influence[kept], there[kept]
+    blocks = there.sum(axis=0)
+    counts = np.array([min(frequencies(int(n)), slowest or int(n)) for n in blocks.ravel()]).reshape(blocks.shape)
+    if there.all():
+        count = int(counts.flat[0]) if counts.size else 0
+        wave = np.cos(np.pi * np.outer(np.arange(1, count + 1), np.arange(len(there)) + 0.5) / max(len(there), 1))
+        squares = np.square(np.tensordot(wave, influence, axes=1)).sum(axis=0)
+    else:
+        squares = _squares(influence, there, counts)
+    good = enough(cells)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        error = np.where(good, np.sqrt(2 * squares / counts), np.nan)
+    return error, np.where(good, counts, 0).astype(float)
+
+
+def _squares(influence: NDArray[np.floating], there: NDArray[np.bool_], counts: NDArray[np.int64]) -> Floats:
+    """Summed squares of the transforms where columns lack different blocks."""
+    place = (np.cumsum(there, axis=0) - 0.5) / np.maximum(there.sum(axis=0), 1)
+    known = np.where(there, influence, 0.0)
+    squares = np.zeros(counts.shape)
+    for k in range(1, int(counts.max(initial=0)) + 1):
+        transform = (np.cos(np.pi * k * place) * known).sum(axis=0)
+        squares += np.where(k <= counts, np.square(transform), 0.0)
+    return squares

@@ -14,11 +14,13 @@ from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.metric import find
 from graphgauge.core.options import metric_names, thread_count
 from graphgauge.core.state import Histogram, Place, Shards
-from graphgauge.forecasting.inputs import Batch, Slab, naive_scale
+from graphgauge.forecasting.inputs import Batch, Slab, checked_null, naive_scale, null_text, observed
+from graphgauge.forecasting.labels import history_of, named
 from graphgauge.forecasting.measures import GRID, Layout, counted_for, gaussian_edges, measured
 from graphgauge.forecasting.options import AXES, COVERAGE, checked_axes, checked_start, interval_levels
 from graphgauge.forecasting.rows import checked_places, side_by_side
 from graphgauge.forecasting.spread import joined, nothing
+from graphgauge.forecasting.steps import Steps
 from graphgauge.forecasting.sums import BlockSums
 from graphgauge.kernels.forecast import Sums
 from graphgauge.kernels.forecast_calibration import StdCells, pit_counts, std_cells
@@ -34,6 +36,12 @@ Ints = NDArray[np.int64]
 # Rows of a long table that are set side by side at once.
 _ROWS = 1 << 18
 _RANK_MEMORY = 1 << 30
+# What to do about parts that differ in how they were read, and about steps that come twice.
+_SAME = {
+    "null_value": "Give every part the same null_value.",
+    "masked": "Give every part its mask=, all True where nothing is missing.",
+}
+_TWICE = "Count each step once; start= is the index of a batch's first step."
 
 
 class _Histograms(NamedTuple):
@@ -51,8 +59,9 @@ class ForecastState:
     horizons stand for where they are not 1, 2, 3 …. `naive` is the history of each node (time, node), from which
     `season` makes the in-sample error of the (seasonal) naive forecast that `mase` divides by; or those errors
     themselves, one a node. `metrics` names what will be asked for, where less than everything is worth counting: chance
-    is then said only where it needs no more. Intervals need to know when things happened: give `update` the index of
-    the first time step as `start`, wherever there is more than one batch.
+    is then said only where it needs no more. `null_value` is the truth where nothing was observed, in batches and in
+    the history. Intervals need to know when things happened: give `update` the index of the first time step as `start`,
+    wherever there is more than one batch; a step that comes twice is then refused.
     """
 
     kind = "forecasting"
@@ -67,6 +76,7 @@ class ForecastState:
         ahead: Sequence[int] | None = None,
         season: int | None = None,
         naive: Any = None,
+        null_value: float | None = None,
         metrics: Sequence[str] | str | None = None,
         shard: str | None = None,
     ) -> None:
@@ -76,7 +86,13 @@ class ForecastState:
         self.nodes, self.ahead = _labels(nodes, "nodes"), _labels(ahead, "ahead")
         if self.ahead is not None and len(set(self.ahead)) < len(self.ahead):
             raise InputError("a horizon is named twice", where="ahead", fix="One number of steps for each.")
-        self.scale = None if naive is None else naive_scale(naive, season)
+        self.null_value = checked_null(null_value)
+        self._history, self.scale = None, None
+        if naive is not None:
+            known, history = history_of(naive)
+            self.nodes, history = named(self.nodes, known, history, "naive")
+            self.scale = naive_scale(history, season, null_value)
+            self._history = history
         if season is not None and naive is None:
             raise OptionError("season= needs naive=", fix="Give the history whose seasonal naive error divides.")
         self.counted = counted_for(None if metrics is None else [find(name, "forecasting")[0] for name in metrics])
@@ -86,8 +102,10 @@ class ForecastState:
     def reset(self) -> None:
         """Forget everything that was counted."""
         self.layout: Layout | None = None
-        self.dropped = self.steps = self.cells = 0
-        self.ordered, self.placed = True, True
+        self.dropped = self.cells = 0
+        self.ordered, self.placed, self.omits = True, True, False
+        # Steps counted from arrays; and from rows, which may hold other cells of the same steps.
+        self.seen, self.rows = Steps(), Steps()
         self.point = "y_pred"
         self.shards = Shards()
         self._own_shard: str | None = None
@@ -112,7 +130,8 @@ class ForecastState:
         """Add one batch; `start` is the index of its first time step."""
         batch = Batch.of(
             y_true, y_pred, std=std, quantiles=quantiles, levels=levels, samples=samples, mask=mask,
-            null_value=null_value, axes=self.axes, nan=nan,
+            null_value=self.null_value if null_value is None else null_value, axes=self.axes, nan=nan,
+            nodes=self.nodes, ahead=self.ahead,
         )  # fmt: skip
         self.update_batch(batch, start=start, threads=threads)
         return self
@@ -124,36 +143,54 @@ class ForecastState:
         layout = Layout(
             batch.form, horizons, nodes, self.coverage, batch.levels,
             0 if batch.members is None else batch.members.shape[-1], self.scale is not None, self.counted,
+            null_text(batch.null_value), batch.mask is not None,
         )  # fmt: skip
         fresh = self._fresh(layout)
-        fresh.point = batch.point
+        self._require_layout(fresh)
+        self._require_history(batch.null_value)
+        fresh.placed, fresh.omits, fresh.point = start is not None, batch.nan == "omit", batch.point
+        if batch.nodes is not None:
+            fresh.nodes = batch.nodes
+        if batch.ahead is not None:
+            fresh.ahead = batch.ahead
+        if start is not None and steps:
+            fresh.seen = Steps([(first, first + steps)])
+        self._require_apart(fresh)
         fresh._count(batch, first, threads)
-        fresh.placed = start is not None
-        fresh.steps = first + steps if steps else 0
         self._mark()
         self._absorb(fresh)
 
     def update_rows(
         self, step: Any, horizon: Any, node: Any, y_true: Any, y_pred: Any, std: Any = None, *,
-        shape: tuple[int, int, int], nan: str = "raise",
+        shape: tuple[int, int, int], null_value: float | None = None, nan: str = "raise",
     ) -> ForecastState:  # fmt: skip
         """Add cells in any order, one a row, each with its place in an array of `shape` (time, horizon, node)."""
-        row = Batch.of(y_true, y_pred, std=std, axes=("time",), nan=nan)
+        null_value = self.null_value if null_value is None else null_value
+        row = Batch.of(y_true, y_pred, std=std, axes=("time",), null_value=null_value, nan=nan)
         steps, horizons, nodes = shape
         step, horizon, node = (
             checked_places(given, name, len(row.y), size)
             for name, given, size in zip(("step", "horizon", "node"), (step, horizon, node), shape, strict=True)
         )
-        layout = Layout(row.form, horizons, nodes, self.coverage, scaled=self.scale is not None, counted=self.counted)
+        layout = Layout(
+            row.form, horizons, nodes, self.coverage, scaled=self.scale is not None, counted=self.counted,
+            null_value=null_text(null_value),
+        )  # fmt: skip
         fresh = self._fresh(layout)
+        self._require_layout(fresh)
+        self._require_history(null_value)
+        fresh.placed, fresh.omits = True, nan == "omit"
+        rows = Steps([(0, steps)] if steps else ())
+        self.seen.refuse_shared(rows, _TWICE)
         for sums in (fresh.by_horizon, fresh.by_node):
-            sums.reserve(steps)
+            sums.reserve(0, steps)
         expect(len(row.y) * (8 if row.form == "gaussian" else 2))
         for part in even_blocks(len(row.y), -(-len(row.y) // _ROWS)):
             fresh._add_rows(row, part, step[part], horizon[part], node[part])
-        fresh.steps, fresh.placed = steps, True
         self._mark()
         self._absorb(fresh)
+        # Rows of one step may come in several calls.
+        self.rows = max(self.rows, rows, key=lambda known: known.ranges)
         return self
 
     def _add_rows(self, row: Batch, part: slice, step: Ints, horizon: Ints, node: Ints) -> None:
@@ -179,8 +216,9 @@ class ForecastState:
     def _fresh(self, layout: Layout) -> ForecastState:
         """An empty state with the same options and room for what the layout has."""
         other = object.__new__(ForecastState)
-        for name in ("axes", "coverage", "nodes", "ahead", "scale", "counted"):
+        for name in ("axes", "coverage", "nodes", "ahead", "scale", "counted", "null_value"):
             setattr(other, name, getattr(self, name))
+        other._history = None
         other._first_shard = None
         other.reset()
         other.lay_out(layout)
@@ -206,7 +244,7 @@ class ForecastState:
         assert self.layout is not None
         steps = batch.shape[0]
         for sums in (self.by_horizon, self.by_node):
-            sums.reserve(start + steps)
+            sums.reserve(start, steps)
         slabs = list(batch.slabs(start, self.by_horizon.shift))
         expect(batch.y.size * (8 if batch.form == "gaussian" else 2))
         together = 4 * (threads or available_threads())
@@ -273,23 +311,47 @@ class ForecastState:
         """Add another state's sums to this one."""
         if not isinstance(other, ForecastState):
             raise TypeError(f"cannot merge {type(other).__name__} into a ForecastState")
-        alike = all(
-            getattr(self, name) == getattr(other, name) for name in ("axes", "coverage", "nodes", "ahead", "counted")
-        )
+        alike = all(getattr(self, name) == getattr(other, name) for name in ("axes", "coverage", "counted"))
+        names = [(getattr(self, name), getattr(other, name)) for name in ("nodes", "ahead")]
+        alike = alike and all(one == two or one is None or two is None for one, two in names)
         scales = [np.empty(0) if state.scale is None else state.scale for state in (self, other)]
         if not alike or not np.array_equal(scales[0], scales[1]):
             raise InputError("the states differ in axes, coverage, nodes or naive", fix="Build both alike.")
         self._require_layout(other)
-        self.shards.absorb(other.shards)
+        shards = Shards([*self.shards.names])
+        shards.absorb(other.shards)
+        self._require_apart(other)
+        self.shards = shards
         self._absorb(other)
         return self
+
+    def forget_place(self) -> None:
+        """Of a state whose steps count from its own beginning: those of another cannot be set beside them."""
+        self.placed, self.seen, self.rows = False, Steps(), Steps()
 
     def _require_layout(self, other: ForecastState) -> None:
         if self.layout is None or other.layout is None or self.layout == other.layout:
             return
         mine, theirs = asdict(self.layout), asdict(other.layout)
         name = next(name for name in mine if mine[name] != theirs[name])
-        raise InputError(f"{name} {theirs[name]!r} meets {mine[name]!r}", fix="All batches are of one kind and shape.")
+        fix = _SAME.get(name, "All batches are of one kind and shape.")
+        raise InputError(f"{name} {theirs[name]!r} meets {mine[name]!r}", fix=fix)
+
+    def _require_apart(self, other: ForecastState) -> None:
+        """Refuse steps that both have counted."""
+        for mine in (self.seen, self.rows):
+            for theirs in (other.seen, other.rows):
+                mine.refuse_shared(theirs, _TWICE)
+
+    def _require_history(self, null_value: float | None) -> None:
+        """Refuse a null value that the naive errors were computed without."""
+        if self._history is None or null_text(null_value) == null_text(self.null_value):
+            return
+        if null_value is not None and not observed(self._history, null_value).all():
+            raise InputError(
+                f"the history holds the null value {null_value:g}", where="naive",
+                fix="Build the state with ForecastState(null_value=…).",
+            )  # fmt: skip
 
     def _absorb(self, other: ForecastState) -> None:
         if other.layout is None:
@@ -298,6 +360,7 @@ class ForecastState:
         if self.layout is None:
             self.lay_out(other.layout)
             self.ordered, self.placed, self.point = other.ordered, other.placed, other.point
+            self.omits = other.omits
         elif other.cells:
             # Batches that do not say where they stand in time may have come in any order.
             placed = (self.placed and other.placed) or not self.cells
@@ -314,7 +377,10 @@ class ForecastState:
         self.spread = [joined(pair) for pair in zip(self.spread, other.spread, strict=True)]
         for known, more in zip(self.ranks, other.ranks, strict=True):
             known.add(*more.cells())
-        self.steps = max(self.steps, other.steps)
+        self.nodes = self.nodes if self.nodes is not None else other.nodes
+        self.ahead = self.ahead if self.ahead is not None else other.ahead
+        self.seen, self.rows = self.seen.union(other.seen), self.rows.union(other.rows)
+        self.omits = self.omits or other.omits
         self.cells += other.cells
         self.dropped += other.dropped
 

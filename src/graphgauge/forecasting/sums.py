@@ -28,83 +28,106 @@ def blocks_for(groups: int) -> int:
 
 
 class BlockSums:
-    """Doubled sums and counts of (block, group, column). Blocks are 2**shift steps long, counted from step 0.
+    """Doubled sums and counts of (block, group, column); `at` are the numbers of the blocks, increasing.
 
-    When there are too many blocks, neighbours are joined: the blocks depend on the last step alone, and not on how the
-    steps came in.
+    Block k holds the steps from k·2**shift up to the next block. Blocks without a step are not kept, so that neither a
+    late start nor a gap takes room. When there are too many blocks, neighbours are joined: which blocks there are
+    depends on the set of steps alone, and not on how they came in.
     """
 
     def __init__(self, groups: int, floats: int, counts: int, most: int = MOST_BLOCKS) -> None:
         self.most, self.shift = min(most, blocks_for(groups)), 0
+        self.at: Ints = np.zeros(0, np.int64)
         self.high, self.low = np.zeros((0, groups, floats)), np.zeros((0, groups, floats))
         self.counts = np.zeros((0, groups, counts), np.int64)
 
     def __len__(self) -> int:
         return len(self.counts)
 
-    def reserve(self, steps: int) -> None:
-        """Make room for so many steps."""
-        while -(-steps >> self.shift) > self.most:
-            self._join_neighbours()
-        missing = -(-steps >> self.shift) - len(self)
-        if missing > 0:
-            self._pad(missing)
+    def reserve(self, start: int, steps: int) -> None:
+        """Make room in an empty table for the steps from `start` on."""
+        if not steps:
+            return
+        last = start + steps - 1
+        while (last >> self.shift) - (start >> self.shift) >= self.most:
+            self.shift += 1
+        self._scatter(np.arange(start >> self.shift, (last >> self.shift) + 1))
 
-    def _pad(self, blocks: int) -> None:
-        def padded(table: NDArray[Any]) -> NDArray[Any]:
-            padding = np.zeros((blocks, *table.shape[1:]), table.dtype)
-            return np.concatenate([table, padding]) if len(table) else padding
+    def _scatter(self, at: Ints) -> None:
+        """Make room for these blocks, all present ones among them."""
+        place = np.searchsorted(at, self.at)
 
-        if blocks:
-            self.high, self.low, self.counts = padded(self.high), padded(self.low), padded(self.counts)
+        def scattered(table: NDArray[Any]) -> NDArray[Any]:
+            wider = np.zeros((len(at), *table.shape[1:]), table.dtype)
+            wider[place] = table
+            return wider
+
+        self.high, self.low, self.counts = scattered(self.high), scattered(self.low), scattered(self.counts)
+        self.at = at
 
     def _join_neighbours(self) -> None:
-        if len(self) % 2:
-            self._pad(1)
-        self.high, self.low = dd_add(self.high[0::2], self.low[0::2], self.high[1::2], self.low[1::2])
-        self.counts = self.counts[0::2] + self.counts[1::2]
+        odd = self.at % 2 == 1
+        right = self._rows(odd)
+        left = self._rows(~odd)
+        for side in (left, right):
+            side.at = side.at >> 1
+        left._add_all(right)
+        self.at, self.high, self.low, self.counts = left.at, left.high, left.low, left.counts
         self.shift += 1
+
+    def _rows(self, chosen: NDArray[np.bool_]) -> BlockSums:
+        twin = self.copy()
+        twin.at, twin.high, twin.low = self.at[chosen], self.high[chosen], self.low[chosen]
+        twin.counts = self.counts[chosen]
+        return twin
+
+    def _add_all(self, other: BlockSums) -> None:
+        """Add blocks of the same length."""
+        at = np.union1d(self.at, other.at)
+        for table in (self, other):
+            table._scatter(at)
+        self.high, self.low = dd_add(self.high, self.low, other.high, other.low)
+        self.counts = self.counts + other.counts
 
     def collapse(self) -> None:
         """Forget when things happened."""
         if len(self) != 1:
             self.high, self.low = (table[np.newaxis] for table in sum_along(self.high, self.low, 0))
             self.counts = self.counts.sum(axis=0, keepdims=True)
-        self.shift = 0
+        self.at, self.shift = np.zeros(1, np.int64), 0
 
     def add(self, block: int, sums: Sums, groups: Ints | slice = slice(None)) -> None:
-        """Add to one block, to all groups or to some."""
-        at = block, groups
+        """Add to the block of that number, to all groups or to some."""
+        at = int(np.searchsorted(self.at, block)), groups
         self.high[at], self.low[at] = dd_add(self.high[at], self.low[at], sums.high, sums.low)
         self.counts[at] += sums.counts
 
     def merge(self, other: BlockSums) -> None:
-        """Add another's blocks, step by step where both have them."""
+        """Add another's blocks, each to the block of the same steps."""
         theirs = other.copy()
-        while theirs.shift < self.shift:
-            theirs._join_neighbours()
-        if not len(self) and len(theirs) <= self.most:
-            self.shift, self.high, self.low, self.counts = theirs.shift, theirs.high, theirs.low, theirs.counts
-            return
-        self.reserve(len(theirs) << theirs.shift)
         while theirs.shift < self.shift:
             theirs._join_neighbours()
         while self.shift < theirs.shift:
             self._join_neighbours()
-        for table in (self, theirs):
-            table._pad(max(len(self), len(theirs)) - len(table))
-        self.high, self.low = dd_add(self.high, self.low, theirs.high, theirs.low)
-        self.counts = self.counts + theirs.counts
+        while len(np.union1d(self.at, theirs.at)) > self.most:
+            self._join_neighbours()
+            theirs._join_neighbours()
+        self._add_all(theirs)
+
+    def seen(self) -> BlockSums:
+        """Without the blocks in which no group has a cell that counts."""
+        return self._rows(np.asarray(self.counts[..., 0].any(axis=1)))
 
     def copy(self) -> BlockSums:
         twin = BlockSums(self.high.shape[1], self.high.shape[2], self.counts.shape[2], self.most)
-        twin.shift, twin.high, twin.low, twin.counts = self.shift, self.high, self.low, self.counts.copy()
+        twin.at, twin.shift = self.at, self.shift
+        twin.high, twin.low, twin.counts = self.high, self.low, self.counts.copy()
         return twin
 
     def pooled(self) -> BlockSums:
         """All groups as one."""
         twin = BlockSums(1, self.high.shape[2], self.counts.shape[2])
-        twin.shift = self.shift
+        twin.at, twin.shift = self.at, self.shift
         twin.high, twin.low = (table[:, np.newaxis] for table in sum_along(self.high, self.low, 1))
         twin.counts = self.counts.sum(axis=1, keepdims=True)
         return twin
@@ -114,7 +137,7 @@ class BlockSums:
     def arrays(self, prefix: str) -> dict[str, NDArray[Any]]:
         return {
             f"{prefix}.high": self.high, f"{prefix}.low": self.low, f"{prefix}.counts": self.counts,
-            f"{prefix}.shift": np.array(self.shift),
+            f"{prefix}.at": self.at, f"{prefix}.shift": np.array(self.shift),
         }  # fmt: skip
 
     @classmethod
@@ -129,7 +152,10 @@ class BlockSums:
             raise ValueError("blocks of another number or kind")
         if counts.dtype != np.int64 or (counts.size and int(counts.min()) < 0) or not np.isfinite(high + low).all():
             raise ValueError("impossible counts or sums")
-        sums.high, sums.low, sums.counts = high, low, counts
+        at = arrays[f"{prefix}.at"]
+        if at.shape != (len(counts),) or at.dtype != np.int64 or (at < 0).any() or (np.diff(at) < 1).any():
+            raise ValueError("impossible blocks")
+        sums.at, sums.high, sums.low, sums.counts = at, high, low, counts
         sums.shift = int(arrays[f"{prefix}.shift"])
         if not 0 <= sums.shift < 48:
             raise ValueError("blocks of impossible length")

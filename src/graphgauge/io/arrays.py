@@ -24,9 +24,13 @@ _READERS = ("pyarrow", "torch", "safetensors", "safetensors_rust", "_pickle")
 
 
 class ArrayFile(ABC):
-    """One array in a file; `rows` reads a range of its first axis. `member` is its name in an archive, where given."""
+    """One array in a file; `rows` reads a range of its first axis.
+
+    `member` names it among several in one file, `columns` its columns where the file does.
+    """
 
     member: str | None = None
+    columns: list[str] | None = None
 
     def __init__(self, path: Path, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         self.path, self.shape, self.dtype = path, shape, dtype
@@ -62,6 +66,8 @@ class ParquetArray(ArrayFile):
             self._starts.append(self._starts[-1] + self._file.metadata.row_group(group).num_rows)
         super().__init__(path, (self._starts[-1], *sample.shape[1:]), sample.dtype)
         self._cached: tuple[int, AnyArray] | None = None
+        names = [str(name) for name in self._file.schema_arrow.names]
+        self.columns = names if self.shape[1:] == (len(names),) and len(names) > 1 else None
 
     def rows(self, start: int, stop: int) -> AnyArray:
         parts = []

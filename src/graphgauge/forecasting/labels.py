@@ -1,0 +1,231 @@
+"""Names that arrays bring along: data frames name rows and columns, xarray names dimensions and coordinates.
+
+What two arrays both name is matched by name, or refused; what only one of them names is taken by position, and the
+names are kept. Neither pandas nor xarray is imported: what has their attributes is read as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.arrays import as_numeric
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.forecasting.options import AXES
+
+# Arrays with one more axis than the truth, which comes last.
+_WIDER = ("quantiles", "samples")
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names along one axis; `counted` where they are 0, 1, 2 … because nobody gave any."""
+
+    names: list[Any]
+    owner: str
+    counted: bool = False
+
+
+@dataclass
+class _Array:
+    values: Any
+    dims: tuple[str, ...] | None
+    labels: list[tuple[list[Any], bool] | None]
+
+
+@dataclass
+class Matched:
+    """Arrays whose axes and names agree; `names` are those along the axes of the truth."""
+
+    arrays: dict[str, Any]
+    names: list[Names | None]
+    levels: list[Any] | None = None
+    dims: tuple[str, ...] | None = None
+    dims_of: str = ""
+
+
+def has_names(value: Any) -> bool:
+    """Whether an array names its axes, or what stands along them."""
+    return _dims(value) is not None or (hasattr(value, "to_numpy") and hasattr(value, "columns"))
+
+
+def axes_of(y_true: Any, axes: Iterable[str]) -> Iterable[str]:
+    """The axes of a truth whose own dimensions are some of them, where no others were asked for."""
+    dims = _dims(y_true)
+    if dims is None or not set(dims) <= set(AXES) or isinstance(axes, str) or not isinstance(axes, Iterable):
+        return axes
+    asked = tuple(axes)
+    if set(dims) == set(asked):
+        return asked
+    if asked != AXES:
+        raise OptionError(
+            f"y_true has the dimensions {', '.join(dims)}, axes= names {', '.join(map(str, asked))}",
+            fix="Leave axes= out, or name the same.",
+        )
+    return dims
+
+
+def matched(
+    given: Mapping[str, Any], axes: Sequence[str] | None = None, known: Mapping[str, Sequence[Any] | None] | None = None
+) -> Matched:
+    """The arrays as plain ones, `y_true` first, with their axes in the order of `axes` and their names in one order.
+
+    `known` are names of axes that were given by themselves.
+    """
+    read = {name: None if value is None else _read(value) for name, value in given.items()}
+    if not any(read.values()):
+        return Matched(dict(given), [])
+    truth = read["y_true"]
+    cells = len(truth.labels) if truth is not None else as_numeric(given["y_true"], "y_true").ndim
+    found = Matched({}, [None] * cells)
+    if axes is not None and len(axes) == cells:
+        for place, axis in enumerate(axes):
+            names = (known or {}).get(axis)
+            found.names[place] = None if names is None else Names([_plain(n) for n in names], f"{axis}s")
+    for name, array in read.items():
+        found.arrays[name] = given[name] if array is None else _placed(name, array, found, axes)
+    return found
+
+
+def _placed(name: str, array: _Array, found: Matched, axes: Sequence[str] | None) -> Any:
+    """The values of one array, in the order of those before it."""
+    cells = len(found.names)
+    if len(array.labels) != cells + (name in _WIDER):
+        return array.values  # another shape, which the batch will refuse
+    values, labels = array.values, array.labels
+    if array.dims is not None:
+        order = _order(name, array.dims, found, axes)
+        values, labels = values.transpose(order), [labels[place] for place in order]
+    for place, own in enumerate(labels[:cells]):
+        if own is not None:
+            axis = axes[place] if axes is not None and len(axes) == cells else f"axis {place}"
+            found.names[place], index = _matched_names(Names(own[0], name, own[1]), found.names[place], axis)
+            values = values if index is None else np.take(values, index, axis=place)
+    if name == "quantiles" and labels[-1] is not None:
+        found.levels = labels[-1][0]
+    return values
+
+
+def _order(name: str, dims: tuple[str, ...], found: Matched, axes: Sequence[str] | None) -> list[int]:
+    cells = len(found.names)
+    if found.dims is None:
+        known = axes is not None and len(axes) == cells and set(axes) <= set(dims)
+        found.dims, found.dims_of = (tuple(axes or ()) if known else dims[:cells]), name
+    missing = [dim for dim in found.dims if dim not in dims]
+    if missing:
+        raise InputError(
+            f"has the dimensions {', '.join(dims)}, where {found.dims_of} has {', '.join(found.dims)}", where=name,
+            fix="Dimensions are matched by name: rename them.",
+        )  # fmt: skip
+    rest = [place for place, dim in enumerate(dims) if dim not in found.dims]
+    return [*(dims.index(dim) for dim in found.dims), *rest]
+
+
+def _matched_names(own: Names, known: Names | None, axis: str) -> tuple[Names, list[int] | None]:
+    """The names along an axis from now on, and where those of the array at hand stand among them."""
+    if known is None or own.names == known.names:
+        return (own if known is None or known.counted else known), None
+    if len(own.names) != len(known.names):
+        return known, None  # another shape, which is refused as such
+    place = {label: index for index, label in enumerate(own.names)}
+    if len(place) == len(own.names) and place.keys() == set(known.names):
+        return known, [place[label] for label in known.names]
+    if own.counted or known.counted:
+        return (own if known.counted else known), None
+    alone = next((label for label in own.names if label not in known.names), None)
+    what = "some names twice" if alone is None else f"{alone!r:.60}, which is not there"
+    raise InputError(
+        f"its names along {axis} differ from those of {known.owner}: it has {what}", where=own.owner,
+        fix="Names are matched: select the same rows and columns of both, or pass plain arrays.",
+    )  # fmt: skip
+
+
+def named(nodes: list[Any] | None, known: list[Any] | None, values: Any, owner: str) -> tuple[list[Any] | None, Any]:
+    """The names of nodes, and values along a last axis of nodes in their order."""
+    if known is None or nodes is None:
+        return (known if nodes is None else nodes), values
+    names, index = _matched_names(Names(known, owner), Names([_plain(n) for n in nodes], "nodes"), "node")
+    return names.names, values if index is None else np.take(values, index, axis=-1)
+
+
+def history_of(naive: Any) -> tuple[list[Any] | None, Any]:
+    """The names of the nodes in a history (time, node), or of one error a node, and its values."""
+    array = _read(naive)
+    if array is None:
+        return None, naive
+    values, labels = array.values, array.labels
+    if array.dims is not None and set(array.dims) == {"time", "node"}:
+        order = [array.dims.index("time"), array.dims.index("node")]
+        values, labels = values.transpose(order), [labels[place] for place in order]
+    last = labels[-1] if labels else None
+    return (None if last is None or last[1] else last[0]), values
+
+
+def shown(names: Names | None) -> list[Any] | None:
+    """Names as they stand in results; None where nobody gave any."""
+    return None if names is None or names.counted else names.names
+
+
+# ---------------------------------------------------------------------- reading
+
+
+@dataclass(frozen=True)
+class NamedColumns:
+    """The columns of a file, as a data frame would have them."""
+
+    values: Any
+    columns: list[str]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.values.shape)
+
+    def to_numpy(self) -> Any:
+        return self.values
+
+
+def _dims(value: Any) -> tuple[str, ...] | None:
+    dims = getattr(value, "dims", None)
+    return tuple(map(str, dims)) if isinstance(dims, tuple) and hasattr(value, "values") else None
+
+
+def _read(value: Any) -> _Array | None:
+    """What names its axes, as plain values; None for everything else."""
+    dims = _dims(value)
+    if dims is not None:
+        coords = getattr(value, "coords", {})
+        labels = [_labels(coords[dim]) if dim in coords else None for dim in value.dims]
+        return _Array(np.asarray(value.values), dims, labels)
+    index, columns = getattr(value, "index", None), getattr(value, "columns", None)
+    if callable(index) or not hasattr(value, "to_numpy"):
+        return None
+    sides = [side for side in (index, columns) if side is not None]
+    if len(np.shape(value)) == 2 and columns is not None:
+        sides = [index, columns]
+    if not sides or len(sides) != len(np.shape(value)):
+        return None
+    return _Array(value.to_numpy(), None, [None if side is None else _labels(side) for side in sides])
+
+
+def _labels(side: Any) -> tuple[list[Any], bool]:
+    """Names along an axis, and whether they are no more than a count from 0."""
+    counted = type(side).__name__ == "RangeIndex" and (side.start, side.step) == (0, 1)
+    values = np.asarray(side.values if hasattr(side, "values") else side)
+    # Of one unit, whichever they are kept in.
+    if values.dtype.kind == "M":
+        values = values.astype("M8[ns]").astype(str)
+    elif values.dtype.kind == "m":
+        values = values.astype("m8[ns]").astype(np.int64)
+    return [_plain(label) for label in values.tolist()], counted
+
+
+def _plain(label: Any) -> Any:
+    """A whole number or a text."""
+    if isinstance(label, int | str):
+        return label
+    if isinstance(label, np.generic):
+        return _plain(label.item())
+    return int(label) if isinstance(label, float) and label.is_integer() else str(label)
