@@ -64,7 +64,8 @@ def evaluate(
         What fidelity compares: the probability of the class predicted on the whole graph (`class`), or the largest
         probability whatever its class (`max`).
     absolute
-        Whether fidelity is |f(G) − f(masked)|; the signed mean stands beside it either way.
+        Whether fidelity, and the areas under its curves, are of |f(G) − f(masked)|; the signed mean of fidelity is
+        reported next to it either way.
     label_threshold
         Probability from which `fidelity_tempme` takes an event without a label for one of class 1.
     options
