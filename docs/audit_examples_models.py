@@ -88,8 +88,9 @@ def contacts() -> Iterator[tuple[str, str]]:
     reverse = run.evaluations["reversed"]
     yield (
         "inverted-explanation",
-        f"{what}, an explainer that turns the importance of occlusion round: {told(reverse, 'inverted-explanation')}. Of random "
-        f"importance the check says {told(run.evaluations['random'], 'inverted-explanation')!r}.",
+        f"{what}, an explainer that turns the importance of occlusion round: "
+        f"{told(reverse, 'inverted-explanation')}. Of random importance the check says "
+        f"{told(run.evaluations['random'], 'inverted-explanation')!r}.",
     )
     oracle = [each for each in run.explanations if each.explainer == "oracle"]
     average = explanation.evaluate(explanation.collect(model, oracle, ties="average"))

@@ -164,7 +164,9 @@ def undeclared(path: str) -> Iterator[tuple[str, str]]:
         evaluation = suite.step("Off", engine.embeddings, declared, after, 0)
         said.append(evaluation)
         areas.append(f"{evaluation['auc_birth']:.3f}, delta_homophily {evaluation['delta_homophily']:+.3f}")
-    what = f"Cora, grown by the engine of [](../evolution_cora.md) for one cycle with {len(births)} edges drawn at random"
+    what = (
+        f"Cora, grown by the engine of [](../evolution_cora.md) for one cycle with {len(births)} edges drawn at random"
+    )
     yield (
         "undeclared-births",
         f"{what}. With all of them declared auc_birth is {areas[0]}. With the ten declared whose ends are nearest, and "

@@ -99,11 +99,11 @@ def test_labels_that_are_no_class(folder: Path, tmp_path: Path, ending: str):
     if ending == "npy":
         np.save(tmp_path / "y.npy", labels)
     else:
-        lines = ["-1" if i % 2 else "" if np.isnan(label) else "nan" for i, label in enumerate(labels)]
-        text = [f"{label:g}" if label == label else line for label, line in zip(labels, lines, strict=True)]
+        text = [f"{label:g}" if label == label else ("-1", "", "nan")[row % 3] for row, label in enumerate(labels)]
         (tmp_path / f"y.{ending}").write_text("\n".join(text) + "\n")
     result = call(
-        "--log", folder / "run", "--labels", tmp_path / f"y.{ending}", "--metrics", "delta_homophily,homophily_baseline",
+        "--log", folder / "run", "--labels", tmp_path / f"y.{ending}", "--metrics",
+        "delta_homophily,homophily_baseline",
         "--format", "json",
     )  # fmt: skip
     assert result.exit_code == 0, result.output

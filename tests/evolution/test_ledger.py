@@ -46,9 +46,7 @@ def by_log(graph: Graph, births: list[np.ndarray], declared: list[Any], tmp_path
     log = EvolutionLog(tmp_path / "log")
     log.begin("run", 0, edges=graph.edges, embeddings=graph.points)
     for cycle, own in enumerate(declared):
-        log.append_cycle(
-            "run", 0, cycle, embeddings=graph.points, new_edges=own, all_edges=after(graph, births, cycle)
-        )
+        log.append_cycle("run", 0, cycle, embeddings=graph.points, new_edges=own, all_edges=after(graph, births, cycle))
     return evaluate(log, graph.labels, metrics=METRICS, **options)
 
 
@@ -75,7 +73,9 @@ DOORS = [by_evaluator, by_suite, by_log, by_list]
 def test_births_that_were_not_declared_are_refused(graph: Graph, tmp_path: Path, door: Any, kept: int):
     births = growth(graph)
     declared = [births[0], births[1], births[2][:kept]]
-    with pytest.raises(InputError, match=rf"all_edges: {12 - kept} edges stood neither before .*\(\d+, \d+\)") as caught:
+    with pytest.raises(
+        InputError, match=rf"all_edges: {12 - kept} edges stood neither before .*\(\d+, \d+\)"
+    ) as caught:
         door(graph, births, declared, tmp_path)
     assert "undeclared=" in str(caught.value)
     assert door(graph, births, births, tmp_path / "whole").findings == ()

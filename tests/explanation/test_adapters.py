@@ -303,7 +303,13 @@ class Net(torch.nn.Module):
         self.scale = torch.nn.Parameter(torch.ones(1))
 
     def forward(
-        self, x: Any, edge_index: Any, edge_weight: Any = None, shift: Any = None, steps: int = 1, root_index: Any = None
+        self,
+        x: Any,
+        edge_index: Any,
+        edge_weight: Any = None,
+        shift: Any = None,
+        steps: int = 1,
+        root_index: Any = None,
     ) -> Any:
         weight = torch.ones(edge_index.shape[1]) if edge_weight is None else edge_weight
         for _ in range(steps):
@@ -413,7 +419,7 @@ def test_all_that_a_module_takes_is_given_and_survives_a_file(tmp_path: Path) ->
 def test_answers_that_were_not_explained_are_refused() -> None:
     module = Net(2)
     forgotten = Said(asked(module), prediction=asked(module, edge_weight=torch.rand(18))["prediction"])
-    with pytest.raises(InputError, match="prediction: Net answers .* on the whole graph, and .* was explained"):
+    with pytest.raises(InputError, match=r"prediction: Net answers .* on the whole graph, and .* was explained"):
         ex.from_pyg(forgotten, ex.PyGModel(module))
     few = Said(asked(module), prediction=torch.ones(3, 2))
     with pytest.raises(InputError, match="prediction: 3 rows, and the target is row 9"):

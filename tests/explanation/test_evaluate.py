@@ -353,17 +353,17 @@ def test_nothing_is_right_about_an_empty_truth() -> None:
 # ------------------------------------------------------------------------------------------- comparisons
 
 
+class Linear:
+    model_output = "logit"
+
+    def predict(self, subgraph: Any, target: Any, masks: np.ndarray) -> np.ndarray:
+        logit = masks @ np.asarray(target)
+        return np.stack([-logit, logit], 1)
+
+
 def contested(events: int = 25) -> ex.Table:
     rng = np.random.default_rng(0)
     explanations = []
-
-    class Linear:
-        model_output = "logit"
-
-        def predict(self, subgraph: Any, target: Any, masks: np.ndarray) -> np.ndarray:
-            logit = masks @ np.asarray(target)
-            return np.stack([-logit, logit], 1)
-
     for event in range(events):
         weights = rng.normal(size=12)
         context = ex.Context(path_context(12).subgraph, weights.tolist(), event)
@@ -414,7 +414,10 @@ def test_the_size_of_a_change_is_no_merit() -> None:
         weights = rng.normal(size=12)
         weights += 0.02 - weights.mean()
         context = ex.Context(path_context(12).subgraph, weights.tolist(), event)
-        explanations += [ex.Explanation(context, -weights, "reversed"), ex.Explanation(context, rng.random(12), "guesses")]
+        explanations += [
+            ex.Explanation(context, -weights, "reversed"),
+            ex.Explanation(context, rng.random(12), "guesses"),
+        ]
     table = ex.collect(Linear(), explanations)
     size = ex.compare(table, "fidelity_drop@0.3", absolute=True)
     assert size.metric == "fidelity_drop@0.3"

@@ -268,7 +268,9 @@ def test_stored_events_hold_what_can_matter(tmp_path: Path) -> None:
     assert sizes[0] < sizes[1] / 2
 
 
-def explained(module: Any, level: str, data: tuple[Any, Any], mode: str = "multiclass_classification", **given: Any) -> Any:
+def explained(
+    module: Any, level: str, data: tuple[Any, Any], mode: str = "multiclass_classification", **given: Any
+) -> Any:
     """By torch_geometric itself."""
     pyg = peer("torch_geometric.explain")
     config = {"mode": mode, "task_level": level, "return_type": "raw"}
@@ -293,7 +295,7 @@ def test_what_a_module_was_given_is_given_again() -> None:
         assert not np.allclose(said.prediction[11], module(*data)[11].detach(), atol=1e-3)
         forgotten = explanation_of(module, data, 11, importances(data, 1))
         forgotten.prediction = said.prediction
-        with pytest.raises(InputError, match="on the whole graph, and .* was explained"):
+        with pytest.raises(InputError, match=r"on the whole graph, and .* was explained"):
             ex.from_pyg(forgotten, ex.PyGModel(module))
 
 

@@ -62,8 +62,8 @@ def _areas(
     "undeclared-births",
     family="evolution",
     severity="error",
-    message="{appeared:,} edges appeared without being declared, beside {declared:,} declared births ({share:.0%} of all), "
-    "in {cycles} of {known} cycles: the values are about the declared ones alone",
+    message="{appeared:,} edges appeared without being declared, beside {declared:,} declared births ({share:.0%} of "
+    "all), in {cycles} of {known} cycles: the values are about the declared ones alone",
     remedy="Pass every edge that the system added as new_edges; a choice of them says nothing about the system.",
 )
 def undeclared_births(ledgers: Sequence[Ledger]) -> Evidence | None:
@@ -82,9 +82,10 @@ def undeclared_births(ledgers: Sequence[Ledger]) -> Evidence | None:
     "undeclared-removals",
     family="evolution",
     severity="note",
-    message="{lost:,} edges disappeared without being declared, in {cycles} of {known} cycles, beside {declared:,} births",
-    remedy="Declare what the system takes away as removed_edges. An edge that was removed can be born again, and counts as "
-    "a birth each time.",
+    message="{lost:,} edges disappeared without being declared, in {cycles} of {known} cycles, beside {declared:,} "
+    "births",
+    remedy="Declare what the system takes away as removed_edges. An edge that was removed can be born again, and "
+    "counts as a birth each time.",
 )
 def undeclared_removals(ledgers: Sequence[Ledger]) -> Evidence | None:
     """Edges disappeared from the graph that the system did not declare as removed."""

@@ -60,7 +60,9 @@ class Births:
         appeared = rest[~among(rest, before)]
         if last_edges is not None and last_edges is not previous_edges:
             last = distinct_pairs(as_edges(last_edges, "last_edges", nodes), nodes)
-            appeared = distinct(np.concatenate([appeared, before[~among(before, last) & ~among(before, distinct(codes))]]))
+            appeared = distinct(
+                np.concatenate([appeared, before[~among(before, last) & ~among(before, distinct(codes))]])
+            )
         if undeclared == "refuse" and len(appeared):
             raise _undeclared(appeared, nodes)
         removed = distinct_pairs(as_edges(removed_edges, "removed_edges", nodes), nodes)
@@ -101,9 +103,10 @@ def _each_once(edges: Ints, nodes: int) -> Ints:
 
 
 def _undeclared(codes: Ints, nodes: int) -> InputError:
-    shown = ", ".join(str(divmod(code, nodes)) for code in codes[:_SHOWN].tolist())
+    examples = [str(divmod(code, nodes)) for code in codes[:_SHOWN].tolist()]
+    shown = ", ".join([*examples, *(["…"] if len(codes) > _SHOWN else [])])
     return InputError(
-        f"{len(codes)} edges stood neither before the cycle nor among new_edges: {shown}{', …' * (len(codes) > _SHOWN)}",
+        f"{len(codes)} edges stood neither before the cycle nor among new_edges: {shown}",
         where="all_edges",
         fix='Pass every edge born since the graph before as new_edges; undeclared="report" evaluates the declared ones '
         "alone, with a finding.",

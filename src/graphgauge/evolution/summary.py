@@ -60,7 +60,9 @@ def summary(runs: Runs, figure: Callable[[Evaluation, str | Path], None]) -> Eva
         skipped=first.evaluations[0].skipped,
         materials={
             "by_condition": by_condition,
-            "ledgers": tuple(entry for own in evaluators for one in own.evaluations for entry in one.materials["ledgers"]),
+            "ledgers": tuple(
+                entry for own in evaluators for one in own.evaluations for entry in one.materials["ledgers"]
+            ),
         },
         notes=tuple(notes),
         figure=figure,

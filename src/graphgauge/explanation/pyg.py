@@ -24,10 +24,10 @@ TASKS = ("node", "edge", "graph")
 MASKING = ("remove", "weight")
 # What a torch_geometric explanation says of itself; everything else that it carries is an input of the model.
 _SAID = ("x", "edge_index", "edge_mask", "node_mask", "prediction", "target", "index", "y")
-# Answers that are this near each other are the same but for the order of sums.
-_SAME = {"rtol": 1e-4, "atol": 1e-5}
+# Answers that differ by less than this share of them are the same but for the order of sums.
+_SAME = 1e-4
 # The same of an answer that was recorded, maybe on another device.
-_RECORDED = {"rtol": 1e-3, "atol": 1e-4}
+_RECORDED = 1e-3
 
 
 class PyGModel:
@@ -36,8 +36,8 @@ class PyGModel:
     Parameters
     ----------
     task
-        `node`: the target is a row of the output. `edge`: it is a pair of nodes; the module gets `edge_label_index=` and
-        answers once a pair. `graph`: the module gets `batch=` and answers once a graph.
+        `node`: the target is a row of the output. `edge`: it is a pair of nodes; the module gets `edge_label_index=`
+        and answers once a pair. `graph`: the module gets `batch=` and answers once a graph.
     masking
         `remove` takes edges out of the graph. `weight` multiplies their messages by 0, as torch_geometric's own
         explainers do; degrees that a layer divides by then still count them.
@@ -299,7 +299,8 @@ class _Question:
         within(edge_index, nodes, "edge_index", "node")
         index = _plain(explanation.get("index") if target is None else target)
         task = _task(explanation, model, index)
-        by_node, by_edge = ({} if x is None else {"x": x}), {}
+        by_node: dict[str, AnyArray] = {} if x is None else {"x": x}
+        by_edge: dict[str, AnyArray] = {}
         pairs, batch = None, None
         for name, value in _carried(explanation, model):
             if name == "batch":
@@ -325,7 +326,7 @@ class _Question:
 
     @property
     def edges(self) -> int:
-        return self.edge_index.shape[1]
+        return int(self.edge_index.shape[1])
 
     @property
     def ends(self) -> list[int]:
@@ -388,7 +389,7 @@ class _Question:
         every_other[part.kept[::2]] = False
         masks = np.stack([np.ones(self.edges, bool), every_other])
         alone, together = self.answers(model, part, masks), self.answers(model, self.whole(), masks)
-        return np.allclose(alone, together, **_SAME)
+        return np.allclose(alone, together, rtol=_SAME, atol=_SAME / 10)
 
     def refuse_other_prediction(self, prediction: Any, model: PyGModel) -> None:
         """The explanation was made for the answer that this module gives."""
@@ -401,12 +402,12 @@ class _Question:
             raise InputError(f"{len(recorded)} rows, and the target is row {place}", where="prediction")
         explained = recorded[place]
         answer = self.answers(model, self.whole(), np.ones((1, self.edges), bool))[0]
-        if explained.shape != answer.shape or not np.allclose(explained, answer, **_RECORDED):
+        if explained.shape != answer.shape or not np.allclose(explained, answer, rtol=_RECORDED, atol=_RECORDED / 10):
             raise InputError(
                 f"{model.name} answers {_numbers(answer)} on the whole graph, and {_numbers(explained)} was explained",
                 where="prediction",
-                fix="Pass the module that was explained; whatever else it was given has to be in the explanation, under "
-                "the names of its arguments.",
+                fix="Pass the module that was explained; whatever else it was given has to be in the explanation, "
+                "under the names of its arguments.",
             )
 
 
@@ -520,7 +521,9 @@ def _restrictable(name: str, value: Any, nodes: int, edges: int) -> tuple[AnyArr
         return array, "edge"
     if rows == nodes:
         return array, "node"
-    raise InputError(f"{refused}: shape {array.shape} for {nodes} nodes and {edges} edges", where="explanation", fix=_WRAP)
+    raise InputError(
+        f"{refused}: shape {array.shape} for {nodes} nodes and {edges} edges", where="explanation", fix=_WRAP
+    )
 
 
 def _pair(index: Any, pairs: Ints | None, nodes: int) -> tuple[list[int], int]:
@@ -562,5 +565,7 @@ def _numbers(values: AnyArray) -> str:
     return shown + (", …" if len(values) > 4 else "")
 
 
-_PYG_TASK = 'With task="graph" a module answers once a graph, with task="edge" once a pair, with task="node" once a node.'
+_PYG_TASK = (
+    'With task="graph" a module answers once a graph, with task="edge" once a pair, with task="node" once a node.'
+)
 _WRAP = "Wrap the module in one that needs it no more, or holds a row for each node or edge."

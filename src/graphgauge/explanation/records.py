@@ -257,7 +257,7 @@ def _array(value: Any) -> AnyArray:
     array = np.array(value)
     if array.dtype.kind in "iubf":
         return array
-    return np.vectorize(number_from_json, otypes=[np.float64])(np.array(value, object))
+    return np.asarray(np.vectorize(number_from_json, otypes=[np.float64])(np.array(value, object)))
 
 
 def masks_to_text(masks: Masks) -> list[str]:
