@@ -76,13 +76,21 @@ def contacts() -> Iterator[tuple[str, str]]:
     model = train(asked.config, asked.training, epochs=20)
     chosen = found(model, asked.held_out, EVENTS)
     right = accuracy(model, asked.held_out)
-    run = Experiment.of(model, chosen, ["random", "recency", "occlusion", "oracle"], dataset="planted", accuracy=right)
+    run = Experiment.of(model, chosen, ["random", "recency", "occlusion", "oracle", "reversed"], dataset="planted",
+                        accuracy=right)  # fmt: skip
     what = f"A network that is right on {right:.1%} of later questions (the planted rule of the zoo), {EVENTS} answers"
     said = {name: told(run.evaluations[name], "random-not-beaten") for name in ("random", "recency")}
     yield (
         "random-not-beaten",
         f"{what}, an explainer that draws importance at random: {said['random']}. Of the explainer that takes the "
         f"latest contacts, which is better than nothing, the check says {said['recency']!r}.",
+    )
+    reverse = run.evaluations["reversed"]
+    yield (
+        "inverted-explanation",
+        f"{what}, an explainer that turns the importance of occlusion round: "
+        f"{told(reverse, 'inverted-explanation')}. Of random importance the check says "
+        f"{told(run.evaluations['random'], 'inverted-explanation')!r}.",
     )
     oracle = [each for each in run.explanations if each.explainer == "oracle"]
     average = explanation.evaluate(explanation.collect(model, oracle, ties="average"))

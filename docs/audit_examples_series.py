@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from graphgauge import audit, forecasting
-from graphgauge.evolution import EvaluationSuite
+from graphgauge.evolution import EvaluationSuite, poincare_distance
 from graphgauge.zoo.zaratustra import Settings, Zaratustra, read_graph_data
 
 PLACE = Path(__file__).parent / "audit"
@@ -36,6 +36,7 @@ def examples(cora: str) -> Iterator[tuple[str, str]]:
     yield from sea(real)
     yield from firms(real)
     yield from citations(cora)
+    yield from undeclared(cora)
     yield from labelled_words(cora)
 
 
@@ -143,6 +144,37 @@ def citations(path: str) -> Iterator[tuple[str, str]]:
         "circular-auc",
         f"Cora, grown for 10 cycles by the engine of [](../evolution_cora.md) with a smoothing of 0.5, three seeds: "
         f"{told(suite.evaluation(), 'circular-auc')}. Off draws its edges at random, and 0.5 is what it deserves.",
+    )
+
+
+def undeclared(path: str) -> Iterator[tuple[str, str]]:
+    """Cora, grown at random for a cycle; of its births the ten whose ends are nearest are declared, or all."""
+    data = read_graph_data(path)
+    engine = Zaratustra(data, Settings(seeds_per_cycle=100), seed=0)
+    before, points = engine.edges, engine.embeddings
+    births = engine.step("Off")
+    old = births[(births < len(points)).all(axis=1)]
+    nearest = old[np.argsort(poincare_distance(points[old[:, 0]], points[old[:, 1]]))[:10]]
+    said, areas = [], []
+    for declared, after in ((births, engine.edges), (nearest, engine.edges), (births, engine.edges[50:])):
+        suite = EvaluationSuite(
+            range(data.num_nodes), data.labels, ["Off"], metrics=["auc_birth", "delta_homophily"], undeclared="report"
+        )
+        suite.begin("Off", points, before)
+        evaluation = suite.step("Off", engine.embeddings, declared, after, 0)
+        said.append(evaluation)
+        areas.append(f"{evaluation['auc_birth']:.3f}, delta_homophily {evaluation['delta_homophily']:+.3f}")
+    what = (
+        f"Cora, grown by the engine of [](../evolution_cora.md) for one cycle with {len(births)} edges drawn at random"
+    )
+    yield (
+        "undeclared-births",
+        f"{what}. With all of them declared auc_birth is {areas[0]}. With the ten declared whose ends are nearest, and "
+        f'`undeclared="report"`, it is {areas[1]}: {told(said[1], "undeclared-births")}.',
+    )
+    yield (
+        "undeclared-removals",
+        f"{what}, while 50 old ones were taken away without a word: {told(said[2], 'undeclared-removals')}.",
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
+import scipy.sparse as sp
 
 from graphgauge.evolution import EvaluationSuite
 from graphgauge.stats.text import fixed
@@ -35,6 +36,7 @@ def main() -> None:
     write("predictions", predictions(suites))
     write("settings", [f"- {name}: {value}" for name, value in asdict(Settings()).items()])
     write("distances", distances(data))
+    write("control", control(data))
     next(iter(suites.values()))[0].plot(PLACE / "dashboard.svg")
 
 
@@ -120,6 +122,59 @@ def distances(data: GraphData) -> Iterator[str]:
         f"The largest class has {shares[largest]:.0%} of the nodes and {(data.labels[hubs] == largest).mean():.0%} of "
         f"the {len(hubs)} elites."
     )
+
+
+class Averaged(Zaratustra):
+    """Every node moves towards the mean of its neighbours."""
+
+    def _smooth(self) -> None:
+        edges, nodes = self.edges, self.num_nodes
+        half = sp.csr_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(nodes, nodes))
+        sums = half @ self.embeddings + half.T @ self.embeddings
+        w, degrees = self.settings.smoothing, self.degrees[:, None]
+        mean = np.where(degrees > 0, sums / np.maximum(degrees, 1), self.embeddings)
+        self.embeddings = (1 - w) * self.embeddings + w * mean
+
+
+class SameNorms(Zaratustra):
+    """The engine's own smoothing; every node keeps its distance from the middle."""
+
+    def _smooth(self) -> None:
+        before = np.linalg.norm(self.embeddings, axis=1, keepdims=True)
+        super()._smooth()
+        self.embeddings = self.embeddings * before / np.linalg.norm(self.embeddings, axis=1, keepdims=True)
+
+
+def control(data: GraphData, cycles: int = 30, seeds: int = 2) -> Iterator[str]:
+    """The same growth under other ways of smoothing: how far out hubs come to lie decides the order."""
+    keys = ("auc_birth", "auc_matched")
+    yield (
+        "| smoothing | condition | mean norm of the elites / of all, at the end | "
+        + " | ".join(f"`{k}`" for k in keys)
+        + " |"
+    )
+    yield "|---|---|---|" + "---|" * len(keys)
+    rules = {"symmetric, as in the engine": Zaratustra, "mean of the neighbours": Averaged, "norms kept": SameNorms}
+    for name, engine_of in rules.items():
+        suite = EvaluationSuite(range(data.num_nodes), data.labels, CONDITIONS, metrics=list(keys))
+        ratios: dict[str, list[float]] = {condition: [] for condition in CONDITIONS}
+        for condition in CONDITIONS:
+            for seed in range(seeds):
+                engine = engine_of(data, Settings(), seed=seed)
+                hubs = elites(engine.degrees)
+                suite.begin(condition, engine.embeddings, engine.edges, seed)
+                for cycle in range(cycles):
+                    births = engine.step(condition)
+                    suite.step(condition, engine.embeddings, births, engine.edges, cycle, seed=seed, pools=engine.pools)
+                norms = np.linalg.norm(engine.embeddings, axis=1)
+                ratios[condition].append(float(norms[hubs].mean() / norms[: data.num_nodes].mean()))
+        table = suite.evaluation().breakdowns["condition"]
+        for row, condition in enumerate(table["condition"]):
+            cells = [
+                f"{float(np.mean(ratios[str(condition)])):.2f}",
+                *(fixed(float(table[key][row]), 3) for key in keys),
+            ]
+            yield f"| {name} | {condition} | {' | '.join(cells)} |"
 
 
 def write(name: str, lines: Iterator[str] | list[str]) -> None:

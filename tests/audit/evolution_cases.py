@@ -88,11 +88,30 @@ def with_labels(rng, fault):
     return {"labels": labels, "embeddings": columns.astype(np.float32)}
 
 
+def ledgers(rng, hidden=0, lost=0):
+    """Five cycles that add and remove edges; one or two of them hide so many of their births or removals."""
+    points, edges, labels = start(rng)
+    suite = EvaluationSuite(range(NODES), labels, ["run"], metrics=["delta_homophily"], undeclared="report")
+    suite.begin("run", points, edges)
+    silent = rng.choice(5, rng.integers(1, 3), replace=False)
+    for cycle in range(5):
+        new, removed = born(rng, points, int(rng.integers(15, 60)), 1), rng.permutation(edges)[:10]
+        gone = np.isin(np.sort(edges) @ [NODES, 1], np.sort(removed) @ [NODES, 1])
+        edges = np.concatenate([edges[~gone], new])
+        start_at, stop_at = (hidden, len(removed) - lost) if cycle in silent else (0, len(removed))
+        suite.step("run", points, new[start_at:], edges, cycle, removed_edges=removed[:stop_at])
+    return suite.evaluation().materials
+
+
 FLAG, NUMBER, ONE_HOT = np.eye(4)[:, :1], np.arange(4.0)[:, None], np.eye(4)
 
 CASES = [
     Case("circular-auc", trained, lambda rng, weight: grown(rng, weight, 120, over_births=True),
          {"a third of each point from its neighbours": 0.35, "half": 0.5, "three quarters": 0.75}),
+    Case("undeclared-births", ledgers, lambda rng, hidden: ledgers(rng, hidden=hidden),
+         {"two births of a cycle": 2, "five": 5, "ten": 10}),
+    Case("undeclared-removals", ledgers, lambda rng, lost: ledgers(rng, lost=lost),
+         {"one removal of a cycle": 1, "two": 2, "ten": 10}),
     Case("label-in-embeddings", without_labels, with_labels,
          {"a flag of one class in four, a hundredth as wide as the rest and turned among it": (FLAG, 0.01, True),
           "one-hot labels, turned": (ONE_HOT, 1.0, True), "a column of numbers": (NUMBER, 1.0, False)}),

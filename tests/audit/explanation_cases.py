@@ -44,6 +44,18 @@ def explained(rng, noise=0.8, known=1.0):
     )
 
 
+def honest(rng):
+    """An explainer that knows something, or nothing."""
+    return explained(rng, known=rng.choice([0.0, 0.3, 1.0]))
+
+
+def inverted(rng, noise):
+    """Importance of what speaks against the answer, beside noise."""
+    weights, bias = drawn(rng)
+    towards = [np.sign(each.sum() + own) * each for each, own in zip(weights, bias, strict=True)]
+    return materials(Sums(weights, bias), [noise * rng.normal(0, 1, len(each)) - each for each in towards])
+
+
 def sparse(rng, kept=0.55, decimals=3):
     """Importance of a sparse explainer: zero but for a share of the edges, and rounded as a file has it."""
     weights, bias = drawn(rng)
@@ -105,4 +117,6 @@ CASES = [
          {"in 60 % of the events": 0.6, "in 80 %": 0.8, "in all": 1.0}),
     Case("random-not-beaten", explained, lambda rng, known: explained(rng, 1.0, known),
          {"an explainer that knows a tenth": 0.1, "nothing": 0.0, "the reverse": -1.0}),
+    Case("inverted-explanation", honest, inverted,
+         {"with noise of the size of the largest weights": 1.0, "of half of it": 0.5, "without": 0.0}),
 ]  # fmt: skip

@@ -96,7 +96,6 @@ def test_bad_cycles_leave_the_history_alone(graph: Graph, name: str):
     [
         (range(3), [0, 1], {}, "3 node ids and 2 labels"),
         ([0, 1, 2], {0: "a", 2: "b"}, {}, "1 of 3 node ids have no label, the first is 1"),
-        (range(2), [0.0, math.nan], {}, "labels: 1 of 2 values are NaN, the first at index 1"),
         ([0, 0], [1, 1], {}, "node 0 occurs 2 times"),
         ([-1, 0], [1, 1], {}, "-1 is negative"),
         (5, [1], {}, "found one number"),

@@ -14,7 +14,7 @@ from tests.evolution.test_log import stored
 
 from graphgauge.cli.app import cli
 from graphgauge.core.errors import GraphgaugeError
-from graphgauge.evolution import evaluate
+from graphgauge.evolution import EvolutionLog, evaluate
 from graphgauge.study import run as run_study
 
 
@@ -74,6 +74,48 @@ def test_exit_codes(folder: Path, arguments: list[str], code: int, monkeypatch: 
     result = call(*arguments)
     found = result.exception.exit_code if isinstance(result.exception, GraphgaugeError) else result.exit_code
     assert found == code, result.output
+
+
+def test_births_that_were_not_declared(folder: Path, tmp_path: Path):
+    graph, log = block_graph(), EvolutionLog(tmp_path / "run")
+    born = graph.free()[::40]
+    log.begin("run", 0, edges=graph.edges, embeddings=graph.points)
+    log.append_cycle(
+        "run", 0, 0, embeddings=graph.points, new_edges=born[:4], all_edges=np.concatenate([graph.edges, born])
+    )
+    asked = ("--log", tmp_path / "run", "--labels", folder / "y.npy", "--metrics", "auc_birth")
+    refused = call(*asked)
+    assert isinstance(refused.exception, GraphgaugeError)
+    assert refused.exception.exit_code == 3
+    assert f"{len(born) - 4} edges stood neither before the cycle nor among new_edges" in str(refused.exception)
+    reported = call(*asked, "--undeclared", "report", "--format", "json")
+    assert [finding["check"] for finding in json.loads(reported.stdout)["findings"]] == ["undeclared-births"]
+
+
+@pytest.mark.parametrize("ending", ["txt", "csv", "npy"])
+def test_labels_that_are_no_class(folder: Path, tmp_path: Path, ending: str):
+    labels = np.load(folder / "y.npy").astype(float)
+    labels[::5] = np.nan
+    if ending == "npy":
+        np.save(tmp_path / "y.npy", labels)
+    else:
+        text = [f"{label:g}" if label == label else ("-1", "", "nan")[row % 3] for row, label in enumerate(labels)]
+        (tmp_path / f"y.{ending}").write_text("\n".join(text) + "\n")
+    result = call(
+        "--log", folder / "run", "--labels", tmp_path / f"y.{ending}", "--metrics",
+        "delta_homophily,homophily_baseline",
+        "--format", "json",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    said = json.loads(result.stdout)
+    known = np.flatnonzero(~np.isnan(labels))
+    expected = evaluate(
+        folder / "run", labels[known].astype(int), node_ids=known, metrics=["delta_homophily", "homophily_baseline"]
+    )
+    for key in ("delta_homophily", "homophily_baseline"):
+        value = next(entry["value"] for entry in said["results"] if entry["key"] == key)
+        assert value == pytest.approx(expected[key].value, rel=1e-12)
+    assert any("without a class" in note and "24 of 120" in note for note in said["notes"])
 
 
 def test_a_study_notices_cycles_that_were_added(tmp_path: Path):

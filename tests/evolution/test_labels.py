@@ -151,3 +151,56 @@ def test_labels_by_node_name_the_nodes():
 def test_node_numbers_may_be_large():
     labels = {0: "a", 5: "b", 10**12: "a"}
     assert delta_homophily([(0, 10**12)], labels, node_ids=[10**12, 5, 0]) == pytest.approx(1 - 1 / 3)
+
+
+NOTHING = {
+    "−1": lambda labels, hidden: np.where(hidden, -1, labels),
+    "−1 as a float": lambda labels, hidden: np.where(hidden, -1.0, labels),
+    "NaN": lambda labels, hidden: np.where(hidden, np.nan, labels),
+    "None": lambda labels, hidden: [None if gone else int(label) for label, gone in zip(labels, hidden, strict=True)],
+    "None among text": lambda labels, hidden: [
+        None if gone else f"c{label}" for label, gone in zip(labels, hidden, strict=True)
+    ],
+    "NaN among text": lambda labels, hidden: [
+        np.nan if gone else f"c{label}" for label, gone in zip(labels, hidden, strict=True)
+    ],
+    "−1 among text": lambda labels, hidden: np.where(hidden, "-1", np.char.add("c", labels.astype(str))),
+    "objects": lambda labels, hidden: np.where(hidden, None, labels.astype(object)),
+    "a mapping": lambda labels, hidden: {
+        node: None if gone else label
+        for node, (label, gone) in enumerate(zip(labels.tolist(), hidden.tolist(), strict=True))
+    },
+    "a mask": lambda labels, hidden: np.ma.array(labels, mask=hidden),
+    "pandas' NA": lambda labels, hidden: pytest.importorskip("pandas").array(
+        [None if gone else int(label) for label, gone in zip(labels, hidden, strict=True)], dtype="Int64"
+    ),
+    "a tensor": lambda labels, hidden: pytest.importorskip("torch").tensor(np.where(hidden, -1, labels)),
+}
+
+
+@pytest.mark.parametrize("kind", NOTHING)
+def test_what_is_no_class_is_left_out_and_counted(graph: Graph, kind: str):
+    """The same values as where the nodes without a class are not among the original ones."""
+    hidden = np.random.default_rng(0).random(graph.nodes) < 0.3
+    labels = NOTHING[kind](graph.labels, hidden)
+    known = np.flatnonzero(~hidden)
+    new = graph.free()[::40]
+    expected = judged(graph, new, known, graph.labels[known])
+    found = judged(graph, new, labels=labels)
+    for key in KEYS:
+        assert found[key].value == pytest.approx(expected[key].value, rel=1e-12)
+        assert found[key].n == expected[key].n
+    both = np.count_nonzero(~hidden[new].any(axis=1))
+    assert f"births with both labels known: {both} of {len(new)}" in found.notes
+    counted = f"{np.count_nonzero(hidden)} of {graph.nodes}"
+    assert any("without a class" in note and note.endswith(counted) for note in found.notes)
+    assert delta_homophily(new, labels) == pytest.approx(expected["delta_homophily"].value, rel=1e-12)
+    probe = node_classification_accuracy(graph.points, labels)
+    assert probe == node_classification_accuracy(graph.points, graph.labels[known], node_ids=known)
+
+
+def test_no_label_at_all(graph: Graph):
+    evaluator = AdaptiveEvaluator(range(120), np.full(120, -1))
+    found = evaluator.evaluate_cycle(graph.points, graph.free()[:3], graph.edges, 0)
+    assert "fewer than two classes" in found["delta_homophily"].reason
+    assert found["nca_mean"].reason == "no labelled nodes"

@@ -63,8 +63,9 @@ def test_live_and_stored_runs_get_the_same_numbers(tmp_path: Path, graph: Graph)
             suite.begin(condition, graph.points, graph.edges, seed)
             for cycle, said in enumerate(grow(graph, 3, seed + len(condition))):
                 suite.step(
-                    condition, said["embeddings"], said["new_edges"], said["all_edges"], cycle, 0.1 * cycle, seed
-                )
+                    condition, said["embeddings"], said["new_edges"], said["all_edges"], cycle, 0.1 * cycle, seed,
+                    removed_edges=said["removed_edges"],
+                )  # fmt: skip
     found = evaluate(stored(tmp_path / "run", graph), graph.labels, folds=2)
     assert found.to_json() == suite.evaluation().to_json()
     assert evaluate(str(tmp_path / "run"), graph.labels, folds=2).to_json() == found.to_json()

@@ -59,7 +59,7 @@ def said(model: Any, explanation: Explanation, kept: set[int]) -> list[float]:
 
 
 def units(subgraph: Subgraph) -> list[list[int]]:
-    """Candidates that go together: as given, or both directions of a pair at one time."""
+    """Candidates that go together: as given, or both directions of a pair at one time, one edge each."""
     if subgraph.units is not None:
         return [[i for i in range(len(subgraph)) if subgraph.units[i] == unit] for unit in sorted(set(subgraph.units))]
     facts = []
@@ -72,7 +72,7 @@ def units(subgraph: Subgraph) -> list[list[int]]:
         if i in done:
             continue
         same = [j for j, other in enumerate(facts) if other in ((u, v, t), (v, u, t))]
-        both = u != v and any(facts[j] == (u, v, t) for j in same) and any(facts[j] == (v, u, t) for j in same)
+        both = u != v and facts.count((u, v, t)) == facts.count((v, u, t)) == 1
         groups.append(same if both else [i])
         done |= set(groups[-1])
     return groups

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -182,7 +183,7 @@ def test_modules_need_features_and_a_row() -> None:
     with pytest.raises(InputError, match="expected the row of a node, found 'a'"):
         ex.collect(ex.PyGModel(Mean()), [ex.Explanation(nowhere, np.ones(len(context.subgraph)))])
     with pytest.raises(OptionError):
-        ex.PyGModel(Mean(), task="edge")
+        ex.PyGModel(Mean(), task="link")
 
 
 class Said(dict):  # type: ignore[type-arg]
@@ -197,25 +198,25 @@ def test_explanations_of_torch_geometric() -> None:
         edge_mask=torch.tensor([0.1, 0.3, 0.7, 0.9], requires_grad=True), index=torch.tensor([2]),
         edge_attr=torch.ones(4),
     )  # fmt: skip
-    explanation = ex.from_pyg(said, explainer="gnn", event="e", seed=3)
+    explanation = ex.from_pyg(said, explainer="gnn", event="e", seed=3, num_hops=3)
     assert explanation.context.target == 2
     assert explanation.context.subgraph.unit_count == 2
     assert explanation.context.subgraph.edge_features.shape == (4, 1)
     assert explanation.importance.tolist() == pytest.approx([0.1, 0.3, 0.7, 0.9])
     assert explanation.seed == 3
     with pytest.raises(InputError, match="has no edge_mask"):
-        ex.from_pyg(Said(x=torch.ones(3, 2), edge_index=said["edge_index"]))
+        ex.from_pyg(Said(x=torch.ones(3, 2), edge_index=said["edge_index"]), num_hops=2)
     for wrong in (None, 5):
         with pytest.raises(InputError, match="expected a torch_geometric Explanation"):
             ex.from_pyg(wrong)
     for changed, message in (
         ({"x": 5}, "node_features"),
-        ({"edge_attr": "a"}, "edge_attr: expected numbers"),
+        ({"edge_attr": "a"}, "edge_attr cannot be cut to a part of the graph: it is str"),
         ({"edge_index": None}, "edge_index"),
         ({"edge_mask": torch.ones(2)}, "importance"),
     ):
         with pytest.raises(InputError, match=message):
-            ex.from_pyg(said | changed)
+            ex.from_pyg(Said(said | changed), num_hops=2)
 
 
 def test_targets_of_modules_are_nodes_of_their_own_graph() -> None:
@@ -272,3 +273,170 @@ def test_without_torch_geometric_the_error_says_what_to_install(monkeypatch: pyt
     with pytest.raises(MissingExtraError, match="Install it with: pip install torch_geometric"):
         ex.collect(ex.PyGModel(Mean(), masking="weight"), [explanation])
     assert len(ex.collect(ex.PyGModel(Mean()), [explanation])) == 1
+
+
+# --------------------------------------------------------------------------- what can reach the target, without peers
+
+
+class Layer(torch.nn.Module):
+    """Looks like a message-passing layer: adds up what comes over the edges, times a weight, over degrees or not."""
+
+    def __init__(self, normalize: bool = False, flow: str = "source_to_target") -> None:
+        super().__init__()
+        self.normalize, self.flow = normalize, flow
+
+    def message(self, x: Any) -> Any:
+        return x
+
+    def propagate(self, x: Any, edge_index: Any, weight: Any) -> Any:
+        source, target = edge_index if self.flow == "source_to_target" else edge_index.flip(0)
+        if self.normalize:
+            degree = torch.ones(len(x)).index_add(0, target, torch.ones(len(target)))
+            weight = weight / (degree[source] * degree[target]).sqrt()
+        return x + torch.zeros_like(x).index_add(0, target, self.message(x[source]) * weight[:, None])
+
+
+class Net(torch.nn.Module):
+    def __init__(self, layers: int = 2, **options: Any) -> None:
+        super().__init__()
+        self.layers = torch.nn.ModuleList(Layer(**options) for _ in range(layers))
+        self.scale = torch.nn.Parameter(torch.ones(1))
+
+    def forward(
+        self,
+        x: Any,
+        edge_index: Any,
+        edge_weight: Any = None,
+        shift: Any = None,
+        steps: int = 1,
+        root_index: Any = None,
+    ) -> Any:
+        weight = torch.ones(edge_index.shape[1]) if edge_weight is None else edge_weight
+        for _ in range(steps):
+            for layer in self.layers:
+                x = layer.propagate(x, edge_index, weight)
+        return self.scale * (x if shift is None else x + shift)
+
+
+# A path 0 → 1 → … → 9, and edges from 20, 21, … that enter it one after the other.
+PATH = np.array([[*range(9), *range(20, 29)], [*range(1, 10), *range(9)]])
+
+
+def asked(module: Any, index: int = 9, args: tuple[str, ...] = (), **given: Any) -> Said:
+    x = torch.arange(58.0).reshape(29, 2) / 58
+    with torch.no_grad():
+        prediction = module(x, torch.tensor(PATH), **given)
+    said = Said(
+        x=x, edge_index=torch.tensor(PATH), edge_mask=torch.arange(18) / 18, index=torch.tensor([index]),
+        prediction=prediction, **given,
+    )  # fmt: skip
+    object.__setattr__(said, "_model_args", list(args or given))
+    return said
+
+
+def numbers_of(explanation: ex.Explanation) -> list[int]:
+    return np.rint(explanation.importance * 18).astype(int).tolist()
+
+
+@pytest.mark.parametrize(
+    ("module", "node", "edges"),
+    [
+        (Net(1), 9, [8]),
+        (Net(2), 9, [7, 8, 17]),  # 7 → 8 → 9, and 28 → 8
+        (Net(3), 9, [6, 7, 8, 16, 17]),
+        (Net(1, normalize=True), 9, [7, 8, 17]),  # the degree of 8
+        (Net(2, flow="target_to_source"), 0, [0, 1]),
+    ],
+)
+def test_candidates_are_what_can_reach_the_target(module: Net, node: int, edges: list[int]) -> None:
+    found = ex.from_pyg(asked(module, node), ex.PyGModel(module))
+    subgraph = found.context.subgraph
+    assert numbers_of(found) == edges
+    assert subgraph.nodes[subgraph.edge_index].tolist() == PATH[:, edges].tolist()
+    assert subgraph.nodes[found.context.target] == node
+    assert ex.evaluate(ex.PyGModel(module), [found]).notes[0] == (
+        f"{len(edges)} of 18 edges can matter to an answer and are candidates"
+    )
+
+
+def test_layers_that_reach_farther_than_they_are_many() -> None:
+    module = Net(1)
+    module.forward = lambda x, edge_index: Net.forward(module, x, edge_index, steps=3)  # type: ignore[method-assign]
+    assert numbers_of(ex.from_pyg(asked(module), ex.PyGModel(module))) == [6, 7, 8, 16, 17]
+    with pytest.raises(InputError, match="num_hops: edges beyond 1 hops change the answer of Net"):
+        ex.from_pyg(asked(module), ex.PyGModel(module), num_hops=1)
+    assert numbers_of(ex.from_pyg(asked(module), ex.PyGModel(module), num_hops=3)) == [6, 7, 8, 16, 17]
+
+
+def test_hops_that_are_given_without_a_model() -> None:
+    module = Net(2, normalize=True)
+    found = ex.from_pyg(asked(module), num_hops=2)
+    subgraph = found.context.subgraph
+    assert numbers_of(found) == [7, 8, 17]
+    assert subgraph.edges == 5  # one hop more stays, and the answer with it
+    whole = ex.PyGModel(module).predict(subgraph, found.context.target, np.ones((1, 3), bool))
+    torch.testing.assert_close(whole[0], asked(module)["prediction"][9])
+    for model in (None, ex.PyGModel(Mean())):
+        with pytest.raises(OptionError, match="which edges can reach the target is not known"):
+            ex.from_pyg(Said(asked(module), prediction=None), model)
+    with pytest.raises(InputError, match="model: expected a PyGModel"):
+        ex.from_pyg(asked(module), module)
+
+
+def test_candidates_and_units_of_ones_own() -> None:
+    module = Net(2)
+    truth, units = np.arange(18) == 8, np.arange(18) // 9
+    found = ex.from_pyg(asked(module), ex.PyGModel(module), candidates=[17, 8], units=units, truth=truth)
+    assert numbers_of(found) == [8, 17]
+    assert found.context.subgraph.edges == 3
+    assert found.context.truth.tolist() == [True, False]
+    assert found.context.subgraph.units.tolist() == [0, 1]
+    everything = ex.from_pyg(asked(module), candidates=np.ones(18, bool))
+    assert numbers_of(everything) == list(range(18))
+    with pytest.raises(InputError, match="candidates: there is no edge 18 among 18"):
+        ex.from_pyg(asked(module), candidates=[18])
+    with pytest.raises(InputError, match="units"):
+        ex.from_pyg(asked(module), candidates=[1], units=[0])
+
+
+def test_all_that_a_module_takes_is_given_and_survives_a_file(tmp_path: Path) -> None:
+    module = Net(2)
+    given = {"edge_weight": torch.rand(18), "shift": torch.arange(29)[:, None]}
+    model, said = ex.PyGModel(module), asked(module, **given)
+    found = ex.from_pyg(said, model, event=0)
+    ex.write_explanations([found], tmp_path / "e.jsonl")
+    (read,) = ex.read_explanations(tmp_path / "e.jsonl")
+    for each in (found, read):
+        subgraph = each.context.subgraph
+        assert subgraph.node_inputs["shift"].dtype == np.int64
+        table = ex.collect(model, [each])
+        np.testing.assert_allclose(table.rows[0].outputs[0], said["prediction"][9], rtol=1e-5)
+        table.save(tmp_path / "t.parquet")
+        again = ex.read_table(tmp_path / "t.parquet").rows[0].subgraph
+        assert again.edge_inputs["edge_weight"].tolist() == subgraph.edge_inputs["edge_weight"].tolist()
+
+
+def test_answers_that_were_not_explained_are_refused() -> None:
+    module = Net(2)
+    forgotten = Said(asked(module), prediction=asked(module, edge_weight=torch.rand(18))["prediction"])
+    with pytest.raises(InputError, match=r"prediction: Net answers .* on the whole graph, and .* was explained"):
+        ex.from_pyg(forgotten, ex.PyGModel(module))
+    few = Said(asked(module), prediction=torch.ones(3, 2))
+    with pytest.raises(InputError, match="prediction: 3 rows, and the target is row 9"):
+        ex.from_pyg(few, ex.PyGModel(module))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"steps": 2}, "steps cannot be cut to a part of the graph: it is int"),
+        ({"root_index": torch.arange(29)}, "root_index cannot be cut .* numbers of nodes"),
+        ({"shift": torch.ones(1, 2)}, r"shift cannot be cut .* shape \(1, 2\) for 29 nodes and 18 edges"),
+        ({"unknown": torch.ones(29)}, "was made with unknown, which Net.forward does not take"),
+    ],
+)
+def test_inputs_that_cannot_be_cut_are_refused(given: dict[str, Any], said: str) -> None:
+    explanation = Said(asked(Net(2)), **given)
+    object.__setattr__(explanation, "_model_args", list(given))
+    with pytest.raises(InputError, match=said):
+        ex.from_pyg(explanation, ex.PyGModel(Net(2)))

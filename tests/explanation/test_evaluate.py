@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests.explanation.brute import Weighted, of_event, random_explanations
 
+from graphgauge import audit
 from graphgauge import explanation as ex
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.core.schema import read_result, write_result
@@ -352,17 +353,17 @@ def test_nothing_is_right_about_an_empty_truth() -> None:
 # ------------------------------------------------------------------------------------------- comparisons
 
 
+class Linear:
+    model_output = "logit"
+
+    def predict(self, subgraph: Any, target: Any, masks: np.ndarray) -> np.ndarray:
+        logit = masks @ np.asarray(target)
+        return np.stack([-logit, logit], 1)
+
+
 def contested(events: int = 25) -> ex.Table:
     rng = np.random.default_rng(0)
     explanations = []
-
-    class Linear:
-        model_output = "logit"
-
-        def predict(self, subgraph: Any, target: Any, masks: np.ndarray) -> np.ndarray:
-            logit = masks @ np.asarray(target)
-            return np.stack([-logit, logit], 1)
-
     for event in range(events):
         weights = rng.normal(size=12)
         context = ex.Context(path_context(12).subgraph, weights.tolist(), event)
@@ -385,14 +386,60 @@ def test_explainers_are_compared_event_by_event() -> None:
         ("guesses", "reversed"),
     ]
     assert outcome.pairs[0].p_adjusted < 0.01
-    evaluation = ex.evaluate(table, explainer="knows", keep="items")
-    others = ex.evaluate(table, explainer="guesses", keep="items")
+    evaluation = ex.evaluate(table, explainer="knows", keep="items", absolute=False)
+    others = ex.evaluate(table, explainer="guesses", keep="items", absolute=False)
     difference = evaluation.per_item.values("necessity_auc") - others.per_item.values("necessity_auc")
     assert outcome.pairs[0].test.mean_difference == pytest.approx(difference.mean())
     assert outcome.pairs[0].test.n == 25
     lower = ex.compare(table, "fidelity_keep@0.3", baseline="guesses")
     assert lower.better == "lower"
     assert [pair.names for pair in lower.pairs] == [("knows", "guesses"), ("reversed", "guesses")]
+
+
+SIZES = ("fidelity_drop@0.3", "fidelity_keep@0.3", "fidelity_best", "necessity_auc", "sufficiency_auc")
+
+
+@pytest.mark.parametrize("metric", SIZES)
+def test_an_inverted_explainer_loses_against_guesses(metric: str) -> None:
+    outcome = ex.compare(contested(), metric, explainers=["reversed", "guesses"])
+    assert outcome.metric == f"{metric}, signed"
+    assert outcome.conclusion(outcome.pairs[0]).startswith("guesses is better than reversed")
+
+
+def test_the_size_of_a_change_is_no_merit() -> None:
+    """Answers near the border: without what speaks against them they move as far as without what speaks for them."""
+    rng = np.random.default_rng(0)
+    explanations = []
+    for event in range(25):
+        weights = rng.normal(size=12)
+        weights += 0.02 - weights.mean()
+        context = ex.Context(path_context(12).subgraph, weights.tolist(), event)
+        explanations += [
+            ex.Explanation(context, -weights, "reversed"),
+            ex.Explanation(context, rng.random(12), "guesses"),
+        ]
+    table = ex.collect(Linear(), explanations)
+    size = ex.compare(table, "fidelity_drop@0.3", absolute=True)
+    assert size.metric == "fidelity_drop@0.3"
+    assert size.conclusion(size.pairs[0]).startswith("reversed is better than guesses")
+    signed = ex.compare(table, "fidelity_drop@0.3")
+    assert signed.conclusion(signed.pairs[0]).startswith("guesses is better than reversed")
+    checks = {each.check for each in ex.evaluate(table, explainer="reversed").findings}
+    assert {"random-not-beaten", "inverted-explanation"} <= checks
+
+
+def test_the_audit_compares_with_the_sign() -> None:
+    table = contested(40)
+    found = {name: {each.check for each in ex.evaluate(table, explainer=name).findings} for name in table.explainers}
+    assert "random-not-beaten" not in found["knows"]
+    assert "inverted-explanation" not in found["knows"] | found["guesses"]
+    assert {"random-not-beaten", "inverted-explanation"} <= found["reversed"]
+    runs = [ex.evaluate(table, explainer=name) for name in ("knows", "reversed")]
+    for run, name in zip(runs, ("knows", "reversed"), strict=True):
+        run.run |= {"method": name, "dataset": "events"}
+    (finding,) = audit.run(runs, only=["not-above-chance"])
+    assert finding.evidence["method"] == "reversed"
+    assert ".signed" in finding.evidence["key"]
 
 
 def test_one_logit_loses_no_digits_of_either_class() -> None:
@@ -446,7 +493,7 @@ def test_items_side_file_serves_the_comparison_of_results(tmp_path: Any) -> None
         evaluation.run |= {"method": name, "dataset": "paths", "seed": 0}
         write_result(evaluation, tmp_path / f"{name}.json")
     outcome = compare(tmp_path, metric="fidelity_drop@0.2", over="items")
-    direct = ex.compare(table, "fidelity_drop@0.2", explainers=["knows", "guesses"])
+    direct = ex.compare(table, "fidelity_drop@0.2", explainers=["knows", "guesses"], absolute=True)
     assert outcome.means == pytest.approx(direct.means)
     assert (
         read_result(tmp_path / "knows.json")["acc_auc"].value == ex.evaluate(table, explainer="knows")["acc_auc"].value

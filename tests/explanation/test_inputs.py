@@ -131,6 +131,23 @@ def test_parallel_edges_of_one_direction_are_apart() -> None:
     assert ex.Subgraph([[0, 0], [1, 1]]).unit_count == 2
 
 
+@pytest.mark.parametrize("times", [None, [1.0, 1.0, 1.0, 1.0]])
+@pytest.mark.parametrize(
+    ("edges", "units"),
+    [
+        ([[0, 0, 0, 1], [1, 1, 1, 0]], 4),  # which of the three the fourth belongs to, nobody says
+        ([[0, 0, 1, 1], [1, 1, 0, 0]], 4),
+        ([[0, 1, 2, 2], [1, 0, 3, 3]], 3),
+        ([[0, 0, 2, 3], [0, 0, 3, 2]], 3),
+    ],
+)
+def test_parallel_edges_stay_apart(edges: Any, units: int, times: Any) -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        order = rng.permutation(4)
+        assert ex.Subgraph(np.array(edges)[:, order], times=times).unit_count == units
+
+
 def test_given_units_win_and_only_candidates_count() -> None:
     subgraph = ex.Subgraph([[0, 1, 2, 3], [1, 0, 3, 2]], candidates=[3, 0, 1], units=["a", "b", "a"])
     assert subgraph.unit_count == 2

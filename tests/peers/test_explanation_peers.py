@@ -77,8 +77,11 @@ def importances(data: tuple[Any, Any], seed: int) -> np.ndarray:
 def own(module: Any, data: tuple[Any, Any], masking: str = "weight") -> tuple[list[Any], ex.Table]:
     """Explanations of all nodes, and what the module answers to them."""
     explanations = [
-        ex.from_pyg(explanation_of(module, data, node, importances(data, node)), event=node) for node in range(12)
-    ]
+        ex.from_pyg(
+            explanation_of(module, data, node, importances(data, node)), event=node, candidates=range(data[1].shape[1])
+        )
+        for node in range(12)
+    ]  # torch_geometric's metrics mask all edges of the graph
     return explanations, ex.collect(ex.PyGModel(module, masking=masking), explanations, levels=LEVELS)
 
 
@@ -155,11 +158,196 @@ def test_real_explainers_go_in() -> None:
         module, pyg.GNNExplainer(epochs=5), explanation_type="model", edge_mask_type="object", model_config=config
     )
     torch.manual_seed(0)
+    model = ex.PyGModel(module)
     explanations = [
-        ex.from_pyg(explainer(x, edge_index, index=node), explainer="GNNExplainer", event=node) for node in range(3)
+        ex.from_pyg(explainer(x, edge_index, index=node), model, explainer="GNNExplainer", event=node)
+        for node in range(3)
     ]
-    evaluation = ex.evaluate(ex.PyGModel(module), explanations)
+    evaluation = ex.evaluate(model, explanations)
     assert evaluation["fidelity_drop@0.2"].n == 3
+
+
+# ------------------------------------------------------------------------------------- what can reach the target
+
+
+def reaching(kind: str) -> Any:
+    """Networks whose layers reach one hop, look at degrees, reach several hops, or look at all nodes."""
+    torch, nn = peer("torch"), peer("torch_geometric.nn")
+    torch.manual_seed(1)
+    if kind in ("GCN", "GraphSAGE", "GIN", "GAT"):
+        return getattr(nn, kind)(4, 8, 2, 3).eval()
+    layers = {
+        "SGConv": [(nn.SGConv(4, 3, K=2), "x, edge_index -> x")],
+        "ChebConv": [(nn.ChebConv(4, 3, K=3), "x, edge_index -> x")],
+        "APPNP": [(nn.Linear(4, 3), "x -> x"), (nn.APPNP(K=3, alpha=0.1), "x, edge_index -> x")],
+        "GraphNorm": [(nn.SAGEConv(4, 3), "x, edge_index -> x"), (nn.GraphNorm(3), "x -> x")],
+        "against": [(nn.SAGEConv(4, 3, flow="target_to_source"), "x, edge_index -> x")],
+    }
+    return nn.Sequential("x, edge_index", layers[kind]).eval()
+
+
+KINDS = ("GCN", "GraphSAGE", "GIN", "GAT", "SGConv", "ChebConv", "APPNP", "GraphNorm", "against")
+
+
+@cache
+def sparse_graph(undirected: bool) -> tuple[Any, Any]:
+    """Large enough for most edges to lie beyond three hops of most nodes."""
+    torch = peer("torch")
+    rng = np.random.default_rng(5)
+    ends = rng.integers(0, 90, (2, 100))
+    ends = np.concatenate([ends, ends[::-1]], 1) if undirected else ends
+    return torch.tensor(rng.normal(size=(90, 4)).astype(np.float32)), torch.tensor(ends)
+
+
+def that_matter(module: Any, data: tuple[Any, Any], node: int) -> set[int]:
+    """The edges whose removal alone changes the answer, one by one."""
+    torch = peer("torch")
+    x, edge_index = data
+    with torch.no_grad():
+        whole = module(x, edge_index)[node]
+        alone = [
+            module(x, edge_index[:, torch.arange(edge_index.shape[1]) != edge])[node]
+            for edge in range(edge_index.shape[1])
+        ]
+    return {edge for edge, answer in enumerate(alone) if not torch.allclose(answer, whole, atol=1e-5)}
+
+
+@pytest.mark.parametrize("undirected", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+def test_candidates_are_the_edges_that_can_matter(kind: str, undirected: bool) -> None:
+    torch = peer("torch")
+    module, data = reaching(kind), sparse_graph(undirected)
+    model, edges = ex.PyGModel(module), data[1].shape[1]
+    for node in (0, 17, 40):
+        said = explanation_of(module, data, node, np.arange(edges) / edges)
+        found = ex.from_pyg(said, model)
+        subgraph = found.context.subgraph
+        numbers = np.rint(found.importance * edges).astype(int)  # each edge's importance is its number
+        assert that_matter(module, data, node) <= set(numbers.tolist())
+        assert (subgraph.nodes[subgraph.edge_index] == data[1].numpy()[:, numbers]).all()
+        assert subgraph.nodes[found.context.target] == node
+        assert subgraph.graph_edges == edges
+        if kind != "GraphNorm":
+            assert len(subgraph) < edges / 2
+        with torch.no_grad():
+            expected = module(*data)[node]
+        answers = model.predict(subgraph, found.context.target, np.ones((1, len(subgraph)), bool))
+        torch.testing.assert_close(answers[0], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_noise_among_what_can_matter_is_no_explanation() -> None:
+    """Among all edges of a graph, noise near the target looks like an explanation."""
+    pyg = peer("torch_geometric.explain")
+    module, data = reaching("GraphSAGE"), sparse_graph(True)
+    model, edges = ex.PyGModel(module), data[1].shape[1]
+    rng = np.random.default_rng(0)
+    everywhere, near = [], []
+    for node in range(30):
+        reached = ex.from_pyg(explanation_of(module, data, node, np.arange(edges) / edges), model)
+        mask = np.zeros(edges)
+        mask[np.rint(reached.importance * edges).astype(int)] = rng.random(len(reached.importance))
+        said = explanation_of(module, data, node, mask)
+        assert isinstance(said, pyg.Explanation)
+        everywhere.append(ex.from_pyg(said, model, event=node, candidates=range(edges)))
+        near.append(ex.from_pyg(said, model, event=node))
+    checks = [{each.check for each in ex.evaluate(model, said).findings} for said in (everywhere, near)]
+    assert "random-not-beaten" not in checks[0]
+    assert "random-not-beaten" in checks[1]
+
+
+def test_stored_events_hold_what_can_matter(tmp_path: Path) -> None:
+    module, data = reaching("GCN"), sparse_graph(True)
+    said = explanation_of(module, data, 3, importances(data, 3))
+    sizes = []
+    for given in ({"model": ex.PyGModel(module)}, {"candidates": range(data[1].shape[1])}):
+        found = ex.from_pyg(said, event=3, **given)
+        ex.write_explanations([found], tmp_path / "e.jsonl")
+        sizes.append((tmp_path / "e.jsonl").stat().st_size)
+        (again,) = ex.read_explanations(tmp_path / "e.jsonl")
+        assert again.context.subgraph.graph_edges == data[1].shape[1]
+    assert sizes[0] < sizes[1] / 2
+
+
+def explained(
+    module: Any, level: str, data: tuple[Any, Any], mode: str = "multiclass_classification", **given: Any
+) -> Any:
+    """By torch_geometric itself."""
+    pyg = peer("torch_geometric.explain")
+    config = {"mode": mode, "task_level": level, "return_type": "raw"}
+    explainer = pyg.Explainer(
+        module, pyg.DummyExplainer(), explanation_type="model", edge_mask_type="object", model_config=config
+    )
+    return explainer(*data, **given)
+
+
+def test_what_a_module_was_given_is_given_again() -> None:
+    torch = peer("torch")
+    data = sparse_graph(True)
+    weight, attr = torch.rand(data[1].shape[1]), torch.rand(data[1].shape[1], 2)
+    torch.manual_seed(0)
+    cases = [("GCN", {"edge_weight": weight}, {}), ("GAT", {"edge_attr": attr}, {"edge_dim": 2})]
+    for kind, given, options in cases:
+        module = getattr(peer("torch_geometric.nn"), kind)(4, 8, 2, 3, **options).eval()
+        said = explained(module, "node", data, index=11, **given)
+        found = ex.from_pyg(said, ex.PyGModel(module), event=0)
+        outputs = ex.collect(ex.PyGModel(module), [found]).rows[0].outputs
+        np.testing.assert_allclose(outputs[0], said.prediction[11], rtol=1e-4, atol=1e-5)
+        assert not np.allclose(said.prediction[11], module(*data)[11].detach(), atol=1e-3)
+        forgotten = explanation_of(module, data, 11, importances(data, 1))
+        forgotten.prediction = said.prediction
+        with pytest.raises(InputError, match=r"on the whole graph, and .* was explained"):
+            ex.from_pyg(forgotten, ex.PyGModel(module))
+
+
+def test_one_graph_of_a_batch() -> None:
+    torch, nn = peer("torch"), peer("torch_geometric.nn")
+    torch.manual_seed(0)
+    pooled = nn.Sequential("x, edge_index, batch", [
+        (nn.GCNConv(4, 8), "x, edge_index -> x"), torch.nn.ReLU(),
+        (nn.global_mean_pool, "x, batch -> x"), torch.nn.Linear(8, 3),
+    ]).eval()  # fmt: skip
+    make, batched = peer("torch_geometric.data").Data, peer("torch_geometric.data").Batch
+    graphs = [make(x=torch.randn(n, 4), edge_index=torch.randint(0, n, (2, 3 * n))) for n in (5, 8, 6)]
+    joined = batched.from_data_list(graphs)
+    data = (joined.x, joined.edge_index)
+    model = ex.PyGModel(pooled, task="graph")
+    for number, graph in enumerate(graphs):
+        said = explained(pooled, "graph", data, batch=joined.batch, index=number)
+        found = ex.from_pyg(said, model, event=number)
+        assert found.context.subgraph.edges == graph.num_edges
+        assert len(found.context.subgraph.nodes) == graph.num_nodes
+        np.testing.assert_allclose(
+            ex.collect(model, [found]).rows[0].outputs[0], said.prediction[number], rtol=1e-4, atol=1e-5
+        )
+    with pytest.raises(InputError, match="expected one of 3 graphs"):
+        ex.from_pyg(explained(pooled, "graph", data, batch=joined.batch), model)
+    with pytest.raises(InputError, match="at the level of graphs"):
+        ex.from_pyg(said, ex.PyGModel(pooled))
+
+
+def test_a_pair_of_nodes() -> None:
+    torch, nn = peer("torch"), peer("torch_geometric.nn")
+    torch.manual_seed(0)
+    data = sparse_graph(True)
+    pairs = torch.tensor([[1, 30, 7], [2, 60, 50]])
+    linked = nn.Sequential("x, edge_index, edge_label_index", [
+        (nn.SAGEConv(4, 8), "x, edge_index -> h"),
+        (lambda h, pairs: (h[pairs[0]] * h[pairs[1]]).sum(-1), "h, edge_label_index -> h"),
+    ]).eval()  # fmt: skip
+    model = ex.PyGModel(linked, task="edge")
+    said = explained(linked, "edge", data, "binary_classification", edge_label_index=pairs, index=1)
+    found = ex.from_pyg(said, model, event=0)
+    subgraph = found.context.subgraph
+    assert subgraph.nodes[found.context.target].tolist() == [30, 60]
+    assert set(subgraph.nodes[subgraph.edge_index[1]]) <= {30, 60}  # one layer: what enters either
+    outputs = ex.collect(model, [found]).rows[0].outputs
+    np.testing.assert_allclose(outputs[0], [said.prediction[1]], rtol=1e-4, atol=1e-5)
+
+
+def test_modules_that_keep_their_first_graph_are_refused() -> None:
+    nn = peer("torch_geometric.nn")
+    with pytest.raises(InputError, match="cached=True"):
+        ex.PyGModel(nn.Sequential("x, edge_index", [(nn.GCNConv(4, 3, cached=True), "x, edge_index -> x")]))
 
 
 # ------------------------------------------------------------------------------------- where conventions differ

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from graphgauge.core.arrays import as_numeric, require_shape
 from graphgauge.core.errors import InputError
 from graphgauge.core.findings import Evidence, check
 from graphgauge.core.result import Result, Table
+from graphgauge.evolution.births import Ledger
 from graphgauge.evolution.inputs import Floats, Ints, Labelled, original_nodes
 
 _AFTER, _BEFORE = "auc_synthetic", "auc_birth"
@@ -58,6 +59,46 @@ def _areas(
 
 
 @check(
+    "undeclared-births",
+    family="evolution",
+    severity="error",
+    message="{appeared:,} edges appeared without being declared, beside {declared:,} declared births ({share:.0%} of "
+    "all), in {cycles} of {known} cycles: the values are about the declared ones alone",
+    remedy="Pass every edge that the system added as new_edges; a choice of them says nothing about the system.",
+)
+def undeclared_births(ledgers: Sequence[Ledger]) -> Evidence | None:
+    """Edges appeared in the graph that the system did not declare as births."""
+    appeared = sum(entry.appeared for entry in ledgers)
+    if not appeared:
+        return None
+    declared = sum(entry.declared for entry in ledgers)
+    return {
+        "appeared": appeared, "declared": declared, "share": declared / (declared + appeared),
+        "cycles": sum(entry.appeared > 0 for entry in ledgers), "known": len(ledgers),
+    }  # fmt: skip
+
+
+@check(
+    "undeclared-removals",
+    family="evolution",
+    severity="note",
+    message="{lost:,} edges disappeared without being declared, in {cycles} of {known} cycles, beside {declared:,} "
+    "births",
+    remedy="Declare what the system takes away as removed_edges. An edge that was removed can be born again, and "
+    "counts as a birth each time.",
+)
+def undeclared_removals(ledgers: Sequence[Ledger]) -> Evidence | None:
+    """Edges disappeared from the graph that the system did not declare as removed."""
+    lost = sum(entry.lost for entry in ledgers)
+    if not lost:
+        return None
+    return {
+        "lost": lost, "declared": sum(entry.declared for entry in ledgers),
+        "cycles": sum(entry.lost > 0 for entry in ledgers), "known": len(ledgers),
+    }  # fmt: skip
+
+
+@check(
     "label-in-embeddings",
     family="evolution",
     severity="error",
@@ -67,7 +108,7 @@ def _areas(
 )
 def label_in_embeddings(labels: Any, embeddings: Any, node_ids: Any = None) -> Evidence | None:
     """A coordinate that the probe reads, or a sum of several, is the label itself."""
-    labelled = Labelled.of(original_nodes(labels, node_ids), labels, nan="omit")
+    labelled = Labelled.of(original_nodes(labels, node_ids), labels)
     for what, given in _named(embeddings):
         rows = as_numeric(given, "embeddings")
         require_shape(rows, (None, None), "embeddings", "Pass one row for each node.")

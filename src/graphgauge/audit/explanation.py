@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from graphgauge.core.findings import Evidence, check
-from graphgauge.explanation.fidelity import fidelity_drop, fidelity_keep
+from graphgauge.explanation.fidelity import fidelity_drop_signed, fidelity_keep_signed
 from graphgauge.explanation.inputs import Floats
 from graphgauge.explanation.samples import Sample, Scored
 from graphgauge.stats.intervals import sample_std
@@ -20,6 +20,8 @@ _ROUNDING = 1e-6
 # Above this share of events without anything to explain, a mean over events is mostly about those.
 _MOST = 0.5
 _ALPHA = 0.05
+# An explainer that knows nothing is worse than random orders by chance, dropped and kept, far less often than this.
+_INVERTED = 0.001
 
 
 @check(
@@ -83,25 +85,59 @@ def model_ignores_edges(answers: Sample) -> Evidence | None:
     "random-not-beaten",
     family="explanation",
     severity="warning",
-    message="over {events} events fidelity_drop is {drop:.3f} and that of random orders of the same edges "
-    "{drop_random:.3f} (p = {drop_p:.3f}), fidelity_keep {keep:.3f} and {keep_random:.3f} (p = {keep_p:.3f}), in the "
-    "mean over levels: neither p is below 0.025, so that neither is shown to be better",
-    remedy="Do not claim that these explanations say what the model used; explain more events, or look at the signed "
-    "values.",
+    message="over {events} events fidelity_drop.signed is {drop:.3f} and that of random orders of the same edges "
+    "{drop_random:.3f} (p = {drop_p:.3f}), fidelity_keep.signed {keep:.3f} and {keep_random:.3f} (p = {keep_p:.3f}), "
+    "in the mean over levels: neither p is below 0.025, so that neither is shown to be better",
+    remedy="Do not claim that these explanations say what the model used; explain more events.",
 )
 def random_not_beaten(answers: Sample) -> Evidence | None:
     """The explainer is not better than random orders of the same edges, event by event."""
-    drop, keep = (_paired(answers, fidelity, sign) for fidelity, sign in ((fidelity_drop, 1), (fidelity_keep, -1)))
-    if drop is None or keep is None or min(drop[2], keep[2]) < _ALPHA / 2:
+    drop, keep = _against_random(answers, 1)
+    if drop is None or keep is None or min(drop.p, keep.p) < _ALPHA / 2:
         return None
-    found: dict[str, float] = {"events": drop[3]}
-    for name, (own, blind, p, _) in (("drop", drop), ("keep", keep)):
-        found |= {name: own, f"{name}_random": blind, f"{name}_p": p}
+    return _evidence(drop, keep)
+
+
+@check(
+    "inverted-explanation",
+    family="explanation",
+    severity="error",
+    message="over {events} events the explanations are worse than random orders of the same edges: "
+    "fidelity_drop.signed {drop:.3f} and {drop_random:.3f} (p = {drop_p:.2g}), fidelity_keep.signed {keep:.3f} and "
+    "{keep_random:.3f} (p = {keep_p:.2g}), in the mean over levels",
+    remedy="Check the sign of the importance: a high value has to mean that an edge speaks for the predicted class.",
+)
+def inverted_explanation(answers: Sample) -> Evidence | None:
+    """The explainer is worse than random orders of the same edges, dropped and kept, event by event."""
+    drop, keep = _against_random(answers, -1)
+    if drop is None or keep is None or max(drop.p, keep.p) >= _INVERTED:
+        return None
+    return _evidence(drop, keep)
+
+
+class _Paired(NamedTuple):
+    """Means of the explainer and of random orders, the p-value of a one-sided paired t-test, and over how many."""
+
+    own: float
+    blind: float
+    p: float
+    events: int
+
+
+def _evidence(drop: _Paired, keep: _Paired) -> Evidence:
+    found: dict[str, float] = {"events": drop.events}
+    for name, test in (("drop", drop), ("keep", keep)):
+        found |= {name: test.own, f"{name}_random": test.blind, f"{name}_p": test.p}
     return found
 
 
-def _paired(answers: Sample, fidelity: Any, sign: int) -> tuple[float, float, float, int] | None:
-    """Means of the explainer and of random orders, the p-value of no gain in a paired t-test, and over how many."""
+def _against_random(answers: Sample, side: int) -> tuple[_Paired | None, _Paired | None]:
+    """Both fidelities with their sign; `side` 1 tests whether the explainer is better, −1 whether it is worse."""
+    drop, keep = fidelity_drop_signed, fidelity_keep_signed
+    return _paired(answers, drop, side), _paired(answers, keep, -side)
+
+
+def _paired(answers: Sample, fidelity: Any, sign: int) -> _Paired | None:
     from scipy.stats import t
 
     own, blind = (_over_levels(sample, fidelity) for sample in (answers, answers.at_random))
@@ -113,7 +149,7 @@ def _paired(answers: Sample, fidelity: Any, sign: int) -> tuple[float, float, fl
     error = sample_std(gains[known]) / np.sqrt(n)
     mean = float(gains[known].mean())
     p = float(t.sf(mean / error, n - 1)) if error > 0 else float(mean <= 0)
-    return float(own[known].mean()), float(blind[known].mean()), p, n
+    return _Paired(float(own[known].mean()), float(blind[known].mean()), p, n)
 
 
 def _over_levels(sample: Sample, fidelity: Any) -> Floats:

@@ -44,6 +44,13 @@ def _shared(runs: Sequence[Evaluation]) -> str | None:
     return next((key for key in keys if all(key in other for other in others)), None)
 
 
+def _with_sign(key: str | None, runs: Sequence[Evaluation]) -> str | None:
+    """The signed form of a metric that is a size, where all results have it: a change for the worse is no success."""
+    name, at, level = (key or "").partition("@")
+    signed = f"{name}.signed{at}{level}"
+    return signed if all(signed in each for each in runs) else key
+
+
 def _single(evaluations: Sequence[Evaluation]) -> Iterator[tuple[str, str, Mapping[str, Result]]]:
     """Where every method has one run: the first judged metric that all have, and its results that have an interval."""
     for where, methods in _panels(evaluations):
@@ -224,7 +231,7 @@ def not_above_chance(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
 
 def _level_with_chance(runs: Sequence[Evaluation]) -> dict[str, Any] | None:
     """Of several runs the mean and its interval over them: one of many that reaches chance shows nothing."""
-    key = _shared(runs)
+    key = _with_sign(_shared(runs), runs)
     results = [] if key is None else [each[key] for each in runs]
     levels = [level for each in results if _has_error(each) and (level := _blind(each)) is not None]
     if not levels or len(levels) < len(runs):

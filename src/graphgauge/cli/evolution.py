@@ -10,7 +10,7 @@ from graphgauge.cli.common import Inputs, Run, family_options
 from graphgauge.cli.types import NAMES, SEEDS
 from graphgauge.core.result import Evaluation
 from graphgauge.evolution import EvolutionLog, evaluate
-from graphgauge.evolution.cycle import NEGATIVES, NULLS
+from graphgauge.evolution.cycle import NEGATIVES, NULLS, UNDECLARED
 from graphgauge.evolution.evaluate import stored_runs
 from graphgauge.io.arrays import read_array, read_labels
 from graphgauge.io.hashing import receipt_input
@@ -34,6 +34,10 @@ from graphgauge.io.hashing import receipt_input
 @click.option(
     "--homophily-null", type=click.Choice(NULLS), default="pairs", show_default=True,
     help="Random pairs of distinct nodes, or squared shares of the classes.",
+)  # fmt: skip
+@click.option(
+    "--undeclared", type=click.Choice(UNDECLARED), default="refuse", show_default=True,
+    help="Edges that appear in a cycle and are not among its births: an error, or a finding.",
 )  # fmt: skip
 @family_options
 def command(

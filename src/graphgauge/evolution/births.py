@@ -10,6 +10,18 @@ import numpy as np
 from graphgauge.core.errors import InputError
 from graphgauge.evolution.inputs import Ints, among, as_edges, distinct, distinct_pairs, pair_codes, without
 
+# Edges that an error names as examples.
+_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """How many births a cycle declared, and how many edges appeared and disappeared without being declared."""
+
+    declared: int
+    appeared: int
+    lost: int
+
 
 @dataclass(frozen=True)
 class Births:
@@ -20,10 +32,18 @@ class Births:
     after: Ints
     nodes: int
     notes: tuple[str, ...] = ()
+    ledger: Ledger | None = None
 
     @classmethod
-    def of(cls, new_edges: Any, all_edges: Any, previous_edges: Any, nodes: int) -> Births:
-        """Read one cycle; the graph before is the one after without its births where it is not given."""
+    def of(
+        cls, new_edges: Any, all_edges: Any, previous_edges: Any, nodes: int, *, last_edges: Any = None,
+        removed_edges: Any = None, undeclared: str = "refuse",
+    ) -> Births:  # fmt: skip
+        """Read one cycle; the graph before is `last_edges`, the one after the last cycle, where it is not given.
+
+        Where neither is known, it is the graph after without its births, and nothing can be reconciled.
+        """
+        previous_edges = last_edges if previous_edges is None else previous_edges
         given = as_edges(new_edges, "new_edges", nodes)
         standing = distinct_pairs(as_edges(all_edges, "all_edges", nodes), nodes)
         loops = int(np.count_nonzero(given[:, 0] == given[:, 1]))
@@ -37,6 +57,16 @@ class Births:
         if (old.any() and not among(rest, before).any()) if known else (len(standing) and not len(rest)):
             raise _whole_graph(len(standing))
         absent = len(codes) - found
+        appeared = rest[~among(rest, before)]
+        if last_edges is not None and last_edges is not previous_edges:
+            last = distinct_pairs(as_edges(last_edges, "last_edges", nodes), nodes)
+            appeared = distinct(
+                np.concatenate([appeared, before[~among(before, last) & ~among(before, distinct(codes))]])
+            )
+        if undeclared == "refuse" and len(appeared):
+            raise _undeclared(appeared, nodes)
+        removed = distinct_pairs(as_edges(removed_edges, "removed_edges", nodes), nodes)
+        lost = before[~among(before, distinct(np.concatenate([standing, codes, removed])))]
         counted = {
             "loops among the births, left out": loops,
             "births listed again, counted once": len(given) - loops - len(codes),
@@ -49,6 +79,7 @@ class Births:
             distinct(np.concatenate([standing, codes])) if absent else standing,
             nodes,
             tuple(f"{what}: {count}" for what, count in counted.items() if count),
+            Ledger(int(np.count_nonzero(~old)), len(appeared), len(lost)) if known else None,
         )
 
     def __len__(self) -> int:
@@ -69,6 +100,17 @@ def _each_once(edges: Ints, nodes: int) -> Ints:
     kept = first < second
     kept |= (first > second) & ~among(second * nodes + first, directed)
     return np.stack([first[kept], second[kept]], axis=1)
+
+
+def _undeclared(codes: Ints, nodes: int) -> InputError:
+    examples = [str(divmod(code, nodes)) for code in codes[:_SHOWN].tolist()]
+    shown = ", ".join([*examples, *(["…"] if len(codes) > _SHOWN else [])])
+    return InputError(
+        f"{len(codes)} edges stood neither before the cycle nor among new_edges: {shown}",
+        where="all_edges",
+        fix='Pass every edge born since the graph before as new_edges; undeclared="report" evaluates the declared ones '
+        "alone, with a finding.",
+    )
 
 
 def _whole_graph(edges: int) -> InputError:

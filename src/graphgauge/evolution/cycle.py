@@ -29,6 +29,10 @@ from graphgauge.evolution.samples import Folds, Growth, LabelPairs
 
 NEGATIVES = ("sample", "all")
 NULLS = ("pairs", "squares")
+UNDECLARED = ("refuse", "report")
+_UNRECONCILED = (
+    "the graph before the cycle is not known: whether all births were declared is checked from the next cycle on"
+)
 _NO_BEFORE = "no embeddings before the cycle are known"
 # Every use of chance in a cycle has a stream of its own, so that leaving a metric out changes no other.
 _STREAMS = {"births": 0, "matched": 1, "held_out": 2}
@@ -46,10 +50,12 @@ class Options:
     nan: str = "raise"
     threads: int | None = None
     seed: int = 0
+    undeclared: str = "refuse"
 
     def __post_init__(self) -> None:
         one_of("negatives", self.negatives, NEGATIVES)
         one_of("homophily_null", self.homophily_null, NULLS)
+        one_of("undeclared", self.undeclared, UNDECLARED)
         nan_policy(self.nan)
         checked_temperature(self.temperature)
         for name, least in (("negatives_per_positive", 1), ("folds", 2), ("seed", 0)):
@@ -89,6 +95,8 @@ class Grown:
         pools: Any = None,
         tgc: float | None = None,
         last_tgc: float | None = None,
+        last_edges: Any = None,
+        removed_edges: Any = None,
     ) -> None:
         self.labelled, self.options, self.cycle = labelled, options, cycle
         self.points = Points.of(embeddings, "embeddings", nan=options.nan)
@@ -109,7 +117,10 @@ class Grown:
                 f"{len(self.earlier)} rows before the cycle, {self.nodes} after it", where="previous_embeddings",
                 fix='A node keeps its row; one that is gone has NaN there, with nan="omit".',
             )  # fmt: skip
-        self.births = Births.of(new_edges, all_edges, previous_edges, self.nodes)
+        self.births = Births.of(
+            new_edges, all_edges, previous_edges, self.nodes, last_edges=last_edges, removed_edges=removed_edges,
+            undeclared=options.undeclared,
+        )  # fmt: skip
         self.test_edges = None if test_edges is None else as_edges(test_edges, "test_edges", self.nodes)
         self._pools = None if pools is None else self._checked_pools(pools)
         self._tgc, self._last_tgc = None if tgc is None else checked_tgc(tgc), last_tgc
@@ -198,8 +209,13 @@ class Grown:
     def notes(self) -> tuple[str, ...]:
         """What was left out, and where."""
         said = list(self.births.notes)
+        if self.births.ledger is None:
+            said.append(_UNRECONCILED)
         if not self.points.present.all():
             said.append(f"nodes left out, because their embedding has NaN: {np.count_nonzero(~self.points.present)}")
+        if self.labelled.unlabelled:
+            counted = f"{self.labelled.unlabelled} of {len(self.labelled)}"
+            said.append(f"original nodes without a class (−1, None or NaN), left out of homophily and probe: {counted}")
         labels = self.labels
         if labels.births > len(labels.same):
             said.append(f"births with both labels known: {len(labels.same)} of {labels.births}")

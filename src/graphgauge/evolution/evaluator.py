@@ -11,7 +11,7 @@ from graphgauge.core.metric import select
 from graphgauge.core.options import confidence_level, metric_names, whole_number
 from graphgauge.core.result import Evaluation
 from graphgauge.evolution.cycle import Grown, Options
-from graphgauge.evolution.inputs import Labelled, as_edges
+from graphgauge.evolution.inputs import Ints, Labelled, as_edges
 
 _SAMPLES = ("after", "before", "matched", "labels", "probe", "growth")
 
@@ -23,7 +23,8 @@ class AdaptiveEvaluator:
     ----------
     node_ids, labels
         The original nodes, as rows of the embeddings, and their classes: a mapping from node id to label, or an array
-        that goes with `node_ids` as given (a set: sorted).
+        that goes with `node_ids` as given (a set: sorted). −1, None and NaN are no class: these nodes are left out of
+        homophily and of the probe, and counted.
     test_edges
         Held-out edges for `static_auc`; without them it is skipped.
     negatives, negatives_per_positive
@@ -37,7 +38,11 @@ class AdaptiveEvaluator:
     metrics
         Keys to compute instead of all.
     nan
-        `raise`, or `omit`: nodes whose embedding has NaN, and labels that are NaN, are left out and counted.
+        `raise`, or `omit`: nodes whose embedding has NaN are left out and counted.
+    undeclared
+        What happens to edges that appear in a cycle without standing in `new_edges`: `refuse` raises an error, `report`
+        evaluates the declared births alone, with a finding. It is checked against the graph before the cycle: the one
+        that is given, or the one after the cycle before.
     device
         Tensors are read from wherever they are, and counted on the processor in float64; taken for older calls.
     """
@@ -59,18 +64,20 @@ class AdaptiveEvaluator:
         threads: int | None = None,
         device: Any = None,
         seed: int = 0,
+        undeclared: str = "refuse",
     ) -> None:
         self.options = Options(
-            negatives, negatives_per_positive, temperature, folds, homophily_null, nan, threads, seed
-        )  # fmt: skip
+            negatives, negatives_per_positive, temperature, folds, homophily_null, nan, threads, seed, undeclared
+        )
         self.confidence = confidence_level(confidence)
-        self.labelled = Labelled.of(node_ids, labels, nan=nan)
+        self.labelled = Labelled.of(node_ids, labels)
         self.test_edges = None if test_edges is None else as_edges(test_edges, "test_edges").copy()
         names = metric_names(metrics)
         samples = (*_SAMPLES, *(() if test_edges is None else ("held_out",)))
         self._chosen = select("evolution", names, samples, {})
         self._skipped = {"static_auc": "no test edges given"} if names is None and test_edges is None else {}
         self._smoothed: float | None = None
+        self._last_edges: Ints | None = None
         self._history: dict[str, list[float]] = defaultdict(list)
         self.evaluations: list[Evaluation] = []
 
@@ -90,6 +97,7 @@ class AdaptiveEvaluator:
         *,
         previous_edges: Any = None,
         pools: Any = None,
+        removed_edges: Any = None,
     ) -> Evaluation:
         """Judge one cycle. What is wrong raises before anything is added to the history.
 
@@ -106,19 +114,24 @@ class AdaptiveEvaluator:
         tgc
             The system's own growth rate; computed where it is None.
         previous_edges
-            The graph before the cycle; without it, `all_edges` without the births.
+            The graph before the cycle; without it, the one after the last cycle, or `all_edges` without the births
+            where there is none.
         pools
             One number for each node before the cycle: nodes that could have been chosen alike share one.
+        removed_edges
+            (R, 2): the edges that the system took away in this cycle.
         """
         number = whole_number("cycle", cycle)
         if self.evaluations and number <= self._history["cycle"][-1]:
             raise InputError(
                 f"cycle {number} comes after cycle {int(self._history['cycle'][-1])}", fix="Pass cycles once, in order."
             )
+        follows = bool(self.evaluations) and number == self._history["cycle"][-1] + 1
         grown = Grown(
             self.labelled, self.options, number, embeddings, new_edges, all_edges,
             previous_embeddings=previous_embeddings, previous_edges=previous_edges, test_edges=self.test_edges,
-            pools=pools, tgc=tgc, last_tgc=self._smoothed,
+            pools=pools, tgc=tgc, last_tgc=self._smoothed, last_edges=self._last_edges if follows else None,
+            removed_edges=removed_edges,
         )  # fmt: skip
         conventions = grown.conventions
         results = []
@@ -132,10 +145,11 @@ class AdaptiveEvaluator:
             conventions=conventions,
             options=self.described | {"cycle": number},
             skipped=self._skipped,
-            materials={},
+            materials={"ledgers": () if grown.births.ledger is None else (grown.births.ledger,)},
             notes=grown.notes(),
         )
         self._remember(number, evaluation, grown, tgc)
+        self._last_edges = as_edges(all_edges, "all_edges").copy()
         return evaluation
 
     @property

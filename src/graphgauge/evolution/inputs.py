@@ -21,6 +21,7 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 COORDINATES = "Pass one row of coordinates for each node."
+_ONE_LABEL = "Pass one label for each node."
 _PAIRS = "Pass one edge a row, as (M, 2) node numbers."
 # Squared norms below this are below 1 however they are summed; closer to it, exact squares decide.
 _SURELY_INSIDE = 1 - 1e-6
@@ -140,8 +141,11 @@ class Labelled:
     names: tuple[str, ...]
 
     @classmethod
-    def of(cls, node_ids: Any, labels: Any, *, nan: str = "raise") -> Labelled:
-        """Labels are looked up by node where they are a mapping; an array goes with `node_ids` as given."""
+    def of(cls, node_ids: Any, labels: Any) -> Labelled:
+        """Labels are looked up by node where they are a mapping; an array goes with `node_ids` as given.
+
+        −1, None, NaN and pandas' NA are no class.
+        """
         ids = _node_ids(node_ids)
         if isinstance(labels, Mapping):
             missing = [node for node in ids.tolist() if node not in labels]
@@ -151,17 +155,12 @@ class Labelled:
                     fix="Give every original node a label, or leave it out of node_ids.",
                 )  # fmt: skip
             labels = [labels[node] for node in ids.tolist()]
-        values = _label_values(labels)
+        values, known = _label_values(labels)
         if len(values) != len(ids):
             raise InputError(
                 f"{len(ids)} node ids and {len(values)} labels", where="labels",
                 fix="Pass one label for each node id, in the same order, or a mapping from node id to label.",
             )  # fmt: skip
-        known = np.ones(len(ids), bool)
-        if values.dtype.kind == "f":
-            if nan == "raise":
-                refuse_nan(values, "labels")
-            known = ~np.isnan(values)
         names, codes = np.unique(values[known], return_inverse=True)
         classes = np.full(len(ids), -1, np.int64)
         classes[known] = codes
@@ -175,6 +174,11 @@ class Labelled:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @cached_property
+    def unlabelled(self) -> int:
+        """How many of the original nodes have no class."""
+        return int(np.count_nonzero(self.classes < 0))
 
     @cached_property
     def sizes(self) -> Ints:
@@ -212,20 +216,57 @@ def _node_ids(node_ids: Any) -> Ints:
     return ids
 
 
-def _label_values(labels: Any) -> AnyArray:
-    if not is_tensor(labels) and not _are_floats(labels):
-        return as_labels(labels, "labels")
-    values = as_numeric(labels, "labels")
-    require_shape(values, (None,), "labels", "Pass one label for each node.")
-    return values
+def _label_values(labels: Any) -> tuple[AnyArray, Flags]:
+    """One label for each node, and which of them name a class."""
+    if isinstance(labels, np.ma.MaskedArray):
+        hidden = np.ma.getmaskarray(labels)
+        labels = labels.data.astype(object)
+        labels[hidden] = None
+    if is_tensor(labels) or (isinstance(labels, np.ndarray) and labels.dtype != object):
+        return _typed_labels(labels)
+    # As objects: NumPy makes text of None, NaN and numbers that stand beside text.
+    array = np.asarray(labels, object)
+    require_shape(array, (None,), "labels", _ONE_LABEL)
+    known = np.array([not _is_missing(label) for label in array.tolist()], bool)
+    named, classes = _typed_labels(array[known].tolist())
+    values = np.zeros(len(array), named.dtype)
+    values[known] = named
+    known[known] = classes
+    return values, known
 
 
-def _are_floats(labels: Any) -> bool:
+def _typed_labels(labels: Any) -> tuple[AnyArray, Flags]:
+    """The same for labels of one type, none of them missing but for −1, NaN and what these read as in text."""
     try:
-        array = np.asarray(labels)
-    except ValueError:  # lists of different lengths
-        return False
-    return array.dtype.kind == "f" and array.size > 0
+        array = labels if is_tensor(labels) else np.asarray(labels)
+    except ValueError:
+        raise InputError("labels are lists of different lengths", where="labels", fix=_ONE_LABEL) from None
+    if is_tensor(array) or array.dtype.kind == "f":
+        values = as_numeric(array, "labels")
+        require_shape(values, (None,), "labels", _ONE_LABEL)
+        return values, ~np.isnan(values) & (values != -1)
+    values = as_labels(array, "labels")
+    if values.dtype.kind != "U":
+        return values, values != -1
+    names, codes = np.unique(values, return_inverse=True)
+    return values, np.array([not _is_missing_text(name) for name in names.tolist()], bool)[codes]
+
+
+def _is_missing(label: Any) -> bool:
+    """None, NaN, or a value such as pandas' NA, which cannot say whether it equals itself."""
+    try:
+        return label is None or bool(label != label)
+    except (TypeError, ValueError):
+        return True
+
+
+def _is_missing_text(label: str) -> bool:
+    """What None, NaN, NA and −1 read as in a file of text; an empty line, too."""
+    try:
+        number = float(label)
+    except ValueError:
+        return label.strip() in ("", "None", "<NA>")
+    return number == -1 or number != number
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,7 @@ class Cycle:
     previous_edges: AnyArray | None = None
     tgc: float | None = None
     pools: AnyArray | None = None
+    removed_edges: AnyArray | None = None
 
 
 def as_cycles(items: Iterable[Any]) -> Iterator[Cycle]:
@@ -216,6 +217,7 @@ class EvolutionLog:
         for cycle, path in self._stored(place).items():
             stored = read_arrays(path, ("embeddings", "new_edges"))
             births = as_edges(stored["new_edges"], "new_edges")
+            removed = as_edges(stored.get("removed_edges"), "removed_edges")
             if "all_edges" in stored:
                 after = as_edges(stored["all_edges"], "all_edges")
             elif edges is None:
@@ -228,10 +230,10 @@ class EvolutionLog:
                     fix="Its edges are those before and its births: every cycle is needed, or all_edges in this one.",
                 )  # fmt: skip
             else:
-                after = _rewired(edges, births, as_edges(stored.get("removed_edges"), "removed_edges"))
+                after = _rewired(edges, births, removed)
             tgc = None if "tgc" not in stored else _number(stored["tgc"], path)
             yield Cycle(condition, seed, cycle, stored["embeddings"], births, after, embeddings, edges, tgc,
-                        stored.get("pools"))  # fmt: skip
+                        stored.get("pools"), removed)  # fmt: skip
             embeddings, edges, last = stored["embeddings"], after, cycle
 
 

@@ -67,14 +67,16 @@ class EvaluationSuite:
         seed: int = 0,
         *,
         pools: Any = None,
+        removed_edges: Any = None,
     ) -> Evaluation:
         """Judge one cycle of one condition; see `AdaptiveEvaluator.evaluate_cycle`."""
         run = self._run(condition, seed)
         evaluator = self.evaluators.get(run) or self._evaluator(run[1])
         before, edges = self._last.get(run, (None, None))
         evaluation = evaluator.evaluate_cycle(
-            embeddings, new_edges, all_edges, cycle, before, tgc, previous_edges=edges, pools=pools
-        )
+            embeddings, new_edges, all_edges, cycle, before, tgc, previous_edges=edges, pools=pools,
+            removed_edges=removed_edges,
+        )  # fmt: skip
         # Copies: systems tend to move their embeddings in place.
         self._last[run] = _copied(embeddings), as_edges(all_edges, "all_edges").copy()
         self.evaluators[run] = evaluator
@@ -90,7 +92,7 @@ class EvaluationSuite:
             self._last[run] = known[0] if given[0] is None else given[0], known[1] if given[1] is None else given[1]
             self.step(
                 stored.condition, stored.embeddings, stored.new_edges, stored.all_edges, stored.cycle, stored.tgc,
-                stored.seed, pools=stored.pools,
+                stored.seed, pools=stored.pools, removed_edges=stored.removed_edges,
             )  # fmt: skip
 
     # ---- results

@@ -58,7 +58,12 @@ def summary(runs: Runs, figure: Callable[[Evaluation, str | Path], None]) -> Eva
         options=first.described | {"conditions": names},
         breakdowns={"cycle": _by_cycle(runs)} if by_condition is None else {"condition": by_condition},
         skipped=first.evaluations[0].skipped,
-        materials={"by_condition": by_condition},
+        materials={
+            "by_condition": by_condition,
+            "ledgers": tuple(
+                entry for own in evaluators for one in own.evaluations for entry in one.materials["ledgers"]
+            ),
+        },
         notes=tuple(notes),
         figure=figure,
     )

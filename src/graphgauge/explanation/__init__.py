@@ -1,11 +1,12 @@
 """Explanations of graph models: do they name what the model used."""
 
-from graphgauge.explanation.adapters import PyGModel, from_pyg, from_result
+from graphgauge.explanation.adapters import from_result
 from graphgauge.explanation.cohesiveness import cohesiveness, cohesiveness_prefixes
 from graphgauge.explanation.collect import collect
 from graphgauge.explanation.compare import compare
 from graphgauge.explanation.evaluate import evaluate
 from graphgauge.explanation.inputs import Context, Explanation, Model, Subgraph
+from graphgauge.explanation.pyg import PyGModel, from_pyg
 from graphgauge.explanation.table import Table, read_explanations, read_table, write_explanations
 
 __all__ = [

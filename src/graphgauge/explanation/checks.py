@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,20 @@ def feature_rows(value: Any, count: int, name: str, what: str) -> AnyArray:
     if array.ndim != 2 or len(array) != count:
         raise InputError(f"shape {array.shape} for {count} {what}s", where=name, fix=f"Give one row for each {what}.")
     return array
+
+
+def named_rows(value: Any, count: int, name: str, what: str) -> Mapping[str, AnyArray]:
+    """Arrays by name, each with a row for each of `what`."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise InputError("expected arrays by the names of the model's arguments", where=name)
+    arrays = {key: numbers(each, f"{name}, {key}") for key, each in value.items()}
+    for key, array in arrays.items():
+        if array.ndim == 0 or len(array) != count:
+            raise InputError(f"shape {array.shape} for {count} {what}s", where=f"{name}, {key}",
+                             fix=f"Give one row for each {what}.")  # fmt: skip
+    return {key: frozen(array) for key, array in arrays.items()}
 
 
 def event_id(value: Any) -> str | int | None:

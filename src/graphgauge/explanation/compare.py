@@ -9,7 +9,7 @@ import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.metric import Estimate, Metric, find
-from graphgauge.explanation.declared import directed
+from graphgauge.explanation.declared import ABSOLUTE, directed
 from graphgauge.explanation.evaluate import as_table
 from graphgauge.explanation.samples import Rules, sample_of
 from graphgauge.explanation.table import Table
@@ -24,7 +24,7 @@ def compare(
     baseline: str | None = None,
     explainers: Sequence[str] | None = None,
     score: str = "class",
-    absolute: bool = True,
+    absolute: bool = False,
     label_threshold: float = 0.5,
     options: Mapping[str, Mapping[str, Any]] | None = None,
     alpha: float = 0.05,
@@ -32,7 +32,9 @@ def compare(
 ) -> ItemsComparison:
     """Which explainer is better, event by event: sign-flip tests of paired differences with Holm's correction.
 
-    All pairs of explainers, or each against a baseline, over the events that all of them have a value for.
+    All pairs of explainers, or each against a baseline, over the events that all of them have a value for. Fidelity and
+    the areas under its curves are compared with their sign: an explainer that names what speaks against the answer
+    moves it as far as one that names what speaks for it. `absolute=True` compares the size of the change.
     """
     table = as_table(table)
     entry, params = find(metric, "explanation")
@@ -52,7 +54,7 @@ def compare(
         raise InputError(f"{common} events have {metric} for all of {', '.join(names)}", fix="Two are needed.")
     better: Better = "lower" if entry.direction == "lower" else "higher"
     return compared_items(
-        metric,
+        f"{metric}, signed" if entry.name in ABSOLUTE and not absolute else metric,
         better,
         "these events",
         values,

@@ -18,6 +18,8 @@ LAWS = {"permutation": True, "merge": _JOINED, "monotone": _MODEL_DECIDES, "symm
 EMPTY = {"empty": "nan", "ties": AS_CHOSEN}
 SCORED = EMPTY | {"score": AS_CHOSEN}
 DEFAULT = Level(0.1)
+# Metrics of the size of a change, which have a sign where `absolute` is false.
+ABSOLUTE = ("fidelity_drop", "fidelity_keep", "fidelity_best", "necessity_auc", "sufficiency_auc")
 
 
 def _t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
@@ -53,7 +55,7 @@ def directed(metric: Metric, rules: Rules) -> Metric:
         metric = replace(metric, direction="lower")
     if metric.key == "acc_auc" and rules.acc_auc.mode == "drop":
         metric = replace(metric, direction="lower")
-    signed = not rules.absolute and metric.name in ("fidelity_drop", "fidelity_keep", "fidelity_best")
+    signed = not rules.absolute and metric.name in ABSOLUTE
     if signed or (rules.delta_t is not None and metric.name.startswith("cohesiveness")):
         metric = replace(metric, bounds=(-1, 1))
     return metric

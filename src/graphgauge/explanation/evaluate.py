@@ -64,7 +64,8 @@ def evaluate(
         What fidelity compares: the probability of the class predicted on the whole graph (`class`), or the largest
         probability whatever its class (`max`).
     absolute
-        Whether fidelity is |f(G) − f(masked)|; the signed mean stands beside it either way.
+        Whether fidelity, and the areas under its curves, are of |f(G) − f(masked)|; the signed mean of fidelity is
+        reported next to it either way.
     label_threshold
         Probability from which `fidelity_tempme` takes an event without a label for one of class 1.
     options
@@ -210,7 +211,20 @@ def _notes(table: Table, sample: Sample, explainer: str) -> tuple[str, ...]:
     if absent:
         notes.append(f"{absent} of {len(table)} events are not explained by {explainer}")
     if sample.events:
+        notes += _reach(sample)
         tied = float(np.mean([event.tied for event in sample.events]))
         if tied:
             notes.append(f"{tied:.0%} of the edges share their importance with another")
     return tuple(notes)
+
+
+def _reach(sample: Sample) -> list[str]:
+    """How much of their graphs the events were cut from can matter to them."""
+    cut = [event.row.subgraph for event in sample.events if event.row.subgraph.graph_edges is not None]
+    if not cut:
+        return []
+    sizes, wholes = ([f"{each:,}" for each in (min(of), max(of))] for of in (
+        [len(subgraph) for subgraph in cut], [subgraph.graph_edges or 0 for subgraph in cut]
+    ))  # fmt: skip
+    counted, whole = (low if low == high else f"{low} to {high}" for low, high in (sizes, wholes))
+    return [f"{counted} of {whole} edges can matter to an answer and are candidates"]

@@ -199,10 +199,12 @@ def _area(sample: Sample, mode: str) -> Estimate:
         counts = np.array(sorted({level.of(event.units) for level in sample.grid}))
         if len(counts) < 2:
             return np.nan
-        heights = [abs(_change(sample, event, path, mode, Level(f"k={count}"))) for count in counts]
+        heights = np.array([_change(sample, event, path, mode, Level(f"k={count}")) for count in counts])
+        heights = np.abs(heights) if sample.rules.absolute else heights
         return float(np.trapezoid(heights, counts) / (counts[-1] - counts[0]))
 
-    return sample.each(value, "fewer than two levels that differ", (0.0, 1.0))
+    possible = (0.0 if sample.rules.absolute else -1.0, 1.0)
+    return sample.each(value, "fewer than two levels that differ", possible)
 
 
 _CURVE = EXPLAINED | {"conventions": SCORED | {"area": "trapezoid over the achieved k/E, divided by its span"}}

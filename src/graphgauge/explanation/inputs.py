@@ -21,6 +21,7 @@ from graphgauge.explanation.checks import (
     ids,
     integer,
     lined_up,
+    named_rows,
     numbers,
     whole_numbers,
     within,
@@ -70,7 +71,12 @@ class Subgraph:
         (E,) the edges that can be masked, as columns of `edge_index`; all where none are named.
     units
         (E,) an id for each candidate: candidates with one id enter and leave together. Where none are given, the two
-        directions of a pair of nodes at one time are a unit, and every other edge is one of its own.
+        directions of a pair of nodes at one time are a unit, if there is one edge in each; every other edge is one of
+        its own, parallel ones too.
+    node_inputs, edge_inputs
+        What else the model takes, by the names of its arguments: arrays with a row for each node, or for each edge.
+    graph_edges
+        How many edges the graph has that this part was cut from.
     native
         The model's own object for this subgraph, for models that take no other; never stored.
     """
@@ -83,6 +89,9 @@ class Subgraph:
     candidates: Any = None
     units: Any = None
     native: Any = None
+    node_inputs: Any = None
+    edge_inputs: Any = None
+    graph_edges: int | None = None
 
     def __post_init__(self) -> None:
         edges = whole_numbers(self.edge_index, "edge_index")
@@ -111,6 +120,10 @@ class Subgraph:
                 )
         for name, value in fields.items():
             object.__setattr__(self, name, frozen(value))
+        for name, rows, what in (("node_inputs", len(nodes), "node"), ("edge_inputs", count, "edge")):
+            object.__setattr__(self, name, named_rows(getattr(self, name), rows, name, what))
+        if self.graph_edges is not None:
+            object.__setattr__(self, "graph_edges", integer(self.graph_edges, "graph_edges"))
 
     def _checked_candidates(self, count: int) -> Ints:
         if self.candidates is None:
@@ -158,11 +171,11 @@ class Subgraph:
         low, high = np.minimum(source, target), np.maximum(source, target)
         _, pair = np.unique(np.stack([moment, low, high]), axis=1, return_inverse=True)
         pair = pair.reshape(-1)
-        forward = np.zeros(int(pair.max(initial=-1)) + 1, bool)
-        backward = forward.copy()
-        forward[pair[source < target]] = True
-        backward[pair[source > target]] = True
-        joined = (forward & backward)[pair]
+        pairs = int(pair.max(initial=-1)) + 1
+        forward = np.bincount(pair[source < target], minlength=pairs)
+        backward = np.bincount(pair[source > target], minlength=pairs)
+        # Which of several parallel edges belongs to which in the other direction, nobody says.
+        joined = ((forward == 1) & (backward == 1))[pair]
         # Edges on their own get numbers after those of the pairs.
         alone = len(forward) + np.arange(len(self))
         return np.unique(np.where(joined, pair, alone), return_inverse=True)[1].astype(np.int64)
@@ -177,7 +190,9 @@ class Subgraph:
         source, target = self.ends
         rank = np.unique(self.nodes, return_inverse=True)[1]
         times = np.zeros(len(self)) if self.candidate_times is None else self.candidate_times
-        extra = [] if self.edge_features is None else list(self.edge_features[self.candidates].T[::-1])
+        given = [] if self.edge_features is None else [self.edge_features]
+        given += [array.reshape(len(array), -1) for _, array in sorted(self.edge_inputs.items())]
+        extra = [column for array in given for column in array[self.candidates].T][::-1]
         return np.lexsort((*extra, rank[target], rank[source], times)).astype(np.int64)
 
     @cached_property

@@ -182,15 +182,24 @@ def _subgraph_to_dict(subgraph: Subgraph) -> dict[str, Any]:
         value = getattr(subgraph, name)
         if value is not None:
             content[name] = _listed(value)
-    return content
+    for name in ("node_inputs", "edge_inputs"):
+        if getattr(subgraph, name):
+            content[name] = {key: _listed(value) for key, value in sorted(getattr(subgraph, name).items())}
+    return content if subgraph.graph_edges is None else content | {"graph_edges": subgraph.graph_edges}
 
 
 def _subgraph_from_dict(content: Mapping[str, Any]) -> Subgraph:
-    names = ("nodes", "candidates", "times", "node_features", "edge_features", "units")
+    names = (
+        "nodes", "candidates", "times", "node_features", "edge_features", "units", "node_inputs", "edge_inputs",
+        "graph_edges",
+    )  # fmt: skip
     given = {name: content[name] for name in names if content.get(name) is not None}
     for name in ("node_features", "edge_features"):
         if name in given:
             given[name] = _matrix(given[name], name)
+    for name in ("node_inputs", "edge_inputs"):
+        if name in given:
+            given[name] = _arrays(given[name], name)
     try:
         return Subgraph(content.get("edge_index"), **given)
     except (ValueError, TypeError, OverflowError) as error:
@@ -232,6 +241,23 @@ def _matrix(rows: Any, name: str) -> Floats:
         )
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"expected rows of numbers ({error})", where=name) from None
+
+
+def _arrays(content: Any, name: str) -> dict[str, AnyArray]:
+    """Arrays by name, whole numbers as such."""
+    if not isinstance(content, dict):
+        raise InputError(f"expected a table, found {type(content).__name__}", where=name)
+    try:
+        return {key: _array(value) for key, value in content.items()}
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"expected rows of numbers ({error})", where=name) from None
+
+
+def _array(value: Any) -> AnyArray:
+    array = np.array(value)
+    if array.dtype.kind in "iubf":
+        return array
+    return np.asarray(np.vectorize(number_from_json, otypes=[np.float64])(np.array(value, object)))
 
 
 def masks_to_text(masks: Masks) -> list[str]:

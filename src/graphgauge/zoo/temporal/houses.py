@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from graphgauge.core.extras import need
-from graphgauge.explanation.adapters import PyGModel
 from graphgauge.explanation.inputs import Context, Subgraph
+from graphgauge.explanation.pyg import PyGModel
 
 Ints = NDArray[np.int64]
 
