@@ -211,3 +211,43 @@ def test_no_traceback_and_exit_codes_in_a_shell(tmp_path):
     unknown = shell("--checkpoint", "absent.pth", "--metrics", "nothing")
     assert unknown.returncode == 2
     assert "Known: reconstruction, diversity" in unknown.stderr
+
+
+LEAVING = """
+import sys
+sys.path.insert(0, {root!r})
+from tests.generation.toy import Case, Judge, Toy, data
+
+class Leaving(Toy):
+    def {method}(self, *arguments, **options):
+        sys.exit(0)
+
+class LeavingJudge(Judge):
+    def {method}(self, *arguments, **options):
+        sys.exit(0)
+
+def load():
+    return Case(Leaving(), data(), data(seed=1), LeavingJudge())
+"""
+
+
+@pytest.mark.parametrize("method", ["__init__", "validate", "encode", "predict"])
+def test_a_subject_that_exits_has_not_passed(tmp_path, method):
+    (tmp_path / "leaving.py").write_text(LEAVING.format(root=str(Path(__file__).parents[2]), method=method))
+    arguments = ["--subject", "leaving:load", *QUICK]
+    shell = [sys.executable, "-m", "graphgauge", "generation", *arguments, "--gate", "mean_iou >= 0", "-o", "r.json"]
+    found = subprocess.run(shell, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert found.returncode == 3, found.stderr
+    assert "raised SystemExit: 0" in found.stderr
+    assert "passed" not in found.stderr
+    assert found.stdout == ""
+    if (tmp_path / "r.json").exists():
+        assert content(tmp_path / "r.json")["status"] == "partial"
+    (tmp_path / "study.toml").write_text(
+        'schema = 1\nname = "leaving"\n[[evaluate]]\nfamily = "generation"\ndataset = "toy"\nmethod = "toy"\n'
+        'subject = "leaving:load"\nnum_samples = 15\nresamples = 50\npermutations = 49\n'
+    )
+    study = [sys.executable, "-m", "graphgauge", "run", "study.toml"]
+    found = subprocess.run(study, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert found.returncode == 4, found.stderr
+    assert "SystemExit" in found.stdout + found.stderr

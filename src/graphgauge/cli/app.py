@@ -59,6 +59,10 @@ def main() -> None:
         # The reader went away (`graphgauge … | head`); what it did not want is not an error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 0
+    except SystemExit as stop:
+        # Click does not end the process here: some other code has tried to, before anything was finished.
+        click.echo(f"Error: the code that was run ended the process (SystemExit: {stop.code}).", err=True)
+        status = 3
     except Exception as error:
         from graphgauge.core.errors import GraphgaugeError
 

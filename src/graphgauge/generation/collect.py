@@ -11,7 +11,7 @@ import numpy as np
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.metric import sections as registered
 from graphgauge.core.options import whole_number
-from graphgauge.generation.asking import Asked, joined, length
+from graphgauge.generation.asking import Asked, joined
 from graphgauge.generation.capabilities import REASONS
 from graphgauge.generation.graphs import Graphs, is_graphs
 from graphgauge.generation.inputs import Codes, Samples, as_samples, read_conditions, thresholded
@@ -108,9 +108,9 @@ class Collection:
                 where="subject", fix="See graphgauge.generation.subjects.",
             )  # fmt: skip
         judge = classifier if classifier is not None else case.classifier
-        if judge is not None and not callable(getattr(judge, "predict", None)):
-            raise InputError(f"a {type(judge).__name__} has no predict", where="classifier")
         self._subject, self._classifier = Asked(case.subject), None if judge is None else Asked(judge)
+        if self._classifier is not None and not callable(self._classifier.attribute("predict")):
+            raise InputError(f"a {type(judge).__name__} has no predict", where="classifier")
         self._data = _pair(data if data is not None else case.data, "data")
         self._train = _pair(train if train is not None else case.train, "train", alone=True)
         judged = classifier_data if classifier_data is not None else case.classifier_data
@@ -245,9 +245,10 @@ class Collection:
                 drawn = self._subject.answer(
                     "generate", code, size, temperature=self.options["temperature"], seed=self._seed(code, start)
                 )
-                if length(drawn) != size:
+                count = self._subject.length("generate", drawn)
+                if count != size:
                     raise InputError(
-                        f"generate gave {length(drawn)} samples of {label}, {size} were asked for", where=place,
+                        f"generate gave {count} samples of {label}, {size} were asked for", where=place,
                         fix="Return every attempt; validate() says which of them count.",
                     )  # fmt: skip
                 graphs = is_graphs(drawn)

@@ -2,6 +2,7 @@
 
 Arrays are NumPy (torch tensors are read as well). `n` samples of one shape stand in an array (n, *shape) of bits; a
 condition is its number, an index into `conditions`. A method that is not there leaves out the sections that need it.
+Samples are handed over as read-only copies; a method that works in place makes a copy of its own.
 """
 
 from __future__ import annotations
