@@ -146,8 +146,9 @@ def test_statistical(given, found, parts):
     for name in scale:
         held(found, f"wasserstein_{name}", raw[name], sizes)
         held(found, f"scaled_wasserstein_{name}", scaled[name], sizes)
+    scaled["flat"] = np.zeros(3)  # the same constant on both sides
+    held(found, "scaled_wasserstein_flat", scaled["flat"], sizes)
     held(found, "overall_mean_distance", np.mean(list(scaled.values()), axis=0), sizes)
-    assert np.isnan(found["scaled_wasserstein_flat"].value)
     energies, neighbours, discrepancies = [], [], []
     for code in PRESENT:
         real, made = (
@@ -189,8 +190,9 @@ def test_the_null_is_two_draws_from_the_real_samples(given, found, parts):
             first, second = rng.choice(real, len(made)), rng.choice(real, len(real))
             columns = [given["statistics"][name] for name in ("size", "first")]
             wider = np.sqrt(len(real) / (len(real) - 1))
-            means.append(np.mean([wider * wasserstein_distance(part[first], part[second]) / part[second].std()
-                                  for part in columns]))  # fmt: skip
+            distances = [wider * wasserstein_distance(part[first], part[second]) / part[second].std()
+                         for part in columns]  # fmt: skip
+            means.append(np.mean([*distances, 0]))  # the third is the same constant on both sides
         draws.append(np.mean(means))
     levels = {level.name: level.value for level in found["overall_mean_distance"].chance}
     assert found["overall_mean_distance"].goal == levels["real against real, 95th percentile"]
@@ -249,7 +251,7 @@ def test_how_often_the_goal_is_reached(conditions, n, m, kind, least):
     assert least < goal_reached(draw, conditions, n, m, repeats=200, statistics=2) < 0.99
 
 
-def test_draws_without_a_spread_have_no_scaled_distance():
+def test_draws_without_a_spread_are_scaled_by_that_of_both():
     """One of ten real samples differs: of a third of the draws all are alike."""
     rare = np.zeros(10)
     rare[0] = 1
@@ -262,17 +264,23 @@ def test_draws_without_a_spread_have_no_scaled_distance():
         np.sort(rare)[:, np.newaxis],
         np.zeros(10, int),
         np.array([10]),
+        np.array([10]),
         draws=300,
         generator=np.random.default_rng([0, 1]),
     )
-    assert (drawn.spreads == 0).mean() == pytest.approx(0.9**10, abs=0.1)
+    # Where none of the second ten differs, k of the first ten do: their distance is k/10, their shared spread that of
+    # k among twenty.
+    k = np.rint(drawn.distances[:, 0, 0] * 10)
+    alike = np.isclose(drawn.scales[:, 0, 0], np.sqrt(k / 20 * (1 - k / 20)))
+    assert alike.mean() == pytest.approx(0.9**10, abs=0.1)
     # Draws from ten samples vary by 9/10 of the variance that samples have.
     wider = np.sqrt(10 / 9) * drawn.distances[:, 0]
     assert evaluation.by("rare")["null_mean"] == pytest.approx(wider.mean(axis=0))
     assert evaluation.by("rare")["null_95"] == pytest.approx(np.quantile(wider, 0.95, axis=0))
     levels = {level.name: level.value for level in evaluation["scaled_wasserstein_rare"].chance}
-    defined = drawn.spreads[:, 0, 0] > 0
-    assert levels["real against real"] == pytest.approx((wider[defined, 0] / drawn.spreads[defined, 0, 0]).mean())
+    scales = drawn.scales[:, 0, 0]
+    scaled = np.divide(wider[:, 0], scales, out=np.zeros(300), where=scales > 0)
+    assert levels["real against real"] == pytest.approx(scaled.mean())
     assert 0 < levels["real against real"] < levels["real against real, 95th percentile"] < np.inf
     assert evaluation["overall_mean_distance"].reached
 

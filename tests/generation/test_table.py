@@ -7,7 +7,7 @@ import pytest
 from tests.generation.toy import NAMES, case, data
 
 from graphgauge import generation
-from graphgauge.core.errors import InputError
+from graphgauge.core.errors import InputError, OptionError
 from graphgauge.generation import Table
 
 QUICK = {"resamples": 20, "permutations": 19}
@@ -121,3 +121,51 @@ def test_no_argument_is_changed():
     before = SAMPLES.copy()
     generation.evaluate(real=SAMPLES, generated=SAMPLES, real_conditions=CODES, conditions=CODES, **QUICK)
     np.testing.assert_array_equal(SAMPLES, before)
+
+
+TEXT = np.array(["hard", "easy", "middle", "expert"])
+
+
+@pytest.mark.parametrize("kind", [np.str_, object, list])
+@pytest.mark.parametrize("side", ["real", "generated", "both"])
+def test_text_has_no_order_of_its_own(kind, side):
+    names = TEXT[np.arange(len(SAMPLES)) % 4]
+    names = names.tolist() if kind is list else names.astype(kind)
+    given = {}
+    if side != "generated":
+        given |= {"real": SAMPLES, "real_conditions": names}
+    if side != "real":
+        given |= {"generated": SAMPLES, "conditions": names}
+    with pytest.raises(OptionError, match=r"order is not said.*labels=\[…\] in Python, --labels .* in a study"):
+        Table.of(ordered=True, **given)
+    assert Table.of(**given).labels == ("easy", "expert", "hard", "middle")
+    assert Table.of(ordered=True, labels=TEXT, **given).labels == tuple(TEXT)
+
+
+def test_numbers_and_a_single_text_need_no_order():
+    codes = np.arange(len(SAMPLES)) % 12
+    assert Table.of(ordered=True, real=SAMPLES, real_conditions=codes).labels[:3] == ("0", "1", "2")
+    one = np.full(len(SAMPLES), "easy")
+    assert Table.of(ordered=True, real=SAMPLES, real_conditions=one).labels == ("easy",)
+
+
+def test_a_subject_that_is_ordered_names_its_conditions():
+    class Ordered:
+        ordered = True
+
+        def encode(self, samples, conditions):
+            return samples.reshape(len(samples), -1).astype(float)
+
+    names = TEXT[np.arange(len(SAMPLES)) % 4]
+    with pytest.raises(OptionError, match="`conditions` of a subject"):
+        generation.collect(Ordered(), data=(SAMPLES, names))
+    Ordered.conditions = tuple(TEXT)
+    assert generation.collect(Ordered(), data=(SAMPLES, names)).labels == tuple(TEXT)
+
+
+@pytest.mark.parametrize(
+    ("name", "samples"), [("real_conditions", "generated"), ("conditions", "real"), ("valid", "real")]
+)
+def test_what_is_said_of_samples_that_are_not_there(name, samples):
+    with pytest.raises(InputError, match=f"{name} without"):
+        Table.of(**{samples: SAMPLES, name: np.zeros(len(SAMPLES), int)})

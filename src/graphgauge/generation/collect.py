@@ -153,7 +153,7 @@ class Collection:
                 given |= self._answers
         return Table.of(
             labels=self.labels,
-            ordered=self._subject.attribute("ordered", False),
+            ordered=self._ordered,
             channels=None if isinstance(self._real, Graphs) else self._subject.attribute("channels"),
             options=self.options,
             missing=missing,
@@ -176,7 +176,12 @@ class Collection:
             return read_conditions({}, self._subject.attribute("conditions", ()))[0]
         if self._data is None:
             return read_conditions({}, None)[0]
-        return read_conditions({"data": (self._data.conditions, len(self._data.samples))}, None)[0]
+        occurring = {"data": (self._data.conditions, len(self._data.samples))}
+        return read_conditions(occurring, None, ordered=self._ordered)[0]
+
+    @property
+    def _ordered(self) -> bool:
+        return bool(self._subject.attribute("ordered", False))
 
     @cached_property
     def _real(self) -> Samples | None:

@@ -106,6 +106,9 @@ class Table:
         notes: tuple[str, ...] = ()
         if nan_policy(nan) == "omit":
             given, notes = _without_nan(given)
+        for name, samples in (("real_conditions", "real"), ("conditions", "generated"), ("valid", "generated")):
+            if given[name] is not None and given[samples] is None:
+                raise InputError(f"{name} without {samples}", where=name, fix=f"Pass {samples}= with it.")
         read = _read_sides(given)
         names, codes = read_conditions(
             {
@@ -113,6 +116,7 @@ class Table:
                 **({"conditions": (given["conditions"], _rows(read["generated"]))} if generated is not None else {}),
             },
             labels,
+            ordered=bool(ordered),
         )
         pair = _answers(given["predicted"], classifier_labels, classifier_predicted, read["generated"], len(names))
         return cls(
