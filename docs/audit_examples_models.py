@@ -249,7 +249,7 @@ def boards(checkpoint: str, classifier: str) -> Iterator[tuple[str, str]]:
     """The MoonBoard VAE of the zoo."""
     case = generation.open_checkpoint(checkpoint, classifier=classifier)
     trained = restore(read_checkpoint(checkpoint), "generator")
-    _, learnt = held_out(trained.origin, trained.grades, None, checkpoint)
+    learnt = held_out(trained.origin, trained.grades, None, checkpoint).train
     assert learnt is not None
     subject = Moonboard(trained.model, trained.grades)
     copies = replace(case, subject=Copies(trained.model, trained.grades, train=learnt))

@@ -52,7 +52,7 @@ def given():
     truth = rng.integers(0, 4, 400)
     return {
         "real": real, "generated": made, "reconstructed": reconstructed, "real_conditions": real_codes,
-        "conditions": codes, "train": np.concatenate([made[:10], real[:20]]),
+        "conditions": codes, "train": np.concatenate([made[:10], learned()[0]]),
         "valid": [None if draw < 0.1 else bool(draw < 0.8) for draw in rng.random(N_MADE)],
         "statistics": described(real), "generated_statistics": described(made),
         "latents": rng.normal(size=(N_REAL, 6)) + real_codes[:, None] / 2,
@@ -62,9 +62,35 @@ def given():
     }  # fmt: skip
 
 
+def learned():
+    """Twenty samples of the training set, and their conditions."""
+    rng = np.random.default_rng(50)
+    codes = rng.integers(0, 4, 20)
+    return samples(codes, rng), codes
+
+
 @pytest.fixture(scope="module")
-def found(given):
-    return generation.evaluate(**given, k=(3, 10), resamples=400, permutations=99)
+def offered(given):
+    """The same with real samples among them that are in the training set: they must not change anything but novelty's
+    level."""
+    extra, codes = learned()
+    more = {
+        "real": extra, "reconstructed": extra, "real_conditions": codes, "latents": np.full((20, 6), 100.0),
+        "statistics": {name: 1000.0 + values for name, values in described(extra).items()},
+    }  # fmt: skip
+    order = np.random.default_rng(51).permutation(N_REAL + 20)
+
+    def mixed(own, other):
+        if isinstance(own, dict):
+            return {name: mixed(own[name], other[name]) for name in own}
+        return np.concatenate([own, other])[order]
+
+    return given | {name: mixed(given[name], values) for name, values in more.items()}
+
+
+@pytest.fixture(scope="module")
+def found(offered):
+    return generation.evaluate(**offered, k=(3, 10), resamples=400, permutations=99)
 
 
 @pytest.fixture(scope="module")
@@ -88,8 +114,8 @@ def held(evaluation, key, each, weights):
 
 
 @pytest.mark.parametrize("empty", [1, "nan", "skip"])
-def test_reconstruction(given, empty):
-    evaluation = generation.evaluate(**given, metrics="reconstruction", empty=empty)
+def test_reconstruction(given, offered, empty):
+    evaluation = generation.evaluate(**offered, metrics="reconstruction", empty=empty)
 
     def overlap(first, second):
         union = (first | second).sum()
@@ -428,7 +454,7 @@ def test_baselines_of_reconstruction(given, found, parts):
     assert levels_of(found, "mean_iou") == pytest.approx(expected)
 
 
-def test_baselines_of_diversity_are_of_the_conditions_that_were_generated(given, found, parts):
+def test_baselines_of_diversity_are_of_the_conditions_that_were_generated(given, offered, found, parts):
     rows = [given["real"][own].reshape(len(own), -1) for own in parts[0][:3]]
     for key, distance, scale in (
         ("overall_mean_diversity", "hamming", 1), ("mean_hamming_bits", "hamming", 60), ("mean_jaccard", "jaccard", 1),
@@ -449,7 +475,7 @@ def test_baselines_of_diversity_are_of_the_conditions_that_were_generated(given,
         }
         assert levels_of(found, key) == pytest.approx(expected), key
     known = {row.tobytes() for row in given["train"].reshape(30, -1)}
-    held_out = np.mean([row.tobytes() not in known for row in given["real"].reshape(N_REAL, -1)])
+    held_out = np.mean([row.tobytes() not in known for row in offered["real"].reshape(N_REAL + 20, -1)])
     assert levels_of(found, "novelty")["real held-out samples"] == pytest.approx(held_out)
 
 

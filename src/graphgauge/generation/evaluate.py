@@ -15,6 +15,7 @@ from graphgauge.core.options import confidence_level, metric_names, nan_policy, 
 from graphgauge.core.result import Evaluation, Result
 from graphgauge.core.result import Table as Breakdown
 from graphgauge.generation.capabilities import Capabilities
+from graphgauge.generation.overlap import HeldOut
 from graphgauge.generation.request import Request, cutoffs
 from graphgauge.generation.section_results import SectionResults
 from graphgauge.generation.sections.common import FAMILY
@@ -51,7 +52,8 @@ def evaluate(
         Samples: arrays (n, *shape) of 0 and 1, or graphs (networkx, or lists of edges). With `real_conditions` and
         `conditions`, what each is or was asked to be: codes or names.
     train
-        The samples that the generator learned from, for `novelty`.
+        The samples that the generator learned from, for `novelty`. Real samples that are among them are not held out:
+        they are left out of everything and counted.
     valid
         Whether each generated sample keeps the rules; None, no answer, is not valid. Without it all count as valid.
     reconstructed, latents
@@ -126,6 +128,8 @@ def evaluate_section(table: Table, name: str, request: Request) -> Evaluation:
         options={**table.options, **request.options, "asked": {name: names}}, notes=_notes(table),
     )  # fmt: skip
     found.materials |= part.used  # for the checks, which look at all sections together
+    if table.real is not None:
+        found.materials["held_out"] = HeldOut(len(table.real), len(table.excluded))
     return found
 
 
