@@ -189,6 +189,15 @@ def digits() -> Iterator[tuple[str, str]]:
         f"within what halves of real ones differ by, the energy test gives p = {float(once['energy_p_value']):.2f}, "
         f"and {float(once['overall_exact_accuracy']):.1%} are the digit that was asked for.",
     )
+    everything = generation.Labelled(*(np.concatenate(parts) for parts in zip(learnt, held, strict=True)))
+    copies = example["TrainingSet"](learnt, replace=False)
+    whole = generation.evaluate(generation.collect(copies, **options | {"data": everything}))
+    yield (
+        "learned-real-samples",
+        f"All digits given as held out, of which one half was trained on: {told(whole, 'learned-real-samples')}. "
+        f"Of the other half alone the check finds the few images that stand in both: "
+        f"{told(once, 'learned-real-samples')}.",
+    )
     yield (
         "repeated-samples",
         f"The training half of the digits, each image once and drawn with replacement. Of the first the check says "

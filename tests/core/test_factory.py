@@ -56,7 +56,10 @@ class Odd(BaseException):
 
 @pytest.mark.parametrize("error", [SystemExit(0), SystemExit(None), SystemExit("done"), CancelledError(), Odd("odd")])
 def test_code_that_ends_its_process_is_code_that_failed(error: BaseException) -> None:
-    with pytest.raises(InputError, match=rf"mine\.call: raised {type(error).__name__}") as caught, own_code("mine.call"):
+    with (
+        pytest.raises(InputError, match=rf"mine\.call: raised {type(error).__name__}") as caught,
+        own_code("mine.call"),
+    ):
         raise error
     assert caught.value.__cause__ is error
 

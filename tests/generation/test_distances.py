@@ -181,9 +181,7 @@ def test_blocks_of_draws_change_nothing_but_the_stream(monkeypatch: pytest.Monke
     monkeypatch.setattr("graphgauge.generation.distances._BLOCK", 50)
     real = np.random.default_rng(5).standard_normal((20, 1))
     sizes = np.array([20])
-    draws = null_distances(
-        real, np.zeros(20, np.int64), sizes, sizes, draws=101, generator=np.random.default_rng(6)
-    )
+    draws = null_distances(real, np.zeros(20, np.int64), sizes, sizes, draws=101, generator=np.random.default_rng(6))
     for drawn in draws:
         assert np.isfinite(drawn).all()
         assert len(np.unique(drawn)) > 90

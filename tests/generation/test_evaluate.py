@@ -6,8 +6,7 @@ import math
 import jsonschema
 import numpy as np
 import pytest
-from scipy.spatial.distance import cdist
-from scipy.spatial.distance import pdist
+from scipy.spatial.distance import cdist, pdist
 from scipy.stats import wasserstein_distance
 from sklearn.metrics import silhouette_score
 from tests.generation.toy import NAMES, Judge, Toy, case, data

@@ -51,7 +51,7 @@ def copied_training_set(results: Mapping[str, Result]) -> Evidence | None:
     "learned-real-samples",
     family="generation",
     severity="warning",
-    message="{excluded} of {given} real samples are in the training set; they are left out, and {compared} are compared",
+    message="{excluded} of {given} real samples are in the training set: they are left out, and {compared} remain",
     remedy="Give real samples that the generator has not learned from; more of them, where few are left.",
 )
 def learned_real_samples(held_out: HeldOut) -> Evidence | None:

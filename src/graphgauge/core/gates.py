@@ -26,7 +26,8 @@ class GateOutcome:
     found: float
 
     def __str__(self) -> str:
-        return f"gate {'passed' if self.passed else 'failed'}: {self.gate} (found {Gate.parse(self.gate).shown(self.found)})"
+        found = Gate.parse(self.gate).shown(self.found)
+        return f"gate {'passed' if self.passed else 'failed'}: {self.gate} (found {found})"
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from graphgauge.generation.graphs import Graphs, graph_ids
 from graphgauge.generation.inputs import Bits, Samples, as_samples
 
 
-
 class HeldOut(NamedTuple):
     """How many real samples are compared, and how many were left out because a generator had learned from them."""
 

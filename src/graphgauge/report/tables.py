@@ -59,9 +59,7 @@ def digits_of(value: float, low: float, high: float) -> int:
     return decimals(high - low, value)
 
 
-def span(
-    values: Iterable[float], digits: int | None = None, *, as_text: Callable[[float], str] = number
-) -> str:
+def span(values: Iterable[float], digits: int | None = None, *, as_text: Callable[[float], str] = number) -> str:
     """One number where all agree as printed, else the two ends."""
     shown = sorted(value for value in values if value == value)
     if not shown:
