@@ -344,10 +344,10 @@ class Collection:
     @property
     def _judged_out(self) -> tuple[str, ...]:
         samples, _, seen = self._unseen or ((), None, 0)
+        if not seen:
+            return ()
         total = len(samples) + seen
-        return (f"{seen} of {total} real samples left out of the classifier's accuracy: it learned from them",) * bool(
-            seen
-        )
+        return (f"{seen} of {total} real samples left out of the classifier's accuracy: it learned from them",)
 
     def _predicted(self, samples: Any) -> Any:
         assert self._classifier is not None

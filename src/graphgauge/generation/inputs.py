@@ -210,7 +210,7 @@ def _finite(array: AnyArray, name: str) -> Floats:
 
 
 _ORDER = (
-    "Name them from the first to the last: labels=[…] in Python, --labels A,B,… on the command line, labels in a study, "
-    "`conditions` of a subject. Or number them."
+    "Name them from the first to the last: labels=[…] in Python, --labels A,B,… on the command line, labels in a "
+    "study, `conditions` of a subject. Or number them."
 )
 _SHAPE = "The first axis counts samples; flatten or stack them so that there is one."

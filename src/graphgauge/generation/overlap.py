@@ -45,12 +45,16 @@ def learned(samples: Samples, train: Samples | None, hashes: Hashes | None = Non
     found = np.zeros(len(samples), bool)
     if train is not None and len(train) and len(samples):
         if isinstance(samples, Graphs) and isinstance(train, Graphs):
-            found |= np.isin(*graph_ids(samples, train))
+            found |= _among(*graph_ids(samples, train))
         elif isinstance(samples, np.ndarray) and isinstance(train, np.ndarray) and samples.shape[1:] == train.shape[1:]:
-            found |= np.isin(*row_ids(_flat(samples), _flat(train)))
+            found |= _among(*row_ids(_flat(samples), _flat(train)))
     if hashes is not None and len(hashes) and len(samples):
-        found |= np.isin(*(_as_items(part) for part in (sample_hashes(samples), hashes)))
+        found |= _among(_as_items(sample_hashes(samples)), _as_items(hashes))
     return found
+
+
+def _among(items: NDArray[Any], known: NDArray[Any]) -> Bits:
+    return np.asarray(np.isin(items, known))
 
 
 def _flat(bits: Bits) -> Bits:

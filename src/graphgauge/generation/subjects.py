@@ -90,9 +90,9 @@ class Case:
     """A subject with what it is measured against; what a registered loader or a `module:factory` returns.
 
     `data` are real samples that the subject was not trained on, `train` those it was. `classifier_data` are real
-    samples that the classifier was not trained on, where they are not `data`. `seen` and `classifier_seen` are hashes of
-    the samples that each of them learned from, by `overlap.sample_hashes`: what is among them is left out and counted.
-    `notes` go into the result.
+    samples that the classifier was not trained on, where they are not `data`. `seen` and `classifier_seen` are hashes
+    of the samples that each of them learned from, by `overlap.sample_hashes`: what is among them is left out and
+    counted. `notes` go into the result.
     """
 
     subject: Any

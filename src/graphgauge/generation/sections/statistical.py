@@ -193,8 +193,8 @@ def overall_mean_distance(sample: Statistics) -> Estimate:
     estimate = sample.estimate(values, sample.n, reason, **goal)
     return estimate.warned(
         *(
-            f"{name} does not differ among the real samples of {count} condition{'' if count == 1 else 's'}: there it is "
-            "scaled by the spread of real and generated samples together"
+            f"{name} does not differ among the real samples of {count} condition{'' if count == 1 else 's'}: there it "
+            "is scaled by the spread of real and generated samples together"
             for name, count in zip(sides.names, sides.constant.sum(0).tolist(), strict=True)
             if count
         )

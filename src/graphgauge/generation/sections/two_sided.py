@@ -119,7 +119,7 @@ class Described(Sides):
     def constant(self) -> Bits:
         """Where (conditions, statistics) the real samples do not differ."""
         mean, spread = self.real_moments
-        return self.enough[:, np.newaxis] & (without_rounding(spread, mean) == 0)
+        return np.asarray(self.enough[:, np.newaxis] & (without_rounding(spread, mean) == 0))
 
     @cached_property
     def scale(self) -> Floats:

@@ -131,9 +131,8 @@ def load(
     case = replace(case, classifier=MoonboardClassifier(judge.model, judge.grades, device=device))
     if judge.origin.data_hash != generator.origin.data_hash:
         seen = judge.origin.seen
-        return replace(
-            case, classifier_seen=seen, notes=(*case.notes, *([] if seen is not None else [unchecked(where)]))
-        )
+        notes = case.notes if seen is not None else (*case.notes, unchecked(where))
+        return replace(case, classifier_seen=seen, notes=notes)
     judged = held_out(judge.origin, judge.grades, data, where)
     # The same problems in another split: what is held out from one was shown to the other.
     unseen = _labelled(judged.problems) if judge.origin != generator.origin else None
