@@ -197,6 +197,15 @@ def digits() -> Iterator[tuple[str, str]]:
         f"within what halves of real ones differ by, the energy test gives p = {float(once['energy_p_value']):.2f}, "
         f"and {float(once['overall_exact_accuracy']):.1%} are the digit that was asked for.",
     )
+    everything = generation.Labelled(*(np.concatenate(parts) for parts in zip(learnt, held, strict=True)))
+    copies = example["TrainingSet"](learnt, replace=False)
+    whole = generation.evaluate(generation.collect(copies, **options | {"data": everything}))
+    yield (
+        "learned-real-samples",
+        f"All digits given as held out, of which one half was trained on: {told(whole, 'learned-real-samples')}. "
+        f"Of the other half alone the check finds the few images that stand in both: "
+        f"{told(once, 'learned-real-samples')}.",
+    )
     yield (
         "repeated-samples",
         f"The training half of the digits, each image once and drawn with replacement. Of the first the check says "
@@ -257,7 +266,7 @@ def boards(checkpoint: str, classifier: str) -> Iterator[tuple[str, str]]:
     """The MoonBoard VAE of the zoo."""
     case = generation.open_checkpoint(checkpoint, classifier=classifier)
     trained = restore(read_checkpoint(checkpoint), "generator")
-    _, learnt = held_out(trained.origin, trained.grades, None, checkpoint)
+    learnt = held_out(trained.origin, trained.grades, None, checkpoint).train
     assert learnt is not None
     subject = Moonboard(trained.model, trained.grades)
     copies = replace(case, subject=Copies(trained.model, trained.grades, train=learnt))

@@ -44,7 +44,7 @@ def controls(checkpoint: str, classifier: str) -> dict[str, tuple[Evaluation, Ev
     """For each generator its evaluation, and that of its conditioning by the rule."""
     case = generation.open_checkpoint(checkpoint, classifier=classifier)
     trained = restore(read_checkpoint(checkpoint), "generator")
-    _, train = held_out(trained.origin, trained.grades, None, checkpoint)
+    train = held_out(trained.origin, trained.grades, None, checkpoint).train
     assert train is not None
     untrained, _ = train_generator(train, Schedule(epochs=0))
     given = (trained.model, trained.grades)

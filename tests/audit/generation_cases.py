@@ -37,6 +37,15 @@ def copying(rng, share=0.0):
     return judged(samples(rng, ink, REAL), made, ["novelty"], train=train)
 
 
+def overlapping(rng, share=0.0):
+    """Real samples of which so many were trained on, in whatever order."""
+    ink = world(rng, 60)
+    train, real = samples(rng, ink, TRAIN), samples(rng, ink, REAL)
+    seen = rng.permutation(len(REAL))[: int(share * len(REAL))]
+    real[seen] = train[rng.integers(0, len(TRAIN), len(seen))]
+    return judged(real, samples(rng, ink, MADE), ["novelty"], train=train)
+
+
 def repeating(rng, pool=None):
     """A generator that has only so many samples of a condition in store, or as many as the world."""
     ink = world(rng)
@@ -138,6 +147,8 @@ def perfect(rng):
 
 CASES = [
     Case("copied-training-set", copying, copying, {"a third copied": 0.33, "two thirds": 0.67, "all": 1.0}),
+    Case("learned-real-samples", overlapping, overlapping,
+         {"one real sample in a hundred trained on": 0.01, "a tenth": 0.1, "all": 1.0}),
     Case("repeated-samples", repeating, repeating, {"60 samples in store": 60, "20": 20, "3": 3}),
     Case("collapsed-samples", typical, collapsed,
          {"one sample, a fourteenth of the bits turned": 0.07, "a twentieth": 0.05, "a fiftieth": 0.02}),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from asyncio import CancelledError
 from pathlib import Path
 
 import pytest
 
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.factory import made
+from graphgauge.core.factory import made, own_code
 
 
 @pytest.fixture(autouse=True)
@@ -47,3 +48,29 @@ def test_code_that_raises_ends_in_one_line(folder: Path) -> None:
     (folder / "refusing.py").write_text("from graphgauge.core.errors import OptionError\nraise OptionError('no')\n")
     with pytest.raises(OptionError, match="no"):
         made("refusing:load")
+
+
+class Odd(BaseException):
+    """No Exception, as what ends tasks and tests of other libraries."""
+
+
+@pytest.mark.parametrize("error", [SystemExit(0), SystemExit(None), SystemExit("done"), CancelledError(), Odd("odd")])
+def test_code_that_ends_its_process_is_code_that_failed(error: BaseException) -> None:
+    with (
+        pytest.raises(InputError, match=rf"mine\.call: raised {type(error).__name__}") as caught,
+        own_code("mine.call"),
+    ):
+        raise error
+    assert caught.value.__cause__ is error
+
+
+def test_an_interrupt_stays_one() -> None:
+    with pytest.raises(KeyboardInterrupt), own_code("mine.call"):
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("text", ["import sys\nsys.exit(0)\n", "import sys\ndef load():\n    sys.exit()\n"])
+def test_a_factory_that_exits(folder: Path, text: str) -> None:
+    (folder / "leaving_module.py").write_text(text)
+    with pytest.raises(InputError, match="leaving_module:load: raised SystemExit"):
+        made("leaving_module:load")

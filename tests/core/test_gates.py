@@ -10,6 +10,7 @@ import pytest
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.core.gates import Gate
 from graphgauge.core.result import Evaluation, Interval, Result
+from graphgauge.study.judge import GateVerdict
 
 
 def evaluation(value: float = 0.5, interval: Interval | None = None) -> Evaluation:
@@ -71,6 +72,28 @@ def test_bounds_are_the_intervals() -> None:
     assert str(Gate.parse("mrr.low > 0.4").check(ev)) == "gate failed: mrr.low > 0.4 (found 0.4)"
     with pytest.raises(InputError, match="mrr has no interval"):
         Gate.parse("mrr.low > 0").check(evaluation())
+
+
+@pytest.mark.parametrize("limit", ["1", "0.7", "0.123456789", "-2.5", "1e-9", "12345678", "0.1"])
+@pytest.mark.parametrize("sign", [">=", "<=", ">", "<", "==", "!="])
+def test_the_value_that_is_printed_shows_why_a_gate_holds_or_not(sign: str, limit: str) -> None:
+    gate, edge = Gate.parse(f"mrr {sign} {limit}"), float(limit)
+    near = [edge, *(math.nextafter(edge, end) for end in (-math.inf, math.inf))]
+    near += [edge * (1 + step * 10.0**-digits) for digits in range(1, 17) for step in (-1, 1)]
+    for value in near:
+        found = gate.check(evaluation(value))
+        printed = float(str(found).rpartition("found ")[2].rstrip(")"))
+        assert gate.check(evaluation(printed)).passed == found.passed, (value, str(found))
+        verdict = GateVerdict(gate.text, {}, found.passed, found.found)
+        printed = float(str(verdict).rpartition("found ")[2].rstrip(")"))
+        assert gate.check(evaluation(printed)).passed == found.passed, (value, str(verdict))
+
+
+def test_no_more_digits_than_it_takes() -> None:
+    gate = Gate.parse("mrr >= 1")
+    assert str(gate.check(evaluation(0.99999968))) == "gate failed: mrr >= 1 (found 0.9999997)"
+    assert str(gate.check(evaluation(2 / 3))) == "gate failed: mrr >= 1 (found 0.666667)"
+    assert str(gate.check(evaluation(math.nan))) == "gate failed: mrr >= 1 (found nan)"
 
 
 def test_unknown_keys_suggest() -> None:

@@ -32,6 +32,26 @@ class Failing(Weighted):
 def failing():
     return Failing(3)
 
+class Leaving(Weighted):
+    def predict(self, subgraph, target, masks):
+        sys.exit(0)
+
+class LeavingEarly:
+    predict = Weighted.predict
+
+    @property
+    def model_output(self):
+        sys.exit(0)
+
+def leaving():
+    return Leaving(3)
+
+def leaving_early():
+    return LeavingEarly()
+
+def exiting():
+    sys.exit(0)
+
 not_callable = 3
 """
 
@@ -152,6 +172,18 @@ def test_a_model_that_fails_is_one_paragraph_and_with_debug_the_place(folder: Pa
     )
     shown = subprocess.run([*command, "--debug"], capture_output=True, text=True, check=False).stderr
     assert 'return {}["weights"]' in shown
+
+
+@pytest.mark.parametrize("factory", ["leaving", "leaving_early", "exiting"])
+def test_a_model_that_exits_has_not_been_evaluated(folder: Path, factory: str) -> None:
+    found = subprocess.run(
+        [sys.executable, "-m", "graphgauge", "explanation", "--explanations", "run.jsonl", "--explainer", "one",
+         "--model", f"weighted_model:{factory}", "-o", "result.json"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (found.returncode, found.stdout) == (3, "")
+    assert "raised SystemExit: 0" in found.stderr
+    assert not Path("result.json").exists()
 
 
 def test_figures_of_every_kind_of_event(tmp_path: Path) -> None:

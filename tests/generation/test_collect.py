@@ -1,5 +1,7 @@
 """Asking a subject: only what is needed, every attempt kept, and clear answers where it misbehaves."""
 
+import asyncio
+
 import numpy as np
 import pytest
 from tests.generation.toy import NAMES, Judge, Toy, bare, case, data
@@ -276,3 +278,115 @@ def test_graphs_can_be_encoded_and_are_not_reconstructed():
     found = generation.evaluate(table, resamples=20, permutations=19)
     assert found["prdc_precision"] == 1
     assert found.skipped["reconstruction"] == "samples are graphs"
+
+
+METHODS = ("reconstruct", "encode", "generate", "validate", "statistics", "predict")
+
+
+def with_method(name, method):
+    """A subject and a classifier, one of which has this method instead of its own."""
+    subject, judge = type("Mine", (Toy,), {})(), type("Mine", (Judge,), {})()
+    setattr(type(judge if name == "predict" else subject), name, method)
+    return {"subject": subject, "classifier": judge, "data": data(), "num_samples": 5}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("error", [SystemExit(0), SystemExit("done"), asyncio.CancelledError()])
+def test_a_method_that_ends_the_process_is_named(method, error):
+    def leave(self, *arguments, **options):
+        raise error
+
+    with pytest.raises(InputError, match=rf"Mine\.{method}: raised {type(error).__name__}"):
+        generation.collect(**with_method(method, leave))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_interrupt_is_no_error_of_a_method(method):
+    def interrupted(self, *arguments, **options):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        generation.collect(**with_method(method, interrupted))
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "generate"])
+@pytest.mark.parametrize("kind", [bool, np.uint8, np.float64, "tensor"])
+def test_a_method_that_works_in_place_is_named_and_changes_nothing(method, kind):
+    def in_place(self, samples, *conditions):
+        samples[:] = 0
+
+    given = with_method(method, in_place)
+    bits, codes = given["data"]
+    kept = bits.copy()
+    samples = pytest.importorskip("torch").from_numpy(bits) if kind == "tensor" else bits.astype(kind)
+    with pytest.raises(InputError, match=rf"Mine\.{method}: raised ValueError: .*read-only"):
+        generation.collect(**given | {"data": (samples, codes)})
+    np.testing.assert_array_equal(samples.numpy() if kind == "tensor" else samples, kept)
+
+
+@pytest.mark.parametrize("method", ["reconstruct", "encode"])
+def test_conditions_are_read_only_too(method):
+    def in_place(self, samples, conditions):
+        conditions += 1
+
+    given = with_method(method, in_place)
+    kept = given["data"].conditions.copy()
+    with pytest.raises(InputError, match=rf"Mine\.{method}: raised .*(read-only|output array)"):
+        generation.collect(**given)
+    np.testing.assert_array_equal(given["data"].conditions, kept)
+
+
+def test_a_tensor_over_a_sample_warns_of_nothing_and_reaches_no_data():
+    torch = pytest.importorskip("torch")
+
+    def zeroed(self, samples):
+        torch.from_numpy(samples).zero_()
+        return np.zeros(len(samples), np.int64)
+
+    given = with_method("predict", zeroed)
+    kept = given["data"].samples.copy()
+    generation.collect(**given)
+    np.testing.assert_array_equal(given["data"].samples, kept)
+
+
+def graphs_of(kind):
+    networkx = pytest.importorskip("networkx")
+    if kind == "networkx":
+        graphs = [networkx.path_graph(4) for _ in range(12)]
+        for graph in graphs:
+            graph.nodes[0]["place"] = [1.0, 2.0]
+        return graphs
+    paths = [[(0, 1), (1, 2), (2, 3)] for _ in range(12)]
+    return [np.array(path) for path in paths] if kind == "arrays" else paths
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "raised"),
+    [
+        ("networkx", lambda graph: graph.add_edge(0, 3), "NetworkXError"),
+        ("networkx", lambda graph: graph.remove_node(0), "NetworkXError"),
+        ("networkx", lambda graph: graph.nodes[0]["place"].clear(), None),
+        ("arrays", lambda graph: graph.fill(0), "ValueError"),
+        ("lists", lambda graph: graph.clear(), None),
+    ],
+)
+def test_graphs_are_handed_over_as_copies(kind, change, raised):
+    class Changing:
+        def statistics(self, samples):
+            for graph in samples:
+                change(graph)
+            return {"size": np.arange(len(samples))}
+
+    graphs, kept = graphs_of(kind), graphs_of(kind)
+    collecting = {"data": (graphs, None)}
+    if raised is None:
+        generation.collect(Changing(), **collecting)
+    else:
+        with pytest.raises(InputError, match=rf"Changing\.statistics: raised {raised}"):
+            generation.collect(Changing(), **collecting)
+    for graph, before in zip(graphs, kept, strict=True):
+        if kind == "networkx":
+            assert dict(graph.nodes(data=True)) == dict(before.nodes(data=True))
+            assert graph.adj == before.adj
+        else:
+            np.testing.assert_array_equal(graph, before)

@@ -13,10 +13,14 @@ from tests.generation.toy import NAMES, Attack, case, data
 
 import graphgauge.cli.generation as module
 from graphgauge import generation
-from graphgauge.cli.generation import command
+from graphgauge.cli.common import Run
+from graphgauge.cli.generation import FORMS, command
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
+from graphgauge.study.options import keys_of
+from graphgauge.study.parse import read_study
 
-QUICK = ["--resamples", "50", "--permutations", "49", "--num-samples", "15"]
+FEW = ["--resamples", "50", "--permutations", "49"]
+QUICK = [*FEW, "--num-samples", "15"]
 SECTIONS = ["reconstruction", "diversity", "statistical", "latent_space", "conditioning"]
 SUBJECT = ["--subject", "tests.generation.toy:case", *QUICK]
 
@@ -116,7 +120,7 @@ def test_samples_without_a_model(tmp_path):
     outcome = run(
         "--real", tmp_path / "real.npy", "--generated", tmp_path / "generated.npy", "--train", tmp_path / "train.npy",
         "--real-conditions", tmp_path / "real.txt", "--conditions", tmp_path / "generated.txt", "--format", "json",
-        *QUICK,
+        *FEW,
     )  # fmt: skip
     assert outcome.exit_code == 0, outcome.output
     found = {entry["key"]: entry["value"] for entry in json.loads(outcome.stdout)["results"]}
@@ -130,7 +134,7 @@ def test_graphs_without_a_model(tmp_path):
     (tmp_path / "real.json").write_text(json.dumps([[[0, 1], [1, 2]]] * 12))
     (tmp_path / "generated.json").write_text(json.dumps([{"nodes": 3, "edges": [[0, 1], [0, 2]]}] * 12))
     outcome = run("--real", tmp_path / "real.json", "--generated", tmp_path / "generated.json", "--format", "json",
-                  *QUICK)  # fmt: skip
+                  *FEW)  # fmt: skip
     assert outcome.exit_code == 0, outcome.output
     found = {entry["key"]: entry["value"] for entry in json.loads(outcome.stdout)["results"]}
     assert found["degree_mmd"] == pytest.approx(0)
@@ -143,7 +147,7 @@ def test_graphs_without_a_model(tmp_path):
 def test_a_table_saved_and_evaluated_again(tmp_path):
     path = tmp_path / "answers.npz"
     first = run(*SUBJECT, "--save-table", path, "--format", "json")
-    again = run("--table", path, "--format", "json", *QUICK)
+    again = run("--table", path, "--format", "json", *FEW)
     assert json.loads(first.stdout)["results"] == json.loads(again.stdout)["results"]
     assert isinstance(run("--table", tmp_path / "absent.npz").exception, InputError)
 
@@ -157,9 +161,8 @@ def test_gate_and_figure(tmp_path):
 
 
 def test_what_is_not_there(tmp_path):
-    assert isinstance(run().exception, OptionError)
-    assert isinstance(run("--real", "a.npy", "--table", "b.npz").exception, OptionError)
-    assert isinstance(run(*SUBJECT, "--classifier-checkpoint", "x.pth").exception, OptionError)
+    assert run().exit_code == 2
+    assert run("--real", "a.npy", "--table", "b.npz").exit_code == 2
     unknown = run(*SUBJECT, "--metrics", "beauty").exception
     assert isinstance(unknown, UnknownNameError)
     for name in SECTIONS:
@@ -211,3 +214,140 @@ def test_no_traceback_and_exit_codes_in_a_shell(tmp_path):
     unknown = shell("--checkpoint", "absent.pth", "--metrics", "nothing")
     assert unknown.returncode == 2
     assert "Known: reconstruction, diversity" in unknown.stderr
+
+
+LEAVING = """
+import sys
+sys.path.insert(0, {root!r})
+from tests.generation.toy import Case, Judge, Toy, data
+
+class Leaving(Toy):
+    def {method}(self, *arguments, **options):
+        sys.exit(0)
+
+class LeavingJudge(Judge):
+    def {method}(self, *arguments, **options):
+        sys.exit(0)
+
+def load():
+    return Case(Leaving(), data(), data(seed=1), LeavingJudge())
+"""
+
+
+@pytest.mark.parametrize("method", ["__init__", "validate", "encode", "predict"])
+def test_a_subject_that_exits_has_not_passed(tmp_path, method):
+    (tmp_path / "leaving.py").write_text(LEAVING.format(root=str(Path(__file__).parents[2]), method=method))
+    arguments = ["--subject", "leaving:load", *QUICK]
+    shell = [sys.executable, "-m", "graphgauge", "generation", *arguments, "--gate", "mean_iou >= 0", "-o", "r.json"]
+    found = subprocess.run(shell, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert found.returncode == 3, found.stderr
+    assert "raised SystemExit: 0" in found.stderr
+    assert "passed" not in found.stderr
+    assert found.stdout == ""
+    if (tmp_path / "r.json").exists():
+        assert content(tmp_path / "r.json")["status"] == "partial"
+    (tmp_path / "study.toml").write_text(
+        'schema = 1\nname = "leaving"\n[[evaluate]]\nfamily = "generation"\ndataset = "toy"\nmethod = "toy"\n'
+        'subject = "leaving:load"\nnum_samples = 15\nresamples = 50\npermutations = 49\n'
+    )
+    study = [sys.executable, "-m", "graphgauge", "run", "study.toml"]
+    found = subprocess.run(study, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert found.returncode == 4, found.stderr
+    assert "SystemExit" in found.stdout + found.stderr
+
+
+OWN = {option.name: option for option in command.params if option.name not in Run.__dataclass_fields__}
+# Options that no form owns: they go with all of them.
+EVERYWHERE = {"k", "resamples", "permutations", "save_table"}
+
+
+def belongs(form, name):
+    return name in (*FORMS[form].begins, *FORMS[form].takes)
+
+
+def flag_and_value(name, path="absent.npy"):
+    """An option with a value it takes: that of a flag, its default, or a file that is not there."""
+    option = OWN[name]
+    flag = max(option.opts, key=len)
+    if option.is_flag:
+        return [flag]
+    texts = {"subject": "tests.generation.toy:case", "labels": "a,b", "num_samples": "100", "temperature": "1.0",
+             "threshold": "0.5", "empty": "1"}  # fmt: skip
+    return [flag, texts.get(name, path)]
+
+
+def test_every_option_has_its_forms():
+    assert {name for form in FORMS for name in OWN if belongs(form, name)} | EVERYWHERE == set(OWN)
+
+
+MISPLACED = [
+    (form, begin, name)
+    for form, declared in FORMS.items()
+    for begin in declared.begins
+    for name in OWN
+    if name not in EVERYWHERE and not belongs(form, name)
+]
+
+
+@pytest.mark.parametrize(("form", "begin", "name"), MISPLACED)
+def test_an_option_of_another_form_is_refused_before_anything_is_read(tmp_path, form, begin, name):
+    outcome = run(*flag_and_value(begin), *flag_and_value(name))
+    assert outcome.exit_code == 2, outcome.output
+    begun = [other for other, declared in FORMS.items() if name in declared.begins]
+    flag = flag_and_value(name)[0]
+    assert ("Give one form of input" if begun else f"{flag} goes with") in outcome.output
+
+
+@pytest.mark.parametrize(
+    ("name", "begin"),
+    [(name, begin) for name, wanted in FORMS["samples"].needs.items() for begin in ("real", "generated")
+     if begin not in wanted],
+)  # fmt: skip
+def test_an_option_without_what_it_is_about_is_refused(name, begin):
+    outcome = run(*flag_and_value(begin), *flag_and_value(name))
+    assert outcome.exit_code == 2
+    assert f"{flag_and_value(name)[0]} needs" in outcome.output
+
+
+@pytest.mark.parametrize(("form", "begin", "name"), MISPLACED)
+def test_a_study_refuses_it_at_its_line(tmp_path, form, begin, name):
+    keys = keys_of(command)
+    lines = ["schema = 1", 'name = "s"', "[[evaluate]]", 'family = "generation"', 'method = "m"', 'dataset = "d"']
+    for key in (begin, name):
+        _, *value = flag_and_value(key)
+        assert key in keys
+        lines.append(f"{key} = " + ("true" if not value else f'"{value[0]}"'))
+    path = tmp_path / "study.toml"
+    path.write_text("\n".join(lines))
+    with pytest.raises(InputError) as caught:
+        read_study(path)
+    if not any(name in declared.begins for declared in FORMS.values()):
+        assert f"{len(lines)}" in str(caught.value)
+        assert f"{name} goes with" in str(caught.value)
+
+
+def test_nan_is_omitted_only_from_samples_that_are_given(tmp_path):
+    path = tmp_path / "answers.npz"
+    assert run(*SUBJECT, "--metrics", "diversity", "--save-table", path).exit_code == 0
+    for form in (SUBJECT, ["--table", path]):
+        assert isinstance(run(*form, "--nan", "omit").exception, OptionError)
+    with pytest.raises(OptionError, match="a table has its samples already: nan"):
+        generation.evaluate(generation.Table.load(path), nan="omit")
+
+
+def test_the_order_of_text_has_to_be_given(tmp_path):
+    samples, codes = data(80)
+    names = np.array(["hard", "easy", "middle", "expert"])
+    np.save(tmp_path / "samples.npy", samples)
+    np.save(tmp_path / "names.npy", names[codes])
+    both = ["--real", "samples.npy", "--generated", "samples.npy", "--real-conditions", "names.npy",
+            "--conditions", "names.npy", "--metrics", "diversity", *FEW]  # fmt: skip
+    refused = run(*both, "--ordered")
+    assert isinstance(refused.exception, OptionError)
+    assert "--labels A,B,…" in str(refused.exception)
+    outcome = run(*both, "--ordered", "--labels", "easy,middle,hard,expert", "--format", "json")
+    assert outcome.exit_code == 0, outcome.output
+    assert json.loads(outcome.stdout)["conventions"]["conditions"] == "4 in order"
+    by_condition = run(*both, "--ordered", "--labels", "easy,middle,hard,expert").stdout
+    assert by_condition.index(" easy ") < by_condition.index(" middle ") < by_condition.index(" hard ")
+    assert run(*both).exit_code == 0

@@ -52,7 +52,7 @@ def given():
     truth = rng.integers(0, 4, 400)
     return {
         "real": real, "generated": made, "reconstructed": reconstructed, "real_conditions": real_codes,
-        "conditions": codes, "train": np.concatenate([made[:10], real[:20]]),
+        "conditions": codes, "train": np.concatenate([made[:10], learned()[0]]),
         "valid": [None if draw < 0.1 else bool(draw < 0.8) for draw in rng.random(N_MADE)],
         "statistics": described(real), "generated_statistics": described(made),
         "latents": rng.normal(size=(N_REAL, 6)) + real_codes[:, None] / 2,
@@ -62,9 +62,35 @@ def given():
     }  # fmt: skip
 
 
+def learned():
+    """Twenty samples of the training set, and their conditions."""
+    rng = np.random.default_rng(50)
+    codes = rng.integers(0, 4, 20)
+    return samples(codes, rng), codes
+
+
 @pytest.fixture(scope="module")
-def found(given):
-    return generation.evaluate(**given, k=(3, 10), resamples=400, permutations=99)
+def offered(given):
+    """The same with real samples among them that are in the training set: they must not change anything but novelty's
+    level."""
+    extra, codes = learned()
+    more = {
+        "real": extra, "reconstructed": extra, "real_conditions": codes, "latents": np.full((20, 6), 100.0),
+        "statistics": {name: 1000.0 + values for name, values in described(extra).items()},
+    }  # fmt: skip
+    order = np.random.default_rng(51).permutation(N_REAL + 20)
+
+    def mixed(own, other):
+        if isinstance(own, dict):
+            return {name: mixed(own[name], other[name]) for name in own}
+        return np.concatenate([own, other])[order]
+
+    return given | {name: mixed(given[name], values) for name, values in more.items()}
+
+
+@pytest.fixture(scope="module")
+def found(offered):
+    return generation.evaluate(**offered, k=(3, 10), resamples=400, permutations=99)
 
 
 @pytest.fixture(scope="module")
@@ -88,8 +114,8 @@ def held(evaluation, key, each, weights):
 
 
 @pytest.mark.parametrize("empty", [1, "nan", "skip"])
-def test_reconstruction(given, empty):
-    evaluation = generation.evaluate(**given, metrics="reconstruction", empty=empty)
+def test_reconstruction(given, offered, empty):
+    evaluation = generation.evaluate(**offered, metrics="reconstruction", empty=empty)
 
     def overlap(first, second):
         union = (first | second).sum()
@@ -146,8 +172,9 @@ def test_statistical(given, found, parts):
     for name in scale:
         held(found, f"wasserstein_{name}", raw[name], sizes)
         held(found, f"scaled_wasserstein_{name}", scaled[name], sizes)
+    scaled["flat"] = np.zeros(3)  # the same constant on both sides
+    held(found, "scaled_wasserstein_flat", scaled["flat"], sizes)
     held(found, "overall_mean_distance", np.mean(list(scaled.values()), axis=0), sizes)
-    assert np.isnan(found["scaled_wasserstein_flat"].value)
     energies, neighbours, discrepancies = [], [], []
     for code in PRESENT:
         real, made = (
@@ -189,8 +216,9 @@ def test_the_null_is_two_draws_from_the_real_samples(given, found, parts):
             first, second = rng.choice(real, len(made)), rng.choice(real, len(real))
             columns = [given["statistics"][name] for name in ("size", "first")]
             wider = np.sqrt(len(real) / (len(real) - 1))
-            means.append(np.mean([wider * wasserstein_distance(part[first], part[second]) / part[second].std()
-                                  for part in columns]))  # fmt: skip
+            distances = [wider * wasserstein_distance(part[first], part[second]) / part[second].std()
+                         for part in columns]  # fmt: skip
+            means.append(np.mean([*distances, 0]))  # the third is the same constant on both sides
         draws.append(np.mean(means))
     levels = {level.name: level.value for level in found["overall_mean_distance"].chance}
     assert found["overall_mean_distance"].goal == levels["real against real, 95th percentile"]
@@ -249,7 +277,7 @@ def test_how_often_the_goal_is_reached(conditions, n, m, kind, least):
     assert least < goal_reached(draw, conditions, n, m, repeats=200, statistics=2) < 0.99
 
 
-def test_draws_without_a_spread_have_no_scaled_distance():
+def test_draws_without_a_spread_are_scaled_by_that_of_both():
     """One of ten real samples differs: of a third of the draws all are alike."""
     rare = np.zeros(10)
     rare[0] = 1
@@ -262,17 +290,23 @@ def test_draws_without_a_spread_have_no_scaled_distance():
         np.sort(rare)[:, np.newaxis],
         np.zeros(10, int),
         np.array([10]),
+        np.array([10]),
         draws=300,
         generator=np.random.default_rng([0, 1]),
     )
-    assert (drawn.spreads == 0).mean() == pytest.approx(0.9**10, abs=0.1)
+    # Where none of the second ten differs, k of the first ten do: their distance is k/10, their shared spread that of
+    # k among twenty.
+    k = np.rint(drawn.distances[:, 0, 0] * 10)
+    alike = np.isclose(drawn.scales[:, 0, 0], np.sqrt(k / 20 * (1 - k / 20)))
+    assert alike.mean() == pytest.approx(0.9**10, abs=0.1)
     # Draws from ten samples vary by 9/10 of the variance that samples have.
     wider = np.sqrt(10 / 9) * drawn.distances[:, 0]
     assert evaluation.by("rare")["null_mean"] == pytest.approx(wider.mean(axis=0))
     assert evaluation.by("rare")["null_95"] == pytest.approx(np.quantile(wider, 0.95, axis=0))
     levels = {level.name: level.value for level in evaluation["scaled_wasserstein_rare"].chance}
-    defined = drawn.spreads[:, 0, 0] > 0
-    assert levels["real against real"] == pytest.approx((wider[defined, 0] / drawn.spreads[defined, 0, 0]).mean())
+    scales = drawn.scales[:, 0, 0]
+    scaled = np.divide(wider[:, 0], scales, out=np.zeros(300), where=scales > 0)
+    assert levels["real against real"] == pytest.approx(scaled.mean())
     assert 0 < levels["real against real"] < levels["real against real, 95th percentile"] < np.inf
     assert evaluation["overall_mean_distance"].reached
 
@@ -420,7 +454,7 @@ def test_baselines_of_reconstruction(given, found, parts):
     assert levels_of(found, "mean_iou") == pytest.approx(expected)
 
 
-def test_baselines_of_diversity_are_of_the_conditions_that_were_generated(given, found, parts):
+def test_baselines_of_diversity_are_of_the_conditions_that_were_generated(given, offered, found, parts):
     rows = [given["real"][own].reshape(len(own), -1) for own in parts[0][:3]]
     for key, distance, scale in (
         ("overall_mean_diversity", "hamming", 1), ("mean_hamming_bits", "hamming", 60), ("mean_jaccard", "jaccard", 1),
@@ -441,7 +475,7 @@ def test_baselines_of_diversity_are_of_the_conditions_that_were_generated(given,
         }
         assert levels_of(found, key) == pytest.approx(expected), key
     known = {row.tobytes() for row in given["train"].reshape(30, -1)}
-    held_out = np.mean([row.tobytes() not in known for row in given["real"].reshape(N_REAL, -1)])
+    held_out = np.mean([row.tobytes() not in known for row in offered["real"].reshape(N_REAL + 20, -1)])
     assert levels_of(found, "novelty")["real held-out samples"] == pytest.approx(held_out)
 
 

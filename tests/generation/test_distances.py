@@ -122,28 +122,37 @@ def test_null_of_poisson_counts_lies_where_it_should() -> None:
     rng = np.random.default_rng(0)
     real = rng.poisson(8, (100 * 40, 1)).astype(float)
     codes = np.repeat(np.arange(40), 100)
-    nulls = null_distances(real, codes, np.full(40, 100), draws=500, generator=rng).distances
+    nulls = null_distances(real, codes, np.full(40, 100), np.full(40, 100), draws=500, generator=rng).distances
     assert nulls.shape == (500, 40, 1)
     assert nulls.mean() == pytest.approx(0.48, abs=0.03)
     assert np.quantile(nulls, 0.95) == pytest.approx(0.84, abs=0.04)
 
 
-def test_spreads_are_those_of_the_draw_that_stands_for_the_real_samples() -> None:
-    real = np.array([[0.0, 5.0], [1.0, 5.0], [3.0, 5.0]])
-    drawn = null_distances(real, np.zeros(3, int), np.array([50]), draws=400, generator=np.random.default_rng(2))
-    possible = {round(float(np.std(values)), 9) for values in itertools.product((0, 1, 3), repeat=3)}
-    assert set(drawn.spreads[:, 0, 0].round(9)) == possible
-    assert not drawn.spreads[:, 0, 1].any()
-    # Of fifty draws all three values are there: their distance from a draw without spread is the largest.
-    flat = drawn.spreads[:, 0, 0] == 0
-    assert drawn.distances[flat, 0, 0].mean() > drawn.distances[~flat, 0, 0].mean()
+def test_scales_are_those_of_the_draw_that_stands_for_the_real_samples() -> None:
+    values = (0.0, 1.0, 3.0)
+    real = np.array([[value, 5.0, 0.1 + 0.2 if value else 0.3] for value in values])
+    drawn = null_distances(
+        real, np.zeros(3, int), np.array([2]), np.array([3]), draws=4000, generator=np.random.default_rng(2)
+    )
+    # Of a draw without spread, the scale is that of both draws together; every pair of draws is met.
+    possible = set()
+    for second in itertools.product(values, repeat=3):
+        for first in itertools.product(values, repeat=2):
+            scale = float(np.std(second)) or float(np.std(first + second))
+            possible.add((round(wasserstein_distance(first, second), 9), round(scale, 9)))
+    found = np.column_stack([drawn.distances[:, 0, 0], drawn.scales[:, 0, 0]]).round(9)
+    assert {(distance, scale) for distance, scale in found.tolist()} == possible
+    assert not drawn.scales[:, 0, 1].any()
+    assert not drawn.scales[:, 0, 2].any()  # they differ by rounding alone
 
 
 @pytest.mark.parametrize("size", [7, 400])  # drawn one by one, and as a multinomial
 def test_draws_are_those_of_resampled_rows(size: int) -> None:
     rng = np.random.default_rng(1)
     real = rng.integers(0, 3, (30, 2)).astype(float)
-    drawn = null_distances(real, np.zeros(30, np.int64), np.array([size]), draws=3000, generator=rng).distances[:, 0]
+    drawn = null_distances(
+        real, np.zeros(30, np.int64), np.array([size]), np.array([30]), draws=3000, generator=rng
+    ).distances[:, 0]
     by_hand = []
     for _ in range(1500):
         a, b = real[rng.integers(0, 30, size)], real[rng.integers(0, 30, 30)]
@@ -157,7 +166,10 @@ def test_draws_are_those_of_resampled_rows(size: int) -> None:
 def test_the_same_seed_gives_the_same_draws_and_conditions_without_rows_none() -> None:
     real, codes = np.arange(12.0).reshape(6, 2), np.array([0, 0, 0, 0, 2, 2])
     both = (
-        null_distances(real, codes, np.array([5, 5, 0]), draws=20, generator=np.random.default_rng(4)) for _ in range(2)
+        null_distances(
+            real, codes, np.array([5, 5, 0]), np.array([4, 0, 2]), draws=20, generator=np.random.default_rng(4)
+        )
+        for _ in range(2)
     )
     for first, second in zip(*both, strict=True):
         np.testing.assert_array_equal(first, second)
@@ -168,7 +180,8 @@ def test_the_same_seed_gives_the_same_draws_and_conditions_without_rows_none() -
 def test_blocks_of_draws_change_nothing_but_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("graphgauge.generation.distances._BLOCK", 50)
     real = np.random.default_rng(5).standard_normal((20, 1))
-    draws = null_distances(real, np.zeros(20, np.int64), np.array([20]), draws=101, generator=np.random.default_rng(6))
+    sizes = np.array([20])
+    draws = null_distances(real, np.zeros(20, np.int64), sizes, sizes, draws=101, generator=np.random.default_rng(6))
     for drawn in draws:
         assert np.isfinite(drawn).all()
         assert len(np.unique(drawn)) > 90

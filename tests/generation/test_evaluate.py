@@ -6,7 +6,7 @@ import math
 import jsonschema
 import numpy as np
 import pytest
-from scipy.spatial.distance import pdist
+from scipy.spatial.distance import cdist, pdist
 from scipy.stats import wasserstein_distance
 from sklearn.metrics import silhouette_score
 from tests.generation.toy import NAMES, Judge, Toy, case, data
@@ -193,14 +193,81 @@ def test_fewer_than_two_valid_samples():
     assert found["overall_mean_diversity"].reason == "no condition has 2 valid samples"
 
 
-def test_a_statistic_without_spread_is_left_out_and_counted():
-    samples, _ = data(40)
-    flat = {"size": samples.sum((1, 2, 3)), "same": np.ones(40)}
-    found = generation.evaluate(real=samples, generated=samples, statistics=flat, generated_statistics=flat, **QUICK)
-    assert found["overall_mean_distance"] == found["scaled_wasserstein_size"]
-    assert not found["scaled_wasserstein_same"].defined
-    assert found["wasserstein_same"] == 0
-    assert any("same does not differ" in text for text in found["overall_mean_distance"].warnings)
+def constant_in_real(made, real=1.0, n=40):
+    """An evaluation with one statistic that varies as it should, and one that is constant in the real samples."""
+    rng = np.random.default_rng(0)
+    blank = np.zeros((n, 1), bool), np.zeros((len(made), 1), bool)
+    return generation.evaluate(
+        real=blank[0], generated=blank[1],
+        statistics={"size": rng.standard_normal(n), "ends": np.full(n, real)},
+        generated_statistics={"size": rng.standard_normal(len(made)), "ends": np.asarray(made, float)},
+        metrics=["statistical"], resamples=200, permutations=199,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("size", [20, 40, 160])
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda size: 2 + np.arange(size) % 10,
+        lambda size: np.full(size, 2.0),
+        lambda size: np.where(np.arange(size) % 2, 1.0, -5.0),
+        lambda size: 1 + 1e-6 * (1 + np.arange(size)),
+    ],
+)
+def test_a_statistic_that_is_constant_in_the_real_samples_counts(made, size):
+    values = made(size)
+    found = constant_in_real(values)
+    together = np.r_[np.ones(40), values]
+    distance = np.abs(values - 1).mean() / together.std()  # from a constant, Wasserstein is the mean deviation
+    assert found["scaled_wasserstein_ends"].value == pytest.approx(distance)
+    expected = (found["scaled_wasserstein_size"].value + distance) / 2
+    assert found["overall_mean_distance"].value == pytest.approx(expected)
+    assert not found["overall_mean_distance"].reached
+    assert found["energy_p_value"].value <= 0.01
+    rows = [np.column_stack([np.zeros(n), ends]) for n, ends in ((40, np.ones(40)), (size, values))]
+    assert any("ends does not differ" in text for text in found["overall_mean_distance"].warnings)
+    assert found["energy_distance"].value > by_energy(*(side / together.std() for side in rows)) / 2
+
+
+def by_energy(x, y):
+    return 2 * cdist(x, y).mean() - cdist(x, x).mean() - cdist(y, y).mean()
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, 0.1 + 0.2])
+def test_a_constant_on_both_sides_is_no_distance(value):
+    found = constant_in_real(np.full(40, 0.3 if 0.2 < value < 0.4 else value), real=value)
+    assert found["scaled_wasserstein_ends"].value == 0
+    assert found["overall_mean_distance"].value == pytest.approx(found["scaled_wasserstein_size"].value / 2)
+    assert found["overall_mean_distance"].reached
+    assert found["energy_p_value"].value > 0.05
+
+
+def test_nothing_but_constants():
+    blank = np.zeros((20, 1), bool)
+    same = generation.evaluate(
+        real=blank, generated=blank, statistics={"one": np.ones(20)}, generated_statistics={"one": np.ones(20)},
+        metrics=["statistical"], **QUICK,
+    )  # fmt: skip
+    assert (same["overall_mean_distance"], same["energy_distance"], same["energy_p_value"]) == (0, 0, 1)
+    assert same["overall_mean_distance"].reached
+
+
+def test_a_rare_event_that_real_samples_happen_to_lack_is_no_difference():
+    """One in fifty on both sides: real samples of a third of the runs lack it, and chance covers that."""
+    rng = np.random.default_rng(1)
+    blank = np.zeros((50, 1), bool)
+    missed, lacking = [], 0
+    for _ in range(150):
+        real, made = ((rng.random(50) < 0.02).astype(float) for _ in range(2))
+        lacking += not real.any()
+        found = generation.evaluate(
+            real=blank, generated=blank, statistics={"rare": real}, generated_statistics={"rare": made},
+            metrics=["overall_mean_distance", "energy_p_value"], resamples=100, permutations=39,
+        )  # fmt: skip
+        missed.append((not found["overall_mean_distance"].reached, found["energy_p_value"].value <= 0.05))
+    assert lacking > 30
+    assert np.mean(missed, axis=0).max() < 0.1
 
 
 @pytest.mark.parametrize(("empty", "expected"), [(1, 0.75), ("skip", 0.5), ("nan", math.nan)])

@@ -4,11 +4,12 @@ import json
 
 import numpy as np
 import pytest
-from tests.generation.toy import NAMES, case, data
+from tests.generation.toy import NAMES, Toy, case, data
 
 from graphgauge import generation
-from graphgauge.core.errors import InputError
-from graphgauge.generation import Table
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.generation import Case, Labelled, Table
+from graphgauge.generation.overlap import sample_hashes
 
 QUICK = {"resamples": 20, "permutations": 19}
 
@@ -121,3 +122,136 @@ def test_no_argument_is_changed():
     before = SAMPLES.copy()
     generation.evaluate(real=SAMPLES, generated=SAMPLES, real_conditions=CODES, conditions=CODES, **QUICK)
     np.testing.assert_array_equal(SAMPLES, before)
+
+
+TEXT = np.array(["hard", "easy", "middle", "expert"])
+
+
+@pytest.mark.parametrize("kind", [np.str_, object, list])
+@pytest.mark.parametrize("side", ["real", "generated", "both"])
+def test_text_has_no_order_of_its_own(kind, side):
+    names = TEXT[np.arange(len(SAMPLES)) % 4]
+    names = names.tolist() if kind is list else names.astype(kind)
+    given = {}
+    if side != "generated":
+        given |= {"real": SAMPLES, "real_conditions": names}
+    if side != "real":
+        given |= {"generated": SAMPLES, "conditions": names}
+    with pytest.raises(OptionError, match=r"order is not said.*labels=\[…\] in Python, --labels .* in a study"):
+        Table.of(ordered=True, **given)
+    assert Table.of(**given).labels == ("easy", "expert", "hard", "middle")
+    assert Table.of(ordered=True, labels=TEXT, **given).labels == tuple(TEXT)
+
+
+def test_numbers_and_a_single_text_need_no_order():
+    codes = np.arange(len(SAMPLES)) % 12
+    assert Table.of(ordered=True, real=SAMPLES, real_conditions=codes).labels[:3] == ("0", "1", "2")
+    one = np.full(len(SAMPLES), "easy")
+    assert Table.of(ordered=True, real=SAMPLES, real_conditions=one).labels == ("easy",)
+
+
+def test_a_subject_that_is_ordered_names_its_conditions():
+    class Ordered:
+        ordered = True
+
+        def encode(self, samples, conditions):
+            return samples.reshape(len(samples), -1).astype(float)
+
+    names = TEXT[np.arange(len(SAMPLES)) % 4]
+    with pytest.raises(OptionError, match="`conditions` of a subject"):
+        generation.collect(Ordered(), data=(SAMPLES, names))
+    Ordered.conditions = tuple(TEXT)
+    assert generation.collect(Ordered(), data=(SAMPLES, names)).labels == tuple(TEXT)
+
+
+@pytest.mark.parametrize(
+    ("name", "samples"), [("real_conditions", "generated"), ("conditions", "real"), ("valid", "real")]
+)
+def test_what_is_said_of_samples_that_are_not_there(name, samples):
+    with pytest.raises(InputError, match=f"{name} without"):
+        Table.of(**{samples: SAMPLES, name: np.zeros(len(SAMPLES), int)})
+
+
+def held_out_of(kind, rng):
+    """Real samples, of which every third is in the training set, likewise; and which are not."""
+    keep = np.arange(30) % 3 > 0
+    if kind == "graphs":
+        networkx = pytest.importorskip("networkx")
+        real = [networkx.gnp_random_graph(9, 0.4, seed=seed) for seed in range(30)]
+        relabelled = [networkx.relabel_nodes(graph, dict(enumerate(rng.permutation(9).tolist()))) for graph in real]
+        train = [graph for graph, kept in zip(relabelled, keep, strict=True) if not kept]
+        return real, train[::-1], keep
+    real = rng.random((30, 3, 8)) < 0.5
+    return real, rng.permutation(np.concatenate([real[~keep]] * 2)).astype(np.uint8), keep
+
+
+@pytest.mark.parametrize("kind", ["bits", "graphs"])
+def test_real_samples_of_the_training_set_are_left_out_with_all_that_is_known_of_them(kind, tmp_path):
+    rng = np.random.default_rng(3)
+    real, train, keep = held_out_of(kind, rng)
+    codes, latents, size = np.arange(30) % 2, rng.normal(size=(30, 4)), rng.normal(size=30)
+    given = {"latents": latents, "statistics": {"size": size}}
+    if kind == "bits":
+        given["reconstructed"] = real ^ (rng.random(real.shape) < 0.1)
+    table = Table.of(real=real, real_conditions=codes, generated=real, conditions=codes, train=train, **given)
+    np.testing.assert_array_equal(table.real_codes, codes[keep])
+    np.testing.assert_array_equal(table.excluded, codes[~keep])
+    np.testing.assert_array_equal(table.latents, latents[keep])
+    np.testing.assert_array_equal(table.statistics["size"], size[keep])
+    assert len(table.real) == keep.sum()
+    if kind == "bits":
+        np.testing.assert_array_equal(table.real, real[keep])
+        np.testing.assert_array_equal(table.reconstructed, given["reconstructed"][keep])
+    table.save(tmp_path / "table.npz")
+    again = Table.load(tmp_path / "table.npz")
+    np.testing.assert_array_equal(again.excluded, table.excluded)
+    found = generation.evaluate(again, metrics=["novelty"], **QUICK)
+    (finding,) = [finding for finding in found.findings if finding.check == "learned-real-samples"]
+    assert finding.evidence == {"excluded": 10, "given": 30, "compared": 20}
+    levels = {level.name: level.value for level in found["novelty"].chance}
+    assert levels["real held-out samples"] == pytest.approx(20 / 30)
+    kept = np.flatnonzero(keep)
+    alone = Table.of(
+        real=[real[place] for place in kept] if kind == "graphs" else real[keep], real_conditions=codes[keep],
+        generated=real, conditions=codes, train=train, latents=latents[keep], statistics={"size": size[keep]},
+        **({"reconstructed": given["reconstructed"][keep]} if kind == "bits" else {}),
+    )  # fmt: skip
+    assert not any(finding.check == "learned-real-samples" for finding in generation.evaluate(alone, **QUICK).findings)
+    for key, result in generation.evaluate(alone, **QUICK).items():
+        assert generation.evaluate(table, **QUICK)[key].value == pytest.approx(result.value, nan_ok=True), key
+
+
+def test_nothing_is_held_out_of_the_training_set_itself():
+    found = generation.evaluate(real=SAMPLES, generated=SAMPLES, train=SAMPLES[::-1], **QUICK)
+    assert found["novelty"].value == 0
+    assert not found["prdc_precision"].defined
+    (finding,) = [finding for finding in found.findings if finding.check == "learned-real-samples"]
+    assert (finding.evidence["excluded"], finding.evidence["compared"]) == (40, 0)
+
+
+def test_a_subject_is_not_shown_what_it_learned_from():
+    shown = []
+
+    class Watching(Toy):
+        def reconstruct(self, samples, conditions):
+            shown.append((samples, conditions))
+            return super().reconstruct(samples, conditions)
+
+    table = generation.collect(Watching(), data=(SAMPLES, CODES), train=SAMPLES[::4], num_samples=5)
+    keep = np.arange(40) % 4 > 0
+    np.testing.assert_array_equal(np.concatenate([samples for samples, _ in shown]), SAMPLES[keep])
+    np.testing.assert_array_equal(np.concatenate([codes for _, codes in shown]), CODES[keep])
+    np.testing.assert_array_equal(table.excluded, CODES[~keep])
+
+
+def test_hashes_stand_for_the_training_set_and_see_nothing_but_content():
+    train = np.concatenate([SAMPLES[:5], SAMPLES[:5]])[::-1].astype(float)
+    hashes = sample_hashes(train)
+    table = generation.collect(Case(Toy(), Labelled(SAMPLES, CODES), seen=hashes), num_samples=5)
+    np.testing.assert_array_equal(table.real, SAMPLES[5:])
+    flat = SAMPLES.reshape(len(SAMPLES), -1)
+    assert not np.isin(sample_hashes(flat), sample_hashes(SAMPLES)).all()  # another shape is another sample
+    assert len(np.unique(sample_hashes(SAMPLES), axis=0)) == len(np.unique(flat, axis=0))
+    assert sample_hashes(SAMPLES[:0]).shape == (0, 16)
+    with pytest.raises(InputError, match="graphs have no hash"):
+        sample_hashes([[(0, 1)]] * 3)

@@ -1,5 +1,6 @@
 """Training, checkpoints, what the subject answers, and the generators that are wrong on purpose."""
 
+import json
 import pickle
 from dataclasses import replace
 
@@ -185,9 +186,107 @@ def test_another_file_is_held_out_whole_beside_the_embedded_training_part(tmp_pa
     case = generation.open_checkpoint(files[0], data=path)
     assert (case.data.samples == made.grids).all()
     assert (case.train.samples == split.train.grids).all()
-    path.write_text(path.read_text().replace('"6A"', '"9A"', 1))
-    with pytest.raises(InputError, match=r"1 of [0-9]+ problems have an unknown grade"):
-        generation.open_checkpoint(files[0], data=path)
+    assert case.notes == ()
+
+
+def written(path, grids, names):
+    write_problems(path, grids, names)
+    return path
+
+
+def test_problems_of_other_and_unknown_grades_are_named_and_counted(tmp_path, models, files):
+    made = synthetic(600, seed=9)
+    text = made.names.astype("U9")
+    text[np.flatnonzero(text == "8A")] = "9A"
+    known = int(np.isin(text, KEPT).sum())
+    path = written(tmp_path / "problems.json", made.grids, text)
+    trained = saved(tmp_path / "vae.pth", models[0], split_of(path))
+    orders = {"same": slice(None), "reversed": slice(None, None, -1)}
+    for order, places in orders.items():
+        case = load(read_checkpoint(trained), data=str(written(tmp_path / f"{order}.json", made.grids[places],
+                                                                text[places])))  # fmt: skip
+        (note,) = case.notes
+        assert note.startswith(f"{600 - known} problems of other or unknown grades passed over: "), note
+        assert f"6A+ ({(text == '6A+').sum()})" in note
+        found = generation.evaluate(generation.collect(case, num_samples=5), metrics=["reconstruction"])
+        assert note in found.notes
+    assert split_of(path).remark == note
+
+
+CONTAINERS = {
+    "reordered": lambda grids, names, rng: (grids[order := rng.permutation(len(grids))], names[order]),
+    "appended": lambda grids, names, rng: (np.concatenate([grids, grids[:1, :, ::-1]]), np.append(names, names[0])),
+    "duplicated": lambda grids, names, rng: (np.concatenate([grids, grids]), np.append(names, names)),
+    "a part": lambda grids, names, rng: (grids[::2], names[::2]),
+    "graded anew": lambda grids, names, rng: (grids, rng.permutation(names)),
+}
+
+
+@pytest.mark.parametrize("change", CONTAINERS)
+@pytest.mark.parametrize("embedded", [True, False])
+def test_no_training_problem_is_taken_for_a_held_out_one(tmp_path, models, change, embedded):
+    made = synthetic(900).only(KEPT) if embedded else synthetic(600, seed=9).only(KEPT)
+    split = split_of() if embedded else split_of(written(tmp_path / "problems.json", made.grids, made.names))
+    trained = [saved(tmp_path / f"{name}.pth", model, split) for name, model in zip("gc", models[:2], strict=True)]
+    grids, names = CONTAINERS[change](made.grids, made.names, np.random.default_rng(0))
+    other = written(tmp_path / "other.json", grids, names)
+    other.write_text(json.dumps(json.loads(other.read_text())["data"]))  # the list alone, another form of the file
+    case = generation.open_checkpoint(trained[0], data=other, classifier=trained[1])
+    table = generation.collect(case, num_samples=15)
+    known = {grid.tobytes() for grid in split.train.grids}
+    expected = [grid for grid in grids if grid.tobytes() not in known]
+    assert len(expected) < len(grids)
+    np.testing.assert_array_equal(table.real, np.array(expected, bool))
+    assert len(table.excluded) == len(grids) - len(expected)
+    assert len(table.classifier_labels) == len(expected)
+    found = generation.evaluate(table, metrics=["reconstruction", "conditioning"], resamples=9, permutations=9)
+    (finding,) = [finding for finding in found.findings if finding.check == "learned-real-samples"]
+    assert finding.evidence == {
+        "excluded": len(grids) - len(expected), "given": len(grids), "compared": len(expected),
+    }  # fmt: skip
+    assert found["num_samples"].value == len(expected)
+
+
+def test_a_classifier_that_saw_the_data_is_judged_on_the_rest(tmp_path, models, files):
+    made = synthetic(600, seed=9).only(KEPT)
+    path = written(tmp_path / "problems.json", made.grids, made.names)
+    split = split_of(path)
+    judge = saved(tmp_path / "classifier.pth", models[1], split)
+    table = generation.collect(generation.open_checkpoint(files[0], data=path, classifier=judge), num_samples=5)
+    known = {grid.tobytes() for grid in split.train.grids}
+    unseen = [np.asarray(grid, np.uint8).tobytes() not in known for grid in table.real]
+    assert len(table.classifier_labels) == sum(unseen)
+    left_out = len(unseen) - sum(unseen)
+    assert any(
+        f"{left_out} of {len(unseen)} real samples left out of the classifier's accuracy" in note
+        for note in table.notes
+    )
+
+
+def test_an_older_checkpoint_says_what_cannot_be_checked(tmp_path, models):
+    made = synthetic(600, seed=9).only(KEPT)
+    path = written(tmp_path / "problems.json", made.grids, made.names)
+    split = split_of(path)
+    older = replace(split, origin=replace(split.origin, train_hashes=None))
+    content = read_checkpoint(saved(tmp_path / "vae.pth", models[0], older))
+    assert "train_hashes" not in content or content["train_hashes"] is None
+    other = written(tmp_path / "other.json", made.grids[::-1], made.names[::-1])
+    case = load(content, data=str(other))
+    assert len(case.data.samples) == len(made)
+    assert any("cannot be checked" in note for note in case.notes)
+    found = generation.evaluate(generation.collect(case, num_samples=5), metrics=["reconstruction"])
+    assert any("cannot be checked" in note for note in found.notes)
+    # Of the very file that it was trained on, the training part is known by the split.
+    same = load(content, data=str(path))
+    assert same.notes == ()
+    assert len(generation.collect(same, num_samples=5, sections="reconstruction").real) <= len(split.validation)
+
+
+@pytest.mark.parametrize("hashes", [3, "text", torch.zeros(3), torch.zeros(3, dtype=torch.uint8)])
+def test_impossible_hashes(tmp_path, models, files, hashes):
+    content = {**read_checkpoint(files[0]), "train_hashes": hashes}
+    with pytest.raises(InputError, match="something impossible about its data"):
+        load(content)
 
 
 def test_a_classifier_of_another_split_is_judged_on_what_it_has_not_seen(tmp_path, files, models):

@@ -13,6 +13,7 @@ from graphgauge.core.findings import Evidence, check
 from graphgauge.core.result import Result
 from graphgauge.generation.distances import unique_at
 from graphgauge.generation.inputs import Codes
+from graphgauge.generation.overlap import HeldOut
 from graphgauge.generation.sections.common import FEWEST_VALID
 from graphgauge.generation.sections.diversity import Attempts
 from graphgauge.generation.sections.latent_space import LEAK
@@ -44,6 +45,21 @@ def copied_training_set(results: Mapping[str, Result]) -> Evidence | None:
     if novelty is None or real is None or novelty.interval is None or novelty.interval.high >= _MOSTLY_NEW * real:
         return None
     return {"novelty": novelty.value, "real": real}
+
+
+@check(
+    "learned-real-samples",
+    family="generation",
+    severity="warning",
+    message="{excluded} of {given} real samples are in the training set: they are left out, and {compared} remain",
+    remedy="Give real samples that the generator has not learned from; more of them, where few are left.",
+)
+def learned_real_samples(held_out: HeldOut) -> Evidence | None:
+    """Real samples that are said to be held out are in the training set."""
+    if not held_out.excluded:
+        return None
+    given = held_out.compared + held_out.excluded
+    return {"excluded": held_out.excluded, "given": given, "compared": held_out.compared}
 
 
 @check(

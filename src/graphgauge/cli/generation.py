@@ -12,7 +12,8 @@ from typing import Any
 import click
 
 from graphgauge.cli.common import Inputs, Run, family_options, stage_bars
-from graphgauge.cli.types import FACTORY, INTEGERS
+from graphgauge.cli.forms import Form, FormCommand, form_of
+from graphgauge.cli.types import FACTORY, INTEGERS, NAMES
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.factory import made
 from graphgauge.core.metric import metrics, sections
@@ -30,16 +31,23 @@ from graphgauge.io.arrays import read_array, read_labels
 from graphgauge.io.hashing import receipt_input
 from graphgauge.study.code import sources
 
-_FORMS = {
-    "checkpoint": ("checkpoint",),
-    "subject": ("subject",),
-    "samples": ("real", "generated"),
-    "table": ("table",),
-}
+# What a generator is asked with.
+_ASKING = ("num_samples", "temperature", "threshold", "empty")
+_CONDITIONS = ("real_conditions", "conditions")
+FORMS = {
+    "checkpoint": Form(("checkpoint",), ("data", "classifier_checkpoint", "cpu", *_ASKING)),
+    "subject": Form(("subject",), ("data", "train", *_ASKING)),
+    "samples": Form(
+        ("real", "generated"), ("train", "valid", *_CONDITIONS, "labels", "ordered"),
+        needs={"real_conditions": ("real",), "conditions": ("generated",), "valid": ("generated",),
+               "labels": _CONDITIONS, "ordered": _CONDITIONS},
+    ),
+    "table": Form(("table",), ("empty",)),
+}  # fmt: skip
 _LATER = "not evaluated yet"
 
 
-class _Command(click.Command):
+class _Command(FormCommand):
     """A command whose help lists what `--metrics` takes, from the registry."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -52,7 +60,7 @@ class _Command(click.Command):
             formatter.write_dl([*rows, *([("", ", ".join(loose))] if loose else [])])
 
 
-@click.command(name="generation", cls=_Command)
+@click.command(name="generation", cls=_Command, forms=FORMS)
 @click.option("--checkpoint", metavar="FILE", help="A trained generator; the file names its subject.")
 @click.option("--data", metavar="FILE", help="Real samples, as the subject reads them, or .npz: samples, conditions.")
 @click.option("--classifier-checkpoint", metavar="FILE", help="A trained classifier, for conditioning.")
@@ -63,7 +71,8 @@ class _Command(click.Command):
 @click.option("--conditions", metavar="FILE", help="What each generated sample was asked to be.")
 @click.option("--train", metavar="FILE", help="The samples that the generator learned from, for novelty.")
 @click.option("--valid", metavar="FILE", help="Which generated samples keep the rules.")
-@click.option("--ordered", is_flag=True, help="Conditions given with --real or --generated have an order.")
+@click.option("--labels", type=NAMES, metavar="A,B,…", help="Names of these conditions, from the first to the last.")
+@click.option("--ordered", is_flag=True, help="Their order means something: that of --labels, or of numbers.")
 @click.option("--table", metavar="FILE", help="Answers that were collected before.")
 @click.option("--save-table", type=click.Path(dir_okay=False), help="Write the collected answers (.npz).")
 @click.option(
@@ -99,7 +108,9 @@ def command(
         Draws(run.seed, resamples, permutations), run.nan, run.threads,
     )  # fmt: skip
     names = list(request.by_section)  # an unknown name should fail before an hour of work
-    form = _form(options)
+    form = form_of(FORMS, options)
+    if run.nan == "omit" and form != "samples":
+        raise OptionError("--nan omit goes with --real and --generated", fix="Elsewhere NaN is an error.")
     with stage_bars(run) as progress:
         source = _SOURCES[form](options, run, progress)
         described = cache(source.inputs)  # hashing takes time: once is enough
@@ -131,17 +142,6 @@ class Source:
     options: Mapping[str, Any]
     inputs: Inputs
     model: str = ""
-
-
-def _form(options: Mapping[str, Any]) -> str:
-    """Which of the forms of input was given."""
-    begun = [form for form, names in _FORMS.items() if any(options[name] for name in names)]
-    if len(begun) != 1:
-        ways = "--checkpoint; --subject; --real and --generated; --table"
-        raise OptionError("give one form of input" if begun else "nothing to evaluate", fix=f"One of: {ways}.")
-    if options["classifier_checkpoint"] and begun[0] != "checkpoint":
-        raise OptionError("--classifier-checkpoint goes with --checkpoint", fix="A case may bring its own classifier.")
-    return begun[0]
 
 
 def _from_checkpoint(options: Mapping[str, Any], run: Run, progress: Progress) -> Source:
@@ -181,7 +181,7 @@ def _from_samples(options: Mapping[str, Any], run: Run, progress: Progress) -> S
     names = ("real", "generated", "train", "real_conditions", "conditions", "valid")
     files = {name: options[name] for name in names if options[name]}
     given: dict[str, Any] = {name: _READERS.get(name, _read_samples)(path) for name, path in files.items()}
-    table = Table.of(ordered=options["ordered"], nan=run.nan, **given)
+    table = Table.of(labels=options["labels"], ordered=options["ordered"], nan=run.nan, **given)
     return Source(lambda name: table, {}, lambda: [receipt_input(name, path) for name, path in files.items()])
 
 

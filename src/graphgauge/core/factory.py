@@ -20,12 +20,16 @@ def made(factory: str) -> Any:
 
 @contextmanager
 def own_code(where: str) -> Iterator[None]:
-    """What a user's own code raises in this block becomes one paragraph, `where` being what was called of it."""
+    """What a user's own code raises in this block becomes one paragraph, `where` being what was called of it.
+
+    So does an attempt to end the process: nothing was evaluated, and no exit code may say otherwise. Ctrl-C stays an
+    interrupt.
+    """
     try:
         yield
-    except GraphgaugeError:
+    except (GraphgaugeError, KeyboardInterrupt, GeneratorExit):
         raise
-    except Exception as error:
+    except BaseException as error:
         said = " ".join(str(error).split())
         text = f"{type(error).__name__}: {said:.200}" if said else type(error).__name__
         raise InputError(f"raised {text}", where=where, fix="Run it by itself; --debug shows where.") from error

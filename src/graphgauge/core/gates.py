@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from graphgauge.core.errors import InputError, OptionError
@@ -26,7 +26,8 @@ class GateOutcome:
     found: float
 
     def __str__(self) -> str:
-        return f"gate {'passed' if self.passed else 'failed'}: {self.gate} (found {self.found:.6g})"
+        found = Gate.parse(self.gate).shown(self.found)
+        return f"gate {'passed' if self.passed else 'failed'}: {self.gate} (found {found})"
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,13 @@ class Gate:
             raise InputError(f"gate {self.text!r}: {self.key} has no interval ({result.no_interval})")
         else:
             found = getattr(result.interval, self.bound)
-        if found != found:
-            return GateOutcome(self.text, False, found)
-        return GateOutcome(self.text, bool(_COMPARE[self.sign](found, self.limit)), found)
+        return GateOutcome(self.text, self.holds(found), found)
+
+    def shown(self, found: float, rounded: Callable[[float], str] = "{:.6g}".format) -> str:
+        """A value as it is rounded elsewhere, or with as many digits as it takes to see why the gate holds or not."""
+        texts = (rounded(found), *(f"{found:.{digits}g}" for digits in range(6, 17)))
+        held = self.holds(found)
+        return next((text for text in texts if self.holds(float(text)) == held), f"{found:.17g}")
+
+    def holds(self, value: float) -> bool:
+        return value == value and bool(_COMPARE[self.sign](value, self.limit))

@@ -18,10 +18,11 @@ def as_model(model: Any) -> Any:
     """The model as `collect` asks it: itself, or an adapter around what it has."""
     if isinstance(model, type):
         raise InputError(f"{model.__name__} is a class", where="model", fix="Pass an object of it.")
-    if isinstance(model, Model | ManyModel):
-        return model
-    if callable(getattr(model, "predict_proba_with_mask", None)):
-        return MaskedCalls(model)
+    with own_code(f"model {type(model).__name__}"):  # looking for a property calls it
+        if isinstance(model, Model | ManyModel):
+            return model
+        if callable(getattr(model, "predict_proba_with_mask", None)):
+            return MaskedCalls(model)
     raise InputError(
         f"{type(model).__name__} has neither predict nor predict_proba_with_mask", where="model",
         fix="Give it predict(subgraph, target, masks), or wrap a PyTorch Geometric module in PyGModel.",
@@ -37,7 +38,8 @@ def method_asked(model: Any) -> str:
 
 def said_output(model: Any, stated: str | None) -> str:
     """Whether a model returns logits or probabilities: as stated, by the caller or by the model, never guessed."""
-    own = getattr(model, "model_output", None)
+    with own_code(f"{type(model).__name__}.model_output"):
+        own = getattr(model, "model_output", None)
     if stated is None and own is None:
         raise OptionError(
             "whether the model returns logits or probabilities is not said",

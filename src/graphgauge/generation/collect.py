@@ -11,10 +11,11 @@ import numpy as np
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.metric import sections as registered
 from graphgauge.core.options import whole_number
-from graphgauge.generation.asking import Asked, joined, length
+from graphgauge.generation.asking import Asked, joined
 from graphgauge.generation.capabilities import REASONS
 from graphgauge.generation.graphs import Graphs, is_graphs
 from graphgauge.generation.inputs import Codes, Samples, as_samples, read_conditions, thresholded
+from graphgauge.generation.overlap import learned
 from graphgauge.generation.subjects import PROTOCOLS, Case, Labelled, offers
 from graphgauge.generation.table import Table
 
@@ -108,13 +109,14 @@ class Collection:
                 where="subject", fix="See graphgauge.generation.subjects.",
             )  # fmt: skip
         judge = classifier if classifier is not None else case.classifier
-        if judge is not None and not callable(getattr(judge, "predict", None)):
-            raise InputError(f"a {type(judge).__name__} has no predict", where="classifier")
         self._subject, self._classifier = Asked(case.subject), None if judge is None else Asked(judge)
+        if self._classifier is not None and not callable(self._classifier.attribute("predict")):
+            raise InputError(f"a {type(judge).__name__} has no predict", where="classifier")
         self._data = _pair(data if data is not None else case.data, "data")
         self._train = _pair(train if train is not None else case.train, "train", alone=True)
         judged = classifier_data if classifier_data is not None else case.classifier_data
         self._judged = _pair(judged, "classifier_data")
+        self._case = case
         self.options = _checked(num_samples, temperature, threshold, seed)
         self._progress = progress or (lambda stage, done, total: None)
 
@@ -132,9 +134,9 @@ class Collection:
         missing = {name: f"the subject has no {name}" for name, found in self.offers.items() if not found}
         if unjudged and "generate" not in asked:
             missing.setdefault("generate", REASONS["classifier"])  # so nothing had to be generated
-        given: dict[str, Any] = {"train": None if self._train is None else self._train.samples}
+        given: dict[str, Any] = {"train": self._learned_from}
         if self._real is not None:
-            given |= {"real": self._real, "real_conditions": self._real_codes}
+            given |= {"real": self._real, "real_conditions": self._real_codes, "excluded": self._excluded}
             if "reconstruct" in asked and isinstance(self._real, Graphs):
                 missing["reconstruct"] = REASONS["bits"]
             elif "reconstruct" in asked:
@@ -153,10 +155,11 @@ class Collection:
                 given |= self._answers
         return Table.of(
             labels=self.labels,
-            ordered=self._subject.attribute("ordered", False),
+            ordered=self._ordered,
             channels=None if isinstance(self._real, Graphs) else self._subject.attribute("channels"),
             options=self.options,
             missing=missing,
+            notes=(*self._case.notes, *(self._judged_out if "classifier_predicted" in given else ())),
             **given,
         )
 
@@ -176,23 +179,55 @@ class Collection:
             return read_conditions({}, self._subject.attribute("conditions", ()))[0]
         if self._data is None:
             return read_conditions({}, None)[0]
-        return read_conditions({"data": (self._data.conditions, len(self._data.samples))}, None)[0]
+        occurring = {"data": (self._data.conditions, len(self._data.samples))}
+        return read_conditions(occurring, None, ordered=self._ordered)[0]
+
+    @property
+    def _ordered(self) -> bool:
+        return bool(self._subject.attribute("ordered", False))
+
+    @cached_property
+    def _learned_from(self) -> Samples | None:
+        return None if self._train is None else as_samples(self._train.samples, "train")
+
+    @cached_property
+    def _given(self) -> Samples | None:
+        """The real samples as they came."""
+        return None if self._data is None else as_samples(self._data.samples, "data")
+
+    @cached_property
+    def _held_out(self) -> Codes:
+        """The places of those that the subject has not learned from."""
+        assert self._given is not None
+        return np.flatnonzero(~learned(self._given, self._learned_from, self._case.seen))
 
     @cached_property
     def _real(self) -> Samples | None:
-        return None if self._data is None else as_samples(self._data.samples, "data")
+        if self._given is None:
+            return None
+        return self._given.take(self._held_out) if isinstance(self._given, Graphs) else self._given[self._held_out]
 
     @cached_property
     def _shown(self) -> Any:
         """The real samples that a subject is shown: bits, or graphs as they came."""
         assert self._data is not None
-        return self._data.samples if isinstance(self._real, Graphs) else self._real
+        if not isinstance(self._real, Graphs) or isinstance(self._data.samples, Graphs):
+            return self._real
+        return [self._data.samples[place] for place in self._held_out]
 
     @cached_property
-    def _real_codes(self) -> Codes:
+    def _given_codes(self) -> Codes:
         assert self._data is not None
-        assert self._real is not None
-        return self._codes(self._data, "data", len(self._real))
+        assert self._given is not None
+        return self._codes(self._data, "data", len(self._given))
+
+    @property
+    def _real_codes(self) -> Codes:
+        return self._given_codes[self._held_out]
+
+    @property
+    def _excluded(self) -> Codes:
+        return np.delete(self._given_codes, self._held_out)
 
     def _codes(self, pair: Labelled, name: str, rows: int) -> Codes:
         if pair.conditions is None and len(self.labels) == 1:
@@ -245,9 +280,10 @@ class Collection:
                 drawn = self._subject.answer(
                     "generate", code, size, temperature=self.options["temperature"], seed=self._seed(code, start)
                 )
-                if length(drawn) != size:
+                count = self._subject.length("generate", drawn)
+                if count != size:
                     raise InputError(
-                        f"generate gave {length(drawn)} samples of {label}, {size} were asked for", where=place,
+                        f"generate gave {count} samples of {label}, {size} were asked for", where=place,
                         fix="Return every attempt; validate() says which of them count.",
                     )  # fmt: skip
                 graphs = is_graphs(drawn)
@@ -283,15 +319,35 @@ class Collection:
     @cached_property
     def _answers(self) -> dict[str, Any]:
         """The classifier on generated samples, and on real ones that it has not seen."""
-        judged = self._judged if self._judged is not None else self._data
         answers: dict[str, Any] = {"predicted": self._predicted(self._attempts[0])}
-        if judged is not None:
-            samples = as_samples(judged.samples, "classifier_data")
-            answers["classifier_labels"] = self._codes(judged, "classifier_data", len(samples))
-            answers["classifier_predicted"] = self._predicted(
-                judged.samples if isinstance(samples, Graphs) else samples
-            )
+        if self._unseen is not None:
+            samples, codes, _ = self._unseen
+            answers |= {"classifier_labels": codes, "classifier_predicted": self._predicted(samples)}
         return answers
+
+    @cached_property
+    def _unseen(self) -> tuple[Any, Codes, int] | None:
+        """Real samples that the classifier has not learned from, their codes, and how many it has."""
+        if self._judged is not None:
+            given = as_samples(self._judged.samples, "classifier_data")
+            samples: Any = list(self._judged.samples) if isinstance(given, Graphs) else given
+            codes = self._codes(self._judged, "classifier_data", len(given))
+        elif self._real is not None:
+            given, samples, codes = self._real, self._shown, self._real_codes
+        else:
+            return None
+        seen = learned(given, None, self._case.classifier_seen)
+        if not seen.any():
+            return samples, codes, 0
+        return samples[~seen], codes[~seen], int(np.count_nonzero(seen))
+
+    @property
+    def _judged_out(self) -> tuple[str, ...]:
+        samples, _, seen = self._unseen or ((), None, 0)
+        if not seen:
+            return ()
+        total = len(samples) + seen
+        return (f"{seen} of {total} real samples left out of the classifier's accuracy: it learned from them",)
 
     def _predicted(self, samples: Any) -> Any:
         assert self._classifier is not None

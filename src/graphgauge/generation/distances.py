@@ -18,6 +18,8 @@ Ints = NDArray[np.int64]
 
 # Counts that a block of resamples holds at a time.
 _BLOCK = 1 << 20
+# Spreads up to this share of a mean are none but for rounding.
+_ROUNDING = 1e-12
 # Items that are drawn one by one in the time that one cell of a multinomial takes.
 _DRAWS_A_CELL = 10
 
@@ -104,38 +106,44 @@ def unique_at(ids: NDArray[Any], k: int) -> float:
 
 
 class NullDraws(NamedTuple):
-    """Of two draws from the real sample: their Wasserstein distances, and the standard deviations of the second.
+    """Of two draws from one sample: their Wasserstein distances, and what these are scaled by.
 
-    Both are (draws, conditions, statistics).
+    The scale is the standard deviation of the second draw, or where that does not differ, of both together. Both are
+    (draws, conditions, statistics).
     """
 
     distances: Floats
-    spreads: Floats
+    scales: Floats
+
+
+def without_rounding(spreads: Floats, means: Floats) -> Floats:
+    """Spreads, and 0 for one that is none but for rounding."""
+    return np.where(spreads <= _ROUNDING * np.abs(means), 0.0, spreads)
 
 
 def null_distances(
-    real: Floats, real_codes: Ints, generated_counts: Ints, *, draws: int, generator: np.random.Generator
+    sample: Floats, codes: Ints, first: Ints, second: Ints, *, draws: int, generator: np.random.Generator
 ) -> NullDraws:
-    """What two draws from the real sample itself are apart.
+    """What two draws from one sample are apart.
 
-    Within each condition the first draw has as many rows as were generated, the second as many as are real. A row is
+    The draws have `first` and `second` rows in each condition: as many as were generated, and as are real. A row is
     drawn with all its statistics, so that the mean of these draws over statistics and conditions is the null of theirs.
     """
-    nulls = NullDraws(*np.full((2, draws, len(generated_counts), real.shape[1]), np.nan))
-    for code, size in enumerate(generated_counts):
-        rows = real[real_codes == code]
-        if len(rows) and size:
-            nulls.distances[:, code], nulls.spreads[:, code] = _drawn(rows, int(size), len(rows), draws, generator)
+    nulls = NullDraws(*np.full((2, draws, len(first), sample.shape[1]), np.nan))
+    for code, (n, m) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
+        rows = sample[codes == code]
+        if len(rows) and n and m:
+            nulls.distances[:, code], nulls.scales[:, code] = _drawn(rows, n, m, draws, generator)
     return nulls
 
 
 def _drawn(rows: Floats, n: int, m: int, draws: int, generator: np.random.Generator) -> tuple[Floats, Floats]:
-    """Distances (draws, statistics) of n rows drawn with replacement from m drawn likewise, and spreads of those m."""
+    """Distances (draws, statistics) of n rows drawn with replacement from m drawn likewise, and their scales."""
     distinct, place = np.unique(rows, axis=0, return_inverse=True)
     place = place.ravel()
     order = np.argsort(distinct, axis=0)
     gaps = np.diff(np.take_along_axis(distinct, order, axis=0), axis=0)
-    distances, spreads = np.empty((2, draws, rows.shape[1]))
+    distances, scales = np.empty((2, draws, rows.shape[1]))
     step = max(1, _BLOCK // max(len(distinct), n, m))
     for start in range(0, draws, step):
         block = slice(start, min(start + step, draws))
@@ -143,14 +151,23 @@ def _drawn(rows: Floats, n: int, m: int, draws: int, generator: np.random.Genera
             _resampled(place, size, len(distinct), block.stop - start, generator).astype(np.float64) for size in (n, m)
         )
         mass = first * m - second * n  # in units of 1/(n·m), whole numbers
+        pooled = (first + second) / (n + m)
         second /= m
-        means = second @ distinct
         for column, values in enumerate(distinct.T):
             excess = np.cumsum(mass[:, order[:-1, column]], axis=1)
             distances[block, column] = np.abs(excess, out=excess) @ gaps[:, column] / (n * m)
-            away = values - means[:, column, np.newaxis]
-            spreads[block, column] = np.sqrt(np.einsum("ij,ij,ij->i", second, away, away))
-    return distances, spreads
+            spreads = _weighted_spreads(values, second)
+            flat = spreads == 0
+            spreads[flat] = _weighted_spreads(values, pooled[flat])
+            scales[block, column] = spreads
+    return distances, scales
+
+
+def _weighted_spreads(values: Floats, weights: Floats) -> Floats:
+    """Standard deviation of the values under each row of weights."""
+    means = weights @ values
+    away = values - means[:, np.newaxis]
+    return without_rounding(np.sqrt(np.einsum("ij,ij,ij->i", weights, away, away)), means)
 
 
 def _resampled(cells: Ints, size: int, count: int, draws: int, generator: np.random.Generator) -> Ints:

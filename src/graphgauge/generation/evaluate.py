@@ -11,10 +11,11 @@ from typing import Any
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.findings import Finding
 from graphgauge.core.metric import asked, find, sections, select
-from graphgauge.core.options import confidence_level, metric_names, whole_number
+from graphgauge.core.options import confidence_level, metric_names, nan_policy, whole_number
 from graphgauge.core.result import Evaluation, Result
 from graphgauge.core.result import Table as Breakdown
 from graphgauge.generation.capabilities import Capabilities
+from graphgauge.generation.overlap import HeldOut
 from graphgauge.generation.request import Request, cutoffs
 from graphgauge.generation.section_results import SectionResults
 from graphgauge.generation.sections.common import FAMILY
@@ -51,7 +52,8 @@ def evaluate(
         Samples: arrays (n, *shape) of 0 and 1, or graphs (networkx, or lists of edges). With `real_conditions` and
         `conditions`, what each is or was asked to be: codes or names.
     train
-        The samples that the generator learned from, for `novelty`.
+        The samples that the generator learned from, for `novelty`. Real samples that are among them are not held out:
+        they are left out of everything and counted.
     valid
         Whether each generated sample keeps the rules; None, no answer, is not valid. Without it all count as valid.
     reconstructed, latents
@@ -63,8 +65,8 @@ def evaluate(
         The condition that a classifier takes each generated sample for, as a code; `classifier_labels` and
         `classifier_predicted` are true codes of real held-out samples and its answers there.
     labels, ordered, channels
-        Names of the conditions in the order of their codes; whether that order means something; names of the first
-        axis of a sample.
+        Names of the conditions in the order of their codes; whether that order means something, for which text needs
+        `labels`; names of the first axis of a sample.
     metrics
         Sections (`reconstruction`, `diversity`, `statistical`, `latent_space`, `conditioning`) or keys, instead of all.
     k
@@ -84,8 +86,9 @@ def evaluate(
     elif not isinstance(table, Table):
         kind = type(table).__name__
         raise InputError(f"expected a table, found {kind}", where="table", fix="Pass samples as real= and generated=.")
-    elif given or threshold is not None:
-        names = ", ".join([*given, *(["threshold"] if threshold is not None else [])])
+    elif given or threshold is not None or nan_policy(nan) != "raise":
+        said = {"threshold": threshold is not None, "nan": nan != "raise"}
+        names = ", ".join([*given, *(name for name, is_said in said.items() if is_said)])
         raise OptionError(f"a table has its samples already: {names}")
     chosen = metric_names(metrics)
     draws = Draws(seed, whole_number("resamples", resamples, 1), whole_number("permutations", permutations, 1))
@@ -125,6 +128,8 @@ def evaluate_section(table: Table, name: str, request: Request) -> Evaluation:
         options={**table.options, **request.options, "asked": {name: names}}, notes=_notes(table),
     )  # fmt: skip
     found.materials |= part.used  # for the checks, which look at all sections together
+    if table.real is not None:
+        found.materials["held_out"] = HeldOut(len(table.real), len(table.excluded))
     return found
 
 

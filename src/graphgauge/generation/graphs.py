@@ -159,12 +159,12 @@ def _isomorphic(nodes: int, edges: Ints, colours: Words, other_edges: Ints, othe
     return bool(networkx.is_isomorphic(first, second, node_match=same_colour))
 
 
-def _is_networkx(value: Any) -> bool:
+def is_networkx(value: Any) -> bool:
     return hasattr(value, "edges") and hasattr(value, "nodes") and hasattr(value, "is_directed")
 
 
 def _is_graph(value: Any) -> bool:
-    if _is_networkx(value):
+    if is_networkx(value):
         return True
     if _is_pair(value):
         value = value[1]
@@ -185,7 +185,7 @@ def _graph(value: Any, where: str) -> tuple[int, Ints]:
             f"expected a graph, found {type(value).__name__}", where=where,
             fix="Pass a networkx graph, an edge list (E, 2), or (number of nodes, edge list).",
         )  # fmt: skip
-    if _is_networkx(value):
+    if is_networkx(value):
         if value.is_directed() or value.is_multigraph():
             raise InputError(
                 f"expected a simple undirected graph, found {type(value).__name__}", where=where,

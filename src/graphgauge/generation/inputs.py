@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, as_labels, as_numeric, refuse_nan, require_shape
-from graphgauge.core.errors import InputError
+from graphgauge.core.errors import InputError, OptionError
 from graphgauge.generation.graphs import Graphs, is_graphs
 
 Bits = NDArray[np.bool_]
@@ -140,12 +140,12 @@ def as_names(value: Any, name: str) -> tuple[str, ...]:
 
 
 def read_conditions(
-    given: Mapping[str, tuple[Any, int]], labels: Sequence[str] | None
+    given: Mapping[str, tuple[Any, int]], labels: Sequence[str] | None, *, ordered: bool = False
 ) -> tuple[tuple[str, ...], dict[str, Codes]]:
     """The names of all conditions, and for each argument a code a sample.
 
     `given` maps an argument to its labels (or None) and to how many samples it labels. Without `labels`, all that
-    occur are the conditions, in their own order.
+    occur are the conditions: numbers in their own order, and text in none, so that it cannot be `ordered`.
     """
     named = {name: _labels(values, name) for name, (values, _) in given.items() if values is not None}
     for name, (values, rows) in given.items():
@@ -161,6 +161,11 @@ def read_conditions(
             raise InputError("conditions are text in one argument and numbers in another", where=" and ".join(named))
         occurring: AnyArray = np.unique(np.concatenate(list(named.values())))
         names = tuple(str(value) for value in occurring.tolist())
+        if ordered and occurring.dtype.kind == "U" and len(names) > 1:
+            raise OptionError(
+                f"conditions are text ({', '.join(names[:3])}{' …' if len(names) > 3 else ''}), and their order is not "
+                "said", where="ordered", fix=_ORDER,
+            )  # fmt: skip
         return names, {name: np.searchsorted(occurring, values).astype(np.int64) for name, values in named.items()}
     names = as_names(labels, "labels")
     if len(set(names)) < len(names) or not names:
@@ -204,4 +209,8 @@ def _finite(array: AnyArray, name: str) -> Floats:
     return values
 
 
+_ORDER = (
+    "Name them from the first to the last: labels=[…] in Python, --labels A,B,… on the command line, labels in a "
+    "study, `conditions` of a subject. Or number them."
+)
 _SHAPE = "The first axis counts samples; flatten or stack them so that there is one."

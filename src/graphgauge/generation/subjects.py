@@ -2,6 +2,7 @@
 
 Arrays are NumPy (torch tensors are read as well). `n` samples of one shape stand in an array (n, *shape) of bits; a
 condition is its number, an index into `conditions`. A method that is not there leaves out the sections that need it.
+Samples are handed over as read-only copies; a method that works in place makes a copy of its own.
 """
 
 from __future__ import annotations
@@ -89,7 +90,9 @@ class Case:
     """A subject with what it is measured against; what a registered loader or a `module:factory` returns.
 
     `data` are real samples that the subject was not trained on, `train` those it was. `classifier_data` are real
-    samples that the classifier was not trained on, where they are not `data`.
+    samples that the classifier was not trained on, where they are not `data`. `seen` and `classifier_seen` are hashes
+    of the samples that each of them learned from, by `overlap.sample_hashes`: what is among them is left out and
+    counted. `notes` go into the result.
     """
 
     subject: Any
@@ -98,6 +101,9 @@ class Case:
     classifier: Classifies | None = None
     classifier_data: Labelled | None = None
     name: str | None = None
+    seen: NDArray[np.uint8] | None = None
+    classifier_seen: NDArray[np.uint8] | None = None
+    notes: tuple[str, ...] = ()
 
 
 # A checkpoint names its subject by one of these; what stands in a file never says what code to import.

@@ -29,6 +29,7 @@ from graphgauge.generation.inputs import (
     as_vectors,
     read_conditions,
 )
+from graphgauge.generation.overlap import learned
 
 _KIND = "generation-table"
 _WRITE = "A table is written with table.save(), or with --save-table."
@@ -64,6 +65,8 @@ class Table:
     predicted: Codes | None = None
     classifier_labels: Codes | None = None
     classifier_predicted: Codes | None = None
+    # Conditions of the real samples that are in the training set: they are not held out, and were dropped.
+    excluded: Codes = field(default_factory=lambda: np.empty(0, np.int64))
     # Whether latent vectors change when only the condition does; None where nobody asked.
     leaks: bool | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -92,20 +95,28 @@ class Table:
         ordered: bool = False,
         channels: Sequence[str] | None = None,
         leaks: bool | None = None,
+        excluded: Any = None,
         options: Mapping[str, Any] | None = None,
         missing: Mapping[str, str] | None = None,
+        notes: Sequence[str] = (),
         nan: str = "raise",
     ) -> Table:
-        """Check everything once; see `evaluate` for the arguments."""
+        """Check everything once; see `evaluate` for the arguments.
+
+        Real samples that are in `train` are dropped. `excluded` are the codes of those that were dropped before.
+        """
         given: dict[str, Any] = {
             "real": real, "reconstructed": reconstructed, "latents": latents, "statistics": statistics,
             "real_conditions": real_conditions, "generated": generated, "generated_latents": generated_latents,
             "generated_statistics": generated_statistics, "valid": valid, "predicted": predicted,
             "conditions": conditions,
         }  # fmt: skip
-        notes: tuple[str, ...] = ()
         if nan_policy(nan) == "omit":
-            given, notes = _without_nan(given)
+            given, dropped = _without_nan(given)
+            notes = (*notes, *dropped)
+        for name, samples in (("real_conditions", "real"), ("conditions", "generated"), ("valid", "generated")):
+            if given[name] is not None and given[samples] is None:
+                raise InputError(f"{name} without {samples}", where=name, fix=f"Pass {samples}= with it.")
         read = _read_sides(given)
         names, codes = read_conditions(
             {
@@ -113,19 +124,27 @@ class Table:
                 **({"conditions": (given["conditions"], _rows(read["generated"]))} if generated is not None else {}),
             },
             labels,
+            ordered=bool(ordered),
         )
         pair = _answers(given["predicted"], classifier_labels, classifier_predicted, read["generated"], len(names))
+        train = _like(read, as_samples(train, "train"), "train") if train is not None else None
+        real_codes = codes.get("real_conditions", np.empty(0, np.int64))
+        seen = np.zeros(0, bool) if read["real"] is None else learned(read["real"], train)
+        if seen.any():
+            read |= {name: _kept(read[name], ~seen) for name in _REAL}
+        before = () if excluded is None else as_answers(excluded, "excluded", None, len(names))
         return cls(
             labels=names,
             ordered=bool(ordered),
             channels=_channels(channels, read),
-            real_codes=codes.get("real_conditions", np.empty(0, np.int64)),
+            real_codes=real_codes[~seen] if seen.any() else real_codes,
+            excluded=np.concatenate([before, real_codes[: len(seen)][seen]]).astype(np.int64),
             codes=codes.get("conditions", np.empty(0, np.int64)),
-            train=_like(read, as_samples(train, "train"), "train") if train is not None else None,
+            train=train,
             leaks=leaks,
             options=_options(options or {}),
             missing={str(name): str(reason) for name, reason in (missing or {}).items()},
-            notes=notes,
+            notes=tuple(notes),
             **pair,
             **read,
         )

@@ -92,7 +92,7 @@ class _Given:
     ) -> tuple[Ints, Ints]:
         try:
             found = self._function(self._queries[block], self._entities)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             what = " ".join(f"{type(error).__name__}: {error}".split())
             raise InputError(f"the function failed ({what:.200})", where="score", fix=_SCORER) from error
         scores = as_numeric(found, "score")

@@ -315,7 +315,7 @@ class Pooled(Sample):
         return np.partition(self.neg, place)[place]
 
     def share_above(self, rank: int) -> float:
-        """The share of positives strictly above the negative with this rank; before the best none, after the last all."""
+        """The share of positives strictly above the negative of this rank; above the best none, below the last all."""
         if not 1 <= rank <= len(self.neg):
             return 0.0 if rank < 1 else 1.0
         return float(np.count_nonzero(self.pos > self.threshold(rank))) / len(self.pos)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from graphgauge.core.errors import InputError
+from graphgauge.core.gates import Gate
 from graphgauge.core.schema import number_from_json
 from graphgauge.report.console import number
 from graphgauge.report.scrub import clean, scrub
@@ -104,9 +105,19 @@ def _gates(verdicts: Iterable[Mapping[str, Any]]) -> list[GateLine]:
         if len(held) > 1:
             where += f", {failed} of {len(held)} runs fail" if failed else f", {several(len(held), 'run')}"
         reasons = dict.fromkeys(str(verdict["reason"]) for verdict in held if verdict["reason"])
-        found = span(number_from_json(verdict["found"]) for verdict in held)
+        values = (number_from_json(verdict["found"]) for verdict in held)
+        found = span(values, as_text=_as_text(gate))
         lines.append(GateLine(gate, where, not failed, "; ".join(filter(None, [found, listing(list(reasons), 2)]))))
     return sorted(lines, key=lambda line: line.passed)
+
+
+def _as_text(gate: str) -> Callable[[float], str]:
+    """Values as on the rest of the page, unless rounding would hide why the gate holds or not."""
+    try:
+        requirement = Gate.parse(gate)
+    except InputError:  # a file may hold any text
+        return number
+    return lambda value: requirement.shown(value, number)
 
 
 def _table(content: Mapping[str, Any], title: str) -> PageTable:

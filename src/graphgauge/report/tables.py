@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from graphgauge.report.console import number
@@ -59,12 +59,12 @@ def digits_of(value: float, low: float, high: float) -> int:
     return decimals(high - low, value)
 
 
-def span(values: Iterable[float], digits: int | None = None) -> str:
+def span(values: Iterable[float], digits: int | None = None, *, as_text: Callable[[float], str] = number) -> str:
     """One number where all agree as printed, else the two ends."""
     shown = sorted(value for value in values if value == value)
     if not shown:
         return ""
-    low, high = (number(value) if digits is None else fixed(value, digits) for value in (shown[0], shown[-1]))
+    low, high = (as_text(value) if digits is None else fixed(value, digits) for value in (shown[0], shown[-1]))
     return low if low == high else f"{low} to {high}"
 
 

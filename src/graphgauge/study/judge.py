@@ -9,6 +9,7 @@ from typing import Any
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.files import write_text
+from graphgauge.core.gates import Gate
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import dumps, evaluation_from_dict, number_to_json, read_content
 from graphgauge.report.findings import FindingLine, finding_lines
@@ -36,7 +37,8 @@ class GateVerdict:
         word = "passed" if self.passed else "failed"
         seed = "" if self.run.get("seed") is None else f", seed {self.run['seed']}"
         who = f"{shown(self.run['method'])} on {shown(self.run['dataset'])}{seed}: " if self.run else ""
-        return f"gate {word}: {self.gate}  ({who}{self.reason or f'found {self.found:.6g}'})"
+        why = self.reason if self.found is None else f"found {Gate.parse(self.gate).shown(self.found)}"
+        return f"gate {word}: {self.gate}  ({who}{why})"
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ def perform(task: Mapping[str, Any], index: HashIndex) -> dict[str, Any]:
         receipt |= made_from | {"seconds": _rounded(time.perf_counter() - begin - hashing)}
         write_result(evaluation, output, receipt=receipt)
         status = evaluation_to_dict(evaluation)["status"]
-    except Exception as failure:
+    except (Exception, SystemExit) as failure:  # code that ends its process has finished nothing
         if task["debug"]:
             sys.excepthook(*sys.exc_info())
         status, error, hashing = "failed", _told(failure), index.seconds - hashed
@@ -135,7 +135,7 @@ def _ignore(evaluation: Evaluation, ignore: Mapping[str, str]) -> None:
     evaluation.notes = (*evaluation.notes, *(f"{check} is ignored: {ignore[check]}" for check in found))
 
 
-def _told(failure: Exception) -> str:
+def _told(failure: BaseException) -> str:
     if isinstance(failure, click.ClickException):
         return failure.format_message()
     text = str(failure) if isinstance(failure, GraphgaugeError) else f"{type(failure).__name__}: {failure}"

@@ -52,7 +52,7 @@ class Valid:
         self.real, self.real_codes = None, None
         if table.real is not None:
             self.real, self.real_codes = _ordered(table.real, table.real_codes, np.ones(len(table.real_codes), bool))
-        self.train = table.train
+        self.train, self.excluded = table.train, len(table.excluded)
 
     @cached_property
     def rows(self) -> list[Codes]:
@@ -81,10 +81,6 @@ class Valid:
     def novel(self) -> Bits:
         assert self.train is not None
         return ~np.isin(self.ids, self._ids[-1])
-
-    @cached_property
-    def real_novel(self) -> Bits | None:
-        return None if self.real_ids is None else ~np.isin(self.real_ids, self._ids[-1])
 
     @cached_property
     def hamming(self) -> list[Pairs | None]:
@@ -207,8 +203,11 @@ def _real_unique(function: MetricFunction, sample: Attempts, params: Mapping[str
 def _real_novelty(function: MetricFunction, sample: Attempts, params: Mapping[str, Any]) -> dict[str, float]:
     """A generator that copies the training set, and the real samples that it was not trained on."""
     levels = {"copies of the training set": 0.0}
-    if sample.valid.real_novel is not None and len(sample.valid.real_novel):
-        levels["real held-out samples"] = float(sample.valid.real_novel.mean())
+    # Those that it was trained on have been dropped: as many as they were, real samples are not new.
+    valid = sample.valid
+    given = valid.excluded + (0 if valid.real is None else len(valid.real))
+    if given:
+        levels["real held-out samples"] = 1 - valid.excluded / given
     return levels
 
 

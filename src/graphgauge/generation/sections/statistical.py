@@ -104,7 +104,10 @@ def _mean_over_statistics(values: Floats) -> Floats:
 
 
 def _null_of_mean(function: MetricFunction, sample: Statistics, params: Mapping[str, Any]) -> dict[str, float]:
-    """Two draws from the real samples, of as many as were generated and as there are: 95th percentile, and mean."""
+    """Two draws from the real samples, of as many as were generated and as there are: 95th percentile, and mean.
+
+    Where real samples do not differ, from real and generated samples together.
+    """
     return _levels(sample, _mean_over_statistics(sample.sides.scaled_null))
 
 
@@ -163,7 +166,7 @@ _COMMON: dict[str, Any] = {
     "family": FAMILY, "section": "statistical", "needs": ("statistics",), "unit": "sample", "laws": LAWS,
     "reference": "villani2009", "direction": "lower", "bounds": (0, np.inf), "interval": _DISTANCE_NULL,
 }  # fmt: skip
-_SCALE = {"scale": "standard deviation of the real samples of the condition; 0: left out"}
+_SCALE = {"scale": "standard deviation of the real samples of the condition; 0: of real and generated ones together"}
 _EACH = {"conditions": f"those with {FEWEST_COMPARED} samples on both sides"}
 _COUNT = _COMMON | {
     "needs": ("statistics", "encodings", "graphs"), "direction": "none", "laws": COUNT_LAWS,
@@ -182,17 +185,17 @@ def overall_mean_distance(sample: Statistics) -> Estimate:
     """
     sides = sample.sides
     values = _mean_over_statistics(sides.scaled)
-    reason = _FEW if not sides.enough.any() else "no statistic differs among real samples"
+    reason = _FEW if not sides.enough.any() else "no statistics given"
     if sample.average is None:
         return sample.estimate(values, sample.n, reason)
     levels = _levels(sample, _mean_over_statistics(sides.scaled_null))
     goal: dict[str, Any] = {"goal": levels[_NULL_95]} if levels else {}
     estimate = sample.estimate(values, sample.n, reason, **goal)
-    flat = np.isnan(sides.scale[sides.enough]).sum(0)
     return estimate.warned(
         *(
-            f"{name} does not differ among the real samples of {count} conditions and is left out of their means"
-            for name, count in zip(sides.names, flat.tolist(), strict=True)
+            f"{name} does not differ among the real samples of {count} condition{'' if count == 1 else 's'}: there it "
+            "is scaled by the spread of real and generated samples together"
+            for name, count in zip(sides.names, sides.constant.sum(0).tolist(), strict=True)
             if count
         )
     )
@@ -214,8 +217,7 @@ def wasserstein_of(sample: Statistics, *, statistic: str = "num_holds") -> Estim
 def scaled_wasserstein_of(sample: Statistics, *, statistic: str = "num_holds") -> Estimate:
     """Wasserstein-1 distance of one statistic over the standard deviation of the real samples of the condition."""
     place = sample.sides.names.index(one_of("statistic", statistic, sample.sides.names))
-    reason = _FEW if not sample.sides.enough.any() else f"{statistic} does not differ among real samples"
-    return sample.estimate(sample.sides.scaled[:, place], sample.n, reason)
+    return sample.estimate(sample.sides.scaled[:, place], sample.n, _FEW)
 
 
 @metric(key="num_generated", **_COUNT)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.options import whole_number
-from graphgauge.generation.distances import NullDraws, null_distances
+from graphgauge.generation.distances import NullDraws, null_distances, without_rounding
 from graphgauge.generation.energy import EnergyTest, energy_test, stratified
 from graphgauge.generation.graph_mmd import graph_mmd
 from graphgauge.generation.graphs import Graphs
@@ -21,7 +21,6 @@ from graphgauge.generation.samples import Sample, canonical_order
 from graphgauge.generation.sections.common import FEWEST_COMPARED, few
 from graphgauge.generation.table import Table
 from graphgauge.kernels.wasserstein import moments, wasserstein
-from graphgauge.stats.intervals import is_rounding
 
 # Neighbours of precision, recall, density and coverage.
 NEIGHBOURS = 5
@@ -112,31 +111,57 @@ class Described(Sides):
         return moments(self.generated, self.codes, self.groups)[:2]
 
     @cached_property
+    def _pooled(self) -> tuple[Floats, Codes]:
+        """Real and generated samples together."""
+        return np.concatenate([self.real, self.generated]), np.concatenate([self.real_codes, self.codes])
+
+    @cached_property
+    def constant(self) -> Bits:
+        """Where (conditions, statistics) the real samples do not differ."""
+        mean, spread = self.real_moments
+        return np.asarray(self.enough[:, np.newaxis] & (without_rounding(spread, mean) == 0))
+
+    @cached_property
     def scale(self) -> Floats:
-        """The real standard deviation within each condition; NaN where real samples do not differ."""
-        return np.where(self.enough[:, np.newaxis], _varied(self.real_moments[1], self.real_moments[0]), np.nan)
+        """The standard deviation within each condition: of the real samples, or where they do not differ, of all.
+
+        0 where all are equal.
+        """
+        mean, spread = moments(*self._pooled, self.groups)[:2]
+        scale = np.where(self.constant, without_rounding(spread, mean), self.real_moments[1])
+        return np.where(self.enough[:, np.newaxis], scale, np.nan)
 
     @cached_property
     def scaled(self) -> Floats:
-        scaled: Floats = self.raw / self.scale
-        return scaled
+        return _over(self.raw, self.scale)
 
     @cached_property
-    def _draws_of_real(self) -> NullDraws:
-        counts = np.where(self.enough, self.counts, 0)
-        return null_distances(
-            self.real, self.real_codes, counts, draws=self._draws.resamples, generator=self._draws.generator(1)
-        )
-
-    @cached_property
-    def null(self) -> Floats:
-        """Raw distances (draws, conditions, statistics) of two draws from the real samples.
+    def _null_draws(self) -> NullDraws:
+        """Draws from the real samples, or where they do not differ, from all: a constant cannot say what chance does.
 
         Drawn from n samples, shares vary by (n − 1)/n of the variance that they have in samples of the distribution.
         """
-        n = np.maximum(self.real_counts, 2)[:, np.newaxis]
-        null: Floats = self._draws_of_real.distances * np.sqrt(n / (n - 1))
-        return null
+        sizes = np.where(self.enough, self.counts, 0), np.where(self.enough, self.real_counts, 0)
+        resamples = self._draws.resamples
+
+        def drawn(sample: Floats, codes: Codes, stream: int) -> NullDraws:
+            found = null_distances(sample, codes, *sizes, draws=resamples, generator=self._draws.generator(stream))
+            n = np.maximum(np.bincount(codes, minlength=self.groups), 2)[:, np.newaxis]
+            return found._replace(distances=found.distances * np.sqrt(n / (n - 1)))
+
+        nulls = drawn(self.real, self.real_codes, 1)
+        columns = np.flatnonzero(self.constant.any(0))
+        if len(columns):
+            pooled, codes = self._pooled
+            others = drawn(pooled[:, columns], codes, 6)
+            for values, other in zip(nulls, others, strict=True):
+                values[:, :, columns] = np.where(self.constant[:, columns], other, values[:, :, columns])
+        return nulls
+
+    @property
+    def null(self) -> Floats:
+        """Raw distances (draws, conditions, statistics) of two draws from the real samples."""
+        return self._null_draws.distances
 
     @cached_property
     def scaled_null(self) -> Floats:
@@ -145,18 +170,16 @@ class Described(Sides):
         A sample that happens to spread little is further from others and has the smaller scale: over one scale for all
         draws the null would lack its upper end.
         """
-        scaled: Floats = self.null / _varied(self._draws_of_real.spreads, self.real_moments[0])
-        return np.where(np.isnan(self.scale), np.nan, scaled)
+        return _over(self.null, self._null_draws.scales)
 
     @cached_property
     def energy(self) -> list[EnergyTest | None]:
         """The energy test of all statistics together, each scaled, in each condition."""
 
         def test(code: int) -> EnergyTest | None:
-            varied = ~np.isnan(self.scale[code])
-            if not varied.any():
+            if not self.names:
                 return None
-            real, generated = (side[:, varied] / self.scale[code][varied] for side in self.pair(code))
+            real, generated = (_over(side, self.scale[code]) for side in self.pair(code))
             return energy_test(
                 real, generated, permutations=self._draws.permutations, generator=self._draws.generator(2, code)
             )
@@ -237,9 +260,9 @@ def encoded(table: Table) -> bool:
     return table.latents is not None and table.generated_latents is not None
 
 
-def _varied(spreads: Floats, means: Floats) -> Floats:
-    """Spreads, and NaN for one that is none but for rounding."""
-    return np.where(is_rounding(spreads, means), np.nan, spreads)
+def _over(distances: Floats, scales: Floats) -> Floats:
+    """Distances by their scales; where the scale is 0 nothing differs, and neither is there a distance."""
+    return np.where(scales == 0, 0.0, distances / np.where(scales == 0, 1.0, scales))
 
 
 def _columns(statistics: Mapping[str, Floats], names: tuple[str, ...], rows: int) -> Floats:

@@ -46,6 +46,8 @@ def save_checkpoint(
         "training": dict(training),
         **origin.to_dict(),
     }
+    if origin.seen is not None:
+        content["train_hashes"] = torch.tensor(origin.seen)
     with atomic_path(path) as temporary, temporary.open("wb") as stream:
         torch.save(content, stream)
 
@@ -65,6 +67,9 @@ def restore(content: Mapping[str, Any], role: str, device: str = "cpu") -> Resto
         raise InputError(f"has {len(grades)} grades, and {config.grades} in its configuration", where=where)
     model = model_type(config)
     _fill(model, content["weights"], config, where)
+    hashes = content.get("train_hashes")
+    if isinstance(hashes, torch.Tensor) and hashes.dtype == torch.uint8:
+        content = {**content, "train_hashes": hashes.numpy().tobytes()}
     return Restored(model.to(device).eval(), grades, Origin.read(content, where))
 
 

@@ -119,6 +119,8 @@ def _train(
     if not quiet:
         counts = f"{len(split.train)} problems to train on, {len(split.validation)} held out"
         click.echo(f"{counts}, {len(split.train.grades)} grades", err=True)
+        if split.remark is not None:
+            click.echo(split.remark, err=True)
     schedule = Schedule(epochs, seed, batch_size, learning_rate)
     begin = time.perf_counter()
     model, measured = fit(split, schedule, best_device(cpu), lambda numbers: _bar(numbers, quiet))

@@ -7,7 +7,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from graphgauge.core.errors import InputError
+from graphgauge.generation.overlap import HASH_SIZE, Hashes
 from graphgauge.zoo.moonboard.problems import Problems, read_problems
 from graphgauge.zoo.moonboard.synthetic import synthetic
 
@@ -18,16 +21,21 @@ _MOST = 1_000_000
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a checkpoint's data came from: `problems` embedded ones, or a file (None); and how they were split."""
+    """Where a checkpoint's data came from: `problems` embedded ones, or a file (None); and how they were split.
+
+    `train_hashes` are the hashes of its training problems, one after the other; an older checkpoint has none.
+    """
 
     problems: int | None
     data_hash: str
     split_seed: int
     validation: float
+    train_hashes: bytes | None = None
 
     @classmethod
     def read(cls, content: Mapping[str, Any], where: str) -> Origin:
         """The origin that a checkpoint states."""
+        hashes = content.get("train_hashes")
         try:
             problems, digest = content["problems"], content["data_hash"]
             seed, share = content["split_seed"], content["validation"]
@@ -40,10 +48,18 @@ class Origin:
             and seed >= 0
             and isinstance(share, float)
             and 0 < share < 1
+            and (hashes is None or (isinstance(hashes, bytes) and len(hashes) % HASH_SIZE == 0))
         )
         if not sound:
             raise InputError("says something impossible about its data", where=where, fix="Train it again.")
-        return cls(problems, digest, seed, share)
+        return cls(problems, digest, seed, share, hashes)
+
+    @property
+    def seen(self) -> Hashes | None:
+        """The hashes of the training problems, a row each."""
+        if self.train_hashes is None:
+            return None
+        return np.frombuffer(self.train_hashes, np.uint8).reshape(-1, HASH_SIZE)
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -54,6 +70,20 @@ class Split:
     origin: Origin
     train: Problems
     validation: Problems
+    remark: str | None = None
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Problems to evaluate a checkpoint on, those it was trained on where they are at hand, and the hashes of these.
+
+    Problems may still be among those that it was trained on; the hashes say which.
+    """
+
+    problems: Problems
+    train: Problems | None
+    seen: Hashes | None
+    notes: tuple[str, ...]
 
 
 def open_split(
@@ -65,18 +95,37 @@ def open_split(
     if not len(train) or not len(held):
         asked = f" of the grades {', '.join(grades)}" if grades is not None else ""
         raise InputError(f"too few problems{asked}, {len(everything)}, for a training and a held-out part")
-    origin = Origin(problems if data is None else None, everything.hash, split_seed, validation)
-    return Split(origin, train, held)
+    hashes = np.unique(train.sample_hashes, axis=0).tobytes()
+    origin = Origin(problems if data is None else None, everything.hash, split_seed, validation, hashes)
+    return Split(origin, train, held, everything.remark)
 
 
-def held_out(
-    origin: Origin, grades: Sequence[str], data: str | Path | None, where: str
-) -> tuple[Problems, Problems | None]:
-    """The problems a checkpoint was not trained on, and those it was.
+def held_out(origin: Origin, grades: Sequence[str], data: str | Path | None, where: str) -> HeldOut:
+    """The problems to evaluate a checkpoint on, and what is known of those it was trained on.
 
-    A file that is not the one it was trained on is held out as a whole; the training part is then known only where it
-    was an embedded one.
+    Of the very problems that it was split from, these are the held-out part; of any other file, all that are not among
+    the training problems.
     """
+    problems, train, remark = _parts(origin, grades, data, where)
+    seen = origin.seen if origin.seen is not None or train is None else train.sample_hashes
+    notes = [] if remark is None else [remark]
+    if seen is None:
+        notes.append(unchecked(where))
+    return HeldOut(problems, train, seen, tuple(notes))
+
+
+def unchecked(where: str) -> str:
+    """What is to be said of a checkpoint that does not know its training problems."""
+    return (
+        f"{where} does not say which problems it was trained on: whether it is evaluated on some of them cannot be "
+        "checked; train it again"
+    )
+
+
+def _parts(
+    origin: Origin, grades: Sequence[str], data: str | Path | None, where: str
+) -> tuple[Problems, Problems | None, str | None]:
+    """Problems to evaluate on, the training part where it is at hand, and what was passed over."""
     if origin.problems is None and data is None:
         raise InputError("was trained on a problems file", where=where, fix="Give that file with --data.")
     embedded = None if origin.problems is None else _embedded(origin.problems, grades)
@@ -87,13 +136,13 @@ def held_out(
                 "was trained on embedded problems that this version no longer makes", where=where, fix="Train it again."
             )
         train, validation = embedded.split(origin.split_seed, origin.validation)
-        return validation, train
+        return validation, train, None
     given = read_problems(data, grades).only(grades)
     if given.hash == origin.data_hash:
         train, validation = given.split(origin.split_seed, origin.validation)
-        return validation, train
-    given = read_problems(data).only(grades)  # of another file nobody has said that unknown grades may be passed over
-    return given, None if embedded is None else embedded.split(origin.split_seed, origin.validation)[0]
+        return validation, train, given.remark
+    known = embedded is not None and embedded.hash == origin.data_hash
+    return given, embedded.split(origin.split_seed, origin.validation)[0] if embedded and known else None, given.remark
 
 
 def _embedded(count: int, grades: Sequence[str] | None) -> Problems:

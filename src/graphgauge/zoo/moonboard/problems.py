@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from graphgauge.core.errors import InputError, UnknownNameError
 from graphgauge.core.files import write_text
+from graphgauge.generation.overlap import Hashes, sample_hashes
 from graphgauge.zoo.moonboard.board import CHANNELS, GRADES, SHAPE, Grids, cell, grade_name, hold, remarks
 
 _FORMATS = (
@@ -22,13 +24,21 @@ _FORMATS = (
 )
 
 
+# Grades that a remark names.
+_LISTED = 8
+
+
 @dataclass(frozen=True)
 class Problems:
-    """Grids with the label of each one's grade; `grades[label]` is its name."""
+    """Grids with the label of each one's grade; `grades[label]` is its name.
+
+    `passed_over` counts the problems of their file that are not among them, by grade.
+    """
 
     grids: Grids
     labels: NDArray[np.int64]
     grades: tuple[str, ...]
+    passed_over: Mapping[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -44,12 +54,28 @@ class Problems:
         digest.update("\n".join(self.names.tolist()).encode())
         return digest.hexdigest()
 
+    @property
+    def sample_hashes(self) -> Hashes:
+        """A hash of each grid, whatever its grade and its place."""
+        return sample_hashes(self.grids)
+
+    @property
+    def remark(self) -> str | None:
+        """How many problems of the file are not among these, and of which grades."""
+        if not self.passed_over:
+            return None
+        named = [f"{grade} ({count})" for grade, count in sorted(self.passed_over.items())]
+        listed = ", ".join(named[:_LISTED]) + (" …" if len(named) > _LISTED else "")
+        return f"{sum(self.passed_over.values())} problems of other or unknown grades passed over: {listed}"
+
     def only(self, grades: Sequence[str]) -> Problems:
         """The problems of these grades, labelled by them in the order of difficulty."""
         wanted = tuple(grade for grade in GRADES if grade in grades)
         relabel = np.array([wanted.index(name) if name in wanted else -1 for name in self.grades], dtype=np.int64)
         labels = relabel[self.labels]
-        return Problems(self.grids[labels >= 0], labels[labels >= 0], wanted)
+        dropped = Counter(self.names[labels < 0].tolist())
+        passed_over = dict(Counter(self.passed_over) + dropped)
+        return Problems(self.grids[labels >= 0], labels[labels >= 0], wanted, passed_over)
 
     def split(self, seed: int, share: float = 0.2) -> tuple[Problems, Problems]:
         """A training and a validation part; every grade gives its share, rounded, to the second."""
@@ -95,14 +121,14 @@ def read_problems(path: str | Path, grades: Sequence[str] | None = None) -> Prob
     grids: list[Grids] = []
     labels: list[int] = []
     unknown: list[tuple[int, Any]] = []
-    others: dict[str, None] = {}
+    others: Counter[str] = Counter()
     for number, item in enumerate(items):
         place = f"{where}, problem {number}"
         if not isinstance(item, Mapping):
             raise InputError("is not an object", where=place, fix=_FORMATS)
         name = grade_name(_field(item, "grade"))
         if grades is not None and name not in grades:
-            others[f"{_field(item, 'grade')!r:.20}"] = None
+            others[name or f"{_field(item, 'grade')!s:.20}"] += 1
             continue
         if name is None:
             unknown.append((number, _field(item, "grade")))
@@ -119,9 +145,9 @@ def read_problems(path: str | Path, grades: Sequence[str] | None = None) -> Prob
         )
     if not grids:
         asked = f" of the grades {', '.join(grades)}" if grades is not None else ""
-        found = f", only of {', '.join(list(others)[:5])}" if others else ""
+        found = f", only of {', '.join(map(repr, list(others)[:5]))}" if others else ""
         raise InputError(f"there are no problems{asked}{found}", where=where, fix=_FORMATS)
-    return graded(np.stack(grids), np.array(labels))
+    return replace(graded(np.stack(grids), np.array(labels)), passed_over=dict(others))
 
 
 def grid_of(moves: Any, where: str = "moves") -> Grids:

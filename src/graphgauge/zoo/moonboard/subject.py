@@ -15,7 +15,7 @@ from graphgauge.core.errors import InputError, OptionError
 from graphgauge.generation.subjects import Case, Labelled
 from graphgauge.zoo.moonboard.board import CHANNELS, statistics, valid
 from graphgauge.zoo.moonboard.checkpoint import restore
-from graphgauge.zoo.moonboard.data import held_out
+from graphgauge.zoo.moonboard.data import held_out, unchecked
 from graphgauge.zoo.moonboard.model import ConditionalVAE, GradeClassifier
 from graphgauge.zoo.moonboard.problems import Problems
 from graphgauge.zoo.moonboard.training import as_boards
@@ -114,9 +114,10 @@ def load(
 ) -> Case:
     """The subject of a checkpoint with its held-out and its training problems, and a classifier from another one."""
     generator = restore(content, "generator", device)
-    held, train = held_out(generator.origin, generator.grades, data, str(content["path"]))
+    held = held_out(generator.origin, generator.grades, data, str(content["path"]))
     subject = Moonboard(generator.model, generator.grades, device=device)
-    case = Case(subject, _labelled(held), None if train is None else _labelled(train), name="moonboard")
+    train = None if held.train is None else _labelled(held.train)
+    case = Case(subject, _labelled(held.problems), train, name="moonboard", seen=held.seen, notes=held.notes)
     if classifier is None:
         return case
     where = str(classifier["path"])
@@ -127,13 +128,16 @@ def load(
             where=where,
             fix="Train both with the same --grades.",
         )
-    unseen = None
-    if judge.origin.data_hash == generator.origin.data_hash and judge.origin != generator.origin:
-        # The same problems in another split: what is held out from one was shown to the other.
-        unseen = _labelled(held_out(judge.origin, judge.grades, data, where)[0])
-    return replace(
-        case, classifier=MoonboardClassifier(judge.model, judge.grades, device=device), classifier_data=unseen
-    )
+    case = replace(case, classifier=MoonboardClassifier(judge.model, judge.grades, device=device))
+    if judge.origin.data_hash != generator.origin.data_hash:
+        seen = judge.origin.seen
+        notes = case.notes if seen is not None else (*case.notes, unchecked(where))
+        return replace(case, classifier_seen=seen, notes=notes)
+    judged = held_out(judge.origin, judge.grades, data, where)
+    # The same problems in another split: what is held out from one was shown to the other.
+    unseen = _labelled(judged.problems) if judge.origin != generator.origin else None
+    notes = tuple(dict.fromkeys([*case.notes, *judged.notes]))
+    return replace(case, classifier_data=unseen, classifier_seen=judged.seen, notes=notes)
 
 
 def _labelled(problems: Problems) -> Labelled:

@@ -1,0 +1,65 @@
+"""Real samples that a model has learned from: they are not held out, whatever file they come in."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.errors import InputError
+from graphgauge.generation.distances import row_ids
+from graphgauge.generation.graphs import Graphs, graph_ids
+from graphgauge.generation.inputs import Bits, Samples, as_samples
+
+
+class HeldOut(NamedTuple):
+    """How many real samples are compared, and how many were left out because a generator had learned from them."""
+
+    compared: int
+    excluded: int
+
+
+# Bytes of a sample's hash.
+HASH_SIZE = 16
+Hashes = NDArray[np.uint8]
+
+
+def sample_hashes(samples: Any, name: str = "samples") -> Hashes:
+    """A hash (n, 16) of each sample of bits by its content alone: not its place, its condition or its file."""
+    bits = as_samples(samples, name)
+    if isinstance(bits, Graphs):
+        raise InputError("graphs have no hash of their content", where=name, fix="Give the graphs themselves as train.")
+    shape = str(bits.shape[1:]).encode()
+    rows = np.packbits(bits.reshape(len(bits), -1), axis=1) if bits.size else np.empty((len(bits), 0), np.uint8)
+    found = b"".join(blake2b(shape + row.tobytes(), digest_size=HASH_SIZE).digest() for row in rows)
+    return np.frombuffer(found, np.uint8).reshape(len(bits), HASH_SIZE)
+
+
+def learned(samples: Samples, train: Samples | None, hashes: Hashes | None = None) -> Bits:
+    """Which samples are in the training set, given itself or by the hashes of its samples.
+
+    Graphs are equal up to isomorphism. Samples of another kind or shape are none of them.
+    """
+    found = np.zeros(len(samples), bool)
+    if train is not None and len(train) and len(samples):
+        if isinstance(samples, Graphs) and isinstance(train, Graphs):
+            found |= _among(*graph_ids(samples, train))
+        elif isinstance(samples, np.ndarray) and isinstance(train, np.ndarray) and samples.shape[1:] == train.shape[1:]:
+            found |= _among(*row_ids(_flat(samples), _flat(train)))
+    if hashes is not None and len(hashes) and len(samples):
+        found |= _among(_as_items(sample_hashes(samples)), _as_items(hashes))
+    return found
+
+
+def _among(items: NDArray[Any], known: NDArray[Any]) -> Bits:
+    return np.asarray(np.isin(items, known))
+
+
+def _flat(bits: Bits) -> Bits:
+    return np.ascontiguousarray(bits.reshape(len(bits), -1))
+
+
+def _as_items(hashes: Hashes) -> NDArray[Any]:
+    return np.ascontiguousarray(hashes).view(np.dtype((np.void, HASH_SIZE))).ravel()
