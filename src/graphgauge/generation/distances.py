@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from graphgauge.core.errors import InputError
 from graphgauge.kernels.pairs import common_bits, hamming_sums, packed, row_hamming
+from graphgauge.stats.intervals import is_rounding
 
 Bits = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -18,8 +19,6 @@ Ints = NDArray[np.int64]
 
 # Counts that a block of resamples holds at a time.
 _BLOCK = 1 << 20
-# Spreads up to this share of a mean are none but for rounding.
-_ROUNDING = 1e-12
 # Items that are drawn one by one in the time that one cell of a multinomial takes.
 _DRAWS_A_CELL = 10
 
@@ -116,9 +115,9 @@ class NullDraws(NamedTuple):
     scales: Floats
 
 
-def without_rounding(spreads: Floats, means: Floats) -> Floats:
-    """Spreads, and 0 for one that is none but for rounding."""
-    return np.where(spreads <= _ROUNDING * np.abs(means), 0.0, spreads)
+def rounded_off(spreads: Floats, means: Floats) -> Floats:
+    """Spreads, and 0 for one that is only rounding of numbers with these means."""
+    return np.where(is_rounding(spreads, means), 0.0, spreads)
 
 
 def null_distances(
@@ -167,7 +166,7 @@ def _weighted_spreads(values: Floats, weights: Floats) -> Floats:
     """Standard deviation of the values under each row of weights."""
     means = weights @ values
     away = values - means[:, np.newaxis]
-    return without_rounding(np.sqrt(np.einsum("ij,ij,ij->i", weights, away, away)), means)
+    return rounded_off(np.sqrt(np.einsum("ij,ij,ij->i", weights, away, away)), means)
 
 
 def _resampled(cells: Ints, size: int, count: int, draws: int, generator: np.random.Generator) -> Ints:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.options import whole_number
-from graphgauge.generation.distances import NullDraws, null_distances, without_rounding
+from graphgauge.generation.distances import NullDraws, null_distances, rounded_off
 from graphgauge.generation.energy import EnergyTest, energy_test, stratified
 from graphgauge.generation.graph_mmd import graph_mmd
 from graphgauge.generation.graphs import Graphs
@@ -119,7 +119,7 @@ class Described(Sides):
     def constant(self) -> Bits:
         """Where (conditions, statistics) the real samples do not differ."""
         mean, spread = self.real_moments
-        return np.asarray(self.enough[:, np.newaxis] & (without_rounding(spread, mean) == 0))
+        return np.asarray(self.enough[:, np.newaxis] & (rounded_off(spread, mean) == 0))
 
     @cached_property
     def scale(self) -> Floats:
@@ -128,7 +128,7 @@ class Described(Sides):
         0 where all are equal.
         """
         mean, spread = moments(*self._pooled, self.groups)[:2]
-        scale = np.where(self.constant, without_rounding(spread, mean), self.real_moments[1])
+        scale = np.where(self.constant, rounded_off(spread, mean), self.real_moments[1])
         return np.where(self.enough[:, np.newaxis], scale, np.nan)
 
     @cached_property
