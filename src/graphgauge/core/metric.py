@@ -23,6 +23,8 @@ FAMILIES = ("ranking", "recovery", "forecasting", "generation", "explanation", "
 LAWS = ("permutation", "merge", "monotone", "symmetry")
 # The convention of a metric that follows an option.
 AS_CHOSEN = "as chosen"
+# How the reason ends why units that are too few, or all equal, have no interval.
+NO_SPREAD = "that differ"
 
 Floats = NDArray[np.floating[Any]]
 
@@ -247,7 +249,7 @@ class Metric:
         rule, low, high = found
         bounds = float(low[0]), float(high[0])
         if any(map(math.isnan, bounds)):
-            return None, f"needs {rule.fewest} {rule.over} that differ"
+            return None, f"needs {rule.fewest} {rule.over} {NO_SPREAD}"
         return Interval(*bounds, confidence, rule.method, rule.over, rule.approximate), None
 
 
