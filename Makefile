@@ -28,10 +28,10 @@ $(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
 demo: $(VENV)/.demo
 	$(BIN)/graphgauge demo
 
-# The second run holds the NumPy twins to the same tests, without numba.
+# The second run, without numba, tests the NumPy twins: all tests in which the first run used a compiled loop.
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n auto -m 'not slow and not peers'
-	GRAPHGAUGE_NUMBA=0 $(BIN)/python -m pytest -n auto -q -m 'not slow and not peers' tests/kernels tests/laws tests/ranking tests/recovery tests/explanation tests/generation tests/evolution tests/forecasting
+	$(BIN)/python -m pytest -p tests.twins -n auto -m 'not slow and not peers'
+	GRAPHGAUGE_NUMBA=0 $(BIN)/python -m pytest -p tests.twins -n auto -q -m 'not slow and not peers' tests/kernels tests/laws tests/ranking tests/recovery tests/explanation tests/generation tests/evolution tests/forecasting
 
 # Random search: the property tests with new examples, round after round, for that many minutes.
 MINUTES ?= 20

@@ -1,12 +1,14 @@
-"""The suite itself: `make test` draws the same examples everywhere, `make fuzz` finds what it has not drawn."""
+"""The suite itself: what `make test` draws and what it runs twice, and what `make fuzz` finds."""
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import shlex
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -87,3 +89,55 @@ def test_fuzzing_fails_on_what_it_finds_and_says_how_to_repeat_it(tmp_path: Path
     assert seed[1] in command
     assert "--hypothesis-profile=fuzz" in command
     assert command[-1].endswith("property_of_fuzz.py::test_small")
+
+
+KERNELS = """
+import pytest
+from graphgauge.kernels.jit import Kernel
+
+KERNEL = Kernel(lambda: "loop", lambda: "twin")
+KERNEL._chosen = KERNEL.loop  # as if compiled
+
+@pytest.fixture(scope="module")
+def computed():
+    return KERNEL.implementation(1)()
+
+def test_alone():
+    assert 1 + 1 == 2
+
+def test_in_the_test():
+    KERNEL.implementation(1)()
+
+def test_in_its_fixture(computed):
+    assert computed
+
+def test_in_its_fixture_too(computed):
+    assert computed
+"""
+IMPORTED = """
+from test_kernels import KERNEL
+KERNEL.implementation(1)()
+
+def test_in_the_import():
+    assert True
+"""
+
+
+@pytest.mark.skipif(find_spec("numba") is None, reason="numba is not there or switched off")
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_the_second_run_leaves_out_what_ran_no_compiled_loop(tmp_path: Path, workers: str) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\npythonpath = .\n")
+    (tmp_path / "test_kernels.py").write_text(KERNELS)
+    (tmp_path / "test_imported.py").write_text(IMPORTED)
+    options = ["-p", "tests.twins", "-v", workers, f"--rootdir={tmp_path}", str(tmp_path)]
+    passed = []
+    for numba in "10":
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", *options], cwd=Path(fuzz.__file__).parents[1], capture_output=True,
+            text=True, check=False, env=os.environ | {"GRAPHGAUGE_NUMBA": numba},
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        lines = [line for line in done.stdout.splitlines() if "PASSED" in line]
+        passed.append({match[1] for line in lines if (match := re.search(r"::(\w+)", line))})
+    everything = {"test_in_the_test", "test_in_its_fixture", "test_in_its_fixture_too", "test_in_the_import"}
+    assert passed == [everything | {"test_alone"}, everything]

@@ -141,3 +141,17 @@ def test_equal_variants_without_an_error_are_no_luck(width, fires):
         Evaluation("ranking", [scored(0.5, low=-width, high=width)], run={"method": f"lr={v}"}) for v in range(6)
     ]
     assert bool(found("best-of-many", evaluations)) == fires
+
+
+@pytest.mark.parametrize("ties", ["realistic", "expected", "pessimistic"])
+@pytest.mark.parametrize("seeds", [1, 3])
+def test_a_constant_scorer_is_not_above_chance_though_it_has_no_interval(ties, seeds):
+    def run(seed, *scores):
+        own = evaluate(*scores, ties=ties, metrics=["mrr"])
+        assert own["mrr"].interval is None
+        return Evaluation("ranking", [own["mrr"]], run={"method": "scorer", "dataset": "toy", "seed": seed})
+
+    blind = [run(seed, np.zeros(50), np.zeros((50, 20))) for seed in range(seeds)]
+    assert found("not-above-chance", blind) == ["not-above-chance"]
+    good = [run(seed, np.ones(50), np.r_[np.zeros(19), 2.0] * np.ones((50, 1))) for seed in range(seeds)]
+    assert found("not-above-chance", good) == []

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.findings import Evidence, check
+from graphgauge.core.metric import NO_SPREAD
 from graphgauge.core.result import Chance, Evaluation, Result
-from graphgauge.stats.intervals import standard_error, t_interval
+from graphgauge.stats.intervals import is_rounding, standard_error, t_interval
 from graphgauge.stats.power import attainable_p, seeds_needed
 
 Methods = Mapping[str, Sequence[Evaluation]]
@@ -233,12 +234,14 @@ def _level_with_chance(runs: Sequence[Evaluation]) -> dict[str, Any] | None:
     """Of several runs the mean and its interval over them: one of many that reaches chance shows nothing."""
     key = _with_sign(_shared(runs), runs)
     results = [] if key is None else [each[key] for each in runs]
-    levels = [level for each in results if _has_error(each) and (level := _blind(each)) is not None]
+    judged = [each for each in results if _has_error(each) or _has_no_spread(each)]
+    levels = [level for each in judged if (level := _blind(each)) is not None]
     if not levels or len(levels) < len(runs):
         return None
     chance = float(np.mean([level.value for level in levels]))
     low, high = _span(results, [level.value for level in levels])
     beaten = low > chance if results[0].direction == "higher" else high < chance
+    beaten = beaten and not (low == high and is_rounding(low - chance, chance))
     if beaten or not isfinite(high - low):
         return None
     return {
@@ -253,10 +256,10 @@ def _blind(result: Result) -> Chance | None:
 
 
 def _span(results: Sequence[Result], chance: Sequence[float]) -> tuple[float, float]:
-    """The interval of one result as it stands, of several Student's t over them."""
+    """The interval of one result as it stands, of several Student's t over them; the value where there is no spread."""
     if len(results) == 1:
-        assert results[0].interval is not None
-        return results[0].interval.low, results[0].interval.high
+        low, high = results[0].interval or (results[0].value, results[0].value)
+        return low, high
     # Runs differ in what chance scores too: what counts is how far each is above its own.
     ahead = np.array([each.value for each in results]) - chance
     error, df = standard_error(ahead - ahead.mean(), np.ones(len(ahead)))
@@ -268,6 +271,11 @@ def _span(results: Sequence[Result], chance: Sequence[float]) -> tuple[float, fl
 
 def _has_error(result: Result) -> bool:
     return result.interval is not None and all(isfinite(number) for number in (result.value, *result.interval))
+
+
+def _has_no_spread(result: Result) -> bool:
+    """Whether all items have the same value, as those of a constant scorer do: what is left to judge is that value."""
+    return result.interval is None and result.n > 1 and (result.no_interval or "").endswith(NO_SPREAD)
 
 
 def _error(result: Result) -> float:

@@ -23,6 +23,8 @@ FAMILIES = ("ranking", "recovery", "forecasting", "generation", "explanation", "
 LAWS = ("permutation", "merge", "monotone", "symmetry")
 # The convention of a metric that follows an option.
 AS_CHOSEN = "as chosen"
+# How the reason ends why units that are too few, or all equal, have no interval.
+NO_SPREAD = "that differ"
 
 Floats = NDArray[np.floating[Any]]
 
@@ -250,7 +252,7 @@ class Metric:
         rule, low, high = found
         bounds = float(low[0]), float(high[0])
         if any(map(math.isnan, bounds)):
-            return None, f"needs {rule.fewest} {rule.over} that differ"
+            return None, f"needs {rule.fewest} {rule.over} {NO_SPREAD}"
         note = rule.note or (None if rule.doubt is None else rule.doubt(sample, estimate))
         return Interval(*bounds, confidence, rule.method, rule.over, rule.approximate or note is not None, note), None
 
