@@ -162,7 +162,7 @@ def test_side_files_are_read_with_suspicion(damage: str, tmp_path: Path) -> None
         beside.write_text("{" if damage == "no JSON" else "[1]")
         side["hash"] = hashlib.sha256(beside.read_bytes()).hexdigest()
     write_sealed(path, content)
-    words = {"gone": "cannot be read", "changed": "has changed", "no JSON": "not a JSON", "elsewhere": "cannot be read"}
+    words = {"gone": "is missing", "changed": "has changed", "no JSON": "not a JSON", "elsewhere": "is missing"}
     with pytest.raises(InputError, match=words.get(damage, "not a valid result file")):
         read_result(path)
 

@@ -47,6 +47,12 @@ def test_the_sentences_are_the_results(demo):
         assert f"{comparison['best']} in {part.family} ({part.metric} {mean:.3f}" in done.stdout
 
 
+def test_the_results_of_every_family_are_recomputed(demo):
+    folder, _ = demo
+    done = command("verify", "here/results", "--quiet", cwd=folder)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
 def test_again_takes_all_from_before_and_another_study_is_left_alone(demo):
     folder, done = demo
     again = command("demo", "--output", "here", cwd=folder)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import os
 import shutil
 
 import numpy as np
@@ -196,6 +197,31 @@ def test_the_same_arrays_in_another_archive_are_equal(folder):
     side["hash"] = hashlib.sha256(beside.read_bytes()).hexdigest()
     write_sealed(path, content)
     assert [str(verdict) for verdict in verify(path)] == ["equal"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_pipe_beside_a_result_is_not_waited_for(folder):
+    path = folder / "results/good/ranking" / NAME
+    beside = path.with_suffix(".items.npz")
+    beside.unlink()
+    os.mkfifo(beside)
+    (verdict,) = verify(path)
+    assert f"side_files differ, {beside.name} is missing" in verdict.detail
+
+
+def test_an_archive_that_unpacks_to_much_more_is_not_unpacked(folder, monkeypatch):
+    from graphgauge.study import verifier
+
+    path = folder / "results/good/ranking" / NAME
+    content = read_content(path)
+    side = next(side for side in content["side_files"] if side["role"] == "items")
+    beside = path.parent / side["path"]
+    np.savez_compressed(beside, ids=np.zeros(1 << 20))
+    side["hash"] = hashlib.sha256(beside.read_bytes()).hexdigest()
+    write_sealed(path, content)
+    monkeypatch.setattr(verifier, "load_state", None)
+    (verdict,) = verify(path)
+    assert f"side_files differ, {beside.name}" in verdict.detail
 
 
 def test_results_of_single_commands_are_not_recomputed_and_no_success(folder):

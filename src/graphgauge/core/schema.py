@@ -339,27 +339,24 @@ def side_path(folder: Path, side: Mapping[str, Any]) -> Path:
 
 def require_unchanged(path: Path, digest: Any) -> None:
     """Refuse a file beside a result that is not the one which was written with it."""
-    _read_side(path, digest)
+    try:
+        if not path.is_file():  # what is no regular file may have no end
+            raise InputError("is missing", where=str(path), fix="It belongs beside its result.")
+        with path.open("rb") as stream:
+            found = hashlib.file_digest(stream, "sha256").hexdigest()
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"cannot be read ({reason})", where=str(path)) from None
+    if found != digest:
+        raise InputError("has changed since its result was written", where=str(path), fix="Evaluate again.")
 
 
 def _side_breakdown(folder: Path, side: Mapping[str, Any]) -> Any:
     path = side_path(folder, side)
-    data = _read_side(path, side.get("hash"))
-    try:
-        return json.loads(data, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"not a JSON file ({error})", where=str(path)) from None
-
-
-def _read_side(path: Path, digest: Any) -> bytes:
-    try:
-        data = path.read_bytes()
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"cannot be read ({reason})", where=str(path)) from None
-    if hashlib.sha256(data).hexdigest() != digest:
-        raise InputError("has changed since its result was written", where=str(path), fix="Evaluate again.")
-    return data
+    require_unchanged(path, side.get("hash"))
+    return read_json(path)
 
 
 def _side_file(role: str, path: Path, rows: int) -> dict[str, Any]:
