@@ -126,7 +126,7 @@ def _delong(pooled: Pooled, estimate: Estimate) -> IntervalRule:
 def _linearised(pooled: Pooled, estimate: Estimate) -> IntervalRule:
     """First-order variance on the logit scale, a query (or cluster) being one unit."""
     return IntervalRule("linearised-logit", pooled.over, _logit_bounds, approximate=True,
-                        note="a first-order error, too small with few units, and the value then is too high")  # fmt: skip
+                        note="a first-order error, too small with few units, where the value is too high")  # fmt: skip
 
 
 def _with_threshold(pooled: Pooled, estimate: Estimate) -> IntervalRule:
