@@ -90,12 +90,13 @@ def command(
     Several files, or a quoted pattern, are shards of one array and are read in blocks. Files: .npy (memory-mapped),
     .npz, .pt, .safetensors, .parquet, .csv.
     """
+    count = _COUNTS[form_of(sources)]
     files: dict[str, list[ArrayFile]] = {}
     labels = {
         "groups": {name: _read_labels(files, f"groups.{name}", path) for name, path in map(_named, groups)} or None,
         "cluster": None if cluster is None else _read(files, "cluster", cluster),
     }
-    state = _COUNTS[form_of(sources)](run, sources, labels, "items" if per_query else keep, files)
+    state = count(run, sources, labels, "items" if per_query else keep, files)
     if save_state is not None:
         state.name_parts(content_names(files))
         state.save(save_state)

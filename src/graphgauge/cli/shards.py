@@ -24,16 +24,15 @@ def refuse_repeated(files: Files) -> None:
     """An error where a file of positives and its negatives come again, as themselves, a copy or a link."""
     parts = list(_parts(files))
     if len(parts) == 1:  # not cut into parts: then something of everything has to come again
-        lists = [opened for opened in _scores(files).values() if len(opened) > 1]
-        again = [_repeated(opened) for opened in lists]
-        if lists and all(again) and len(lists) == sum(name not in ("offsets", "mask") for name in _scores(files)):
+        again = [_repeated(files[name]) for name in ("pos_scores", "neg_scores")]
+        if again[0] is not None and again[1] is not None:
             _refuse(*again[0])
         return
     # Positives are short: only where they repeat is all the rest of a part read too.
-    first = {}
+    by_positives: dict[str, list[Files]] = {}
     for part in parts:
-        first.setdefault(content_hash(part["pos_scores"]), []).append(part)
-    for alike in first.values():
+        by_positives.setdefault(content_hash(part["pos_scores"]), []).append(part)
+    for alike in by_positives.values():
         names: dict[str, ArrayFile] = {}
         for part in alike if len(alike) > 1 else ():
             known = names.setdefault(_name(part), part["pos_scores"][0])
@@ -52,9 +51,9 @@ def _refuse(first: ArrayFile, second: ArrayFile) -> None:
 def _parts(files: Files) -> Iterator[Files]:
     """The files that belong together, one of each array, where all are cut alike; else everything as one part."""
     scores = _scores(files)
-    lengths = {tuple(len(file) for file in opened) for opened in scores.values()}
-    if len(lengths) == 1 and len(*lengths) > 1:
-        for number, length in enumerate(*lengths):
+    cut = [[len(file) for file in opened] for opened in scores.values()]
+    if len(cut[0]) > 1 and all(lengths == cut[0] for lengths in cut):
+        for number, length in enumerate(cut[0]):
             if length:
                 yield {name: [opened[number]] for name, opened in scores.items()}
     else:
@@ -73,6 +72,9 @@ def _name(part: Files) -> str:
 
 
 def _repeated(opened: Sequence[ArrayFile]) -> tuple[ArrayFile, ArrayFile] | None:
+    """Two files with the same content, if there are two."""
+    if len(opened) == 1:
+        return None
     known: dict[str, ArrayFile] = {}
     for file in opened:
         same = known.setdefault(content_hash([file]), file)

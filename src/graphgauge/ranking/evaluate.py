@@ -284,6 +284,7 @@ def _macro_error(sample: Any, estimate: Estimate) -> tuple[float, float]:
         # Without any spread there are no degrees of freedom to divide by.
         return float(np.sqrt(total) / groups), float(total**2 / (variance**2 / df).sum()) if total else 0.0
     # A cluster may have queries in several groups (head and tail of one triple), which then err together.
+    assert estimate.influence is not None
     whole, units = standard_error(estimate.influence, sample.count * _macro_weight(sample), cluster=sample.units)
     return float(whole[0]), float(units[0])
 

@@ -88,9 +88,10 @@ def _dispersion(pooled: Pooled, k: int) -> float:
         return 1.0
     above = np.flatnonzero(pooled.neg >= pooled.threshold(k))
     query = np.searchsorted(pooled.offsets, above, side="right") - 1
-    excess = np.bincount(query, minlength=len(pooled.pos)) - np.diff(pooled.offsets) * (len(above) / len(pooled.neg))
+    excess: Floats = np.bincount(query, minlength=len(pooled.pos)).astype(float)
+    excess -= np.diff(pooled.offsets) * (len(above) / len(pooled.neg))
     if pooled.units is not None:
-        excess = np.bincount(pooled.units, excess)
+        excess = np.bincount(pooled.units, excess).astype(float)
     units = len(excess)
     return max(1.0, float(excess @ excess) * units / (units - 1) / len(above)) if units > 1 else 1.0
 

@@ -18,6 +18,7 @@ from graphgauge.ranking import ties as rules
 
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.int64]
+Values = Floats | Ints
 
 
 @dataclass(frozen=True)
@@ -42,16 +43,17 @@ class Sample:
         """A number per group, for each of its cells; the one of the whole broadcasts by itself."""
         return values if self.group is None else values[self.group]
 
-    def estimate(self, values: Floats, *, ends: tuple[float, float | Floats] = (0.0, 1.0), **facts: object) -> Estimate:
+    def estimate(self, values: Floats, *, ends: tuple[float, float | Values] = (0.0, 1.0), **facts: object) -> Estimate:
         """The mean of the items' values, each of which lies between the `ends` of its cell."""
         mean = self.mean(values)
 
         def reach() -> Floats:
-            return np.maximum(ends[1] - self.spread(mean), self.spread(mean) - ends[0])
+            up, down = ends[1] - self.spread(mean), self.spread(mean) - ends[0]
+            return np.where(up > down, up, down)
 
         return Estimate(mean, self.n, values - self.spread(mean), reason="no queries", facts={**facts, "reach": reach})
 
-    def ratio(self, numerator: Floats, denominator: Floats, *, top: Floats, reason: str) -> Estimate:
+    def ratio(self, numerator: Floats, denominator: Floats, *, top: Values, reason: str) -> Estimate:
         """1 − Σ numerator / Σ denominator; NaN where the denominator is 0. A numerator lies between 0 and its `top`."""
         above, below = self.mean(numerator), self.mean(denominator)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -315,7 +317,7 @@ class Pooled(Sample):
         return np.partition(self.neg, place)[place]
 
     def share_above(self, rank: int) -> float:
-        """The share of positives strictly above the negative of this rank; above the best none, below the last all."""
+        """The share of positives strictly above the negative with this rank: none at rank 0, all beyond the last."""
         if not 1 <= rank <= len(self.neg):
             return 0.0 if rank < 1 else 1.0
         return float(np.count_nonzero(self.pos > self.threshold(rank))) / len(self.pos)

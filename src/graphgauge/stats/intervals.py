@@ -194,13 +194,13 @@ def standard_error(
     count = np.asarray(count, dtype=float)
     total = _totals(group, count, groups)
     if cluster is None:
-        squares, units = _totals(group, count * influence**2, groups), total
+        squares = _totals(group, count * influence**2, groups)
         with np.errstate(invalid="ignore", divide="ignore"):
             error = np.sqrt(squares / (total * (total - 1)))
-        return np.where(units >= 2, error, np.nan), np.maximum(units - 1, 0)
+        return np.where(total >= 2, error, np.nan), np.maximum(total - 1, 0)
     owner, members, summed = _cluster_sums(influence * count, count, group, cluster)
     owner, members, summed = owner[members > 0], members[members > 0], summed[members > 0]
-    units = np.bincount(owner, minlength=groups)
+    units = np.bincount(owner, minlength=groups).astype(np.int64)
     share = members / total[owner]
     with np.errstate(invalid="ignore", divide="ignore"):
         error = np.sqrt(_totals(owner, summed**2 / (1 - share), groups)) / total
