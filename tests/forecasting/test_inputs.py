@@ -300,3 +300,11 @@ def test_a_history_has_the_same_null_values() -> None:
     late = forecasting.ForecastState(axes=("time", "node"), naive=history)
     with pytest.raises(InputError, match=r"naive: the history holds the null value -999.9"):
         late.update(y, mean, null_value=-999.9)
+
+
+def test_a_null_value_that_masks_nothing_is_said_to(forecasts: Forecasts) -> None:
+    note = "null_value 0 is the truth of no cell, and masks nothing"
+    near = np.where(forecasts.y > 12, 1e-5, forecasts.y)  # zeros that went through a scaler
+    assert note in forecasting.evaluate(near, forecasts.mean, null_value=0).notes
+    assert note not in forecasting.evaluate(np.where(near < 1, 0, near), forecasts.mean, null_value=0).notes
+    assert note not in forecasting.evaluate(near, forecasts.mean).notes

@@ -337,6 +337,8 @@ def _notes(state: ForecastState, layout: Layout, horizons: Any) -> tuple[str, ..
     masked = state.cells - state.dropped - state.n
     if masked:
         notes.append(f"{masked:,} of {state.cells:,} cells are masked")
+    elif layout.null_value is not None and state.cells:
+        notes.append(f"null_value {float(layout.null_value):g} is the truth of no cell, and masks nothing")
     empty = int((state.by_node.counts[..., 0].sum(axis=0) == 0).sum())
     if empty and layout.nodes > 1:
         notes.append(f"{empty} of {layout.nodes} nodes have no cell that counts, and no value")
