@@ -410,8 +410,8 @@ def test_the_size_of_a_change_is_no_merit() -> None:
     """Answers near the border: without what speaks against them they move as far as without what speaks for them."""
     rng = np.random.default_rng(0)
     explanations = []
-    for event in range(25):
-        weights = rng.normal(size=12)
+    for event in range(60):
+        weights = rng.normal(0, 0.5, 12)
         weights += 0.02 - weights.mean()
         context = ex.Context(path_context(12).subgraph, weights.tolist(), event)
         explanations += [
