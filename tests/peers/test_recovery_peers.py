@@ -377,7 +377,7 @@ def sachs_rows() -> list[list[str]]:
     for truth, graph in truths().items():
         for method, (prediction, options) in learned().items():
             evaluation = recovery.evaluate(graph, prediction, nodes=names, **options)
-            cells = (f"{evaluation[key].value:.3g}" if key in evaluation else "–" for key in SACHS)
+            cells = (f"{evaluation[key].value:.3g}" if evaluation[key].defined else "–" for key in SACHS)
             rows.append([truth, method, *cells])
     return rows
 
