@@ -14,7 +14,6 @@ from graphgauge.kernels.dags import compelled_edges
 from graphgauge.recovery import structure
 from graphgauge.recovery.structure import Model
 
-
 ADJUSTMENT = ("sid", "parent_aid", "ancestor_aid", "oset_aid")
 
 

@@ -13,7 +13,13 @@ from graphgauge.core.errors import InputError
 D = 5
 PAIRS = list(itertools.combinations(range(D), 2))
 # What a pair i < j holds: arrows as (from, to) in units of the pair's ends, or an undirected edge.
-NOTHING, THERE, BACK, BOTH, LINE = frozenset(), frozenset({(0, 1)}), frozenset({(1, 0)}), frozenset({(0, 1), (1, 0)}), "–"
+NOTHING, THERE, BACK, BOTH, LINE = (
+    frozenset(),
+    frozenset({(0, 1)}),
+    frozenset({(1, 0)}),
+    frozenset({(0, 1), (1, 0)}),
+    "–",
+)
 
 
 def encoded(kinds, encoding):
@@ -95,7 +101,8 @@ def test_every_count_by_definition(codes, data):
     assert {key: evaluation[key].value for key in expected} == expected
     tp, fp, fn = (expected[key] for key in ("tp", "fp", "fn"))
     shares = {
-        "directed_precision": (tp, tp + fp), "directed_recall": (tp, tp + fn), "directed_f1": (2 * tp, 2 * tp + fp + fn),
+        "directed_precision": (tp, tp + fp), "directed_recall": (tp, tp + fn),
+        "directed_f1": (2 * tp, 2 * tp + fp + fn),
         "fdr": (fp, tp + fp), "tpr": (tp, tp + fn), "fpr": (fp, D * (D - 1) - tp - fn),
         "orientation_accuracy": (expected["correct_direction"], expected["skeleton_tp"]),
     }  # fmt: skip
@@ -189,8 +196,8 @@ def test_an_undirected_true_edge_keeps_no_direction_where_one_cell_has_no_score(
     scores = np.zeros((3, 3))
     scores[1, 0] = np.nan
     scores[0, 1] = 0.9
-    for given in (scores, recovery.EdgeList([(0, 1, 0.9), (1, 0, np.nan)])):
-        evaluation = recovery.evaluate(chain("pcalg", 3), given, encoding=("pcalg", None), nan="omit", nodes=3)
+    for scored in (scores, recovery.EdgeList([(0, 1, 0.9), (1, 0, np.nan)])):
+        evaluation = recovery.evaluate(chain("pcalg", 3), scored, encoding=("pcalg", None), nan="omit", nodes=3)
         found = [evaluation[key].value for key in ("tp", "fp", "fn", "skeleton_tp", "skeleton_fn", "shd_undirected")]
         assert found == [0, 1, 0, 1, 1, 1]
 
@@ -231,7 +238,9 @@ def test_chance_levels():
 def test_undirected_edges_alone_do_not_look_transposed():
     truth = np.eye(40, k=1)
     line = truth + truth.T
-    assert not [f for f in recovery.evaluate(truth, line, encoding="pcalg").findings if f.check == "transposed-prediction"]
+    assert not [
+        f for f in recovery.evaluate(truth, line, encoding="pcalg").findings if f.check == "transposed-prediction"
+    ]
     # Arrows that are right in pcalg's own reading, and one line.
     marks = truth.T.copy()
     marks[0, 1] = 1

@@ -235,4 +235,6 @@ def test_as_many_seeds_as_needed_are_enough() -> None:
         text = str(
             aggregate(records({name: values[:seeds] for name, values in F1.items()}), directions={"f1": "lower"})
         )
-        assert ("With fewer than 6 seeds the paired signed-rank tests of 2 methods cannot reject" in text) == (seeds < 6)
+        assert ("With fewer than 6 seeds the paired signed-rank tests of 2 methods cannot reject" in text) == (
+            seeds < 6
+        )

@@ -124,9 +124,7 @@ def _label_loop(source: Ints, parents: Ints, order: Ints, compelled: NDArray[np.
                 compelled[edge] = above_of[source[edge]] == -2 - node
 
 
-def _take_sinks_loop(
-    neighbour: Ints, kind: NDArray[np.int8], ends: Ints, leaving: Ints, order: Ints
-) -> int:
+def _take_sinks_loop(neighbour: Ints, kind: NDArray[np.int8], ends: Ints, leaving: Ints, order: Ints) -> int:
     """Take nodes away that no edge leaves and whose undirected neighbours are adjacent to all their other neighbours.
 
     What was once found adjacent stays so, and what was not is waited for: each node looks at its pairs once.

@@ -186,8 +186,8 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
         opposite = int(counts[f"{'predicted' if side == 'true' else 'true'}_undirected"].sum())
         if undirected:
             notes.append(
-                f"{undirected} undirected edges in {name} claim no direction: they count in skeleton_*, and in directed_* "
-                "neither as right nor as wrong"
+                f"{undirected} undirected edges in {name} claim no direction: they count in skeleton_*, and in "
+                "directed_* neither as right nor as wrong"
             )
         if two_way and opposite:
             notes.append(

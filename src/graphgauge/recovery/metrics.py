@@ -72,7 +72,8 @@ def directed_shd(edges: EdgeCounts) -> Estimate:
 def orientation_accuracy(edges: EdgeCounts) -> Estimate:
     """Share of pairs adjacent in both graphs whose predicted edges are exactly the true ones.
 
-    Predicting both directions of a one-way edge, or an undirected edge, is wrong. Lagged edges are oriented by time and not counted.
+    Predicting both directions of a one-way edge, or an undirected edge, is wrong. Lagged edges are oriented by time and
+    not counted.
     """
     return edges.ratio(edges["correct"], edges["oriented_pairs"], NO_COMMON)
 

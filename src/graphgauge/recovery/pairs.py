@@ -269,7 +269,11 @@ class SparsePair(Pair):
     def _arrows(self) -> SparseGraph:
         """The scores of arrows: an undirected edge has none."""
         undirected = np.isin(self._kept.cells, self.undirected(0)[1], assume_unique=True)
-        return SparseGraph(self._kept.cells, np.where(undirected, 0, self._kept.values)) if undirected.any() else self._kept
+        return (
+            SparseGraph(self._kept.cells, np.where(undirected, 0, self._kept.values))
+            if undirected.any()
+            else self._kept
+        )
 
     def scores_at(self, row: int, source: Ints, target: Ints) -> AnyArray:
         # Looked up in order, which the cache likes; whose score is whose is of no account here.

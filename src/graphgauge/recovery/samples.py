@@ -185,7 +185,9 @@ class Models(Sample):
         found = self.estimate(
             np.where(n > 0, values, np.nan), np.full(len(self), n), next(filter(None, flaws), "fewer than two nodes")
         )
-        unlike = [model for row, pair in enumerate(self._pairs) if not flaws[row] for model in pair if not model.is_class]
+        unlike = [
+            model for row, pair in enumerate(self._pairs) if not flaws[row] for model in pair if not model.is_class
+        ]
         return found.warned(*(_NOT_A_CLASS.format(name) for name in dict.fromkeys(model.name for model in unlike)))
 
     def _flaw(self, row: int, dags_only: bool) -> str | None:

@@ -162,7 +162,7 @@ def _compared(
     methods = [names[index] for index in order]
     scores, bad, ranks = scores[:, order], bad[:, order], ranks[order]
     both = [
-        np.concatenate((values[order], low[order], np.arange(values.shape[1])[None]))
+        np.concatenate((values[order], low[order], np.arange(values.shape[1], dtype=float)[None]))
         for values, low in zip(strata, judged, strict=True)
     ]
     unit = "seed" if one else "dataset"

@@ -27,7 +27,7 @@ _WORDS = ((0.5, "large"), (0.3, "medium"), (0.1, "small"), (0.0, "negligible"))
 
 @dataclass(frozen=True)
 class PairedTest:
-    """Outcome of `paired_test`. Differences are first minus second, as measured; `ci` is None where they have no spread.
+    """Outcome of `paired_test`. Differences are first minus second, as measured; `ci` is None where they do not vary.
 
     `effect_size_r` is positive where the first is better, or scores higher if `better` does not say which way is good.
     `p_value` is the test's own; `p_adjusted` accounts for `comparisons` tests, and `significant` and `can_reject` are
@@ -142,8 +142,8 @@ class PairedTest:
         over = f" over {self.comparisons} tests" if self.comparisons > 1 else ""
         lowest = min(1.0, self.p_min_attainable * self.comparisons)
         text = (
-            f"the paired signed-rank test cannot reject: with {several(self.n, 'differing pair')} p{over} cannot fall below "
-            f"{lowest:.4g}, whatever the scores; it takes at least {several(self.seeds_needed, self.unit)}."
+            f"the paired signed-rank test cannot reject: with {several(self.n, 'differing pair')} p{over} cannot fall "
+            f"below {lowest:.4g}, whatever the scores; it takes at least {several(self.seeds_needed, self.unit)}."
         )
         if self.ci is not None and 0 not in self.ci:
             text += " The interval excludes 0, on the assumption that differences are normal."

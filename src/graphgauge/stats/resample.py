@@ -37,8 +37,8 @@ def interquartile_mean(scores: ArrayLike) -> Floats:
 def probability_of_improvement(a: ArrayLike, b: ArrayLike, *, seeds: ArrayLike | None = None) -> Floats:
     """How often a run of a beats a run of b, ties counting half, along the last axis.
 
-    `seeds` says with which seed each run of both was made: runs that share one are not independent, and are not compared
-    with each other. NaN where no pair is left.
+    `seeds` says with which seed each run of both was made: runs that share one are not independent, and are not
+    compared with each other. NaN where no pair is left.
 
     >>> float(probability_of_improvement([1, 2, 3], [0, 2, 2]))
     0.6666666666666666
