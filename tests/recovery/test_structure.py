@@ -14,6 +14,8 @@ from graphgauge.kernels.dags import compelled_edges
 from graphgauge.recovery import structure
 from graphgauge.recovery.structure import Model
 
+ADJUSTMENT = ("sid", "parent_aid", "ancestor_aid", "oset_aid")
+
 
 def random_dag(draw, d, density):
     upper = np.triu(draw.random((d, d)) < density, 1)
@@ -110,7 +112,8 @@ def test_a_learned_class_is_compared_with_the_class_of_the_truth():
     evaluation = recovery.evaluate(truth, undirected, encoding="causal-learn")
     assert evaluation["cpdag_shd"].value == 0
     assert evaluation["directed_shd"].value == 2
-    assert "undirected" in evaluation.skipped["sid"]
+    assert np.isnan(evaluation["sid"].value)
+    assert evaluation["sid"].reason == "A_pred has undirected edges, and this distance compares DAGs"
 
 
 # Peters and Bühlmann 2015, section 2: nodes X1, X2, Y1, Y2, Y3; H1 adds Y1 → Y2, H2 turns X1 → X2 round.
@@ -137,12 +140,18 @@ def test_adjustment_distances_of_a_graph_to_itself_are_zero():
         assert evaluation[key].value == 0
 
 
-def test_what_needs_a_dag_is_skipped_with_the_reason():
+@pytest.mark.parametrize("metrics", [None, ["directed_shd", "v_structure_f1", "cpdag_shd", *ADJUSTMENT]])
+def test_what_needs_a_dag_has_no_value_where_there_is_none(metrics):
     cycle = np.roll(np.eye(4), 1, axis=1)
-    evaluation = recovery.evaluate(cycle, cycle)
-    assert "it has a cycle" in evaluation.skipped["sid"]
-    assert "it has a cycle" in evaluation.skipped["cpdag_shd"]
-    assert evaluation["v_structure_f1"].reason
+    evaluation = recovery.evaluate(cycle, cycle, metrics=metrics)
+    for key in ("cpdag_shd", *ADJUSTMENT):
+        assert np.isnan(evaluation[key].value)
+        assert evaluation[key].reason == "A_true has the directed cycle 0 → 1 → 2 → 3 → 0"
+    assert evaluation["v_structure_f1"].reason == "neither graph has a v-structure"
+    assert evaluation["directed_shd"].value == 0
+    both_ways = recovery.evaluate(np.eye(4, k=1), np.eye(4, k=1) + np.eye(4, k=-1), metrics=metrics)
+    assert both_ways["sid"].reason.startswith("A_pred is not a DAG: 0 and 1 have edges both ways")
+    assert both_ways["directed_shd"].value == 3
 
 
 def test_long_work_has_to_be_asked_for():

@@ -51,7 +51,10 @@ def limits_of(root: Path) -> list[str]:
 def test_how_many_seeds_it_takes_to_tell_methods_apart(tmp_path: Path):
     # Of 2 ** n signs, two are as extreme as all alike: 2 / 2 ** 6 is the first below 0.05.
     few = {method: values[:5] for method, values in CLEAR.items()}
-    sentence = "In ranking, 5 seeds cannot tell 2 methods apart on toy, whatever the scores: it takes at least 6."
+    sentence = (
+        "In ranking, 5 seeds are too few for the paired signed-rank tests of 2 methods on toy to reject, "
+        "whatever the scores: it takes at least 6."
+    )
     assert sentence in limits_of(write_runs(tmp_path / "few", few))
     assert "cannot tell" not in " ".join(limits_of(write_runs(tmp_path / "more", CLEAR)))
 

@@ -6,6 +6,8 @@ import csv
 import itertools
 import json
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -18,11 +20,11 @@ from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.core.result import Evaluation, Result
 from graphgauge.core.schema import write_result
 from graphgauge.ranking.items import Items
-from graphgauge.stats import compare, holm, load, paired_test
+from graphgauge.stats import aggregate, compare, holm, load, paired_test
 from graphgauge.stats.comparison import _maximal_cliques
 
 
-def records(scores: dict[str, np.ndarray], datasets: tuple[str, ...] = ("sachs",)) -> list[dict[str, Any]]:
+def records(scores: dict[str, np.ndarray], datasets: Sequence[str] = ("sachs",)) -> list[dict[str, Any]]:
     """Scores of each method, datasets × seeds."""
     return [
         {"method": method, "dataset": dataset, "seed": seed, "f1": float(values[row, seed])}
@@ -86,17 +88,129 @@ def test_iqm_and_probability_of_improvement() -> None:
     assert by_name["a"].iqm == 2.5
     assert by_name["b"].iqm == 1.0
     (item,) = comparison.improvements
-    wins = [(x > y) + 0.5 * (x == y) for x in scores[item.first][0] for y in scores[item.second][0]]
+    first, second = scores[item.first][0], scores[item.second][0]
+    wins = [(first[s] > second[t]) + 0.5 * (first[s] == second[t]) for s, t in itertools.permutations(range(4), 2)]
     assert item.probability == pytest.approx(np.mean(wins))
-    assert item.ci[0] <= item.probability <= item.ci[1]
+
+
+def noisy(rng: np.random.Generator, datasets: int, seeds: int, ahead: float = 0.15) -> dict[str, np.ndarray]:
+    """Two methods that share nearly all of what a seed does: of two seeds the luckier one wins, whose ever it is."""
+    luck = rng.normal(size=(datasets, seeds)) * math.sqrt(0.99)
+    own = rng.normal(size=(2, datasets, seeds)) * 0.1
+    return {"a": ahead + luck + own[0], "b": luck + own[1]}
+
+
+def improvement(scores: dict[str, np.ndarray], **options: Any) -> Any:
+    names = [f"data {number}" for number in range(len(scores["a"]))]
+    comparison = compare(records(scores, names), metric="f1", direction="higher", **options)
+    (item,) = comparison.improvements
+    return item if item.first == "a" else replace(item, probability=1 - item.probability)
+
+
+def test_the_probability_of_improvement_is_that_of_new_seeds() -> None:
+    """Φ(.15/√2) = .542; runs of one seed, of which the better method wins most, would lift it to .62."""
+    rng = np.random.default_rng(0)
+    found = [improvement(noisy(rng, 10, 5), resamples=1).probability for _ in range(60)]
+    truth = 0.5 * (1 + math.erf(0.15 / 2))
+    assert np.mean(found) == pytest.approx(truth, abs=4 * np.std(found) / math.sqrt(60))
+    assert np.mean(found) < 0.56
+
+
+def test_its_interval_covers_where_it_is_given() -> None:
+    rng = np.random.default_rng(1)
+    truth = 0.5 * (1 + math.erf(0.15 / 2))
+    inside = []
+    for _ in range(60):
+        scores = noisy(rng, 4, 5)
+        comparison = compare(records(scores, list("wxyz")), metric="f1", direction="higher", resamples=200)
+        (item,) = comparison.improvements
+        aim = truth if item.first == "a" else 1 - truth
+        inside.append(item.ci[0] <= aim <= item.ci[1])
+    assert np.mean(inside) >= 0.9
+
+
+@pytest.mark.parametrize(
+    ("datasets", "seeds", "given"),
+    [(1, 5, False), (1, 14, False), (1, 15, True), (7, 2, False), (20, 2, False), (4, 3, False), (5, 3, True)],
+)
+def test_too_few_seeds_give_no_interval_whatever_the_scores(datasets: int, seeds: int, given: bool) -> None:
+    for ahead in (0.15, 100.0):
+        scores = noisy(np.random.default_rng(2), datasets, seeds, ahead)
+        names = [f"data {number}" for number in range(datasets)]
+        comparison = compare(records(scores, names), metric="f1", direction="higher", resamples=50)
+        (item,) = comparison.improvements
+        assert (not math.isnan(item.ci[0])) == given
+        assert (item.no_interval is None) == given
+        assert ("P(first better) has no interval: it takes at least 3 seeds" in comparison.summary) != given
+
+
+def test_one_seed_has_no_other_to_be_compared_with() -> None:
+    scores = {"a": np.arange(8.0)[:, None] + 1, "b": np.arange(8.0)[:, None]}
+    comparison = compare(records(scores, list("stuvwxyz")), metric="f1", direction="higher", resamples=20)
+    assert math.isnan(comparison.improvements[0].probability)
+    assert "8 of 8 datasets have one seed" in comparison.summary
+
+
+@pytest.mark.parametrize("over_datasets", [False, True])
+def test_results_do_not_depend_on_the_order_of_rows(over_datasets: bool) -> None:
+    rng = np.random.default_rng(5)
+    shape = (6, 4) if over_datasets else (1, 20)
+    scores = {name: rng.normal(size=shape) for name in ("c", "a", "b")}
+    scores["d"] = scores["a"].copy()  # a tie, whose order must not be that of the rows either
+    rows = records(scores, [f"data {number}" for number in range(shape[0])])
+    whole = compare(rows, metric="f1", direction="higher", resamples=100).to_json()
+    for _ in range(4):
+        mixed = [rows[index] for index in rng.permutation(len(rows))]
+        assert compare(mixed, metric="f1", direction="higher", resamples=100).to_json() == whole
+        table = {row.method: row for row in aggregate(mixed)} if not over_datasets else {}
+        for row in aggregate(rows) if table else ():
+            assert table[row.method] == row
+
+
+def test_the_effect_is_positive_where_the_first_is_better(three: dict[str, np.ndarray]) -> None:
+    for direction in ("higher", "lower"):
+        comparison = compare(records(three), metric="f1", direction=direction, resamples=20)
+        ahead = {test.names: test for test in comparison.tests if test.significant}
+        assert len(ahead) == 2
+        for test in ahead.values():  # methods stand best first
+            assert test.effect_size_r == 1
+            assert test.conclusion.startswith(f"{test.names[0]} is better")
+
+
+def test_many_methods_that_do_not_differ_form_one_clique_at_once() -> None:
+    names = [f"method {number}" for number in range(300)]
+    assert _maximal_cliques(names, lambda a, b: False) == [names]
+    rng = np.random.default_rng(0)
+    scores = {f"m{number:02d}": rng.normal(size=(1, 6)) for number in range(40)}
+    comparison = compare(records(scores), metric="f1", direction="higher", resamples=1)
+    assert len(comparison.cliques) == 1
+    assert len(comparison.cliques[0]) == 40
+
+
+def test_how_outputs_were_read_is_noted_and_stops_nothing(write_run: Any, results: Path) -> None:
+    readings = {
+        "notears": {"sign": "absolute", "threshold": "> 0.3", "edges": "row_to_column"},
+        "lingam": {"sign": "absolute", "threshold": "> 0.5", "edges": "column_to_row"},
+        "pc": {"sign": "no negative scores", "threshold": "> 0.5", "edges": "row_to_column", "encoding": "pcalg"},
+    }
+    for level, (method, reading) in enumerate(readings.items()):
+        for seed in range(7):
+            write_run(method, "x", seed, {"m": level + seed / 100}, conventions={**reading, "shd": "pair"})
+    comparison = compare(results, metric="m", direction="higher")
+    assert comparison.methods == ["pc", "lingam", "notears"]
+    assert dict(comparison.conventions) == {"shd": "pair"}
+    for name in ("sign", "threshold", "edges", "encoding"):
+        assert any(f"outputs were read differently: {name} is" in note for note in comparison.notes)
+    assert "encoding is" in str(aggregate(results, directions={"m": "higher"}))
 
 
 def test_always_ahead_is_not_certain_to_stay_so(three: dict[str, np.ndarray]) -> None:
-    """Nine of nine: at the bound the chance of that is α/2."""
-    comparison = compare(records(three), metric="f1", direction="higher", baseline="low")
+    """Eighteen of eighteen: at the bound the chance of that is α/2."""
+    twice = {name: np.concatenate([scores, scores]) for name, scores in three.items()}
+    comparison = compare(records(twice, ("x", "y")), metric="f1", direction="higher", baseline="low")
     for item in comparison.improvements:
         assert item.probability == 1
-        assert item.ci == pytest.approx((0.025 ** (1 / 9), 1.0))
+        assert item.ci == pytest.approx((0.025 ** (1 / 18), 1.0))
 
 
 def test_the_bootstrap_is_seeded(three: dict[str, np.ndarray]) -> None:
@@ -161,7 +275,7 @@ def test_fewer_than_two_methods() -> None:
 
 @pytest.mark.parametrize(
     ("convention", "values"),
-    [("shd", ("pair", "cell")), ("ties", ("realistic", "optimistic")), ("threshold", ("0.3", "0.5"))],
+    [("shd", ("pair", "cell")), ("ties", ("realistic", "optimistic")), ("area", ("steps", "trapezoid"))],
 )
 def test_mixed_conventions(write_run: Any, results: Path, convention: str, values: tuple[str, str]) -> None:
     for method, value in zip(("a", "b"), values, strict=True):

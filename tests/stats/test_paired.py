@@ -43,6 +43,34 @@ def test_estimates_are_those_of_the_differences() -> None:
     assert test.effect_size_r == 1.0
 
 
+def test_equal_differences_have_no_interval() -> None:
+    """.3 − .2 is not .2 − .1 in its last bits."""
+    for a, b in (([0.2, 0.3, 0.4], [0.1, 0.2, 0.3]), ([1.2, 1.3, 1.7], [1.1, 1.2, 1.6]), ([3.0, 4.0], [1.0, 2.0])):
+        test = paired_test(a, b)
+        assert test.ci is None
+        assert "in every pair, so its spread is not known and there is no interval" in test.summary
+        assert "excludes 0" not in test.summary
+
+
+def test_what_cannot_reject_is_the_test() -> None:
+    """Five against five unpaired runs could: the exact Mann-Whitney test reaches 2/252."""
+    assert paired_test(A[:5], B[:5]).conclusion.startswith("the paired signed-rank test cannot reject: with 5")
+
+
+def test_the_effect_is_positive_where_the_first_is_better() -> None:
+    assert paired_test(A, B, better="higher").effect_size_r == paired_test(B, A, better="lower").effect_size_r == 1
+    assert paired_test(A, B, better="lower").effect_size_r == paired_test(B, A, better="higher").effect_size_r == -1
+
+
+def test_mappings_pair_by_seed_in_any_order() -> None:
+    rng = np.random.default_rng(3)
+    first, second = ({seed: float(rng.normal()) for seed in [*range(11), "x"]} for _ in range(2))
+    whole = paired_test(first, second)
+    for _ in range(3):
+        order = [list(first)[index] for index in rng.permutation(12)]
+        assert paired_test({seed: first[seed] for seed in order}, second) == whole
+
+
 def test_swapping_the_methods_turns_every_sign() -> None:
     rng = np.random.default_rng(1)
     a, b = rng.normal(size=(2, 9))

@@ -117,7 +117,7 @@ def variance_tells_order(comparison: Comparison, data: Any) -> Evidence | None:
         raise InputError(f"expected (samples, {d}), found {values.shape}", where="data")
     refuse_nan(values, "data", fix="Leave incomplete samples out.")
     variance = values.var(axis=0, dtype=np.float64)
-    source, target = np.divmod(comparison.pair.true_edges(0), d)
+    source, target = np.divmod(comparison.pair.true_arrows(0), d)
     rising = int((variance[source] < variance[target]).sum())
     if not len(source) or rising / len(source) < 0.8 or binomtest(rising, len(source)).pvalue > 0.01:
         return None

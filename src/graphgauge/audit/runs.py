@@ -15,6 +15,7 @@ from graphgauge.core.metric import NO_SPREAD
 from graphgauge.core.result import Chance, Evaluation, Result
 from graphgauge.stats.intervals import is_rounding, standard_error, t_interval
 from graphgauge.stats.power import attainable_p, seeds_needed
+from graphgauge.stats.runs import READING
 
 Methods = Mapping[str, Sequence[Evaluation]]
 # Made by what it judges, and no evidence for or against a method.
@@ -24,8 +25,6 @@ _IDEALS = ("real ", "perfect ")
 # From so many variants with one run each on, the best of them is a selection.
 _MANY = 5
 _ALPHA = 0.05
-# Conventions of how a file is read, which may well differ between methods; the others define the number.
-_READING = ("nan", "sign", "edges", "encoding", "threshold")
 
 
 def _panels(evaluations: Sequence[Evaluation]) -> Iterator[tuple[str, Methods]]:
@@ -163,7 +162,7 @@ def mixed_conventions(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
 def _stated(evaluation: Evaluation) -> Iterator[tuple[str, str, str]]:
     for key, result in evaluation.items():
         for name, value in {**evaluation.conventions, **result.conventions}.items():
-            if name not in _READING:
+            if name not in READING:
                 yield key, name, value
 
 

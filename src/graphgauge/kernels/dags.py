@@ -1,4 +1,4 @@
-"""Which edges of a DAG every equivalent DAG has."""
+"""Which edges of a DAG every equivalent DAG has, and which graphs with undirected edges stand for DAGs at all."""
 
 from __future__ import annotations
 
@@ -28,6 +28,44 @@ def compelled_edges(cells: Ints, d: int) -> NDArray[np.bool_] | None:
     labels = np.empty_like(compelled)
     labels[by_target] = compelled
     return labels
+
+
+def cycle_of(cells: Ints, d: int) -> list[int]:
+    """The nodes of one directed cycle, each before its successor, the smallest first; none in a DAG."""
+    source, target = np.divmod(cells, d)
+    children = np.append(0, np.cumsum(np.bincount(source, minlength=d)))
+    waiting = np.bincount(target, minlength=d)
+    if _topological.implementation(cells.size * _STEP_WORK)(target, children, waiting, np.empty(d, np.int64)):
+        return []
+    # What is still waiting has a parent that is: backwards from any of them the walk meets itself.
+    held = (waiting[source] > 0) & (waiting[target] > 0)
+    parent = dict(zip(target[held].tolist(), source[held].tolist(), strict=True))
+    walk = [min(parent)]
+    while (node := parent[walk[-1]]) not in walk:
+        walk.append(node)
+    cycle = walk[walk.index(node) :][::-1]
+    start = cycle.index(min(cycle))
+    return cycle[start:] + cycle[:start]
+
+
+def sinks_first(directed: Ints, undirected: Ints, d: int) -> Ints:
+    """An order in which the nodes of a graph can be taken away as sinks (Dor and Tarsi 1992).
+
+    Cells source·d + target in order, undirected edges in both. A consistent extension, a DAG with the same adjacencies,
+    arrows and v-structures, exists exactly if all nodes are in it; it leads every undirected edge to its earlier end.
+    """
+    source, target = np.divmod(directed, d)
+    cells = np.concatenate([directed, target * d + source, undirected])
+    # Of an edge as seen from its first node: leaving, entering, undirected.
+    kinds = np.repeat(np.array([1, -1, 0], np.int8), [directed.size, directed.size, undirected.size])
+    sequence = np.argsort(cells)
+    cells, kinds = cells[sequence], kinds[sequence]
+    ends = np.append(0, np.cumsum(np.bincount(cells // max(d, 1), minlength=d)))
+    leaving = np.bincount(source, minlength=d)
+    order = np.empty(d, np.int64)
+    work = (cells.size + d) * _STEP_WORK
+    taken = _take_sinks.implementation(work)(cells % max(d, 1), kinds, ends, leaving, order)
+    return order[:taken]
 
 
 def _topological_loop(target: Ints, children: Ints, waiting: Ints, order: Ints) -> bool:
@@ -86,6 +124,63 @@ def _label_loop(source: Ints, parents: Ints, order: Ints, compelled: NDArray[np.
                 compelled[edge] = above_of[source[edge]] == -2 - node
 
 
+def _take_sinks_loop(neighbour: Ints, kind: NDArray[np.int8], ends: Ints, leaving: Ints, order: Ints) -> int:
+    """Take nodes away that no edge leaves and whose undirected neighbours are adjacent to all their other neighbours.
+
+    What was once found adjacent stays so, and what was not is waited for: each node looks at its pairs once.
+    """
+    d = order.size
+    alive, queued = np.ones(d, np.bool_), np.ones(d, np.bool_)
+    queue = np.arange(d - 1, -1, -1)
+    waiting, taken = d, 0
+    first, second = ends[:-1].copy(), ends[:-1].copy()
+    while waiting:
+        waiting -= 1
+        node = queue[waiting]
+        queued[node] = False
+        if not alive[node] or leaving[node]:
+            continue
+        blocked = False
+        while first[node] < ends[node + 1]:
+            near = neighbour[first[node]]
+            if kind[first[node]] == 0 and alive[near]:
+                while second[node] < ends[node + 1]:
+                    other = neighbour[second[node]]
+                    if alive[other] and other != near:
+                        low, high = ends[near], ends[near + 1]
+                        while low < high:
+                            middle = (low + high) // 2
+                            if neighbour[middle] < other:
+                                low = middle + 1
+                            else:
+                                high = middle
+                        if low == ends[near + 1] or neighbour[low] != other:
+                            blocked = True
+                            break
+                    second[node] += 1
+            if blocked:
+                break
+            first[node] += 1
+            second[node] = ends[node]
+        if blocked:
+            continue
+        alive[node] = False
+        order[taken] = node
+        taken += 1
+        for edge in range(ends[node], ends[node + 1]):
+            other = neighbour[edge]
+            if not alive[other]:
+                continue
+            if kind[edge] == -1:
+                leaving[other] -= 1
+            if not queued[other]:
+                queued[other] = True
+                queue[waiting] = other
+                waiting += 1
+    return taken
+
+
 # Each step depends on the one before it: there is no array form, and the loops are their own twins.
 _topological = kernel(twin=_topological_loop)(_topological_loop)
 _label = kernel(twin=_label_loop)(_label_loop)
+_take_sinks = kernel(twin=_take_sinks_loop)(_take_sinks_loop)

@@ -3,7 +3,8 @@
 One streaming pass turns a block of rows into two bit matrices, truth and prediction; everything that depends on the
 threshold is counted on those. A *state* is what a pair (i, j) looks like: bit 0 is the true cell (i, j), bit 1 the
 predicted one, bits 2 and 3 the same for (j, i). Pairs have no order, so a state and its mirror image are one class,
-counted under the smaller number.
+counted under the smaller number. Where edges may be undirected, bit 4 says it of the true edge of the pair and bit 5 of
+the predicted one.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ Table = NDArray[np.int64]
 Ints = NDArray[np.int64]
 
 STATES = 16
+MARKED_STATES = 64
 _WORD = np.uint64
 _FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
 # What the compiled pass reads as it is; its twin reads everything else, block by block.
@@ -98,11 +100,24 @@ def cells_of(words: Words, d: int) -> Ints:
 
 def sparse_pair_table(truth: Ints, prediction: Ints, d: int) -> Table:
     """As `pair_table` for one graph whose edges are listed as distinct flat cell numbers without loops."""
-    keys = np.concatenate([_pair_keys(truth, d), _pair_keys(prediction, d) + 1])
+    return _listed_table([_pair_keys(truth, d), _pair_keys(prediction, d) + 1], d, STATES)
+
+
+def marked_pair_table(truth: Ints, prediction: Ints, undirected: tuple[Ints, Ints], d: int) -> Table:
+    """As `sparse_pair_table` where the cells of undirected edges, true and predicted, are listed once more."""
+    marks = []
+    for bit, cells in zip((4, 5), undirected, strict=True):
+        source, target = np.divmod(cells, d)
+        marks.append(_pair_keys(cells[source < target], d) + bit)
+    return _listed_table([_pair_keys(truth, d), _pair_keys(prediction, d) + 1, *marks], d, MARKED_STATES)
+
+
+def _listed_table(listed: list[Ints], d: int, states: int) -> Table:
+    keys = np.concatenate(listed)
     keys.sort()
-    starts = np.flatnonzero(np.diff(keys >> 2, prepend=-1))
-    states = np.add.reduceat(1 << (keys & 3), starts) if keys.size else keys
-    table = np.bincount(states, minlength=STATES)[np.newaxis].astype(np.int64)
+    starts = np.flatnonzero(np.diff(keys >> 3, prepend=-1))
+    found = np.add.reduceat(1 << (keys & 7), starts) if keys.size else keys
+    table = np.bincount(found, minlength=states)[np.newaxis].astype(np.int64)
     table[0, 0] = d * (d - 1) // 2 - len(starts)
     return canonical(table)
 
@@ -110,20 +125,20 @@ def sparse_pair_table(truth: Ints, prediction: Ints, d: int) -> Table:
 def canonical(table: Table) -> Table:
     """The same counts with every state under the smaller number of itself and its mirror image."""
     folded = np.zeros_like(table)
-    for state in range(STATES):
+    for state in range(table.shape[1]):
         folded[:, min(state, mirrored(state))] += table[:, state]
     return folded
 
 
 def mirrored(state: int) -> int:
     """The state of (j, i) where `state` is that of (i, j)."""
-    return state >> 2 | (state & 3) << 2
+    return (state & 12) >> 2 | (state & 3) << 2 | state & ~15
 
 
 def _pair_keys(cells: Ints, d: int) -> Ints:
-    """4·pair, plus 2 where the cell points from the higher to the lower node."""
+    """8·pair, plus 2 where the cell points from the higher to the lower node."""
     source, target = np.divmod(cells, d)
-    keys: Ints = (np.minimum(source, target) * d + np.maximum(source, target)) * 4 + 2 * (source > target)
+    keys: Ints = (np.minimum(source, target) * d + np.maximum(source, target)) * 8 + 2 * (source > target)
     return keys
 
 

@@ -149,9 +149,9 @@ class Comparison:
         )
 
     def _models(self) -> list[tuple[Model, Model]]:
-        pairs = []
+        pairs, names = [], self.truth.names
         for row in self._rows:
-            truth = Model(self.pair.true_edges(row), self.d, self.truth.undirected, "A_true")
-            found = Model(self.pair.predicted_edges(row), self.d, self.prediction.undirected, "A_pred")
+            truth = Model(self.pair.true_edges(row), self.d, self.truth.may_be_undirected, "A_true", names)
+            found = Model(self.pair.predicted_edges(row), self.d, self.prediction.may_be_undirected, "A_pred", names)
             pairs.append((truth, found))
         return pairs

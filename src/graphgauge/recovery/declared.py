@@ -21,7 +21,9 @@ EXCHANGED = {"symmetry": Exempt("precision and recall change places when truth a
 TURNED_IS_ADJACENT = {"monotone": Exempt("a reversed edge that is dropped takes a true adjacency along")}
 MORE_IS_NOT_BETTER = {"monotone": Exempt("a true edge that is found can change what others mean")}
 EMPTY = {"empty": "nan"}
-CELLS = EMPTY | {"cells": "off the diagonal; at lags above 0 all"}
+CELLS = EMPTY | {
+    "cells": "off the diagonal; at lags above 0 all", "undirected": "no arrow: neither right nor wrong, not selected",
+}  # fmt: skip
 PAIRS = EMPTY | {"pairs": "unordered, each once; at lags above 0 each cell"}
 NO_COMMON = "no pair is adjacent in both graphs"
 
@@ -103,7 +105,7 @@ EDGES: dict[str, Any] = {
 }  # fmt: skip
 SHARE = EDGES | {"laws": LAWS | EXCHANGED}
 COUNT = EDGES | {"direction": "none", "bounds": (0, np.inf)}
-DIRECTIONS = COUNT | {"unit": "pair", "conventions": PAIRS}
+DIRECTIONS = COUNT | {"unit": "pair", "conventions": PAIRS | {"undirected": "equals an undirected edge only"}}
 DISTANCE = DIRECTIONS | {"direction": "lower", "reference": "tsamardinos2006"}
 PART = DISTANCE | {"direction": "none", "laws": LAWS | ONE_WAY}
 SKELETON = EDGES | {

@@ -62,11 +62,27 @@ def _gadjid(marks: Marks) -> Cells:
 
 
 def _tigramite(marks: Marks) -> Cells:
-    """Links as text, lag by lag: `-->` from i at t − lag to j at t; `<--` is its other end; `o-o`, `x-x` have none."""
-    return np.isin(marks, [link for link, leaves in _TIGRAMITE.items() if leaves])
+    """Links as text, lag by lag: `-->` from i at t − lag to j at t; `<--` is its other end; `o-o`, `x-x` have none.
+
+    At lag 0 one of the two cells of a pair is enough.
+    """
+    cells = np.isin(marks, ("-->", *_UNDIRECTED))
+    now = marks[:, :, 0]
+    cells[:, :, 0] |= ((now == "<--") | np.isin(now, _UNDIRECTED)).T
+    return cells
 
 
-_TIGRAMITE = {"": False, "-->": True, "<--": False, "o-o": True, "x-x": True}
+def _contradicts(marks: Marks, turned: Marks) -> Cells:
+    """Where a link is none of tigramite's, or not what stands opposite at lag 0."""
+    wrong = ~np.isin(marks, ("", "-->", "<--", *_UNDIRECTED))
+    now, opposite = marks[:, :, 0], turned[:, :, 0]
+    both = (now != "") & (opposite != "") & ~np.eye(len(now), dtype=bool)
+    arrows = (now == "-->") & (opposite == "<--") | (now == "<--") & (opposite == "-->")
+    wrong[:, :, 0] |= both & ~arrows & ~(np.isin(now, _UNDIRECTED) & np.isin(opposite, _UNDIRECTED))
+    return wrong
+
+
+_UNDIRECTED = ("o-o", "x-x")
 
 ENCODINGS: dict[str, Callable[[Marks], Cells]] = {
     "causal-learn": _causal_learn,
@@ -84,5 +100,5 @@ _UNKNOWN: dict[str, Callable[[Marks, Marks], Cells]] = {
     "gadjid": lambda marks, turned: (
         ~np.isin(marks, (0, 1, 2)) | (marks == 1) & (turned != 0) | (marks == 2) & (turned == 1)
     ),
-    "tigramite": lambda marks, turned: ~np.isin(marks, tuple(_TIGRAMITE)),
+    "tigramite": _contradicts,
 }

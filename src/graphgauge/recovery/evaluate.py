@@ -181,6 +181,19 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
         notes.append("A_true has values other than 0 and 1: every cell that is not 0 is an edge")
     if pair.missing_scores:
         notes.append(f"{pair.omitted.sum()} cells left out of both graphs: their score is NaN")
+    for side, (name, other) in {"true": ("A_true", "A_pred"), "predicted": ("A_pred", "A_true")}.items():
+        undirected, two_way = int(counts[f"{side}_undirected"].sum()), int(counts[f"{side}_two_way"].sum())
+        opposite = int(counts[f"{'predicted' if side == 'true' else 'true'}_undirected"].sum())
+        if undirected:
+            notes.append(
+                f"{undirected} undirected edges in {name} claim no direction: they count in skeleton_*, and in "
+                "directed_* neither as right nor as wrong"
+            )
+        if two_way and opposite:
+            notes.append(
+                f"{two_way} pairs of {name} have edges both ways, which are two directed edges, while {other} has "
+                "undirected ones: name the encoding of both if they mean the same"
+            )
     for name, loops in (("A_true", [1, 3]), ("A_pred", [2, 3])):
         found = int(counts.loops[:, loops].sum())
         if found:

@@ -10,7 +10,7 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray, as_numeric
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.recovery.encodings import decode
+from graphgauge.recovery.encodings import Cells, decode
 from graphgauge.recovery.nodes import Ints, Names, checked_names, counted_or_named, numbered_edges, same_names
 
 EDGES = ("row_to_column", "column_to_row")
@@ -55,19 +55,37 @@ class SparseGraph:
 class Graph:
     """One side of a comparison: a stack (graphs, d, d) or stored cells, as they were given.
 
-    `turned` says that row i, column j is the edge j → i; `undirected`, that two-way pairs are edges without direction.
+    `turned` says that row i, column j is the edge j → i; `undirected`, that two-way pairs are edges without direction,
+    or which of them are.
     """
 
     data: AnyArray | SparseGraph
     d: int
     names: Names | None = None
-    undirected: bool = False
+    undirected: bool | Cells = False
     turned: bool = False
     named: bool = False
 
     @property
     def graphs(self) -> int:
         return 1 if isinstance(self.data, SparseGraph) else len(self.data)
+
+    @property
+    def may_be_undirected(self) -> bool:
+        return self.undirected is not False
+
+    def undirected_cells(self, row: int = 0) -> Ints:
+        """Both cells of every undirected edge, in order."""
+        if not self.may_be_undirected:
+            return np.empty(0, np.int64)
+        if isinstance(self.data, SparseGraph):
+            cells = self.data.cells[self.data.values != 0]
+            source, target = np.divmod(cells, self.d)
+            mirrored = (target * self.d + source)[source != target]
+            return np.intersect1d(cells, mirrored, assume_unique=True)
+        given = self.data[row] != 0 if self.undirected is True else self.undirected
+        both: Cells = given & np.transpose(given) & ~np.eye(self.d, dtype=bool)
+        return np.flatnonzero(both)
 
 
 def read_pair(
@@ -217,7 +235,28 @@ def _from_edges(listed: EdgeList, name: str, order: Names | None, d: int) -> Gra
         source, target = divmod(int(cells[twice[0]]), d)
         labels = (source, target) if order is None else (order[source], order[target])
         raise InputError(f"the edge {labels!r} is listed twice", where=name, fix="List it once.")
-    return Graph(SparseGraph(cells, weights[sequence]), d, order, listed.undirected, named=order is not None)
+    graph = Graph(SparseGraph(cells, weights[sequence]), d, order, listed.undirected, named=order is not None)
+    _refuse_two_weights(graph, name)
+    return graph
+
+
+def _refuse_two_weights(graph: Graph, name: str) -> None:
+    """An undirected edge that has one weight each way would be a directed one between the two."""
+    assert isinstance(graph.data, SparseGraph)
+    cells = graph.undirected_cells()
+    source, target = np.divmod(cells, graph.d)
+    there, back = (
+        graph.data.values[np.searchsorted(graph.data.cells, at)] for at in (cells, target * graph.d + source)
+    )
+    differ = np.flatnonzero((there != back) & ~(np.isnan(there) & np.isnan(back)))
+    if differ.size:
+        first = differ[0]
+        ends = int(source[first]), int(target[first])
+        labels = ends if graph.names is None else (graph.names[ends[0]], graph.names[ends[1]])
+        raise InputError(
+            f"the undirected edge {labels!r} weighs {there[first]:g} one way and {back[first]:g} the other", where=name,
+            fix="Give it one weight, or pass undirected=False.",
+        )  # fmt: skip
 
 
 def _from_sparse(matrix: Any, name: str) -> Graph:

@@ -35,33 +35,35 @@ from graphgauge.recovery.declared import (
 from graphgauge.recovery.samples import Curves, EdgeCounts, Models
 
 _NO_TRUE, _NO_PREDICTED = "no true edges", "no predicted edges"
-_NO_EDGES = "both graphs are empty"
-_ONE_CLASS = "no true edges, or nothing else"
+_NO_TRUE_ARROW, _NO_PREDICTED_ARROW = "no directed true edges", "no directed predicted edges"
+_NO_EDGES, _NO_ARROW = "both graphs are empty", "neither graph has a directed edge"
+_ONE_CLASS = "no directed true edges, or nothing else"
 
 
 @metric(key="directed_precision", **SHARE)
 def directed_precision(edges: EdgeCounts) -> Estimate:
-    """Share of predicted edges that are true, direction included."""
-    return edges.ratio(edges["tp"], edges["predicted"], _NO_PREDICTED)
+    """Share of directed predicted edges that are true, direction included."""
+    return edges.ratio(edges["tp"], edges["predicted"], _NO_PREDICTED_ARROW)
 
 
 @metric(key="directed_recall", **SHARE)
 def directed_recall(edges: EdgeCounts) -> Estimate:
-    """Share of true edges that are predicted, direction included."""
-    return edges.ratio(edges["tp"], edges["true"], _NO_TRUE)
+    """Share of directed true edges that are predicted, direction included."""
+    return edges.ratio(edges["tp"], edges["true"], _NO_TRUE_ARROW)
 
 
 @metric(key="directed_f1", **EDGES)
 def directed_f1(edges: EdgeCounts) -> Estimate:
-    """Harmonic mean of precision and recall, 2·TP over predicted plus true edges."""
-    return edges.ratio(2 * edges["tp"], edges["predicted"] + edges["true"], _NO_EDGES)
+    """Harmonic mean of precision and recall, 2·TP over directed predicted plus directed true edges."""
+    return edges.ratio(2 * edges["tp"], edges["predicted"] + edges["true"], _NO_ARROW)
 
 
 @metric(key="directed_shd", **DISTANCE)
 def directed_shd(edges: EdgeCounts) -> Estimate:
     """Structural Hamming distance.
 
-    `pair` counts pairs of nodes whose edges differ: a reversal costs 1. `cell` counts cells: a reversal costs 2.
+    `pair` counts pairs of nodes whose edges differ: a reversal costs 1. `cell` counts cells: a reversal costs 2. An
+    undirected edge where the other graph has a directed one costs 1 in both.
     """
     return edges.count(edges[f"differing_{edges.shd}s"], edges["pairs"])
 
@@ -70,7 +72,8 @@ def directed_shd(edges: EdgeCounts) -> Estimate:
 def orientation_accuracy(edges: EdgeCounts) -> Estimate:
     """Share of pairs adjacent in both graphs whose predicted edges are exactly the true ones.
 
-    Predicting both directions of a one-way edge is wrong. Lagged edges are oriented by time and not counted.
+    Predicting both directions of a one-way edge, or an undirected edge, is wrong. Lagged edges are oriented by time and
+    not counted.
     """
     return edges.ratio(edges["correct"], edges["oriented_pairs"], NO_COMMON)
 
@@ -140,24 +143,24 @@ def roc_auc(curves: Curves) -> Estimate:
 )  # fmt: skip
 def f1_at_k(curves: Curves, *, fraction: float = 1.0) -> Estimate:
     """F1 of the K highest-scoring cells, K being a fraction of the number of true edges, rounded down, at least 1."""
-    return curves.each(lambda curve: curve.f1_at(fraction), _NO_TRUE, range=(0.0, 1.0))
+    return curves.each(lambda curve: curve.f1_at(fraction), _NO_TRUE_ARROW, range=(0.0, 1.0))
 
 
 @metric(key="tp", **COUNT)
 def tp(edges: EdgeCounts) -> Estimate:
-    """Predicted edges that are true."""
+    """Directed predicted edges that are true."""
     return edges.count(edges["tp"], edges["cells"])
 
 
 @metric(key="fp", **COUNT | {"laws": LAWS | ONE_WAY})
 def fp(edges: EdgeCounts) -> Estimate:
-    """Predicted edges that are not true."""
+    """Directed predicted edges that are not true."""
     return edges.count(edges["predicted"] - edges["tp"], edges["cells"])
 
 
 @metric(key="fn", **COUNT | {"laws": LAWS | ONE_WAY})
 def fn(edges: EdgeCounts) -> Estimate:
-    """True edges that are not predicted."""
+    """Directed true edges that are not predicted."""
     return edges.count(edges["true"] - edges["tp"], edges["cells"])
 
 
@@ -187,14 +190,14 @@ def correct_direction(edges: EdgeCounts) -> Estimate:
 
 @metric(key="wrong_direction", **DIRECTIONS | {"laws": LAWS | ONE_WAY})
 def wrong_direction(edges: EdgeCounts) -> Estimate:
-    """Pairs adjacent in both graphs that are reversed, or have one direction where the truth has both."""
+    """Pairs adjacent in both graphs that are reversed, or directed in another way than the truth."""
     wrong = edges["oriented_pairs"] - edges["correct"] - edges["undecided"]
     return edges.count(wrong, edges["pairs"])
 
 
 @metric(key="unoriented", **DIRECTIONS | {"laws": LAWS | ONE_WAY})
 def unoriented(edges: EdgeCounts) -> Estimate:
-    """Pairs with one true direction that are predicted both ways."""
+    """Pairs directed in the truth that are predicted without direction, or both ways."""
     return edges.count(edges["undecided"], edges["pairs"])
 
 
@@ -216,16 +219,22 @@ def shd_reversed(edges: EdgeCounts) -> Estimate:
     return edges.count(edges["reversed"], edges["pairs"])
 
 
+@metric(key="shd_undirected", **PART | {"laws": LAWS})
+def shd_undirected(edges: EdgeCounts) -> Estimate:
+    """Pairs adjacent in both graphs whose edge has a direction in one of them only; each adds 1 to the distance."""
+    return edges.count(edges["direction_in_one"], edges["pairs"])
+
+
 @metric(key="fdr", **SHARE | {"direction": "lower"})
 def fdr(edges: EdgeCounts) -> Estimate:
     """False discovery rate: share of predicted edges that are not true, 1 − directed_precision."""
-    return edges.ratio(edges["predicted"] - edges["tp"], edges["predicted"], _NO_PREDICTED)
+    return edges.ratio(edges["predicted"] - edges["tp"], edges["predicted"], _NO_PREDICTED_ARROW)
 
 
 @metric(key="tpr", **SHARE)
 def tpr(edges: EdgeCounts) -> Estimate:
     """True positive rate, another name of directed_recall."""
-    return edges.ratio(edges["tp"], edges["true"], _NO_TRUE)
+    return edges.ratio(edges["tp"], edges["true"], _NO_TRUE_ARROW)
 
 
 @metric(key="fpr", **SHARE | {"direction": "lower", "laws": LAWS | ONE_WAY})
@@ -242,7 +251,7 @@ def fpr(edges: EdgeCounts) -> Estimate:
 )  # fmt: skip
 def best_f1(curves: Curves) -> Estimate:
     """The highest directed F1 of any threshold: an upper bound, because the threshold is chosen on the truth."""
-    return replace(curves.each(lambda curve: curve.best_f1(), _NO_TRUE, range=(0.0, 1.0)), oracle=True)
+    return replace(curves.each(lambda curve: curve.best_f1(), _NO_TRUE_ARROW, range=(0.0, 1.0)), oracle=True)
 
 
 @metric(
@@ -253,7 +262,7 @@ def best_f1(curves: Curves) -> Estimate:
 )  # fmt: skip
 def best_threshold(curves: Curves) -> Estimate:
     """The threshold of best_f1: edges are scores above it, so it is the highest score that is not selected."""
-    return replace(curves.each(lambda curve: curve.best_threshold(), _NO_TRUE), oracle=True)
+    return replace(curves.each(lambda curve: curve.best_threshold(), _NO_TRUE_ARROW), oracle=True)
 
 
 @metric(key="v_structure_precision", **COLLIDERS)
@@ -285,13 +294,7 @@ def v_structure_f1(models: Models) -> Estimate:
 )  # fmt: skip
 def cpdag_shd(models: Models) -> Estimate:
     """Structural Hamming distance in pairs between the equivalence classes (CPDAGs) of both graphs."""
-    pairs = np.full(len(models), models.d * (models.d - 1) // 2)
-    return models.count(models.cpdag_distances(), pairs)
-
-
-def _distance(models: Models, kind: str) -> Estimate:
-    pairs = np.full(len(models), models.d * (models.d - 1))
-    return models.count(models.adjustment_distances(kind), pairs)
+    return models.cpdag_distance()
 
 
 @metric(
@@ -299,22 +302,22 @@ def _distance(models: Models, kind: str) -> Estimate:
 )
 def sid(models: Models) -> Estimate:
     """Structural intervention distance: ordered pairs whose effect the prediction's parent sets get wrong."""
-    return _distance(models, "sid")
+    return models.adjustment_distance("sid")
 
 
 @metric(key="parent_aid", **ADJUSTMENT)
 def parent_aid(models: Models) -> Estimate:
     """Adjustment identification distance with parent sets."""
-    return _distance(models, "parent_aid")
+    return models.adjustment_distance("parent_aid")
 
 
 @metric(key="ancestor_aid", **ADJUSTMENT)
 def ancestor_aid(models: Models) -> Estimate:
     """Adjustment identification distance with ancestor sets."""
-    return _distance(models, "ancestor_aid")
+    return models.adjustment_distance("ancestor_aid")
 
 
 @metric(key="oset_aid", **ADJUSTMENT)
 def oset_aid(models: Models) -> Estimate:
     """Adjustment identification distance with optimal adjustment sets."""
-    return _distance(models, "oset_aid")
+    return models.adjustment_distance("oset_aid")

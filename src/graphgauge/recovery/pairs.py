@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from math import isnan
 from numbers import Real
 from typing import Any
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import nan_policy, thread_count
-from graphgauge.kernels.graphs import cells_of, edge_bits, pair_table, sparse_pair_table
+from graphgauge.kernels.graphs import cells_of, edge_bits, marked_pair_table, pair_table, sparse_pair_table
 from graphgauge.recovery.counts import Counts, joined
 from graphgauge.recovery.curves import Curve, Layer, curves
 from graphgauge.recovery.inputs import Graph, SparseGraph
@@ -70,11 +72,53 @@ def _missing(pair: DensePair | SparsePair, name: str) -> str:
     return f"{found.sum()} of {(counts['cells'] + counts.omitted).sum()} values are NaN, the first at index {first}"
 
 
-class DensePair:
+class Pair(ABC):
+    """Two graphs; `true_edges` and `predicted_edges` hold undirected edges in both cells, arrows leave them out."""
+
+    d: int
+    options: Options
+    _sides: tuple[Graph, Graph]
+
+    @abstractmethod
+    def true_edges(self, row: int) -> Ints: ...
+
+    @abstractmethod
+    def predicted_edges(self, row: int) -> Ints: ...
+
+    @property
+    def may_be_undirected(self) -> bool:
+        return any(side.may_be_undirected for side in self._sides)
+
+    def undirected(self, row: int) -> tuple[Ints, Ints]:
+        """Both cells of the undirected edges of truth and prediction; time orients those with a lag."""
+        if row and self.options.lagged:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        truth, prediction = self._sides
+        return truth.undirected_cells(row), prediction.undirected_cells(row)
+
+    def true_arrows(self, row: int) -> Ints:
+        edges = self.true_edges(row)
+        return np.setdiff1d(edges, self.undirected(row)[0], assume_unique=True) if self.may_be_undirected else edges
+
+    def _marked(self, row: int) -> Ints:
+        """The states of the pairs of one row, undirected edges told from two directed ones."""
+        return marked_pair_table(self.true_edges(row), self.predicted_edges(row), self.undirected(row), self.d)
+
+    def _whole(self, row: int, edges: Ints) -> Ints:
+        """True edges; an undirected one of which a cell without a score was left out stands in both again."""
+        undirected = self.undirected(row)[0]
+        if not undirected.size:
+            return edges
+        source, target = np.divmod(undirected, self.d)
+        held = np.isin(undirected, edges) | np.isin(target * self.d + source, edges)
+        return np.union1d(edges, undirected[held])
+
+
+class DensePair(Pair):
     """Stacks (rows, d, d): the graphs of a stack, or the lags of one graph. Row i, column j is the edge i → j."""
 
     def __init__(self, truth: Graph, prediction: Graph, options: Options) -> None:
-        self.d, self.options = truth.d, options
+        self.d, self.options, self._sides = truth.d, options, (truth, prediction)
         self._truth, self._scores = _stack(truth), _stack(prediction)
         self._loopless = 1 if options.lagged else len(self._scores)
         self._pack()
@@ -98,12 +142,15 @@ class DensePair:
         counts = Counts.of(*pair_table(*self._words, self.d, threads=self.options.threads), self.omitted)
         if self._turned[0] != self._turned[1]:
             counts = counts.crossed()
+        if self.may_be_undirected:
+            marked = [self._marked(row) for row in range(self._loopless)]
+            counts = replace(counts, pairs=np.concatenate([*marked, counts.pairs[self._loopless :]]))
         if not self.options.lagged:
             return counts
         return joined([counts.rows(slice(0, 1)), counts.rows(slice(1, None)).lagged()])
 
     def true_edges(self, row: int) -> Ints:
-        return self._edges(row, 0)
+        return self._whole(row, self._edges(row, 0))
 
     def predicted_edges(self, row: int) -> Ints:
         return self._edges(row, 1)
@@ -118,16 +165,43 @@ class DensePair:
         return np.sort(target * self.d + source) if self._turned[side] else cells
 
     def layer(self, row: int) -> Layer:
-        return Layer(self._signed(self._scores[row]), row >= self._loopless)
+        return Layer(self._signed(self._arrow_scores[row]), row >= self._loopless)
 
     def scores_at(self, row: int, source: Ints, target: Ints) -> AnyArray:
-        return self._signed(self._scores[row, source, target])
+        return self._signed(self._arrow_scores[row, source, target])
+
+    @cached_property
+    def _arrow_scores(self) -> AnyArray:
+        """The scores of arrows: an undirected edge has none."""
+        return self._without_undirected(self._scores, 1)
+
+    def _without_undirected(self, stack: AnyArray, side: int) -> AnyArray:
+        if not self._sides[side].may_be_undirected:
+            return stack
+        arrows = stack.copy()
+        for row in range(self._loopless):
+            arrows[row][np.divmod(self.undirected(row)[side], self.d)] = 0
+        return arrows
 
     def summary(self) -> tuple[Graph, Graph]:
-        """The graph over all lags: an edge where some lag has one, with its highest score."""
-        truth = ((self._truth != 0) & ~np.isnan(self._scores)).any(0, keepdims=True)
-        scores = np.fmax.reduce(self._signed(self._scores), 0, keepdims=True)
-        return Graph(truth, self.d), Graph(scores, self.d)
+        """The graph over all lags: an edge where some lag has one, with its highest score.
+
+        An undirected edge of lag 0 is one of the summary where no lag has an arrow between its nodes.
+        """
+        arrows = [self._without_undirected(stack, side) for side, stack in enumerate((self._truth, self._scores))]
+        truth = ((arrows[0] != 0) & ~np.isnan(self._scores)).any(0)
+        scores = np.fmax.reduce(self._signed(arrows[1]), 0)
+        sides = []
+        for side, (cells, edges) in enumerate(((truth, truth), (scores, scores > self.options.threshold))):
+            if not self._sides[side].may_be_undirected:
+                sides.append(Graph(cells[np.newaxis], self.d))
+                continue
+            undirected = np.zeros((self.d, self.d), bool)
+            undirected[np.divmod(self.undirected(0)[side], self.d)] = True
+            undirected &= ~(edges | edges.T)
+            whole = np.where(undirected, (self._truth, self._signed(self._scores))[side][0], cells)
+            sides.append(Graph(whole[np.newaxis], self.d, undirected=undirected))
+        return sides[0], sides[1]
 
     def offending(self, name: str, is_wrong: Predicate) -> Offence:
         stack = self._truth if name == "A_true" else self._scores
@@ -151,11 +225,11 @@ class DensePair:
         return _absolute(scores) if self.options.sign == "absolute" else scores
 
 
-class SparsePair:
+class SparsePair(Pair):
     """One graph whose stored cells are listed; cells that are not stored score 0. Loops are left out at once."""
 
     def __init__(self, truth: Graph, prediction: Graph, options: Options) -> None:
-        self.d, self.options = truth.d, options
+        self.d, self.options, self._sides = truth.d, options, (truth, prediction)
         if options.threshold < 0:
             raise OptionError(
                 f"threshold {options.threshold} is below 0, so every cell that is not stored would be an edge",
@@ -176,23 +250,34 @@ class SparsePair:
         self._true_cells: Ints = true_cells
 
     def counts(self) -> Counts:
-        pairs = sparse_pair_table(self.true_edges(0), self.predicted_edges(0), self.d)
+        edges = self.true_edges(0), self.predicted_edges(0)
+        pairs = self._marked(0) if self.may_be_undirected else sparse_pair_table(*edges, self.d)
         true_loops, loops = self._loops
         return Counts.of(pairs, np.array([[self.d - true_loops - loops, true_loops, loops, 0]]), self.omitted)
 
     def true_edges(self, row: int) -> Ints:
-        return self._true_cells
+        return self._whole(row, self._true_cells)
 
     def predicted_edges(self, row: int) -> Ints:
         cells: Ints = self._kept.cells[self._kept.values > self.options.threshold]
         return cells
 
     def layer(self, row: int) -> Layer:
-        return Layer(self._kept.values, zeros=self.d * (self.d - 1) - len(self._scores.cells))
+        return Layer(self._arrows.values, zeros=self.d * (self.d - 1) - len(self._scores.cells))
+
+    @cached_property
+    def _arrows(self) -> SparseGraph:
+        """The scores of arrows: an undirected edge has none."""
+        undirected = np.isin(self._kept.cells, self.undirected(0)[1], assume_unique=True)
+        return (
+            SparseGraph(self._kept.cells, np.where(undirected, 0, self._kept.values))
+            if undirected.any()
+            else self._kept
+        )
 
     def scores_at(self, row: int, source: Ints, target: Ints) -> AnyArray:
         # Looked up in order, which the cache likes; whose score is whose is of no account here.
-        cells, stored = np.sort(source * self.d + target), self._kept
+        cells, stored = np.sort(source * self.d + target), self._arrows
         scores = np.zeros(len(cells), stored.values.dtype)
         place = np.searchsorted(stored.cells, cells)
         held = np.flatnonzero(place < len(stored.cells))
@@ -213,7 +298,7 @@ def curves_of(pair: DensePair | SparsePair, rows: Iterable[int]) -> tuple[Curve,
     """The curve over all cells of some rows, and the one that the transposed prediction would have."""
     layers, scores, crossed = [], [], []
     for row in rows:
-        source, target = np.divmod(pair.true_edges(row), pair.d)
+        source, target = np.divmod(pair.true_arrows(row), pair.d)
         layers.append(pair.layer(row))
         scores.append(pair.scores_at(row, source, target))
         crossed.append(pair.scores_at(row, target, source))

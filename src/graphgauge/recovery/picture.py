@@ -45,7 +45,9 @@ def picture(comparison: Comparison) -> Picture:
     elif len(comparison.counts) > 1:
         comparison, title = comparison.first, f"prediction, the first of {len(comparison.counts)} graphs"
     pair, d = comparison.pair, comparison.d
-    true, predicted = pair.true_edges(0), pair.predicted_edges(0)
+    whole_truth, whole_prediction = pair.true_edges(0), pair.predicted_edges(0)
+    elsewhere = _directed_in_one(whole_truth, whole_prediction, pair.undirected(0), d)
+    true, predicted = np.setdiff1d(whole_truth, elsewhere), np.setdiff1d(whole_prediction, elsewhere)
     common = np.intersect1d(true, predicted, assume_unique=True)
     extra = np.setdiff1d(predicted, true, assume_unique=True)
     missing = np.setdiff1d(true, predicted, assume_unique=True)
@@ -71,11 +73,13 @@ def picture(comparison: Comparison) -> Picture:
         "extra": np.setdiff1d(extra, turned, assume_unique=True),
         "reversed": turned,
     }
+    if elsewhere.size:
+        marked["undirected in one"] = np.intersect1d(whole_prediction, elsewhere)
     return Picture(
         title=title,
         d=d,
         names=names,
-        true=np.divmod(true, d),
+        true=np.divmod(whole_truth, d),
         predicted={name: np.divmod(cells, d) for name, cells in marked.items()},
         precision_recall=Table("recall", steps),
         thresholds=swept(comparison),
@@ -83,3 +87,12 @@ def picture(comparison: Comparison) -> Picture:
         threshold=float(comparison.options.threshold),
         prevalence=prevalence,
     )
+
+
+def _directed_in_one(true: Ints, predicted: Ints, undirected: Ends, d: int) -> Ints:
+    """Both cells of the pairs that are adjacent in both graphs, in one of them without direction."""
+    in_one = np.setxor1d(*undirected)
+    source, target = np.divmod(in_one, d)
+    back = target * d + source
+    held = [np.isin(in_one, edges) | np.isin(back, edges) for edges in (true, predicted)]
+    return in_one[held[0] & held[1]]

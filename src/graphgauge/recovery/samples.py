@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -172,8 +172,32 @@ class Models(Sample):
         common = [len(np.intersect1d(true, predicted, assume_unique=True)) for true, predicted in found]
         return np.array([len(true) for true, _ in found]), np.array([len(own) for _, own in found]), np.array(common)
 
-    def cpdag_distances(self) -> Numbers:
-        return np.array([cpdag_counts(*pair)["differing_pairs"][0] for pair in self._pairs])
+    def cpdag_distance(self) -> Estimate:
+        return self._distance(lambda *pair: int(cpdag_counts(*pair)["differing_pairs"][0]), self.d * (self.d - 1) // 2)
 
-    def adjustment_distances(self, kind: str) -> Numbers:
-        return np.array([adjustment_distance(kind, *pair) for pair in self._pairs])
+    def adjustment_distance(self, kind: str) -> Estimate:
+        return self._distance(partial(adjustment_distance, kind), self.d * (self.d - 1), dags_only=kind == "sid")
+
+    def _distance(self, distance: Callable[[Model, Model], int], n: int, *, dags_only: bool = False) -> Estimate:
+        """A number for each pair of graphs; none where one of them stands for no class, or for several DAGs."""
+        flaws = [self._flaw(row, dags_only) for row in range(len(self))]
+        values = [np.nan if flaw else distance(*pair) for flaw, pair in zip(flaws, self._pairs, strict=True)]
+        found = self.estimate(
+            np.where(n > 0, values, np.nan), np.full(len(self), n), next(filter(None, flaws), "fewer than two nodes")
+        )
+        unlike = [
+            model for row, pair in enumerate(self._pairs) if not flaws[row] for model in pair if not model.is_class
+        ]
+        return found.warned(*(_NOT_A_CLASS.format(name) for name in dict.fromkeys(model.name for model in unlike)))
+
+    def _flaw(self, row: int, dags_only: bool) -> str | None:
+        for model in self._pairs[row]:
+            flaw = model.flaw
+            if flaw is None and dags_only and model.has_undirected:
+                flaw = f"{model.name} has undirected edges, and this distance compares DAGs"
+            if flaw is not None:
+                return f"graph {row}: {flaw}" if len(self) > 1 else flaw
+        return None
+
+
+_NOT_A_CLASS = "{} is not the graph of an equivalence class: arrows are lacking or too many; it is taken as it is"

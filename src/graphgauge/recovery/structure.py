@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
-from graphgauge.kernels.dags import compelled_edges
+from graphgauge.kernels.dags import compelled_edges, cycle_of, sinks_first
 from graphgauge.kernels.graphs import sparse_pair_table
 from graphgauge.recovery.counts import Counts
+from graphgauge.recovery.nodes import Names
 
 Ints = NDArray[np.int64]
 
@@ -23,6 +24,8 @@ _BLOCK = 1 << 20
 _MOST_PARENT_PAIRS = 1 << 28
 # The process in which gadjid has started its threads.
 _gadjid_process: int | None = None
+# Nodes that a reason names before it only counts them.
+_NAMED = 8
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,7 @@ class Model:
     d: int
     undirected: bool
     name: str
+    names: Names | None = None
 
     @cached_property
     def mirrored(self) -> Ints:
@@ -49,25 +53,65 @@ class Model:
         return len(self.one_way) < len(self.cells)
 
     @cached_property
+    def mutual(self) -> Ints:
+        """Both cells of the two-way pairs."""
+        cells: Ints = np.setdiff1d(self.cells, self.one_way, assume_unique=True)
+        return cells
+
+    @property
+    def has_undirected(self) -> bool:
+        return self.undirected and self.has_two_way
+
+    @cached_property
+    def flaw(self) -> str | None:
+        """Why the graph stands for no class of equivalent DAGs, and because of which nodes."""
+        cycle = cycle_of(self.one_way, self.d)
+        if cycle:
+            return f"{self.name} has the directed cycle {' → '.join(map(self._label, [*cycle, cycle[0]]))}"
+        if self.has_two_way and not self.undirected:
+            source, target = divmod(int(self.mutual[0]), self.d)
+            ends = f"{self._label(source)} and {self._label(target)}"
+            return f"{self.name} is not a DAG: {ends} have edges both ways, and no encoding= says that they are one"
+        if self.has_two_way and len(self._sinks) < self.d:
+            left = np.setdiff1d(np.arange(self.d), self._sinks)
+            labels = ", ".join(self._label(int(node)) for node in left[:_NAMED])
+            more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
+            return (
+                f"{self.name} has no DAG extension: its undirected edges among {labels}{more} cannot be directed "
+                "without a cycle or a new v-structure"
+            )
+        return None
+
+    def _label(self, node: int) -> str:
+        return str(node if self.names is None else self.names[node])
+
+    @cached_property
+    def _sinks(self) -> Ints:
+        return sinks_first(self.one_way, self.mutual, self.d)
+
+    @cached_property
     def cpdag(self) -> Ints:
         """The cells of the graph of the model's equivalence class, undirected edges in both cells.
 
         A DAG gets its class. A graph with undirected edges is taken to be one already.
         """
-        if self.undirected and self.has_two_way:
+        if self.has_undirected:
             return self.cells
-        source, target = np.divmod(self.cells[~self.compelled], self.d)
+        compelled = compelled_edges(self.cells, self.d)
+        assert compelled is not None, "a graph without a class has a flaw"
+        source, target = np.divmod(self.cells[~compelled], self.d)
         return np.sort(np.append(self.cells, target * self.d + source))
 
-    @cached_property
-    def compelled(self) -> NDArray[np.bool_]:
-        """Which edges every equivalent DAG has; an error where the graph is not a DAG."""
-        if self.has_two_way:
-            raise InputError("is not a DAG: some edges run both ways", where=self.name, fix=_TWO_WAY)
-        compelled = compelled_edges(self.cells, self.d)
-        if compelled is None:
-            raise InputError("is not a DAG: it has a cycle", where=self.name, fix="Break the cycle, or leave this out.")
-        return compelled
+    @property
+    def is_class(self) -> bool:
+        """Whether a graph without a flaw is the graph of its class, or a DAG, which is replaced by it."""
+        if not self.has_undirected:
+            return True
+        place = np.empty(self.d, np.int64)
+        place[self._sinks] = np.arange(self.d)
+        source, target = np.divmod(self.mutual, self.d)
+        extension = np.sort(np.append(self.one_way, self.mutual[place[source] > place[target]]))
+        return np.array_equal(Model(extension, self.d, False, self.name).cpdag, self.cells)
 
 
 def v_structures(model: Model) -> Ints:
@@ -107,14 +151,9 @@ def cpdag_counts(truth: Model, prediction: Model) -> Counts:
 def adjustment_distance(kind: str, truth: Model, prediction: Model) -> int:
     """How many ordered pairs of nodes get a wrong answer from adjusting as the prediction says (`gadjid`).
 
-    gadjid aborts on graphs that it does not take, and waits for ever where its threads are gone: both are refused.
+    gadjid aborts on graphs that have a flaw, and waits for ever where its threads are gone: that is refused.
     """
     global _gadjid_process
-    for model in (truth, prediction):
-        if not (model.undirected and model.has_two_way):
-            _ = model.compelled  # refuses what is not a DAG
-        elif kind == "sid":
-            raise InputError("has undirected edges; sid compares DAGs", where=model.name, fix="See parent_aid.")
     gadjid = need("gadjid", kind)
     if truth.d < 2:
         return 0
@@ -128,8 +167,7 @@ def adjustment_distance(kind: str, truth: Model, prediction: Model) -> int:
 def _gadjid_matrix(model: Model) -> Any:
     from scipy.sparse import csr_matrix
 
-    directed = model.one_way
-    mutual = np.setdiff1d(model.cells, directed, assume_unique=True)
+    directed, mutual = model.one_way, model.mutual
     source, target = np.divmod(mutual, model.d)
     cells = np.concatenate([directed, mutual[source < target]])
     marks = np.repeat(np.array([1, 2], np.int8), [len(directed), len(cells) - len(directed)])
@@ -140,6 +178,3 @@ def _among(ordered: Ints, wanted: Ints) -> NDArray[np.bool_]:
     place = np.searchsorted(ordered, wanted)
     place[place == len(ordered)] = 0
     return ordered[place] == wanted if len(ordered) else np.zeros(len(wanted), np.bool_)
-
-
-_TWO_WAY = "If they mean edges without direction, name the encoding=."

@@ -73,8 +73,8 @@ def _too_few(families: Sequence[Family]) -> Iterator[str]:
                 needed = max(test.seeds_needed for test in comparison.tests)
                 where = "over datasets" if item.dataset is None else f"on {item.scope}"
                 yield (
-                    f"In {family.name}, {several(len(comparison.units), comparison.unit)} cannot tell "
-                    f"{len(comparison.methods)} methods apart {where}, whatever the scores: "
+                    f"In {family.name}, {several(len(comparison.units), comparison.unit)} are too few for the paired "
+                    f"signed-rank tests of {len(comparison.methods)} methods {where} to reject, whatever the scores: "
                     f"it takes at least {needed}."
                 )
 

@@ -17,6 +17,7 @@ _MARKS = {
     "missing": (COLOURS[4], "s", 1.0),
     "extra": (COLOURS[1], "X", 0.85),
     "reversed": (COLOURS[3], "D", 0.75),
+    "undirected in one": (COLOURS[2], "o", 0.6),
 }
 # Nodes up to which their names are written.
 _NAMED = 30

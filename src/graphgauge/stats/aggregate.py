@@ -134,7 +134,10 @@ class Aggregate:
             )
             needed = seeds_needed(methods * (methods - 1) // 2, self.alpha)
             if planned[-1] < needed:
-                yield f"With fewer than {needed} seeds no test can tell {methods} methods apart, whatever the scores."
+                yield (
+                    f"With fewer than {needed} seeds the paired signed-rank tests of {methods} methods cannot reject, "
+                    "whatever the scores."
+                )
         unknown = [metric for metric, view in self.panels.items() if view.better is None]
         if methods > 1 and unknown:
             yield f"No direction is known, so nothing is marked: {listing(unknown)}."
@@ -238,7 +241,7 @@ def _checked_directions(directions: Mapping[str, Better], metrics: list[str]) ->
 def _summary(view: Panel, method: str, dataset: str, confidence: float, missing: Missing) -> Summary:
     scores = np.array(list(view.values[dataset][method].values()))
     gaps = [gap for gap in view.gaps if (gap.method, gap.dataset) == (method, dataset)]
-    used = scores[~np.isnan(scores)]
+    used = np.sort(scores[~np.isnan(scores)])  # the last bit of a sum depends on the order
     n, reason = len(used), None
     if n < len(scores) and missing == "raise":
         reason = f"no value for {listing([f'seed {gap.seed} ({gap.why})' for gap in gaps])}"

@@ -19,12 +19,16 @@ from graphgauge.stats.many import critical_difference, friedman, holm, mean_rank
 from graphgauge.stats.paired import PairedTest, paired_test
 from graphgauge.stats.power import require_alpha
 from graphgauge.stats.resample import Strata, interquartile_mean, probability_of_improvement, stratified_interval
-from graphgauge.stats.runs import MISSING, Better, Missing, Panel, Seed, on_dataset, panel
+from graphgauge.stats.runs import MISSING, Better, Missing, Panel, Seed, on_dataset, panel, seed_order
 from graphgauge.stats.text import listing, several
 from graphgauge.stats.truths import Truths
 from graphgauge.stats.wilcoxon import as_on_paper
 
 Floats = NDArray[np.float64]
+
+# The fewest seeds of a dataset, and of all datasets together, that an interval of P(first better) is given for.
+_FEWEST_SEEDS = 3
+_FEWEST_RUNS = 15
 
 
 @overload
@@ -98,16 +102,19 @@ def _better(view: Panel) -> Better:
 
 def _complete(view: Panel, missing: Missing) -> tuple[list[str], list[Floats], list[str]]:
     """The units, for each dataset the scores, methods × seeds, of the seeds that all methods have, and notes."""
-    methods = view.methods
+    methods = sorted(view.methods)
     if missing == "raise":
         view.refuse_missing([str(gap) for gap in view.gaps] or _unmatched(view))
     if missing == "worst":
         view = view.filled()
     units: dict[str, list[str]] = {}
     strata, notes, infinite = [], [], []
-    for dataset, by_method in view.values.items():
+    for dataset, by_method in sorted(view.values.items()):
         every: dict[Seed, None] = dict.fromkeys(seed for seeds in by_method.values() for seed in seeds)
-        common = [seed for seed in every if all(not math.isnan(by_method[m].get(seed, math.nan)) for m in methods)]
+        common = sorted(
+            (seed for seed in every if all(not math.isnan(by_method[m].get(seed, math.nan)) for m in methods)),
+            key=seed_order,
+        )
         if len(common) < len(every):
             notes.append(
                 f"{dataset or view.metric}: {len(common)} of {several(len(every), 'seed')} used, those of all methods."
@@ -159,9 +166,13 @@ def _compared(
     bad = judged[0].T if one else as_on_paper(np.array([values.mean(axis=1) for values in judged]), largest)
     ranks = mean_ranks(-bad)
     order = np.lexsort((bad.mean(axis=0), ranks))
-    methods = [view.methods[index] for index in order]
+    names = sorted(view.methods)
+    methods = [names[index] for index in order]
     scores, bad, ranks = scores[:, order], bad[:, order], ranks[order]
-    both = [np.concatenate((values[order], low[order])) for values, low in zip(strata, judged, strict=True)]
+    both = [
+        np.concatenate((values[order], low[order], np.arange(values.shape[1], dtype=float)[None]))
+        for values, low in zip(strata, judged, strict=True)
+    ]
     unit = "seed" if one else "dataset"
     pairs = _pairs(methods, baseline)
     bounds = stratified_interval(
@@ -187,7 +198,7 @@ def _compared(
         tests=_tests(view, bad if view.direction == "target" else scores, methods, pairs, better, alpha, unit),
         improvements=_improvements(
             [(methods[a], methods[b]) for a, b in pairs], _chances(whole, pairs)[0], (chance_low, chance_high),
-            len(strata) * min(values.shape[1] for values in strata), 1 - alpha,
+            [values.shape[1] for values in strata], 1 - alpha,
         ),
         friedman=friedman(-bad) if enough else None,
         critical_difference=critical_difference(len(methods), len(scores), alpha),
@@ -195,7 +206,7 @@ def _compared(
         baseline=baseline,
         best=methods[int(np.argmin(bad.mean(axis=0)))],
         scores=scores,
-        notes=tuple(notes),
+        notes=(*notes, *_one_seed([values.shape[1] for values in strata])),
     )  # fmt: skip
 
 
@@ -220,14 +231,46 @@ def _standings(
 
 
 def _improvements(
-    names: list[tuple[str, str]], chances: Floats, bounds: Bounds, units: int, confidence: float
+    names: list[tuple[str, str]], chances: Floats, bounds: Bounds, seeds: list[int], confidence: float
 ) -> tuple[Improvement, ...]:
+    reason = _too_few_seeds(seeds)
+    if reason is not None:
+        return tuple(
+            Improvement(*pair, chance, (math.nan, math.nan), reason)
+            for pair, chance in zip(names, chances.tolist(), strict=True)
+        )
+    units = len(seeds) * min(seeds)
     # A method that wins, or loses, every time has no spread to draw from: so many units agree.
     always = (chances == 0) | (chances == 1)
     agreement = agreement_interval(chances, np.full(len(names), units), (0.0, 1.0), confidence)
     low, high = (np.where(always, sure, drawn).tolist() for sure, drawn in zip(agreement, bounds, strict=True))
     rows = zip(names, chances.tolist(), zip(low, high, strict=True), strict=True)
     return tuple(Improvement(*pair, chance, interval) for pair, chance, interval in rows)
+
+
+def _one_seed(seeds: list[int]) -> list[str]:
+    alone = seeds.count(1)
+    if not alone:
+        return []
+    which = "there is one seed" if len(seeds) == 1 else f"{alone} of {len(seeds)} datasets have one seed"
+    return [f"P(first better) compares runs on different seeds of a dataset, and {which}."]
+
+
+def _too_few_seeds(seeds: list[int]) -> str | None:
+    """Why runs on this many seeds of each dataset give no interval of P(first better).
+
+    Where methods share much of what a seed does, few seeds hardly ever disagree, and a bootstrap sees no spread: in
+    simulations a nominal .95 covered .33 to .66 at 1 × 5 seeds, .80 at 1 × 10 and 10 × 2, .91 at 2 × 5, and .91 or more
+    from three seeds a dataset and 15 in all on.
+    """
+    fewest, total = min(seeds), sum(seeds)
+    if fewest >= _FEWEST_SEEDS and total >= _FEWEST_RUNS:
+        return None
+    have = several(total, "seed") if len(seeds) == 1 else f"{total} in all, {fewest} in the smallest dataset"
+    return (
+        f"it takes at least {_FEWEST_SEEDS} seeds in every dataset and {_FEWEST_RUNS} in all to cover as stated, "
+        f"and there are {have}"
+    )
 
 
 def _pairs(methods: list[str], baseline: str | None) -> list[tuple[int, int]]:
@@ -270,10 +313,21 @@ def _iqms(drawn: Strata) -> Floats:
 
 
 def _chances(drawn: Strata, pairs: list[tuple[int, int]]) -> Floats:
-    """Of each pair, the mean over datasets; the second half of the rows holds the scores with low being good."""
+    """Of each pair, the mean over datasets with runs on two seeds, those of one seed not compared with each other.
+
+    The second half of the rows holds the scores with low being good, the last one the seeds.
+    """
     half = drawn[0].shape[1] // 2
-    columns = [
-        np.mean([probability_of_improvement(-block[:, half + a], -block[:, half + b]) for block in drawn], axis=0)
-        for a, b in pairs
-    ]
+    columns = []
+    for a, b in pairs:
+        each = np.array(
+            [
+                probability_of_improvement(-block[:, half + a], -block[:, half + b], seeds=block[:, -1])
+                for block in drawn
+            ]
+        )
+        known = ~np.isnan(each)
+        count = known.sum(axis=0)
+        total = np.where(known, each, 0.0).sum(axis=0)
+        columns.append(np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0))
     return np.stack(columns, axis=1)

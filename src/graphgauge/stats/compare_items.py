@@ -16,7 +16,7 @@ from graphgauge.core.schema import dumps, require_unchanged
 from graphgauge.stats.comparison import jsonable
 from graphgauge.stats.many import holm
 from graphgauge.stats.permutation import PairedItems, paired_items
-from graphgauge.stats.runs import Better, Missing, Panel, Run, Runs
+from graphgauge.stats.runs import Better, Missing, Panel, Run, Runs, seed_order
 from graphgauge.stats.tables import Cell, Grid
 from graphgauge.stats.text import listing, p_text, several
 from graphgauge.stats.truths import Truths, different_truths, refuse_different, warnings_of
@@ -138,7 +138,7 @@ def compare_items(
         view.refuse_missing([str(gap) for gap in view.gaps])
     if missing == "worst":
         raise OptionError('missing="worst" scores runs, not their items', fix='Use missing="omit", or over="seeds".')
-    chosen = [run for run in runs if view.metric in run.scores]
+    chosen = sorted((run for run in runs if view.metric in run.scores), key=lambda run: seed_order(run.seed))
     without = [method for method in view.methods if method not in {run.method for run in chosen}]
     if without:
         raise InputError(f"no run of {listing(without)} has {view.metric}", fix="Repeat them, or compare the others.")
@@ -148,7 +148,7 @@ def compare_items(
     conflicts = different_truths(chosen, items=True)
     if truths == "same":
         refuse_different(conflicts)
-    values: dict[str, list[Floats]] = {method: [] for method in view.methods}
+    values: dict[str, list[Floats]] = {method: [] for method in sorted(view.methods)}
     ids, cluster = None, None
     for run in chosen:
         own, scores, groups = _items(run, view)

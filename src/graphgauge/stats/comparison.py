@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,12 +37,16 @@ class Standing:
 
 @dataclass(frozen=True)
 class Improvement:
-    """How often a run of `first` beats a run of `second` on the same dataset, with its bootstrap interval."""
+    """How often a run of `first` beats a run of `second` on the same dataset and another seed.
+
+    `ci` is a bootstrap interval, or NaN where `no_interval` says why there is none.
+    """
 
     first: str
     second: str
     probability: float
     ci: tuple[float, float]
+    no_interval: str | None = None
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,11 @@ class Comparison:
         return [name for name in self.methods if name != self.best and not self.told_apart(name, self.best)]
 
     def told_apart(self, first: str, second: str) -> bool:
-        return any(test.significant for test in self.tests if set(test.names) == {first, second})
+        return frozenset((first, second)) in self._rejected
+
+    @cached_property
+    def _rejected(self) -> frozenset[frozenset[str]]:
+        return frozenset(frozenset(test.names) for test in self.tests if test.significant)
 
     @property
     def cliques(self) -> list[list[str]]:
@@ -122,7 +131,7 @@ class Comparison:
                     Cell(f"{test.p_value:.4g}"),
                     Cell(f"{test.p_adjusted:.4g}"),
                     Cell(f"{test.effect_size_r:.2f} ({test.effect_word})"),
-                    Cell(f"{item.probability:.2f} {bounds(item.ci, 2)}"),
+                    Cell(f"{fixed(item.probability, 2)} {bounds(item.ci, 2)}"),
                     Cell(verdict),
                 ]
             )
@@ -152,6 +161,8 @@ class Comparison:
             yield f"{' vs '.join(test.names)}: {test.conclusion}"
         if self.unit == "dataset":
             yield "Intervals of IQM and P(first better) are over seeds, for these datasets; others are over datasets."
+        for reason in dict.fromkeys(item.no_interval for item in self.improvements if item.no_interval):
+            yield f"P(first better) has no interval: {reason}."
         yield from self.notes
 
     def render(self, form: str) -> str:
@@ -204,14 +215,20 @@ def _digits(interval: Iterable[float] | None, otherwise: int) -> int:
 
 
 def _maximal_cliques(names: list[str], apart: Callable[[str, str], bool]) -> list[list[str]]:
-    """Groups that cannot grow without holding a pair told apart, in the order of the names (Bron and Kerbosch)."""
+    """Groups that cannot grow without holding a pair told apart, in the order of the names (Bron and Kerbosch).
+
+    Every group holds the name with the most neighbours, or one that is not among these (Tomita et al. 2006): where
+    nothing is told apart, one group is found at once.
+    """
     near = {name: {other for other in names if other != name and not apart(name, other)} for name in names}
     found: list[list[str]] = []
 
     def grow(group: set[str], open_to: set[str], done: set[str]) -> None:
         if not open_to and not done:
             found.append(sorted(group, key=names.index))
-        for name in sorted(open_to, key=names.index):
+            return
+        pivot = max(open_to | done, key=lambda name: len(open_to & near[name]))
+        for name in open_to - near[pivot]:
             grow(group | {name}, open_to & near[name], done & near[name])
             open_to, done = open_to - {name}, done | {name}
 

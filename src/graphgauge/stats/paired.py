@@ -15,7 +15,7 @@ from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.result import Interval
 from graphgauge.stats.intervals import sample_interval, sample_std
 from graphgauge.stats.power import attainable_p, require_alpha, seeds_needed
-from graphgauge.stats.runs import Better
+from graphgauge.stats.runs import Better, seed_order
 from graphgauge.stats.text import bounds, decimals, fixed, listing, p_text, plus_minus, several
 from graphgauge.stats.wilcoxon import paired_differences, signed_rank
 
@@ -27,8 +27,9 @@ _WORDS = ((0.5, "large"), (0.3, "medium"), (0.1, "small"), (0.0, "negligible"))
 
 @dataclass(frozen=True)
 class PairedTest:
-    """Outcome of `paired_test`. Differences are first minus second, as measured.
+    """Outcome of `paired_test`. Differences are first minus second, as measured; `ci` is None where they do not vary.
 
+    `effect_size_r` is positive where the first is better, or scores higher if `better` does not say which way is good.
     `p_value` is the test's own; `p_adjusted` accounts for `comparisons` tests, and `significant` and `can_reject` are
     decided on it. `n` counts the pairs that differ: only they carry evidence.
     """
@@ -137,8 +138,7 @@ class PairedTest:
             return self._cannot_reject()
         if self.significant:
             verb = "scores higher" if self.better is None else "is better"
-            leader = self.names[(self.effect_size_r > 0) == (self.better == "lower")]
-            other = self.names[1 - self.names.index(leader)]
+            leader, other = self.names if self.effect_size_r > 0 else self.names[::-1]
             return f"{leader} {verb} than {other} ({p_text(self.p_adjusted)} at α = {self.alpha:g})."
         return (
             f"not distinguished at α = {self.alpha:g}; this does not show that they are equal, "
@@ -149,8 +149,8 @@ class PairedTest:
         over = f" over {self.comparisons} tests" if self.comparisons > 1 else ""
         lowest = min(1.0, self.p_min_attainable * self.comparisons)
         text = (
-            f"this design cannot reject: with {several(self.n, 'differing pair')} p{over} cannot fall below "
-            f"{lowest:.4g}, whatever the scores; it takes at least {several(self.seeds_needed, self.unit)}."
+            f"the paired signed-rank test cannot reject: with {several(self.n, 'differing pair')} p{over} cannot fall "
+            f"below {lowest:.4g}, whatever the scores; it takes at least {several(self.seeds_needed, self.unit)}."
         )
         if self.ci is not None and 0 not in self.ci:
             text += " The interval excludes 0, on the assumption that differences are normal."
@@ -222,11 +222,12 @@ def paired_test(
         means=(float(first.mean()), float(second.mean())),
         stds=(sample_std(first), sample_std(second)),
         mean_difference=float(differences.mean()),
-        ci=sample_interval(differences, 1 - alpha, f"{unit}s"),
+        # Differences are rounded as on paper: equal ones have no spread to judge by.
+        ci=sample_interval(differences, 1 - alpha, f"{unit}s") if np.ptp(differences) > 0 else None,
         test_statistic=ranks.statistic,
         p_value=ranks.p_value,
         exact=ranks.exact,
-        effect_size_r=ranks.rank_biserial,
+        effect_size_r=-ranks.rank_biserial if better == "lower" else ranks.rank_biserial,
         alpha=alpha,
         unit=unit,
         better=better,
@@ -240,7 +241,8 @@ def _matched(a: ArrayLike | Mapping[Any, float], b: ArrayLike | Mapping[Any, flo
         unmatched = [str(seed) for seed in (*a, *b) if not (seed in a and seed in b)]
         if unmatched:
             raise InputError(f"seeds without a partner: {listing(unmatched)}", fix="Test runs on the same seeds.")
-        a, b = list(a.values()), [b[seed] for seed in a]
+        seeds = sorted(a, key=seed_order)
+        a, b = [a[seed] for seed in seeds], [b[seed] for seed in seeds]
     elif isinstance(a, Mapping) or isinstance(b, Mapping):
         raise InputError("one side has seeds, the other has not", fix="Pass two arrays or two mappings.")
     first, second = (as_numeric(scores, name).astype(float) for scores, name in ((a, "a"), (b, "b")))

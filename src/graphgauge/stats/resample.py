@@ -34,17 +34,33 @@ def interquartile_mean(scores: ArrayLike) -> Floats:
     return np.asarray(ordered[..., cut : n - cut].mean(axis=-1))
 
 
-def probability_of_improvement(a: ArrayLike, b: ArrayLike) -> Floats:
+def probability_of_improvement(a: ArrayLike, b: ArrayLike, *, seeds: ArrayLike | None = None) -> Floats:
     """How often a run of a beats a run of b, ties counting half, along the last axis.
+
+    `seeds` says with which seed each run of both was made: runs that share one are not independent, and are not
+    compared with each other. NaN where no pair is left.
 
     >>> float(probability_of_improvement([1, 2, 3], [0, 2, 2]))
     0.6666666666666666
+    >>> float(probability_of_improvement([1, 2, 3], [0, 2, 2], seeds=[0, 1, 2]))
+    0.5833333333333334
     """
     first, second = _scores(a, "a"), _scores(b, "b")
     for scores, name in ((first, "a"), (second, "b")):
         refuse_nan(scores, name, fix=_NO_NAN)
-    first, second = first[..., :, None], second[..., None, :]
-    return np.asarray(((first > second) + 0.5 * (first == second)).mean(axis=(-2, -1)))
+    wins = (first[..., :, None] > second[..., None, :]) + 0.5 * (first[..., :, None] == second[..., None, :])
+    if seeds is None:
+        return np.asarray(wins.mean(axis=(-2, -1)))
+    labels = np.asarray(seeds)
+    if labels.shape != first.shape or first.shape != second.shape:
+        raise InputError(
+            f"expected a seed for each run of both, found shapes {labels.shape}, {first.shape} and {second.shape}",
+            where="seeds",
+        )
+    apart = labels[..., :, None] != labels[..., None, :]
+    compared = apart.sum(axis=(-2, -1))
+    won = np.where(apart, wins, 0.0).sum(axis=(-2, -1))
+    return np.asarray(np.divide(won, compared, out=np.full(won.shape, np.nan), where=compared > 0))
 
 
 def stratified_interval(
@@ -58,7 +74,7 @@ def stratified_interval(
     """Bootstrap interval of statistics of several datasets, drawing seeds within each of them.
 
     A seed is drawn for all methods at once, because methods that share a seed may share its split. `statistic` gives
-    one row of numbers a resample. NaN where every dataset has one seed only.
+    one row of numbers a resample, NaN where a resample has none. NaN where every dataset has one seed only.
     """
     generator = generator_of(seed)
     cells = sum(stratum.size for stratum in strata) * max(stratum.shape[-1] for stratum in strata)
@@ -73,7 +89,9 @@ def stratified_interval(
         drawn.append(statistic(block))
     columns = np.concatenate(drawn).T
     items = sum(stratum.shape[1] for stratum in strata)
-    bounds = np.array([percentile_interval(column, items, len(strata), confidence) for column in columns])
+    bounds = np.array(
+        [percentile_interval(column[~np.isnan(column)], items, len(strata), confidence) for column in columns]
+    )
     return bounds[:, 0], bounds[:, 1]
 
 

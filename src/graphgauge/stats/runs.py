@@ -6,6 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from pathlib import Path
 from typing import Literal
 
@@ -20,6 +21,8 @@ Better = Literal["higher", "lower"]
 Seed = int | str
 MISSING = ("raise", "omit", "worst")
 _SIZES_LISTED = 4
+# How an output is read, which may well differ between methods; the other conventions define the number.
+READING = ("nan", "sign", "edges", "encoding", "threshold")
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,12 @@ class Gap:
 
     def __str__(self) -> str:
         return f"{on_dataset(self.method, self.dataset)} seed {self.seed} ({self.why})"
+
+
+def seed_order(seed: object) -> tuple[bool, float, str]:
+    """Numbers by size, then names: an order that does not depend on that of the rows."""
+    number = isinstance(seed, Real)
+    return not number, float(seed) if isinstance(seed, Real) else 0.0, str(seed)
 
 
 def on_dataset(name: str, dataset: str) -> str:
@@ -211,7 +220,8 @@ class Panel:
 def panel(runs: Runs, metric: str, *, direction: Better | None = None, truths: Truths = "same") -> Panel:
     """The values of one metric; runs scored under different conventions are refused with the list.
 
-    So are methods that were measured against different truths, unless any will do, and then a note says so.
+    So are methods that were measured against different truths, unless any will do, and then a note says so. How outputs
+    were read may differ, and a note says so.
     """
     one_of("truths", truths, TRUTHS)
     if not len(runs):
@@ -226,16 +236,22 @@ def panel(runs: Runs, metric: str, *, direction: Better | None = None, truths: T
     scored = [(run, run.scores[metric]) for run in chosen if metric in run.scores]
     _refuse_mixed(metric, "direction", [(run, str(score.direction)) for run, score in scored])
     _refuse_mixed(metric, "target", [(run, str(score.target)) for run, score in scored])
+    shared, read = dict(scored[0][1].conventions), []
     for name in dict.fromkeys(name for _, score in scored for name in score.conventions):
-        _refuse_mixed(metric, name, [(run, score.conventions.get(name, "not stated")) for run, score in scored])
+        stated = [(run, score.conventions.get(name, "not stated")) for run, score in scored]
+        if name not in READING:
+            _refuse_mixed(metric, name, stated)
+        elif len({value for _, value in stated}) > 1:
+            shared.pop(name, None)
+            read.append(f"outputs were read differently: {name} is {_by_value(stated)}")
     conflicts = different_truths(run for run, _ in scored)
     if truths == "same":
         refuse_different(conflicts)
     first = scored[0][1]
     values, gaps = _values(chosen, metric)
     return Panel(
-        metric, direction or first.direction, first.target, first.bounds, first.conventions, values, tuple(gaps),
-        (*_notes(scored, metric), *warnings_of(conflicts)), conflicts,
+        metric, direction or first.direction, first.target, first.bounds, shared, values, tuple(gaps),
+        (*_notes(scored, metric), *read, *warnings_of(conflicts)), conflicts,
     )  # fmt: skip
 
 
@@ -270,15 +286,18 @@ def _absent(by_method: Mapping[str, Mapping[Seed, float]]) -> list[tuple[str, Se
 
 
 def _refuse_mixed(metric: str, name: str, stated: list[tuple[Run, str]]) -> None:
+    if len({value for _, value in stated}) > 1:
+        raise InputError(
+            f"{metric} was measured under different conventions: {name} is {_by_value(stated)}",
+            fix="Measure all runs alike, or compare them apart.",
+        )
+
+
+def _by_value(stated: list[tuple[Run, str]]) -> str:
     by_value = defaultdict(list)
     for run, value in stated:
         by_value[value].append(str(run))
-    if len(by_value) > 1:
-        parts = [f"{value} in {len(who)} runs ({listing(who, 3)})" for value, who in by_value.items()]
-        raise InputError(
-            f"{metric} was measured under different conventions: {name} is {'; '.join(parts)}",
-            fix="Measure all runs alike, or compare them apart.",
-        )
+    return "; ".join(f"{value} in {len(who)} runs ({listing(who, 3)})" for value, who in by_value.items())
 
 
 def _notes(scored: list[tuple[Run, Score]], metric: str) -> Iterator[str]:

@@ -1,0 +1,277 @@
+"""Undirected edges claim no direction: counted pair by pair, in every encoding and on either side."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphgauge import recovery
+from graphgauge.core.errors import InputError
+
+D = 5
+PAIRS = list(itertools.combinations(range(D), 2))
+# What a pair i < j holds: arrows as (from, to) in units of the pair's ends, or an undirected edge.
+NOTHING, THERE, BACK, BOTH, LINE = (
+    frozenset(),
+    frozenset({(0, 1)}),
+    frozenset({(1, 0)}),
+    frozenset({(0, 1), (1, 0)}),
+    "–",
+)
+
+
+def encoded(kinds, encoding):
+    """The matrix that a tool writes for these pairs."""
+    marks = np.zeros((D, D), int)
+    for (i, j), kind in zip(PAIRS, kinds, strict=True):
+        for ends in [] if kind == LINE else kind:
+            source, target = (i, j)[ends[0]], (i, j)[ends[1]]
+            if encoding == "pcalg":
+                marks[target, source] = 1
+            elif encoding == "causal-learn":
+                marks[source, target], marks[target, source] = -1, 1
+            else:
+                marks[source, target] = 1
+        if kind == LINE:
+            marks[i, j] = marks[j, i] = {"pcalg": 1, "causal-learn": -1, "gadjid": 2}[encoding]
+            if encoding == "gadjid" and i % 2:
+                marks[j, i] = 0  # one of the two cells is enough
+    return marks
+
+
+def kinds(encoding):
+    allowed = [NOTHING, THERE, BACK, BOTH] if encoding is None else [NOTHING, THERE, BACK, LINE]
+    return st.lists(st.sampled_from(allowed), min_size=len(PAIRS), max_size=len(PAIRS))
+
+
+def arrows(kind):
+    return frozenset() if kind == LINE else kind
+
+
+def cells(kind):
+    return BOTH if kind == LINE else kind
+
+
+def by_definition(truth, prediction):
+    found = dict.fromkeys(
+        ("tp", "fp", "fn", "skeleton_tp", "skeleton_fp", "skeleton_fn", "correct_direction", "wrong_direction",
+         "unoriented", "shd_missing", "shd_extra", "shd_reversed", "shd_undirected", "directed_shd"), 0,
+    )  # fmt: skip
+    for true, predicted in zip(truth, prediction, strict=True):
+        found["tp"] += len(arrows(true) & arrows(predicted))
+        found["fp"] += len(arrows(predicted) - arrows(true))
+        found["fn"] += len(arrows(true) - arrows(predicted))
+        found["skeleton_tp"] += bool(true) and bool(predicted)
+        found["skeleton_fp"] += not true and bool(predicted)
+        found["skeleton_fn"] += bool(true) and not predicted
+        found["directed_shd"] += true != predicted
+        if true and predicted:
+            same, direction = true == predicted, len(arrows(predicted)) == 1
+            found["correct_direction"] += same
+            found["wrong_direction"] += not same and (direction or true == LINE)
+            found["unoriented"] += not same and not direction and true != LINE
+        if true == predicted:
+            continue
+        if true and predicted and LINE in (true, predicted):
+            found["shd_undirected"] += 1
+        elif cells(predicted) < cells(true):
+            found["shd_missing"] += 1
+        elif cells(true) < cells(predicted):
+            found["shd_extra"] += 1
+        else:
+            found["shd_reversed"] += 1
+    return found
+
+
+ENCODINGS = [None, "pcalg", "causal-learn", "gadjid"]
+
+
+def read(codes, truth, prediction):
+    return recovery.evaluate(encoded(truth, codes[0]), encoded(prediction, codes[1]), encoding=codes)
+
+
+@pytest.mark.parametrize("codes", list(itertools.product(ENCODINGS, repeat=2)), ids=str)
+@given(st.data())
+def test_every_count_by_definition(codes, data):
+    truth, prediction = (data.draw(kinds(code)) for code in codes)
+    expected = by_definition(truth, prediction)
+    evaluation = read(codes, truth, prediction)
+    assert {key: evaluation[key].value for key in expected} == expected
+    tp, fp, fn = (expected[key] for key in ("tp", "fp", "fn"))
+    shares = {
+        "directed_precision": (tp, tp + fp), "directed_recall": (tp, tp + fn),
+        "directed_f1": (2 * tp, 2 * tp + fp + fn),
+        "fdr": (fp, tp + fp), "tpr": (tp, tp + fn), "fpr": (fp, D * (D - 1) - tp - fn),
+        "orientation_accuracy": (expected["correct_direction"], expected["skeleton_tp"]),
+    }  # fmt: skip
+    for key, (part, whole) in shares.items():
+        np.testing.assert_equal(evaluation[key].value, part / whole if whole else np.nan, err_msg=key)
+    parts = sum(evaluation[f"shd_{part}"].value for part in ("missing", "extra", "reversed", "undirected"))
+    assert evaluation["directed_shd"].value == parts
+    cellwise = recovery.evaluate(
+        encoded(truth, codes[0]), encoded(prediction, codes[1]), encoding=codes, shd="cell"
+    )  # fmt: skip
+    differing = sum(
+        1 if true and predicted and (true == LINE) != (predicted == LINE) else len(cells(true) ^ cells(predicted))
+        for true, predicted in zip(truth, prediction, strict=True)
+    )
+    assert cellwise["directed_shd"].value == differing
+    parts = [cellwise[f"shd_{part}"].value for part in ("missing", "extra", "reversed", "reversed", "undirected")]
+    assert sum(parts) == differing
+
+
+@given(st.data())
+def test_curves_are_those_of_the_arrows_alone(data):
+    codes = data.draw(st.sampled_from(ENCODINGS)), data.draw(st.sampled_from(ENCODINGS[1:]))
+    truth, prediction = (data.draw(kinds(code)) for code in codes)
+    evaluation = read(codes, truth, prediction)
+    alone = recovery.evaluate(*(encoded([arrows(kind) for kind in side], None) for side in (truth, prediction)))
+    for key in ("auprc", "roc_auc", "best_f1", "best_threshold", *(key for key in alone if key.startswith("f1_at"))):
+        np.testing.assert_equal(evaluation[key].value, alone[key].value, err_msg=key)
+    if evaluation["directed_f1"].defined and evaluation["best_f1"].defined:
+        assert evaluation["best_f1"].value >= evaluation["directed_f1"].value
+
+
+def chain(encoding, d=6):
+    line = np.zeros((d, d), int)
+    mark = {"pcalg": 1, "causal-learn": -1, "gadjid": 2}[encoding]
+    for node in range(d - 1):
+        line[node, node + 1] = line[node + 1, node] = mark
+    return line
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS[1:])
+def test_the_right_class_of_a_chain(encoding):
+    truth = np.eye(6, k=1)
+    evaluation = recovery.evaluate(truth, chain(encoding), encoding=encoding)
+    assert evaluation["directed_recall"].value == 0
+    assert np.isnan(evaluation["directed_precision"].value)
+    assert evaluation["directed_precision"].reason == "no directed predicted edges"
+    assert evaluation["skeleton_f1"].value == 1
+    assert evaluation["cpdag_shd"].value == 0
+    assert [evaluation[f"shd_{part}"].value for part in ("missing", "extra", "reversed", "undirected")] == [0, 0, 0, 5]
+    assert any("5 undirected edges in A_pred claim no direction" in note for note in evaluation.notes)
+    assert not any("A_true" in note for note in evaluation.notes)
+    same = recovery.evaluate(chain(encoding), chain(encoding), encoding=(encoding, encoding))
+    assert same["directed_shd"].value == same["cpdag_shd"].value == 0
+    assert same["orientation_accuracy"].value == 1
+    assert same["directed_f1"].reason == "neither graph has a directed edge"
+    assert same["auprc"].reason == "no directed true edges, or nothing else"
+
+
+def test_a_true_class_against_a_dag():
+    evaluation = recovery.evaluate(chain("pcalg"), np.eye(6, k=1), encoding=("pcalg", None))
+    assert [evaluation[key].value for key in ("tp", "fp", "fn", "shd_undirected", "skeleton_tp")] == [0, 5, 0, 5, 5]
+    assert evaluation["directed_recall"].reason == "no directed true edges"
+    assert evaluation["wrong_direction"].value == 5
+
+
+def test_without_an_encoding_both_ways_are_two_arrows():
+    both = np.eye(4, k=1) + np.eye(4, k=-1)
+    evaluation = recovery.evaluate(np.eye(4, k=1), both)
+    assert [evaluation[key].value for key in ("tp", "fp", "shd_extra", "unoriented")] == [3, 3, 3, 3]
+    mixed = recovery.evaluate(both, chain("pcalg", 4), encoding="pcalg")
+    assert mixed["directed_shd"].value == mixed["fn"].value / 2 == 3
+    assert any("3 pairs of A_true have edges both ways" in note for note in mixed.notes)
+
+
+def test_undirected_edges_of_lists_and_networkx():
+    networkx = pytest.importorskip("networkx")
+    truth = [(0, 1), (1, 2)]
+    line = networkx.path_graph(3)
+    listed = recovery.EdgeList([(0, 1), (1, 0), (2, 1)], undirected=True)
+    evaluation = recovery.evaluate(truth, line, nodes=[0, 1, 2])
+    assert [evaluation[key].value for key in ("tp", "fp", "fn", "shd_undirected")] == [0, 0, 2, 2]
+    evaluation = recovery.evaluate(truth, listed, nodes=3)
+    assert [evaluation[key].value for key in ("tp", "fp", "fn", "shd_undirected", "shd_reversed")] == [0, 1, 2, 1, 1]
+    assert evaluation["roc_auc"].value == recovery.roc_auc(truth, [(2, 1)], nodes=3)
+    heavy = recovery.EdgeList([(0, 1, 0.9), (1, 0, 0.2)], undirected=True)
+    with pytest.raises(InputError, match=r"A_pred: the undirected edge \(0, 1\) weighs 0.9 one way and 0.2 the other"):
+        recovery.evaluate(truth, heavy, nodes=3)
+
+
+def test_an_undirected_true_edge_keeps_no_direction_where_one_cell_has_no_score():
+    scores = np.zeros((3, 3))
+    scores[1, 0] = np.nan
+    scores[0, 1] = 0.9
+    for scored in (scores, recovery.EdgeList([(0, 1, 0.9), (1, 0, np.nan)])):
+        evaluation = recovery.evaluate(chain("pcalg", 3), scored, encoding=("pcalg", None), nan="omit", nodes=3)
+        found = [evaluation[key].value for key in ("tp", "fp", "fn", "skeleton_tp", "skeleton_fn", "shd_undirected")]
+        assert found == [0, 1, 0, 1, 1, 1]
+
+
+def random_member(draw, prediction):
+    """As many undirected pairs and, in the other pairs, as many arrows, drawn cell by cell."""
+    lines = sum(kind == LINE for kind in prediction)
+    count = sum(len(arrows(kind)) for kind in prediction)
+    drawn = [NOTHING] * len(PAIRS)
+    chosen = draw.permutation(len(PAIRS))
+    for pair in chosen[:lines]:
+        drawn[pair] = LINE
+    free = [(pair, way) for pair in chosen[lines:] for way in ((0, 1), (1, 0))]
+    for index in draw.permutation(len(free))[:count]:
+        pair, way = free[index]
+        drawn[pair] = drawn[pair] | {way}
+    return drawn
+
+
+def test_chance_levels():
+    draw = np.random.default_rng(3)
+    truth = [(NOTHING, THERE, BACK, LINE)[k] for k in draw.integers(0, 4, len(PAIRS))]
+    prediction = [(NOTHING, THERE, BACK, LINE)[k] for k in draw.integers(0, 4, len(PAIRS))]
+    evaluation = read(("pcalg", "gadjid"), truth, prediction)
+    samples = [by_definition(truth, random_member(draw, prediction)) for _ in range(20_000)]
+    for key in ("tp", "fp", "directed_shd", "shd_undirected", "shd_missing", "shd_extra", "skeleton_tp"):
+        level = {each.name: each.value for each in evaluation[key].chance}["random graph with as many edges"]
+        if not key.startswith("skeleton"):
+            assert level == pytest.approx(np.mean([sample[key] for sample in samples]), abs=0.05), key
+    turned = [frozenset((b, a) for a, b in kind) if kind != LINE else kind for kind in prediction]
+    crossed = by_definition(truth, turned)
+    for key in ("tp", "directed_shd", "orientation_accuracy"):
+        level = {each.name: each.value for each in evaluation[key].chance}["transposed prediction"]
+        expected = crossed["correct_direction"] / crossed["skeleton_tp"] if "accuracy" in key else crossed[key]
+        assert level == pytest.approx(expected), key
+
+
+def test_undirected_edges_alone_do_not_look_transposed():
+    truth = np.eye(40, k=1)
+    line = truth + truth.T
+    assert not [
+        f for f in recovery.evaluate(truth, line, encoding="pcalg").findings if f.check == "transposed-prediction"
+    ]
+    # Arrows that are right in pcalg's own reading, and one line.
+    marks = truth.T.copy()
+    marks[0, 1] = 1
+    evaluation = recovery.evaluate(truth, marks, encoding="pcalg")
+    assert evaluation["tp"].value == 38
+    assert not [f for f in evaluation.findings if f.check == "transposed-prediction"]
+
+
+def test_the_summary_over_lags_tells_feedback_from_undirected_edges():
+    links = np.full((4, 4, 3), "", dtype="<U3")
+    links[0, 1, 0] = links[1, 0, 0] = "o-o"  # and a lagged arrow 0 → 1: the summary has that
+    links[0, 1, 1] = "-->"
+    links[1, 2, 0] = links[2, 1, 0] = "o-o"  # nothing else: undirected
+    links[2, 3, 1] = links[3, 2, 2] = "-->"  # feedback: two arrows
+    truth = np.zeros((4, 4, 3))
+    truth[0, 1, 1] = truth[1, 2, 0] = truth[2, 3, 1] = truth[3, 2, 1] = 1
+    table = recovery.evaluate(truth, links, encoding="tigramite", lagged=True).by("lag")
+    assert list(table["lag"]) == ["0", "1", "2", "summary"]
+    assert table["tp"].tolist() == [0, 2, 0, 3]
+    assert table["fp"].tolist() == [0, 0, 1, 0]
+    assert table["fn"].tolist() == [1, 1, 0, 1]
+    assert table["shd_undirected"].tolist() == [1, 0, 0, 1]
+    assert table["directed_shd"].tolist() == [2, 1, 1, 1]
+    np.testing.assert_equal(table["best_f1"][-1], 2 * 3 / (4 + 3))
+
+
+def test_a_sweep_and_a_figure(tmp_path):
+    truth, marks = np.eye(6, k=1), chain("pcalg")
+    table = recovery.threshold_sweep(truth, marks, thresholds=[0.5], encoding="pcalg")
+    assert table["tp"].tolist() == [0]
+    assert table["directed_shd"].tolist() == [5]
+    evaluation = recovery.evaluate(truth, marks, encoding="pcalg")
+    evaluation.plot(tmp_path / "undirected.svg")
+    assert "undirected in one 10" in (tmp_path / "undirected.svg").read_text(encoding="utf-8")
