@@ -263,9 +263,9 @@ def _span(results: Sequence[Result], chance: Sequence[float]) -> tuple[float, fl
     ahead = np.array([each.value for each in results]) - chance
     error, df = standard_error(ahead - ahead.mean(), np.ones(len(ahead)))
     mean = float(np.mean([each.value for each in results]))
-    low, high = t_interval(mean, error, df, 0.95)
+    lows, highs = t_interval(mean, error, df, 0.95)
     # Runs that all agree have no interval: what is left to compare is their value.
-    return (mean, mean) if np.isnan(low[0]) else (float(low[0]), float(high[0]))
+    return (mean, mean) if np.isnan(lows[0]) else (float(lows[0]), float(highs[0]))
 
 
 def _has_error(result: Result) -> bool:
