@@ -90,7 +90,7 @@ def command(
     Several files, or a quoted pattern, are shards of one array and are read in blocks. Files: .npy (memory-mapped),
     .npz, .pt, .safetensors, .parquet, .csv.
     """
-    count = _COUNTS[form_of(sources)]
+    count = _COUNTS[form_of({**sources, "keep": keep, "per_query": per_query, "nan": run.nan})]
     files: dict[str, list[ArrayFile]] = {}
     labels = {
         "groups": {name: _read_labels(files, f"groups.{name}", path) for name, path in map(_named, groups)} or None,
