@@ -126,4 +126,6 @@ def test_a_log_is_looked_through(told, tmp_path):
         in (done.stdout)
     ), done.stderr
     done = subprocess.run([*command, "--embeddings", tmp_path / "x.npy"], capture_output=True, text=True)
-    assert "nothing found by: circular-auc, label-in-embeddings." in done.stdout, done.stderr
+    assert (
+        "nothing found by: circular-auc, undeclared-births, undeclared-removals, label-in-embeddings." in done.stdout
+    ), done.stderr
