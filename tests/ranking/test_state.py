@@ -270,8 +270,9 @@ def rewritten(path: Path, change: Any) -> None:
 
 CHANGES: dict[str, Any] = {
     "no facts": lambda facts, arrays: facts.clear(),
-    "another kind": lambda facts, arrays: facts.update(state="graphgauge/recovery/1"),
-    "a later version": lambda facts, arrays: facts.update(state="graphgauge/ranking/2"),
+    "another kind": lambda facts, arrays: facts.update(state="graphgauge/recovery/2"),
+    "an earlier version": lambda facts, arrays: facts.update(state="graphgauge/ranking/1"),
+    "a later version": lambda facts, arrays: facts.update(state="graphgauge/ranking/3"),
     "labels as a list": lambda facts, arrays: facts.update(labels=[]),
     "labels missing": lambda facts, arrays: facts.update(labels={"a/b": ["x"], "c": []}),
     "axes as a number": lambda facts, arrays: facts.update(axes=3),
@@ -291,6 +292,13 @@ CHANGES: dict[str, Any] = {
     "no ids": lambda facts, arrays: arrays.pop("item_ids"),
     "unknown item column": lambda facts, arrays: arrays.update(item_other=arrays["item_ids"]),
 }
+
+
+def test_a_state_of_another_format_says_which_and_what_to_do(tmp_path: Path) -> None:
+    everything(tmp_path)
+    rewritten(tmp_path / "3.npz", CHANGES["an earlier version"])
+    with pytest.raises(InputError, match="format 1; this version reads format 2.*Count the data again"):
+        RankingState.load(tmp_path / "3.npz")
 
 
 @pytest.mark.parametrize("change", CHANGES)

@@ -30,6 +30,8 @@ STATES = {
     "ranking": "graphgauge.ranking.state:RankingState",
     "forecasting": "graphgauge.forecasting.state:ForecastState",
 }
+# Format 2 added what keeps items from being counted twice: ids of queries, ranges of steps.
+VERSION = "2"
 # What reading a file that is no archive, or a damaged one, can raise.
 _DAMAGE = (
     KeyError, ValueError, TypeError, AttributeError, OSError, EOFError, RuntimeError, MemoryError, struct.error,
@@ -131,7 +133,7 @@ def state_class(kind: str) -> Any:
 
 def save_state(place: Place, kind: str, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write a state as npz: arrays, and its facts as JSON text."""
-    header = np.frombuffer(json.dumps({"state": f"graphgauge/{kind}/1", **facts}).encode(), np.uint8)
+    header = np.frombuffer(json.dumps({"state": f"graphgauge/{kind}/{VERSION}", **facts}).encode(), np.uint8)
     with _written(place) as stream:
         np.savez(stream, allow_pickle=False, header=header, **arrays)
 
@@ -149,8 +151,13 @@ def load_state(place: Place, kind: str | None = None) -> tuple[str, dict[str, An
         raise InputError("no such file", where=where) from None
     except _DAMAGE:
         raise InputError("not a saved graphgauge state", where=where, fix="Write it with state.save().") from None
-    if version != "1" or kind not in (None, found):
-        raise InputError(f"holds a {found} state of version {version}", where=where, fix=f"Expected {kind}/1.")
+    if kind not in (None, found):
+        raise InputError(f"contains a {found} state", where=where, fix=f"Expected a {kind} state.")
+    if version != VERSION:
+        raise InputError(
+            f"contains a state of format {version}; this version reads format {VERSION}", where=where,
+            fix="Count the data again with this version, or merge with the version that wrote the file.",
+        )  # fmt: skip
     return found, facts, arrays
 
 
