@@ -140,7 +140,7 @@ def _is_judged_name(name: str) -> bool:
 def _is_about(item: Item, content: bytes) -> bool:
     try:
         run = json.loads(content)["run"]
-        return {"family": item.family, **item.run}.items() <= run.items()
+        return bool({"family": item.family, **item.run}.items() <= run.items())
     except (ValueError, RecursionError):
         return True
     except (KeyError, TypeError, AttributeError):
