@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from tests.generation.test_two_samples import prdc_by_hand
 from tests.generation.toy import NAMES, Attack, case, data
 
 import graphgauge.cli.generation as module
@@ -125,7 +126,12 @@ def test_samples_without_a_model(tmp_path):
     assert outcome.exit_code == 0, outcome.output
     found = {entry["key"]: entry["value"] for entry in json.loads(outcome.stdout)["results"]}
     assert found["novelty"] == pytest.approx(0.9)
-    assert found["prdc_precision"] == 1
+    held = samples[8:].reshape(72, -1).astype(float), codes[8:]  # the others are in the training set
+    made = samples.reshape(80, -1).astype(float)
+    inside = [prdc_by_hand(held[0][held[1] == code], made[codes == code], 5).precision for code in range(4)]
+    assert found["prdc_precision"] == pytest.approx(np.mean(inside))
+    (finding,) = [one for one in json.loads(outcome.stdout)["findings"] if one["check"] == "learned-real-samples"]
+    assert finding["evidence"] == {"excluded": 8, "given": 80, "compared": 72}
     skipped = {entry["key"]: entry["reason"] for entry in json.loads(outcome.stdout)["skipped"]}
     assert skipped["conditioning"] == "no classifier given"
 
