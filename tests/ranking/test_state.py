@@ -297,7 +297,7 @@ CHANGES: dict[str, Any] = {
 def test_a_state_of_another_format_says_which_and_what_to_do(tmp_path: Path) -> None:
     everything(tmp_path)
     rewritten(tmp_path / "3.npz", CHANGES["an earlier version"])
-    with pytest.raises(InputError, match="format 1; this version reads format 2.*Count the data again"):
+    with pytest.raises(InputError, match=r"format 1; this version reads format 2.*Count the data again"):
         RankingState.load(tmp_path / "3.npz")
 
 
