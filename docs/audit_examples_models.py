@@ -1,4 +1,4 @@
-"""The real examples of the audit's pages on explanations and generators.
+"""Real examples for the audit pages on explanations and generators.
 
     graphgauge zoo moonboard train
     graphgauge zoo moonboard train-classifier
@@ -50,7 +50,7 @@ def examples(checkpoint: str, classifier: str) -> Iterator[tuple[str, str]]:
 
 
 def told(evaluation: Evaluation, check: str, **materials: Any) -> str:
-    """What the check says, or that it says nothing."""
+    """The message of the check, or "nothing"."""
     findings = audit.run(evaluation, only=[check], **materials)
     return findings[0].message if findings else "nothing"
 
@@ -59,7 +59,7 @@ def told(evaluation: Evaluation, check: str, **materials: Any) -> str:
 
 
 class Squashed:
-    """The network's probabilities, handed over as if they were logits."""
+    """The network's probabilities, passed as if they were logits."""
 
     model_output = "logit"
 
@@ -299,7 +299,7 @@ def _retried(subject: Moonboard, wanted: int = 100) -> str:
         asked = 0
         while len(valid) < wanted:
             batch = np.asarray(subject.generate(code, wanted, seed=1000 * code + asked)) > 0.5
-            # The last batch is asked only as far as it is needed.
+            # The last batch counts only as far as it is needed.
             places = np.flatnonzero(subject.validate(batch))[: wanted - len(valid)]
             valid += list(batch[places])
             asked += wanted if len(valid) < wanted else int(places[-1]) + 1

@@ -1,4 +1,4 @@
-"""The real examples of the audit's pages on forecasts and growing graphs.
+"""Real examples for the audit pages on forecasts and growing graphs.
 
 `python docs/audit_examples_series.py cora.npz`, with libpysal and statsmodels installed.
 """
