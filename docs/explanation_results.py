@@ -235,7 +235,7 @@ def _met(context: explanation.Context) -> bool:
 
 
 def _with_each_other(run: Experiment, name: str) -> float:
-    """How often the contact that an explainer puts first is one of the two with each other, where there is one."""
+    """How often the first contact of an explainer is between the two nodes, if there is such a contact."""
     found = []
     for row in run.table:
         own = (row.subgraph.edge_index < 2).all(0)
@@ -284,7 +284,7 @@ def _interval(values: np.ndarray) -> str:
     """The mean over seeds and its t-interval."""
     error = values.std(ddof=1) / np.sqrt(len(values))
     low, high = t_interval(np.array([values.mean()]), np.array([error]), len(values) - 1, 0.95)
-    # All metrics shown lie between 0 and 1, and so do the means of any seeds.
+    # All metrics shown are between 0 and 1, and so are their means over seeds.
     return f"{values.mean():.3f} [{max(0.0, float(low[0])):.3f}, {min(1.0, float(high[0])):.3f}]"
 
 
