@@ -203,8 +203,8 @@ def digits() -> Iterator[tuple[str, str]]:
     yield (
         "learned-real-samples",
         f"All digits passed as held out, although one half was used for training: "
-        f"{told(whole, 'learned-real-samples')}. For the other half alone the check finds the few images that are in both: "
-        f"{told(once, 'learned-real-samples')}.",
+        f"{told(whole, 'learned-real-samples')}. For the other half alone the check finds the few images that "
+        f"are in both: {told(once, 'learned-real-samples')}.",
     )
     yield (
         "repeated-samples",

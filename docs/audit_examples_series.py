@@ -94,7 +94,8 @@ def incomes(real: Any) -> Iterator[tuple[str, str]]:
         "leaked-target",
         f"The naive forecast of the same incomes, written with `series[: origin + 2]` instead of "
         f"`series[: origin + 1]`: {told(shifted, 'leaked-target')}. `mae` is {shifted['mae']:.4f} instead of "
-        f"{right['mae']:.4f}, which does not look suspicious. For the correct one the check reports {told(right, 'leaked-target')}.",
+        f"{right['mae']:.4f}, which does not look suspicious. For the correct one the check reports "
+        f"{told(right, 'leaked-target')}.",
     )
 
 
