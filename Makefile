@@ -1,4 +1,4 @@
-# Every target sets up what it needs; `.venv` is reused while pyproject.toml and constraints.txt stand unchanged.
+# Every target sets up what it needs; `.venv` is reused while pyproject.toml and constraints.txt are unchanged.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -11,15 +11,15 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.demo: pyproject.toml constraints.txt | $(BIN)/python
-	@echo 'Fetching the packages of the demo: about 200 MB, no torch among them.'
+	@echo 'Fetching the packages of the demo: about 200 MB, without torch.'
 	$(PIP) -e '.[report]'
 	@touch $@
 
-# torch first and alone: asked for beside packages that want any torch, a resolver may fetch another release. Of an index
-# that has it, pip takes the CPU build (its version, 2.13.0+cpu, sorts above 2.13.0).
+# torch first and alone: together with packages that depend on torch, a resolver may fetch another release. If an index
+# has the CPU build, pip takes it (its version, 2.13.0+cpu, sorts above 2.13.0).
 $(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
 	@echo 'Fetching torch: about 200 MB as a CPU build, several GB as the CUDA build that the default index has for Linux.'
-	@echo '(make test TORCH_INDEX=ADDRESS names an index of CPU builds; a folder of wheels may be named by PIP_FIND_LINKS.)'
+	@echo '(Set TORCH_INDEX=ADDRESS for an index of CPU builds, or PIP_FIND_LINKS for a folder of wheels.)'
 	$(PIP) $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) torch
 	@echo 'Fetching the other packages of the tests: about 300 MB.'
 	$(PIP) -e '.[test,report,arrow,frames,torch,causal,dask,docs]'
@@ -28,12 +28,12 @@ $(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
 demo: $(VENV)/.demo
 	$(BIN)/graphgauge demo
 
-# The second run, without numba, tests the NumPy twins: all tests in which the first run used a compiled loop.
+# The second run, without numba, tests the NumPy twins: it repeats the tests that used a compiled loop.
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -p tests.twins -n auto -m 'not slow and not peers'
 	GRAPHGAUGE_NUMBA=0 $(BIN)/python -m pytest -p tests.twins -n auto -q -m 'not slow and not peers' tests/kernels tests/laws tests/ranking tests/recovery tests/explanation tests/generation tests/evolution tests/forecasting
 
-# Random search: the property tests with new examples, round after round, for that many minutes.
+# Random search: the property tests with new examples, in rounds, for MINUTES minutes.
 MINUTES ?= 20
 fuzz: $(VENV)/.test
 	$(BIN)/python -m tests.fuzz $(MINUTES) -n auto
@@ -46,14 +46,14 @@ check: $(VENV)/.test
 slow: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto -m slow
 
-# With the peers' interpreter, so that they run in the same process as what is measured against them.
+# With the peers' interpreter, so that all libraries run in the same process.
 bench: $(PEERS)/.ready
 	$(PEERS)/bin/python -m benchmarks
 
 docs: $(VENV)/.test
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
-# The libraries that results are held to and raced against are heavy and pin each other: an environment of their own.
+# The libraries that results and times are compared with are large and pin each other, so they have a separate environment.
 $(PEERS)/.ready: pyproject.toml tests/peers/requirements.txt
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
@@ -65,14 +65,14 @@ peers: $(PEERS)/.ready
 	$(PEERS)/bin/python docs/why_picture.py
 	$(PEERS)/bin/python -m pytest -m peers tests/peers
 
-# Lines and branches that the suite reaches; kernels compiled by numba count as not reached.
+# Coverage of lines and branches; kernels compiled by numba count as not covered.
 coverage: $(VENV)/.test
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest -q -m 'not slow and not peers'
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
-# The sdist and, from it, the wheel; both checked for complete metadata.
+# The sdist and the wheel built from it; twine checks their metadata.
 dist: $(VENV)/.test
 	$(PIP) -e '.[release]'
 	rm -rf build dist

@@ -1,1 +1,1 @@
-"""What this library costs, beside its peers and beside one read of the input."""
+"""Time and memory of graphgauge, compared with other libraries and with one read of the input."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.harness import Row, Work, faster, memory, seconds, uses, within
 
-# What the set-and-loop way computes in a cycle.
+# The metrics that sets and loops compute in a cycle.
 SHARED = (
     "auc_synthetic", "n_synthetic_positives", "n_synthetic_negatives", "delta_homophily", "homophily_new_edges",
     "homophily_baseline",
@@ -44,7 +44,7 @@ def cora_sized() -> Cycle:
 
 
 def all_non_edges(data: Cycle) -> Work:
-    import numba  # noqa: F401  (loaded once a program; without it the first call has to decide whether it pays)
+    import numba  # noqa: F401  (loaded once per program; otherwise the first call decides whether it pays)
 
     from graphgauge import evolution
 
@@ -82,12 +82,12 @@ def one_cycle(data: Cycle) -> Work:
 
 @uses("torch", "scikit-learn")
 def by_sets_and_loops(data: Cycle) -> Work:
-    """The original protocol's way: a set of all edges, both ways round as torch_geometric holds them, made anew in each
+    """As in the original protocol: a set of all edges, in both directions as in torch_geometric, rebuilt in each
     cycle; pairs drawn and looked up one by one; distances and scores as tensors; labels compared one by one."""
     import torch
     from sklearn.metrics import roc_auc_score
 
-    torch.set_num_threads(1)  # tensors this small lose by being shared out
+    torch.set_num_threads(1)  # tensors this small are slower with several threads
     random = np.random.default_rng(0)
     points, labels = torch.tensor(data.points), torch.tensor(data.labels)
     births, edges = torch.tensor(data.births), torch.tensor(np.concatenate([data.edges, data.edges[:, ::-1]]))

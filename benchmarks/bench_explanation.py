@@ -18,7 +18,7 @@ CAP, POINTS = 0.3, 16
 
 
 class Counted:
-    """A model that counts the rows it is asked for."""
+    """A model that counts the rows it predicts."""
 
     model_output = "logit"
 
@@ -49,7 +49,7 @@ def events(count: int, edges: int) -> Events:
 
     draw = np.random.default_rng(0)
     torch.manual_seed(0)
-    torch.set_num_threads(1)  # single calls are too small for two, and so all have one
+    torch.set_num_threads(1)  # single calls are too small for two threads, so all use one
     model = TemporalGNN(Config(1, 0, 2.0, "planted", count, 0))
     made = []
     for event in range(count):
@@ -71,7 +71,7 @@ def evaluation(data: Events) -> Work:
 
 @uses("torch")
 def one_by_one(data: Events, orders: int = 3) -> Work:
-    """Every metric by itself asks for the whole graph and for one mask after the other.
+    """Every metric calls the model separately, on the whole graph and on one mask after the other.
 
     First along the explanation, then along as many random orders as stand behind the random explainer.
     """
@@ -129,7 +129,7 @@ def _metrics_of(model: Any, context: Any, importance: np.ndarray) -> list[float]
 
 
 def rows_are_masks(data_of: Any) -> Goal:
-    """A call on fresh data, counted: the model is asked once for each distinct mask of an event (and once to check)."""
+    """A counted call on fresh data: the model sees each distinct mask of an event once (and one to check)."""
 
     def look(found: Measured) -> tuple[str, bool | None]:
         from graphgauge import explanation
@@ -157,7 +157,7 @@ def contacts(m: int, nodes: int) -> Contacts:
 
 
 def prefixes(data: Contacts) -> Work:
-    import numba  # noqa: F401  (loaded once a program)
+    import numba  # noqa: F401  (loaded once per program)
 
     from graphgauge.explanation import cohesiveness_prefixes
 
@@ -165,7 +165,7 @@ def prefixes(data: Contacts) -> Work:
 
 
 def pair_loop(data: Contacts) -> Work:
-    """The double sum as it is written, of the whole list alone."""
+    """The double sum as defined, for the whole list only."""
     columns = data.source.tolist(), data.target.tolist(), data.time.tolist()
     edges = list(zip(*columns, strict=True))
     span = max(columns[2]) - min(columns[2])
@@ -199,7 +199,7 @@ def row_loop(data: Contacts) -> Work:
 
 ROWS = (
     Row(
-        "all six metrics with intervals and a random explainer beside, 200 events of 100 candidate edges, small GNN, "
+        "all six metrics with intervals and a random explainer, 200 events of 100 candidate edges, small GNN, "
         "one torch thread",
         make=partial(events, 200, 100),
         ours=evaluation,

@@ -35,7 +35,7 @@ class Ensembles:
 
 
 def forecasts(shape: tuple[int, ...] = SHAPE) -> Forecasts:
-    """Calibrated Gaussian forecasts whose standard deviations lie within two octaves."""
+    """Calibrated Gaussian forecasts whose standard deviations are within two octaves."""
     random = np.random.default_rng(0)
     mean = random.standard_normal(shape, dtype=np.float32)
     std = np.exp2(2 * random.random(shape, dtype=np.float32) - 1)
@@ -53,8 +53,8 @@ def ensembles(cells: int = 1_000_000, members: int = 50) -> Ensembles:
 
 
 def streamed(keys: tuple[str, ...], data: Forecasts) -> Work:
-    """A state that counts what these metrics need; `evaluate` adds the sums of the truth that chance asks for."""
-    import numba  # noqa: F401  (loaded once a program; without it the first call has to decide whether it pays)
+    """A state that counts what these metrics need; `evaluate` adds the sums of the truth for the chance levels."""
+    import numba  # noqa: F401  (loaded once per program; otherwise the first call decides whether it pays)
 
     from graphgauge import forecasting
 
@@ -75,7 +75,7 @@ def whole(keys: tuple[str, ...] | None, data: Forecasts) -> Work:
 
 
 def by_numpy(data: Forecasts) -> Work:
-    """The same five means, written down as everyone does."""
+    """The same five means in plain NumPy."""
     from scipy.special import ndtr
 
     def work() -> tuple[float, ...]:
@@ -164,7 +164,7 @@ ROWS = (
         peer_seconds=1.0,
     ),
     Row(
-        "the same by `evaluate`, with what chance scores beside each value",
+        "the same by `evaluate`, with the chance level of each value",
         make=forecasts,
         ours=partial(whole, SCORES),
         reads=lambda data: data.arrays,

@@ -1,4 +1,4 @@
-"""Generation: pairs of samples, silhouettes, distances between statistics, and asking a model."""
+"""Generation: pairs of samples, silhouettes, distances between statistics, and calling a model."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ CONDITIONS = 14
 
 
 def boards(n: int) -> np.ndarray:
-    """Bits as sparse as climbing problems are: some 12 of 594 set."""
+    """Bits as sparse as climbing problems: about 12 of 594 set."""
     return np.random.default_rng(0).random((n, BOARD)) < 0.02
 
 
 def hamming(bits: np.ndarray) -> Work:
-    import numba  # noqa: F401  (loaded once a program; without it the first call has to decide whether it pays)
+    import numba  # noqa: F401  (loaded once per program; otherwise the first call decides whether it pays)
 
     from graphgauge.generation.distances import hamming_pairs, row_ids
 
@@ -120,7 +120,7 @@ def distances(data: Statistics) -> Work:
 
 @uses("scipy")
 def by_scipy(data: Statistics) -> Work:
-    """One call for each condition and statistic, whose columns lie ready."""
+    """One call per condition and statistic, on prepared columns."""
     from scipy.stats import wasserstein_distance
 
     columns = [
@@ -136,7 +136,7 @@ def by_scipy(data: Statistics) -> Work:
 
 
 class Recorded:
-    """A subject, or a classifier, that notes every call of its methods."""
+    """A subject or a classifier that records every call of its methods."""
 
     def __init__(self, inner: Any, calls: list[Callable[[], object]]) -> None:
         self._inner, self._calls = inner, calls
@@ -155,7 +155,7 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Board:
-    """The zoo's board with weights as they start: what they are does not change the time."""
+    """The zoo's board with initial weights, which do not affect the time."""
 
     subject: Any
     classifier: Any
@@ -251,7 +251,7 @@ ROWS = (
         repeat=5,
     ),
     Row(
-        "collecting all answers of the zoo's board: 19 grades × 200 samples, 2,000 real ones",
+        "collecting all outputs of the zoo's board: 19 grades × 200 samples, 2,000 real ones",
         make=partial(moonboard, 2000),
         ours=collecting,
         peers={"the model's own time": model_alone},

@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.harness import READ, Row, Work, faster, memory, running, seconds, two_thread_read, uses, within
 
-# Where the console script of the running interpreter stands.
+# The folder of the running interpreter's console script.
 GRAPHGAUGE = str(Path(sys.executable).parent / "graphgauge")
 
 
@@ -104,7 +104,7 @@ def auc_by_sklearn(data: Scores) -> Work:
 
 
 class Shards:
-    """Score files of some four billion bytes, in a folder that goes with the row.
+    """Score files of about four billion bytes, in a folder that is removed with the row.
 
     The pair beside them is just large enough for the compiled kernels, so that start-up includes loading these.
     """
@@ -153,7 +153,7 @@ def update(data: Scores) -> Work:
     from graphgauge.ranking import RankingState
 
     state = RankingState()
-    # A program that streams a million queries has long loaded the compiled loops.
+    # A program that streams a million queries has already loaded the compiled loops.
     batch = scores(100_000, 100)
     for _ in range(10):
         state.update(batch.pos, batch.neg)

@@ -33,7 +33,7 @@ class Graphs:
 
 
 def dense(d: int, graphs: int | None = None) -> Graphs:
-    """A DAG with four edges a node, and scores that are uniform or, on 9 cells of 10, 0."""
+    """A DAG with four edges per node, and scores that are uniform or, on 9 cells of 10, 0."""
     random = np.random.default_rng(0)
     shape = (d, d) if graphs is None else (graphs, d, d)
     truth = np.triu(random.random(shape) < 8 / d, 1).astype(float)
@@ -65,7 +65,7 @@ def sparse(d: int, edges: int) -> Graphs:
 
 
 def evaluation(keys: tuple[str, ...], data: Graphs) -> Work:
-    import numba  # noqa: F401  (loaded once a program; without it the first call has to decide whether it pays)
+    import numba  # noqa: F401  (loaded once per program; otherwise the first call decides whether it pays)
 
     from graphgauge import recovery
 
@@ -126,7 +126,7 @@ ROWS = (
         peer_seconds=1.0,
     ),
     curves_row("AP, ROC-AUC, best F1 and all F1@K, d = 5000, dense float64, few ties", make=partial(scored, 5000)),
-    curves_row("the same where nine scores of ten are 0", make=partial(dense, 5000)),
+    curves_row("the same with nine scores of ten equal to 0", make=partial(dense, 5000)),
     Row(
         "thresholded metrics and curves, sparse, d = 1M with 5M edges",
         make=partial(sparse, 1_000_000, 5_000_000),

@@ -25,7 +25,7 @@ def hits() -> np.ndarray:
 
 
 def scores() -> np.ndarray:
-    """One positive and one negative a query."""
+    """One positive and one negative per query."""
     return np.random.default_rng(0).normal([[1.0], [0.0]], 1.0, (2, N)).astype(np.float32)
 
 
@@ -103,7 +103,7 @@ def sign_flips(values: np.ndarray) -> Work:
 
 
 def flips_by_numpy(values: np.ndarray) -> Work:
-    """One draw after the other; scipy's permutation_test takes seconds a draw at this size."""
+    """One draw after the other; scipy's permutation_test takes seconds per draw at this size."""
     random = np.random.default_rng(0)
     return lambda: [random.choice((-1.0, 1.0), len(values)) @ values for _ in range(99)]
 
@@ -118,7 +118,7 @@ ROWS = (
     Row("1M queries: pooled AUC with its interval", make=scores, ours=auc_interval, reads=lambda data: [data], rounds=3,
         peers={"scipy bootstrap, 199 draws": by_scipy(auc_by_rank, 199, axis=False)},
         goals=(faster(100, "scipy bootstrap, 199 draws"), memory(64))),
-    Row("1M queries: bootstrap on the histogram, 199 draws too", make=ranks, ours=geometric_interval, rounds=9,
+    Row("1M queries: bootstrap on the histogram, also 199 draws", make=ranks, ours=geometric_interval, rounds=9,
         peers={"scipy bootstrap, 199 draws": by_scipy(lambda x, axis: np.exp(np.mean(np.log(x), axis=axis)), 199)},
         goals=(faster(100, "scipy bootstrap, 199 draws"), memory(64))),
     Row("1M paired differences: sign flips, 9,999 draws", make=differences, ours=sign_flips, rounds=2,

@@ -1,4 +1,4 @@
-"""Studies: what `graphgauge run` costs beyond the library calls that it makes, and what hashing the inputs costs.
+"""Studies: the cost of `graphgauge run` beyond its library calls, and of hashing the inputs.
 
 Ours is a whole run, start to end, with one worker. The library in a loop is one process that reads the same files,
 evaluates them and writes the result files, start to end too.
@@ -67,7 +67,7 @@ def scores(queries: int, negatives: int, seeds: int, metrics: str) -> Folder:
 
 
 def run_study(data: Folder, *, hashing: bool) -> Work:
-    """A run from nothing; where hashing is not to count, the hashes of the inputs are known from before."""
+    """A first run; if hashing should not count, the hashes of the inputs are already known."""
     run, results = _run(data), data.path / "results"
 
     def work() -> None:
@@ -84,7 +84,7 @@ def up_to_date(data: Folder) -> Work:
 
 
 def _run(data: Folder) -> Work:
-    for path in data.path.rglob("*.npy"):  # hashes are kept only of files that were not written just now
+    for path in data.path.rglob("*.npy"):  # hashes are cached only for files that were not just written
         os.utime(path, (1e9, 1e9))
     run = running([GRAPHGAUGE, "run", str(data.path / "study.toml"), "--jobs", "1", "--quiet"])
     run()
@@ -92,7 +92,7 @@ def _run(data: Folder) -> Work:
 
 
 def hashing(data: Folder) -> Work:
-    """Every input's hash, which a run needs once."""
+    """The hash of every input, which a run needs once."""
     from graphgauge.io.hashing import HashIndex
 
     paths = [path.relative_to(data.path) for path in data.path.rglob("*.npy")]

@@ -1,4 +1,4 @@
-"""Counting on a CUDA device: equal to the host, how fast against one read of the scores there, and merged over NCCL.
+"""Counting on a CUDA device: equal to the host, timed against one read of the scores there, and merged over NCCL.
 
 Run by hand on a machine with a CUDA device: `python benchmarks/cuda_check.py benchmarks/results/cuda.md`.
 """
@@ -40,8 +40,8 @@ def main() -> None:
         assert dropped.notes == evaluate(pos, neg, nan="omit").notes, dtype
         print(f"{dtype}: device equals host, mrr {host['mrr'].value:.6f}")
     where = f"{torch.cuda.get_device_name()}, torch {torch.__version__}, NumPy {np.__version__}"
-    columns = "| queries × negatives, float32 | evaluation | one read on the device | more memory there |"
-    lines = ["# CUDA", "", f"Scores that are on the device: {where}.", "", columns, "|---|---|---|---|"]
+    columns = "| queries × negatives, float32 | evaluation | one read on the device | extra memory there |"
+    lines = ["# CUDA", "", f"Scores on the device: {where}.", "", columns, "|---|---|---|---|"]
     for rows, width in ((1_000_000, 100), (100_000, 1000), (5_000, 50_000)):
         pos, neg = torch.rand(rows, device="cuda"), torch.rand(rows, width, device="cuda")
         read = seconds(lambda neg=neg: neg.sum())
@@ -56,7 +56,7 @@ def main() -> None:
         counted = RankingState().update(torch.rand(500, device="cuda"), torch.rand(500, 40, device="cuda"))
         assert merged(counted).evaluate().to_flat() == counted.evaluate().to_flat()
         torch.distributed.destroy_process_group()
-        print("a state travels over NCCL (one process)")
+        print("a state is sent over NCCL (one process)")
     text = "\n".join(lines) + "\n"
     print(text)
     if sys.argv[1:]:

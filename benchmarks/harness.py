@@ -1,17 +1,17 @@
-"""Rows of work, timed beside their peers and beside one read of their input, and the table of them.
+"""Times rows of work against other libraries and against one read of the input, and writes the table.
 
 A benchmark is a module `benchmarks/bench_NAME.py` with `ROWS`, a sequence of `Row`; `python -m benchmarks NAME`
 measures them and writes `benchmarks/results/NAME.md`. All peers run in the same process as this library, so the
-benchmark is run with an interpreter that has them; one that cannot be imported is listed as "not installed".
+benchmark needs an interpreter that has them; one that cannot be imported is listed as "not installed".
 
     def scores() -> Scores:                      # the input, seeded; made once for a row, and again for its memory
         ...
 
-    def evaluation(data: Scores) -> Work:        # what is timed: preparation here, the call itself in what it returns
+    def evaluation(data: Scores) -> Work:        # preparation; the call that it returns is timed
         from graphgauge import ranking
         return partial(ranking.evaluate, data.pos, data.neg)
 
-    def by_ogb(data: Scores) -> Work:            # a missing package shows as ImportError and is reported
+    def by_ogb(data: Scores) -> Work:            # an ImportError is reported as a missing package
         from ogb.linkproppred import Evaluator
         ...
 
@@ -20,7 +20,7 @@ benchmark is run with an interpreter that has them; one that cannot be imported 
             "1M × 100, whole evaluation",
             make=scores,
             ours=evaluation,
-            reads=lambda data: [data.pos, data.neg],      # the arrays that one read goes over
+            reads=lambda data: [data.pos, data.neg],      # the arrays of one read
             peers={"OGB": by_ogb},                        # name → like `ours`
             goals=(within(1.5, READ), faster(50, "OGB"), memory(32)),
         ),
@@ -28,14 +28,14 @@ benchmark is run with an interpreter that has them; one that cannot be imported 
 
 How it is measured
 - Time: after one untimed call, the minimum over rounds. In a round everything takes its turn (ours, the read, every
-  peer), so that a busy machine slows all alike. Slow peers drop out once they have used `peer_seconds`.
-- One read: two threads sum the memory of `reads(data)`, nothing else. `Row.read` replaces it by a function of its own.
+  peer), so that a busy machine slows all of them equally. Slow peers drop out once they have used `peer_seconds`.
+- One read: two threads sum the memory of `reads(data)`, nothing else. `Row.read` replaces it by another function.
 - Memory: in a fresh process the input is made and the call runs once; then the growth of the process's anonymous
-  memory (RssAnon, asked every half millisecond from outside) during a second call. With `command` it is all
+  memory (RssAnon, sampled every half millisecond from outside) during a second call. With `command` it is all
   anonymous memory of that command, from its start.
-- `command(data)` in the place of `ours` is an argument list, run as a process; `start_up(data)`, another one, is timed
-  beside it and its time taken off.
-- `repeat` calls are timed together where one is too short; times are per call.
+- `command(data)` instead of `ours` is an argument list, run as a process; `start_up(data)`, another one, is timed too
+  and its time subtracted.
+- `repeat` calls are timed together if one is too short; times are per call.
 
 Goals: `within(factor, name)`: ours ≤ factor × name, where the name is READ or a peer; `faster(factor, name)`:
 name ≥ factor × ours; `seconds(limit)`; `memory(megabytes)`. A goal on a peer that is not installed is "not measured".
@@ -74,7 +74,7 @@ Prepare = Callable[[Any], Work]
 
 @dataclass(frozen=True)
 class Measured:
-    """Seconds per call by name; None where a peer is not installed. Memory in bytes."""
+    """Seconds per call by name; None if a peer is not installed. Memory in bytes."""
 
     seconds: Mapping[str, float | None]
     memory: int | None
@@ -90,7 +90,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Goal:
-    """A claim in words; `look` gives what was measured, in words, and whether that meets it (None: not measured)."""
+    """A goal as text; `look` returns the measurement as text, and whether it meets the goal (None: not measured)."""
 
     text: str
     look: Callable[[Measured], tuple[str, bool | None]]
@@ -122,7 +122,7 @@ def faster(factor: float, name: str) -> Goal:
 
 
 def seconds(limit: float) -> Goal:
-    """Ours takes at most `limit` seconds a call."""
+    """Ours takes at most `limit` seconds per call."""
     return Goal(f"≤ {duration(limit)}", lambda found: (duration(found.ours), found.ours <= limit))
 
 
@@ -138,7 +138,7 @@ def memory(megabytes: float) -> Goal:
 
 @dataclass(frozen=True)
 class Row:
-    """One piece of work: see the module's text."""
+    """One piece of work: see the module's docstring."""
 
     work: str
     make: Callable[[], Any]
@@ -186,7 +186,7 @@ def rows(bench: str) -> Sequence[Row]:
 
 
 def run(bench: str, match: str = "") -> str:
-    """Measure the rows whose work contains `match`, tell of each on stderr, and return the table."""
+    """Measure the rows whose work contains `match`, report each on stderr, and return the table."""
     found = []
     for index, row in enumerate(rows(bench)):
         if match in row.work:
@@ -197,7 +197,7 @@ def run(bench: str, match: str = "") -> str:
 
 
 def table(bench: str, found: Sequence[tuple[Row, Measured]]) -> str:
-    """The results as a page: one line a goal, the times of a row beside its first one."""
+    """The results as a page: one line per goal, with the times of a row on its first line."""
     head = ["work", "graphgauge", "one read", "peers", "goal", "measured", "verdict"]
     lines = [line for row, measured in found for line in _lines(row, measured)]
     return "\n".join(
@@ -206,8 +206,8 @@ def table(bench: str, found: Sequence[tuple[Row, Measured]]) -> str:
             "",
             environment(found),
             "",
-            "Times are the minimum over rounds in which everything takes its turn, within one process; one read is the "
-            "sum of the input's memory by two threads.",
+            "Times are the minimum over rounds in which all take turns, within one process; in one read, two threads "
+            "sum the input's memory.",
             "",
             f"| {' | '.join(head)} |",
             "|---" * len(head) + "|",
@@ -218,7 +218,7 @@ def table(bench: str, found: Sequence[tuple[Row, Measured]]) -> str:
 
 
 def write(bench: str, text: str) -> Path:
-    """Put the page in its place, whole or not at all."""
+    """Write the page atomically."""
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{bench}.md"
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
@@ -228,7 +228,7 @@ def write(bench: str, text: str) -> Path:
 
 
 def environment(found: Sequence[tuple[Row, Measured]] = ()) -> str:
-    """The machine by its cores and memory, and the versions of what ran."""
+    """The machine by its cores and memory, and the versions of the libraries."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     versions = [f"Python {platform.python_version()}"]
@@ -279,7 +279,7 @@ def _prepared(row: Row, data: Any) -> tuple[dict[str, Work], list[str]]:
 
 
 def running(arguments: Sequence[str]) -> Work:
-    """Run a command to its end; its output goes nowhere, its failure is ours."""
+    """Run a command to its end; discard its output, raise if it fails."""
 
     def run() -> None:
         done = subprocess.run(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
@@ -297,7 +297,7 @@ def _interleaved(row: Row, works: Mapping[str, Work]) -> dict[str, float]:
         work()
         elapsed = time.perf_counter() - begin
         if name in row.peers and elapsed > row.peer_seconds:
-            best[name], spent[name] = elapsed, math.inf  # too slow to be asked twice
+            best[name], spent[name] = elapsed, math.inf  # too slow for a second call
     for _ in range(row.rounds):
         for name, work in works.items():
             if name in row.peers and spent[name] >= row.peer_seconds:
@@ -313,7 +313,7 @@ def _interleaved(row: Row, works: Mapping[str, Work]) -> dict[str, float]:
 
 
 def discard(data: Any) -> None:
-    """Inputs that lie in files have a `close`."""
+    """Inputs in files have a `close`."""
     if hasattr(data, "close"):
         data.close()
 

@@ -1,4 +1,4 @@
-"""One read of an input by two threads: the least that anything which looks at all of it has to pay."""
+"""One read of an input by two threads: the minimum cost of any code that looks at all of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BLOCK = 1 << 22  # 64-bit words that a thread takes at a time
 
 
 def two_thread_read(arrays: Sequence[np.ndarray]) -> int:
-    """The sum of all memory of the arrays as 64-bit words, by two threads: what any reader of the input has to pay."""
+    """The sum of all memory of the arrays as 64-bit words, by two threads."""
     pending = deque(
         words[start : start + _BLOCK] for words in map(_words, arrays) for start in range(0, words.size, _BLOCK)
     )

@@ -1,4 +1,4 @@
-"""The most anonymous memory (RssAnon) that a call or a command has, asked every half millisecond from outside."""
+"""Peak anonymous memory (RssAnon) of a call or a command, sampled every half millisecond from outside."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SAMPLE_EVERY = 0.0005
 
 
 def of_call(bench: str, index: int) -> int:
-    """The growth of anonymous memory during the second call, in a process of its own."""
+    """The growth of anonymous memory during the second call, in a separate process."""
     arguments = [sys.executable, "-m", "benchmarks.peak_memory", bench, str(index)]
     with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=_ROOT) as child:
         assert child.stdin is not None
@@ -37,7 +37,7 @@ def of_call(bench: str, index: int) -> int:
 
 
 def of_command(arguments: Sequence[str]) -> int:
-    """The most anonymous memory that a command has at any time."""
+    """Peak anonymous memory of a command."""
     peak = 0
     with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
         while child.poll() is None:
@@ -65,7 +65,7 @@ def _child(bench: str, index: int) -> None:
         for _ in range(row.repeat):
             work()
         gc.collect()
-        # What the first call freed goes back to the system: the second call's peak starts from nothing.
+        # Return the memory that the first call freed to the system, so that the second call's peak starts from zero.
         with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL(None).malloc_trim(0)
         print("ready", flush=True)

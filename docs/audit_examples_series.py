@@ -1,4 +1,4 @@
-"""The real examples of the audit's pages on forecasts and growing graphs.
+"""Real examples for the audit pages on forecasts and growing graphs.
 
 `python docs/audit_examples_series.py cora.npz`, with libpysal and statsmodels installed.
 """
@@ -53,7 +53,7 @@ def series() -> Any:
 
 def told(evaluation: Any, check: str, **materials: Any) -> str:
     found = audit.run(evaluation, only=[check], **materials)
-    return found[0].message if found else "nothing"
+    return found[0].message if found else "no finding"
 
 
 def incomes(real: Any) -> Iterator[tuple[str, str]]:
@@ -66,13 +66,13 @@ def incomes(real: Any) -> Iterator[tuple[str, str]]:
     yield (
         "biased",
         f"Incomes of US states grow, and the naive forecast does not: {told(naive, 'biased')} (in logarithms: 0.17 is "
-        f"about 17 %). With the mean growth added its `rmse` falls from {naive['rmse']:.3f} to {drift['rmse']:.3f}, "
-        f"and the check says {told(drift, 'biased')!r}.",
+        f"about 17 %). With the mean growth added, its `rmse` falls from {naive['rmse']:.3f} to {drift['rmse']:.3f}, "
+        f"and the check reports {told(drift, 'biased')}.",
     )
     yield (
         "last-value",
-        f"The same naive forecast, as the check sees it: {told(naive, 'last-value')}. Of {real.GRAPH} it says "
-        f"{told(judged[real.GRAPH], 'last-value')!r}.",
+        f"The same naive forecast: {told(naive, 'last-value')}. For {real.GRAPH} it reports "
+        f"{told(judged[real.GRAPH], 'last-value')}.",
     )
     made = forecasts[real.GRAPH]
     late = slice(len(made.truth) - 20, None)
@@ -81,8 +81,8 @@ def incomes(real: Any) -> Iterator[tuple[str, str]]:
     yield (
         "few-time-steps",
         f"{real.GRAPH} on the last 20 of {len(made.truth)} years: {told(short, 'few-time-steps')}. `mae` is "
-        f"{interval(short['mae'])}, over all years {interval(whole['mae'])}: fewer years, and an interval that is "
-        "nevertheless narrower, because the last years were calm. What the early ones would have added it cannot know.",
+        f"{interval(short['mae'])}, over all years {interval(whole['mae'])}: with fewer years the interval is "
+        "narrower, because the last years were calm. It does not include the variation of the early years.",
     )
     _, values, _ = real.incomes()
     peeking = real.naive
@@ -92,9 +92,10 @@ def incomes(real: Any) -> Iterator[tuple[str, str]]:
     right = forecasting.evaluate(truth, np.stack([peeking(values[: origin + 1]) for origin in origins]))
     yield (
         "leaked-target",
-        f"The naive forecast of the same incomes, written with `series[: origin + 2]` where `series[: origin + 1]` is "
-        f"right: {told(shifted, 'leaked-target')}. `mae` is {shifted['mae']:.4f} in place of {right['mae']:.4f}, which "
-        f"nobody would find suspicious. Of the right one the check says {told(right, 'leaked-target')!r}.",
+        f"The naive forecast of the same incomes, written with `series[: origin + 2]` instead of "
+        f"`series[: origin + 1]`: {told(shifted, 'leaked-target')}. `mae` is {shifted['mae']:.4f} instead of "
+        f"{right['mae']:.4f}, which does not look suspicious. For the correct one the check reports "
+        f"{told(right, 'leaked-target')}.",
     )
 
 
@@ -123,9 +124,9 @@ def firms(real: Any) -> Iterator[tuple[str, str]]:
         check,
         f"Grunfeld's market values of {len(names)} firms, 1935 to 1954, each forecast as the year before: "
         f"{told(value, check)}. It is {names[int(np.argmax(errors))]}, with an `rmse` of {max(errors):.0f}; the pooled "
-        f"one is {value['rmse']:.0f}, the median over firms {np.median(errors):.0f}. In logarithms the check says "
-        f"{told(judged('value', np.log), check)!r}. Of the same firms' investments it says "
-        f"{told(judged('invest'), check)!r}: the worst firm of the first years is not that of the last.",
+        f"one is {value['rmse']:.0f}, the median over firms {np.median(errors):.0f}. In logarithms the check reports "
+        f"{told(judged('value', np.log), check)}. For the same firms' investments it reports "
+        f"{told(judged('invest'), check)}: the worst firm of the first half is not that of the second.",
     )
 
 
@@ -143,7 +144,7 @@ def citations(path: str) -> Iterator[tuple[str, str]]:
     yield (
         "circular-auc",
         f"Cora, grown for 10 cycles by the engine of [](../evolution_cora.md) with a smoothing of 0.5, three seeds: "
-        f"{told(suite.evaluation(), 'circular-auc')}. Off draws its edges at random, and 0.5 is what it deserves.",
+        f"{told(suite.evaluation(), 'circular-auc')}. Off draws its edges at random, so 0.5 is correct.",
     )
 
 
@@ -169,12 +170,12 @@ def undeclared(path: str) -> Iterator[tuple[str, str]]:
     )
     yield (
         "undeclared-births",
-        f"{what}. With all of them declared auc_birth is {areas[0]}. With the ten declared whose ends are nearest, and "
-        f'`undeclared="report"`, it is {areas[1]}: {told(said[1], "undeclared-births")}.',
+        f"{what}. If all are declared, auc_birth is {areas[0]}. If only the ten with the nearest ends are declared, "
+        f'and `undeclared="report"`, it is {areas[1]}: {told(said[1], "undeclared-births")}.',
     )
     yield (
         "undeclared-removals",
-        f"{what}, while 50 old ones were taken away without a word: {told(said[2], 'undeclared-removals')}.",
+        f"{what}, while 50 old ones were removed without being declared: {told(said[2], 'undeclared-removals')}.",
     )
 
 
@@ -196,10 +197,10 @@ def labelled_words(path: str) -> Iterator[tuple[str, str]]:
         check,
         f"Cora's {data.features.shape[1]:,} words with the classes appended as {codes.shape[1]} more. After one cycle "
         f"of the engine of [](../evolution_cora.md) the probe gets {right[1]:.1%} of the nodes right, without them "
-        f"{right[0]:.1%}. The check, given the words and codes that the embeddings are made from, says: {said[2]}. Of "
-        f"the words alone it says {said[0]!r}. Of the embeddings themselves it says {said[3]!r}, and {said[1]!r} of "
-        f"those without the codes: {engine.embeddings.shape[1]} directions of a singular value decomposition, smoothed "
-        f"over the graph, hold the labels only nearly.",
+        f"{right[0]:.1%}. Given the words and codes that the embeddings are made from, the check reports: {said[2]}. "
+        f"For the words alone it reports {said[0]}, for the embeddings {said[3]}, and for those without the codes "
+        f"{said[1]}: {engine.embeddings.shape[1]} directions of a singular value decomposition, smoothed "
+        f"over the graph, contain the labels only approximately.",
     )
 
 

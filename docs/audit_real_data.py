@@ -1,4 +1,4 @@
-"""The demo and the real data that docs/audit_real.py looks at: every result, with all that checks can be given."""
+"""The demo and the real data of docs/audit_real.py: every result, with all inputs that checks can take."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DOCS = Path(__file__).parent
 
 @dataclass
 class Judging:
-    """One result of a method on some data, with all that its checks can be given; of a stored one, what they found."""
+    """One result of a method on some data, with all inputs of its checks; for a stored one, its findings."""
 
     data: str
     method: str
@@ -39,7 +39,7 @@ class Judging:
 
 @dataclass(frozen=True)
 class Sources:
-    """The files that come with no package: Cora, the wheel of aeon, and the results of the demo."""
+    """Files that no installed package contains: Cora, the wheel of aeon, and the results of the demo."""
 
     cora: str
     aeon: str
@@ -57,7 +57,7 @@ def demo(sources: Sources) -> Iterator[Judging]:
 
 
 def nations(sources: Sources) -> Iterator[Judging]:
-    """Two trained models and a count, asked in the three ways of docs/ranking.md."""
+    """Two trained models and a count, under the three protocols of docs/ranking.md."""
     example = module(DOCS.parent / "examples" / "ranking_nations.py")
     graph = example.Graph.read(example.nations())
     scorers = {kind: example.train(graph, kind) for kind in ("DistMult", "TransE")}
@@ -323,8 +323,8 @@ def _accuracy(value: float, seed: int | None, values: Any = None) -> Evaluation:
     return Evaluation("classification", [result], run={"seed": seed})
 
 
-def told_apart(judged: list[Judging]) -> str:
-    """Of the datasets whose best two the check does not tell apart, those where a paired test over resamples does."""
+def significant_pairs(judged: list[Judging]) -> str:
+    """How many datasets that the check names have two best methods that differ significantly in a paired test."""
     scores: dict[str, dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
     means: dict[str, list[Judging]] = defaultdict(list)
     for each in judged:
@@ -342,8 +342,8 @@ def told_apart(judged: list[Judging]) -> str:
         pair = [np.array(list(scores[dataset][each.method].values())) for each in (first, second)]
         paired += bool((pair[0] != pair[1]).any()) and stats.paired_test(*pair).p_value < 0.05
     return (
-        f"Of the {len(means)} datasets the check names {len(means) - silent}; in {paired} of these a paired test over "
-        "the resamples tells the two apart at 5 % nevertheless."
+        f"Of the {len(means)} datasets the check names {len(means) - silent}; in {paired} of these the two differ "
+        "significantly at 5 % in a paired test over the resamples."
     )
 
 
@@ -373,5 +373,5 @@ SETS: dict[str, Callable[[Sources], Iterator[Judging]]] = {
     "series": series, "digits": digits, "explainers": explainers, "growth": growth, "published": published,
 }  # fmt: skip
 
-# Figures that a judgement rests on.
-BESIDE: dict[str, Callable[[list[Judging]], str]] = {"proteins": skeletons, "published": told_apart}
+# Figures that a judgement uses.
+BESIDE: dict[str, Callable[[list[Judging]], str]] = {"proteins": skeletons, "published": significant_pairs}

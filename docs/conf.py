@@ -1,4 +1,4 @@
-"""Sphinx settings. Everything is built from files that are here: no page loads anything from elsewhere."""
+"""Sphinx settings. Pages are built from local files and load nothing from the network."""
 
 from __future__ import annotations
 

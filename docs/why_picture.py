@@ -1,6 +1,6 @@
-"""Draws docs/_static/why.svg, the first picture of the README, from the answers that `graphgauge demo --why` shows.
+"""Draws docs/_static/why.svg, the first picture of the README, from the results that `graphgauge demo --why` shows.
 
-The answers of the other libraries are measured by `python -m tests.peers.why`; `make peers` does both.
+The results of the other libraries are measured by `python -m tests.peers.why`; `make peers` does both.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from graphgauge.demo.why import NEGATIVES, QUERIES, Answer, Case, compared
 PICTURE = Path(__file__).with_name("_static") / "why.svg"
 
 WIDTH, MARGIN, NAMES = 800, 16, 176
-# A line of the matrix, what graphgauge's own needs more for its interval, and the heads of the columns.
+# Heights: a row of the matrix, the extra space for graphgauge's interval, and the column heads.
 ROW, OWN, HEAD = 48, 22, 84
 INK, GREY, RULE = "#1f2430", "#5b6472", "#d5dae1"
 OURS, FIELD = "#0b5fa5", "#e8f1fa"
 ORDER, NOTHING = "#a65a00", "#b3261e"
-# Large enough to be read when a phone shows the picture at half its size.
+# Readable on a phone, which shows the picture at half its size.
 LARGE, NORMAL, SMALL = 22, 19, 17
 
 Rows = list[tuple[Case, list[Answer]]]
@@ -167,7 +167,7 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 
 def _spoken(rows: Rows) -> str:
-    """The picture in words, for those who cannot see it."""
+    """The picture as text, for screen readers."""
     return " ".join(
         f"{case.name}: " + ", ".join(f"{one.evaluator} {one.text}" for one in answers) + "." for case, answers in rows
     )

@@ -69,7 +69,7 @@ class Scenario:
         return f"{self.steps:,} steps × {NODES} nodes, errors with memory {self.memory:g}"
 
     def coverage(self, seed: int, repeats: int) -> dict[str, tuple[float, float]]:
-        """For each metric how often its interval held the truth, and how often one for independent cells did."""
+        """How often each metric's interval contains the true value, and how often one for independent cells does."""
         rng = np.random.default_rng(seed)
         held: dict[str, list[tuple[bool, bool]]] = {key: [] for key in KEYS}
         for _ in range(repeats):
@@ -128,15 +128,16 @@ def test_coverage_table() -> None:
     head = [
         "# Coverage of the intervals of a forecasting evaluation",
         "",
-        f"How often a 95 % interval held the truth, in {repeats:,} simulated evaluations a row (so ± .01); in bold "
-        "what an interval holds that takes every cell for independent. Errors follow their own past (memory is the "
-        "correlation of neighbouring steps) and are half shared by the nodes.",
+        f"How often a 95 % interval contained the true value, in {repeats:,} simulated evaluations per row (± "
+        ".01). Bold: every cell treated as independent. Errors are autocorrelated (memory is the correlation "
+        "of neighbouring steps), and half of their variance is shared by all nodes.",
         "",
-        "With a hundred steps and a memory of 0.9 there are some five independent stretches of time, and no interval "
-        "can make up for that; such an interval is better read as a lower bound of the uncertainty. The forecasts "
-        "claim too much spread, so that `coverage_95` is .995: a few misses, which come together, carry its error.",
+        "A hundred steps with a memory of 0.9 contain about five independent stretches of time, and no "
+        "interval can make up for that. Read such an interval as a lower bound of the uncertainty. The "
+        "forecasts claim too much spread, so `coverage_95` is .995 and its error depends on a few misses, "
+        "which occur together.",
         "",
-        "| data | metric | cosine-t over time blocks | cells taken for independent |",
+        "| data | metric | cosine-t over time blocks | cells treated as independent |",
         "|---|---|---|---|",
     ]
     docs = Path(__file__).parents[2] / "docs"

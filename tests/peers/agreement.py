@@ -1,4 +1,4 @@
-"""What the tables of differences share: peers imported on use, their versions, rows, and a page held to be current."""
+"""Shared by the tables of differences: importing peers on use, their versions, rows, and keeping pages current."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def lines(head: list[str], rows: list[list[str]]) -> list[str]:
     return [f"| {' | '.join(head)} |", "|" + "---|" * len(head), *(f"| {' | '.join(row)} |" for row in rows)]
 
 
-def hold_current(page: Path, text: str) -> None:
+def assert_current(page: Path, text: str) -> None:
     if os.environ.get("GRAPHGAUGE_REGENERATE"):
         page.write_text(text, encoding="utf-8")
     assert page.read_text(encoding="utf-8") == text, "run with GRAPHGAUGE_REGENERATE=1"

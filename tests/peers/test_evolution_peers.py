@@ -1,4 +1,4 @@
-"""Agreement with the libraries people use today, and the table of where these answer otherwise.
+"""Agreement with other libraries, and the table of the cases in which they differ.
 
 `GRAPHGAUGE_REGENERATE=1` rewrites the table, `docs/agreement/evolution.md`.
 """
@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from tests.evolution.conftest import exact_distance
-from tests.peers.agreement import hold_current, lines, peer, versions
+from tests.peers.agreement import assert_current, lines, peer, versions
 
 from graphgauge.core.errors import InputError
 from graphgauge.evolution import AdaptiveEvaluator, poincare_distance
@@ -94,7 +94,7 @@ def drawn_by_pyg(nodes: int, edges: np.ndarray, count: int) -> np.ndarray:
 
 
 def draws() -> dict[str, tuple[int, int, int]]:
-    """Distinct unordered pairs, and edges turned round, among 60 negatives of 20 nodes with 60 edges."""
+    """Distinct unordered pairs, and reversed edges, among 60 negatives of 20 nodes with 60 edges."""
     rng = np.random.default_rng(2)
     pairs = np.argwhere(np.triu(np.ones((20, 20), bool), 1))
     edges = pairs[rng.permutation(len(pairs))[:60]]
@@ -146,9 +146,9 @@ def test_where_they_differ() -> None:
             "",
             "<!-- Written by tests/peers/test_evolution_peers.py; GRAPHGAUGE_REGENERATE=1 rewrites it. -->",
             "",
-            "Distances well inside the ball and homophily agree with the libraries below, which the same tests check;",
-            "areas are held to scikit-learn's and distances to mpmath's in the ordinary tests. They differ at the",
-            "boundary of the ball, and in what is drawn as a negative.",
+            "The same tests check that distances well inside the ball and homophily agree with the libraries below.",
+            "Ordinary tests compare areas with scikit-learn's and distances with mpmath's. Results differ at the",
+            "boundary of the ball, and in the negatives drawn.",
             "",
             f"Observed with {versions(SHOWN)}.",
             "",
@@ -164,8 +164,8 @@ def test_where_they_differ() -> None:
             "",
             "## 60 negatives of an undirected graph with 20 nodes and 60 edges, each listed once",
             "",
-            "PyG's `negative_sampling` draws ordered pairs: of a graph whose edges are listed in one direction it may",
-            "return an edge turned round, and a pair in both orders.",
+            "PyG's `negative_sampling` draws ordered pairs: if a graph's edges are listed in one direction, it may",
+            "return a reversed edge, and a pair in both orders.",
             "",
             *lines(
                 ["library", "drawn", "distinct unordered pairs", "edges among them"],
@@ -174,4 +174,4 @@ def test_where_they_differ() -> None:
             "",
         ]
     )
-    hold_current(TABLE, text)
+    assert_current(TABLE, text)

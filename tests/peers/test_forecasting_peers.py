@@ -1,4 +1,4 @@
-"""Agreement with the libraries people use today, and the table of where these answer otherwise.
+"""Agreement with other libraries, and the table of the cases in which they differ.
 
 `GRAPHGAUGE_REGENERATE=1` rewrites the table, `docs/agreement/forecasting.md`.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.peers.agreement import hold_current, peer, versions
+from tests.peers.agreement import assert_current, peer, versions
 
 from graphgauge import forecasting
 from graphgauge.core.errors import InputError
@@ -193,7 +193,7 @@ def test_means_of_scores_against_fifty_digits(dtype: str, low: int, high: int, r
     assert sums.high[0, FLOATS.index("crps")] == pytest.approx(float(crps), rel=1e-13)
 
 
-# --------------------------------------------------------------------------------------- where the answers differ
+# --------------------------------------------------------------------------------------- where the results differ
 
 
 def shown(value: Any) -> str:
@@ -202,7 +202,7 @@ def shown(value: Any) -> str:
 
 
 def answer(call: Callable[[], Any]) -> str:
-    """What a library answers, or the type of what it raises."""
+    """The value a library returns, or the type of the exception it raises."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
@@ -243,7 +243,7 @@ def rows() -> list[list[str]]:
         ["", "", "", "torchmetrics", answer(lambda: torchmetric("r2_score", constant, near))],
         ["R² of a constant truth, forecast right", "the same", own(lambda: forecasting.r2(constant, constant)),
          "scikit-learn", answer(lambda: sklearn().r2_score(constant, constant))],
-        ["a NaN forecast, mean absolute error", 'an error with count and place; `nan="omit"` on request, counted',
+        ["a NaN forecast, mean absolute error", 'an error with count and position; `nan="omit"` drops and counts',
          own(lambda: forecasting.mae(zero, hole)), "scikit-learn",
          answer(lambda: sklearn().mean_absolute_error(zero, hole))],
         ["", "", "", "torchmetrics", answer(lambda: torchmetric("mean_absolute_error", zero, hole))],
@@ -259,7 +259,7 @@ def rows() -> list[list[str]]:
          answer(lambda: scoringrules().crps_normal(zero, same, flat))],
         ["", "", "", "properscoring", answer(lambda: properscoring().crps_gaussian(zero, same, flat))],
         ["", "", "", "uncertainty-toolbox", answer(lambda: toolbox().crps_gaussian(same, flat, zero))],
-        ["one standard deviation of three is −1, CRPS of exact forecasts (0.2337 were it 1)",
+        ["one standard deviation of three is −1, CRPS of exact forecasts (0.2337 if it were 1)",
          "an error naming the cell", own(lambda: forecasting.crps(zero, same, negative)), "scoringrules",
          answer(lambda: scoringrules().crps_normal(zero, same, negative))],
         ["", "", "", "properscoring", answer(lambda: properscoring().crps_gaussian(zero, same, negative))],
@@ -274,22 +274,22 @@ def rows() -> list[list[str]]:
          own(lambda: forecasting.crps(zero, samples=members[:, :1], fair=True)), "scoringrules",
          answer(lambda: scoringrules().crps_ensemble(zero, members[:, :1], estimator="fair"))],
         ["mean absolute calibration error, 400 cells", "shares of truths below quantiles .01 … .99",
-         shown(ours["calibration_error"].value), "uncertainty-toolbox, as called without options: central intervals, "
+         shown(ours["calibration_error"].value), "uncertainty-toolbox, without options: central intervals, "
          "100 levels with 0 and 1", answer(lambda: toolbox().mean_absolute_calibration_error(**given))],
         ["the same for central intervals", "levels .02 … .98, `central_calibration_error`",
          shown(ours["central_calibration_error"].value), "uncertainty-toolbox, the same call",
          answer(lambda: toolbox().mean_absolute_calibration_error(**given))],
         ["miscalibration area", "between the reliability curve of quantiles and the diagonal",
-         shown(ours["miscalibration_area"].value), "uncertainty-toolbox, as called without options: central intervals",
+         shown(ours["miscalibration_area"].value), "uncertainty-toolbox, without options: central intervals",
          answer(lambda: toolbox().miscalibration_area(**given))],
-        ["interval score of a Gaussian", "one number for each level: here 95 %",
-         shown(ours["interval_score_95"].value), "uncertainty-toolbox, as called without options: mean of 99 levels",
+        ["interval score of a Gaussian", "one number per level: here 95 %",
+         shown(ours["interval_score_95"].value), "uncertainty-toolbox, without options: mean of 99 levels",
          answer(lambda: toolbox().interval_score(data["mean"], data["std"], data["y"]))],
     ]  # fmt: skip
 
 
 def table_text() -> str:
-    head = ["case", "graphgauge's rule", "graphgauge", "who", "says"]
+    head = ["case", "graphgauge's rule", "graphgauge", "library", "result"]
     return "\n".join(
         [
             "# Where forecasting differs between libraries",
@@ -297,11 +297,11 @@ def table_text() -> str:
             "<!-- Written by tests/peers/test_forecasting_peers.py; GRAPHGAUGE_REGENERATE=1 rewrites it. -->",
             "",
             "On finite numbers, with positive standard deviations and truths other than 0, the libraries below and",
-            "graphgauge agree, which the same tests check on random forecasts: MAE, RMSE, MAPE, SMAPE, WAPE and R²;",
+            "graphgauge agree; the same tests check this on random forecasts: MAE, RMSE, MAPE, SMAPE, WAPE and R²;",
             "logarithmic score, CRPS and interval score of Gaussians; CRPS of ensembles, standard and fair; pinball",
             "loss; coverage, sharpness, mean absolute calibration error and miscalibration area on the same grid. They",
-            "differ where a convention is left open or an input is not sound. Every cell is what the library returned",
-            "(the mean, where it returns one score a cell), or the type of the exception it raised.",
+            "differ if a convention is left open or an input is invalid. Each cell is the value the library returned",
+            "(the mean, if it returns one score per cell), or the type of the exception it raised.",
             "",
             f"Observed with {versions(SHOWN)}.",
             "",
@@ -312,4 +312,4 @@ def table_text() -> str:
 
 
 def test_the_table_of_differences_is_current() -> None:
-    hold_current(TABLE, table_text())
+    assert_current(TABLE, table_text())

@@ -1,4 +1,4 @@
-"""Agreement with the libraries people use today, and the table of where these answer otherwise.
+"""Agreement with other libraries, and the table of the cases in which they differ.
 
 `GRAPHGAUGE_REGENERATE=1` rewrites the table, `docs/agreement/generation.md`.
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.peers.agreement import hold_current, peer, versions
+from tests.peers.agreement import assert_current, peer, versions
 
 from graphgauge.core.errors import InputError
 from graphgauge.generation.distances import hamming_pairs, jaccard_pairs, row_ids
@@ -160,7 +160,7 @@ def steps_far_from_the_origin() -> tuple[Any, Any]:
 
 
 def rows() -> list[list[str]]:
-    """Case, this project's rule, its answer, whose answer is beside it, and that one."""
+    """Case, graphgauge's rule, its result, the other library, and that library's result."""
     draw = np.random.default_rng(1)
     points = draw.standard_normal((40, 3))
     same = np.zeros(40, np.int64)
@@ -176,56 +176,56 @@ def rows() -> list[list[str]]:
     cycles = [networkx.cycle_graph(6), networkx.disjoint_union(networkx.cycle_graph(3), networkx.cycle_graph(3))]
     energy = energy_test(points[:20, :1], points[20:, :1], permutations=0, generator=np.random.default_rng(0))
     return [
-        ["silhouette where all samples have one condition", "NaN with the reason",
+        ["silhouette if all samples have the same condition", "NaN with the reason",
          answer(lambda: silhouettes(points, same).mean()), "scikit-learn",
          answer(lambda: their_silhouette(points, same).mean())],
-        ["silhouette where every sample has a condition of its own", "0, as for any only member",
+        ["silhouette if every sample has a different condition", "0, as for any cluster of one sample",
          answer(lambda: silhouettes(points, np.arange(40)).mean()), "scikit-learn",
          answer(lambda: their_silhouette(points, np.arange(40)).mean())],
         ["silhouette of two clusters about 8 steps of 10⁻⁶ apart, at 10⁸",
          f"distances from differences: as at the origin, where it is {silhouettes(near, two).mean():.4g}",
-         answer(lambda: silhouettes(far, two).mean()), "scikit-learn, distances from products",
+         answer(lambda: silhouettes(far, two).mean()), "scikit-learn, distances from inner products",
          answer(lambda: their_silhouette(far, two).mean())],
         ["mean Hamming distance of one sample", "NaN with the reason", answer(lambda: hamming_pairs(one).mean),
          "scipy `pdist`, `numpy.mean`", answer(lambda: pdist(one, "hamming").mean())],
         ["mean Jaccard distance of two samples without a hold", "0: they are equal",
          answer(lambda: jaccard_pairs(empty).mean), "scipy `pdist`", answer(lambda: pdist(empty, "jaccard").mean())],
         ["Hamming distance of two problems of 11 holds on 594 cells that share none",
-         "as a share and in bits, and Jaccard's beside it", f"{hamming_pairs(holds).mean / BOARD:.4g}, "
+         "as a share and in bits, with Jaccard's distance", f"{hamming_pairs(holds).mean / BOARD:.4g}, "
          f"{hamming_pairs(holds).mean:.4g} bits; {jaccard_pairs(holds).mean:.4g}", "scipy `pdist`",
          answer(lambda: pdist(holds, "hamming").mean())],
         ["Wasserstein distance to an empty sample", "NaN with the reason", answer(lambda: one_distance([1.0, 2.0], [])),
          "scipy", answer(lambda: distance([1.0, 2.0], []))],
         ["Wasserstein distance of two samples of 100 from Poisson(8)",
-         "the same number, beside what two draws from the real sample give", answer(lambda: one_distance(*hist)),
+         "the same number, shown next to that of two draws from the real sample", answer(lambda: one_distance(*hist)),
          "scipy", answer(lambda: distance(*hist))],
-        ["coverage of the first cluster by half of it, the same place and scale, k = 5",
+        ["coverage of the first cluster by half of it, the same position and scale, k = 5",
          f"the same: at the origin it is {prdc(near[::2], near[::4]).coverage:.4g}",
-         answer(lambda: prdc(far[::2], far[::4]).coverage), "prdc, distances from products",
+         answer(lambda: prdc(far[::2], far[::4]).coverage), "prdc, distances from inner products",
          answer(lambda: their_prdc(far[::2], far[::4])["coverage"])],
         ["precision of 4 samples, k = 5", "an error: no point has five neighbours",
          answer(lambda: prdc(few, points).precision), "prdc", answer(lambda: their_prdc(few, points)["precision"])],
         ["energy distance of two samples on a line", "2E‖X − Y‖ − E‖X − X'‖ − E‖Y − Y'‖, in any dimension",
          answer(lambda: energy.distance), "scipy, its square root, on a line only",
          answer(lambda: peer("scipy.stats").energy_distance(points[:20, 0], points[20:, 0]))],
-        ["a hexagon and two triangles: the same graph?", "isomorphism is checked where hashes agree",
+        ["a hexagon and two triangles: the same graph?", "isomorphism is checked if hashes agree",
          "no" if len(set(graph_ids(Graphs.of(cycles))[0].tolist())) == 2 else "yes", "networkx, equal hashes",
          answer(lambda: "yes" if len(set(map(networkx.weisfeiler_lehman_graph_hash, cycles))) == 1 else "no")],
     ]  # fmt: skip
 
 
 def table_text() -> str:
-    head = ["case", "graphgauge's rule", "graphgauge", "who", "says"]
+    head = ["case", "graphgauge's rule", "graphgauge", "library", "result"]
     return "\n".join(
         [
             "# Where the evaluation of generators differs between libraries",
             "",
             "<!-- Written by tests/peers/test_generation_peers.py; GRAPHGAUGE_REGENERATE=1 rewrites it. -->",
             "",
-            "On ordinary samples the libraries below and graphgauge agree, which the same tests check on random input:",
+            "On ordinary samples the libraries below and graphgauge agree; the same tests check this on random input:",
             "pairwise Hamming and Jaccard distance, distinct samples, silhouettes, Wasserstein and energy distance,",
-            "precision, recall, density and coverage, rank correlation, isomorphism. They differ at the edges. Every",
-            "cell is what the library returned, or the type of the exception it raised.",
+            "precision, recall, density and coverage, rank correlation, isomorphism. They differ in edge cases. Each",
+            "cell shows the value the library returned, or the type of the exception it raised.",
             "",
             f"Observed with {versions(SHOWN)}.",
             "",
@@ -238,4 +238,4 @@ def table_text() -> str:
 
 
 def test_the_table_of_differences_is_current() -> None:
-    hold_current(TABLE, table_text())
+    assert_current(TABLE, table_text())

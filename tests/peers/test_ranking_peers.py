@@ -1,4 +1,4 @@
-"""Agreement with brute force and with the libraries people use today, and the table of where these answer otherwise.
+"""Agreement with brute force and with other libraries, and the table of the cases in which they differ.
 
 `GRAPHGAUGE_REGENERATE=1` rewrites the table, `docs/agreement/ranking.md`.
 """
@@ -301,7 +301,7 @@ def test_pooled_equal_brute_force(pos: list[int], neg: list[int], k: int) -> Non
     assert ranking.roc_auc(pos, neg) == pytest.approx(float(mean(pairs)), rel=1e-12)
     precision = [sum(p >= at for p in pos) / sum(score >= at for score in pos + neg) for at in pos]
     assert ranking.average_precision(pos, neg) == pytest.approx(mean(precision), rel=1e-12)
-    # One query holds all negatives, so that the pool of (n, k) scores is the two lists.
+    # One query contains all negatives, so that the pool of (n, k) scores is the two lists.
     offsets = [0, *[len(neg)] * len(pos)]
     found = ranking.evaluate(pos, neg, offsets=offsets, k=k, metrics=["pooled_hits"])[f"pooled_hits@{k}"]
     threshold = sorted(neg)[-k] if len(neg) >= k else -1
@@ -491,7 +491,7 @@ class Section:
 
 
 def both(function: Callable[..., Any], *arguments: Any, **options: Any) -> Callable[[Mapping[str, Any]], Any]:
-    """A peer that takes positives and negatives; `matrix` holds the latter where graphgauge gets them ragged."""
+    """A peer that takes positives and negatives; `matrix` contains the negatives if graphgauge gets them ragged."""
     return lambda names: function(names["pos"], names.get("matrix", names["neg"]), *arguments, **options)
 
 
@@ -503,7 +503,7 @@ def at_k(function: Callable[..., Any], metric: str = "hits@{k}") -> Callable[[Ma
 
 
 def in_any_order(function: Callable[..., Any]) -> Callable[[Mapping[str, Any]], Any]:
-    """A peer that takes flat scores, labels and queries, asked with the candidates in every order."""
+    """A peer that takes flat scores, labels and queries, called with the candidates in every order."""
 
     def call(names: Mapping[str, Any]) -> tuple[float, float]:
         columns = [np.asarray(names[name]) for name in ("scores", "labels", "queries")]
@@ -549,7 +549,7 @@ TIED = "scores, labels, queries = [0.5, 0.5, 0.5, 0.5], [1, 0, 0, 0], [0, 0, 0, 
 CUT = "scores, labels, queries = [0.9, 0.8, 0.7, 0.6], [1, 0, 1, 1], [0, 0, 0, 0]"
 SHORT = "scores, labels, queries = [0.9], [1], [0]"
 BELOW = "scores, labels, queries = [-1.0, -2.0, -3.0, -4.0], [1, 0, 1, 0], [0, 0, 0, 0]"
-LEFT_OUT = "left out, and counted in a note"
+LEFT_OUT = "left out, and reported in a note"
 AP = ("average_precision(pos, neg)",)
 FOUR = tuple(f'mrr(pos, neg, ties="{ties}")' for ties in RULES)
 OMIT = 'evaluate(pos, neg, nan="omit")["mrr"]'
@@ -558,14 +558,14 @@ SECTIONS = (
         "Mean reciprocal rank",
         "OGB's evaluator of ogbl-wikikg2 on tensors, TGB's of tgbl-wiki on arrays, PyKEEN's `RankBasedEvaluator` under "
         "its default, `realistic`; PyG's `LinkPredMRR` with all candidates sorted by `topk`, torchmetrics' "
-        "`RetrievalMRR`, and scikit-learn's `label_ranking_average_precision_score`, which for one positive a query "
+        "`RetrievalMRR`, and scikit-learn's `label_ranking_average_precision_score`, which for one positive per query "
         "is the pessimistic MRR.",
         {
             "OGB": both(ogb), "TGB": both(tgb), "PyKEEN": both(pykeen), "PyG": both(pyg),
             "torchmetrics": both(torchmetrics), "scikit-learn": both(sklearn),
         },
         (
-            Case("constant scorer", "pos, neg = [0.5], [[0.5] * 9]", "the tie rule decides, and is printed", FOUR),
+            Case("constant scorer", "pos, neg = [0.5], [[0.5] * 9]", "depends on the tie rule, which is printed", FOUR),
             Case("one tied negative", "pos, neg = [0.9], [[0.9, 0.1, 0.1]]", "as above", FOUR),
             Case(
                 "NaN scorer", "pos, neg = [nan], [[nan] * 9]", "an error; dropped and counted on request",
@@ -593,8 +593,8 @@ SECTIONS = (
                 ('evaluate(pos, neg)["mrr"]', 'evaluate(pos, neg)["adjusted_mrr"]'),
             ),
             Case(
-                "float16, apart in float64", "pos, neg = np.float16([0.50001]), np.float16([[0.5, 0.4]])",
-                "compared as given: tied; nothing is narrowed further", ("mrr(pos, neg)",),
+                "float16, different in float64", "pos, neg = np.float16([0.50001]), np.float16([[0.5, 0.4]])",
+                "compared as given: tied; not narrowed further", ("mrr(pos, neg)",),
             ),
             Case(
                 "float64, tied in float32", "pos, neg = [0.5], [[0.5 + 1e-9, 0.4]]",
@@ -606,13 +606,13 @@ SECTIONS = (
             ),
             Case(
                 "shapes (4,) and (1, 3)", "pos, neg = [0.1, 0.4, 0.6, 0.9], [[0.3, 0.5, 0.7]]",
-                "an error; nothing is broadcast", ("mrr(pos, neg)",),
+                "an error; shapes are not broadcast", ("mrr(pos, neg)",),
             ),
             Case(
                 "ragged negatives, padded with −inf for the others",
                 "pos, neg, offsets = [2.0, 2.0], [1.0, 3.0, 3.0, 1.0, 2.5, 1.5], [0, 2, 6]; "
                 "matrix = [[1.0, 3.0, -inf, -inf], [3.0, 1.0, 2.5, 1.5]]",
-                "`offsets=` or `mask=`; candidates are those that exist", ("mrr(pos, neg, offsets=offsets)",),
+                "`offsets=` or `mask=`; padding does not count as candidates", ("mrr(pos, neg, offsets=offsets)",),
             ),
         ),
     ),
@@ -620,7 +620,7 @@ SECTIONS = (
         "OGB on NumPy arrays",
         "The same evaluator of ogbl-wikikg2, given arrays instead of tensors.",
         {"OGB": both(ogb_numpy)},
-        (Case("any input", "pos, neg = [0.5], [[0.1, 0.2]]", "arrays, tensors, lists alike", ("mrr(pos, neg)",)),),
+        (Case("any input", "pos, neg = [0.5], [[0.1, 0.2]]", "arrays, tensors and lists work", ("mrr(pos, neg)",)),),
     ),
     Section(
         "Hits@K",
@@ -631,16 +631,16 @@ SECTIONS = (
         },
         (
             Case(
-                "constant scorer", "pos, neg, k = [0.5], [[0.5] * 9], 3", "the tie rule decides, and is printed",
+                "constant scorer", "pos, neg, k = [0.5], [[0.5] * 9], 3", "depends on the tie rule, which is printed",
                 tuple(f'hits_at_k(pos, neg, k=k, ties="{ties}")' for ties in RULES),
             ),
             Case(
                 "one tied negative", "pos, neg, k = [0.9], [[0.9, 0.1, 0.1]], 1",
-                "`realistic` rank 1.5 is no hit at 1; `expected` gives its half",
+                "`realistic` rank 1.5 is not a hit at 1; `expected` counts one half",
                 tuple(f'hits_at_k(pos, neg, k=k, ties="{ties}")' for ties in RULES),
             ),
             Case(
-                "K above the candidates", "pos, neg, k = [0.1], [[0.5, 0.6]], 10",
+                "K above the number of candidates", "pos, neg, k = [0.1], [[0.5, 0.6]], 10",
                 "1, with a warning; adjusted metrics are NaN",
                 ('evaluate(pos, neg)["hits@10"]', 'evaluate(pos, neg)["adjusted_hits@10"]'),
             ),
@@ -673,10 +673,10 @@ SECTIONS = (
             for title, inputs, rule in (
                 (
                     "constant scorer", "pos, neg = [0.5], [[0.5] * 9]",
-                    "0: computed under `expected`, whatever rule is chosen",
+                    "0: computed under `expected` for every tie rule",
                 ),
                 ("one tied negative", "pos, neg = [0.9], [[0.9, 0.1, 0.1]]", "as above"),
-                ("−inf negatives", "pos, neg = [0.5], [[0.9, -inf, -inf, -inf]]", "candidates like any other"),
+                ("−inf negatives", "pos, neg = [0.5], [[0.9, -inf, -inf, -inf]]", "ordinary candidates"),
                 ("no negatives", "pos, neg = [0.5], np.empty((1, 0))", "NaN, with the reason"),
             )
         ),
@@ -689,7 +689,7 @@ SECTIONS = (
             "torchmetrics": both(torchmetrics_pooled, "AUROC"),
         },
         (
-            Case("constant scorer", "pos, neg = [0.5], [0.5] * 9", "ties count half", ("roc_auc(pos, neg)",)),
+            Case("constant scorer", "pos, neg = [0.5], [0.5] * 9", "ties count one half", ("roc_auc(pos, neg)",)),
             Case("NaN scorer", "pos, neg = [nan, nan], [nan, nan]", "an error", ("roc_auc(pos, neg)",)),
             Case("no positives", "pos, neg = np.empty(0), [0.1, 0.2]", "NaN", ("roc_auc(pos, neg)",)),
             Case("±inf", "pos, neg = [inf, 0.5], [-inf, 0.6]", "ordinary values", ("roc_auc(pos, neg)",)),
@@ -698,7 +698,7 @@ SECTIONS = (
                 ("roc_auc(pos, neg)",),
             ),
             Case(
-                "float16, apart in float64", "pos, neg = np.float16([0.50001]), np.float16([0.5, 0.4])",
+                "float16, different in float64", "pos, neg = np.float16([0.50001]), np.float16([0.5, 0.4])",
                 "compared as given: tied", ("roc_auc(pos, neg)",),
             ),
             Case(
@@ -740,7 +740,7 @@ SECTIONS = (
         ),
     ),
     list_section(
-        "MRR of several positives a query",
+        "MRR with several positives per query",
         "PyG's `LinkPredMRR` and torchmetrics' `RetrievalMRR` take each query's first positive; scikit-learn's "
         "`label_ranking_average_precision_score` ranks each positive among all candidates, positives included.",
         {
@@ -754,8 +754,8 @@ SECTIONS = (
         ),
     ),
     list_section(
-        "Hits@2 of several positives a query",
-        "PyG's `LinkPredHitRatio` and torchmetrics' `RetrievalHitRate` ask whether any positive is among the first k.",
+        "Hits@2 with several positives per query",
+        "PyG's `LinkPredHitRatio` and torchmetrics' `RetrievalHitRate` test whether any positive is among the first k.",
         {"PyG": rows("HitRatio", 2), "torchmetrics": flat("HitRate", 2)},
         (
             ("first and last", FIRST_AND_LAST, "the share of positives, each among the query's negatives"),
@@ -767,7 +767,7 @@ SECTIONS = (
         {"PyG": rows("MAP", 2), "torchmetrics": flat("MAP", 2)},
         (
             ("more positives than k", CUT, "divided by min(positives, k)"),
-            ("constant scorer", TIED, "the mean over random order"),
+            ("constant scorer", TIED, "the mean over random orders"),
             ("scores below 0", BELOW, "only the order counts"),
             ("a query without positives", NONE, LEFT_OUT),
         ),
@@ -776,8 +776,8 @@ SECTIONS = (
         "Precision@2", "PyG's `LinkPredPrecision`, torchmetrics' `RetrievalPrecision`.",
         {"PyG": rows("Precision", 2), "torchmetrics": flat("Precision", 2)},
         (
-            ("fewer candidates than k", SHORT, "divided by k all the same"),
-            ("constant scorer", TIED, "the mean over random order"),
+            ("fewer candidates than k", SHORT, "divided by k"),
+            ("constant scorer", TIED, "the mean over random orders"),
             ("scores below 0", BELOW, "only the order counts"),
         ),
     ),
@@ -785,7 +785,7 @@ SECTIONS = (
         "Recall@2", "PyG's `LinkPredRecall`, torchmetrics' `RetrievalRecall`.",
         {"PyG": rows("Recall", 2), "torchmetrics": flat("Recall", 2)},
         (
-            ("constant scorer", TIED, "the mean over random order"),
+            ("constant scorer", TIED, "the mean over random orders"),
             ("scores below 0", BELOW, "only the order counts"),
             ("a query without positives", NONE, LEFT_OUT),
         ),
@@ -797,23 +797,23 @@ SECTIONS = (
             "scikit-learn": sklearn_rows("ndcg_score", k=2),
         },
         (
-            ("constant scorer", TIED, "the mean over random order"),
+            ("constant scorer", TIED, "the mean over random orders"),
             ("a query without positives", NONE, LEFT_OUT),
-            ("fewer candidates than k", SHORT, "the best order of what is there scores 1"),
+            ("fewer candidates than k", SHORT, "the best order of the candidates scores 1"),
         ),
     ),
 )  # fmt: skip
 
 
 def shown(call: Callable[[], Any]) -> str:
-    """An answer as the table prints it: a number, a range where it hangs on the order of the input, or an error."""
+    """A result as the table prints it: a number, a range if it depends on the order of the input, or an error."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             answer = call()
     except NotExpressible:
         return "–"
-    except Exception as error:  # whatever a peer raises is its answer
+    except Exception as error:  # the exception is shown in the table
         return type(error).__name__
     if isinstance(answer, Result):
         reason = f" ({answer.reason})" if answer.reason else ""
@@ -841,10 +841,10 @@ def table_text() -> str:
         "",
         "<!-- Written by tests/peers/test_ranking_peers.py; GRAPHGAUGE_REGENERATE=1 make peers rewrites it. -->",
         "",
-        "On ordinary input the libraries below and graphgauge agree to rounding, which the same tests check on random",
-        "and on tied scores. They differ where a convention is left open. Every cell is what the library returned, or",
-        "the type of the exception it raised. “By input order” means that the answer changes with the order of the",
-        "candidates, and gives the lowest and the highest. A dash means that the library cannot be given such input.",
+        "On ordinary input the libraries below and graphgauge agree to rounding; the same tests check this on random",
+        "and on tied scores. They differ if a convention is left open. Each cell shows the value the library returned,",
+        "or the type of the exception it raised. “By input order” means that the result depends on the order of the",
+        "candidates; the lowest and the highest are shown. A dash means that the library cannot take such input.",
         "",
         f"Observed with {versions(SHOWN)}.",
     ]

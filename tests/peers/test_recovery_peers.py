@@ -1,4 +1,4 @@
-"""Agreement with the libraries people use today, the table of where these answer otherwise, and the Sachs network.
+"""Agreement with other libraries, the table of the cases in which they differ, and the Sachs network.
 
 `GRAPHGAUGE_REGENERATE=1` rewrites the table, `docs/agreement/recovery.md`, and the one of the Sachs network in
 `docs/recovery.md`.
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.peers.agreement import hold_current, lines, peer, versions
+from tests.peers.agreement import assert_current, lines, peer, versions
 
 from graphgauge import recovery
 from graphgauge.core.errors import InputError
@@ -90,7 +90,7 @@ def gadjid_shd(truth: Any, graph: Any) -> float:
 
 
 def in_a_process(call: str, truth: Any, graph: Any) -> str:
-    """A call that may abort the interpreter, in one of its own."""
+    """A call that may abort the interpreter, in a separate process."""
     code = (
         f"import gadjid, numpy as np; t, g = np.array({np.asarray(truth, int).tolist()}, np.int8), "
         f"np.array({np.asarray(graph, int).tolist()}, np.int8); print({call})"
@@ -238,10 +238,10 @@ GRAPHS = [
     ("an edge missing", CHAIN, matrix((1, 2)), "1 in either"),
     ("an edge too many", CHAIN, matrix((0, 1), (1, 2), (0, 3)), "1 in either"),
     ("both directions for one", CHAIN, matrix((0, 1), (1, 0), (1, 2)), "1 in either: it is not the true graph"),
-    ("a self-loop", CHAIN, matrix((0, 1), (1, 2), (3, 3)), "0: loops are not counted, and are reported apart"),
+    ("a self-loop", CHAIN, matrix((0, 1), (1, 2), (3, 3)), "0: loops are not counted, and are reported separately"),
     ("a cycle closed", CHAIN, matrix((0, 1), (1, 2), (2, 0)), "1 in either"),
     ("a 2-cycle against itself", matrix((0, 1), (1, 0)), matrix((0, 1), (1, 0)), "0: no graph differs from itself"),
-    ("nothing predicted", CHAIN, matrix(), "the true edges, as for the empty graph that stands beside every result"),
+    ("nothing predicted", CHAIN, matrix(), "the number of true edges, as for the empty graph"),
 ]  # fmt: skip
 
 
@@ -281,20 +281,20 @@ def share_rows() -> list[list[str]]:
     return [
         ["precision when nothing is predicted", "NaN with the reason; `zero_division=0` on request",
          ours(CHAIN, matrix(), "directed_precision"), "gcastle", answer(lambda: gcastle(CHAIN, matrix())["precision"])],
-        ["F1 when no predicted edge is true", "0: nothing that was there was found",
+        ["F1 when no predicted edge is true", "0: no true edge was found",
          ours(CHAIN, matrix((2, 3)), "directed_f1"), "gcastle", answer(lambda: gcastle(CHAIN, matrix((2, 3)))["F1"])],
         ["recall when both directions of 0 → 1 are predicted", "the share of true edges that are found, at most 1",
          ours(CHAIN, undirected, "tpr"), "gcastle, `tpr`", answer(lambda: gcastle(CHAIN, undirected)["tpr"])],
         ["false positive rate of one extra edge", "over all cells without a true edge, here 10",
          ours(CHAIN, GRAPHS[2][2], "fpr"), "gcastle, over pairs less true edges, here 4",
          answer(lambda: gcastle(CHAIN, GRAPHS[2][2])["fpr"])],
-        ["orientation when every cell is predicted", "wrong: a prediction of both directions says none",
+        ["orientation when every cell is predicted", "wrong: a prediction of both directions has no orientation",
          ours(CHAIN, ONES, "orientation_accuracy"), "gcastle, `tpr` of the same graph",
          answer(lambda: gcastle(CHAIN, ONES)["tpr"])],
-        ["AUPRC of a constant scorer, 2 edges in 20 cells", "average precision by steps: the prevalence",
+        ["AUPRC of a constant scorer, 2 edges in 20 cells", "step-wise average precision: the prevalence",
          ours(TWO, SAME, "auprc"), "scikit-learn's curve joined by `auc`",
          answer(lambda: sklearn.auc(*sklearn.precision_recall_curve(TWO[OFF[:5, :5]], SAME[OFF[:5, :5]])[1::-1]))],
-        ["AUPRC of the same, diagonal scored highest", "the diagonal is no candidate", ours(TWO, diagonal, "auprc"),
+        ["AUPRC of the same, diagonal scored highest", "the diagonal is not a candidate", ours(TWO, diagonal, "auprc"),
          "cdt, diagonal included, trapezoids", answer(cdt_auprc, TWO, diagonal)],
         ["a NaN score", 'an error naming the first; `nan="omit"` leaves the cell out of both graphs',
          ours(TWO, with_nan, "directed_f1"), "`numpy` comparison: no edge",
@@ -319,10 +319,10 @@ def table_text() -> str:
             "",
             "<!-- Written by tests/peers/test_recovery_peers.py; GRAPHGAUGE_REGENERATE=1 rewrites it. -->",
             "",
-            "On pairs of DAGs the libraries below and graphgauge agree, which the same tests check on random graphs:",
+            "On pairs of DAGs the libraries below and graphgauge agree; the same tests check this on random graphs:",
             "structural Hamming distance, shares, equivalence classes, colliders, areas under curves. They differ",
-            "where a convention is left open, or where a graph is not a DAG. Every cell is what the library returned,",
-            "the type of the exception it raised, or “panics” where the library did.",
+            "if a convention is left open, or if a graph is not a DAG. Each cell shows the value the library returned,",
+            "the type of the exception it raised, or “panics” if the library panicked.",
             "",
             f"Observed with {versions(SHOWN)}.",
             "",
@@ -334,14 +334,14 @@ def table_text() -> str:
             "",
             "## Other metrics",
             "",
-            *lines(["case", "graphgauge's rule", "graphgauge", "who", "says"], share_rows()),
+            *lines(["case", "graphgauge's rule", "graphgauge", "library", "result"], share_rows()),
             "",
         ]
     )
 
 
 def test_the_table_of_differences_is_current() -> None:
-    hold_current(TABLE, table_text())
+    assert_current(TABLE, table_text())
 
 
 # ------------------------------------------------------------------------------------------- the Sachs network

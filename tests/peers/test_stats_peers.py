@@ -1,4 +1,4 @@
-"""Statistics beside scipy, pingouin, scikit-posthocs and statsmodels, where they compute the same thing."""
+"""Statistics compared with scipy, pingouin, scikit-posthocs and statsmodels, if they compute the same quantity."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_wilcoxon_is_scipys_where_scipy_is_exact(n: int) -> None:
 
 
 def test_wilcoxon_with_ties_is_scipys_permutation() -> None:
-    """Where scipy approximates, its test over all sign patterns is the referee."""
+    """If scipy approximates, the reference is its test over all sign patterns."""
     from scipy.stats import PermutationMethod, wilcoxon
 
     differences = np.array([0.1, 0.1, -0.1, 0.2, 0.2, 0.3, -0.05, 0.0, 0.4])

@@ -1,4 +1,4 @@
-"""Experiment trackers, the real ones, with their stores in a folder."""
+"""Real experiment trackers that store in a folder."""
 
 from __future__ import annotations
 

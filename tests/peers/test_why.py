@@ -1,4 +1,4 @@
-"""The stored answers of `graphgauge demo --why` are what the libraries return."""
+"""The stored results of `graphgauge demo --why` are those that the libraries return."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asks the libraries themselves what they make of the cases of `graphgauge demo --why`.
+"""Runs the cases of `graphgauge demo --why` in the libraries themselves.
 
 `python -m tests.peers.why`, in the environment of `make peers`, writes `src/graphgauge/demo/why.json`, which
 `docs/why_picture.py` draws.
@@ -38,7 +38,7 @@ def torchmetrics(pos: Any, neg: Any, place: int) -> float:
 
 
 def gadjid(truth: Any, graph: Any) -> Any:
-    """In a process of its own, since it panics on graphs that are not acyclic."""
+    """In a separate process, because it panics on graphs that are not acyclic."""
     found = recovery_peers.in_a_process("gadjid.shd(t, g)[1]", truth, graph)
     return float(found) if found.isdigit() else found
 
@@ -49,7 +49,7 @@ def _labels(scores: Any, place: int) -> Any:
     return labels
 
 
-# The name that is shown, the package whose version stands beside it, and how it is asked.
+# The name that is shown, the package whose version is shown next to it, and how it is called.
 PEERS: dict[str, list[Peer]] = {
     "mrr": [
         ("OGB", "ogb", ranking_peers.ogb),
@@ -79,7 +79,7 @@ def asked(case: Case) -> list[Answer]:
 def _answer(name: str, ask: Callable[[Any, Any], Any], case: Case) -> Answer:
     try:
         found = ask(case.truth, case.prediction)
-    except Exception as error:  # what a library raises is its answer
+    except Exception as error:  # the exception is shown as the result
         return Answer(name, None, None, type(error).__name__)
     if isinstance(found, str):
         return Answer(name, None, None, found)

@@ -108,7 +108,7 @@ class Scenario:
         return {key: float(np.mean([run[key].value for run in runs])) for key in self.keys}
 
     def coverage(self, seed: int, repeats: int) -> dict[str, tuple[float, str]]:
-        """For each metric how often its interval held the truth, and by which method it was made."""
+        """For each metric how often its interval contained the true value, and by which method it was made."""
         rng = np.random.default_rng(seed)
         held: dict[str, list[bool]] = {key: [] for key in self.keys}
         methods: dict[str, str] = {}
@@ -235,16 +235,16 @@ def test_coverage_table() -> None:
     head = [
         "# Coverage of the intervals of a ranking evaluation",
         "",
-        f"How often a 95 % interval held the truth, in {repeats:,} simulated evaluations a row (so ± .007); in bold "
-        "what happens where queries that err together are taken for independent.",
+        f"How often a 95 % interval contained the true value, in {repeats:,} simulated evaluations per row (± "
+        ".007). Bold: queries with correlated errors treated as independent.",
         "",
-        "Two intervals hold less than they say. They are marked `≈` wherever they are shown, with the reason. That of "
-        "`average_precision` is approximate: with few units the value itself is biased upwards. That of `mrr` near its "
-        "bound rests on the few queries that are not ranked first. It is marked, like that of any mean, where a single "
-        "query at an end of what it can score would move the value by more than 0.4 standard errors. In rankings from "
-        "chance to nearly perfect, with 10 to 10,000 negatives and 5 to 10,000 queries, the intervals of `mrr` and "
-        "`mean_rank` that are not marked covered .93 or more; near chance, 100 queries with 1,000 negatives are marked "
-        "and cover .66.",
+        "Two intervals cover less than their level. They are marked `≈` wherever they are shown, with the "
+        "reason. The interval of `average_precision` is approximate because with few units the value is "
+        "biased upwards. Near its bound, the interval of `mrr` depends on the few queries that are not ranked "
+        "first. Like that of any mean, it is marked if a single query at an end of its range would move the "
+        "value by more than 0.4 standard errors. In rankings from chance to nearly perfect, with 10 to 10,000 "
+        "negatives and 5 to 10,000 queries, unmarked intervals of `mrr` and `mean_rank` covered .93 or more. "
+        "Near chance, those of 100 queries with 1,000 negatives are marked and cover .66.",
         "",
         "| data | metric | interval | covers |",
         "|---|---|---|---|",

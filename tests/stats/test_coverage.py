@@ -226,5 +226,5 @@ def test_coverage_table() -> None:
             f"| {scenario.interval} | {scenario.data} | {'**' * scenario.bad}{coverage:.3f}{'**' * scenario.bad} |"
         )
     header = ["| interval | data | covers, of a nominal .95 |", "|---|---|---|"]
-    text = "\n".join([*header, *rows, "", f"{repeats:,} repetitions a row, so ±.004; in bold what not to do.", ""])
+    text = "\n".join([*header, *rows, "", f"{repeats:,} repetitions per row (±.004). Bold: what not to do.", ""])
     Path(__file__).parents[2].joinpath("docs", "stats_coverage.inc").write_text(text, encoding="utf-8")
