@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import select
@@ -328,12 +329,19 @@ def test_kind_of_array_does_not_matter(case: Case, data: st.DataObject, conversi
     assert_same(case.evaluate(inputs | converted), case.evaluate(inputs), case.entries)
 
 
+@functools.cache
+def typical(case: Case) -> tuple[Inputs, Evaluation]:
+    """Evaluated once, to compare all kinds of arrays with."""
+    inputs = case.typical()
+    return inputs, case.evaluate(inputs)
+
+
 @over_cases
 @pytest.mark.parametrize("conversion", CONVERSIONS)
 def test_each_kind_of_array(case: Case, conversion: str) -> None:
-    inputs = case.typical()
+    inputs, expected = typical(case)
     converted = {name: CONVERSIONS[conversion](inputs[name]) for name in case.scores}
-    assert_same(case.evaluate(inputs | converted), case.evaluate(inputs), case.entries)
+    assert_same(case.evaluate(inputs | converted), expected, case.entries)
 
 
 # --------------------------------------------------------------- threads and forks

@@ -257,8 +257,8 @@ def _blind(result: Result) -> Chance | None:
 def _span(results: Sequence[Result], chance: Sequence[float]) -> tuple[float, float]:
     """The interval of one result as it stands, of several Student's t over them; the value where there is no spread."""
     if len(results) == 1:
-        low, high = results[0].interval or (results[0].value, results[0].value)
-        return low, high
+        own = results[0].interval
+        return (results[0].value, results[0].value) if own is None else (own.low, own.high)
     # Runs differ in what chance scores too: what counts is how far each is above its own.
     ahead = np.array([each.value for each in results]) - chance
     error, df = standard_error(ahead - ahead.mean(), np.ones(len(ahead)))
