@@ -407,8 +407,8 @@ class _Question:
             raise InputError(
                 f"{model.name} answers {_numbers(answer)} on the whole graph, but {_numbers(explained)} was explained",
                 where="prediction",
-                fix="Pass the module that was explained. Its other inputs must be in the explanation, under the names of "
-                "its arguments.",
+                fix="Pass the module that was explained. Its other inputs must be in the explanation, under their "
+                "argument names.",
             )
 
 
