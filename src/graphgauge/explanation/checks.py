@@ -48,9 +48,7 @@ def lined_up(value: Any, count: int, name: str, what: str) -> AnyArray:
     array = _host(value, name)
     array = array.astype(np.float64) if array.size == 0 else as_numeric(array, name)
     if array.shape != (count,):
-        raise InputError(
-            f"shape {array.shape} for {count} {what}s", where=name, fix=f"Give one number per {what}."
-        )
+        raise InputError(f"shape {array.shape} for {count} {what}s", where=name, fix=f"Give one number per {what}.")
     return array
 
 

@@ -82,9 +82,7 @@ def evaluate(
     library = None if convention is None else CONVENTIONS[one_of("convention", convention, CONVENTIONS)]
     _refuse_unknown(metrics, library)
     if explanations is None and collecting:
-        raise OptionError(
-            f"{', '.join(collecting)}: not for scoring a table", fix="Pass these options to collect()."
-        )
+        raise OptionError(f"{', '.join(collecting)}: not for scoring a table", fix="Pass these options to collect().")
     stored = as_table(table) if explanations is None else None
     sweep = AccAuc() if stored is None else stored.settings.acc_auc
     rules = Rules.of(options, sweep, score, absolute, label_threshold)
