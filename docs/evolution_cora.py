@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def grown(data: GraphData, settings: Settings) -> tuple[EvaluationSuite, EvaluationSuite]:
-    """Every cycle judged without the probe, and the last one with nothing else."""
+    """Evaluate every cycle without the probe, and the last one with the probe alone."""
     nodes = range(data.num_nodes)
     cycles = EvaluationSuite(nodes, data.labels, CONDITIONS, metrics=[*EACH_CYCLE, "tgc"])
     last = EvaluationSuite(nodes, data.labels, CONDITIONS, metrics=[AT_THE_END])
@@ -99,12 +99,12 @@ def predictions(suites: dict[str, tuple[EvaluationSuite, EvaluationSuite]]) -> I
             for better, worse in (("Normal", "Off"), ("Off", "Inverted")):
                 test = found[frozenset((better, worse))]
                 ahead = test.mean_difference if test.names[0] == better else -test.mean_difference
-                verdicts.append(("holds" if ahead > 0 else "reversed") if test.significant else "not told apart")
+                verdicts.append(("holds" if ahead > 0 else "reversed") if test.significant else "not significant")
             yield f"| {name} | `{key}` | {' | '.join(verdicts)} |"
 
 
 def distances(data: GraphData) -> Iterator[str]:
-    """How far out hubs lie once neighbours pull, and which classes they are of."""
+    """The norms of hubs after smoothing, and their classes."""
     engine = Zaratustra(data, Settings())
     hubs, rim = elites(engine.degrees), periphery(engine.degrees)
     before = np.linalg.norm(engine.embeddings, axis=1)
@@ -137,7 +137,7 @@ class Averaged(Zaratustra):
 
 
 class SameNorms(Zaratustra):
-    """The engine's own smoothing; every node keeps its distance from the middle."""
+    """The engine's smoothing with the norm of every node kept."""
 
     def _smooth(self) -> None:
         before = np.linalg.norm(self.embeddings, axis=1, keepdims=True)
@@ -146,7 +146,7 @@ class SameNorms(Zaratustra):
 
 
 def control(data: GraphData, cycles: int = 30, seeds: int = 2) -> Iterator[str]:
-    """The same growth under other ways of smoothing: how far out hubs come to lie decides the order."""
+    """The same growth under other ways of smoothing: the norms of the hubs decide the order."""
     keys = ("auc_birth", "auc_matched")
     yield (
         "| smoothing | condition | mean norm of the elites / of all, at the end | "

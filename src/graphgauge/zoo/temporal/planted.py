@@ -1,8 +1,8 @@
 """A seeded stream of contacts whose answers follow a planted rule, so that the true explanations are known.
 
 People of a small town meet; in some meetings a parcel changes hands. The rule: the answer about two people is 1 if and
-only if, within the window and among the last contacts of each, both exchanged a parcel with the same third person. These
-contacts are the true explanation.
+only if, within the window and among the last contacts of each, both exchanged a parcel with the same third person.
+These contacts are the true explanation.
 """
 
 from __future__ import annotations

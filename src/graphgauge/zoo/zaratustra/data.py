@@ -89,7 +89,7 @@ def from_arrays(edges: Any, labels: Any, features: Any, where: str = "graph") ->
 def block_model(seed: int = 0) -> GraphData:
     """A degree-corrected block model with Cora's class sizes, number of edges, degree tail and homophily.
 
-    Every node has at least one edge. Features are bags of words, some from a vocabulary of the class, the others common.
+    Every node has at least one edge. Features are bags of words, some from the class's vocabulary, the others common.
     """
     rng = np.random.default_rng(seed)
     labels = np.repeat(np.arange(len(CLASS_SIZES)), CLASS_SIZES)

@@ -55,8 +55,8 @@ class Settings:
 class Zaratustra:
     """A graph that rewrites itself; the same data, settings and seed give the same run.
 
-    A cycle's random draws depend only on the seed and the cycle. Conditions therefore use the same seed nodes as long as
-    their graphs have the same number of nodes, and runs of one seed are pairs.
+    A cycle's random draws depend only on the seed and the cycle. Conditions therefore use the same seed nodes as long
+    as their graphs have the same number of nodes, and runs of one seed are pairs.
     """
 
     def __init__(
