@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def grown(data: GraphData, settings: Settings) -> tuple[EvaluationSuite, EvaluationSuite]:
-    """Every cycle without the probe, and the last one with the probe only."""
+    """Evaluate every cycle without the probe, and the last one with the probe alone."""
     nodes = range(data.num_nodes)
     cycles = EvaluationSuite(nodes, data.labels, CONDITIONS, metrics=[*EACH_CYCLE, "tgc"])
     last = EvaluationSuite(nodes, data.labels, CONDITIONS, metrics=[AT_THE_END])
@@ -104,7 +104,7 @@ def predictions(suites: dict[str, tuple[EvaluationSuite, EvaluationSuite]]) -> I
 
 
 def distances(data: GraphData) -> Iterator[str]:
-    """The norms of hubs under smoothing, and their classes."""
+    """The norms of hubs after smoothing, and their classes."""
     engine = Zaratustra(data, Settings())
     hubs, rim = elites(engine.degrees), periphery(engine.degrees)
     before = np.linalg.norm(engine.embeddings, axis=1)
@@ -137,7 +137,7 @@ class Averaged(Zaratustra):
 
 
 class SameNorms(Zaratustra):
-    """The engine's smoothing, but every node keeps its distance from the centre."""
+    """The engine's smoothing with the norm of every node kept."""
 
     def _smooth(self) -> None:
         before = np.linalg.norm(self.embeddings, axis=1, keepdims=True)
@@ -146,7 +146,7 @@ class SameNorms(Zaratustra):
 
 
 def control(data: GraphData, cycles: int = 30, seeds: int = 2) -> Iterator[str]:
-    """The same growth under other smoothing rules: the norms of hubs determine the order."""
+    """The same growth under other ways of smoothing: the norms of the hubs decide the order."""
     keys = ("auc_birth", "auc_matched")
     yield (
         "| smoothing | condition | mean norm of the elites / of all, at the end | "

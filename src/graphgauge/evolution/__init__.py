@@ -1,4 +1,4 @@
-"""Systems that grow and rewire their own graph: is what they add worth adding."""
+"""Systems that grow and rewire their own graph: are the edges that they add worth adding?"""
 
 from graphgauge.evolution.distances import link_score, poincare_distance
 from graphgauge.evolution.evaluate import evaluate

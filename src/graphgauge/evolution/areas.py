@@ -1,4 +1,4 @@
-"""How births stand among pairs without an edge: for each, the share of these that lie farther apart."""
+"""Births compared with pairs without an edge: for each birth, the share of these pairs that are farther apart."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from graphgauge.kernels.poincare import closer_pairs
 from graphgauge.kernels.tails import TailCounts, tail_counts
 from graphgauge.stats.intervals import standard_error
 
-# Targets are redrawn this often before the ones that are left are listed.
+# Number of redraws of targets before the remaining candidates are enumerated.
 _REDRAWS = 16
 
 
 @dataclass(frozen=True)
 class Area:
-    """Positives with the share of their negatives that are farther, ties half; `source` groups those that err together.
+    """For each positive, the share of negatives that are farther (ties half); `source` groups dependent positives.
 
-    `drawn` is the variance that a random draw of negatives adds to the area; all of them add none.
+    `drawn` is the variance that sampled negatives add to the area; it is 0 if all negatives are used.
     """
 
     shares: Floats
@@ -45,7 +45,7 @@ class Area:
 
     def error(self) -> tuple[float, float]:
         """Standard error and degrees of freedom of the area."""
-        # Of negatives there are as many as births at least: they limit no degrees of freedom.
+        # There are at least as many negatives as births, so they do not limit the degrees of freedom.
         error, df = standard_error(self.shares - self.value, np.ones(len(self)), cluster=self.source)
         return sqrt(error[0] ** 2 + self.drawn), float(df[0])
 
@@ -70,7 +70,7 @@ def area_against_non_edges(
 ) -> Area:
     """Positives against pairs of eligible nodes (sorted) without an edge in `graph` (codes over all nodes, sorted).
 
-    `per_positive` of them are drawn for each positive, without replacement; None takes all there are.
+    `per_positive` of them are drawn per positive, without replacement; None takes all.
     """
     nodes = len(points)
     if not len(positives):
@@ -98,7 +98,7 @@ def area_against_non_edges(
         0.0 if wanted >= free else _drawn_variance(tails),
         nodes,
         reason,
-        (f"only {free} pairs are without an edge, {wanted} were wanted: all are taken",) if short else (),
+        (f"only {free} pairs have no edge, fewer than the {wanted} requested: all are used",) if short else (),
     )
 
 
@@ -112,9 +112,9 @@ def area_against_matched(
     rng: np.random.Generator,
     reason: str,
 ) -> Area:
-    """Each birth (u, v) against u with other targets of v's pool that are no neighbours of u.
+    """Each birth (u, v) against u with other targets of v's pool that are not neighbours of u.
 
-    `pools` has a number for every node, negative where it cannot be a target.
+    `pools` has one number per node, negative if the node cannot be a target.
     """
     q = points.order(births[:, 0], births[:, 1])
     owner, target = _redrawn(births, graph, pools, len(points), per_positive, rng)
@@ -129,8 +129,8 @@ def area_against_matched(
         len(target),
         numbered(births[have, 0]),
         nodes=len(points),
-        reason="no birth has another target to be compared with" if len(births) else reason,
-        warnings=(f"births without another target in their pool, left out of auc_matched: {alone}",)
+        reason="no birth has another target to compare with" if len(births) else reason,
+        warnings=(f"births left out of auc_matched, because their pool has no other target: {alone}",)
         if alone and have.any()
         else (),
     )
@@ -139,7 +139,7 @@ def area_against_matched(
 def _redrawn(
     births: Ints, graph: Ints, pools: Ints, nodes: int, per_positive: int | None, rng: np.random.Generator
 ) -> tuple[Ints, Ints]:
-    """Births by their number, and another target for each: `per_positive` times a random one, or all."""
+    """Birth numbers, and other targets for them: `per_positive` random ones each, or all."""
     members = np.argsort(pools, kind="stable")
     ordered = pools[members]
     pool = pools[births[:, 1]]
@@ -175,7 +175,7 @@ def _redrawn(
 
 
 def _among_eligible(graph: Ints, nodes: int, eligible: Ints) -> Ints:
-    """The edges between eligible nodes, as codes over their places."""
+    """The edges between eligible nodes, as codes over their positions."""
     if len(eligible) == nodes:
         return graph
     place = np.full(nodes, -1, np.int64)
@@ -194,7 +194,7 @@ def _without(pairs: TailCounts, edges: TailCounts) -> TailCounts:
 
 
 def _shares(scores: Floats, tails: TailCounts) -> Floats:
-    """For each positive the share of negatives below it, ties half."""
+    """For each positive, the share of negatives below it, ties half."""
     place = len(tails.values) - np.searchsorted(tails.values[::-1], scores, side="right")
     beaten = 2 * (tails.negatives - tails.greater) - tails.equal
     shares: Floats = beaten[place] / (2 * tails.negatives)
@@ -202,7 +202,7 @@ def _shares(scores: Floats, tails: TailCounts) -> Floats:
 
 
 def _drawn_variance(tails: TailCounts) -> float:
-    """Variance of the area through the draw of negatives, each with its share of positives above (DeLong et al.)."""
+    """Variance of the area due to sampled negatives, each with its share of positives above (DeLong et al.)."""
     if tails.negatives < 2:
         return np.nan
     upto = np.cumsum(tails.positives)

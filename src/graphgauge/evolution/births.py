@@ -1,4 +1,4 @@
-"""The edges born in one cycle: each once, no loops, nothing that stood before."""
+"""The edges born in one cycle: distinct, without loops, and not in the graph before."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 from graphgauge.core.errors import InputError
 from graphgauge.evolution.inputs import Ints, among, as_edges, distinct, distinct_pairs, pair_codes, without
 
-# Edges that an error names as examples.
+# Number of example edges in an error message.
 _SHOWN = 3
 
 
 @dataclass(frozen=True)
 class Ledger:
-    """How many births a cycle declared, and how many edges appeared and disappeared without being declared."""
+    """The number of declared births, and of edges that appeared or disappeared without being declared."""
 
     declared: int
     appeared: int
@@ -25,7 +25,7 @@ class Ledger:
 
 @dataclass(frozen=True)
 class Births:
-    """New edges in the order of their ends, the graph before and after as sorted codes, and what was left out."""
+    """New edges sorted by their ends, the graph before and after as sorted codes, and notes on edges left out."""
 
     edges: Ints
     before: Ints
@@ -39,9 +39,9 @@ class Births:
         cls, new_edges: Any, all_edges: Any, previous_edges: Any, nodes: int, *, last_edges: Any = None,
         removed_edges: Any = None, undeclared: str = "refuse",
     ) -> Births:  # fmt: skip
-        """Read one cycle; the graph before is `last_edges`, the one after the last cycle, where it is not given.
+        """Read one cycle; the graph before defaults to `last_edges`, the graph after the last cycle.
 
-        Where neither is known, it is the graph after without its births, and nothing can be reconciled.
+        If neither is known, it is the graph after the cycle without its births, and nothing can be reconciled.
         """
         previous_edges = last_edges if previous_edges is None else previous_edges
         given = as_edges(new_edges, "new_edges", nodes)
@@ -53,7 +53,7 @@ class Births:
         known = previous_edges is not None
         before = distinct_pairs(as_edges(previous_edges, "previous_edges", nodes), nodes) if known else rest
         old = among(codes, before)
-        # Known before: births that stood then, and none that has stayed is outside them. Else: nothing is outside them.
+        # The whole graph was passed as births: every remaining edge is among them.
         if (old.any() and not among(rest, before).any()) if known else (len(standing) and not len(rest)):
             raise _whole_graph(len(standing))
         absent = len(codes) - found
@@ -69,9 +69,9 @@ class Births:
         lost = before[~among(before, distinct(np.concatenate([standing, codes, removed])))]
         counted = {
             "loops among the births, left out": loops,
-            "births listed again, counted once": len(given) - loops - len(codes),
-            "births that stood before the cycle, left out": np.count_nonzero(old),
-            "births that all_edges lacks": absent,
+            "births listed more than once, counted once": len(given) - loops - len(codes),
+            "births that were in the graph before the cycle, left out": np.count_nonzero(old),
+            "births missing from all_edges": absent,
         }
         return cls(
             kept[~old],
@@ -86,14 +86,14 @@ class Births:
         return len(self.edges)
 
     def degrees_before(self) -> Ints:
-        """Of every node, in the graph before the cycle."""
+        """The degree of every node in the graph before the cycle."""
         low = self.before // max(self.nodes, 1)
         ends = np.concatenate([low, self.before - low * self.nodes])
         return np.bincount(ends, minlength=self.nodes).astype(np.int64, copy=False)
 
 
 def _each_once(edges: Ints, nodes: int) -> Ints:
-    """Edges without loops in the order of their ends; one that is listed both ways stays as (low, high)."""
+    """Edges without loops, sorted by their ends; an edge listed both ways becomes (low, high)."""
     directed = distinct(edges[:, 0] * nodes + edges[:, 1])
     first = directed // max(nodes, 1)
     second = directed - first * nodes
@@ -106,17 +106,17 @@ def _undeclared(codes: Ints, nodes: int) -> InputError:
     examples = [str(divmod(code, nodes)) for code in codes[:_SHOWN].tolist()]
     shown = ", ".join([*examples, *(["…"] if len(codes) > _SHOWN else [])])
     return InputError(
-        f"{len(codes)} edges stood neither before the cycle nor among new_edges: {shown}",
+        f"{len(codes)} edges were neither in the graph before the cycle nor in new_edges: {shown}",
         where="all_edges",
-        fix='Pass every edge born since the graph before as new_edges; undeclared="report" evaluates the declared ones '
-        "alone, with a finding.",
+        fix='Pass every edge born in this cycle as new_edges; undeclared="report" evaluates only the declared ones, '
+        "with a finding.",
     )
 
 
 def _whole_graph(edges: int) -> InputError:
     return InputError(
-        f"new_edges holds all {edges} edges of the graph",
+        f"new_edges contains all {edges} edges of the graph",
         where="new_edges",
-        fix="Pass only the edges born in this cycle, such as edges_created_at_cycle[t]; where the graph began "
-        "without any edge, say so with previous_edges=np.empty((0, 2), int).",
+        fix="Pass only the edges born in this cycle, such as edges_created_at_cycle[t]. If the graph began "
+        "without edges, pass previous_edges=np.empty((0, 2), int).",
     )

@@ -1,4 +1,4 @@
-"""One cycle, checked, and the samples that its metrics are computed on."""
+"""One checked cycle, and the samples for its metrics."""
 
 from __future__ import annotations
 
@@ -30,17 +30,15 @@ from graphgauge.evolution.samples import Folds, Growth, LabelPairs
 NEGATIVES = ("sample", "all")
 NULLS = ("pairs", "squares")
 UNDECLARED = ("refuse", "report")
-_UNRECONCILED = (
-    "the graph before the cycle is not known: whether all births were declared is checked from the next cycle on"
-)
-_NO_BEFORE = "no embeddings before the cycle are known"
-# Every use of chance in a cycle has a stream of its own, so that leaving a metric out changes no other.
+_UNRECONCILED = "the graph before the cycle is unknown; undeclared births are checked from the next cycle on"
+_NO_BEFORE = "the embeddings before the cycle are unknown"
+# Each random draw in a cycle has its own stream, so that omitting a metric does not change the others.
 _STREAMS = {"births": 0, "matched": 1, "held_out": 2}
 
 
 @dataclass(frozen=True)
 class Options:
-    """How cycles are judged, checked once."""
+    """Options of the evaluation, checked once."""
 
     negatives: str = "sample"
     negatives_per_positive: int = 1
@@ -78,7 +76,7 @@ class Options:
 
 
 class Grown:
-    """The graph before and after one cycle; samples are made when a metric first asks for them."""
+    """The graph before and after one cycle; samples are computed when first needed."""
 
     def __init__(
         self,
@@ -103,9 +101,9 @@ class Grown:
         self.nodes = len(self.points)
         if len(labelled) and labelled.ids[-1] >= self.nodes:
             raise InputError(
-                f"node {labelled.ids[-1]} is among the node ids, and the embeddings have {self.nodes} rows",
+                f"node {labelled.ids[-1]} is in node_ids, but the embeddings have {self.nodes} rows",
                 where="embeddings",
-                fix="Pass all nodes; the row of a node is its number.",
+                fix="Pass the embeddings of all nodes; a node's number is its row.",
             )
         self.earlier = (
             None
@@ -115,7 +113,7 @@ class Grown:
         if self.earlier is not None and len(self.earlier) > self.nodes:
             raise InputError(
                 f"{len(self.earlier)} rows before the cycle, {self.nodes} after it", where="previous_embeddings",
-                fix='A node keeps its row; one that is gone has NaN there, with nan="omit".',
+                fix='A node keeps its row. For a removed node, fill the row with NaN and pass nan="omit".',
             )  # fmt: skip
         self.births = Births.of(
             new_edges, all_edges, previous_edges, self.nodes, last_edges=last_edges, removed_edges=removed_edges,
@@ -145,7 +143,7 @@ class Grown:
             return Area(np.empty(0), 0, nodes=self.nodes, reason=_NO_BEFORE)
         eligible = self._eligible()
         eligible = eligible[self.earlier.holds(np.stack([eligible, eligible], axis=1))]
-        # The codes of edges count all current nodes: those that are new stand at the end, and have no place before.
+        # Edge codes use the current number of nodes; new nodes come last and have no embedding before.
         return self._against_non_edges(_padded(self.earlier, self.nodes), self._old_births, eligible, self._why_none)
 
     @cached_property
@@ -207,12 +205,12 @@ class Grown:
         return Growth(tgc_step(len(self.births), self.nodes, component, self._last_tgc), self.nodes)
 
     def notes(self) -> tuple[str, ...]:
-        """What was left out, and where."""
+        """Notes on nodes and births that were left out."""
         said = list(self.births.notes)
         if self.births.ledger is None:
             said.append(_UNRECONCILED)
         if not self.points.present.all():
-            said.append(f"nodes left out, because their embedding has NaN: {np.count_nonzero(~self.points.present)}")
+            said.append(f"nodes left out because their embedding has NaN: {np.count_nonzero(~self.points.present)}")
         if self.labelled.unlabelled:
             counted = f"{self.labelled.unlabelled} of {len(self.labelled)}"
             said.append(f"original nodes without a class (−1, None or NaN), left out of homophily and probe: {counted}")
@@ -221,7 +219,7 @@ class Grown:
             said.append(f"births with both labels known: {len(labels.same)} of {labels.births}")
         if self.earlier is not None and len(self.births) > len(self._old_births):
             young = len(self.births) - len(self._old_births)
-            said.append(f"births that touch a node without an embedding before the cycle, not in auc_birth: {young}")
+            said.append(f"births left out of auc_birth, because a node had no embedding before the cycle: {young}")
         return tuple(said)
 
     # ---- parts
@@ -233,7 +231,7 @@ class Grown:
 
     @property
     def _why_none(self) -> str:
-        return "every birth touches a node that is new" if len(self.births) else "no births"
+        return "every birth has a new node" if len(self.births) else "no births"
 
     def _eligible(self) -> Ints:
         """The original nodes that have an embedding."""
@@ -244,7 +242,7 @@ class Grown:
         return np.random.default_rng([self.options.seed, self.cycle % 2**32, _STREAMS[use]])
 
     def _against_non_edges(self, points: Points, births: Ints, eligible: Ints, reason: str) -> Area:
-        # One stream for both: auc_birth is measured against the very pairs that auc_synthetic is.
+        # One stream for both, so that auc_birth uses the same pairs as auc_synthetic.
         return area_against_non_edges(
             points, births, self.births.after, eligible, per_positive=self.options.per_positive,
             rng=self._rng("births"), source=numbered(births[:, 0]), reason=reason, threads=self.options.threads,
@@ -256,13 +254,13 @@ class Grown:
         degrees = self.births.degrees_before()
         grown = np.ones(self.nodes, np.int64)
         grown[self.labelled.ids] = 0
-        # The exponent of frexp: 0 for none, 1 for one, 2 for two and three, 3 for four to seven, …
+        # The exponent of frexp: 0 for degree 0, 1 for 1, 2 for 2 and 3, 3 for 4 to 7, …
         pools: Ints = 2 * np.frexp(degrees.astype(float))[1].astype(np.int64) + grown
         return pools
 
     def _checked_pools(self, pools: Any) -> Ints:
         found = whole_numbers(pools, "pools")
-        # Where the embeddings before are not known, neither is how many nodes there were.
+        # Without the embeddings before, the number of nodes before is unknown too.
         least = 0 if self.earlier is None else len(self.earlier)
         if found.ndim != 1 or not least <= len(found) <= self.nodes:
             raise InputError(
@@ -276,7 +274,7 @@ class Grown:
 
 
 def _padded(points: Points, nodes: int) -> Points:
-    """The same points among `nodes`, those that are new absent."""
+    """The same points extended to `nodes` rows; new nodes are absent."""
     extra = nodes - len(points)
     if extra <= 0:
         return points

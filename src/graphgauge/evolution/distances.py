@@ -15,9 +15,9 @@ from graphgauge.kernels.poincare import distances
 
 
 def poincare_distance(u: Any, v: Any) -> float | Floats:
-    """Hyperbolic distance of two points inside the unit ball, or of points row by row.
+    """Hyperbolic distance between two points inside the unit ball, or between points row by row.
 
-    Right to rounding also near the boundary; a point is at distance 0 from itself. A norm of 1 or more is an error.
+    Accurate to rounding, also near the boundary; equal points have distance 0. A norm of 1 or more is an error.
 
     >>> poincare_distance([0.0, 0.0], [0.5, 0.0])
     1.0986122886681098
@@ -36,7 +36,7 @@ def poincare_distance(u: Any, v: Any) -> float | Floats:
 
 
 def link_score(u: Any, v: Any, *, temperature: float = 1.0) -> float | Floats:
-    """σ(−d/temperature) of the distance d: ½ for equal points, towards 0 for far ones.
+    """σ(−d/temperature) of the distance d: ½ for equal points, close to 0 for distant ones.
 
     >>> link_score([0.0, 0.0], [0.5, 0.0])
     0.25

@@ -1,4 +1,4 @@
-"""The family's one entry point: a stored run, or several."""
+"""Entry point of the family: evaluates stored runs."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ def evaluate(
     seeds: Sequence[int] | None = None,
     **options: Any,
 ) -> Evaluation:
-    """Judge stored runs: means over cycles and seeds, with intervals over seeds.
+    """Evaluate stored runs: means over cycles and seeds, with intervals over seeds.
 
     Parameters
     ----------
     log
         A folder of runs, an `EvolutionLog`, or cycles in order: `Cycle` objects or mappings with the same names.
     labels
-        The classes of the original nodes: a mapping from node to label, or an array that goes with `node_ids`.
+        The classes of the original nodes: a mapping from node to label, or an array in the order of `node_ids`.
     node_ids
-        The original nodes; those of the mapping, or the rows of the array where they are not given.
+        The original nodes; by default the keys of the mapping, or the rows of the array.
     conditions, seeds
-        Evaluate these runs only.
+        Evaluate only these runs.
     options
-        Those of `AdaptiveEvaluator`: `negatives`, `test_edges`, `folds`, `metrics`, `nan`, `confidence`, `seed` …
+        Options of `AdaptiveEvaluator`: `negatives`, `test_edges`, `folds`, `metrics`, `nan`, `confidence`, `seed` …
     """
     nodes = original_nodes(labels, node_ids)
     if isinstance(log, str | os.PathLike | EvolutionLog):
@@ -59,16 +59,16 @@ def evaluate(
 def stored_runs(
     log: EvolutionLog, conditions: Sequence[str] | None, seeds: Sequence[int] | None
 ) -> list[tuple[str, int]]:
-    """The stored runs of these conditions, in the order they are named, and of these seeds."""
+    """The stored runs with these conditions, in the given order, and these seeds."""
     if not log.runs:
-        raise InputError("holds no run", where=str(log.folder), fix=LAYOUT)
+        raise InputError("contains no run", where=str(log.folder), fix=LAYOUT)
     return _chosen(log.runs, conditions, seeds, str(log.folder))
 
 
 def _chosen(runs: Iterable[Run], conditions: Any, seeds: Any, where: str) -> list[Run]:
     for option, value in (("conditions", conditions), ("seeds", seeds)):
         if value is not None and not listed(value):
-            raise OptionError(f"{option} names none", fix="Leave it out for all.")
+            raise OptionError(f"{option} is empty", fix="Leave it out to evaluate all.")
     known = list(dict.fromkeys(runs))
     found = list(dict.fromkeys(name for name, _ in known))
     names = found if conditions is None else [one_of("condition", name, found) for name in listed(conditions)]

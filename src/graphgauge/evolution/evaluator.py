@@ -1,4 +1,4 @@
-"""One growing system, judged cycle by cycle."""
+"""Evaluates one growing system cycle by cycle."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ _SAMPLES = ("after", "before", "matched", "labels", "probe", "growth")
 
 
 class AdaptiveEvaluator:
-    """Judges what a system adds to its graph in each cycle, and keeps the history.
+    """Evaluates the edges that a system adds to its graph in each cycle, and keeps the history.
 
     Parameters
     ----------
     node_ids, labels
         The original nodes, as rows of the embeddings, and their classes: a mapping from node id to label, or an array
-        that goes with `node_ids` as given (a set: sorted). −1, None and NaN are no class: these nodes are left out of
+        in the order of `node_ids` (for a set: sorted). −1, None and NaN mean no class: these nodes are left out of
         homophily and of the probe, and counted.
     test_edges
         Held-out edges for `static_auc`; without them it is skipped.
     negatives, negatives_per_positive
-        `sample` draws that many non-edges for each birth, distinct and without replacement; `all` takes every non-edge.
+        `sample` draws that many non-edges per birth, distinct and without replacement; `all` takes every non-edge.
     temperature
-        Of the link score σ(−d/temperature). No metric depends on it: they rank distances.
+        Temperature of the link score σ(−d/temperature). No metric depends on it, because they rank distances.
     folds
-        Of the probe behind `nca_mean`.
+        Number of folds of the probe for `nca_mean`.
     homophily_null
-        What random pairs are: `pairs` of distinct nodes, or `squares`, the squared shares of the classes.
+        The chance level of homophily: `pairs` of distinct nodes, or `squares`, the squared shares of the classes.
     metrics
         Keys to compute instead of all.
     nan
         `raise`, or `omit`: nodes whose embedding has NaN are left out and counted.
     undeclared
-        What happens to edges that appear in a cycle without standing in `new_edges`: `refuse` raises an error, `report`
-        evaluates the declared births alone, with a finding. It is checked against the graph before the cycle: the one
-        that is given, or the one after the cycle before.
+        How to treat edges that appear in a cycle but are not in `new_edges`: `refuse` raises an error, `report`
+        evaluates only the declared births, with a finding. Births are checked against the graph before the cycle: the
+        given one, or the graph after the last cycle.
     device
-        Tensors are read from wherever they are, and counted on the processor in float64; taken for older calls.
+        Ignored; accepted for compatibility. Tensors on any device are computed on the CPU in float64.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class AdaptiveEvaluator:
 
     @property
     def history(self) -> Mapping[str, list[float]]:
-        """`cycle`, and the value of each metric in it."""
+        """The values of each metric by cycle."""
         return {key: list(values) for key, values in self._history.items()}
 
     def evaluate_cycle(
@@ -99,27 +99,27 @@ class AdaptiveEvaluator:
         pools: Any = None,
         removed_edges: Any = None,
     ) -> Evaluation:
-        """Judge one cycle. What is wrong raises before anything is added to the history.
+        """Evaluate one cycle. Invalid input raises an error and leaves the history unchanged.
 
         Parameters
         ----------
         embeddings
-            (N, D) points in the unit ball, after the cycle; the row of a node is its number.
+            (N, D) points in the unit ball, after the cycle; a node's number is its row.
         new_edges
-            (M, 2): only the edges born in this cycle, each from the node that got it to the one it was tied to.
+            (M, 2): only the edges born in this cycle, each from the node that received it to its target.
         all_edges
             (E, 2): the graph after the cycle.
         previous_embeddings
             The embeddings before the cycle, on which `auc_birth` and `auc_matched` are measured.
         tgc
-            The system's own growth rate; computed where it is None.
+            The growth rate reported by the system; computed if None.
         previous_edges
-            The graph before the cycle; without it, the one after the last cycle, or `all_edges` without the births
-            where there is none.
+            The graph before the cycle; by default the graph after the last cycle or, in the first cycle, `all_edges`
+            without the births.
         pools
-            One number for each node before the cycle: nodes that could have been chosen alike share one.
+            One number per node before the cycle: nodes that could have been chosen in place of each other share one.
         removed_edges
-            (R, 2): the edges that the system took away in this cycle.
+            (R, 2): the edges that the system removed in this cycle.
         """
         number = whole_number("cycle", cycle)
         if self.evaluations and number <= self._history["cycle"][-1]:

@@ -1,4 +1,4 @@
-"""Plain functions for plain arrays: a number, without what an evaluator says beside it."""
+"""Functions of arrays that return a number, without intervals and chance levels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def auc_synthetic(
     embeddings: Any, new_edges: Any, all_edges: Any, *, node_ids: Any = None, negatives: str = "all",
     negatives_per_positive: int = 1, threads: int | None = None, seed: int = 0,
 ) -> float:  # fmt: skip
-    """Chance that a birth is closer than a non-edge of original nodes (default: all nodes), after the cycle."""
+    """Probability that a birth is closer than a non-edge of original nodes (default: all nodes), after the cycle."""
     options = Options(negatives, negatives_per_positive, threads=threads, seed=seed)
     return _value(_metrics.auc_synthetic, options, embeddings, new_edges, all_edges, node_ids)
 
@@ -26,7 +26,7 @@ def auc_birth(
     previous_embeddings: Any, new_edges: Any, all_edges: Any, *, node_ids: Any = None, negatives: str = "all",
     negatives_per_positive: int = 1, threads: int | None = None, seed: int = 0,
 ) -> float:  # fmt: skip
-    """The same on the embeddings before the cycle; every node of an edge has to have one there."""
+    """The same on the embeddings before the cycle, which must contain all nodes of the births."""
     options = Options(negatives, negatives_per_positive, threads=threads, seed=seed)
     return _value(_metrics.auc_birth, options, previous_embeddings, new_edges, all_edges, node_ids, before=True)
 
@@ -35,7 +35,7 @@ def auc_matched(
     previous_embeddings: Any, new_edges: Any, all_edges: Any, *, node_ids: Any = None, pools: Any = None,
     negatives: str = "all", negatives_per_positive: int = 1, seed: int = 0,
 ) -> float:  # fmt: skip
-    """Chance that a birth (u, v) is closer than u and another target of v's pool, before the cycle."""
+    """Probability that a birth (u, v) is closer than u and another target of v's pool, before the cycle."""
     options = Options(negatives, negatives_per_positive, seed=seed)
     return _value(
         _metrics.auc_matched, options, previous_embeddings, new_edges, all_edges, node_ids, before=True, pools=pools
@@ -46,19 +46,19 @@ def static_auc(
     embeddings: Any, test_edges: Any, all_edges: Any, *, negatives: str = "all", negatives_per_positive: int = 1,
     threads: int | None = None, seed: int = 0,
 ) -> float:  # fmt: skip
-    """Chance that a held-out edge is closer than a non-edge of all nodes."""
+    """Probability that a held-out edge is closer than a non-edge of all nodes."""
     options = Options(negatives, negatives_per_positive, threads=threads, seed=seed)
     return _value(_metrics.static_auc, options, embeddings, None, all_edges, None, test_edges=test_edges)
 
 
 def delta_homophily(new_edges: Any, labels: Any, *, node_ids: Any = None, homophily_null: str = "pairs") -> float:
-    """Share of births between nodes of one class, less the share among random pairs.
+    """Share of births between nodes of the same class, minus the share among random pairs.
 
     >>> delta_homophily([(0, 1), (1, 2)], [0, 0, 1, 1])
     0.16666666666666669
     """
     labelled, births = _labelled(labels, node_ids), as_edges(new_edges, "new_edges")
-    # Only the nodes that occur: their numbers may be as large as they like.
+    # Only the nodes that occur, because node numbers may be large.
     nodes = np.unique(np.concatenate([labelled.ids, births.ravel()]))
     labelled, births = replace(labelled, ids=np.searchsorted(nodes, labelled.ids)), np.searchsorted(nodes, births)
     grown = Grown(labelled, Options(homophily_null=homophily_null), 0, np.zeros((len(nodes), 1)), births, births,

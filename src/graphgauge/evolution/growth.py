@@ -1,4 +1,4 @@
-"""Topological generative capacity: how much a graph grows, and how well it holds together."""
+"""Topological generative capacity: how much a graph grows, and how connected it is."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ WEIGHT = 0.1
 
 
 def checked_tgc(tgc: Any) -> float:
-    """The capacity as a system reports it: one finite number."""
+    """The capacity reported by a system: one finite number."""
     number = as_numeric(tgc, "tgc")
     if number.ndim or not np.isfinite(number):
-        raise InputError(f"found {tgc}", where="tgc", fix="Pass a number, or None to have it computed.")
+        raise InputError(f"found {tgc}", where="tgc", fix="Pass a number, or None to compute it.")
     return float(number)
 
 
 def largest_component(codes: Ints, nodes: int) -> int:
-    """Nodes in the largest connected part of the graph with these edges."""
+    """Number of nodes in the largest connected component."""
     if nodes == 0:
         return 0
     from scipy.sparse import coo_array
@@ -35,7 +35,7 @@ def largest_component(codes: Ints, nodes: int) -> int:
 
 
 def tgc_step(births: int, nodes: int, component: int, previous: float | None = None) -> float:
-    """The capacity after one more cycle: births/nodes · component/nodes, of which each cycle weighs 0.1.
+    """The capacity after one more cycle: births/nodes · component/nodes, smoothed with weight 0.1 per cycle.
 
     >>> first = tgc_step(10, 100, 80)
     >>> round(first, 6), round(tgc_step(0, 100, 80, first), 6)

@@ -1,4 +1,4 @@
-"""What an evaluation of a growing graph takes, checked once: nodes with labels, edges, points in the unit ball."""
+"""Checked inputs of an evaluation: nodes with labels, edges, points in the unit ball."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-COORDINATES = "Pass one row of coordinates for each node."
-_ONE_LABEL = "Pass one label for each node."
-_PAIRS = "Pass one edge a row, as (M, 2) node numbers."
-# Squared norms below this are below 1 however they are summed; closer to it, exact squares decide.
+COORDINATES = "Pass one row of coordinates per node."
+_ONE_LABEL = "Pass one label per node."
+_PAIRS = "Pass one edge per row, as (M, 2) node numbers."
+# Squared norms below this are below 1 in any order of summation; above it, exact squares are used.
 _SURELY_INSIDE = 1 - 1e-6
-_REPAIR = 'Repair the system, or pass nan="omit" to leave these nodes out.'
+_REPAIR = 'Fix the embeddings, or pass nan="omit" to leave these nodes out.'
 
 
 def listed(value: Any) -> list[Any]:
@@ -34,32 +34,32 @@ def listed(value: Any) -> list[Any]:
 
 
 def whole_numbers(value: Any, name: str) -> Ints:
-    """Integers, or floats that are whole; nothing is rounded."""
+    """Integers, or floats with integer values; other floats are an error."""
     array = as_numeric(value, name)
     if array.dtype.kind == "b":
         raise InputError("found booleans where node numbers are expected", where=name)
     if array.dtype.kind == "f":
-        refuse_nan(array, name, fix="Every edge has two nodes.")
+        refuse_nan(array, name, fix="Give two nodes for every edge.")
         broken = ~np.isfinite(array) | (array != np.trunc(array))
         if broken.any():
-            raise InputError(f"{array[broken][0]} is no node number", where=name, fix="Pass integers.")
+            raise InputError(f"{array[broken][0]} is not a node number", where=name, fix="Pass integers.")
     elif array.dtype == np.uint64 and (array > np.iinfo(np.int64).max).any():
         raise InputError(f"{array.max()} is too large for a node number", where=name)
     return array.astype(np.int64, copy=False)
 
 
 def as_edges(value: Any, name: str, nodes: int | None = None) -> Ints:
-    """Edges as (M, 2) integers; none is no edges. With `nodes`, every end has to be below it."""
+    """Edges as (M, 2) integers; None means no edges. If `nodes` is given, every end must be below it."""
     if value is None:
         return np.empty((0, 2), np.int64)
     edges = whole_numbers(value, name)
     if edges.size == 0 and edges.shape in ((0,), (0, 2), (2, 0), (1, 0)):
         return np.empty((0, 2), np.int64)
     if edges.ndim == 2 and edges.shape[0] == 2 and edges.shape[1] != 2:
-        raise InputError(f"found shape {edges.shape}, one edge a column", where=name, fix="Transpose it: edge_index.T.")
+        raise InputError(f"found shape {edges.shape}, one edge per column", where=name, fix="Pass edge_index.T.")
     require_shape(edges, (None, 2), name, _PAIRS)
     last = np.iinfo(np.int64).max if nodes is None else nodes - 1
-    # Negative numbers are the largest without a sign.
+    # As unsigned integers, negative numbers are the largest.
     if len(edges) and edges.view(np.uint64).max() > np.uint64(max(last, 0)):
         outside = (edges < 0) | (edges > last)
         row = int(np.argmax(outside.any(axis=1)))
@@ -68,26 +68,26 @@ def as_edges(value: Any, name: str, nodes: int | None = None) -> Ints:
             f"{np.count_nonzero(outside.any(axis=1))} of {len(edges)} edges have an end that is {known}, "
             f"the first is {tuple(edges[row].tolist())} in row {row}",
             where=name,
-            fix="The number of a node is its row, counted from 0.",
+            fix="A node's number is its row, counted from 0.",
         )
     return edges
 
 
 def pair_codes(edges: Ints, nodes: int) -> Ints:
-    """One number for each unordered pair of nodes below `nodes`."""
+    """One number per unordered pair of nodes below `nodes`."""
     first, second = edges[:, 0], edges[:, 1]
     codes: Ints = np.minimum(first, second) * nodes + np.maximum(first, second)
     return codes
 
 
 def distinct_pairs(edges: Ints, nodes: int) -> Ints:
-    """The codes of all edges between two nodes, each once, sorted; loops are no edges."""
+    """The distinct codes of all edges, sorted, without loops."""
     loops = edges[:, 0] == edges[:, 1]
     return distinct(pair_codes(edges[~loops] if loops.any() else edges, nodes))
 
 
 def distinct(codes: Ints) -> Ints:
-    """Each code once, sorted; np.unique hashes integers, which takes ten times as long."""
+    """Distinct codes, sorted; np.unique hashes integers, which takes ten times as long."""
     ordered: Ints = ascending(codes)
     new = np.ones(len(ordered), bool)
     np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
@@ -100,7 +100,7 @@ def among(codes: Ints, ordered: Ints) -> Flags:
 
 
 def without(ordered: Ints, codes: Ints) -> tuple[Ints, int]:
-    """A sorted list less some codes, each once in both; and how many of these it held."""
+    """A sorted list without some codes, and how many of them it contained; both lists are distinct."""
     places, found = _places(codes, ordered)
     rest = np.ones(len(ordered), bool)
     rest[places[found]] = False
@@ -108,14 +108,14 @@ def without(ordered: Ints, codes: Ints) -> tuple[Ints, int]:
 
 
 def numbered(ordered: Ints) -> Ints:
-    """Equal entries of a sorted list under one number, from 0 on."""
+    """Numbers the distinct entries of a sorted list from 0."""
     new = np.zeros(len(ordered), np.int64)
     np.not_equal(ordered[1:], ordered[:-1], out=new[1:], casting="unsafe")
     return np.cumsum(new, out=new)
 
 
 def _places(codes: Ints, ordered: Ints) -> tuple[Ints, Flags]:
-    """Where codes stand or would stand in a sorted list, and which of them do."""
+    """The positions of codes in a sorted list, and which of them are present."""
     if not len(ordered):
         return np.zeros(len(codes), np.int64), np.zeros(len(codes), bool)
     places = np.minimum(np.searchsorted(ordered, codes), len(ordered) - 1)
@@ -124,17 +124,17 @@ def _places(codes: Ints, ordered: Ints) -> tuple[Ints, Flags]:
 
 
 def original_nodes(labels: Any, node_ids: Any = None) -> Any:
-    """The nodes that labels are of: as given, the keys of a mapping, or the rows of an array."""
+    """The labelled nodes: as given, the keys of a mapping, or the rows of an array."""
     if node_ids is not None:
         return node_ids
     if not isinstance(labels, Sized):
-        raise InputError(f"found {type(labels).__name__}", where="labels", fix="Pass one label for each original node.")
+        raise InputError(f"found {type(labels).__name__}", where="labels", fix="Pass one label per original node.")
     return list(labels) if isinstance(labels, Mapping) else range(len(labels))
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """The original nodes, in the order of their numbers, and the class of each; −1 where a label is missing."""
+    """The original nodes, in the order of their numbers, and their classes; −1 if a label is missing."""
 
     ids: Ints
     classes: Ints
@@ -142,9 +142,9 @@ class Labelled:
 
     @classmethod
     def of(cls, node_ids: Any, labels: Any) -> Labelled:
-        """Labels are looked up by node where they are a mapping; an array goes with `node_ids` as given.
+        """A mapping of labels is looked up by node; an array is in the order of `node_ids`.
 
-        −1, None, NaN and pandas' NA are no class.
+        −1, None, NaN and pandas' NA mean no class.
         """
         ids = _node_ids(node_ids)
         if isinstance(labels, Mapping):
@@ -159,7 +159,7 @@ class Labelled:
         if len(values) != len(ids):
             raise InputError(
                 f"{len(ids)} node ids and {len(values)} labels", where="labels",
-                fix="Pass one label for each node id, in the same order, or a mapping from node id to label.",
+                fix="Pass one label per node id, in the same order, or a mapping from node id to label.",
             )  # fmt: skip
         names, codes = np.unique(values[known], return_inverse=True)
         classes = np.full(len(ids), -1, np.int64)
@@ -177,7 +177,7 @@ class Labelled:
 
     @cached_property
     def unlabelled(self) -> int:
-        """How many of the original nodes have no class."""
+        """The number of original nodes without a class."""
         return int(np.count_nonzero(self.classes < 0))
 
     @cached_property
@@ -186,7 +186,7 @@ class Labelled:
 
     @cached_property
     def same_class(self) -> dict[str, float]:
-        """The share of pairs in one class: of two distinct nodes, and of two drawn one by one."""
+        """The share of pairs in the same class, for distinct nodes and for draws with replacement."""
         sizes, total = self.sizes, int(self.sizes.sum())
         if total < 2:
             return {"pairs": np.nan, "squares": np.nan}
@@ -196,7 +196,7 @@ class Labelled:
         }
 
     def class_of(self, nodes: int) -> Ints:
-        """The class of every node below `nodes`; nodes that are not original have none."""
+        """The class of every node below `nodes`; new nodes have none."""
         found = np.full(nodes, -1, np.int64)
         found[self.ids] = self.classes
         return found
@@ -207,7 +207,7 @@ def _node_ids(node_ids: Any) -> Ints:
         raise InputError("expected node ids, found one number", where="node_ids", fix="Pass range(number_of_nodes).")
     ids = whole_numbers(list(node_ids) if isinstance(node_ids, Set | range) else node_ids, "node_ids")
     ids = np.sort(ids) if isinstance(node_ids, Set) else ids
-    require_shape(ids, (None,), "node_ids", "Pass one number for each original node.")
+    require_shape(ids, (None,), "node_ids", "Pass one number per original node.")
     if (ids < 0).any():
         raise InputError(f"{ids.min()} is negative", where="node_ids", fix="A node id is a row of the embeddings.")
     values, counts = np.unique(ids, return_counts=True)
@@ -217,14 +217,14 @@ def _node_ids(node_ids: Any) -> Ints:
 
 
 def _label_values(labels: Any) -> tuple[AnyArray, Flags]:
-    """One label for each node, and which of them name a class."""
+    """One label per node, and which of them are a class."""
     if isinstance(labels, np.ma.MaskedArray):
         hidden = np.ma.getmaskarray(labels)
         labels = labels.data.astype(object)
         labels[hidden] = None
     if is_tensor(labels) or (isinstance(labels, np.ndarray) and labels.dtype != object):
         return _typed_labels(labels)
-    # As objects: NumPy makes text of None, NaN and numbers that stand beside text.
+    # As objects, because NumPy converts None, NaN and numbers next to text to text.
     array = np.asarray(labels, object)
     require_shape(array, (None,), "labels", _ONE_LABEL)
     known = np.array([not _is_missing(label) for label in array.tolist()], bool)
@@ -236,7 +236,7 @@ def _label_values(labels: Any) -> tuple[AnyArray, Flags]:
 
 
 def _typed_labels(labels: Any) -> tuple[AnyArray, Flags]:
-    """The same for labels of one type, none of them missing but for −1, NaN and what these read as in text."""
+    """The same for labels of one type; only −1, NaN and their forms in text are missing."""
     try:
         array = labels if is_tensor(labels) else np.asarray(labels)
     except ValueError:
@@ -253,7 +253,7 @@ def _typed_labels(labels: Any) -> tuple[AnyArray, Flags]:
 
 
 def _is_missing(label: Any) -> bool:
-    """None, NaN, or a value such as pandas' NA, which cannot say whether it equals itself."""
+    """None, NaN, or a value such as pandas' NA, whose comparison with itself is undefined."""
     try:
         return label is None or bool(label != label)
     except (TypeError, ValueError):
@@ -261,7 +261,7 @@ def _is_missing(label: Any) -> bool:
 
 
 def _is_missing_text(label: str) -> bool:
-    """What None, NaN, NA and −1 read as in a file of text; an empty line, too."""
+    """The forms of None, NaN, NA and −1 in a text file, and the empty line."""
     try:
         number = float(label)
     except ValueError:
@@ -271,7 +271,7 @@ def _is_missing_text(label: str) -> bool:
 
 @dataclass(frozen=True)
 class Points:
-    """Embeddings in the unit ball, a row for each node; one that is not `present` has none."""
+    """Embeddings in the unit ball, one row per node; nodes that are not `present` have none."""
 
     rows: Floats
     present: Flags
@@ -282,7 +282,7 @@ class Points:
         require_shape(given, (None, None), name, COORDINATES)
         rows = np.ascontiguousarray(given, dtype=np.float64)
         present = np.ones(len(rows), bool)
-        if not (np.einsum("ij,ij->i", rows, rows) < _SURELY_INSIDE).all():  # also where it is NaN
+        if not (np.einsum("ij,ij->i", rows, rows) < _SURELY_INSIDE).all():  # also true for NaN
             if nan == "raise":
                 refuse_nan(given, name, fix=_REPAIR)
             present &= ~np.isnan(rows).any(axis=1)
@@ -298,16 +298,16 @@ class Points:
         return bool(self.present.all())
 
     def margins(self, nodes: Ints) -> Floats:
-        """1 − ‖x‖² of each."""
+        """1 − ‖x‖² of each node."""
         return margins(np.ascontiguousarray(self.rows[nodes].T))
 
     def order(self, first: Ints, second: Ints) -> Floats:
-        """What orders the distances of the given pairs: q for each."""
+        """A value q per pair that increases with its distance."""
         room = self.margins(np.concatenate([first, second]))
         return squared_gaps(self.rows, first, second) / (room[: len(first)] * room[len(first) :])
 
     def holds(self, edges: Ints) -> Flags:
-        """Which edges have both ends here."""
+        """Which edges have an embedding at both ends."""
         if self.complete and edges.max(initial=-1) < len(self):
             return np.ones(len(edges), bool)
         inside = (edges < len(self)).all(axis=1)
@@ -324,5 +324,5 @@ def _refuse_outside(rows: Floats, name: str) -> None:
             f"{np.count_nonzero(outside)} of {len(rows)} rows have norm 1 or more, the first is row {node} with "
             f"norm {hypot(*rows[node].tolist()):.17g}",
             where=name,
-            fix="Points of the Poincaré ball lie inside it: project them, for instance onto norm 1 − 1e-5.",
+            fix="Points must be inside the unit ball: project them, for instance to norm 1 − 1e-5.",
         )

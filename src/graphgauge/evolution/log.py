@@ -1,4 +1,4 @@
-"""Stored runs: a folder with one file a cycle, written as the system grows and read back one cycle at a time."""
+"""Stored runs: a folder with one file per cycle, written as the system grows and read one cycle at a time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from graphgauge.evolution.growth import checked_tgc
 from graphgauge.evolution.inputs import COORDINATES, Ints, as_edges, pair_codes
 from graphgauge.evolution.stored import LAYOUT, archive, read_arrays, read_births, write_arrays
 
-# Letters first: a name is a folder, and must not lead out of the log or hide in it.
+# A letter first, because the name is a folder: it must stay inside the log and not be hidden.
 _CONDITION = re.compile(r"\w[\w .+-]{0,63}")
 _SEED = re.compile(r"seed-(\d+)")
 _CYCLE = re.compile(r"cycle-(\d+)\.npz")
@@ -28,9 +28,9 @@ _START, _BIRTHS, _EMBEDDINGS = "start.npz", "births.parquet", "embeddings.npz"
 
 @dataclass(frozen=True)
 class Cycle:
-    """One cycle of one run: what was born, and the system before and after it.
+    """One cycle of one run: its births, and the system before and after it.
 
-    `previous_embeddings` and `previous_edges` are None where nothing is known of the time before.
+    `previous_embeddings` and `previous_edges` are None if unknown.
     """
 
     condition: str
@@ -47,7 +47,7 @@ class Cycle:
 
 
 def as_cycles(items: Iterable[Any]) -> Iterator[Cycle]:
-    """`Cycle` objects, or mappings with the same names, in which condition, seed and cycle may be left out."""
+    """`Cycle` objects, or mappings with the same names, where condition, seed and cycle are optional."""
     if isinstance(items, Mapping) or not isinstance(items, Iterable):
         raise InputError(f"found {type(items).__name__}", where="log", fix="Pass a folder, or a list of cycles.")
     for number, item in enumerate(items):
@@ -69,7 +69,7 @@ def _cycle(number: int, item: Any) -> Cycle:
 
 
 class EvolutionLog:
-    """A folder of runs, each in `{condition}/seed-{seed}/`; a folder that holds cycles itself is one run."""
+    """A folder of runs, each in `{condition}/seed-{seed}/`; a folder that contains cycles is one run."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         if not isinstance(folder, str | os.PathLike):
@@ -82,7 +82,7 @@ class EvolutionLog:
 
     @property
     def runs(self) -> tuple[tuple[str, int], ...]:
-        """Condition and seed of every stored run, in the order of their names."""
+        """Condition and seed of every stored run, sorted by name."""
         return tuple(self._places())
 
     @property
@@ -90,12 +90,12 @@ class EvolutionLog:
         return tuple(dict.fromkeys(condition for condition, _ in self.runs))
 
     def next_cycle(self, condition: str, seed: int) -> int:
-        """The first cycle that is not stored yet: where a run begins, or goes on after an interruption."""
+        """The first cycle that is not stored yet, from which a run starts or resumes."""
         stored = self._stored(self._place(condition, seed))
         return max(stored, default=-1) + 1
 
     def cycles(self, condition: str, seed: int) -> Iterator[Cycle]:
-        """The cycles of a run in order, one in memory at a time."""
+        """The cycles of a run in order, loaded one at a time."""
         place = self._known_place(condition, seed)
         if (place / _BIRTHS).exists():
             return _from_births(place, condition, seed)
@@ -113,7 +113,7 @@ class EvolutionLog:
         return last[0] if last else None
 
     def files(self, condition: str, seed: int) -> list[Path]:
-        """The files that a run is read from."""
+        """The files of a run."""
         place = self._known_place(condition, seed)
         if (place / _BIRTHS).exists():
             return [place / _BIRTHS, place / _EMBEDDINGS]
@@ -123,7 +123,7 @@ class EvolutionLog:
     # ---- writing
 
     def begin(self, condition: str, seed: int, *, edges: Any, embeddings: Any) -> None:
-        """Store what stands before the first cycle; a run that has begun is left as it is."""
+        """Store the state before the first cycle; if the run exists already, nothing is changed."""
         place = self._place(condition, seed)
         if not (place / _START).exists():
             write_arrays(place / _START, {"edges": as_edges(edges, "edges"), "embeddings": _rows(embeddings)})
@@ -141,21 +141,21 @@ class EvolutionLog:
         tgc: float | None = None,
         pools: Any = None,
     ) -> None:
-        """Store the next cycle of a run, whole or not at all.
+        """Store the next cycle of a run atomically.
 
-        `all_edges` may be left out where `begin` stored the edges of the start: births are then added to the edges
-        before, and `removed_edges` taken away.
+        `all_edges` may be left out if `begin` stored the first edges: it is then computed from the edges before, the
+        births and `removed_edges`.
         """
         place, expected = self._place(condition, seed), self.next_cycle(condition, seed)
         if whole_number("cycle", cycle) != expected:
             raise InputError(
-                f"cycle {cycle} of {condition!r}, seed {seed}, does not come next",
+                f"cycle {cycle} of {condition!r}, seed {seed}, is not the next one",
                 where=str(self.folder),
                 fix=f"Continue with cycle {expected} (next_cycle), or write to an empty folder.",
             )
         if all_edges is None and not (place / _START).exists():
             raise InputError(
-                f"the edges before the first cycle of {condition!r}, seed {seed}, are not known",
+                f"the edges before the first cycle of {condition!r}, seed {seed}, are unknown",
                 where=str(self.folder),
                 fix="Call begin(…, edges=, embeddings=) first, or pass all_edges.",
             )
@@ -169,7 +169,7 @@ class EvolutionLog:
             arrays["pools"] = as_numeric(pools, "pools")
         write_arrays(place / f"cycle-{cycle:05d}.npz", arrays)
 
-    # ---- where things stand
+    # ---- locations
 
     def _places(self) -> dict[tuple[str, int], Path]:
         if not self.folder.is_dir():
@@ -185,13 +185,13 @@ class EvolutionLog:
         return dict(sorted(found.items()))
 
     def _place(self, condition: str, seed: int) -> Path:
-        """Where a run is stored, or will be."""
+        """The folder of a run, which may not exist yet."""
         number = whole_number("seed", seed, 0)
         if isinstance(condition, str) and (condition, number) in (known := self._places()):
             return known[condition, number]
         if not isinstance(condition, str) or not _CONDITION.fullmatch(condition):
             raise InputError(
-                f"{condition!r:.80} cannot name a condition", fix="Use letters, digits, blanks and the signs _ . + -."
+                f"{condition!r:.80} is not a valid condition name", fix="Use letters, digits, spaces and _ . + -."
             )
         return self.folder / condition / f"seed-{number}"
 
@@ -199,13 +199,13 @@ class EvolutionLog:
         places = self._places()
         if (condition, seed) not in places:
             if not places:
-                raise InputError("holds no run", where=str(self.folder), fix=LAYOUT)
+                raise InputError("contains no run", where=str(self.folder), fix=LAYOUT)
             raise UnknownNameError("run", f"{condition}, seed {seed}", [f"{name}, seed {own}" for name, own in places])
         return places[condition, seed]
 
     def _stored(self, place: Path) -> dict[int, Path]:
         if (place / _BIRTHS).exists():
-            raise InputError("a run of births.parquet cannot be continued", where=str(place))
+            raise InputError("a run stored as births.parquet cannot be continued", where=str(place))
         named = ((_CYCLE.fullmatch(path.name), path) for path in place.glob("cycle-*.npz"))
         return dict(sorted((int(match[1]), path) for match, path in named if match))
 
@@ -222,12 +222,14 @@ class EvolutionLog:
                 after = as_edges(stored["all_edges"], "all_edges")
             elif edges is None:
                 raise InputError(
-                    "has no all_edges", where=str(path), fix="Store them in each cycle, or those before in start.npz."
+                    "has no all_edges",
+                    where=str(path),
+                    fix="Store it in each cycle, or the first edges in start.npz.",
                 )
             elif last is not None and cycle > last + 1:
                 raise InputError(
-                    f"no cycle {last + 1} stands before it", where=str(path),
-                    fix="Its edges are those before and its births: every cycle is needed, or all_edges in this one.",
+                    f"cycle {last + 1} is missing", where=str(path),
+                    fix="Store every cycle, or all_edges in this one; edges are the edges before plus the births.",
                 )  # fmt: skip
             else:
                 after = _rewired(edges, births, removed)
@@ -257,7 +259,7 @@ def _holds_run(place: Path) -> bool:
 def _number(given: AnyArray, path: Path) -> float:
     values = as_numeric(given, f"{path}: tgc")
     if values.size != 1:
-        raise InputError(f"tgc holds {values.size} numbers", where=str(path), fix="Store one for each cycle.")
+        raise InputError(f"tgc contains {values.size} numbers", where=str(path), fix="Store one per cycle.")
     return float(values.item())
 
 
@@ -269,13 +271,13 @@ def _rewired(before: Ints, births: Ints, removed: Ints) -> Ints:
 
 
 def _named(place: Path) -> tuple[str, int]:
-    """Condition and seed of a folder that was named itself."""
+    """Condition and seed of a folder that is itself a run."""
     seed = _SEED.fullmatch(place.name)
     return (place.name, 0) if seed is None else (place.parent.name, int(seed[1]))
 
 
 def _from_births(place: Path, condition: str, seed: int) -> Iterator[Cycle]:
-    """Columns cycle, source and target; what was born before cycle 0 stood at the start."""
+    """The columns cycle, source and target; edges with a cycle below 0 are those of the start."""
     table = read_births(place / _BIRTHS)
     born, pairs = table["cycle"], as_edges(np.stack([table["source"], table["target"]], axis=1), _BIRTHS)
     with archive(place / _EMBEDDINGS) as stored:
@@ -283,8 +285,8 @@ def _from_births(place: Path, condition: str, seed: int) -> Iterator[Cycle]:
         late = np.setdiff1d(born[born >= 0], list(members))
         if len(late):
             raise InputError(
-                f"cycle {late[0]} has births and no embeddings", where=str(place / _EMBEDDINGS),
-                fix="Store an array for each cycle, named by its number, and `start` for the time before.",
+                f"cycle {late[0]} has births but no embeddings", where=str(place / _EMBEDDINGS),
+                fix="Store one array per cycle, named by its number, and `start` for the state before.",
             )  # fmt: skip
         embeddings = stored["start"] if "start" in stored.files else None
         edges = pairs[born < 0]

@@ -1,4 +1,4 @@
-"""The evolution metrics: one function each, its facts beside it."""
+"""The evolution metrics: one function each, with its declared facts."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from graphgauge.evolution.areas import Area
 from graphgauge.evolution.samples import Folds, Growth, LabelPairs, Trajectory, single
 from graphgauge.stats.intervals import logit_t_interval, mean_interval, sample_std
 
-_OVER_RUNS = "Over the cycles of several runs: Student's t over seeds; of one run: over blocks of cycles."
-_NO_DEGREES = "no edge stood before the cycle"
+_OVER_RUNS = "For several runs: Student's t over seeds. For one run: over blocks of cycles."
+_NO_DEGREES = "the graph before the cycle has no edges"
 
 
 def _or_runs(own: IntervalChoice) -> IntervalChoice:
-    """The rule of one cycle, or that of runs where they are the sample."""
+    """The rule for one cycle, or the rule for runs if the sample is several cycles."""
 
     def choice(sample: Any, estimate: Estimate) -> IntervalRule | NoInterval:
         return sample.rule() if isinstance(sample, Trajectory) else own(sample, estimate)
@@ -53,12 +53,12 @@ def _area_bounds(area: Area, estimate: Estimate, confidence: float) -> Bounds:
 
 @_or_runs
 def _over_births(area: Area, estimate: Estimate) -> IntervalRule:
-    """t on the logit scale over the births, those of one node together, with the error of the drawn negatives."""
+    """t on the logit scale over births, clustered by node, with the error of sampled negatives."""
     return IntervalRule("logit t", "births", _area_bounds)
 
 
 def _coin(area: Area) -> Mapping[str, float]:
-    """A scorer that knows nothing: half of the pairs are farther apart."""
+    """A constant scorer: half of the pairs are farther apart."""
     return {"constant scorer": 0.5}
 
 
@@ -70,22 +70,22 @@ def _share_bounds(pairs: LabelPairs, estimate: Estimate, confidence: float) -> B
 
 @_or_runs
 def _over_labelled(pairs: LabelPairs, estimate: Estimate) -> IntervalRule:
-    """Wilson's over births; where a node has several, t on the logit scale with those of one node together."""
+    """Wilson's over births; if a node has several, t on the logit scale clustered by node."""
     return IntervalRule("wilson" if pairs.independent else "logit t", "births", _share_bounds)
 
 
 def _chance_agreement(pairs: LabelPairs) -> Mapping[str, float]:
-    """Random pairs, and pairs drawn by their degrees before the cycle."""
+    """Random pairs, and pairs drawn in proportion to their degrees before the cycle."""
     return {"pairs by degree": pairs.by_degree, "random pairs": pairs.random}
 
 
 def _no_difference(pairs: LabelPairs) -> Mapping[str, float]:
-    """Births between random nodes; and births drawn by degree, which differ from these."""
+    """Births between random nodes, and births drawn in proportion to degree."""
     return {"pairs by degree": pairs.by_degree - pairs.random, "random pairs": 0.0}
 
 
 def _no_difference_by_degree(pairs: LabelPairs) -> Mapping[str, float]:
-    """Births drawn by their degrees before the cycle."""
+    """Births drawn in proportion to degrees before the cycle."""
     return {"pairs by degree": 0.0}
 
 
@@ -107,13 +107,13 @@ def _majority(folds: Folds) -> Mapping[str, float]:
 
 @_or_runs
 def _only_runs(sample: Any, estimate: Estimate) -> NoInterval:
-    """One cycle has none: it is a number of that cycle, not an estimate."""
-    return NoInterval("a number of this cycle, not an estimate")
+    """None for one cycle, because its value is not an estimate."""
+    return NoInterval("a count or rate of one cycle, not an estimate")
 
 
-_WHOLE = Exempt("a cycle is evaluated whole; cycles are averaged")
-_BOTH_SIDES = Exempt("another birth is another non-edge: both sides of the comparison change")
-_PARTS = Exempt("births and non-edges play different parts")
+_WHOLE = Exempt("cycles are evaluated as a whole and averaged")
+_BOTH_SIDES = Exempt("a changed birth also changes the non-edges, so both sides of the comparison change")
+_PARTS = Exempt("births and non-edges have different roles")
 _LAWS: dict[str, bool | Exempt] = {"permutation": True, "merge": _WHOLE, "monotone": True, "symmetry": _PARTS}
 _AREA: dict[str, Any] = {
     "family": "evolution", "direction": "higher", "bounds": (0, 1), "unit": "birth", "reference": "hanley1982",
@@ -133,24 +133,24 @@ _LABELS: dict[str, Any] = {
 _PROBE: dict[str, Any] = {
     "family": "evolution", "needs": ("probe",), "bounds": (0, 1), "unit": "node", "reference": "alain2017",
     "conventions": {"empty": "nan", "probe": "logistic regression, scaled within stratified folds"},
-    "laws": _LAWS | {"monotone": Exempt("a probe is fitted anew to whatever it is given")},
+    "laws": _LAWS | {"monotone": Exempt("the probe is refitted to every input")},
 }  # fmt: skip
 
 
 @metric(key="auc_synthetic", needs=("after",), **_AREA)
 def auc_synthetic(area: Area) -> Estimate:
-    """Chance that a birth is closer than a non-edge of original nodes, on the embeddings after the cycle.
+    """Probability that a birth is closer than a non-edge of original nodes, on the embeddings after the cycle.
 
-    Circular where these were smoothed over the births: read it beside `auc_birth`.
+    Circular if these were smoothed over the births: read it together with `auc_birth`.
     """
     return area.estimate()
 
 
 @metric(key="auc_birth", needs=("before",), **_AREA)
 def auc_birth(area: Area) -> Estimate:
-    """Chance that a birth is closer than a non-edge of original nodes, on the embeddings before the cycle.
+    """Probability that a birth is closer than a non-edge of original nodes, on the embeddings before the cycle.
 
-    Births that touch nodes without an embedding before the cycle are left out.
+    Births with a node that had no embedding before the cycle are left out.
     """
     return area.estimate()
 
@@ -161,9 +161,9 @@ def auc_birth(area: Area) -> Estimate:
                "conventions": _AREA["conventions"] | {"pools": AS_CHOSEN}},
 )  # fmt: skip
 def auc_matched(area: Area) -> Estimate:
-    """Chance that a birth (u, v) is closer than u and another target of v's pool, before the cycle.
+    """Probability that a birth (u, v) is closer than u and another target of v's pool, before the cycle.
 
-    Pools are given, or are the nodes of v's degree, in powers of two, and of its age, original or grown.
+    By default, v's pool are the nodes of similar degree, in powers of two, and the same age, original or new.
     """
     return area.estimate()
 
@@ -171,48 +171,48 @@ def auc_matched(area: Area) -> Estimate:
 @metric(key="delta_homophily", chance=_levels(_no_difference), **_LABELS | {
     "conventions": _LABELS["conventions"] | {"null": AS_CHOSEN}})  # fmt: skip
 def delta_homophily(pairs: LabelPairs) -> Estimate:
-    """Share of births between nodes of one class, less the share among random pairs."""
+    """Share of births between nodes of the same class, minus the share among random pairs."""
     return pairs.difference(pairs.random, "fewer than two labelled nodes")
 
 
 @metric(key="nca_mean", direction="higher", chance=_levels(_majority), interval=_over_folds, **_PROBE)
 def nca_mean(folds: Folds) -> Estimate:
-    """Accuracy of a linear probe for the labels, the mean over folds."""
+    """Accuracy of a linear probe for the labels, averaged over folds."""
     value = folds.accuracies.mean() if len(folds.accuracies) else np.nan
     return single(float(value), folds.nodes, folds.reason, folds.warnings)
 
 
 @metric(key="n_synthetic_positives", **_COUNT)
 def n_synthetic_positives(area: Area) -> Estimate:
-    """Births that auc_synthetic scored."""
+    """Number of births scored by `auc_synthetic`."""
     return area.count(len(area))
 
 
 @metric(key="n_synthetic_negatives", **_COUNT)
 def n_synthetic_negatives(area: Area) -> Estimate:
-    """Non-edges that auc_synthetic scored them against."""
+    """Number of non-edges that `auc_synthetic` compares births with."""
     return area.count(area.negatives)
 
 
 @metric(key="homophily_new_edges", chance=_levels(_chance_agreement), **_LABELS | {"bounds": (0, 1)})
 def homophily_new_edges(pairs: LabelPairs) -> Estimate:
-    """Share of births between nodes of one class."""
+    """Share of births between nodes of the same class."""
     return single(pairs.share, len(pairs.same), pairs.reason)
 
 
 @metric(
-    key="homophily_baseline", chance=NoChance("it is the level of chance"),
+    key="homophily_baseline", chance=NoChance("it is a chance level"),
     **_LABELS | {"direction": "none", "bounds": (0, 1), "unit": "node", "interval": _only_runs,
                  "reference": "newman2003", "conventions": {"empty": "nan", "null": AS_CHOSEN}},
 )  # fmt: skip
 def homophily_baseline(pairs: LabelPairs) -> Estimate:
-    """Share of pairs of one class among all pairs of labelled nodes."""
+    """Share of pairs in the same class among all pairs of labelled nodes."""
     return single(pairs.random, pairs.labelled, "fewer than two labelled nodes")
 
 
 @metric(key="delta_homophily_degree", chance=_levels(_no_difference_by_degree), **_LABELS | {"reference": "newman2003"})
 def delta_homophily_degree(pairs: LabelPairs) -> Estimate:
-    """Share of births between nodes of one class, less the share among pairs drawn by degree before the cycle."""
+    """Share of births between nodes of the same class, minus the share among pairs drawn in proportion to degree."""
     return pairs.difference(pairs.by_degree, _NO_DEGREES)
 
 
@@ -224,7 +224,7 @@ def nca_std(folds: Folds) -> Estimate:
 
 @metric(key="static_auc", needs=("held_out",), **_AREA | {"unit": "pair", "reference": "libennowell2007"})
 def static_auc(area: Area) -> Estimate:
-    """Chance that a held-out edge is closer than a non-edge of all current nodes: what the others replace."""
+    """Probability that a held-out edge is closer than a non-edge; the usual metric, for contrast."""
     return area.estimate()
 
 
@@ -234,8 +234,8 @@ def static_auc(area: Area) -> Estimate:
     chance=NoChance("a rate of growth is not scored"), interval=_only_runs, laws=_LAWS,
 )  # fmt: skip
 def tgc(growth: Growth) -> Estimate:
-    """Topological generative capacity: births a node, times the share of nodes in the largest component.
+    """Topological generative capacity: births per node, times the share of nodes in the largest component.
 
-    As the system reports it; else computed after each cycle and smoothed, each cycle weighing 0.1.
+    As reported by the system; otherwise computed after each cycle and smoothed with weight 0.1.
     """
     return single(growth.tgc, growth.nodes, "no nodes")

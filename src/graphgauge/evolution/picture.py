@@ -1,4 +1,4 @@
-"""What the dashboard shows, as numbers: curves with bands, growth against areas, and means."""
+"""Content of the dashboard: curves with bands, growth against areas, and means."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from graphgauge.stats.intervals import t_interval
 if TYPE_CHECKING:
     from graphgauge.evolution.suite import EvaluationSuite
 
-# What is drawn over cycles, where it was measured, and what stands in the summary.
+# The metrics that are drawn over cycles and in the summary, if they were computed.
 TITLES = {
     "auc_synthetic": "AUC of births, after the cycle",
     "auc_birth": "AUC of births, before the cycle",
@@ -28,14 +28,14 @@ TITLES = {
     "homophily_new_edges": "Homophily of births",
     "nca_mean": "Accuracy of the probe",
 }
-# They share an axis: what is measured before a cycle can be read beside what is measured after it.
+# They share an axis, so that values before and after a cycle can be compared.
 AREAS = ("auc_synthetic", "auc_birth", "auc_matched")
 SUMMARY = ("auc_synthetic", "auc_birth", "auc_matched", "nca_mean", "homophily_new_edges", "delta_homophily")
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Means over seeds, cycle by cycle, with bounds; of one run its values and their own intervals."""
+    """Means over seeds per cycle, with bounds; for one run, its values with their intervals."""
 
     cycles: Ints
     values: Floats
@@ -52,7 +52,7 @@ class Mean:
 
 @dataclass(frozen=True)
 class Relation:
-    """Pearson's correlation over all cycles of all runs; p as if cycles were independent of each other."""
+    """Pearson's correlation over all cycles of all runs; p assumes that cycles are independent."""
 
     r: float
     p: float
@@ -72,7 +72,7 @@ class Picture:
 
     @property
     def area_limits(self) -> tuple[float, float]:
-        """The ends of the axis of all areas, with a margin and chance in sight."""
+        """The limits of the shared axis of all areas, with a margin, including the chance level."""
         curves = [curve for key in AREAS for curve in self.curves.get(key, {}).values()]
         known = [values for curve in curves for values in (curve.values, curve.low, curve.high)]
         every = np.concatenate([*known, [0.45, 0.55]])
@@ -86,7 +86,7 @@ def picture(suite: EvaluationSuite) -> Picture:
     first = next(iter(groups.values()))[0].evaluations[0]
     keys = [key for key in TITLES if key in first]
     if not keys:
-        raise InputError("none of the metrics that are drawn was computed", fix=f"They are {', '.join(TITLES)}.")
+        raise InputError("no metric of the dashboard was computed", fix=f"It draws {', '.join(TITLES)}.")
     results = {name: means(group) for name, group in groups.items()}
     chance = {}
     for key in keys:
@@ -132,7 +132,7 @@ def _curve(group: list[AdaptiveEvaluator], key: str) -> Curve:
 
 
 def _growth(group: list[AdaptiveEvaluator]) -> tuple[Floats, Floats]:
-    """Both of the same cycle, where both have a value."""
+    """Pairs of values of the same cycle, if both are defined."""
     tgc = np.concatenate([own.history["tgc"] for own in group])
     auc = np.concatenate([own.history["auc_synthetic"] for own in group])
     known = ~np.isnan(tgc) & ~np.isnan(auc)

@@ -1,4 +1,4 @@
-"""A linear probe: how well a logistic regression reads the labels off the embeddings."""
+"""A linear probe: how well a logistic regression predicts the labels from the embeddings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _filters = Lock()
 
 
 def probe(points: Floats, classes: Ints, *, folds: int, seed: int) -> Folds:
-    """Stratified folds; the scaler sees the training part only."""
+    """Stratified folds; the scaler is fitted on the training part only."""
     counts = np.bincount(classes) if len(classes) else np.empty(0, np.int64)
     counts = counts[counts > 0]
     nodes = len(classes)
@@ -25,11 +25,16 @@ def probe(points: Floats, classes: Ints, *, folds: int, seed: int) -> Folds:
     if len(counts) < 2:
         return Folds(np.empty(0), nodes, majority, "all labels are of one class")
     if nodes - counts.max() < 2:
-        return Folds(np.empty(0), nodes, majority, "one node is outside the largest class: the fold without it has one")
+        return Folds(
+            np.empty(0),
+            nodes,
+            majority,
+            "one node is outside the largest class: a training set would lack it",
+        )
     if points.shape[1] == 0:
         return Folds(np.empty(0), nodes, majority, "the embeddings have no dimensions")
     if nodes < folds or counts.max() < folds:
-        return Folds(np.empty(0), nodes, majority, f"no class has {folds} nodes, one for each fold")
+        return Folds(np.empty(0), nodes, majority, f"no class has {folds} nodes, one per fold")
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import StratifiedKFold
@@ -40,7 +45,7 @@ def probe(points: Floats, classes: Ints, *, folds: int, seed: int) -> Folds:
     if counts.min() < folds:
         said.append(f"classes with fewer nodes than folds: {np.count_nonzero(counts < folds)}")
     accuracies, steps = [], 0
-    # What is ignored here is said below; filters belong to the whole process, so one thread at a time changes them.
+    # Warnings ignored here are reported below; filters are global, so one thread at a time changes them.
     with _filters, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)

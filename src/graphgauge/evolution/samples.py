@@ -1,4 +1,4 @@
-"""What evolution metrics are computed on besides areas: births by label, a probe, growth, and whole runs."""
+"""Samples for the evolution metrics other than areas: births by label, a probe, growth, and whole runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from graphgauge.stats.intervals import (
     wilson_interval,
 )
 
-# Blocks of cycles that one run is cut into: enough for a spread, long enough to outlast most of its memory.
+# Number of blocks per run: enough for a variance, with blocks long enough to be nearly independent.
 _MOST_BLOCKS = 10
 
 
@@ -29,9 +29,9 @@ def single(value: float, n: int, reason: str, warnings: tuple[str, ...] = ()) ->
 
 @dataclass(frozen=True)
 class LabelPairs:
-    """Births with both labels known: whether these agree, and the share of agreement under two kinds of chance.
+    """Births with both labels known: whether they agree, and two chance levels of agreement.
 
-    `source` numbers the nodes that the births are of, in order.
+    `source` numbers the source nodes of the births, in order.
     """
 
     same: Flags
@@ -52,7 +52,7 @@ class LabelPairs:
 
     @cached_property
     def independent(self) -> bool:
-        """Whether every birth is of another node."""
+        """Whether every birth has a different source node."""
         return len(self.source) == int(self.source.max(initial=-1)) + 1
 
     @cached_property
@@ -60,7 +60,7 @@ class LabelPairs:
         return {}
 
     def interval(self, confidence: float) -> Bounds:
-        """Of the share, the births of one node together; computed once for all metrics that differ by a constant."""
+        """Standard error of the share, clustered by node; computed once for all metrics that differ by a constant."""
         if confidence not in self._intervals:
             if self.independent:
                 bounds = wilson_interval(np.count_nonzero(self.same), len(self.same), confidence)
@@ -92,7 +92,7 @@ class Folds:
 
 @dataclass(frozen=True)
 class Growth:
-    """How the whole graph grew: the value of the cycle, smoothed or as given."""
+    """Growth of the whole graph: the value of the cycle, smoothed or as given."""
 
     tgc: float
     nodes: int
@@ -100,9 +100,9 @@ class Growth:
 
 @dataclass(frozen=True)
 class Trajectory:
-    """One metric over the cycles of runs; each run counts once, through the mean of its cycles that have a value.
+    """One metric over the cycles of runs; each run counts once, as the mean of its cycles that have a value.
 
-    `possible` are the values that runs could have had, where these are bounded.
+    `possible` is the range of possible values, if it is bounded.
     """
 
     runs: Sequence[Floats]
@@ -123,25 +123,25 @@ class Trajectory:
     def estimate(self) -> Estimate:
         value = float(self.means.mean()) if len(self.means) else np.nan
         missing = sum(len(run) for run in self.runs) - self.cycles
-        left_out = (f"{missing} cycles have no value ({'; '.join(self.reasons)}) and are left out of a mean",)
+        left_out = (f"{missing} cycles have no value ({'; '.join(self.reasons)}) and are left out of the mean",)
         warnings = left_out if missing and self.cycles else ()
         return single(value, self.cycles, "; ".join(self.reasons) or "no cycles", (*self.warnings, *warnings))
 
     def rule(self) -> IntervalRule | NoInterval:
         if self.conditions > 1:
-            return NoInterval("conditions are no sample: read them one by one")
+            return NoInterval("conditions are not a sample: read them one by one")
         if len(self.means) > 1:
             return IntervalRule("t", "seeds", lambda sample, estimate, level: self._t(estimate, self.means, level))
         blocks = self._blocks()
         if len(blocks) < 2:
-            return NoInterval("one run of few cycles has no interval of its own")
+            return NoInterval("one run has too few cycles for an interval")
         return IntervalRule(
             "t", "time blocks", lambda sample, estimate, level: self._t(estimate, blocks, level), approximate=True,
-            note="neighbouring blocks of one run may still resemble each other",
+            note="neighbouring blocks of one run may be correlated",
         )  # fmt: skip
 
     def _blocks(self) -> Floats:
-        """Means of consecutive cycles: single cycles resemble their neighbours and are no independent evidence."""
+        """Means of consecutive cycles, because single cycles are correlated with their neighbours."""
         values = np.concatenate([run[~np.isnan(run)] for run in self.runs]) if self.runs else np.empty(0)
         count = min(_MOST_BLOCKS, isqrt(len(values)))
         edges = [len(values) * i // count for i in range(count + 1)] if count else [0]

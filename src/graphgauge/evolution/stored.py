@@ -1,4 +1,4 @@
-"""Files of stored runs: arrays and births, written whole, and read as what anybody may have written."""
+"""Files of stored runs: arrays and births, written atomically and read as untrusted input."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from graphgauge.core.errors import GraphgaugeError, InputError
 from graphgauge.core.extras import need
 from graphgauge.core.files import atomic_path
 
-_SAVEZ = "Write it with np.savez; arrays of Python objects are never read."
-LAYOUT = "A run is a folder of cycle-00000.npz, cycle-00001.npz …, or of births.parquet and embeddings.npz."
-# What reading a file that is no archive, or a damaged one, can raise.
+_SAVEZ = "Write it with np.savez; arrays of Python objects are not supported."
+LAYOUT = "A run is a folder with cycle-00000.npz, cycle-00001.npz …, or with births.parquet and embeddings.npz."
+# Errors raised for files that are damaged or not an archive.
 _DAMAGE = (
     KeyError, ValueError, TypeError, AttributeError, OSError, EOFError, RuntimeError, MemoryError, struct.error,
     tokenize.TokenError, zipfile.BadZipFile, zlib.error,
@@ -33,19 +33,21 @@ def write_arrays(path: Path, arrays: Mapping[str, AnyArray]) -> None:
 
 
 def read_arrays(path: Path, wanted: tuple[str, ...]) -> dict[str, AnyArray]:
-    """All arrays of a .npz file, among them those that are wanted."""
+    """All arrays of a .npz file, which must include the wanted ones."""
     with archive(path) as stored:
         arrays = {name: stored[name] for name in stored.files}
     for name in wanted:
         if name not in arrays:
-            raise InputError(f"has no array {name!r}", where=str(path), fix=f"It holds {', '.join(arrays) or 'none'}.")
+            raise InputError(
+                f"has no array {name!r}", where=str(path), fix=f"It contains {', '.join(arrays) or 'none'}."
+            )
     return arrays
 
 
 @contextmanager
 def archive(path: Path) -> Iterator[Any]:
-    """An open .npz file, whose arrays are read when they are asked for; nothing is ever unpickled."""
-    # Opened here: np.load leaves a file that it cannot read to the garbage collector.
+    """An open .npz file whose arrays are loaded on access, without unpickling."""
+    # Opened here, because np.load does not close a file that it cannot read.
     with _readable(path, _SAVEZ), path.open("rb") as stream, _several(np.load(stream, allow_pickle=False)) as stored:
         yield stored
 
@@ -58,13 +60,13 @@ def read_births(path: Path) -> dict[str, AnyArray]:
         columns = {name: as_numeric(table[name].to_numpy(), f"{path}: {name}") for name in wanted}
     for name, column in columns.items():
         if column.dtype.kind not in "iu":
-            raise InputError(f"column {name!r} holds {column.dtype}, not whole numbers", where=str(path))
+            raise InputError(f"column {name!r} has type {column.dtype}, not whole numbers", where=str(path))
     return columns
 
 
 @contextmanager
 def _readable(path: Path, fix: str) -> Iterator[None]:
-    """Whatever reading a file raises becomes one paragraph."""
+    """Converts errors of reading a file to an InputError."""
     try:
         yield
     except GraphgaugeError:
@@ -79,5 +81,5 @@ def _readable(path: Path, fix: str) -> Iterator[None]:
 
 def _several(found: Any) -> Any:
     if isinstance(found, np.ndarray):
-        raise ValueError("one array, and not several by name")
+        raise ValueError("one array instead of several named ones")
     return found

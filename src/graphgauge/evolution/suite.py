@@ -1,4 +1,4 @@
-"""Several conditions of one system, over seeds, judged alike."""
+"""Evaluates several conditions of one system over seeds."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _SHOWN = ("auc_synthetic", "auc_birth", "auc_matched", "delta_homophily", "nca_m
 
 
 class EvaluationSuite:
-    """One evaluator for each condition and seed; remembers what stood before each cycle.
+    """One evaluator per condition and seed; remembers the state before each cycle.
 
-    `options` are those of `AdaptiveEvaluator`. A run's own seed is added to `seed`, so that runs draw different
+    `options` are those of `AdaptiveEvaluator`. The run's seed is added to `seed`, so that runs draw different
     negatives and their errors are independent, while the conditions of one seed are pairs.
     """
 
@@ -43,14 +43,14 @@ class EvaluationSuite:
         self._labels, self._options = labels, options
         self.evaluators: dict[Run, AdaptiveEvaluator] = {}
         self._last: dict[Run, tuple[AnyArray | None, AnyArray | None]] = {}
-        AdaptiveEvaluator(self._nodes, labels, **options)  # what is wrong with them is said now
+        AdaptiveEvaluator(self._nodes, labels, **options)  # raises now if they are invalid
 
     def _evaluator(self, seed: int) -> AdaptiveEvaluator:
         drawn = self._options.get("seed", 0) + seed
         return AdaptiveEvaluator(self._nodes, self._labels, **{**self._options, "seed": drawn})
 
     def begin(self, condition: str, embeddings: Any, all_edges: Any, seed: int = 0) -> None:
-        """Say what stands before the first cycle, so that this one has an `auc_birth` too."""
+        """Set the state before the first cycle, so that this cycle has an `auc_birth` too."""
         run = self._run(condition, seed)
         if run in self.evaluators:
             raise InputError(f"{condition!r}, seed {seed}, has begun already")
@@ -69,7 +69,7 @@ class EvaluationSuite:
         pools: Any = None,
         removed_edges: Any = None,
     ) -> Evaluation:
-        """Judge one cycle of one condition; see `AdaptiveEvaluator.evaluate_cycle`."""
+        """Evaluate one cycle of one condition; see `AdaptiveEvaluator.evaluate_cycle`."""
         run = self._run(condition, seed)
         evaluator = self.evaluators.get(run) or self._evaluator(run[1])
         before, edges = self._last.get(run, (None, None))
@@ -77,14 +77,14 @@ class EvaluationSuite:
             embeddings, new_edges, all_edges, cycle, before, tgc, previous_edges=edges, pools=pools,
             removed_edges=removed_edges,
         )  # fmt: skip
-        # Copies: systems tend to move their embeddings in place.
+        # Copies, because systems often update their embeddings in place.
         self._last[run] = _copied(embeddings), as_edges(all_edges, "all_edges").copy()
         self.evaluators[run] = evaluator
         evaluation.run |= {"method": condition, "seed": seed}
         return evaluation
 
     def replay(self, cycles: Iterable[Cycle]) -> None:
-        """Judge stored cycles."""
+        """Evaluate stored cycles."""
         for stored in as_cycles(cycles):
             run = self._run(stored.condition, stored.seed)
             given = stored.previous_embeddings, stored.previous_edges
@@ -107,11 +107,11 @@ class EvaluationSuite:
         return self.evaluators
 
     def of(self, condition: str) -> list[AdaptiveEvaluator]:
-        """The evaluators of a condition, one a seed."""
+        """The evaluators of a condition, one per seed."""
         return [own for run, own in self.evaluators.items() if run[0] == condition]
 
     def report(self) -> dict[str, dict[str, float]]:
-        """Means of each condition, printed as a table, with the seeds and cycles they rest on."""
+        """Means of each condition, printed as a table, with the numbers of seeds and cycles."""
         keys = [key for key in _SHOWN if key in next(iter(self._runs().values())).evaluations[0]]
         reported: dict[str, dict[str, float]] = {}
         rows = []
@@ -132,7 +132,7 @@ class EvaluationSuite:
         self, metric: str = "auc_birth", *, baseline: str | None = None, missing: Any = "raise", alpha: float = 0.05,
         direction: Any = None,
     ) -> Comparison:  # fmt: skip
-        """Which conditions are told apart on a metric, seed by seed; see `graphgauge.stats.compare`."""
+        """Which conditions differ significantly on a metric, paired by seed; see `graphgauge.stats.compare`."""
         runs = [
             Evaluation(
                 "evolution", list(means([own]).values()), conventions=own.evaluations[0].conventions,
@@ -172,7 +172,7 @@ def build_evaluation_suite_from_cora(
     if isinstance(data, Mapping) or hasattr(data, "files"):
         names = [name for name in ("labels", "y") if name in data]
         if not names:
-            raise InputError("holds neither labels nor y", where="data", fix="Pass the labels themselves.")
+            raise InputError("contains neither labels nor y", where="data", fix="Pass the labels.")
         labels = data[names[0]]
     else:
         labels = getattr(data, "y", data)

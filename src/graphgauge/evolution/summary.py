@@ -1,4 +1,4 @@
-"""Runs as numbers: means over the cycles of each, and over seeds."""
+"""Summaries of runs: means over cycles and over seeds."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def means(evaluators: Sequence[AdaptiveEvaluator], conditions: int = 1) -> dict[
 
 
 def summary(runs: Runs, figure: Callable[[Evaluation, str | Path], None]) -> Evaluation:
-    """All runs: by condition where there are several, else by cycle. One cycle alone stands for itself."""
+    """All runs: by condition if there are several, otherwise by cycle. A single cycle is returned as it is."""
     evaluators = list(runs.values())
     first = evaluators[0]
     if len(evaluators) == len(first.evaluations) == 1:
@@ -113,7 +113,7 @@ def _by_cycle(runs: Runs) -> Table:
 
 
 def by_cycle(evaluators: Sequence[AdaptiveEvaluator], key: str) -> tuple[Ints, Floats]:
-    """All cycles, and a row for each run: the value of each cycle, NaN where it has none."""
+    """All cycles, and one row per run with the value of each cycle, NaN if it has none."""
     histories = [own.history for own in evaluators]
     cycles = np.unique(np.concatenate([history["cycle"] for history in histories])).astype(np.int64)
     values = np.full((len(histories), len(cycles)), np.nan)
@@ -123,7 +123,7 @@ def by_cycle(evaluators: Sequence[AdaptiveEvaluator], key: str) -> tuple[Ints, F
 
 
 def _first_notes(evaluators: Sequence[AdaptiveEvaluator]) -> Iterator[tuple[int, str]]:
-    """Each kind of note once, from the cycle where it first stood; its numbers differ from cycle to cycle."""
+    """Each kind of note once, from the first cycle that has it; its numbers may differ between cycles."""
     seen: set[str] = set()
     for own in evaluators:
         for evaluation in own.evaluations:

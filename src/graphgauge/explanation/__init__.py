@@ -1,4 +1,4 @@
-"""Explanations of graph models: do they name what the model used."""
+"""Explanations of graph models: do they name the edges that the model used?"""
 
 from graphgauge.explanation.adapters import from_result
 from graphgauge.explanation.cohesiveness import cohesiveness, cohesiveness_prefixes

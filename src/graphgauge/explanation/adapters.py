@@ -1,4 +1,4 @@
-"""Models and explanations of other libraries, as this one takes them; those of PyTorch Geometric are in `pyg`."""
+"""Adapters for models and explanations of other libraries; those for PyTorch Geometric are in `pyg`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from graphgauge.explanation.masks import MODEL_OUTPUT
 
 
 def as_model(model: Any) -> Any:
-    """The model as `collect` asks it: itself, or an adapter around what it has."""
+    """The model in the form that `collect` calls: unchanged, or wrapped in an adapter."""
     if isinstance(model, type):
-        raise InputError(f"{model.__name__} is a class", where="model", fix="Pass an object of it.")
-    with own_code(f"model {type(model).__name__}"):  # looking for a property calls it
+        raise InputError(f"{model.__name__} is a class", where="model", fix="Pass an instance of it.")
+    with own_code(f"model {type(model).__name__}"):  # checking for a property calls it
         if isinstance(model, Model | ManyModel):
             return model
         if callable(getattr(model, "predict_proba_with_mask", None)):
@@ -30,30 +30,30 @@ def as_model(model: Any) -> Any:
 
 
 def method_asked(model: Any) -> str:
-    """What is called to ask a model, for messages: its own method, and not that of an adapter."""
+    """The name of the model's method for messages: that of the wrapped model, not of an adapter."""
     if isinstance(model, MaskedCalls):
         return model.method
     return f"{type(model).__name__}.{'predict_many' if isinstance(model, ManyModel) else 'predict'}"
 
 
 def said_output(model: Any, stated: str | None) -> str:
-    """Whether a model returns logits or probabilities: as stated, by the caller or by the model, never guessed."""
+    """Whether a model returns logits or probabilities, as stated by the caller or the model."""
     with own_code(f"{type(model).__name__}.model_output"):
         own = getattr(model, "model_output", None)
     if stated is None and own is None:
         raise OptionError(
-            "whether the model returns logits or probabilities is not said",
+            "model_output is missing: does the model return logits or probabilities?",
             fix='Pass model_output="logit" or "probability".',
         )
     if stated is not None and own is not None and stated != own:
-        raise OptionError(f"model_output={stated!r}, but the model says that it returns {own!r}")
+        raise OptionError(f"model_output={stated!r}, but the model has model_output={own!r}")
     return one_of("model_output", str(stated or own), MODEL_OUTPUT)
 
 
 class MaskedCalls:
-    """A model that takes one mask a call: `predict_proba_with_mask(subgraph, target, edge_mask)`.
+    """A model that takes one mask per call: `predict_proba_with_mask(subgraph, target, edge_mask)`.
 
-    It gets the subgraph's own object where there is one. The whole graph is asked of `predict_proba`, if it has that.
+    It gets the subgraph's native object if there is one. For the whole graph, `predict_proba` is called if it exists.
     """
 
     def __init__(self, model: Any) -> None:
@@ -74,7 +74,7 @@ class MaskedCalls:
             with own_code(f"model {name}"):
                 answer = self._model.predict_proba_with_mask(subgraph, target, mask.astype(int).tolist())
         array = as_numeric(answer, f"{name}, answers of the model")
-        # One mask is asked, so a leading axis of one is the batch's and not the classes'.
+        # There is one mask, so a leading axis of length one is the batch axis, not the classes.
         return array[0] if array.ndim == 2 and len(array) == 1 else array.reshape(-1) if array.ndim == 0 else array
 
 
@@ -84,8 +84,8 @@ def from_result(
 ) -> Explanation:  # fmt: skip
     """An `Explanation` from an object with `importance_edges` and `context.subgraph.payload["candidate_eidx"]`.
 
-    `src`, `dst` and `time` are those of all edges, which the candidates' numbers, from 0, point into. The target is the
-    context's where none is given.
+    `src`, `dst` and `time` cover all edges; candidates are numbered from 0 and index into them. The target defaults to
+    that of the context.
     """
     try:
         native = result.context.subgraph

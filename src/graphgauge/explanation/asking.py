@@ -1,4 +1,4 @@
-"""Sending masks to a model in batches, and checking that a batch does not change its answers."""
+"""Send masks to a model in batches, and check that batching does not change its answers."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from graphgauge.explanation.masks import Settings, event_masks, random_rankings,
 from graphgauge.explanation.records import Event
 from graphgauge.explanation.table import Answered
 
-# Probabilities of one mask, asked alone and in a batch, that are this far apart are different answers.
+# Largest difference between the probabilities of one mask alone and in a batch.
 _INVARIANT = 1e-4
 _ALONE = "every mask was sent alone"
 
 
 @dataclass
 class _Question:
-    """The masks of one event and, as they come, the answers."""
+    """The masks of one event, and the answers so far."""
 
     event: Event
     masks: Masks
@@ -37,7 +37,7 @@ class _Question:
 
 @dataclass(frozen=True)
 class _Part:
-    """Some masks of one event, as they go into a batch."""
+    """Some masks of one event, as part of a batch."""
 
     question: _Question
     start: int
@@ -48,7 +48,7 @@ class _Part:
 
     @property
     def masks(self) -> Masks:
-        """Copied, because a model may write into what it is given."""
+        """A copy, because a model may write into its inputs."""
         return self.question.masks[self.start : self.stop].copy()
 
     def one(self, row: int) -> _Part:
@@ -56,19 +56,19 @@ class _Part:
 
 
 class Asking:
-    """Sends masks in batches until a check shows that a model's answers depend on what else is in the batch."""
+    """Sends masks in batches, or one by one if the model's answers depend on the rest of the batch."""
 
     def __init__(self, model: Model | ManyModel, settings: Settings, batch_edges: int, nan: str) -> None:
         self._model, self._settings, self._batch_edges, self._nan = model, settings, batch_edges, nan
         self._method = method_asked(model)
-        # One mask a call needs no check.
+        # Models that take one mask per call need no check.
         self._alone = self._checked = isinstance(model, MaskedCalls)
         self._classes: int | None = None
         self._omitted = 0
         self.notes: list[str] = []
 
     def go_on(self, rows: Sequence[Answered], notes: Sequence[str]) -> None:
-        """Ask as the run did that left these answers and notes."""
+        """Continue in the same mode as the run that left these answers and notes."""
         if rows:
             self._classes = rows[0].outputs.shape[1]
         self._alone = self._alone or any(_ALONE in note for note in notes)
@@ -81,7 +81,7 @@ class Asking:
                     yield from self._finished(part.question)
 
     def omissions(self) -> list[str]:
-        return [f"{self._omitted} events left out: the model answered NaN"] if self._omitted else []
+        return [f"{self._omitted} events were left out, because the model answered NaN"] if self._omitted else []
 
     def _finished(self, question: _Question) -> Iterator[Answered]:
         outputs = np.concatenate(question.answers)
@@ -91,7 +91,7 @@ class Asking:
             yield Answered(question.event, question.masks, outputs)
 
     def _batches(self, events: Sequence[Event]) -> Iterator[list[_Part]]:
-        """Masks up to the budget of edges, of one event at a time unless the model takes several."""
+        """Masks up to the edge budget, one event at a time unless the model takes several."""
         batch: list[_Part] = []
         room = self._batch_edges
         several = isinstance(self._model, ManyModel)
@@ -156,14 +156,14 @@ class Asking:
         where = f"{self._method}, answers of the model, event {part.question.event.id!r:.80}"
         outputs = answer_rows(answer, len(part), where)
         if self._classes not in (None, outputs.shape[1]):
-            raise InputError(f"{outputs.shape[1]} outputs a mask, and {self._classes} before", where=where)
+            raise InputError(f"{outputs.shape[1]} outputs per mask, but {self._classes} before", where=where)
         self._classes = outputs.shape[1]
         if self._nan == "omit" and np.isnan(outputs).any():
-            return outputs  # NaN waits until the event is whole, and takes it out
+            return outputs  # an event with NaN is left out once it is complete
         return checked_outputs(outputs, self._settings.model_output, where)
 
     def _check(self, part: _Part, batched: Floats) -> None:
-        """Ask the last mask of a batch again, alone."""
+        """Send the last mask of a batch again, alone."""
         single = self._row(part, len(part) - 1)
         apart = self._apart(batched, single)
         if apart <= _INVARIANT:
@@ -172,11 +172,11 @@ class Asking:
         again = self._apart(single, self._row(part, len(part) - 1))
         if again > _INVARIANT:
             self.notes.append(
-                f"the model answers one question differently each time (by {again:.2g}); {_ALONE}: is it in "
+                f"the model gives different answers to the same input (by {again:.2g}); {_ALONE}: is it in "
                 "evaluation mode?"
             )
         else:
-            self.notes.append(f"the model's answers depend on what else is in a batch (by {apart:.2g}); {_ALONE}")
+            self.notes.append(f"the model's answers depend on the rest of the batch (by {apart:.2g}); {_ALONE}")
 
     def _apart(self, one: Floats, other: Floats) -> float:
         if np.isnan(one).any() or np.isnan(other).any():

@@ -1,4 +1,4 @@
-"""Checks of what subgraphs, events and explanations are made of."""
+"""Checks of the fields of subgraphs, events and explanations."""
 
 from __future__ import annotations
 
@@ -44,34 +44,32 @@ def within(array: NDArray[np.int64], count: int, name: str, what: str) -> None:
 
 
 def lined_up(value: Any, count: int, name: str, what: str) -> AnyArray:
-    """One number for each edge, or whatever `what` names one of."""
+    """One number per edge, or per item of the kind named by `what`."""
     array = _host(value, name)
     array = array.astype(np.float64) if array.size == 0 else as_numeric(array, name)
     if array.shape != (count,):
-        raise InputError(
-            f"shape {array.shape} for {count} {what}s", where=name, fix=f"Give one number for each {what}."
-        )
+        raise InputError(f"shape {array.shape} for {count} {what}s", where=name, fix=f"Give one number per {what}.")
     return array
 
 
 def feature_rows(value: Any, count: int, name: str, what: str) -> AnyArray:
     array = numbers(value, name)
     if array.ndim != 2 or len(array) != count:
-        raise InputError(f"shape {array.shape} for {count} {what}s", where=name, fix=f"Give one row for each {what}.")
+        raise InputError(f"shape {array.shape} for {count} {what}s", where=name, fix=f"Give one row per {what}.")
     return array
 
 
 def named_rows(value: Any, count: int, name: str, what: str) -> Mapping[str, AnyArray]:
-    """Arrays by name, each with a row for each of `what`."""
+    """Arrays by name, with one row per item of the kind named by `what`."""
     if value is None:
         return {}
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise InputError("expected arrays by the names of the model's arguments", where=name)
+        raise InputError("expected a mapping from the model's argument names to arrays", where=name)
     arrays = {key: numbers(each, f"{name}, {key}") for key, each in value.items()}
     for key, array in arrays.items():
         if array.ndim == 0 or len(array) != count:
             raise InputError(f"shape {array.shape} for {count} {what}s", where=f"{name}, {key}",
-                             fix=f"Give one row for each {what}.")  # fmt: skip
+                             fix=f"Give one row per {what}.")  # fmt: skip
     return {key: frozen(array) for key, array in arrays.items()}
 
 
@@ -84,21 +82,21 @@ def event_id(value: Any) -> str | int | None:
 
 
 def integer(value: Any, name: str) -> int:
-    """A whole number, as Python's; 1.0 and True are ones, text and 0.7 are not."""
+    """A whole number as a Python int; accepts 1.0 and True, refuses text and 0.7."""
     if not isinstance(value, int | float | np.integer | np.floating | np.bool_) or value % 1 != 0:
         raise InputError(f"expected a whole number, found {value!r:.60}", where=name)
     return int(value)
 
 
 def frozen(array: AnyArray) -> AnyArray:
-    """A view that cannot be written through."""
+    """A read-only view."""
     view = array.view()
     view.flags.writeable = False
     return view
 
 
 def _host(value: Any, name: str) -> AnyArray:
-    """An array of anything, on the host."""
+    """Any value as an array on the host."""
     if is_tensor(value) or isinstance(value, np.ma.MaskedArray):
         return as_numeric(value, name)
     try:

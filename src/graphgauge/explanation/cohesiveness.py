@@ -1,4 +1,4 @@
-"""Are the edges of an explanation close to each other, in the graph and in time."""
+"""Cohesiveness: are the edges of an explanation close to each other, in the graph and in time?"""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from graphgauge.kernels.cohesion import touching_pairs
 Floats = NDArray[np.float64]
 
 PAIRS = ("all", "adjacent")
-# Beyond this many ΔT a 64-bit float no longer tells times apart that are one ΔT apart.
+# Beyond this many ΔT, a 64-bit float cannot represent a difference of one ΔT.
 _MOST_TURNS = 2.0**53
 
 
 def cohesiveness(src: Any, dst: Any, time: Any, *, delta_t: float | None = None, pairs: str = "all") -> float:
-    """The mean over ordered pairs of edges of cos(|tᵢ − tⱼ|/ΔT) where they share a node, and 0 where they do not.
+    """The mean over ordered pairs of edges of cos(|tᵢ − tⱼ|/ΔT) if they share a node, and 0 otherwise.
 
-    ΔT is the range of the times, unless given; a smaller one can bring the value below 0. `pairs="adjacent"` takes the
-    mean over the pairs that share a node only. NaN where there are no pairs or all times are the same.
+    ΔT defaults to the range of the times; with a smaller ΔT the value can be negative. `pairs="adjacent"` takes the
+    mean only over the pairs that share a node. NaN if there are no pairs or all times are the same.
 
     >>> cohesiveness([0, 1, 3], [1, 2, 4], [0, 10, 5], delta_t=10)
     0.18010076862271326
@@ -58,14 +58,14 @@ def _node_numbers(src: Any, dst: Any) -> tuple[NDArray[np.int64], NDArray[np.int
     if joined.dtype.kind == "f" or (source.dtype.kind == "U") != (target.dtype.kind == "U"):
         raise InputError(
             f"src has {source.dtype} and dst {target.dtype}, which have no common type",
-            where="src and dst", fix="Name nodes in one way, by integers or by text.",
+            where="src and dst", fix="Name all nodes by integers, or all by text.",
         )  # fmt: skip
     numbers = _numbered(joined)
     return numbers[: len(source)], numbers[len(source) :]
 
 
 def _numbered(labels: AnyArray) -> NDArray[np.int64]:
-    """Small numbers in the place of labels; whole numbers that lie close together need no sorting."""
+    """Labels replaced by small integers; integers in a small range need no sorting."""
     if labels.size and labels.dtype.kind in "iu":
         wide = labels if labels.dtype.kind == "u" else labels.astype(np.int64)
         if int(wide.max()) - int(wide.min()) < 4 * wide.size:
@@ -75,19 +75,19 @@ def _numbered(labels: AnyArray) -> NDArray[np.int64]:
 
 
 def _shifted(time: Any, edges: int) -> Floats:
-    """Times from the first one on. They are subtracted as they came: nanoseconds of an epoch are lost in a float."""
+    """Times relative to the first, subtracted in their own type: a float would lose nanoseconds since an epoch."""
     times = as_numeric(time, "time")
     require_shape(times, (edges,), "time", "Pass one time per edge.")
-    refuse_nan(times, "time", fix="Leave edges without a time out.")
+    refuse_nan(times, "time", fix="Remove edges without a time.")
     if not edges:
         return np.empty(0)
     if times.dtype.kind == "f":
         first, last = float(times.min()), float(times.max())
         if not math.isfinite(last - first):
-            raise InputError("times must be finite, and so must their range", where="time")
+            raise InputError("times and their range must be finite", where="time")
         return np.subtract(times, first, dtype=np.float64)
     whole = times if times.dtype == np.uint64 else times.astype(np.int64)
-    # The difference of two 64-bit integers needs no sign, and so 64 bits hold it.
+    # The difference to the smallest is not negative, so it fits into 64 unsigned bits.
     shifted: Floats = (whole - whole.min()).astype(np.uint64).astype(np.float64)
     return shifted
 
@@ -98,8 +98,8 @@ def _scale(shifted: Floats, delta_t: float | None) -> float:
         return span
     if not isinstance(delta_t, Real) or not delta_t >= 0:
         raise OptionError(
-            f"delta_t must be a number from 0 on, not {delta_t!r:.40}", fix="Leave it out for the range of times."
+            f"delta_t must be a number of at least 0, not {delta_t!r:.40}", fix="Leave it out for the range of times."
         )
     if span > delta_t * _MOST_TURNS > 0:
-        raise OptionError(f"delta_t = {delta_t} is too small for times that range over {span}: only rounding is left")
+        raise OptionError(f"delta_t = {delta_t} is lost in rounding for times with a range of {span}")
     return float(delta_t)

@@ -1,4 +1,4 @@
-"""Asking a model about every distinct mask of every event, in batches, without losing what is finished."""
+"""Run a model on every distinct mask of every event, in batches, and store finished events."""
 
 from __future__ import annotations
 
@@ -38,35 +38,35 @@ def collect(
     path: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Table:
-    """Ask a model about all masks that the metrics need, each distinct mask of an event once.
+    """Run a model on all masks that the metrics need, each distinct mask of an event once.
 
     Parameters
     ----------
     model
-        An object with `predict(subgraph, target, masks)`, as `Model` describes it, or one that `adapters` knows.
+        An object with `predict(subgraph, target, masks)`, see `Model`, or with `predict_proba_with_mask`.
     explanations
-        Of any number of events, explainers and seeds. Explanations of one event share its masks.
+        Explanations of any number of events, explainers and seeds. Those of one event share its masks.
     levels, topk
         How much of an explanation is kept or dropped: shares of the candidate edges, and numbers of them.
     model_output
-        What the model returns: `logit` or `probability`. Left out where the model says so itself.
+        What the model returns: `logit` or `probability`. Not needed if the model has `model_output`.
     by, normalize
-        Edges are ranked by importance, or by its absolute value (`abs`); `minmax` brings that to [0, 1].
+        Edges are ranked by importance, or by its absolute value (`abs`); `minmax` scales it to [0, 1].
     ties
-        Edges of equal importance are taken in the order of time, source and target (`fixed`), or values are averaged
-        over random orders of them (`average`).
+        Edges of equal importance are ordered by time, source and target (`fixed`), or values are averaged over random
+        orders of them (`average`).
     random
-        How many random orders of the edges of an event make up the random explainer.
+        Number of random orders of an event's edges for the random explainer.
     batch_edges
-        How many edges, over all masked copies, are sent to the model together.
+        Number of edges per call of the model, over all masked copies.
     nan
         `raise`, or `omit`: explanations with NaN, and events whose answers are NaN, are left out and counted.
     options
-        `{"acc_auc": {...}}`, where its sweep differs from the default.
+        `{"acc_auc": {...}}`, if its sweep differs from the default.
     path
-        A .jsonl file. Every finished event is appended to it, and events that it already holds are not asked again.
+        A .jsonl file. Every finished event is appended to it; events that it already contains are skipped.
     progress
-        Called after every event with a name of the stage, the number of finished events and that of all.
+        Called after every event with the name of the stage, the number of finished events and the total.
     """
     nan_policy(nan)
     asked = as_model(model)
@@ -90,7 +90,7 @@ def collect(
 
 
 def _checked(events: list[Event], nan: str) -> tuple[list[Event], list[str]]:
-    """The events, without the explanations that have NaN where these may be left out."""
+    """The events, without explanations that have NaN if `nan` is "omit"."""
     kept, omitted = [], 0
     for event in events:
         whole = []
@@ -103,4 +103,4 @@ def _checked(events: list[Event], nan: str) -> tuple[list[Event], list[str]]:
                 whole.append(explanation)
         if whole:
             kept.append(Event(event.context, tuple(whole)))
-    return kept, [f"{omitted} explanations left out: they have NaN"] if omitted else []
+    return kept, [f"{omitted} explanations with NaN were left out"] if omitted else []

@@ -32,16 +32,16 @@ def compare(
 ) -> ItemsComparison:
     """Which explainer is better, event by event: sign-flip tests of paired differences with Holm's correction.
 
-    All pairs of explainers, or each against a baseline, over the events that all of them have a value for. Fidelity and
-    the areas under its curves are compared with their sign: an explainer that names what speaks against the answer
-    moves it as far as one that names what speaks for it. `absolute=True` compares the size of the change.
+    All pairs of explainers, or each against a baseline, over the events for which all of them have a value. Fidelity
+    and the areas under its curves are compared with their sign, because an explainer that names edges against the
+    answer changes it as much as one that names edges for it. `absolute=True` compares the size of the change.
     """
     table = as_table(table)
     entry, params = find(metric, "explanation")
     rules = Rules.of(options, table.settings.acc_auc, score, absolute, label_threshold)
     entry = directed(entry, rules)
     if entry.direction == "none":
-        raise OptionError(f"{metric} is neither good high nor good low", fix="Compare another metric.")
+        raise OptionError(f"{metric} has no direction, so no explainer is better", fix="Compare another metric.")
     names = _names(table.explainers, explainers)
     if baseline is not None:
         one_of("explainer", baseline, names)
@@ -67,14 +67,14 @@ def compare(
 
 
 def _names(known: Sequence[str], chosen: Sequence[str] | str | None) -> list[str]:
-    """The explainers to compare: those that are chosen, or all that are known."""
+    """The explainers to compare: those given, or all in the table."""
     listed = known if chosen is None else [chosen] if isinstance(chosen, str) else chosen
     if not isinstance(listed, Sequence):
         raise OptionError(f"explainers must be a list of names, not {listed!r:.60}")
     names = list(dict.fromkeys(one_of("explainer", name, known) for name in listed))
     if len(names) < 2:
         found = ", ".join(names) or "none"
-        raise InputError(f"explainers to compare: {found}", fix="A comparison needs at least two explainers.")
+        raise InputError(f"found explainers: {found}", fix="A comparison needs at least two explainers.")
     return names
 
 
@@ -84,5 +84,5 @@ def _event_values(
     sample = sample_of(table, explainer, rules)
     estimate: Estimate = entry(sample, **params)
     if "events" not in estimate.facts:
-        raise OptionError(f"{entry.key} is no mean over events", fix="Compare one that is, such as fidelity_drop.")
+        raise OptionError(f"{entry.key} is not a mean over events", fix="Compare one such as fidelity_drop.")
     return {event.row.id: float(value) for event, value in zip(sample.events, estimate.facts["events"], strict=True)}

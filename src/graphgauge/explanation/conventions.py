@@ -1,7 +1,7 @@
-"""The names of other libraries: what each computes under them, in this one's terms.
+"""Metric names of other libraries, translated into the metrics and options of this one.
 
 "Plus" and "minus" mean dropping and keeping in PyTorch Geometric, DIG and GraphFramEx; in time_to_explain "minus" means
-dropping. So they exist only under the name of a library.
+dropping. These names are therefore only available with the name of a library.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from graphgauge.explanation.samples import Rules
 
 @dataclass(frozen=True)
 class Alias:
-    """A metric under another name, with the direction that the library gives it, where it gives another."""
+    """A metric under another name, with the library's direction if that differs."""
 
     metric: str
     direction: Direction | None = None
@@ -27,7 +27,7 @@ class Alias:
 
 @dataclass(frozen=True)
 class Convention:
-    """A library's names, and the rules under which its numbers come about."""
+    """A library's metric names, and the rules that give its numbers."""
 
     aliases: Mapping[str, Alias]
     rules: Mapping[str, Any] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class Convention:
         return replace(rules, **self.rules, acc_auc=replace(rules.acc_auc, **self.acc_auc))
 
     def asked(self, names: Sequence[str] | None) -> list[tuple[str, Level | None]]:
-        """The names asked for, and the level where one is named, too."""
+        """The requested names, each with its level if one is given."""
         known = {pattern.partition("@")[0]: pattern for pattern in self.aliases}
         if names is None:
             return [(pattern, None) for pattern in known.values()]
@@ -52,7 +52,7 @@ class Convention:
     def chosen(
         self, names: Sequence[str] | None, grid: Sequence[Level]
     ) -> list[tuple[str, Alias | None, Metric, dict[str, Any]]]:
-        """Key, alias, metric and parameters of what is asked for, at all levels where none is named."""
+        """Key, alias, metric and parameters of the requested metrics, at all levels unless one is given."""
         listed: dict[str, tuple[str, Alias | None, Metric, dict[str, Any]]] = {}
         for pattern, level in self.asked(names):
             alias = self.aliases[pattern]
@@ -102,5 +102,5 @@ CONVENTIONS = {
 
 
 def renamed(result: Result, key: str, alias: Alias) -> Result:
-    """A result under a library's name, with the direction that the library gives it."""
+    """A result under a library's name and direction."""
     return replace(result, key=key, metric=key.partition("@")[0], direction=alias.direction or result.direction)

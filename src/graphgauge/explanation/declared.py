@@ -1,4 +1,4 @@
-"""What the explanation metrics have in common: laws, conventions, intervals over events, and the blind explainers."""
+"""Shared declarations of the explanation metrics: laws, conventions, intervals over events, chance levels."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from graphgauge.explanation.masks import Level
 from graphgauge.explanation.samples import Rules, Sample
 from graphgauge.stats.intervals import mean_interval
 
-_JOINED = Exempt("parts of a table are joined as files, and scored as one")
-_MODEL_DECIDES = Exempt("whether a change of importance is for the better only the model can say")
-_PARTS = Exempt("model and explanation play different parts")
+_JOINED = Exempt("parts of a table are joined as files and scored together")
+_MODEL_DECIDES = Exempt("only the model decides whether a change of importance is an improvement")
+_PARTS = Exempt("model and explanation have different roles")
 LAWS = {"permutation": True, "merge": _JOINED, "monotone": _MODEL_DECIDES, "symmetry": _PARTS}
 EMPTY = {"empty": "nan", "ties": AS_CHOSEN}
 SCORED = EMPTY | {"score": AS_CHOSEN}
 DEFAULT = Level(0.1)
-# Metrics of the size of a change, which have a sign where `absolute` is false.
+# Metrics of the size of a change; they are signed if `absolute` is false.
 ABSOLUTE = ("fidelity_drop", "fidelity_keep", "fidelity_best", "necessity_auc", "sufficiency_auc")
 
 
@@ -28,7 +28,7 @@ def _t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
 
 
 def over_events(sample: Sample, estimate: Estimate) -> IntervalRule:
-    """Student's t over events; where all lie at an end of the scale, the bound for so many that do."""
+    """Student's t over events; if all values are at an end of the scale, the bound for that many events."""
     return IntervalRule("t", "events", _t_bounds)
 
 
@@ -50,7 +50,7 @@ EXPLAINED: dict[str, Any] = {
 
 
 def directed(metric: Metric, rules: Rules) -> Metric:
-    """The metric with the direction and the bounds that the options give it."""
+    """The metric with the direction and bounds that follow from the options."""
     if metric.key == "fidelity_best" and rules.best == "keep":
         metric = replace(metric, direction="lower")
     if metric.key == "acc_auc" and rules.acc_auc.mode == "drop":

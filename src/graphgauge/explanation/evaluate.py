@@ -1,4 +1,4 @@
-"""The family's one entry point."""
+"""Entry point of the family."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from graphgauge.explanation.records import grouped
 from graphgauge.explanation.samples import Rules, Sample, available, sample_of
 from graphgauge.explanation.table import Table, chosen_explainer
 
-# What is shown beside a metric although it was not named: an absolute value hides a sign, a best value its level.
+# Shown next to a metric even if not requested: the sign of an absolute value, the level of a best value.
 _BESIDE = {
     "fidelity_drop": "fidelity_drop.signed@{level}",
     "fidelity_keep": "fidelity_keep.signed@{level}",
@@ -47,31 +47,31 @@ def evaluate(
     keep: str | None = None,
     **collecting: Any,
 ) -> Evaluation:
-    """Say whether explanations name what the model used, and what explanations that know nothing would score.
+    """Measure whether explanations name the edges that the model used, next to the chance level.
 
     Parameters
     ----------
     table
-        What `collect` or `read_table` returned, or the dictionaries of its lines. With `explanations`, the model: it is
-        asked first, and `collect`'s own options are taken, too.
+        The result of `collect` or `read_table`, or the dictionaries of its lines. Or a model, together with
+        `explanations`: `collect` is then called first, and its options are accepted too.
     explainer
-        Whose explanations to evaluate, where the table holds several.
+        The explainer to evaluate, if the table contains several.
     metrics
-        Keys to compute instead of all; `fidelity_drop` means every level that was asked, `fidelity_drop@0.1` one.
+        Keys to compute instead of all; `fidelity_drop` means all collected levels, `fidelity_drop@0.1` one.
     convention
         `pyg`, `dig` or `time_to_explain`: that library's names and numbers instead.
     score
         What fidelity compares: the probability of the class predicted on the whole graph (`class`), or the largest
-        probability whatever its class (`max`).
+        probability of any class (`max`).
     absolute
-        Whether fidelity, and the areas under its curves, are of |f(G) − f(masked)|; the signed mean of fidelity is
-        reported next to it either way.
+        Whether fidelity and the areas under its curves use |f(G) − f(masked)|. The signed mean of fidelity is always
+        reported as well.
     label_threshold
-        Probability from which `fidelity_tempme` takes an event without a label for one of class 1.
+        Probability from which `fidelity_tempme` assigns class 1 to an event without a label.
     options
-        Of single metrics: `{"acc_auc": {"mode": "keep", "cap": 0.3, "points": 16}, "fidelity_best": {"mode": "drop"},
-        "unfaithfulness": {"kl": "forward"}, "cohesiveness": {"delta_t": None}}`. The sweep of `acc_auc` is the one that
-        the model was asked for.
+        Options of single metrics: `{"acc_auc": {"mode": "keep", "cap": 0.3, "points": 16}, "fidelity_best": {"mode":
+        "drop"}, "unfaithfulness": {"kl": "forward"}, "cohesiveness": {"delta_t": None}}`. The sweep of `acc_auc`
+        defaults to the collected one.
     keep
         `"items"` keeps the values of single events in `Evaluation.per_item`.
     """
@@ -82,9 +82,7 @@ def evaluate(
     library = None if convention is None else CONVENTIONS[one_of("convention", convention, CONVENTIONS)]
     _refuse_unknown(metrics, library)
     if explanations is None and collecting:
-        raise OptionError(
-            f"{', '.join(collecting)}: not for scoring a table", fix="What a model is asked is set in collect()."
-        )
+        raise OptionError(f"{', '.join(collecting)}: not for scoring a table", fix="Pass these options to collect().")
     stored = as_table(table) if explanations is None else None
     sweep = AccAuc() if stored is None else stored.settings.acc_auc
     rules = Rules.of(options, sweep, score, absolute, label_threshold)
@@ -143,13 +141,13 @@ def as_table(table: Any) -> Table:
     if isinstance(table, Sequence) and not isinstance(table, str) and table:
         return Table.of(table)
     raise InputError(
-        f"expected what collect() returns, found {type(table).__name__}", where="table",
-        fix="With a model, pass the explanations as well; from a file, use read_table.",
+        f"expected the result of collect(), found {type(table).__name__}", where="table",
+        fix="With a model, also pass explanations; read a file with read_table.",
     )  # fmt: skip
 
 
 def _refuse_unknown(metrics: Sequence[str] | None, library: Convention | None) -> None:
-    """Names that nothing has; said before a model is asked for what they need."""
+    """Refuse unknown names before the model is run."""
     if library is None:
         asked("explanation", metrics)
     else:
@@ -160,7 +158,7 @@ def _collected(
     model: Any, explanations: Any, explainer: str | None, rules: Rules, nan: str, options: Mapping[str, Any]
 ) -> Table:
     said = [one for event in grouped(explanations) for one in event.explanations]
-    chosen_explainer((one.explainer for one in said), explainer)  # before the model is asked
+    chosen_explainer((one.explainer for one in said), explainer)  # before the model is run
     return collect(model, said, options={"acc_auc": asdict(rules.acc_auc)}, nan=nan, **options)
 
 
@@ -200,7 +198,7 @@ def _conventions(table: Table, rules: Rules, nan: str) -> dict[str, str]:
 
 
 def _achieved(sample: Sample) -> list[float | None]:
-    """The mean share k/E that each level came to: the axis of a curve over levels."""
+    """The mean share k/E achieved at each level: the axis of a curve over levels."""
     shares = [sample.share(level) for level in sample.grid]
     return [None if share != share else share for share in shares]
 
@@ -214,12 +212,12 @@ def _notes(table: Table, sample: Sample, explainer: str) -> tuple[str, ...]:
         notes += _reach(sample)
         tied = float(np.mean([event.tied for event in sample.events]))
         if tied:
-            notes.append(f"{tied:.0%} of the edges share their importance with another")
+            notes.append(f"{tied:.0%} of the edges have the same importance as another")
     return tuple(notes)
 
 
 def _reach(sample: Sample) -> list[str]:
-    """How much of their graphs the events were cut from can matter to them."""
+    """How many edges of the whole graphs can affect the answers."""
     cut = [event.row.subgraph for event in sample.events if event.row.subgraph.graph_edges is not None]
     if not cut:
         return []

@@ -1,4 +1,4 @@
-"""Metrics of what a model answers to masked graphs."""
+"""Metrics of a model's answers on masked graphs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graphgauge.explanation.inputs import Floats
 from graphgauge.explanation.masks import Level
 from graphgauge.explanation.samples import NO_CANDIDATES, Path, Sample, Scored
 
-# Beyond this share of events in which removing an explanation raises the score, a warning says so.
+# Warn if removing the explanation raises the score in more than this share of events.
 _MANY = 0.25
 _SIGNED = EXPLAINED | {"bounds": (-1, 1)}
 _LABELS = EXPLAINED | {"conventions": EMPTY, "reference": "amara2022"}
@@ -35,13 +35,13 @@ def _fidelity(sample: Sample, mode: str, level: Level, absolute: bool) -> Estima
 
 @metric(key="fidelity_drop@{level}", **EXPLAINED)
 def fidelity_drop(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
-    """How far the score of the predicted class moves when the explanation is dropped.
+    """Change of the predicted class's score when the explanation is dropped.
 
-    |f(G) − f(G without the top edges)|, f the probability of the class that is predicted on the whole graph. A large
-    value says that the explanation is necessary.
+    |f(G) − f(G without the top edges)|, where f is the probability of the class that is predicted on the whole graph.
+    A large value means that the explanation is necessary.
     """
     estimate = _fidelity(sample, "drop", level, sample.rules.absolute)
-    if not sample.rules.absolute or sample.paths != "own":  # a sign is not hidden, or nobody reads the warning
+    if not sample.rules.absolute or sample.paths != "own":  # the sign is visible, or the value is a baseline's
         return estimate
     raised = sample.values(lambda event, path: float(_change(sample, event, path, "drop", level) < 0))
     share = float(np.nanmean(raised)) if np.isfinite(raised).any() else 0.0
@@ -52,27 +52,27 @@ def fidelity_drop(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
 
 @metric(key="fidelity_drop.signed@{level}", **_SIGNED)
 def fidelity_drop_signed(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
-    """How far the score of the predicted class falls when the explanation is dropped; negative where it rises."""
+    """Decrease of the predicted class's score when the explanation is dropped; negative if it rises."""
     return _fidelity(sample, "drop", level, False)
 
 
 @metric(key="fidelity_keep@{level}", **EXPLAINED | {"direction": "lower"})
 def fidelity_keep(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
-    """How far the score of the predicted class moves when only the explanation is kept.
+    """Change of the predicted class's score when only the explanation is kept.
 
-    |f(G) − f(top edges only)|. A small value says that the explanation is sufficient.
+    |f(G) − f(top edges only)|. A small value means that the explanation is sufficient.
     """
     return _fidelity(sample, "keep", level, sample.rules.absolute)
 
 
 @metric(key="fidelity_keep.signed@{level}", **_SIGNED | {"direction": "lower"})
 def fidelity_keep_signed(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
-    """How far the score of the predicted class falls when only the explanation is kept; negative where it rises."""
+    """Decrease of the predicted class's score when only the explanation is kept; negative if it rises."""
     return _fidelity(sample, "keep", level, False)
 
 
 def _best(sample: Sample, event: Scored, path: Path) -> tuple[float, float]:
-    """The best fidelity of one ranking over all levels, and the share of the edges that reached it, the smallest."""
+    """The best fidelity of one ranking over all levels, and the smallest share of the edges that reached it."""
     mode = sample.rules.best
     counts = sorted({level.of(event.units) for level in sample.grid})
     changes = np.array([_change(sample, event, path, mode, Level(f"k={count}")) for count in counts])
@@ -85,7 +85,7 @@ def _best(sample: Sample, event: Scored, path: Path) -> tuple[float, float]:
 def fidelity_best(sample: Sample) -> Estimate:
     """The best fidelity of each event over all levels: the largest when dropping, the smallest when keeping.
 
-    The level is chosen on the answers themselves, so the value is marked as an oracle's.
+    The level is chosen on the answers, so the value is marked as an oracle.
     """
     possible = (0.0 if sample.rules.absolute else -1.0, 1.0)
     estimate = sample.each(lambda event, path: _best(sample, event, path)[0], NO_CANDIDATES, possible)
@@ -97,7 +97,7 @@ def fidelity_best(sample: Sample) -> Estimate:
     **EXPLAINED | {"direction": "none", "chance": NoChance("a level is chosen, not scored")},
 )
 def fidelity_best_k(sample: Sample) -> Estimate:
-    """The share k/E of the edges at which the best fidelity was reached, the smallest where several did."""
+    """The smallest share k/E of the edges at which the best fidelity was reached."""
     return _oracle(sample.each(lambda event, path: _best(sample, event, path)[1], NO_CANDIDATES, (0.0, 1.0)))
 
 
@@ -112,18 +112,18 @@ def _oracle(estimate: Estimate) -> Estimate:
 def fidelity_tempme(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
     """How far the kept explanation pushes a binary model towards the event's label.
 
-    With p the probability of class 1: p(top edges only) − p(G) where the label is 1, and p(G) − p(top edges only) where
-    it is 0. The label is the event's own, or whether p(G) ≥ `label_threshold`.
+    With p the probability of class 1: p(top edges only) − p(G) if the label is 1, and p(G) − p(top edges only) if it is
+    0. The label is that of the event; without one, it is 1 if p(G) ≥ `label_threshold`.
     """
     if sample.classes != 2:
-        raise InputError(f"fidelity_tempme is for two classes, and the model has {sample.classes}")
+        raise InputError(f"fidelity_tempme is for two classes, but the model has {sample.classes}")
 
     def value(event: Scored, path: Path) -> float:
         whole = float(event.probabilities[event.whole, 1])
         kept = float(event.probabilities[path.row("keep", level.of(event.units)), 1])
         label = event.row.context.label
         if label not in (None, 0, 1):
-            raise InputError(f"event {event.row.id!r:.80} has the label {label!r}", fix="Two classes are 0 and 1.")
+            raise InputError(f"event {event.row.id!r:.80} has the label {label!r}", fix="Use the labels 0 and 1.")
         positive = whole >= sample.rules.label_threshold if label is None else label == 1
         return kept - whole if positive else whole - kept
 
@@ -135,10 +135,10 @@ def fidelity_tempme(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
     **_LABELS | {"reference": "chen2023", "conventions": EMPTY | {"sweep": AS_CHOSEN}},
 )
 def acc_auc(sample: Sample) -> Estimate:
-    """How much of a sweep over sparse explanations leaves the predicted label as it is on the whole graph.
+    """Share of a sweep over sparse explanations that keeps the label predicted on the whole graph.
 
-    At each share s from 0 to the cap: 1 where the top-s edges alone (or, dropping, the others alone) have the label of
-    the whole graph, else 0; the trapezoid over s, divided by its span.
+    At each share s from 0 to the cap: 1 if the top-s edges alone (or, when dropping, the others alone) have the label
+    of the whole graph, else 0. The value is the trapezoid area over s, divided by the range of s.
     """
     sweep = sample.rules.acc_auc
     shares = sweep.shares
@@ -171,11 +171,11 @@ def label_flip_keep(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
 
 
 def _harmonic(drop: Estimate, keep: Estimate) -> Estimate:
-    """The harmonic mean of two means, drop and 1 − keep, its error by linearisation."""
+    """The harmonic mean of drop and 1 − keep, with its error by linearisation."""
     a, c = float(drop.value[0]), 1 - float(keep.value[0])
     assert drop.influence is not None
     assert keep.influence is not None
-    facts = {"range": (0.0, 1.0)}  # and no values of single events: it is no mean of them
+    facts = {"range": (0.0, 1.0)}  # no per-event values: it is not a mean over events
     if np.isnan(a) or a + c == 0:
         return replace(drop, influence=np.zeros(len(drop.influence)), facts=facts)
     influence = (2 * c**2 * drop.influence - 2 * a**2 * keep.influence) / (a + c) ** 2
@@ -204,7 +204,7 @@ def _area(sample: Sample, mode: str) -> Estimate:
         return float(np.trapezoid(heights, counts) / (counts[-1] - counts[0]))
 
     possible = (0.0 if sample.rules.absolute else -1.0, 1.0)
-    return sample.each(value, "fewer than two levels that differ", possible)
+    return sample.each(value, "fewer than two distinct levels", possible)
 
 
 _CURVE = EXPLAINED | {"conventions": SCORED | {"area": "trapezoid over the achieved k/E, divided by its span"}}
@@ -229,9 +229,9 @@ def sufficiency_auc(sample: Sample) -> Estimate:
     },
 )  # fmt: skip
 def unfaithfulness(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
-    """How far all class probabilities move when only the explanation is kept: 1 − exp(−KL).
+    """Change of all class probabilities when only the explanation is kept: 1 − exp(−KL).
 
-    KL(whole graph ‖ explanation), or the other way round with `kl="reverse"`.
+    KL(whole graph ‖ explanation), or in reverse with `kl="reverse"`.
     """
 
     def value(event: Scored, path: Path) -> float:
@@ -252,11 +252,11 @@ def _kl(first: Floats, second: Floats) -> float:
     key="fidelity_curve_auc",
     **_LABELS | {
         "default": False, "bounds": (0, np.inf), "interval": NoInterval("an area under ratios of means"),
-        "chance": NoChance("a random explainer may change every label, and then has no ratio"),
+        "chance": NoChance("a random explainer may change every label, and then the ratio is undefined"),
     },
 )  # fmt: skip
 def fidelity_curve_auc(sample: Sample) -> Estimate:
-    """The area under `label_flip_drop` / (1 − `label_flip_keep`) over the mean achieved shares k/E, by trapezoids."""
+    """The trapezoid area under `label_flip_drop` / (1 − `label_flip_keep`) over the mean achieved shares k/E."""
     shares = [sample.share(level) for level in sample.grid]
     pairs = [[float(_flips(sample, mode, level).value[0]) for mode in ("drop", "keep")] for level in sample.grid]
     n = np.array([np.count_nonzero([event.units > 0 for event in sample.events])])

@@ -1,4 +1,4 @@
-"""Plain dictionaries in files: one a line of JSON, or one a row of Parquet."""
+"""Plain dictionaries in files: one per line of JSON, or one per row of Parquet."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graphgauge.core.extras import need
 from graphgauge.core.files import atomic_path
 
 Record = dict[str, Any]
-# What has no one type over all rows is kept as JSON inside its column.
+# Fields whose type differs between rows are stored as JSON text.
 _AS_JSON = ("event", "target")
 
 
@@ -33,7 +33,7 @@ def write_lines(records: Iterable[Mapping[str, Any]], path: Path) -> None:
 
 
 def read_lines(path: Path) -> tuple[list[tuple[str, Record]], bool]:
-    """The dictionaries of a JSON Lines file with the place of each, and whether an unfinished line followed them."""
+    """The dictionaries of a JSON Lines file, each with its location, and whether an incomplete line follows."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -68,7 +68,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def write_parquet(head: Mapping[str, Any], records: Iterable[Record], path: Path) -> None:
-    """Records as rows, and the head beside them."""
+    """Write records as rows, and the header as metadata."""
     arrow, parquet = need("pyarrow", "writing .parquet"), need("pyarrow.parquet", "writing .parquet")
     rows = list(records)
     names = list(dict.fromkeys(name for row in rows for name in row))
@@ -77,14 +77,14 @@ def write_parquet(head: Mapping[str, Any], records: Iterable[Record], path: Path
     try:
         columns = arrow.Table.from_pylist(rows)
     except (arrow.ArrowInvalid, arrow.ArrowTypeError) as error:
-        raise InputError(f"events differ in their types ({error})", where=str(path), fix="Save it as .jsonl.") from None
+        raise InputError(f"events have different types ({error})", where=str(path), fix="Save it as .jsonl.") from None
     columns = columns.replace_schema_metadata({"graphgauge": json.dumps(head)})
     with atomic_path(path) as temporary:
         parquet.write_table(columns, temporary, compression="zstd")
 
 
 def read_parquet(path: Path) -> Iterator[Any]:
-    """The head, and then the records."""
+    """The header, followed by the records."""
     arrow, parquet = need("pyarrow", "reading .parquet"), need("pyarrow.parquet", "reading .parquet")
     if not path.is_file():
         raise InputError("is a folder" if path.is_dir() else "no such file", where=str(path))
@@ -103,7 +103,7 @@ def read_parquet(path: Path) -> Iterator[Any]:
 
 
 def _without_absent(value: Any) -> Any:
-    """Parquet has every field of a record everywhere; those that hold nothing are left out again."""
+    """Remove empty fields, because Parquet gives every record all fields."""
     if isinstance(value, dict):
         return {name: _without_absent(item) for name, item in value.items() if item is not None}
     return [_without_absent(item) for item in value] if isinstance(value, list) else value

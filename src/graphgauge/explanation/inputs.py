@@ -1,4 +1,4 @@
-"""What an explanation evaluation takes in: subgraphs, importances over their edges, and a model that can be asked."""
+"""Inputs of an explanation evaluation: subgraphs, importances of their edges, and the model."""
 
 from __future__ import annotations
 
@@ -36,9 +36,10 @@ Masks = NDArray[np.bool_]
 class Model(Protocol):
     """A model that answers for many masked copies of one subgraph at once.
 
-    `masks` (B, E) is true where a candidate edge stays; edges that are no candidates always stay. The answer is (B, C)
-    logits or probabilities of C classes, or (B,) or (B, 1) for one output. A model may also have `model_output`, which
-    says which of the two it returns, and `predict_many`, which answers for several subgraphs in one call.
+    `masks` (B, E) is true where a candidate edge stays; other edges always stay. The answer is (B, C)
+    logits or probabilities of C classes, or (B,) or (B, 1) for one output. A model may also have
+    `model_output`, which states whether it returns logits or probabilities, and `predict_many`, which answers for
+    several subgraphs in one call.
     """
 
     def predict(self, subgraph: Subgraph, target: Any, masks: Masks) -> Any: ...
@@ -46,7 +47,7 @@ class Model(Protocol):
 
 @runtime_checkable
 class ManyModel(Protocol):
-    """A model that also takes masks of several subgraphs in one call: one array of answers for each."""
+    """A model that also takes masks of several subgraphs in one call, and returns one array of answers for each."""
 
     def predict_many(
         self, subgraphs: Sequence[Subgraph], targets: Sequence[Any], masks: Sequence[Masks]
@@ -55,30 +56,30 @@ class ManyModel(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Subgraph:
-    """The part of a graph that a prediction rests on.
+    """The part of a graph that a prediction depends on.
 
     Parameters
     ----------
     edge_index
         (2, M): source and target of each edge, as rows of `nodes`.
     nodes
-        (N,) ids, whole numbers or text; 0 … N − 1 where there are none.
+        (N,) ids, whole numbers or text; 0 … N − 1 by default.
     times
-        (M,) when each edge happened, where the graph is temporal.
+        (M,) time of each edge, for temporal graphs.
     node_features, edge_features
-        (N, F) and (M, D), for the model alone.
+        (N, F) and (M, D), used only by the model.
     candidates
-        (E,) the edges that can be masked, as columns of `edge_index`; all where none are named.
+        (E,) the edges that can be masked, as columns of `edge_index`; all by default.
     units
-        (E,) an id for each candidate: candidates with one id enter and leave together. Where none are given, the two
-        directions of a pair of nodes at one time are a unit, if there is one edge in each; every other edge is one of
-        its own, parallel ones too.
+        (E,) one id per candidate: candidates with the same id are masked together. By default, the two directions of a
+        pair of nodes at one time are one unit if there is one edge in each. Every other edge is a separate unit,
+        including parallel edges.
     node_inputs, edge_inputs
-        What else the model takes, by the names of its arguments: arrays with a row for each node, or for each edge.
+        Other inputs of the model, by argument name: arrays with one row per node or per edge.
     graph_edges
-        How many edges the graph has that this part was cut from.
+        The number of edges in the whole graph.
     native
-        The model's own object for this subgraph, for models that take no other; never stored.
+        The model's native object for this subgraph, for models that require one; not stored.
     """
 
     edge_index: Any
@@ -99,7 +100,7 @@ class Subgraph:
             raise InputError(f"expected shape (2, edges), found {edges.shape}", where="edge_index", fix=_EDGE_INDEX)
         nodes = np.arange(int(edges.max(initial=-1)) + 1) if self.nodes is None else ids(self.nodes, "nodes")
         if len(np.unique(nodes)) < len(nodes):
-            raise InputError("an id stands twice", where="nodes", fix="Name each node once.")
+            raise InputError("an id is listed twice", where="nodes", fix="List each node once.")
         within(edges, len(nodes), "edge_index", "node")
         count = edges.shape[1]
         fields = {"edge_index": edges, "nodes": nodes, "candidates": self._checked_candidates(count)}
@@ -130,10 +131,10 @@ class Subgraph:
             return np.arange(count)
         candidates = whole_numbers(self.candidates, "candidates")
         if candidates.ndim != 1:
-            raise InputError(f"expected one number an edge, found shape {candidates.shape}", where="candidates")
+            raise InputError(f"expected one number per edge, found shape {candidates.shape}", where="candidates")
         within(candidates, count, "candidates", "edge")
         if len(np.unique(candidates)) < len(candidates):
-            raise InputError("an edge is named twice", where="candidates", fix="Name each edge once.")
+            raise InputError("an edge is listed twice", where="candidates", fix="List each edge once.")
         return candidates
 
     @property
@@ -145,7 +146,7 @@ class Subgraph:
         return len(self.candidates)
 
     def edge_masks(self, masks: Masks) -> Masks:
-        """Masks over all edges, from masks over the candidates: the others always stay."""
+        """Masks over all edges, from masks over the candidates; other edges always stay."""
         kept = np.ones((len(masks), self.edges), bool)
         kept[:, self.candidates] = masks
         return kept
@@ -174,9 +175,9 @@ class Subgraph:
         pairs = int(pair.max(initial=-1)) + 1
         forward = np.bincount(pair[source < target], minlength=pairs)
         backward = np.bincount(pair[source > target], minlength=pairs)
-        # Which of several parallel edges belongs to which in the other direction, nobody says.
+        # With several parallel edges, their pairs in the other direction are unknown.
         joined = ((forward == 1) & (backward == 1))[pair]
-        # Edges on their own get numbers after those of the pairs.
+        # Single edges are numbered after the pairs.
         alone = len(forward) + np.arange(len(self))
         return np.unique(np.where(joined, pair, alone), return_inverse=True)[1].astype(np.int64)
 
@@ -186,7 +187,7 @@ class Subgraph:
 
     @cached_property
     def edge_order(self) -> Ints:
-        """The candidates by (time, source, target), nodes by their ids, and by features where all these are equal."""
+        """The candidates ordered by (time, source, target), with nodes by id, and then by features."""
         source, target = self.ends
         rank = np.unique(self.nodes, return_inverse=True)[1]
         times = np.zeros(len(self)) if self.candidate_times is None else self.candidate_times
@@ -197,7 +198,7 @@ class Subgraph:
 
     @cached_property
     def unit_places(self) -> Ints:
-        """Where each unit stands in the order of its first edges."""
+        """The position of each unit, ordered by first edge."""
         places = np.full(self.unit_count, len(self))
         np.minimum.at(places, self.unit_of[self.edge_order], np.arange(len(self)))
         return np.argsort(np.argsort(places))
@@ -205,21 +206,21 @@ class Subgraph:
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """One event: what the model is asked about.
+    """One event: the question put to the model.
 
     Parameters
     ----------
     subgraph
-        Where the answer comes from.
+        The graph that the answer depends on.
     target
-        Handed to the model as it is: a node, a pair, a time; numbers, text, lists and dictionaries of them.
+        Passed to the model unchanged: a node, a pair, a time; numbers, text, lists and dictionaries of them.
     event
-        An id. Explanations with one id are of one event and are compared over it; without ids, explanations that share
-        a `Context` are.
+        An id. Explanations with the same id belong to one event and are compared on it. Without ids, explanations that
+        share a `Context` belong to one event.
     label
-        0 or 1, the true class of a binary model; `fidelity_tempme` takes the predicted one where it is absent.
+        0 or 1, the true class for a binary model; without it, `fidelity_tempme` uses the predicted class.
     truth
-        (E,) true for the candidates that the right explanation holds, where it is known.
+        (E,) true for the candidates in the right explanation, if it is known.
     """
 
     subgraph: Subgraph
@@ -243,9 +244,9 @@ class Context:
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """What one explainer says of one event: how important each candidate edge is, higher is more.
+    """One explainer's output for one event: the importance of each candidate edge, higher is more important.
 
-    `elapsed` is how many seconds it took; `seed` tells runs of one explainer on one event apart.
+    `elapsed` is the running time in seconds; `seed` distinguishes runs of one explainer on one event.
     """
 
     context: Context
@@ -264,22 +265,22 @@ class Explanation:
         if importance.shape != (expected,):
             raise InputError(
                 f"shape {importance.shape} for {expected} candidate edges", where="importance",
-                fix=f"{self.who}. Give one number for each candidate edge of the subgraph, in their order.",
+                fix=f"{self.who}. Give one number per candidate edge of the subgraph, in order.",
             )  # fmt: skip
         if self.seed is not None:
             object.__setattr__(self, "seed", integer(self.seed, "seed"))
         if self.elapsed is not None and not (isinstance(self.elapsed, Real) and 0 <= self.elapsed < math.inf):
-            raise InputError(f"{self.elapsed!r:.60} is no number of seconds", where="elapsed", fix=f"{self.who}.")
+            raise InputError(f"{self.elapsed!r:.60} is not a number of seconds", where="elapsed", fix=f"{self.who}.")
         object.__setattr__(self, "importance", frozen(importance.astype(np.float64)))
 
     @property
     def who(self) -> str:
-        """For messages: `It is of gradient, event 7`."""
+        """For messages: `It comes from 'gradient', event 7`."""
         event = "" if self.context.event is None else f", event {self.context.event!r:.80}"
-        return f"It is of {self.explainer!r:.80}{event}"
+        return f"It comes from {self.explainer!r:.80}{event}"
 
     def refuse_nan(self) -> None:
-        fix = f'{self.who}. Repair the explainer, or pass nan="omit" to leave it out.'
+        fix = f'{self.who}. Fix the explainer, or pass nan="omit" to leave it out.'
         refuse_nan(self.importance, "importance", fix=fix)
 
 

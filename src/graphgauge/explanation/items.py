@@ -1,4 +1,4 @@
-"""Per-event values, kept where explainers are to be compared event by event."""
+"""Per-event values, kept to compare explainers event by event."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KIND = "explanation-items"
 
 @dataclass(frozen=True)
 class Items:
-    """One row an event: its id, and its value of each metric that is a mean over events, NaN where it has none."""
+    """One row per event: its id and its value of each metric that is a mean over events, NaN if undefined."""
 
     ids: AnyArray
     columns: Mapping[str, Floats]
@@ -28,7 +28,7 @@ class Items:
         return len(self.ids)
 
     def values(self, metric: str, *, ties: str | None = None) -> Floats:
-        """What each event adds to a metric; ties were settled when the model was asked."""
+        """The values of a metric by event; `ties` has no effect, because ties are broken in `collect`."""
         if metric not in self.columns:
             raise UnknownNameError("metric of single events", metric, self.columns)
         return self.columns[metric]

@@ -1,4 +1,4 @@
-"""The file that finished events are appended to, so that a run that is stopped loses none."""
+"""The file that finished events are appended to, so that an interrupted run keeps them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from graphgauge.explanation.table import Answered, Table, header_to_dict
 
 
 class Journal:
-    """Answered events as they come, those first that the file held already; without a path they are only kept."""
+    """Answered events in order, starting with those already in the file; without a path, only kept in memory."""
 
     def __init__(self, path: str | Path | None, settings: Settings) -> None:
         self._path = None if path is None else path_of(path)
@@ -48,17 +48,17 @@ class Journal:
     def __exit__(self, *error: object) -> None:
         if self._stream is not None:
             if error[0] is None:
-                self._head(())  # a table without events is one
+                self._head(())  # a table without events still has a header
             self._stream.close()
 
     def holds(self, event: Event) -> bool:
-        """Whether the file has the event; with other explanations it is an error, for the answers are to others."""
+        """Whether the file contains the event; different explanations are an error, because the answers do not fit."""
         found = self._held.get(event.id)
         if found is None:
             return False
         if _said(found.event) != _said(event) or not same_question(found.context, event.context):
             raise InputError(
-                f"holds event {event.id!r:.80} with another subgraph, target, truth or importance",
+                f"contains event {event.id!r:.80} with a different subgraph, target, truth or importance",
                 where=str(self._path), fix="Collect into another file.",
             )  # fmt: skip
         return True
@@ -67,12 +67,12 @@ class Journal:
         self.rows.append(row)
         if self._stream is not None:
             self._head(notes)
-            # One write a line: a stop in between leaves whole lines and at most one that is not.
+            # One write per line: an interruption leaves at most one incomplete line.
             self._stream.write(json_line(row.to_dict()).encode())
             self._stream.flush()
 
     def note(self, notes: Sequence[str]) -> None:
-        """What is known at the end only is said in a line of its own, unless the file says it already."""
+        """Append notes that are known only at the end, unless the file has them already."""
         news = [note for note in notes if note not in self.notes]
         self.notes = (*self.notes, *news)
         if self._stream is not None and news:
@@ -87,13 +87,13 @@ class Journal:
             self.notes = (*self.notes, *notes)
 
     def _resume(self, path: Path) -> bool:
-        """Take up what the file holds; whether an unfinished line follows it."""
+        """Load the file's content; returns whether an incomplete line follows it."""
         table, cut_off = Table.from_lines(path)
         if table.settings != self._settings:
             stored, asked = table.settings.to_dict(), self._settings.to_dict()
             differing = ", ".join(name for name in stored if stored[name] != asked[name])
             raise InputError(
-                f"was collected with other settings: {differing}", where=str(path), fix="Collect into another file."
+                f"was collected with different settings: {differing}", where=str(path), fix="Collect into another file."
             )
         self.rows, self.notes = list(table.rows), table.notes
         self._held = {row.id: row for row in self.rows}
@@ -102,7 +102,7 @@ class Journal:
 
 
 def _repair(path: Path, cut_off: bool) -> None:
-    """End the file with a whole line: what a stop left unfinished is cut off, a line without its end gets it."""
+    """Make the file end with a complete line: cut off an incomplete one, or add the missing newline."""
     with path.open("rb+") as stream:
         content = stream.read()
         if cut_off:
@@ -113,7 +113,7 @@ def _repair(path: Path, cut_off: bool) -> None:
 
 
 def _said(event: Event) -> tuple[Any, ...]:
-    """All that a line says of an event beside its question, in the order of names; the seconds may differ."""
+    """Label, truth and importances of an event, sorted by explainer; elapsed seconds are not compared."""
     label, truth = event.context.label, event.context.truth
     importances = sorted(
         (one.explainer, -1 if one.seed is None else one.seed, one.importance.tobytes()) for one in event.explanations

@@ -23,9 +23,9 @@ TIES = ("fixed", "average")
 MODES = ("keep", "drop")
 KEEP = ("top", "complement")
 MODEL_OUTPUT = ("logit", "probability")
-# Random orders that an average over ties is taken over.
+# Number of random orders in an average over ties.
 _TIE_ORDERS = 10
-# Points and random orders beyond this are a mistake, or a file that means harm.
+# More points or random orders than this are a mistake or a malicious file.
 _MOST = 10_000
 
 
@@ -43,12 +43,12 @@ class Level(str):
             spelled = None
         if spelled is None:
             raise OptionError(
-                f"{given!r:.40} is no level", fix="Give a share above 0 and at most 1, or a number of edges as k=5."
+                f"{given!r:.40} is not a level", fix="Give a share above 0 and at most 1, or a number of edges as k=5."
             )
         return super().__new__(cls, spelled)
 
     def of(self, units: int) -> int:
-        """How many of an event's units that is."""
+        """The number of an event's units at this level."""
         return _count(self, units)
 
 
@@ -58,7 +58,7 @@ def _count(level: str, units: int) -> int:
 
 
 def cut(share: float, units: int) -> int:
-    """A share of the units as a number of them: rounded half up, at least one where the share is above 0."""
+    """A share of the units as a count: rounded half up, at least one if the share is above 0."""
     if share <= 0:
         return 0
     return min(max(math.floor(share * units + 0.5 + 1e-9), 1), units)
@@ -77,7 +77,7 @@ class AccAuc:
         one_of("acc_auc mode", self.mode, MODES)
         one_of("acc_auc keep", self.keep, KEEP)
         if not is_number(self.cap) or not 0 < self.cap <= 1:
-            raise OptionError(f"the cap of acc_auc must lie above 0 and be at most 1, not {self.cap!r:.40}")
+            raise OptionError(f"the cap of acc_auc must be above 0 and at most 1, not {self.cap!r:.40}")
         object.__setattr__(self, "points", whole_number("points of acc_auc", self.points, 2, _MOST))
 
     def __str__(self) -> str:
@@ -93,7 +93,7 @@ class AccAuc:
         return np.linspace(0, self.cap, self.points)
 
     def counts(self, units: int) -> tuple[int, ...]:
-        """How many units are kept, or dropped, at each share."""
+        """The number of units that are kept or dropped at each share."""
         return _swept_counts(self, units)
 
 
@@ -108,7 +108,7 @@ def _swept_counts(sweep: AccAuc, units: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Settings:
-    """What was asked of a model, and how its answers are to be read."""
+    """How masks are chosen, and how the model's answers are read."""
 
     model_output: str
     levels: Any = LEVELS
@@ -128,13 +128,13 @@ class Settings:
         object.__setattr__(self, "levels", tuple(sorted(float(level) for level in _levels("levels", self.levels))))
         object.__setattr__(self, "topk", tuple(sorted(int(Level(k)[2:]) for k in _levels("topk", self.topk))))
         if not self.levels and not self.topk:
-            raise OptionError("neither levels nor topk says how much of an explanation to take")
+            raise OptionError("neither levels nor topk is given")
         object.__setattr__(self, "random", whole_number("random", self.random, 1, _MOST))
         object.__setattr__(self, "seed", whole_number("seed", self.seed))
 
     @property
     def grid(self) -> tuple[Level, ...]:
-        """Every level that was asked for: shares first."""
+        """All levels, shares first."""
         return (*map(Level, self.levels), *(Level(f"k={k}") for k in self.topk))
 
     def counts(self, units: int) -> dict[str, Ints]:
@@ -168,7 +168,7 @@ def _levels(name: str, values: Any) -> list[Level]:
 def checked_options(
     options: Mapping[str, Mapping[str, Any]] | None, known: Mapping[str, Sequence[str]]
 ) -> dict[str, dict[str, Any]]:
-    """Options of single metrics, given by names that are known."""
+    """Options of single metrics, with their names checked."""
     if options is None:
         return {}
     if not isinstance(options, Mapping) or not all(isinstance(given, Mapping) for given in options.values()):
@@ -194,14 +194,14 @@ def unit_importance(explanation: Explanation, settings: Settings) -> Floats:
     if settings.normalize == "minmax" and len(values):
         if not np.isfinite(values).all():
             raise InputError("infinite values cannot be normalised", where="importance", fix=f"{explanation.who}.")
-        values = values / 2  # the span of the largest floats is no float
+        values = values / 2  # the range of the largest floats overflows
         span = values.max() - values.min()
         values = (values - values.min()) / span if span else np.zeros(len(values))
     if subgraph.unit_count == len(subgraph):
         means = np.empty(len(values))
         means[subgraph.unit_of] = values
         return means
-    # Summed from the smallest: the order of the edges must not decide the last bit.
+    # Summed in sorted order, so that the order of the edges does not change the last bit.
     order = np.argsort(values, kind="stable")
     owner = subgraph.unit_of[order]
     with np.errstate(invalid="ignore"):
@@ -212,13 +212,13 @@ def unit_importance(explanation: Explanation, settings: Settings) -> Floats:
 
 
 def tied_share(values: Floats) -> float:
-    """The share of units that have another one's importance."""
+    """The share of units whose importance equals that of another unit."""
     _, counts = np.unique(values, return_counts=True)
     return float(counts[counts > 1].sum() / len(values)) if len(values) else 0.0
 
 
 def rankings(explanation: Explanation, values: Floats, settings: Settings) -> list[Ints]:
-    """The place of every unit, 0 the most important: one ranking, or several that differ in the order of ties."""
+    """The rank of every unit, 0 is most important: one ranking, or several that order ties differently."""
     subgraph = explanation.context.subgraph
     if settings.ties == "fixed" or tied_share(values) == 0:
         return [_ranked(values, subgraph.unit_places)]
@@ -227,7 +227,7 @@ def rankings(explanation: Explanation, values: Floats, settings: Settings) -> li
 
 
 def random_rankings(subgraph: Subgraph, event: Any, settings: Settings) -> list[Ints]:
-    """Orders that know nothing, the same for every explainer of an event."""
+    """Random orders, the same for every explainer of an event."""
     generator = _generator(event, settings.seed, "random")
     return [_shuffled(subgraph, generator) for _ in range(settings.random)]
 
@@ -239,7 +239,7 @@ def _ranked(values: Floats, places: Ints) -> Ints:
 
 
 def _shuffled(subgraph: Subgraph, generator: np.random.Generator) -> Ints:
-    """A random place for every unit; units are drawn in their own order, which the order of edges does not change."""
+    """A random rank for every unit; it does not depend on the order of the edges."""
     return generator.permutation(subgraph.unit_count)[subgraph.unit_places]
 
 
@@ -249,20 +249,20 @@ def _generator(event: Any, seed: int, purpose: str) -> np.random.Generator:
 
 
 def cut_masks(subgraph: Subgraph, ranking: Ints, mode: str, counts: Ints) -> Masks:
-    """One mask for each number of units that is kept (or dropped) from the top of a ranking."""
+    """One mask for each number of units kept (or dropped) from the top of a ranking."""
     place = ranking[subgraph.unit_of]
     kept: Masks = place < counts[:, np.newaxis]
     return kept if mode == "keep" else ~kept
 
 
 def packed(masks: Masks) -> list[bytes]:
-    """The rows of a mask matrix as keys that are equal where the masks are."""
+    """The rows of a mask matrix as keys; equal masks have equal keys."""
     rows = np.packbits(masks, axis=1)
     return [row.tobytes() for row in rows]
 
 
 def whole_and_empty(subgraph: Subgraph) -> Masks:
-    """The masks that keep every candidate and none."""
+    """The masks that keep all candidates and none."""
     return np.repeat([[True], [False]], len(subgraph), axis=1)
 
 

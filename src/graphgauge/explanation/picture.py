@@ -1,4 +1,4 @@
-"""What the figure shows: curves of all explainers, their sweeps, and one event with its explanation."""
+"""Content of the figure: curves of all explainers, their sweeps, and one event with its explanation."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from graphgauge.explanation.masks import Level
 from graphgauge.explanation.samples import Rules, Sample, Scored, sample_of
 from graphgauge.explanation.table import Table
 
-# An event of more edges than this cannot be read in a small drawing; the smallest is taken then.
+# Events with more edges than this are unreadable in a small drawing; if all are, the smallest is drawn.
 _READABLE = 60
 RANDOM = "random"
 
 
 @dataclass(frozen=True)
 class Band:
-    """Means with their bounds, NaN where there are none."""
+    """Means with their bounds, NaN if there are none."""
 
     value: Floats
     low: Floats
@@ -30,7 +30,7 @@ class Band:
 
 @dataclass(frozen=True)
 class Drawn:
-    """One event: its candidate edges with ends, times, importance, and which of them are held and are right."""
+    """One event: its candidate edges with ends, times, importance, and which of them are selected and true."""
 
     event: Any
     explainer: str
@@ -62,9 +62,9 @@ class Picture:
 def picture(table: Table, chosen: str, rules: Rules, confidence: float) -> Picture:
     samples = {name: sample_of(table, name, rules) for name in table.explainers or [chosen]}
     own = samples[chosen]
-    swept = rules.acc_auc == table.settings.acc_auc  # else the model was not asked for the bars
+    swept = rules.acc_auc == table.settings.acc_auc  # otherwise the masks for the bars are missing
     followed = {**samples, RANDOM: own.at_random}
-    # The random explainer of an explainer called random would hide it.
+    # An explainer called random must not be hidden by the random baseline.
     if RANDOM in samples:
         followed = {**samples, f"{RANDOM} order": own.at_random}
     levels = sorted(own.grid, key=own.share)
@@ -97,7 +97,7 @@ def _with_bounds(metric: Any, sample: Sample, estimate: Estimate, confidence: fl
 
 
 def _drawn(sample: Sample, explainer: str) -> Drawn | None:
-    """The first event that can be read and has a known truth, or at least can be read."""
+    """The first readable event with a known truth, or else the first readable one."""
     readable = [event for event in sample.events if event.units > 1 and len(event.row.subgraph) <= _READABLE]
     known = [event for event in readable if event.truth is not None and event.truth.any()]
     large = sorted((event for event in sample.events if event.units), key=lambda event: len(event.row.subgraph))

@@ -22,25 +22,25 @@ from graphgauge.explanation.reach import BOTH_WAYS, FLOWS, edges_within
 
 TASKS = ("node", "edge", "graph")
 MASKING = ("remove", "weight")
-# What a torch_geometric explanation says of itself; everything else that it carries is an input of the model.
+# Standard fields of a torch_geometric explanation; all other fields are inputs of the model.
 _SAID = ("x", "edge_index", "edge_mask", "node_mask", "prediction", "target", "index", "y")
-# Answers that differ by less than this share of them are the same but for the order of sums.
+# Relative tolerance for equal answers: sums may be taken in a different order.
 _SAME = 1e-4
-# The same of an answer that was recorded, maybe on another device.
+# Tolerance for a recorded answer, which may come from another device.
 _RECORDED = 1e-3
 
 
 class PyGModel:
-    """A PyTorch Geometric module `module(x, edge_index, …)`, asked for all masks in one disjoint union.
+    """A PyTorch Geometric module `module(x, edge_index, …)`, run on all masks in one disjoint union.
 
     Parameters
     ----------
     task
         `node`: the target is a row of the output. `edge`: it is a pair of nodes; the module gets `edge_label_index=`
-        and answers once a pair. `graph`: the module gets `batch=` and answers once a graph.
+        and returns one answer per pair. `graph`: the module gets `batch=` and returns one answer per graph.
     masking
-        `remove` takes edges out of the graph. `weight` multiplies their messages by 0, as torch_geometric's own
-        explainers do; degrees that a layer divides by then still count them.
+        `remove` removes edges from the graph. `weight` multiplies their messages by 0, as torch_geometric's explainers
+        do; the edges then still count in the degrees that a layer divides by.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class PyGModel:
         caching = [type(layer).__name__ for layer in self._layers() if getattr(layer, "cached", False)]
         if caching:
             raise InputError(
-                f"{caching[0]} keeps the graph of its first call (cached=True), so that masks would not reach it",
+                f"{caching[0]} keeps the graph of its first call (cached=True), so masks would have no effect",
                 where="module", fix="Build it with cached=False and load the weights.",
             )  # fmt: skip
 
@@ -64,9 +64,9 @@ class PyGModel:
 
     @property
     def hops(self) -> int | None:
-        """How many edges a message can travel, by the number of layers that pass messages; None where there is none.
+        """How many edges a message can travel, by the number of message-passing layers; None if there are none.
 
-        A layer that divides by degrees also looks at the edges that enter the last nodes.
+        A layer that divides by degrees also depends on the edges into the last nodes.
         """
         layers = list(self._layers())
         return len(layers) + any(getattr(layer, "normalize", False) for layer in layers) if layers else None
@@ -132,7 +132,7 @@ class PyGModel:
 
 
 def _tensor(torch: Any, array: AnyArray, like: Any) -> Any:
-    """Floats as the module's own; whole numbers and truth values stay what they are."""
+    """A tensor on the module's device; floats get its dtype, integers and booleans keep theirs."""
     tensor = torch.as_tensor(np.ascontiguousarray(array), device=like.device)
     return tensor.to(like) if tensor.is_floating_point() else tensor
 
@@ -140,7 +140,7 @@ def _tensor(torch: Any, array: AnyArray, like: Any) -> Any:
 class _Union:
     """Masked copies of subgraphs side by side, as one graph without edges between them.
 
-    `arrays` are what the module takes beside the edges, by the names of its arguments.
+    `arrays` are the module's inputs other than the edges, by argument name.
     """
 
     def __init__(self, subgraphs: Sequence[Subgraph], masks: Sequence[Masks], *, remove: bool) -> None:
@@ -159,14 +159,14 @@ class _Union:
         if remove:
             self.edge_index = self.edge_index[:, self.kept]
             by_edge = {name: array[self.kept] for name, array in by_edge.items()}
-        self.batched = by_node.pop("batch", None) is not None  # every copy is a graph of its own
+        self.batched = by_node.pop("batch", None) is not None  # every copy is a separate graph
         self.arrays = {**by_node, **by_edge}
 
     def __len__(self) -> int:
         return len(self._starts)
 
     def rows(self, targets: Sequence[Any]) -> Ints:
-        """Where the target of each copy stands among the nodes of the union."""
+        """The row of each copy's target among the nodes of the union."""
         return self._placed([_row(target, nodes) for target, nodes in zip(targets, self._nodes, strict=True)])
 
     def pairs(self, targets: Sequence[Any]) -> Ints:
@@ -209,7 +209,7 @@ def _joined(copies: Sequence[Mapping[str, AnyArray]]) -> dict[str, AnyArray]:
     names = list(dict.fromkeys(name for arrays in copies for name in arrays))
     for name in names:
         if not all(name in arrays for arrays in copies):
-            raise InputError(f"has {name} in some events and none in others", where="subgraph")
+            raise InputError(f"has {name} in some events but not in others", where="subgraph")
     return {name: np.concatenate([arrays[name] for arrays in copies]) for name in names}
 
 
@@ -223,24 +223,25 @@ def from_pyg(
 ) -> Explanation:  # fmt: skip
     """An `Explanation` from a `torch_geometric.explain.Explanation` with an edge mask.
 
-    It holds the part of the graph that the answer rests on, and all that the explanation carries and the module takes:
-    `edge_weight`, `edge_attr`, and arrays with a row for each node or edge. What cannot be cut to a part is an error.
+    It contains the part of the graph that the answer depends on, and every input that the explanation carries and the
+    module takes: `edge_weight`, `edge_attr`, and arrays with one row per node or edge. An input that cannot be cut to a
+    part of the graph is an error.
 
     Parameters
     ----------
     model
-        The module that was explained, as `PyGModel`. Its layers say how far a message travels. It is asked whether its
-        answer is the one that was explained, and whether the part that is kept has the same answer as the whole graph.
+        The module that was explained, as `PyGModel`. Its layers determine how far a message travels. It is run to
+        check that its answer is the explained one, and that the kept part gives the same answer as the whole graph.
     target
-        The explanation's `index` where none is given: the node, the pair or the graph that was explained.
+        The node, the pair or the graph that was explained; by default the explanation's `index`.
     truth, units
-        One for each edge of the explanation; those of the candidates are kept.
+        One value per edge of the explanation; those of the candidates are kept.
     num_hops
-        Candidates are the edges on paths of at most so many edges to the target. Without it they are those that can
-        matter to `model`: as many hops as it has layers that pass messages, one more where these divide by degrees, and
-        more as long as the rest of the graph changes the answer. Of a whole graph they are all its edges.
+        Candidates are the edges on paths of at most this many edges to the target. By default they are the edges that
+        can affect `model`: as many hops as it has message-passing layers, one more if these divide by degrees, and
+        more as long as the rest of the graph changes the answer. For a whole graph, all edges are candidates.
     candidates
-        The edges that can be masked, as truth values or as numbers, where you know better.
+        The edges that can be masked, as booleans or as edge numbers, to override this choice.
     """
     if model is not None and not isinstance(model, PyGModel):
         raise InputError(f"expected a PyGModel, found {type(model).__name__}", where="model",
@@ -260,7 +261,7 @@ def from_pyg(
 
 @dataclass(frozen=True)
 class _Part:
-    """The nodes and edges of a graph that are kept, and those of the edges that are candidates, by number."""
+    """The numbers of the kept nodes, the kept edges and the candidate edges."""
 
     nodes: Ints
     kept: Ints
@@ -269,9 +270,9 @@ class _Part:
 
 @dataclass(frozen=True)
 class _Question:
-    """What a module was asked: its inputs by node and by edge, and the target as numbers of nodes.
+    """The question put to a module: its inputs by node and by edge, and the target as node numbers.
 
-    `own` are the nodes of the target's graph where a batch holds several; `place` is the target's row in the answer.
+    `own` are the nodes of the target's graph in a batch; `place` is the target's row in the answer.
     """
 
     task: str
@@ -330,23 +331,23 @@ class _Question:
 
     @property
     def ends(self) -> list[int]:
-        """The nodes that the answer is about; all of a graph's have none."""
+        """The nodes that the answer is about; empty for a whole graph."""
         return [] if self.task == "graph" or self.target is None else np.atleast_1d(self.target).tolist()
 
     def whole(self) -> _Part:
-        """All of the target's own graph."""
+        """All of the target's graph."""
         kept = np.flatnonzero(self.own[self.edge_index].all(axis=0))
         return _Part(np.flatnonzero(self.own), kept, kept)
 
     def within(self, hops: int, flow: str) -> Ints:
-        """The edges over which a message can reach the target in so many steps."""
+        """The edges over which a message can reach the target in this many steps."""
         return np.flatnonzero(edges_within(self.edge_index, self.nodes, self.ends, hops, flow))
 
     def part(self, kept: Ints, candidates: Ints) -> _Part:
         return _Part(np.unique(np.concatenate([self.edge_index[:, kept].ravel(), self.ends])), kept, candidates)
 
     def relabelled(self, part: _Part) -> Any:
-        """The target as rows of the nodes that are kept."""
+        """The target as rows of the kept nodes."""
         if self.task == "graph" or self.target is None:
             return self.target
         rows = np.searchsorted(part.nodes, self.ends).tolist()
@@ -355,7 +356,7 @@ class _Question:
     def cut(self, part: _Part, units: Any = None) -> Subgraph:
         by_node = {name: array[part.nodes] for name, array in self.by_node.items()}
         by_edge = {name: array[part.kept] for name, array in self.by_edge.items()}
-        # Whole numbers of a table, and arrays of another shape than a table's, are handed over as they are.
+        # Integer arrays, and arrays that are not two-dimensional, are passed on unchanged.
         x, features = by_node.get("x"), by_edge.get("edge_attr")
         if x is not None and x.ndim == 2 and x.dtype.kind == "f":
             del by_node["x"]
@@ -378,13 +379,13 @@ class _Question:
         )
 
     def answers(self, model: PyGModel, part: _Part, masks: Masks) -> AnyArray:
-        """What the module says of a part under masks over all edges; one number for each class."""
+        """The module's answers for a part under masks over all edges; one number per class."""
         whole = _Part(part.nodes, part.kept, part.kept)
         said = model.predict(self.cut(whole), self.relabelled(whole), masks[:, part.kept])
         return as_numeric(said, "answers of the module").reshape(len(masks), -1)
 
     def same_answers(self, model: PyGModel, part: _Part) -> bool:
-        """Whether the edges outside of a part are of no matter: with all of those inside, and with every other one."""
+        """Whether edges outside a part have no effect, tested with all edges inside and with every other one."""
         every_other = np.ones(self.edges, bool)
         every_other[part.kept[::2]] = False
         masks = np.stack([np.ones(self.edges, bool), every_other])
@@ -392,47 +393,47 @@ class _Question:
         return np.allclose(alone, together, rtol=_SAME, atol=_SAME / 10)
 
     def refuse_other_prediction(self, prediction: Any, model: PyGModel) -> None:
-        """The explanation was made for the answer that this module gives."""
+        """Raise an error unless this module gives the answer that was explained."""
         if prediction is None:
             return
         recorded = as_numeric(prediction, "prediction")
         recorded = recorded.reshape(len(recorded), -1) if recorded.ndim else recorded.reshape(1, 1)
         place = 0 if len(recorded) == 1 else self.place
         if place >= len(recorded):
-            raise InputError(f"{len(recorded)} rows, and the target is row {place}", where="prediction")
+            raise InputError(f"{len(recorded)} rows, but the target is row {place}", where="prediction")
         explained = recorded[place]
         answer = self.answers(model, self.whole(), np.ones((1, self.edges), bool))[0]
         if explained.shape != answer.shape or not np.allclose(explained, answer, rtol=_RECORDED, atol=_RECORDED / 10):
             raise InputError(
-                f"{model.name} answers {_numbers(answer)} on the whole graph, and {_numbers(explained)} was explained",
+                f"{model.name} answers {_numbers(answer)} on the whole graph, but {_numbers(explained)} was explained",
                 where="prediction",
-                fix="Pass the module that was explained; whatever else it was given has to be in the explanation, "
-                "under the names of its arguments.",
+                fix="Pass the module that was explained. Its other inputs must be in the explanation, under their "
+                "argument names.",
             )
 
 
 def _part(question: _Question, model: PyGModel | None, num_hops: int | None, chosen: Ints | None) -> _Part:
-    """What of the graph is kept: all that can matter to the answer, as far as that is known."""
+    """The part of the graph that can affect the answer."""
     whole = question.whole()
     if question.task == "graph" or not question.ends:
         found = whole
     elif num_hops is not None:
         hops, flow = whole_number("num_hops", num_hops, 1), FLOWS[0] if model is None else model.flow
-        # One hop further edges stay in any case: layers that divide by degrees count them.
+        # Edges one hop further are always kept, because layers that divide by degrees count them.
         found = question.part(question.within(hops + 1, flow), question.within(hops, flow))
         if model is not None and not question.same_answers(model, found):
             raise InputError(
                 f"edges beyond {hops} hops change the answer of {model.name}", where="num_hops",
-                fix="Raise it, or leave it out.",
+                fix="Increase num_hops, or leave it out.",
             )  # fmt: skip
     elif model is not None and model.hops is not None:
         found = _widened(question, model, model.hops)
     elif chosen is not None:
         found = whole
     else:
-        unknown = "no model is given" if model is None else f"{model.name} has no layers of torch_geometric to count"
+        unknown = "no model is given" if model is None else f"{model.name} has no torch_geometric layers to count"
         raise OptionError(
-            f"which edges can reach the target is not known: {unknown}",
+            f"cannot determine which edges can reach the target: {unknown}",
             fix="Pass model=PyGModel(module, …), num_hops= (how many edges a message travels), or candidates=.",
         )
     if chosen is None:
@@ -445,9 +446,10 @@ def _part(question: _Question, model: PyGModel | None, num_hops: int | None, cho
 
 
 def _widened(question: _Question, model: PyGModel, hops: int) -> _Part:
-    """The first part, from so many hops on, that answers as the whole graph does.
+    """The smallest part, from this many hops on, with the same answer as the whole graph.
 
-    Edges are followed as messages flow and, where that is not enough, both ways: degrees may count what leaves a node.
+    Edges are followed as messages flow. If that is not enough, they are followed both ways, because degrees may count
+    edges that leave a node.
     """
     for flow in dict.fromkeys((model.flow, BOTH_WAYS)):
         for steps in count(hops):
@@ -457,7 +459,7 @@ def _widened(question: _Question, model: PyGModel, hops: int) -> _Part:
                 return part
             if len(question.within(steps + 1, flow)) == len(kept):
                 break
-    return question.whole()  # what is not connected to the target matters, too: a norm over all nodes, say
+    return question.whole()  # unconnected parts matter too, such as in a norm over all nodes
 
 
 def _chosen(candidates: Any, edges: int) -> Ints | None:
@@ -477,17 +479,17 @@ def _plain(index: Any) -> Any:
 
 
 def _task(explanation: Any, model: PyGModel | None, index: Any) -> str:
-    """Of what the answer is: as the explanation and the model say."""
+    """The level of the task, node, edge or graph, from the explanation and the model."""
     level = getattr(_attribute(explanation, "_model_config"), "task_level", None)
     told = str(getattr(level, "value", level)) if level is not None else None
     if model is not None and told is not None and told != model.task:
-        raise InputError(f"is of a model at the level of {told}s, and PyGModel has task={model.task!r}",
+        raise InputError(f"explains a {told}-level model, but PyGModel has task={model.task!r}",
                          where="explanation", fix=f'Pass PyGModel(module, task="{told}").')  # fmt: skip
     return model.task if model is not None else told or ("graph" if index is None else "node")
 
 
 def _carried(explanation: Any, model: PyGModel | None) -> Iterator[tuple[str, Any]]:
-    """What the explanation carries and the module takes: what it was given, and what its arguments name."""
+    """The inputs that the explanation carries and the module takes."""
     given = [str(name) for name in _attribute(explanation, "_model_args") or ()]
     for name in given:
         if model is not None and not model.takes(name):
@@ -501,7 +503,7 @@ def _carried(explanation: Any, model: PyGModel | None) -> Iterator[tuple[str, An
 
 
 def _attribute(explanation: Any, name: str) -> Any:
-    """None where there is none; mappings with attributes raise KeyError for those that they lack."""
+    """The attribute, or None if it is missing; mappings with attributes raise KeyError for missing ones."""
     try:
         return getattr(explanation, name)
     except (AttributeError, KeyError):
@@ -512,10 +514,10 @@ def _restrictable(name: str, value: Any, nodes: int, edges: int) -> tuple[AnyArr
     """An input as an array, and whether its rows are nodes or edges."""
     refused = f"{name} cannot be cut to a part of the graph"
     if not is_tensor(value) and not isinstance(value, np.ndarray):
-        raise InputError(f"{refused}: it is {type(value).__name__}, no array", where="explanation", fix=_WRAP)
+        raise InputError(f"{refused}: it is {type(value).__name__}, not an array", where="explanation", fix=_WRAP)
     array = as_numeric(value, name)
     if "index" in name:
-        raise InputError(f"{refused}: by its name it holds numbers of nodes", where="explanation", fix=_WRAP)
+        raise InputError(f"{refused}: by its name it contains node numbers", where="explanation", fix=_WRAP)
     rows = len(array) if array.ndim else 0
     if rows == edges and (edges != nodes or "edge" in name):
         return array, "edge"
@@ -527,7 +529,7 @@ def _restrictable(name: str, value: Any, nodes: int, edges: int) -> tuple[AnyArr
 
 
 def _pair(index: Any, pairs: Ints | None, nodes: int) -> tuple[list[int], int]:
-    """The nodes of an edge-level target: given as such, or as a column of `edge_label_index`."""
+    """The nodes of an edge-level target, given directly or as a column of `edge_label_index`."""
     if isinstance(index, list | tuple) and len(index) == 2:
         return [_row(node, nodes) for node in index], 0
     if pairs is None or pairs.ndim != 2 or pairs.shape[0] != 2 or not pairs.shape[1]:
@@ -541,7 +543,7 @@ def _pair(index: Any, pairs: Ints | None, nodes: int) -> tuple[list[int], int]:
 
 
 def _graph(task: str, index: Any, batch: Ints) -> int:
-    """Which graph of a batch the target is of."""
+    """The number of the target's graph in a batch."""
     if task != "graph":
         return int(batch[np.atleast_1d(index)[0]]) if index is not None else 0
     graphs = np.unique(batch)
@@ -554,7 +556,7 @@ def _graph(task: str, index: Any, batch: Ints) -> int:
 
 
 def _table(array: AnyArray | None) -> AnyArray | None:
-    """Features as rows of numbers, for those who read the subgraph; one number each is a column."""
+    """Features as rows of numbers; a one-dimensional array becomes a column."""
     if array is None or array.ndim > 2:
         return None
     return array[:, np.newaxis] if array.ndim == 1 else array
@@ -566,6 +568,6 @@ def _numbers(values: AnyArray) -> str:
 
 
 _PYG_TASK = (
-    'With task="graph" a module answers once a graph, with task="edge" once a pair, with task="node" once a node.'
+    'A module returns one answer per graph with task="graph", per pair with task="edge", per node with task="node".'
 )
-_WRAP = "Wrap the module in one that needs it no more, or holds a row for each node or edge."
+_WRAP = "Wrap the module so that it does not take this input, or pass one row per node or edge."

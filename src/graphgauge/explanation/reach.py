@@ -1,4 +1,4 @@
-"""Which edges messages can take to a target."""
+"""The edges over which messages can reach a target."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from graphgauge.explanation.inputs import Ints, Masks
 
 FLOWS = ("source_to_target", "target_to_source")
-# Layers of both kinds: messages go along edges and against them.
+# Layers of both kinds: messages flow along edges and against them.
 BOTH_WAYS = "both"
 
 

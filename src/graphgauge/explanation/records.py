@@ -1,4 +1,4 @@
-"""Events and their explanations as plain dictionaries, and back: what a line of a file holds."""
+"""Events and their explanations as plain dictionaries, one per line of a file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DEPTH = 32
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """What all explainers say of one event."""
+    """One event with the explanations of all explainers."""
 
     context: Context
     explanations: tuple[Explanation, ...]
@@ -73,19 +73,19 @@ class Event:
 
 
 def _places(value: Any, count: int) -> list[int]:
-    """Numbers of candidates, as a line names those of the truth."""
+    """The candidate numbers of the true edges in a line."""
     if not isinstance(value, list) or not all(type(place) is int and 0 <= place < count for place in value):
-        raise InputError(f"expected numbers of candidates from 0 to {count - 1}", where="truth")
+        raise InputError(f"expected candidate numbers from 0 to {count - 1}", where="truth")
     return value
 
 
 def grouped(explanations: Iterable[Explanation]) -> list[Event]:
-    """Explanations by event, in the order in which the events appear, every event with an id."""
+    """Explanations by event, in order of first appearance; every event gets an id."""
     if isinstance(explanations, Explanation) or not isinstance(explanations, Iterable):
         explanations = [explanations]
     by_id: dict[EventId, list[Explanation]] = {}
     ids: dict[int, EventId] = {}
-    contexts: list[Context] = []  # kept: the ids above are those of living objects
+    contexts: list[Context] = []  # kept alive: the keys of `ids` are object ids
     for explanation in explanations:
         if not isinstance(explanation, Explanation):
             found = type(explanation).__name__
@@ -99,13 +99,13 @@ def grouped(explanations: Iterable[Explanation]) -> list[Event]:
     twice = [number for number, context in enumerate(contexts) if context.event is None and number in given]
     if twice:
         raise InputError(
-            f"the id {twice[0]} is given to one event and counted for another", where="explanations",
-            fix="Give every event an id, or none.",
+            f"the id {twice[0]} is given to one event and also numbers another without an id", where="explanations",
+            fix="Give ids to all events or to none.",
         )  # fmt: skip
     if len({str(event) for event in by_id}) < len(by_id):
         raise InputError(
-            "a number and a text that reads like it are two events", where="explanations",
-            fix="Name all events by numbers, or all by text.",
+            "two event ids are the same number, once as a number and once as text", where="explanations",
+            fix="Use numbers or text for all event ids, not both.",
         )  # fmt: skip
     return [_event(event, found) for event, found in by_id.items()]
 
@@ -119,7 +119,7 @@ def _event(event: EventId, explanations: list[Explanation]) -> Event:
         if different:
             raise InputError(
                 f"event {event!r:.80} has two different {different}", where="explanations",
-                fix="Explain one question of an event, or give different events different ids.",
+                fix="Use one subgraph, target, label and truth per event, or give different events different ids.",
             )  # fmt: skip
     label = next((context.label for context in (first, *others) if context.label is not None), None)
     truth = next((context.truth for context in (first, *others) if context.truth is not None), None)
@@ -128,7 +128,7 @@ def _event(event: EventId, explanations: list[Explanation]) -> Event:
 
 
 def _disagreement(one: Context, other: Context) -> str | None:
-    """What two contexts of an event say differently; either may say nothing."""
+    """Names the field in which two contexts of an event differ, if both give it."""
     if None not in (one.label, other.label) and one.label != other.label:
         return "labels"
     known = one.truth is not None and other.truth is not None
@@ -136,7 +136,7 @@ def _disagreement(one: Context, other: Context) -> str | None:
 
 
 def same_question(one: Context, other: Context) -> bool:
-    """Whether a model is asked the same in both."""
+    """Whether both contexts put the same question to a model."""
     first, second = one.subgraph, other.subgraph
     alike = first is second or _subgraph_to_dict(first) == _subgraph_to_dict(second)
     return alike and (one.target is other.target or _same_target(one.target, other.target))
@@ -146,11 +146,11 @@ def _same_target(one: Any, other: Any) -> bool:
     try:
         return bool(plain(one, "target") == plain(other, "target"))
     except InputError:
-        return True  # a model's own objects, which only it can tell apart
+        return True  # custom objects of the model, which cannot be compared
 
 
 def plain(value: Any, name: str, depth: int = 0) -> Any:
-    """Numbers, text, lists and dictionaries, from what comes close to them."""
+    """A value converted to numbers, text, lists and dictionaries."""
     if depth > _DEPTH:
         raise InputError("is nested too deeply to be stored", where=name)
     if is_tensor(value):
@@ -218,7 +218,7 @@ def _explanation_to_dict(explanation: Explanation) -> dict[str, Any]:
 def _explanation_from_dict(context: Context, content: Mapping[str, Any]) -> Explanation:
     explainer, importance = content.get("explainer"), content.get("importance")
     if not isinstance(explainer, str) or not isinstance(importance, list):
-        raise InputError("expected an explainer's name and a list, importance", where="explanations")
+        raise InputError("expected the name explainer and the list importance", where="explanations")
     elapsed = content.get("elapsed")
     try:
         values = np.array([number_from_json(value) for value in importance], np.float64)
@@ -244,7 +244,7 @@ def _matrix(rows: Any, name: str) -> Floats:
 
 
 def _arrays(content: Any, name: str) -> dict[str, AnyArray]:
-    """Arrays by name, whole numbers as such."""
+    """Arrays by name; whole numbers stay integers."""
     if not isinstance(content, dict):
         raise InputError(f"expected a table, found {type(content).__name__}", where=name)
     try:
@@ -265,16 +265,16 @@ def masks_to_text(masks: Masks) -> list[str]:
 
 
 def masks_from_text(lines: Any, width: int) -> Masks:
-    """Masks from hexadecimal text, a bit for each candidate edge."""
+    """Masks from hexadecimal text, one bit per candidate edge."""
     if not isinstance(lines, list) or not lines or not all(isinstance(line, str) for line in lines):
-        raise InputError("expected a list of hexadecimal texts", where="masks")
+        raise InputError("expected a list of hexadecimal strings", where="masks")
     size = (width + 7) // 8
     try:
         content = [bytes.fromhex(line) for line in lines]
     except ValueError:
-        raise InputError("expected hexadecimal text", where="masks") from None
+        raise InputError("expected hexadecimal strings", where="masks") from None
     if any(len(line) != size for line in content):
-        raise InputError(f"expected {size} bytes a mask, one bit for each of {width} candidates", where="masks")
+        raise InputError(f"expected {size} bytes per mask, one bit for each of {width} candidates", where="masks")
     bits = np.frombuffer(b"".join(content), np.uint8).reshape(len(content), size)
     return np.unpackbits(bits, axis=1, count=width).astype(bool)
 

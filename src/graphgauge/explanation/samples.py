@@ -1,4 +1,4 @@
-"""What explanation metrics are computed on: the answers along each ranking of each event."""
+"""Samples for the explanation metrics: the answers along each ranking of each event."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from graphgauge.explanation.table import Answered, Table
 SCORES = ("class", "max")
 KL = ("forward", "reverse")
 NO_CANDIDATES = "no candidate edges"
-# The metrics that have options of their own.
+# Metrics with options.
 _OPTIONS: dict[str, tuple[str, ...]] = {
     "acc_auc": SWEEP,
     "fidelity_best": ("mode",),
@@ -47,7 +47,7 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Rules:
-    """How answers are scored; none of it changes what a model is asked, except the sweep of `acc_auc`."""
+    """How answers are scored; only the sweep of `acc_auc` changes which masks the model gets."""
 
     score: str = "class"
     absolute: bool = True
@@ -62,7 +62,7 @@ class Rules:
         one_of("fidelity_best mode", self.best, MODES)
         one_of("unfaithfulness kl", self.kl, KL)
         if not is_number(self.label_threshold) or not 0 <= self.label_threshold <= 1:
-            raise OptionError(f"label_threshold must lie between 0 and 1, not {self.label_threshold!r:.40}")
+            raise OptionError(f"label_threshold must be between 0 and 1, not {self.label_threshold!r:.40}")
         if self.delta_t is not None and not (is_number(self.delta_t) and 0 < self.delta_t < math.inf):
             raise OptionError(f"delta_t must be a positive number, not {self.delta_t!r:.40}")
 
@@ -71,7 +71,7 @@ class Rules:
         cls, options: Mapping[str, Mapping[str, Any]] | None, sweep: AccAuc, score: str, absolute: bool,
         label_threshold: float,
     ) -> Rules:  # fmt: skip
-        """The rules that a call gives; of its sweep only what differs from `sweep`."""
+        """The rules given in a call; options of its sweep override those of `sweep`."""
         given = checked_options(options, _OPTIONS)
         return cls(
             score,
@@ -85,7 +85,7 @@ class Rules:
 
 
 class Path:
-    """One ranking of an event's units, and the answers to what it keeps and drops; None ranks nothing at all."""
+    """One ranking of an event's units, with the answers for what it keeps and drops; None is no ranking."""
 
     def __init__(self, event: Scored, ranking: Ints | None) -> None:
         self._event, self.ranking = event, ranking
@@ -98,7 +98,7 @@ class Path:
                 self._rows |= {(mode, count): event.rows[key] for count, key in found if key in event.rows}
 
     def row(self, mode: str, count: int) -> int:
-        """Which answer is that to keeping, or dropping, the first `count` units."""
+        """Index of the answer for keeping or dropping the first `count` units."""
         if self.ranking is None or count == 0:
             return self._event.empty if mode == "keep" else self._event.whole
         if (mode, count) not in self._rows:
@@ -114,20 +114,20 @@ class Path:
         return self._rows[mode, count]
 
     def selected(self, count: int) -> Masks:
-        """Which units an explanation of this size holds."""
+        """The units in an explanation of this size."""
         units = self._event.units
         return np.zeros(units, bool) if self.ranking is None else self.ranking < count
 
     @cached_property
     def edge_order(self) -> Ints:
-        """The candidates from the most important to the least."""
+        """The candidates, most important first."""
         assert self.ranking is not None
         subgraph = self._event.row.subgraph
         in_order = subgraph.edge_order
         return np.asarray(in_order[np.argsort(self.ranking[subgraph.unit_of[in_order]], kind="stable")])
 
     def cohesiveness(self, pairs: str, delta_t: float | None) -> Floats:
-        """Of the first edge, the first two, …; computed once for all levels."""
+        """Cohesiveness of the first edge, the first two, …; computed once for all levels."""
         if (pairs, delta_t) not in self._cohesion:
             source, target = self._event.row.subgraph.ends
             times = self._event.row.subgraph.candidate_times
@@ -140,7 +140,7 @@ class Path:
 
 
 class Scored:
-    """An answered event: probabilities, and where each mask's answer stands."""
+    """An answered event: its probabilities, and the index of each mask's answer."""
 
     def __init__(self, row: Answered, settings: Settings, explainer: str) -> None:
         self.row = row
@@ -150,7 +150,7 @@ class Scored:
         self.rows = {key: index for index, key in reversed(list(enumerate(packed(row.masks))))}
         ends = packed(whole_and_empty(row.subgraph))
         if any(key not in self.rows for key in ends):
-            raise InputError(f"event {row.id!r:.80} lacks the whole or the empty graph among its masks", where="table")
+            raise InputError(f"event {row.id!r:.80} has no mask for the whole or the empty graph", where="table")
         self.whole, self.empty = (self.rows[key] for key in ends)
         self.predicted = int(np.argmax(self.probabilities[self.whole]))
         self.explanations = row.of(explainer)
@@ -158,12 +158,12 @@ class Scored:
 
     @cached_property
     def importances(self) -> list[Floats]:
-        """Of each explanation, over units."""
+        """The importance of each explanation's units."""
         return [unit_importance(explanation, self.settings) for explanation in self.explanations]
 
     @cached_property
     def by_explanation(self) -> list[list[Path]]:
-        """The ranking of each explanation, or several where its ties are averaged over."""
+        """The ranking of each explanation, or several if ties are averaged."""
         return [
             [Path(self, ranking) for ranking in rankings(explanation, values, self.settings)]
             for explanation, values in zip(self.explanations, self.importances, strict=True)
@@ -184,7 +184,7 @@ class Scored:
 
     @cached_property
     def truth(self) -> Masks | None:
-        """The units that the right explanation holds."""
+        """The units of the right explanation."""
         edges = self.row.context.truth
         if edges is None:
             return None
@@ -198,13 +198,13 @@ class Scored:
 
     @cached_property
     def scores(self) -> dict[str, list[float]]:
-        """What fidelity compares, of each answer: the probability of the class of the whole graph, or the largest."""
+        """The scores that fidelity compares: the probability of the class of the whole graph, or the largest."""
         said = self.probabilities
         return {"class": said[:, self.predicted].tolist(), "max": said.max(axis=1).tolist()}
 
     @cached_property
     def same_label(self) -> list[bool]:
-        """Whether each answer has the label of the whole graph."""
+        """Whether each answer has the same label as the whole graph."""
         found: list[bool] = (np.argmax(self.probabilities, axis=1) == self.predicted).tolist()
         return found
 
@@ -214,7 +214,7 @@ Value = Callable[[Scored, Path], float]
 
 @dataclass(frozen=True)
 class Sample:
-    """Events of one explainer. `paths` says whose rankings are followed: its own, random ones, or none."""
+    """Events of one explainer. `paths` selects the rankings: the explainer's, random ones, or none."""
 
     events: tuple[Scored, ...]
     rules: Rules
@@ -229,7 +229,7 @@ class Sample:
         return self.events[0].probabilities.shape[1] if self.events else 2
 
     def share(self, level: Level) -> float:
-        """The share k/E of the edges that a level achieves, on average."""
+        """The mean share k/E of the edges that a level achieves."""
         shares = [level.of(event.units) / event.units for event in self.events if event.units]
         return ordered_mean(shares) if shares else np.nan
 
@@ -242,11 +242,11 @@ class Sample:
         return replace(self, paths="nothing")
 
     def values(self, value: Value) -> Floats:
-        """One number an event: the mean over its rankings that have one."""
+        """One number per event: the mean over its rankings that have one."""
         return np.array([self._event_value(event, value) for event in self.events], float)
 
     def each(self, value: Value, reason: str, possible: tuple[float, float] | None = None) -> Estimate:
-        """The mean over events of a number that each ranking of an event has."""
+        """The mean over events of a number computed for each ranking."""
         return self.mean(self.values(value), reason, possible)
 
     def mean(self, values: Floats, reason: str, possible: tuple[float, float] | None = None) -> Estimate:
@@ -286,7 +286,7 @@ def sample_of(table: Table, explainer: str, rules: Rules) -> Sample:
 
 
 def available(sample: Sample) -> dict[str, Sample]:
-    """The samples that metrics may need: answers always; a truth, times and seeds where the events have them."""
+    """The samples that metrics may need: always answers; truth, times and seeds if the events have them."""
     found = {"answers": sample}
     conditions: Mapping[str, Iterable[bool]] = {
         "truth": (event.truth is not None for event in sample.events),

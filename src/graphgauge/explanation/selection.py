@@ -15,7 +15,7 @@ from graphgauge.explanation.masks import Level
 from graphgauge.explanation.samples import NO_CANDIDATES, Path, Sample, Scored, ordered_mean
 from graphgauge.kernels.tails import roc_auc, tail_counts
 
-_NO_TRUTH, _NO_TIMES = "no known truth", "no times, no span of time, or fewer than two edges"
+_NO_TRUTH, _NO_TIMES = "no known truth", "no times, all times equal, or fewer than two edges"
 _ONE_RUN = "explained with one seed only"
 _TRUTH_LAWS = LAWS | {"monotone": True, "symmetry": Exempt("an importance is ranked, a truth is not")}
 _EDGES = EXPLAINED | {"conventions": EMPTY}
@@ -30,7 +30,7 @@ def _cohesiveness(sample: Sample, level: Level, pairs: str) -> Estimate:
 
     estimate = sample.each(value, _NO_TIMES, (0.0, 1.0) if sample.rules.delta_t is None else (-1.0, 1.0))
     if sample.rules.delta_t is not None:
-        return estimate.warned("with a ΔT of its own the value can leave [0, 1]")
+        return estimate.warned("with a given delta_t the value can be outside [0, 1]")
     return estimate
 
 
@@ -43,15 +43,15 @@ _COHESION = _EDGES | {
 def cohesiveness_at(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
     """How close the edges of the explanation are to each other, in the graph and in time.
 
-    The mean over ordered pairs of edges of cos(|tᵢ − tⱼ|/ΔT) where they share a node and 0 where they do not; ΔT is
-    the range of all candidates' times.
+    The mean over ordered pairs of edges of cos(|tᵢ − tⱼ|/ΔT) if they share a node and 0 otherwise; ΔT is the range
+    of all candidates' times.
     """
     return _cohesiveness(sample, level, "all")
 
 
 @metric(key="cohesiveness_adjacent@{level}", **_COHESION | {"default": False})
 def cohesiveness_adjacent(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
-    """How close in time the edges of the explanation are that share a node."""
+    """How close in time those edges of the explanation are that share a node."""
     return _cohesiveness(sample, level, "adjacent")
 
 
@@ -60,7 +60,7 @@ def cohesiveness_adjacent(sample: Sample, *, level: Level = DEFAULT) -> Estimate
     **_EDGES
     | {
         "direction": "none",
-        "chance": NoChance("every explainer of a level is as sparse"),
+        "chance": NoChance("at a given level every explainer is equally sparse"),
         "default": False,
         "interval": NoInterval("set by the level and the number of edges, not estimated"),
     },
@@ -74,11 +74,11 @@ def sparsity(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
     key="elapsed",
     **_EDGES | {
         "needs": ("elapsed",), "direction": "lower", "bounds": (0, np.inf), "conventions": {"empty": "nan"},
-        "chance": NoChance("an explainer that knows nothing takes no time"),
+        "chance": NoChance("guessing takes no time"),
     },
 )  # fmt: skip
 def elapsed(sample: Sample) -> Estimate:
-    """Seconds that an explanation took."""
+    """Running time of an explanation in seconds."""
 
     def value(event: Scored, path: Path) -> float:
         known = [one.elapsed for one in event.explanations if one.elapsed is not None]
@@ -91,7 +91,7 @@ def elapsed(sample: Sample) -> Estimate:
 
 
 def _hypergeometric(units: int, marked: int, drawn: int) -> tuple[Floats, Floats]:
-    """How many marked units a random draw holds: the possible numbers and their probabilities."""
+    """The number of marked units in a random draw: its possible values and their probabilities."""
     from scipy.special import gammaln
 
     def ways(n: Any, k: Any) -> Any:
@@ -102,7 +102,7 @@ def _hypergeometric(units: int, marked: int, drawn: int) -> tuple[Floats, Floats
     return found.astype(float), np.exp(logs) / np.exp(logs).sum()
 
 
-Overlap = Callable[[Any, int, int], Any]  # of the true units held, the units held and the true units
+Overlap = Callable[[Any, int, int], Any]  # numbers of true units selected, units selected, true units
 
 
 def _overlap(sample: Sample, level: Level, share: Overlap) -> Estimate:
@@ -157,13 +157,13 @@ _TRUTH = _EDGES | {"needs": ("truth",), "laws": _TRUTH_LAWS, "reference": "rijsb
 
 @metric(key="truth_precision@{level}", **_TRUTH | {"chance": _drawn(_precision)})
 def truth_precision(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
-    """Share of the explanation's edges that the right explanation holds."""
+    """Share of the explanation's edges that are in the right explanation."""
     return _overlap(sample, level, _precision)
 
 
 @metric(key="truth_recall@{level}", **_TRUTH | {"chance": _drawn(_recall)})
 def truth_recall(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
-    """Share of the right explanation's edges that the explanation holds."""
+    """Share of the right explanation's edges that are in the explanation."""
     return _overlap(sample, level, _recall)
 
 
@@ -180,7 +180,7 @@ def truth_jaccard(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
 
 
 def _even(function: MetricFunction, sample: Sample, params: Mapping[str, Any]) -> dict[str, float]:
-    """A random order, which scores a half on average, and none at all, which ties all edges."""
+    """A random order scores a half on average; the empty explanation ties all edges and scores a half."""
     return {"empty explanation": 0.5, "random explainer": 0.5}
 
 
@@ -203,7 +203,7 @@ def truth_auc(sample: Sample) -> Estimate:
         return ordered_mean(np.array(found))
 
     values = np.array([value(event) for event in sample.events], float)
-    return sample.mean(values, "no known truth, or it holds every edge or none", (0.0, 1.0))
+    return sample.mean(values, "no known truth, or it contains all edges or none", (0.0, 1.0))
 
 
 # -------------------------------------------------------------------------------------------- other seeds
@@ -211,7 +211,7 @@ def truth_auc(sample: Sample) -> Estimate:
 
 def _pairwise(sample: Sample, agreement: Callable[[Scored, int, int], float], possible: tuple[float, float],
               reason: str) -> Estimate:  # fmt: skip
-    """The mean over events of the mean agreement of two of an event's explanations, given by their numbers."""
+    """The mean over events of the mean agreement between pairs of an event's explanations."""
 
     def value(event: Scored) -> float:
         if not event.units:
@@ -248,7 +248,7 @@ _SEEDS = _EDGES | {"needs": ("seeds",)}
     key="stability_jaccard@{level}", **_SEEDS | {"chance": _two_draws, "reference": "jaccard1912", "default": False}
 )
 def stability_jaccard(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
-    """How much explanations of one event under different seeds share: the mean Jaccard index of their top edges."""
+    """Overlap of an event's explanations under different seeds: the mean Jaccard index of their top edges."""
 
     def agreement(event: Scored, one: int, other: int) -> float:
         count = level.of(event.units)
@@ -265,18 +265,18 @@ def stability_jaccard(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
                 "conventions": {"empty": "nan", "ties": "share their rank"}},
 )  # fmt: skip
 def stability_spearman(sample: Sample) -> Estimate:
-    """How alike explanations of one event under different seeds rank its edges: the mean rank correlation."""
+    """Agreement of an event's rankings under different seeds: the mean rank correlation."""
 
     def agreement(event: Scored, one: int, other: int) -> float:
         first, second = (_centred_ranks(event.importances[place]) for place in (one, other))
         spread = float(np.sqrt((first @ first) * (second @ second)))
         return float(np.clip(first @ second / spread, -1, 1)) if spread else np.nan
 
-    return _pairwise(sample, agreement, (-1.0, 1.0), f"{_ONE_RUN}, or all edges alike")
+    return _pairwise(sample, agreement, (-1.0, 1.0), f"{_ONE_RUN}, or all importances equal")
 
 
 def _centred_ranks(values: Floats) -> Floats:
-    """Ranks, ties shared, less their mean; in halves, so that their sums are exact."""
+    """Ranks minus their mean, ties averaged; multiples of one half, so that sums are exact."""
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     upto = np.cumsum(counts)
     return np.asarray((upto - (counts - 1) / 2 - (len(values) + 1) / 2)[place])

@@ -1,4 +1,4 @@
-"""The answers of a model to the masks of every event, kept so that they can be scored again without the model."""
+"""A model's answers for the masks of every event, stored so that they can be scored again without the model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ENDINGS = (".jsonl", ".parquet")
 
 @dataclass(frozen=True, eq=False)
 class Answered:
-    """One event with its distinct masks (R, E) and what the model answered to each, (R, C)."""
+    """One event with its distinct masks (R, E) and the model's answers (R, C)."""
 
     event: Event
     masks: Masks
@@ -59,14 +59,14 @@ class Answered:
             rows = [[number_from_json(value) for value in row] for row in record["outputs"]]
             answer = np.array(rows, np.float64)
         except (KeyError, TypeError, ValueError, OverflowError):
-            raise InputError("expected rows of numbers, one for each mask", where="outputs") from None
+            raise InputError("expected one row of numbers per mask", where="outputs") from None
         outputs = answer_rows(answer, len(masks), "outputs")
         return cls(event, masks, checked_outputs(outputs, model_output, "outputs"))
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Answered events, in the order in which they were asked, and what was asked."""
+    """Answered events in order, with the settings they were collected under."""
 
     settings: Settings
     rows: tuple[Answered, ...]
@@ -75,11 +75,11 @@ class Table:
     def __post_init__(self) -> None:
         classes = {row.outputs.shape[1] for row in self.rows}
         if len(classes) > 1:
-            raise InputError(f"answers of {' and '.join(map(str, sorted(classes)))} classes in one table")
+            raise InputError(f"answers with {' and '.join(map(str, sorted(classes)))} classes in one table")
         ids = [row.id for row in self.rows]
         if len(set(ids)) < len(ids):
             twice = next(name for index, name in enumerate(ids) if name in ids[:index])
-            raise InputError(f"event {twice!r:.80} stands twice in the table")
+            raise InputError(f"event {twice!r:.80} is in the table twice")
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -93,21 +93,21 @@ class Table:
 
     @property
     def masks(self) -> int:
-        """How many masks the model answered for."""
+        """The number of answered masks."""
         return sum(len(row.masks) for row in self.rows)
 
     def explainer(self, name: str | None) -> str:
-        """The one to evaluate: the only one, or the one that is named."""
+        """The explainer to evaluate: the given one, or the only one."""
         return chosen_explainer(self.explainers, name)
 
     @classmethod
     def of(cls, records: Iterable[Mapping[str, Any]], where: str = "table") -> Table:
-        """A table from its dictionaries: the header, then one for each event."""
+        """A table from its dictionaries: the header, then one per event."""
         return cls._placed([(f"{where}, line {number}", record) for number, record in enumerate(records, 1)], where)
 
     @classmethod
     def _placed(cls, records: Sequence[tuple[str, Any]], where: str) -> Table:
-        """A table from dictionaries, each with its place for messages."""
+        """A table from dictionaries, each with its location for messages."""
         for place, record in records:
             if not isinstance(record, Mapping):
                 raise InputError(f"expected a table, found {type(record).__name__}", where=place)
@@ -125,7 +125,7 @@ class Table:
 
     @classmethod
     def from_lines(cls, path: Path) -> tuple[Table, bool]:
-        """The table in a .jsonl file, and whether an unfinished line follows it."""
+        """The table in a .jsonl file, and whether an incomplete line follows it."""
         records, cut_off = read_lines(path)
         return cls._placed(records, str(path)), cut_off
 
@@ -134,7 +134,7 @@ class Table:
         yield from (row.to_dict() for row in self.rows)
 
     def save(self, path: str | Path) -> None:
-        """Write a .jsonl or .parquet file, whole or not at all."""
+        """Write a .jsonl or .parquet file atomically."""
         target = path_of(path)
         if _ending(target) == ".parquet":
             head, *records = self.to_dicts()
@@ -144,12 +144,12 @@ class Table:
 
 
 def chosen_explainer(known: Iterable[str], name: str | None) -> str:
-    """The only one of the known explainers, or the one that is named."""
+    """The given explainer, or the only one."""
     names = list(dict.fromkeys(known))
     if name is None and len(names) > 1:
         raise OptionError(
             f"{len(names)} explainers: {', '.join(names)}",
-            fix="Choose one with explainer= or --explainer; compare() sets them side by side.",
+            fix="Choose one with explainer= or --explainer; compare() compares them.",
         )
     if name is not None:
         return one_of("explainer", name, names)
@@ -157,33 +157,33 @@ def chosen_explainer(known: Iterable[str], name: str | None) -> str:
 
 
 def read_table(path: str | Path) -> Table:
-    """Read a table back; nothing in a file is ever executed. A last line that is not whole is left out, with a note."""
+    """Read a table; this executes no code from the file. An incomplete last line is left out, with a note."""
     target = path_of(path)
     if _ending(target) == ".parquet":
         return Table.of(read_parquet(target), str(path))
     table, cut_off = Table.from_lines(target)
     if not cut_off:
         return table
-    return Table(table.settings, table.rows, (*table.notes, "the last line of the file is not whole and was left out"))
+    return Table(table.settings, table.rows, (*table.notes, "the last line of the file is incomplete and was left out"))
 
 
 def read_explanations(path: str | Path) -> list[Explanation]:
-    """The explanations in a .jsonl file: one event a line with its subgraph, its explanations and no answers."""
+    """The explanations in a .jsonl file: one event per line with its subgraph and explanations."""
     records, cut_off = read_lines(path_of(path))
     if not records or cut_off:
-        what = "its last line is not whole" if records else "is empty"
+        what = "the last line is incomplete" if records else "is empty"
         raise InputError(what, where=str(path), fix="Write it again with write_explanations.")
     explanations: list[Explanation] = []
     for place, record in records:
         if "event" not in record and ("schema" in record or "notes" in record):
-            continue  # of a table the events are read, and not the answers
+            continue  # the header of a table; its events are read, not its answers
         with _located(place):
             explanations += Event.from_dict(record).explanations
     return explanations
 
 
 def write_explanations(explanations: Iterable[Explanation], path: str | Path) -> None:
-    """Write explanations with their subgraphs to a .jsonl file, one event a line."""
+    """Write explanations with their subgraphs to a .jsonl file, one event per line."""
     write_lines((event.to_dict() for event in grouped(explanations)), path_of(path))
 
 
@@ -214,7 +214,7 @@ def _notes(record: Mapping[str, Any]) -> tuple[str, ...]:
 
 @contextmanager
 def _located(place: str) -> Iterator[None]:
-    """Errors of a line say which line it was."""
+    """Add the line number to errors."""
     try:
         yield
     except InputError as error:
@@ -225,6 +225,6 @@ def _located(place: str) -> Iterator[None]:
 def _ending(path: Path) -> str:
     ending = path.suffix.lower()
     if ending not in _ENDINGS:
-        raise InputError(f"tables are not kept in files ending in {ending or 'nothing'}", where=str(path),
+        raise InputError(f"unknown file ending {ending!r} for a table", where=str(path),
                          fix=f"Use {' or '.join(_ENDINGS)}.")  # fmt: skip
     return ending

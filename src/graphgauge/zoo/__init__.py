@@ -1,1 +1,1 @@
-"""Real systems to evaluate. No family imports them; `graphgauge zoo NAME` drives them."""
+"""Real systems to evaluate, run by `graphgauge zoo NAME`. No family imports them."""

@@ -1,4 +1,4 @@
-"""Training that a seed decides."""
+"""Reproducible training from a seed."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import torch
 
 @contextmanager
 def seeded(seed: int, device: str = "cpu") -> Iterator[None]:
-    """Within this block torch draws from a seed, on one thread; outside, as if nothing had happened.
+    """Within this block torch draws from a seed, on one thread; its previous state is restored afterwards.
 
-    More threads add up in another order, so that a seed would give other weights on another machine; on networks this
-    small they save next to nothing.
+    With more threads, sums are taken in a different order, so a seed would give other weights on another machine. On
+    networks this small, more threads save almost no time.
     """
     threads = torch.get_num_threads()
     with torch.random.fork_rng(devices=[] if device == "cpu" else range(torch.cuda.device_count())):

@@ -1,4 +1,4 @@
-"""A temporal graph network, trained on a stream of contacts, and explainers of what it answers."""
+"""A temporal graph network, trained on a stream of contacts, and explainers of its answers."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 
 def load() -> Any:
-    """The network of the checkpoint that $GRAPHGAUGE_TEMPORAL names, or of temporal.pt.
+    """The network from the checkpoint in $GRAPHGAUGE_TEMPORAL, by default temporal.pt.
 
-    `graphgauge explanation --model graphgauge.zoo.temporal:load` asks it.
+    For `graphgauge explanation --model graphgauge.zoo.temporal:load`.
     """
     from graphgauge.core.extras import need
 

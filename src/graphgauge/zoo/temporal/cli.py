@@ -20,7 +20,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @click.group(name="temporal")
 def command() -> None:
-    """A network whose nodes attend to their last contacts, and explainers of what it answers."""
+    """A network whose nodes attend to their last contacts, and explainers of its answers."""
 
 
 def _options(function: F) -> F:
@@ -36,16 +36,16 @@ def _options(function: F) -> F:
     return function
 
 
-_seed = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For all that is drawn.")
+_seed = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
 _epochs = click.option(
-    "--epochs", type=click.IntRange(min=1), default=20, show_default=True, help="Rounds through the questions."
+    "--epochs", type=click.IntRange(min=1), default=20, show_default=True, help="Passes over the questions."
 )
 _questions = click.option(
     "--questions", type=click.IntRange(min=20),
-    help="How many are asked; four in five, the earlier ones, are learnt from.  [default: 3000, with contacts 4000]",
+    help="Number of questions; the network trains on the earlier 80 %.  [default: 3000, with contacts 4000]",
 )  # fmt: skip
 _events = click.option(
-    "--events", type=click.IntRange(min=1), default=100, show_default=True, help="How many answers are explained."
+    "--events", type=click.IntRange(min=1), default=100, show_default=True, help="Number of answers to explain."
 )
 
 
@@ -73,11 +73,11 @@ def train(
 
 @command.command()
 @click.option(
-    "--checkpoint", type=click.Path(dir_okay=False), default="temporal.pt", show_default=True, help="What train wrote."
+    "--checkpoint", type=click.Path(dir_okay=False), default="temporal.pt", show_default=True, help="Written by train."
 )
 @click.option("--explainers", default="random,occlusion", show_default=True, help=_NAMES)
 @_events
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For explainers that draw.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of random explainers.")
 @click.option(
     "--output", "-o", type=click.Path(dir_okay=False), default="explanations.jsonl", show_default=True,
     help="The explanations, with their subgraphs.",
@@ -93,7 +93,7 @@ def explain(
     quiet: bool,
     debug: bool,
 ) -> None:
-    """Explain what a checkpoint answers rightly to later questions.
+    """Explain a checkpoint's correct answers to later questions.
 
     `graphgauge explanation` evaluates the file.
     """
@@ -120,9 +120,9 @@ def explain(
 @command.command()
 @click.option(
     "--output", "-o", type=click.Path(file_okay=False), default="temporal", show_default=True, metavar="DIR",
-    help="Folder of all that is written.",
+    help="Output folder.",
 )  # fmt: skip
-@click.option("--explainers", help=f"{_NAMES}  [default: all that the data allow]")
+@click.option("--explainers", help=f"{_NAMES}  [default: all that fit the data]")
 @_events
 @_questions
 @_epochs
@@ -132,7 +132,7 @@ def run(
     output: str, explainers: str | None, events: int, questions: int | None, epochs: int, seed: int,
     contacts: str | None, quiet: bool, debug: bool,
 ) -> None:  # fmt: skip
-    """Train, explain, ask the network with masks, evaluate every explainer and compare them."""
+    """Train, explain, run the network with masks, evaluate every explainer and compare them."""
     need("torch", "the temporal network")
     from graphgauge.zoo.temporal.experiment import Experiment
     from graphgauge.zoo.temporal.model import train as fit
@@ -153,14 +153,14 @@ def run(
 @command.command()
 @click.option(
     "--output", "-o", type=click.Path(file_okay=False), default="houses", show_default=True, metavar="DIR",
-    help="Folder of all that is written.",
+    help="Output folder.",
 )  # fmt: skip
-@click.option("--events", type=click.IntRange(min=1), default=50, show_default=True, help="How many nodes to explain.")
+@click.option("--events", type=click.IntRange(min=1), default=50, show_default=True, help="Number of nodes to explain.")
 @_seed
 @click.option("--debug", is_flag=True, help="Show tracebacks.")
 def houses(output: str, events: int, seed: int, debug: bool) -> None:
     """The same explainers on a network without times, on torch_geometric's graph of houses."""
-    need("torch", "the network of the houses")
+    need("torch", "the houses network")
     from graphgauge.zoo.temporal.experiment import Experiment
     from graphgauge.zoo.temporal.houses import houses as made
 
@@ -175,7 +175,7 @@ def houses(output: str, events: int, seed: int, debug: bool) -> None:
 def _names(text: str) -> list[str]:
     names = [one_of("explainer", name, EXPLAINERS) for name in names_in(text)]
     if not names:
-        raise OptionError("--explainers names none", fix=_NAMES)
+        raise OptionError("--explainers is empty", fix=_NAMES)
     return names
 
 

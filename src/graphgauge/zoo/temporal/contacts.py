@@ -1,8 +1,8 @@
-"""Recorded face-to-face contacts as a stream, in the form in which SocioPatterns publishes them.
+"""Recorded face-to-face contacts as a stream, in the format of SocioPatterns.
 
 A line is a time in seconds, two people and the group of each, separated by tabs: they faced each other in the
-20 seconds up to then. Lines of one pair that follow each other without a break are one contact, which has its beginning
-as its time; how long it will last is not known then, and so is no feature.
+20 seconds before that time. Consecutive lines of one pair are one contact. Its time is its start; its duration is not a
+feature, because it is unknown at that time.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ import numpy as np
 from graphgauge.core.errors import InputError
 from graphgauge.zoo.temporal.stream import Ints, Question, Stream
 
-# Seconds between two lines of one pair that still belong to one contact; a record stands every 20.
+# Largest gap in seconds between two lines of one contact; there is one record every 20 seconds.
 _BREAK = 20
-# A person of whom nothing was recorded for so many seconds may have gone home.
+# A person without a record for this many seconds may have gone home.
 _PRESENT = 3600
-# Contacts that are looked at for a question before giving up.
+# Number of contacts tried per question before giving up.
 _TRIES = 20
 _COLUMNS = "time, person, person, group, group, separated by tabs"
 
 
 @dataclass(frozen=True)
 class Contacts:
-    """The last `recent` contacts of each of two people, to say whether they are in touch now."""
+    """The last `recent` contacts of each of two people, to predict whether they are in contact now."""
 
     recent: int = 6
 
@@ -46,7 +46,7 @@ class Contacts:
         )  # fmt: skip
 
     def questions(self, stream: Stream, count: int, seed: int) -> list[Question]:
-        """Half are contacts as they begin; the others put one of the two with somebody else who is there."""
+        """Half are contacts at their start; in the others, one of the two is replaced by another person present."""
         draw = np.random.default_rng([seed, 1])
         found: list[Question] = []
         for _ in range(_TRIES * count):
@@ -82,16 +82,16 @@ def _read(path: Path) -> tuple[Ints, Ints, np.ndarray[tuple[int, ...], np.dtype[
         if len(row) != 5 or not all(cell.isascii() and cell.isdigit() and len(cell) < 18 for cell in row[:3]):
             raise InputError(f"line {number} is not {_COLUMNS}: {line!r:.80}", where=str(path))
         if int(row[1]) == int(row[2]):
-            raise InputError(f"line {number} has person {int(row[1])} face themselves", where=str(path))
+            raise InputError(f"line {number} has a contact of person {int(row[1])} with themselves", where=str(path))
         rows.append(row)
     if not rows:
-        raise InputError("holds no contacts", where=str(path), fix=f"Give lines of {_COLUMNS}.")
+        raise InputError("contains no contacts", where=str(path), fix=f"Give lines of {_COLUMNS}.")
     whole = np.array([row[:3] for row in rows]).astype(np.int64)
     return whole[:, 0], whole[:, 1:], np.array([row[3:] for row in rows])
 
 
 def _beginnings(time: Ints, ends: Ints) -> Ints:
-    """The lines with which contacts begin, in the order of their times."""
+    """The first lines of contacts, sorted by time."""
     low, high = ends.min(1), ends.max(1)
     order = np.lexsort((time, high, low))
     follows = (np.diff(low[order]) == 0) & (np.diff(high[order]) == 0) & (np.diff(time[order]) <= _BREAK)

@@ -16,14 +16,14 @@ from graphgauge.explanation.table import Table, write_explanations
 from graphgauge.stats.tables import Cell, Grid
 from graphgauge.zoo.temporal.explainers import EXPLAINERS, MOST_UNITS, explain
 
-# Of twelve contacts 0.2 are two, which is what the planted rule takes.
+# 0.2 of twelve contacts are two, as many as the planted rule needs.
 SHOWN = ("truth_auc", "fidelity_drop@0.2", "fidelity_keep@0.2", "acc_auc", "cohesiveness@0.2", "elapsed")
 COMPARED = ("fidelity_drop@0.2", "truth_auc")
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """Explanations of one model's answers, and what it answered to their masks."""
+    """Explanations of one model's answers, and its answers for their masks."""
 
     dataset: str
     accuracy: float
@@ -36,7 +36,7 @@ class Experiment:
         cls, model: Any, contexts: Sequence[Context], explainers: Sequence[str] | None, *, dataset: str,
         accuracy: float, seed: int = 0,
     ) -> Experiment:  # fmt: skip
-        """Explain the events and ask the model about all masks; without names, by every explainer that can."""
+        """Explain the events and run the model on all masks; by default with every explainer that fits the data."""
         names = list(explainers or _able(contexts))
         said = list(explain(model, contexts, names, seed=seed))
         return cls(dataset, accuracy, said, explanation.collect(model, said, seed=seed), seed)
@@ -50,7 +50,7 @@ class Experiment:
         return found
 
     def write(self, folder: Path) -> None:
-        """The explanations, the model's answers and one result file an explainer."""
+        """Write the explanations, the model's answers and one result file per explainer."""
         write_explanations(self.explanations, folder / "explanations.jsonl")
         self.table.save(folder / "table.jsonl")
         for name, evaluation in self.evaluations.items():
@@ -73,7 +73,7 @@ class Experiment:
 
 
 def _able(contexts: Sequence[Context]) -> list[str]:
-    """The explainers that the data allow: without times there is no recency, without a truth no oracle …"""
+    """The explainers that fit the data: recency needs times, the oracle needs a truth …"""
     lacking = {
         "recency": any(context.subgraph.times is None for context in contexts),
         "oracle": any(context.truth is None for context in contexts),

@@ -1,6 +1,6 @@
-"""Explainers from knowing nothing to knowing the rule. They take any model that answers for masks.
+"""Explainers, from random to one that knows the rule. They take any model that answers for masks.
 
-What an explainer asks is f, the probability of the class that the model predicts on the whole subgraph.
+f is the probability of the class that the model predicts on the whole subgraph.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from graphgauge.explanation.inputs import Context, Explanation
 Floats = NDArray[np.float64]
 Explainer = Callable[[Any, Context, np.random.Generator], Floats]
 
-# 2 to the power of so many questions for one event.
+# An event takes 2 to this power calls.
 MOST_UNITS = 12
 
 
@@ -33,7 +33,7 @@ def random(model: Any, context: Context, draw: np.random.Generator) -> Floats:
 
 
 def recency(model: Any, context: Context, draw: np.random.Generator) -> Floats:
-    """The later, the more important."""
+    """Later contacts are more important."""
     times = context.subgraph.candidate_times
     if times is None:
         raise InputError("the subgraph has no times", where=_named(context), fix="Leave recency out.")
@@ -41,7 +41,7 @@ def recency(model: Any, context: Context, draw: np.random.Generator) -> Floats:
 
 
 def occlusion(model: Any, context: Context, draw: np.random.Generator) -> Floats:
-    """What f loses when one unit is left out."""
+    """The decrease of f when one unit is left out."""
     units = context.subgraph.unit_count
     kept = np.concatenate([np.ones((1, units), bool), ~np.eye(units, dtype=bool)])
     whole, *without = _confidence(model, context, kept)
@@ -49,14 +49,14 @@ def occlusion(model: Any, context: Context, draw: np.random.Generator) -> Floats
 
 
 def reversed_occlusion(model: Any, context: Context, draw: np.random.Generator) -> Floats:
-    """The order of occlusion, turned: what should be worst."""
+    """The reversed order of occlusion, which should be worst."""
     return -occlusion(model, context, draw)
 
 
 def gradient(model: Any, context: Context, draw: np.random.Generator) -> Floats:
-    """How f's log-odds grow with the weight of each unit's edges, at weight 1."""
+    """The derivative of f's log-odds by the weight of each unit's edges, at weight 1."""
     if not callable(getattr(model, "slopes", None)):
-        raise InputError(f"{type(model).__name__} has no slopes", where="model", fix="Leave gradient out.")
+        raise InputError(f"{type(model).__name__} has no method slopes", where="model", fix="Leave gradient out.")
     with own_code(f"{_named(context)}, model {type(model).__name__}.slopes"):
         slopes = lined_up(model.slopes(context.subgraph, context.target), len(context.subgraph), "slopes", "edge")
     of_units = np.bincount(context.subgraph.unit_of, slopes, context.subgraph.unit_count)
@@ -64,18 +64,18 @@ def gradient(model: Any, context: Context, draw: np.random.Generator) -> Floats:
 
 
 def exhaustive(model: Any, context: Context, draw: np.random.Generator) -> Floats:
-    """The Shapley value of each unit, exact: the mean of what it adds to f over all orders in which units can enter."""
+    """The exact Shapley value of each unit: the mean of its contribution to f over all orders of the units."""
     units = context.subgraph.unit_count
     if units > MOST_UNITS:
         raise OptionError(
-            f"{_named(context)} has {units} units, and all their subsets are too many to ask for",
-            fix=f"Leave exhaustive out, or take subgraphs of at most {MOST_UNITS} units.",
+            f"{_named(context)} has {units} units, which have too many subsets",
+            fix=f"Leave exhaustive out, or use subgraphs of at most {MOST_UNITS} units.",
         )
     subsets = np.arange(1 << units)
     held = (subsets[:, np.newaxis] >> np.arange(units) & 1).astype(bool)
     f = _confidence(model, context, held)
     size = held.sum(1)
-    # A unit enters after a given set of s others in s!(n − s − 1)! of the n! orders.
+    # A unit follows a given set of s others in s!(n − s − 1)! of the n! orders.
     share = np.array([1 / (units * comb(units - 1, s)) for s in range(units)])
     values = np.empty(units)
     for unit in range(units):
@@ -85,9 +85,9 @@ def exhaustive(model: Any, context: Context, draw: np.random.Generator) -> Float
 
 
 def oracle(model: Any, context: Context, draw: np.random.Generator) -> Floats:
-    """Knows the rule: 1 for what the truth holds, 0 for the rest."""
+    """Knows the rule: 1 for the true units, 0 for the others."""
     if context.truth is None:
-        raise InputError("no truth is known", where=_named(context), fix="Leave oracle out.")
+        raise InputError("the truth is unknown", where=_named(context), fix="Leave oracle out.")
     return np.asarray(context.truth, dtype=np.float64)
 
 
@@ -105,7 +105,7 @@ EXPLAINERS: dict[str, Explainer] = {
 def explain(
     model: Any, contexts: Iterable[Context], explainers: Sequence[str], *, seed: int = 0
 ) -> Iterator[Explanation]:
-    """What each explainer says of each event, with the time it took; the seed is for those that draw."""
+    """The explanations of each event by each explainer, with running times; the seed is for random explainers."""
     functions = {name: EXPLAINERS[one_of("explainer", name, EXPLAINERS)] for name in explainers}
     for number, context in enumerate(contexts):
         for name, function in functions.items():
@@ -116,7 +116,7 @@ def explain(
 
 
 def _confidence(model: Any, context: Context, kept: NDArray[np.bool_]) -> Floats:
-    """f under masks over units; the class is the one predicted where all units are there."""
+    """f under masks over units; the class is the one predicted with all units."""
     masks = np.concatenate([np.ones((1, kept.shape[1]), bool), kept])[:, context.subgraph.unit_of]
     said, method = said_output(model, None), f"{type(model).__name__}.predict"
     where = f"{method}, answers of the model, {_named(context)}"
@@ -132,5 +132,5 @@ def _named(context: Context) -> str:
 
 
 def _for_edges(context: Context, of_units: Floats) -> Floats:
-    """The importance of each candidate is that of its unit."""
+    """Gives each candidate the importance of its unit."""
     return of_units[context.subgraph.unit_of]

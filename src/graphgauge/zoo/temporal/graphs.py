@@ -1,4 +1,4 @@
-"""Subgraphs as the network sees them: in arrays, copied under masks, many of them as one graph."""
+"""Inputs of the network: subgraphs as arrays, copied per mask and joined into one graph."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from torch import Tensor
 from graphgauge.core.errors import InputError
 from graphgauge.explanation.inputs import Masks, Subgraph
 
-# How fast the waves are by which a network sees the age of a contact, in turns per mean gap of a node's contacts.
+# Frequencies of the waves that encode a contact's age, in turns per mean gap of a node's contacts.
 _WAVES = (0.05, 0.1, 0.2, 0.4)
-# What it sees of a contact beside its features: the age itself, and two columns a wave.
+# Inputs per contact besides its features: the age, and two columns per wave.
 AGE_COLUMNS = 1 + 2 * len(_WAVES)
 
 
 @dataclass(frozen=True)
 class Graphs:
-    """Several subgraphs as one graph without contacts between them; every contact stands in both directions."""
+    """Several subgraphs as one graph without contacts between them; every contact is listed in both directions."""
 
-    nodes: Tensor  # (N, 2 + features): is it the one, is it the other, its features
+    nodes: Tensor  # (N, 2 + features): is it the first, is it the second, its features
     source: Tensor
     target: Tensor
     contacts: Tensor  # (M, features)
@@ -34,7 +34,7 @@ class Graphs:
 
 @dataclass(frozen=True)
 class Encoded:
-    """One subgraph in arrays, ready to be copied under masks."""
+    """One subgraph as arrays, to be copied per mask."""
 
     nodes: NDArray[np.float32]
     ends: NDArray[np.int64]
@@ -42,7 +42,7 @@ class Encoded:
     asked: NDArray[np.int64]
 
     def kept(self, masks: Masks) -> Encoded:
-        """As many copies as masks, each with the contacts of its mask; the copies share no node."""
+        """One copy per mask, with the contacts that the mask keeps; the copies share no nodes."""
         copy, contact = np.nonzero(masks)
         count = len(masks)
         return Encoded(
@@ -54,7 +54,7 @@ class Encoded:
 
 
 def encoded(subgraph: Subgraph, target: Any, *, gap: float, contact_features: int, node_features: int) -> Encoded:
-    """Who is asked about, what is known of the others, and the age of contacts, in mean gaps of a node's contacts."""
+    """The pair in question, the node features, and the age of contacts in mean gaps of a node's contacts."""
     pair, now = _asked(subgraph, target)
     asked = np.zeros((len(subgraph.nodes), 2))
     asked[pair, [0, 1]] = 1
@@ -62,7 +62,7 @@ def encoded(subgraph: Subgraph, target: Any, *, gap: float, contact_features: in
         raise InputError("has no times", where="subgraph", fix="Give every contact its time.")
     age = (now - np.asarray(subgraph.times, dtype=np.float64)) / gap
     if age.size and not age.min() >= 0:
-        raise InputError("has contacts after the time that is asked about", where="subgraph")
+        raise InputError("has contacts after the time of the question", where="subgraph")
     turns = 2 * np.pi * np.outer(age, _WAVES)
     features = _features(subgraph.edge_features, subgraph.edges, contact_features, "edge_features")
     known = _features(subgraph.node_features, len(asked), node_features, "node_features")
@@ -76,7 +76,7 @@ def encoded(subgraph: Subgraph, target: Any, *, gap: float, contact_features: in
 
 
 def joined(parts: Sequence[Encoded]) -> Graphs:
-    """Graphs beside each other, their contacts in both directions."""
+    """Graphs joined into one, with contacts in both directions."""
     first = np.cumsum([0, *(len(part.nodes) for part in parts[:-1])])
     ends = np.concatenate([part.ends + start for part, start in zip(parts, first, strict=True)], axis=1)
     contacts = torch.from_numpy(np.concatenate([part.contacts for part in parts]))
@@ -92,7 +92,7 @@ def joined(parts: Sequence[Encoded]) -> Graphs:
 
 
 def _asked(subgraph: Subgraph, target: Any) -> tuple[list[int], float]:
-    """The rows of the two nodes that a target names, and its time."""
+    """The rows of the target's two nodes, and its time."""
     try:
         one, other = (int(node) for node in target["pair"])
         now = float(target["time"])
@@ -111,6 +111,6 @@ def _features(given: Any, rows: int, columns: int, name: str) -> NDArray[np.floa
     features = np.empty((rows, 0)) if given is None else np.asarray(given, dtype=np.float64)
     if features.shape != (rows, columns):
         raise InputError(
-            f"{features.shape[1]} columns, where the network was trained with {columns}", where=f"subgraph, {name}"
+            f"{features.shape[1]} columns, but the network was trained with {columns}", where=f"subgraph, {name}"
         )
     return features

@@ -1,7 +1,7 @@
 """A graph network without times, on graphs whose motifs are known: houses on a Barabási–Albert graph.
 
 The data are torch_geometric's (`ExplainerDataset`, the graph of the GNNExplainer paper): the class of a node is its
-place in a house, roof, middle or ground, or 0 outside of houses, and the true explanation is the house that it is in.
+position in a house (roof, middle or ground), or 0 outside of houses. The true explanation is the node's house.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MOST_EDGES = 200  # in both directions
 
 
 class HouseGNN(nn.Module):
-    """Each layer adds up what the neighbours say; `weight` scales what comes over an edge."""
+    """Each layer sums the neighbours' messages; `weight` scales the message of an edge."""
 
     def __init__(self, hidden: int = 32) -> None:
         super().__init__()
@@ -51,14 +51,14 @@ class HouseGNN(nn.Module):
 
 
 class HouseModel(PyGModel):
-    """The network asked with masks, and its slopes for the gradient explainer."""
+    """The network with masks, and its slopes for the gradient explainer."""
 
     def __init__(self, module: HouseGNN) -> None:
         super().__init__(module, model_output="logit", task="node", masking="remove")
         self.module = module
 
     def slopes(self, subgraph: Subgraph, target: Any) -> Tensor:
-        """For each candidate edge: how the log-odds of the predicted class grow with its weight, at weight 1."""
+        """For each candidate edge, the derivative of the predicted class's log-odds by its weight, at weight 1."""
         weight = torch.ones(subgraph.edges, requires_grad=True)
         x = torch.tensor(np.array(subgraph.node_features), dtype=torch.float32)
         logits = self.module(x, torch.from_numpy(np.array(subgraph.edge_index)), weight)[int(target)]
@@ -70,20 +70,20 @@ class HouseModel(PyGModel):
 
 @dataclass(frozen=True)
 class Houses:
-    """A graph with houses, and the network that was trained to tell the places of nodes in them."""
+    """A graph with houses, and a network trained to classify the positions of nodes in them."""
 
     edge_index: Ints
     classes: Ints
-    motif: NDArray[np.bool_]  # (edges,) is the edge one of a house
+    motif: NDArray[np.bool_]  # (edges,) whether the edge is part of a house
     features: NDArray[np.float32]
     model: HouseModel
-    accuracy: float  # on the nodes that were held out
+    accuracy: float  # on the held-out nodes
     held_out: Ints
 
     def contexts(self, count: int) -> list[Context]:
-        """The first `count` held-out nodes in houses whose class the network gets right, each with all it can see.
+        """The first `count` held-out nodes in houses that are classified correctly, each with its receptive field.
 
-        Nodes that see a hub, and with it hundreds of edges, are passed over.
+        Nodes close to a hub, with hundreds of edges, are skipped.
         """
         with torch.no_grad():
             answers = self.model.module(torch.from_numpy(self.features), torch.from_numpy(self.edge_index)).argmax(1)
@@ -103,7 +103,7 @@ class Houses:
 
     @staticmethod
     def _reach(node: int, edge_index: Ints, steps: int) -> Ints:
-        """The nodes that can be reached in so many steps, in order."""
+        """The nodes within this many steps, sorted."""
         reached = np.array([node])
         for _ in range(steps):
             wider = np.union1d(reached, edge_index[0, np.isin(edge_index[1], reached)])
@@ -114,7 +114,7 @@ class Houses:
 
 
 def houses(seed: int = 0, *, base: int = 300, count: int = 80, epochs: int = 600) -> Houses:
-    """Make the graph and train the network on four in five of its nodes."""
+    """Generate the graph and train the network on 80 % of its nodes."""
     datasets = need("torch_geometric.datasets", "the graph of houses")
     generators = need("torch_geometric.datasets.graph_generator", "the graph of houses")
     with _drawn_from(seed):
@@ -132,7 +132,7 @@ def houses(seed: int = 0, *, base: int = 300, count: int = 80, epochs: int = 600
 
 @contextmanager
 def _drawn_from(seed: int) -> Iterator[None]:
-    """A seed for torch and for NumPy's global generator, from which torch_geometric draws; both are put back."""
+    """Seeds torch and NumPy's global generator, which torch_geometric uses; both are restored afterwards."""
     before = np.random.get_state()  # noqa: NPY002
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)

@@ -19,13 +19,13 @@ from graphgauge.zoo.seeding import seeded
 from graphgauge.zoo.temporal.graphs import AGE_COLUMNS, Encoded, Graphs, encoded, joined
 
 _CHECKPOINT = "graphgauge/zoo/temporal/1"
-# Contacts, over all masked copies, that go through the network at once.
+# Contacts per batch, over all masked copies.
 _CHUNK = 200_000
 
 
 @dataclass(frozen=True)
 class Config:
-    """What has to be known to build the network again, and to ask it the questions it was trained for."""
+    """Settings to rebuild the network and its questions."""
 
     contact_features: int
     node_features: int
@@ -38,7 +38,7 @@ class Config:
 
 
 class _Attention(nn.Module):
-    """Each node takes a weighted mean over its contacts; a constant in the sum of weights lets it take nothing."""
+    """Each node takes a weighted mean over its contacts; a constant in the sum of weights allows a mean near zero."""
 
     def __init__(self, hidden: int, contact: int) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ class _Attention(nn.Module):
 
 
 class TemporalGNN(nn.Module):
-    """Answers whether two nodes will be in touch, from the last contacts of both; one logit."""
+    """Predicts whether two nodes will be in contact, from the last contacts of both; one logit."""
 
     model_output = "logit"
 
@@ -80,7 +80,7 @@ class TemporalGNN(nn.Module):
         logits: Tensor = self.answer(torch.cat([one + other, one * other], dim=1))
         return logits[:, 0]
 
-    # -------------------------------------------------- asking it with masks
+    # -------------------------------------------------- answers with masks
 
     @torch.no_grad()
     def predict(self, subgraph: Subgraph, target: Any, masks: Masks) -> Tensor:
@@ -90,7 +90,7 @@ class TemporalGNN(nn.Module):
     def predict_many(
         self, subgraphs: Sequence[Subgraph], targets: Sequence[Any], masks: Sequence[Masks]
     ) -> list[Tensor]:
-        """One (B, 1) of logits for each subgraph and its B masks; the masked copies of all are one graph."""
+        """One array (B, 1) of logits per subgraph with B masks; all masked copies form one graph."""
         graphs = [self.encoded(subgraph, target) for subgraph, target in zip(subgraphs, targets, strict=True)]
         whole = [subgraph.edge_masks(part) for subgraph, part in zip(subgraphs, masks, strict=True)]
         copies = [
@@ -105,7 +105,7 @@ class TemporalGNN(nn.Module):
         return list(torch.split(answers[:, None], [len(part) for part in whole]))
 
     def slopes(self, subgraph: Subgraph, target: Any) -> Tensor:
-        """For each contact: how the log-odds of the predicted class grow with its weight, at weight 1."""
+        """For each contact, the derivative of the predicted class's log-odds by its weight, at weight 1."""
         whole = joined([self.encoded(subgraph, target)])
         weight = torch.ones(subgraph.edges, requires_grad=True)
         self.eval()
@@ -114,7 +114,7 @@ class TemporalGNN(nn.Module):
         return slopes[torch.from_numpy(np.array(subgraph.candidates))]
 
     def encoded(self, subgraph: Subgraph, target: Any) -> Encoded:
-        """A subgraph as this network sees it."""
+        """A subgraph as input of this network."""
         config = self.config
         return encoded(
             subgraph, target, gap=config.gap, contact_features=config.contact_features,
@@ -130,7 +130,7 @@ class TemporalGNN(nn.Module):
 
     @classmethod
     def load(cls, path: str | Path) -> TemporalGNN:
-        """A network from its checkpoint; the file is read as data, and nothing in it is run."""
+        """Load a network from its checkpoint; this executes no code from the file."""
         try:
             content = torch.load(path, map_location="cpu", weights_only=True)
             if content["format"] != _CHECKPOINT:
@@ -138,23 +138,23 @@ class TemporalGNN(nn.Module):
             config = Config(**content["config"])
             if any(type(getattr(config, field.name)).__name__ != field.type for field in fields(Config)):
                 raise ValueError("a setting of another type")
-            # What the settings ask for takes no memory until the file has filled it.
+            # No memory is allocated for these settings until the file has filled it.
             with torch.device("meta"):
                 model = cls(config)
             model.load_state_dict(content["weights"], assign=True)
             model.float()
         except OSError as error:
             raise InputError(f"cannot be read ({error.strerror})", where=str(path)) from None
-        except Exception as error:  # whatever a damaged or hostile file makes of the reader
+        except Exception as error:  # a damaged or malicious file can raise anything
             raise InputError(
-                f"is no checkpoint of this network ({type(error).__name__})", where=str(path),
+                f"is not a checkpoint of this network ({type(error).__name__})", where=str(path),
                 fix="Write one with: graphgauge zoo temporal train",
             ) from None  # fmt: skip
         return model
 
 
 def _chunks(copies: Sequence[tuple[Encoded, Masks]]) -> Iterator[Sequence[tuple[Encoded, Masks]]]:
-    """Graphs with their masks, as many at a time as go through the network at once, and at least one."""
+    """Batches of graphs with their masks, with at least one each."""
     first = size = 0
     for place, (_, masks) in enumerate(copies):
         if place > first and size + masks.size > _CHUNK:
@@ -174,7 +174,7 @@ def train(
     rate: float = 3e-3,
     progress: Callable[[int, float], None] | None = None,
 ) -> TemporalGNN:
-    """Fit a network to the labels of `contexts`; the seed of `config` decides everything that is drawn."""
+    """Fit a network to the labels of `contexts`, with the random seed of `config`."""
     with seeded(config.seed):
         model = TemporalGNN(config)
         order = np.random.default_rng([config.seed, 2])

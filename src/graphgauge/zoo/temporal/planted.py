@@ -1,8 +1,8 @@
-"""A seeded stream of contacts with a rule planted in its answers, so that the true explanation of each is known.
+"""A seeded stream of contacts whose answers follow a planted rule, so that the true explanations are known.
 
-People of a small town meet; in some meetings a parcel changes hands. The rule: the answer about two people is 1 exactly
-where, within the window and among the last contacts of each, both exchanged a parcel with the same third person. The
-contacts that make it so are the true explanation.
+People of a small town meet; in some meetings a parcel changes hands. The rule: the answer about two people is 1 if and
+only if, within the window and among the last contacts of each, both exchanged a parcel with the same third person.
+These contacts are the true explanation.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from graphgauge.zoo.temporal.stream import Ints, Question, Stream
 
-PARCEL = 0  # the column of a contact's features that says whether a parcel changed hands
+PARCEL = 0  # the column of a contact's features for parcels
 
 
 @dataclass(frozen=True)
 class Town:
-    """How the stream is made; times are in units of one contact of the whole town."""
+    """Settings of the stream; the unit of time is one contact of the whole town."""
 
     people: int = 40
     acquaintances: int = 8
@@ -37,17 +37,17 @@ class Town:
         return Stream(ends, time, parcel.astype(np.float64), np.empty((self.people, 0)))
 
     def _acquaintances(self, draw: np.random.Generator) -> Ints:
-        """Pairs of people who can meet at all, each person with about so many others."""
+        """Pairs of people who can meet, with about this many others per person."""
         one, other = np.triu_indices(self.people, 1)
         known = draw.permutation(one.size)[: self.people * self.acquaintances // 2]
         return np.stack([one[known], other[known]], axis=1)
 
     def truth(self, stream: Stream, question: Question) -> NDArray[np.bool_]:
-        """For each contact that the question's subgraph holds: is it one of those that make the rule hold."""
+        """For each contact in the question's subgraph, whether it is part of the rule."""
         contacts = stream.around(question, self.recent)
         ends, time = stream.ends[:, contacts], stream.time[contacts]
         fresh = (stream.contact_features[contacts, PARCEL] > 0) & (question.time - time <= self.window)
-        # Whom each of the two met; that can be neither of them for both.
+        # The people that each of the two met; a common one is neither of the two.
         met = [
             np.where(fresh, np.where(ends[0] == person, ends[1], np.where(ends[1] == person, ends[0], -1)), -1)
             for person in (question.one, question.other)

@@ -1,4 +1,4 @@
-"""A stream of contacts, and questions about it: will these two be in touch, given whom each met last."""
+"""A stream of contacts, and questions about it: will two people meet, given the last contacts of each?"""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Stream:
-    """Contacts in the order of their times. Nodes are numbered; contacts and nodes may have features."""
+    """Contacts sorted by time. Nodes are numbered; contacts and nodes may have features."""
 
     ends: Ints  # (2, contacts)
     time: Floats
@@ -36,7 +36,7 @@ class Stream:
 
     @cached_property
     def _contacts_of(self) -> list[Ints]:
-        """For each node the numbers of its contacts, in order."""
+        """For each node, the numbers of its contacts in order."""
         contact = np.tile(np.arange(self.time.size), 2)
         order = np.lexsort((contact, self.ends.ravel()))
         counts = np.bincount(self.ends.ravel(), minlength=len(self.node_features))
@@ -58,12 +58,12 @@ class Stream:
         return contacts[max(0, end - count) : end]
 
     def around(self, question: Question, count: int) -> Ints:
-        """The last `count` contacts of each of the two, in the order of their times."""
+        """The last `count` contacts of each of the two, sorted by time."""
         both = [self.recent(node, question.time, count) for node in (question.one, question.other)]
         return np.unique(np.concatenate(both))
 
     def context(self, question: Question, count: int, *, event: str, truth: NDArray[np.bool_] | None = None) -> Context:
-        """A question as an event to explain: its subgraph is what the model sees."""
+        """A question as an event to explain: its subgraph is the model's input."""
         contacts = self.around(question, count)
         asked = np.array([question.one, question.other])
         met = np.setdiff1d(self.ends[:, contacts], asked)
@@ -82,7 +82,7 @@ class Stream:
 
 
 def split(questions: Sequence[Question], share: float) -> tuple[list[Question], list[Question]]:
-    """The earlier `share` of the questions, and the later rest."""
+    """The earlier `share` of the questions, and the rest."""
     ordered = sorted(questions, key=lambda question: question.time)
     border = round(share * len(ordered))
     return ordered[:border], ordered[border:]

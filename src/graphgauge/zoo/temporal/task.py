@@ -1,4 +1,4 @@
-"""What the network is trained for: questions about a stream, the earlier ones to learn from, the later ones to test."""
+"""The network's task: questions about a stream; it trains on earlier ones and is tested on later ones."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from graphgauge.zoo.temporal.stream import Question, Stream, split
 
 DATA = ("planted", "contacts")
 QUESTIONS = {"planted": 3000, "contacts": 4000}
-# The share of the questions, by time, that the network learns from.
+# Share of the questions, the earliest, for training.
 _LEARNT = 0.8
 
 
 @dataclass(frozen=True)
 class Task:
-    """Questions as events with their subgraphs; where the rule is planted, each knows its true explanation."""
+    """Questions as events with their subgraphs; with the planted rule, each has its true explanation."""
 
     config: Config
     training: Sequence[Context]
@@ -39,7 +39,7 @@ def task(data: str, *, seed: int = 0, questions: int | None = None, contacts: st
         asked = town.questions(stream, count, seed)
         return _task(data, stream, asked, town.recent, seed, count, town)
     if contacts is None:
-        raise OptionError("recorded contacts come from a file", fix="Name it with --contacts.")
+        raise OptionError("recorded contacts need a file", fix="Pass it with --contacts.")
     recorded = Contacts()
     stream = recorded.stream(contacts)
     asked = recorded.questions(stream, count, seed)
@@ -67,7 +67,7 @@ def _task(
 
 
 def logits(model: TemporalGNN, contexts: Sequence[Context]) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    """What the network answers to the whole subgraphs."""
+    """The network's answers for the whole subgraphs."""
     answers = model.predict_many(
         [context.subgraph for context in contexts], [context.target for context in contexts],
         [np.ones((1, len(context.subgraph)), bool) for context in contexts],
@@ -81,12 +81,12 @@ def accuracy(model: TemporalGNN, contexts: Sequence[Context]) -> float:
 
 
 def found(model: TemporalGNN, contexts: Sequence[Context], count: int) -> list[Context]:
-    """The first `count` events whose answer is 1 and which the network gets right: there is something to explain."""
+    """The first `count` events with the answer 1 that the network gets right, which can be explained."""
     answers = logits(model, contexts)
     right = [context for context, answer in zip(contexts, answers, strict=True) if context.label and answer > 0]
     if not right:
         raise InputError(
-            "the network gets no later question with the answer 1 right: nothing to explain",
+            "the network gets no later question with the answer 1 right, so there is nothing to explain",
             fix="Train it on more questions or for more epochs.",
         )
     return right[:count]

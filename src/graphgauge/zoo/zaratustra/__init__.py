@@ -1,4 +1,4 @@
-"""Zaratustra: an engine that grows its own graph, cycle by cycle, from the nodes that it calls elite."""
+"""Zaratustra: an engine that grows its own graph, cycle by cycle, from its elite nodes."""
 
 from graphgauge.zoo.zaratustra.data import GraphData, block_model, read_graph_data
 from graphgauge.zoo.zaratustra.engine import Settings, Zaratustra

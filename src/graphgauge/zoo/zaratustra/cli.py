@@ -15,25 +15,25 @@ from graphgauge.zoo.zaratustra.engine import ANCHORS, EMBEDDINGS, Settings
 
 @click.group(name="zaratustra")
 def command() -> None:
-    """An engine that grows its own graph from elites (Normal), from anybody (Off) or from the periphery (Inverted)."""
+    """An engine that grows its own graph from elites (Normal), all nodes (Off) or the periphery (Inverted)."""
 
 
 _HELP = {
-    "anchor": "Drawn within the pool, or the nearest elites and the farthest periphery.",
-    "embedding": "Where nodes start: the leading directions of the features, or anywhere.",
-    "seeds_per_cycle": "Nodes that get edges in a cycle.",
-    "edges_per_seed": "Edges each gets.",
-    "births_per_cycle": "Nodes that appear in a cycle.",
-    "dimension": "Of the embeddings.",
-    "radius": "No node lies farther out.",
-    "smoothing": "Weight of the neighbours in a cycle.",
-    "birth_noise": "How far from the middle of its anchors a node appears.",
+    "anchor": "Draw from the pool, or take the nearest elites and the farthest periphery.",
+    "embedding": "First embeddings: leading singular vectors of the features, or random.",
+    "seeds_per_cycle": "Nodes that get new edges per cycle.",
+    "edges_per_seed": "New edges per node.",
+    "births_per_cycle": "New nodes per cycle.",
+    "dimension": "Dimension of the embeddings.",
+    "radius": "Largest norm of an embedding.",
+    "smoothing": "Weight of the neighbours per cycle.",
+    "birth_noise": "Noise around the mean of its anchors for a new node.",
 }
 _CHOICES = {"anchor": ANCHORS, "embedding": EMBEDDINGS}
 
 
 def _settings(function: Callable[..., None]) -> Callable[..., None]:
-    """An option for each of the engine's settings."""
+    """One option per setting of the engine."""
     for name, text in reversed(_HELP.items()):
         default = getattr(Settings, name)
         kind = click.Choice(_CHOICES[name]) if name in _CHOICES else type(default)
@@ -47,15 +47,17 @@ def _settings(function: Callable[..., None]) -> Callable[..., None]:
     "--conditions", type=NAMES, default="Normal,Off,Inverted", show_default=True,
     help="Growth rules, separated by commas.",
 )  # fmt: skip
-@click.option("--cycles", type=click.IntRange(min=1), default=50, show_default=True, help="Cycles of each run.")
-@click.option("--seeds", type=click.IntRange(min=1), default=5, show_default=True, help="Runs of each condition.")
+@click.option("--cycles", type=click.IntRange(min=1), default=50, show_default=True, help="Cycles per run.")
+@click.option("--seeds", type=click.IntRange(min=1), default=5, show_default=True, help="Runs per condition.")
 @click.option(
     "--data",
     metavar="FILE",
     help="A .npz with edges, labels and features, or the root folder of torch_geometric's Planetoid, which unpickles "
-    "its own files: name one you trust. Without it a graph is made.",
+    "its files: use only a folder you trust. By default a graph is generated.",
 )
-@click.option("--output", required=True, type=click.Path(file_okay=False), help="Folder of the runs; they go on there.")
+@click.option(
+    "--output", required=True, type=click.Path(file_okay=False), help="Folder of the runs; existing runs are continued."
+)
 @_settings
 @click.option("--quiet", is_flag=True, help="No progress and no notes on stderr.")
 @click.option("--debug", is_flag=True, help="Show tracebacks.")
@@ -65,8 +67,8 @@ def run(
 ) -> None:  # fmt: skip
     """Run the engine and log every cycle.
 
-    The log is what `graphgauge evolution --log` reads. Cycles that stand in the folder are kept, so that a run that was
-    stopped goes on and one that has ended gets longer.
+    `graphgauge evolution --log` evaluates the log. Cycles that are already in the folder are kept: interrupted runs are
+    resumed, and finished runs can be extended.
     """
     from graphgauge.zoo.zaratustra.data import block_model, read_graph_data
     from graphgauge.zoo.zaratustra.runs import grow, write_labels

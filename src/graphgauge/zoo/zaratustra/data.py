@@ -1,4 +1,4 @@
-"""Graphs to start from: a file with the arrays of Cora, torch_geometric's Planetoid, or a block model made here."""
+"""Graphs to start from: a file with the arrays of Cora, torch_geometric's Planetoid, or a block model."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from graphgauge.core.factory import own_code
 from graphgauge.evolution.inputs import as_edges, whole_numbers
 from graphgauge.evolution.stored import read_arrays
 
-# Cora's, which the block model has too.
+# Cora's numbers, also used by the block model.
 CLASS_SIZES = (351, 217, 418, 818, 426, 298, 180)
 EDGES = 5278
 HOMOPHILY = 0.81
 WORDS = 1433
 WORDS_PER_NODE = 18
-# Share of a node's words that come from its class's own vocabulary; the rest are everybody's.
+# Share of a node's words from the vocabulary of its class; the others are common.
 _TOPICAL = 0.2
-# Degrees follow 1 + Pareto: Cora's quartiles 2, 3, 5, standard deviation 5.2 and largest degree 168, nearly.
+# Degrees follow 1 + Pareto, close to Cora: quartiles 2, 3, 5, standard deviation 5.2, largest degree 168.
 _TAIL = 1.7
 _LARGEST_DEGREE = 168
 _ARRAYS = ("edges", "labels", "feature_indptr", "feature_indices", "feature_data", "num_features")
@@ -33,7 +33,7 @@ _ARRAYS = ("edges", "labels", "feature_indptr", "feature_indices", "feature_data
 
 @dataclass(frozen=True)
 class GraphData:
-    """Undirected edges, once each and without loops, a label for every node, and sparse features."""
+    """Distinct undirected edges without loops, one label per node, and sparse features."""
 
     edges: NDArray[np.int64]
     labels: NDArray[np.int64]
@@ -45,12 +45,12 @@ class GraphData:
 
 
 def read_graph_data(path: str | Path) -> GraphData:
-    """Read `.npz` with edges, labels and features as CSR, or a folder that torch_geometric's `Planetoid` has filled."""
+    """Read `.npz` with edges, labels and features as CSR, or a folder of torch_geometric's `Planetoid`."""
     place = Path(path)
     if place.is_dir():
         return _planetoid(place)
     if not place.exists():
-        raise InputError("there is no such file", where=str(place), fix="Leave --data out for the built-in graph.")
+        raise InputError("no such file", where=str(place), fix="Leave --data out for the built-in graph.")
     arrays = read_arrays(place, _ARRAYS)
     data, *indices = (arrays[f"feature_{part}"] for part in ("data", "indices", "indptr"))
     indices = [whole_numbers(part, f"{place}: features") for part in indices]
@@ -61,15 +61,15 @@ def read_graph_data(path: str | Path) -> GraphData:
         )
         features.check_format(full_check=True)
     except ValueError as error:
-        raise InputError(f"its features are no CSR matrix: {error}", where=str(place)) from None
+        raise InputError(f"its features are not a CSR matrix: {error}", where=str(place)) from None
     return from_arrays(arrays["edges"], arrays["labels"], features, str(place))
 
 
 def _planetoid(folder: Path) -> GraphData:
     datasets = need("torch_geometric.datasets", "a Planetoid folder")
     if not (folder / "Cora" / "raw").is_dir():
-        # What is not there it would fetch.
-        raise InputError("holds no Cora/raw", where=str(folder), fix="Name the root that Planetoid was given.")
+        # Planetoid would download missing files.
+        raise InputError("contains no Cora/raw", where=str(folder), fix="Pass the root folder of Planetoid.")
     with own_code(f"{folder}, read by Planetoid"):
         graph = datasets.Planetoid(str(folder), "Cora")[0]
     return from_arrays(graph.edge_index.numpy().T, graph.y.numpy(), graph.x.numpy(), str(folder))
@@ -78,18 +78,18 @@ def _planetoid(folder: Path) -> GraphData:
 def from_arrays(edges: Any, labels: Any, features: Any, where: str = "graph") -> GraphData:
     """Check the arrays; an edge given in both directions counts once."""
     classes = whole_numbers(labels, f"{where}: labels")
-    require_shape(classes, (None,), f"{where}: labels", "Number the class of each node.")
+    require_shape(classes, (None,), f"{where}: labels", "Pass one class number per node.")
     pairs = as_edges(edges, f"{where}: edges", len(classes))
     pairs = np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
     matrix: Any = features if sp.issparse(features) else as_numeric(features, f"{where}: features")
-    require_shape(matrix, (len(classes), None), f"{where}: features", "Pass one row for each label.")
+    require_shape(matrix, (len(classes), None), f"{where}: features", "Pass one row per label.")
     return GraphData(pairs, classes, sp.csr_array(matrix))
 
 
 def block_model(seed: int = 0) -> GraphData:
     """A degree-corrected block model with Cora's class sizes, number of edges, degree tail and homophily.
 
-    Every node has an edge at least. Features are bags of words: some from a vocabulary of the class, the rest common.
+    Every node has at least one edge. Features are bags of words, some from the class's vocabulary, the others common.
     """
     rng = np.random.default_rng(seed)
     labels = np.repeat(np.arange(len(CLASS_SIZES)), CLASS_SIZES)

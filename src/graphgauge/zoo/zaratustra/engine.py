@@ -1,4 +1,4 @@
-"""The engine: seeds draw edges to anchors, nodes are born between anchors, embeddings are smoothed over the result."""
+"""The engine: seed nodes get edges to anchors, new nodes appear between anchors, embeddings are smoothed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EMBEDDINGS = ("features", "random")
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything that can be set. `anchor="distance"` decides by the distance that scores the edges: it is circular."""
+    """Settings of the engine. `anchor="distance"` is circular: it chooses by the distance that scores the edges."""
 
     seeds_per_cycle: int = 20
     edges_per_seed: int = 2
@@ -47,7 +47,7 @@ class Settings:
         for name in ("radius", "smoothing"):
             value = getattr(self, name)
             if not isinstance(value, int | float) or not 0 < value < 1:
-                raise OptionError(f"{name} must lie between 0 and 1, not {value!r:.80}")
+                raise OptionError(f"{name} must be between 0 and 1, not {value!r:.80}")
         if not isinstance(self.birth_noise, int | float) or not 0 <= self.birth_noise < inf:
             raise OptionError(f"birth_noise must be a number of at least 0, not {self.birth_noise!r:.80}")
 
@@ -55,8 +55,8 @@ class Settings:
 class Zaratustra:
     """A graph that rewrites itself; the same data, settings and seed give the same run.
 
-    A cycle's draws depend on the seed and the cycle alone, so that conditions start from the same seed nodes as long
-    as their graphs have as many nodes: runs of one seed are pairs.
+    A cycle's random draws depend only on the seed and the cycle. Conditions therefore use the same seed nodes as long
+    as their graphs have the same number of nodes, and runs of one seed are pairs.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Zaratustra:
         self.rules = rules
         self.cycle = 0
         self.edges_created_at_cycle: list[Edges] = []
-        # Of the last cycle: 1 for the nodes that were anchors to choose from, 0 for the others that stood before it.
+        # For the nodes before the last cycle: 1 if the node was a possible anchor, otherwise 0.
         self.pools = np.zeros(data.num_nodes, dtype=np.int64)
         self.embeddings = self._first_embeddings()
         self._edges = [data.edges]
@@ -83,7 +83,7 @@ class Zaratustra:
 
     @property
     def edges(self) -> Edges:
-        """All edges of the graph as it is now, once each."""
+        """All distinct edges of the current graph."""
         self._edges = [np.concatenate(self._edges)]
         return self._edges[0]
 
@@ -92,7 +92,7 @@ class Zaratustra:
         return np.array([len(around) for around in self._neighbours], dtype=np.int64)
 
     def step(self, condition: str) -> Edges:
-        """One cycle; returns the edges born in it and nothing else."""
+        """Run one cycle; returns only the edges born in it."""
         growth = self.rules[one_of("condition", condition, tuple(self.rules))]
         rng = np.random.default_rng((self.seed, self.cycle))
         before, settings = self.num_nodes, self.settings
@@ -111,7 +111,7 @@ class Zaratustra:
         return births
 
     def replay(self, births: Edges, embeddings: Floats, tgc: float) -> None:
-        """Take over a cycle that was run before, as if it had been run now."""
+        """Apply a stored cycle as if it had been run now."""
         self._neighbours += [set() for _ in range(len(embeddings) - self.num_nodes)]
         for u, v in births.tolist():
             self._join(u, v)
@@ -133,7 +133,7 @@ class Zaratustra:
         self._neighbours[v].add(u)
 
     def _anchored(self, u: int, growth: Growth, pool: NDArray[np.int64], rng: np.random.Generator) -> list[int]:
-        """Join a node to anchors that it is not joined to yet; fewer than asked for where there are no more."""
+        """Connect a node to new anchors; fewer than requested if there are not enough."""
         free = pool[~np.isin(pool, [u, *self._neighbours[u]])]
         count = min(self.settings.edges_per_seed, len(free))
         if self.settings.anchor == "distance" and growth.prefers is not None:
@@ -149,7 +149,7 @@ class Zaratustra:
         return anchors
 
     def _birth(self, growth: Growth, pool: NDArray[np.int64], rng: np.random.Generator) -> list[tuple[int, int]]:
-        """A node appears near the middle of its anchors and is joined to them."""
+        """Add a node near the mean of its anchors and connect it to them."""
         if len(pool) == 0:
             return []
         anchors = rng.choice(pool, min(self.settings.edges_per_seed, len(pool)), replace=False)
@@ -163,7 +163,7 @@ class Zaratustra:
         return [(newborn, anchor) for anchor in anchors.tolist()]
 
     def _smooth(self) -> None:
-        """x ← (1 − w)·x + w·Âx, with Â the adjacency over the roots of the degrees at both ends."""
+        """x ← (1 − w)·x + w·Âx, with Â the adjacency matrix divided by the square roots of both degrees."""
         edges, nodes = self.edges, self.num_nodes
         roots = np.sqrt(np.maximum(self.degrees, 1))
         weight = 1 / (roots[edges[:, 0]] * roots[edges[:, 1]])
@@ -173,7 +173,7 @@ class Zaratustra:
         self.embeddings = _into_ball((1 - w) * self.embeddings + w * pulled, self.settings.radius)
 
     def _first_embeddings(self) -> Floats:
-        """The leading directions of the features, or noise; the farthest node lies at the radius."""
+        """The leading singular vectors of the features, or noise, scaled so that the largest norm is the radius."""
         settings = self.settings
         rng = np.random.default_rng(self.seed)
         if settings.embedding == "random":
@@ -190,7 +190,7 @@ def _leading(features: Any, dimension: int, rng: np.random.Generator) -> Floats:
 
     wide = features.astype(np.float64)
     left, size, right = svds(wide, k=dimension, v0=rng.standard_normal(min(wide.shape)))
-    # A singular vector's sign is anybody's choice: its largest entry is positive here.
+    # The sign of a singular vector is arbitrary: here its largest entry is positive.
     signs = np.sign(right[np.arange(dimension), np.abs(right).argmax(axis=1)])
     return np.asarray((left * size * signs)[:, ::-1])
 

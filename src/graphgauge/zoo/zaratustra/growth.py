@@ -1,4 +1,4 @@
-"""Growth rules: among which nodes a cycle looks for the ends of its new edges."""
+"""Growth rules: which nodes can be ends of a cycle's new edges."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 Ids = NDArray[np.int64]
-# Degrees of all nodes to the nodes that may be anchors.
+# Maps the degrees of all nodes to the possible anchors.
 Pool = Callable[[NDArray[Any]], Ids]
 
 
 @dataclass(frozen=True)
 class Growth:
-    """A rule: the pool of anchors, and which of them `anchor="distance"` prefers (None: it draws all the same)."""
+    """A rule: the pool of anchors, and which of them `anchor="distance"` prefers (None: it draws at random)."""
 
     pool: Pool
     prefers: Literal["nearest", "farthest"] | None = None
 
 
 def everyone(degrees: NDArray[Any]) -> Ids:
-    """All nodes: growth that knows nothing, the null to compare with."""
+    """All nodes: random growth, the null model."""
     return np.arange(len(degrees))
 
 
 def elites(degrees: NDArray[Any], sigmas: float = 2.0) -> Ids:
-    """Nodes whose degree is more than so many standard deviations above the mean."""
+    """Nodes whose degree is more than this many standard deviations above the mean."""
     return np.flatnonzero(degrees > degrees.mean() + sigmas * degrees.std())
 
 

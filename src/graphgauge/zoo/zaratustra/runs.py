@@ -27,9 +27,9 @@ def grow(
     folder: str | Path,
     rules: Mapping[str, Growth] = RULES,
 ) -> Iterator[tuple[str, int, int]]:
-    """Run every condition with every seed; yields (condition, seed, cycle) as each cycle stands in the log."""
+    """Run every condition with every seed; yields (condition, seed, cycle) once a cycle is in the log."""
     if not conditions:
-        raise OptionError("conditions names none", fix=f"Known: {', '.join(rules)}.")
+        raise OptionError("conditions is empty", fix=f"Known: {', '.join(rules)}.")
     for condition in conditions:
         one_of("condition", condition, tuple(rules))
     cycles, seeds = whole_number("cycles", cycles, 0), whole_number("seeds", seeds, 0)
@@ -57,7 +57,7 @@ def grow(
 
 
 def write_labels(data: GraphData, folder: Path) -> Path:
-    """The labels of the original nodes beside the log."""
+    """Write the labels of the original nodes into the log's folder."""
     path = folder / "labels.npy"
     with atomic_path(path) as temporary:
         np.save(temporary, data.labels, allow_pickle=False)
@@ -65,20 +65,22 @@ def write_labels(data: GraphData, folder: Path) -> Path:
 
 
 def _hold_settings(settings: Settings, folder: Path) -> None:
-    """A folder has one engine: what goes on with other settings would be no run of either."""
+    """All runs in a folder must have the same settings."""
     path = folder / "settings.json"
     text = dumps({"engine": "zaratustra", **asdict(settings)})
     if not path.exists():
         write_text(path, text)
     elif path.read_text(encoding="utf-8") != text:
-        raise InputError("holds runs with other settings", where=str(folder), fix="Choose another --output.")
+        raise InputError("contains runs with different settings", where=str(folder), fix="Choose another --output.")
 
 
 def _hold_start(log: EvolutionLog, condition: str, seed: int, engine: Zaratustra) -> None:
-    """A run goes on from the graph that it began with; embeddings may differ by the rounding of another machine."""
+    """A run must resume from the graph it started with; embeddings may differ by rounding on another machine."""
     edges, embeddings = log.start(condition, seed) or (engine.edges, engine.embeddings)
     same = np.array_equal(edges, engine.edges) and embeddings.shape == engine.embeddings.shape
     if not same or not np.allclose(embeddings, engine.embeddings, rtol=0, atol=1e-6):
         raise InputError(
-            f"{condition}, seed {seed}, began from another graph", where=str(log.folder), fix="Choose another --output."
+            f"{condition}, seed {seed}, started from a different graph",
+            where=str(log.folder),
+            fix="Choose another --output.",
         )
