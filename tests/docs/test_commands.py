@@ -23,8 +23,7 @@ from graphgauge.cli.app import cli
 
 TRAINING = "trains for half a minute; tests/zoo trains smaller ones"
 NOT_RUN = {
-    "graphgauge demo": "the whole built-in study takes a minute; tests/study/test_demo.py runs it",
-    "graphgauge demo --output demo/": "the same",
+    "graphgauge demo --output demo/": "the whole built-in study takes a minute; tests/study/test_demo.py runs it",
     "graphgauge demo --output demo": "the same",
     "graphgauge zoo moonboard train": TRAINING,
     "graphgauge zoo moonboard train-classifier": TRAINING,
@@ -115,7 +114,12 @@ def _environment(words: list[str]) -> None:
     assert words in (["python3", "-m", "venv", ".venv"], ["source", ".venv/bin/activate"])
 
 
-_OTHERS = {"pip": _pip, "python": _script, "python3": _environment, "source": _environment}
+def _target(words: list[str]) -> None:
+    """A target of the Makefile; running it would set up an environment."""
+    assert f"\n{words[1]}:" in (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+_OTHERS = {"make": _target, "pip": _pip, "python": _script, "python3": _environment, "source": _environment}
 
 
 def test_what_is_not_run_is_still_on_a_page() -> None:

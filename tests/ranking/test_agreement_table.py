@@ -48,6 +48,6 @@ def test_the_table_has_every_case_that_ought_to_be_there() -> None:
     titles = {row["title"] for row in map(ROW.match, TABLE.read_text(encoding="utf-8").splitlines()) if row}
     assert titles >= {
         "constant scorer", "one tied negative", "NaN scorer", "NaN positive", "NaN negatives", "+inf tied with +inf",
-        "−inf positive", "K above the candidates", "no queries", "float16, apart in float64",
+        "−inf positive", "K above the number of candidates", "no queries", "float16, different in float64",
         "ragged negatives, padded with −inf for the others",
     }  # fmt: skip

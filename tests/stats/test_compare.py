@@ -135,13 +135,22 @@ def test_its_interval_covers_where_it_is_given() -> None:
 )
 def test_too_few_seeds_give_no_interval_whatever_the_scores(datasets: int, seeds: int, given: bool) -> None:
     for ahead in (0.15, 100.0):
-        scores = noisy(np.random.default_rng(2), datasets, seeds, ahead)
+        scores = noisy(np.random.default_rng(3), datasets, seeds, ahead)
         names = [f"data {number}" for number in range(datasets)]
         comparison = compare(records(scores, names), metric="f1", direction="higher", resamples=50)
         (item,) = comparison.improvements
         assert (not math.isnan(item.ci[0])) == given
         assert (item.no_interval is None) == given
         assert ("P(first better) has no interval: it takes at least 3 seeds" in comparison.summary) != given
+
+
+def test_resamples_that_all_agree_give_no_interval_with_a_reason() -> None:
+    scores = noisy(np.random.default_rng(2), 5, 3, 0.15)
+    comparison = compare(records(scores, list("stuvw")), metric="f1", direction="higher", resamples=50)
+    (item,) = comparison.improvements
+    assert item.probability == 0.5
+    assert math.isnan(item.ci[0])
+    assert item.no_interval == "all resamples give the same value"
 
 
 def test_one_seed_has_no_other_to_be_compared_with() -> None:

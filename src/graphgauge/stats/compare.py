@@ -245,7 +245,10 @@ def _improvements(
     agreement = agreement_interval(chances, np.full(len(names), units), (0.0, 1.0), confidence)
     low, high = (np.where(always, sure, drawn).tolist() for sure, drawn in zip(agreement, bounds, strict=True))
     rows = zip(names, chances.tolist(), zip(low, high, strict=True), strict=True)
-    return tuple(Improvement(*pair, chance, interval) for pair, chance, interval in rows)
+    return tuple(
+        Improvement(*pair, chance, interval, "all resamples give the same value" if math.isnan(interval[0]) else None)
+        for pair, chance, interval in rows
+    )
 
 
 def _one_seed(seeds: list[int]) -> list[str]:

@@ -83,7 +83,8 @@ def _files(text: str, folder: Path) -> Iterator[str]:
             yield path
             return
     if _is(Path.is_dir, folder / text):
-        yield from (str(path.relative_to(folder)) for path in (folder / text).rglob("*") if path.is_file())
+        inside = (path.relative_to(folder / text) for path in (folder / text).rglob("*") if path.is_file())
+        yield from (str(Path(text) / path) for path in inside)
 
 
 def _is(kind: Callable[[Path], bool], path: Path) -> bool:
