@@ -50,7 +50,7 @@ def spoiled(array: np.ndarray, index: Any, value: float) -> np.ndarray:
         ({"quantiles": np.stack([Y, Y - 1], -1), "levels": (0.1, 0.5)}, "quantiles",
          "24 of 48 values are below the quantile of a lower level, the first at index (0, 0, 0, 1)"),
         ({"quantiles": np.stack([Y, Y], -1), "levels": (0.1, 0.9)}, "y_pred",
-         "not given, and there is no quantile 0.5 to stand for it"),
+         "not given, and there is no quantile 0.5 to use instead"),
         ({"quantiles": np.stack([Y, Y], -1), "levels": (0.1, 0.5, 0.9)}, "quantiles",
          "expected shape (4, 2, 3, 3), found (4, 2, 3, 2)"),
     ],
@@ -126,7 +126,7 @@ def test_a_node_that_is_all_masked_has_no_value(forecasts: Forecasts) -> None:
     for key, result in nothing.items():
         assert not result.defined, key
         assert result.n == 0
-        assert result.reason == "no cell counts: all are masked, or there are none"
+        assert result.reason == "there are no observed cells: all are masked, or the arrays are empty"
 
 
 def test_one_cell() -> None:

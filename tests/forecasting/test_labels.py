@@ -106,7 +106,7 @@ def test_pairs_among_the_other_arguments() -> None:
     found = forecasting.evaluate(Y, frame(MEAN), std=shuffled(STD), axes=AXES)
     assert found["crps"].value == pytest.approx(expected["crps"].value, rel=1e-12)
     assert found.by("node")["node"].tolist() == SENSORS
-    with pytest.raises(InputError, match="std: its names along node differ from those of y_pred: it has 'up'"):
+    with pytest.raises(InputError, match="std: its labels along node differ from those of y_pred: it has 'up'"):
         forecasting.evaluate(Y, frame(MEAN), std=frame(STD, columns=[*SENSORS[:3], "up"]), axes=AXES)
 
 
@@ -129,11 +129,11 @@ def test_quantiles_and_samples() -> None:
 
 def test_what_differs_is_refused() -> None:
     other = frame(MEAN, columns=[*SENSORS[:3], "up"])
-    with pytest.raises(InputError, match="y_pred: its names along node differ from those of y_true: it has 'up'"):
+    with pytest.raises(InputError, match="y_pred: its labels along node differ from those of y_true: it has 'up'"):
         forecasting.evaluate(frame(Y), other, axes=AXES)
     for compared in (lambda: forecasting.mae(frame(Y), other), lambda: forecasting.compare(frame(Y), MEAN, other,
                                                                                           axes=AXES)):  # fmt: skip
-        with pytest.raises(InputError, match="its names along"):
+        with pytest.raises(InputError, match="its labels along"):
             compared()
     with pytest.raises(InputError, match="names along time differ from those of y_true: it has '2026-01-02T00"):
         forecasting.evaluate(frame(Y), frame(MEAN, index=TIMES.shift(1)), axes=AXES)
