@@ -189,7 +189,7 @@ def test_masked_and_unmasked_do_not_meet(forecasts: Forecasts, tmp_path: Path) -
                 if one is other:
                     assert door().n == 2 * y.size
                     continue
-                with pytest.raises(InputError, match="meets") as refused:
+                with pytest.raises(InputError, match="differs from") as refused:
                     door()
                 assert "Give every part" in str(refused.value)
 
@@ -273,7 +273,7 @@ def test_a_bad_batch_leaves_the_state_as_it_was(forecasts: Forecasts) -> None:
 
 def test_batches_have_to_be_of_one_kind(forecasts: Forecasts) -> None:
     state = ForecastState().update(**forecasts.arguments)
-    with pytest.raises(InputError, match="form 'point' meets 'gaussian'"):
+    with pytest.raises(InputError, match="form 'point' differs from 'gaussian'"):
         state.update(forecasts.y, forecasts.mean)
     with pytest.raises(InputError, match="nodes 4 meets 5"):
         state.update(forecasts.y[..., :4], forecasts.mean[..., :4], std=forecasts.std[..., :4])
@@ -330,7 +330,7 @@ def test_rows_have_a_place() -> None:
     assert (found["mae"].value, found.notes) == (0.5, ())
     holes = ForecastState().update_rows([0, 1], [0, 0], [0, 0], **cells | {"y_true": [np.nan, 2.0]}, nan="omit")
     assert holes.evaluate().notes == ("1 cells with NaN were left out",)
-    with pytest.raises(InputError, match="step: places from 0 to 2 where there are 2"):
+    with pytest.raises(InputError, match="step: positions from 0 to 2, but the size is 2"):
         ForecastState().update_rows([0, 2], [0, 0], [0, 0], **cells)
     with pytest.raises(InputError, match="horizon: expected shape"):
         ForecastState().update_rows([0, 1], [0], [0, 0], **cells)

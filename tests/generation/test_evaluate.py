@@ -405,7 +405,7 @@ def test_options_that_make_no_sense(table):
             generation.evaluate(table, **options)
     with pytest.raises(OptionError, match="nothing to evaluate"):
         generation.evaluate(labels=NAMES)
-    with pytest.raises(InputError, match="threshold lies between 0 and 1"):
+    with pytest.raises(InputError, match="threshold must be between 0 and 1"):
         generation.evaluate(real=table.real, threshold=2.0)
 
 
