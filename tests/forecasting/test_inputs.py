@@ -44,7 +44,11 @@ def spoiled(array: np.ndarray, index: Any, value: float) -> np.ndarray:
         ({"y_pred": Y, "std": Y + 1e200}, None,
          "errors or standard deviations too large, or too far apart, for sums of squares in float64"),
         ({"y_pred": Y, "std": np.full(Y.shape, 1e-200)}, "std", "values below 1e-150, whose squares underflow"),
-        ({"y_pred": Y, "std": spoiled(Y + 1, (0, 0, 0), 1e-200)}, "std", "values below 1e-150, whose squares underflow"),
+        (
+            {"y_pred": Y, "std": spoiled(Y + 1, (0, 0, 0), 1e-200)},
+            "std",
+            "values below 1e-150, whose squares underflow",
+        ),
         ({"samples": Y[..., None]}, "samples", "1 members"),
         ({"samples": Y}, "samples", "expected shape (4, 2, 3, any), found (4, 2, 3)"),
         ({"quantiles": np.stack([Y, Y - 1], -1), "levels": (0.1, 0.5)}, "quantiles",

@@ -144,7 +144,9 @@ def test_a_spectrum_has_a_largest_graph():
 
 @pytest.mark.parametrize("graph", [(3, [(0.5, 1)]), (3, [("a", "b")]), (3, [(2**70, 1)]), [({}, 1)]])
 def test_ends_of_edges_that_are_none(graph):
-    with pytest.raises(InputError, match=r"generated\[0\]: (some ends of edges are not integers|the name of a node is not hashable)"):
+    with pytest.raises(
+        InputError, match=r"generated\[0\]: (some ends of edges are not integers|the name of a node is not hashable)"
+    ):
         Table.of(generated=[graph])
 
 

@@ -1,7 +1,7 @@
 """Climbing problems of given grades from three generators, judged by the rule that defines the grades.
 
-Two of the generators are fitted here. The third is the VAE of `graphgauge zoo moonboard`. Its samples are stored with the
-package, so the demo needs neither torch nor training.
+Two of the generators are fitted here. The third is the VAE of `graphgauge zoo moonboard`. Its samples are stored with
+the package, so the demo needs neither torch nor training.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ def write_study(folder: Path) -> Path:
     parts = demos().values()
     text = study_text(parts)
     if path.exists() and path.read_text(encoding="utf-8") != text:
-        raise InputError("the folder contains another study", where=str(path), fix="Choose another folder with --output.")
+        raise InputError("contains another study", where=str(path), fix="Choose another folder with --output.")
     for demo in parts:
         with writing(folder):
             demo.write(folder)
@@ -49,16 +49,16 @@ def sentences(outcome: Outcome) -> list[str]:
         for demo, verdict in zip(demos().values(), outcome.judgement.comparisons, strict=True)
         if verdict.comparison is not None
     ]
-    best, apart = [], []
+    best, significant = [], []
     for demo, comparison in compared:
         mean = next(row.mean for row in comparison.standings if row.method == comparison.best)
         chance = _chance(evaluations, demo, comparison.best)
         best.append(f"{comparison.best} in {demo.family} ({demo.metric} {mean:.3f}{chance})")
-        told = sum(test.significant for test in comparison.tests)
+        count = sum(test.significant for test in comparison.tests)
         pairs, seeds = len(comparison.tests), len(comparison.units)
-        apart.append(f"{told} of {pairs} in {demo.family} ({seeds} seeds)")
-    told_apart = f"Pairs of methods that differ significantly: {', '.join(apart)}."
-    return [f"Best methods: {', '.join(best)}.", told_apart, _noticed(evaluations)]
+        significant.append(f"{count} of {pairs} in {demo.family} ({seeds} seeds)")
+    differences = f"Pairs of methods that differ significantly: {', '.join(significant)}."
+    return [f"Best methods: {', '.join(best)}.", differences, _noticed(evaluations)]
 
 
 def _chance(evaluations: list[Evaluation], demo: Demo, method: str) -> str:

@@ -58,7 +58,7 @@ def restore(content: Mapping[str, Any], role: str, device: str = "cpu") -> Resto
     if content["role"] != role:
         command = {"generator": "train", "classifier": "train-classifier"}[role]
         raise InputError(
-            f"is a {content['role']}, not a {role}", where=where, fix=f"Train one with `graphgauge zoo moonboard {command}`."
+            f"is a {content['role']}, not a {role}", where=where, fix=f"Use `graphgauge zoo moonboard {command}`."
         )
     grades = _grades(content.get("label_to_grade"), where)
     config_type, model_type = _ROLES[role]
@@ -76,7 +76,7 @@ def restore(content: Mapping[str, Any], role: str, device: str = "cpu") -> Resto
 def _grades(mapping: Any, where: str) -> tuple[str, ...]:
     names = [mapping.get(label) for label in range(len(mapping))] if isinstance(mapping, Mapping) else []
     if not names or names != [grade for grade in GRADES if grade in names]:
-        raise InputError("has no grades for its labels", where=where, fix="Train it again.")
+        raise InputError("has no valid grades for its labels", where=where, fix="Train it again.")
     return tuple(names)
 
 
@@ -98,7 +98,7 @@ def _fill(model: nn.Module, weights: Any, config: Any, where: str) -> None:
     if wrong or len(weights) != len(expected):
         raise InputError(f"{_misfit(expected, weights, wrong, config)}", where=where, fix="Train it again.")
     if not all(bool(torch.isfinite(value).all()) for value in weights.values()):
-        raise InputError("some weights are NaN or infinite", where=where, fix="Train it again with a smaller --learning-rate.")
+        raise InputError("some weights are NaN or infinite", where=where, fix="Train it again with a smaller rate.")
     model.load_state_dict(weights)
 
 

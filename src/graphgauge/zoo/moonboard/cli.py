@@ -139,7 +139,7 @@ def _train(
     "--temperature", type=click.FloatRange(0), default=1.0, show_default=True, help="Scale of the latent noise."
 )
 @click.option(
-    "--threshold", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="Probability above which a hold is set."
+    "--threshold", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="Set holds above this probability."
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option(

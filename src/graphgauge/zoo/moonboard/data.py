@@ -132,9 +132,7 @@ def _parts(
     if data is None:
         assert embedded is not None
         if embedded.hash != origin.data_hash:
-            raise InputError(
-                "was trained on embedded problems of another version", where=where, fix="Train it again."
-            )
+            raise InputError("was trained on embedded problems of another version", where=where, fix="Train it again.")
         train, validation = embedded.split(origin.split_seed, origin.validation)
         return validation, train, None
     given = read_problems(data, grades).only(grades)

@@ -54,7 +54,7 @@ class ConditionalVAE(nn.Module):
     def encode(self, boards: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and log-variance (n, latent) of the posterior."""
         mean, log_variance = self.posterior(torch.cat([self.board_in(boards), self.grade(labels)], 1)).chunk(2, 1)
-        # Clipped, because the exponential would overflow.
+        # Beyond these the variance is practically 0, or its exponential overflows.
         return mean, log_variance.clamp(-8, 4)
 
     def decode(self, latents: Tensor, labels: Tensor) -> Tensor:

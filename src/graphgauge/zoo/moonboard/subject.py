@@ -55,7 +55,7 @@ class Moonboard:
     def generate(self, condition: int, n: int, *, temperature: float = 1.0, seed: int = 0) -> Floats:
         """Probabilities of n boards; `temperature` scales all noise in the latent space."""
         if not 0 <= condition < len(self.conditions):
-            raise OptionError(f"there is no grade {condition}; grades are 0 to {len(self.conditions) - 1}", where="condition")
+            raise OptionError(f"there is no grade {condition}, only 0 to {len(self.conditions) - 1}", where="condition")
         if not 0 <= temperature < np.inf:
             raise OptionError(f"temperature must be at least 0, not {temperature}", where="temperature")
         # Noise is drawn on the host, so that a seed gives the same noise on every device.
