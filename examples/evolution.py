@@ -1,7 +1,8 @@
-"""Does a score of new edges mean anything? A graph that grows at random, judged before and after each cycle.
+"""Is a score of new edges meaningful? A graph that grows at random, scored before and after each cycle.
 
-Every cycle adds random edges and then smooths the embeddings over the graph. The births look well chosen on the
-embeddings after them, because the smoothing has just pulled their ends together; on those before, they are chance.
+Every cycle adds random edges and then smooths the embeddings over the graph. Scored with the embeddings after the
+cycle, the new edges look well chosen, because smoothing moved their ends together. With the embeddings before the
+cycle, they are at chance.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from graphgauge.evolution import EvaluationSuite
 
 
 def start(seed: int, nodes: int = 400, classes: int = 4) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Points around one centre a class, edges mostly within classes, and the classes."""
+    """Points around one centre per class, edges mostly within classes, and the classes."""
     draw = np.random.default_rng(seed)
     labels = np.arange(nodes) % classes
     points = np.eye(classes, 8)[labels] * 0.2 + draw.normal(0, 0.12, (nodes, 8))
@@ -22,7 +23,7 @@ def start(seed: int, nodes: int = 400, classes: int = 4) -> tuple[np.ndarray, np
 
 
 def smoothed(points: np.ndarray, edges: np.ndarray, weight: float) -> np.ndarray:
-    """Every point moved towards the mean of its neighbours."""
+    """Move every point towards the mean of its neighbours."""
     ends = np.concatenate([edges, edges[:, ::-1]])
     sums = np.zeros_like(points)
     np.add.at(sums, ends[:, 0], points[ends[:, 1]])

@@ -1,9 +1,9 @@
-"""Do explainers find what a model uses, and do the metrics agree about it?
+"""Do explainers find the edges that a model uses, and do the metrics agree?
 
-The model answers yes if the most recent edge at the target node is a strong one. Leaving out one edge at a time finds
-that edge, recency only where no edge elsewhere is later, and the reverse of the first is worst: so says dropping.
-Keeping says otherwise: acc_auc puts recency first. Where the last edge but one is as strong, leaving out one changes
-nothing, and names no edge at all.
+The model answers yes if the most recent edge at the target node is strong. Occlusion, which leaves out one edge at a
+time, finds that edge. Recency finds it only if no edge elsewhere is later. When edges are dropped, occlusion is best
+and its reverse worst. When edges are kept, acc_auc ranks recency first: if the second most recent edge is also strong,
+leaving out one edge changes nothing, so occlusion finds no edge.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class LastStrongEdge:
 
 
 def occlusion(model: Any, context: explanation.Context) -> np.ndarray:
-    """How far the answer moves when one edge is left out."""
+    """The change of the answer when one edge is left out."""
     edges = len(context.subgraph)
     masks = np.vstack([np.ones(edges, bool), ~np.eye(edges, dtype=bool)])
     answers = model.predict(context.subgraph, context.target, masks)

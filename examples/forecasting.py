@@ -1,8 +1,7 @@
-"""Is a forecaster's uncertainty what it says? A sweep over its spread, and what a bias does to it.
+"""Is a forecaster calibrated? A sweep over its spread, and the effect of a bias.
 
-A calibrated Gaussian forecaster is made, and its standard deviations are multiplied by factors from 0.5 to 2: every
-measure of calibration is best at 1. Coverage alone would not tell a forecaster that is wrong on one side from one that
-is right, which `calibration_error` does.
+The standard deviations of a calibrated Gaussian forecaster are multiplied by factors from 0.5 to 2: every calibration
+metric is best at 1. Coverage alone cannot detect a biased forecaster with a wide spread; `calibration_error` can.
 """
 
 from __future__ import annotations

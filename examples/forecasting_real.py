@@ -1,7 +1,7 @@
 """Incomes of 48 US states on the map of their borders, and the sea off Peru: baselines and their intervals.
 
-The incomes (1929 to 2009) come as text files with libpysal, the sea temperatures (1950 to 2010) with statsmodels;
-neither has to be imported:
+The incomes (1929 to 2009) ship as text files with libpysal, the sea temperatures (1950 to 2010) with statsmodels;
+neither package is imported:
 
     pip install "graphgauge[report]" libpysal statsmodels
     python examples/forecasting_real.py                         # prints the tables
@@ -24,7 +24,7 @@ from graphgauge import forecasting
 from graphgauge.core.result import Evaluation
 
 Array = np.ndarray
-# Given all that is known, (steps, nodes), the forecasts (horizons, nodes).
+# From the data known so far (steps, nodes) to forecasts (horizons, nodes).
 Method = Callable[[Array], Array]
 
 SHUFFLES = 40
@@ -57,10 +57,10 @@ class Rolled:
 def rolled(
     series: Array, method: Method, horizons: int, *, first: int, judged: int, memory: int | None = None
 ) -> Rolled:
-    """Forecasts from every step on, each from what was known then, judged from step `judged` on.
+    """Forecasts from every step, each from past data only, evaluated from step `judged` on.
 
-    The standard deviation is that of the method's own errors at the same horizon and node that were known by then: of
-    all, or of the last `memory` ones.
+    The standard deviation is that of the method's past errors at the same horizon and node: of all, or of the last
+    `memory` ones.
     """
     origins = range(first, len(series) - horizons)
     truth = np.stack([series[origin + 1 : origin + 1 + horizons] for origin in origins])
@@ -70,7 +70,7 @@ def rolled(
     for place, origin in enumerate(origins):
         if origin >= judged:
             for ahead in range(horizons):
-                # A forecast for `ahead + 1` steps is known to be wrong that many steps later.
+                # The error of a forecast `ahead + 1` steps ahead is known that many steps later.
                 past = square[: place - ahead, ahead]
                 std[place, ahead] = np.sqrt(past[-(memory or len(past)) :].mean(0))
     kept = slice(judged - first, None)
@@ -86,11 +86,11 @@ def evaluated(made: Rolled, **options: Any) -> Evaluation:
 YEARS_AHEAD = 5
 GRAPH, MEMORY = "AR(1) with neighbours", 10
 SHORT = f"{GRAPH}, spread of the last {MEMORY} errors"
-FIRST_ORIGIN, FIRST_JUDGED = 10, 25  # 1939 and 1954: ten years to learn from, ten errors to judge the spread by
+FIRST_ORIGIN, FIRST_JUDGED = 10, 25  # 1939 and 1954: ten years to fit, then ten errors to estimate the spread
 
 
 def incomes() -> tuple[list[str], Array, Array]:
-    """Names, logarithms of income per head (years, states), and who borders on whom."""
+    """Names, logarithms of income per capita (years, states), and the adjacency of the states."""
     folder = package_file("libpysal", "examples", "us_income")
     with (folder / "usjoin.csv").open(newline="") as stream:
         _, *rows = csv.reader(stream)
@@ -112,7 +112,7 @@ def drift(known: Array) -> Array:
 
 
 def autoregression(known: Array) -> Array:
-    """Growth on last year's growth, each state by itself."""
+    """Growth on last year's growth, separately for each state."""
     growth = np.diff(known, axis=0)
     before, after = growth[:-1], growth[1:]
     slope = ((before - before.mean(0)) * (after - after.mean(0))).sum(0) / ((before - before.mean(0)) ** 2).sum(0)
@@ -148,7 +148,7 @@ def mean_of(borders: Array) -> Array:
 
 
 def shuffled(borders: Array, seed: int) -> Method:
-    """With neighbours on a map on which the states have swapped places."""
+    """With neighbours on a map with permuted states."""
     order = np.random.default_rng(seed).permutation(len(borders))
     return networked(mean_of(borders[np.ix_(order, order)]))
 
@@ -176,18 +176,18 @@ def _rolled(series: Array, method: Method, memory: int | None = None) -> Rolled:
 
 
 def shuffled_errors(series: Array, borders: Array) -> Array:
-    """Mean absolute errors by horizon when the states swap places on the map, (shuffles, horizons)."""
+    """Mean absolute errors by horizon on maps with permuted states, (shuffles, horizons)."""
     return np.stack([_rolled(series, shuffled(borders, seed)).mae for seed in range(1, SHUFFLES + 1)])
 
 
 # ------------------------------------------------------------------------------------------------- the sea off Peru
 
 MONTHS_AHEAD = 12
-FIRST_MONTH, FIRST_JUDGED_MONTH = 120, 240  # ten years to learn from, ten of errors to judge the spread by
+FIRST_MONTH, FIRST_JUDGED_MONTH = 120, 240  # ten years to fit, ten years of errors to estimate the spread
 
 
 def sea() -> Array:
-    """Monthly temperatures at the surface, (months, 1)."""
+    """Monthly sea surface temperatures, (months, 1)."""
     with package_file("statsmodels", "datasets", "elnino", "elnino.csv").open(newline="") as stream:
         _, *rows = csv.reader(stream)
     return np.array([row[1:] for row in rows], float).reshape(-1, 1)
@@ -208,7 +208,7 @@ def usual(known: Array) -> Array:
 
 
 def departure(known: Array) -> Array:
-    """The usual temperature, and what is left of this month's departure from it."""
+    """The climatology plus a decaying share of this month's departure from it."""
     months = np.arange(len(known)) % 12
     means = np.stack([known[months == month].mean(0) for month in range(12)])
     away = known - means[months]
@@ -299,7 +299,7 @@ SEA_PAIRS = (("naive: last month", "seasonal naive: a year before"), ("AR(1) of 
 
 
 def sections() -> dict[str, str]:
-    """What the page shows, by the name of its place there."""
+    """The tables of the page, by the name of their section."""
     states, warm = income_forecasts(), sea_forecasts()
     by_mean = {name: made for name, made in states.items() if name != SHORT}
     return {

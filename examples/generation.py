@@ -1,8 +1,8 @@
-"""Is a generator any good? Four ways to fail, and what each of them does to the numbers.
+"""Four ways in which a generator can fail, and the effect of each on the metrics.
 
-Boards of 3 × 6 × 4 cells, more of which are set the harder the board, in pairs above each other. The honest generator
-draws by the same rule. The others copy what they were trained on, repeat a few samples, ignore what was asked for, or
-set as many cells in the wrong places.
+Boards have 3 × 6 × 4 cells, set in vertical pairs; harder boards have more cells set. The honest generator uses the
+same rule. The others copy the training set, repeat a few samples, ignore the condition, or set the right number of
+cells in the wrong places.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ NAMES = ("easy", "medium", "hard")
 
 
 def boards(codes: np.ndarray, draw: np.random.Generator) -> np.ndarray:
-    """Boards whose cells are set in pairs, above each other."""
+    """Boards whose cells are set in vertical pairs."""
     halves = draw.random((len(codes), 3, 3, 4)) < (0.15 + 0.2 * codes)[:, None, None, None]
     return np.repeat(halves, 2, axis=2)
 
 
 def shuffled(samples: np.ndarray, draw: np.random.Generator) -> np.ndarray:
-    """As many cells set as before, anywhere."""
+    """The same number of cells, at random positions."""
     return draw.permuted(samples.reshape(len(samples), -1), axis=1).reshape(samples.shape)
 
 

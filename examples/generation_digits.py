@@ -1,9 +1,9 @@
-"""Handwritten digits as bits: do simple generators make digits, new ones, and the ones they were asked for?
+"""Handwritten digits as bits: do simple generators produce realistic, novel digits of the requested class?
 
-The images of scikit-learn's `load_digits` (8 × 8), inked where the pixel is at least 8 of 16. Half of each digit is for
-training, half is held out. The generators, fitted for each digit: pixels that are inked independently of each other,
-and mixtures of such (fitted by EM), which know about styles. Beside them the training half itself stands as a
-generator: it shows what perfect samples score, and that they are not new. The judge is a support vector machine.
+The images of scikit-learn's `load_digits` (8 × 8) are binarised: pixels of at least 8 of 16 are inked. Half of each
+digit is for training, half is held out. The generators are fitted for each digit: independent pixels, and mixtures of
+these (fitted by EM), which can model styles. The training half is used as a third generator: it shows the scores of
+perfect samples that are not novel. The classifier is a support vector machine.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def halves(seed: int = 0) -> tuple[Labelled, Labelled]:
 
 
 class Mixture:
-    """For each digit a mixture of images whose pixels are inked independently; with one component, just that.
+    """A mixture of images with independent pixels for each digit; one component is plain independence.
 
-    `towards` is what a component's ink is smoothed to, with the weight of one image: one half, or the digit's mean.
+    Each component is smoothed with the weight of one image towards `towards`: one half, or the digit's mean.
     """
 
     conditions = tuple(str(digit) for digit in range(10))
@@ -55,7 +55,7 @@ class Mixture:
         return (draw.random((n, 64)) < ink[chosen]).reshape(n, 8, 8)
 
     def reconstruct(self, samples: np.ndarray, conditions: np.ndarray) -> np.ndarray:
-        """The expected image under the components that the sample may come from."""
+        """The expected image under the posterior over components."""
         flat = samples.reshape(len(samples), 64)
         images = np.empty((len(samples), 64))
         for digit, (weights, ink) in enumerate(self._parts):
@@ -78,7 +78,7 @@ class Mixture:
 
 
 class TrainingSet(Mixture):
-    """Hands out its training images: each once, or drawn with replacement."""
+    """Returns its training images: each once, or drawn with replacement."""
 
     def __init__(self, train: Labelled, replace: bool) -> None:
         super().__init__(train, components=1)
@@ -108,7 +108,7 @@ def _fitted(bits: np.ndarray, components: int, prior: np.ndarray, seed: int, ste
 
 
 def _memberships(bits: np.ndarray, weights: np.ndarray, ink: np.ndarray) -> np.ndarray:
-    """How probable it is that each image comes from each component."""
+    """The posterior probability of each component for each image."""
     with np.errstate(divide="ignore"):
         score = np.log(weights) + bits @ np.log(ink).T + ~bits @ np.log(1 - ink).T
     odds = np.exp(score - score.max(axis=1, keepdims=True))

@@ -1,7 +1,6 @@
-"""Nations: two embedding models and a frequency count, ranked against all entities, and what the numbers hide.
+"""Nations: two embedding models and a frequency baseline, ranked against all entities under several protocols.
 
-The 14 countries and 55 relations of Nations (Kemp et al. 2006) come as text files with PyKEEN, which need not be
-imported:
+The 14 countries and 55 relations of Nations (Kemp et al. 2006) ship as text files with PyKEEN, which is not imported:
 
     pip install graphgauge pykeen
     python examples/ranking_nations.py                  # or: … path/to/folder/with/train.txt,valid.txt,test.txt
@@ -44,7 +43,7 @@ class Graph:
 
 
 def nations() -> Path:
-    """Where PyKEEN keeps the files; found without importing it."""
+    """The folder of PyKEEN's files, found without importing it."""
     found = importlib.util.find_spec("pykeen")
     if found is None or not found.submodule_search_locations:
         sys.exit(
@@ -71,13 +70,13 @@ class Adam:
 
 
 def questions(triples: np.ndarray, relations: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Both questions of each triple, (h, r, ?) and (?, r, t): given entity, relation (an own one for heads), answer."""
+    """Both queries of each triple, (h, r, ?) and (?, r, t): given entity, relation (separate for heads), answer."""
     head, relation, tail = triples.T
     return np.r_[tail, head], np.r_[relation + relations, relation], np.r_[head, tail]
 
 
 def train(graph: Graph, kind: str, *, size: int = 32, epochs: int = 200, seed: int = 0) -> np.ndarray:
-    """A softmax over all entities, in full batches. Returns the scores (questions, entities) of the test triples."""
+    """A softmax over all entities, in full batches. Returns the scores (queries, entities) of the test triples."""
     draw = np.random.default_rng(seed)
     weights = {
         "entity": draw.normal(0, 0.3, (len(graph.entities), size)),
@@ -94,7 +93,7 @@ def train(graph: Graph, kind: str, *, size: int = 32, epochs: int = 200, seed: i
         if kind == "DistMult":
             to_query, to_entity = error @ entity, error.T @ query
             to_own, to_shift = to_query * shift, to_query * own
-        else:  # the rows of the error sum to 0, so the query's own square drops out
+        else:  # the rows of the error sum to 0, so the square of the query cancels
             to_own = to_shift = 2 * error @ entity
             to_entity = 2 * (error.T @ query - error.sum(axis=0)[:, None] * entity)
         gradients = {"entity": to_entity, "relation": np.zeros_like(weights["relation"])}
@@ -120,7 +119,7 @@ def softmax(values: np.ndarray) -> np.ndarray:
 
 
 def frequency(graph: Graph) -> np.ndarray:
-    """How often each entity answered the same relation in training, whatever entity was given."""
+    """How often each entity was the answer for the same relation in training, ignoring the given entity."""
     counts = np.zeros((2 * len(graph.relations), len(graph.entities)))
     _, relation, answer = questions(graph.train, len(graph.relations))
     np.add.at(counts, (relation, answer), 1)
@@ -128,7 +127,7 @@ def frequency(graph: Graph) -> np.ndarray:
 
 
 def protocols(graph: Graph) -> dict[str, np.ndarray]:
-    """Which entities each answer is ranked among: three ways to ask, of which two are published with."""
+    """The candidates of each answer under three protocols, of which two are used in publications."""
     given, relation, answer = questions(graph.test, len(graph.relations))
     everyone = np.arange(len(graph.entities))
     true = np.zeros((len(graph.entities), 2 * len(graph.relations), len(graph.entities)), bool)
@@ -144,7 +143,7 @@ def protocols(graph: Graph) -> dict[str, np.ndarray]:
 
 
 def evaluate(graph: Graph, scored: np.ndarray, candidates: np.ndarray) -> Evaluation:
-    """The answer of every test question among its candidates; both questions of a triple are one cluster."""
+    """Evaluate every test query on its candidates; both queries of a triple form one cluster."""
     _, relation, answer = questions(graph.test, len(graph.relations))
     triples = len(graph.test)
     return ranking.evaluate(

@@ -15,7 +15,7 @@ FOLDER = "aeon/testing/example_results_files/classification/accuracy/"
 
 
 def runs(wheel: Path) -> dict[str, dict[str, list[str]]]:
-    """For each method the scores of each dataset, one a resample."""
+    """The scores of each method on each dataset, one per resample."""
     found = {}
     with zipfile.ZipFile(wheel) as archive:
         for name in archive.namelist():

@@ -116,7 +116,7 @@ def test_few_cells_a_bin_are_said() -> None:
     data = calibrated(16, 500)
     found = forecasting.evaluate(**data.arguments)
     assert found["ece"].warnings == (
-        "the smallest bin of spread holds 50 cells: below 100 ece and ence mostly measure chance",
+        "the smallest bin of spread has 50 cells: below 100, ece and ence mostly measure noise",
     )
     assert forecasting.evaluate(**calibrated(16, 1_000).arguments)["ece"].warnings == ()
 

@@ -270,7 +270,7 @@ def test_parquet_columns_are_matched(files: Path) -> None:
     assert values(outcome)["mae"] == pytest.approx(np.abs(y - mean).mean(), rel=1e-14)
     assert json.loads(outcome.stdout)["breakdowns"][0]["columns"]["node"] == ["a", "b", "c"]
     refused = run(*given, "--pred", files / "other.parquet")
-    assert "y_pred: its names along node differ from those of y_true: it has 'd'" in str(refused.exception)
+    assert "y_pred: its labels along node differ from those of y_true: it has 'd'" in str(refused.exception)
 
 
 def test_result_file_gate_and_figure(files: Path) -> None:

@@ -93,7 +93,7 @@ def test_nothing_to_test() -> None:
     burst = np.zeros((40, 1, 400), bool)
     burst[3], burst[:, 0, 0] = True, True
     one, two = RNG.normal(size=(2, *burst.shape))
-    assert forecasting.compare(0 * one, one, two, mask=burst).reason == "nearly all cells lie in a few time steps"
+    assert forecasting.compare(0 * one, one, two, mask=burst).reason == "nearly all cells are in a few time steps"
 
 
 def test_bad_input() -> None:
@@ -101,7 +101,7 @@ def test_bad_input() -> None:
     holes[3, 1, 2] = np.nan
     with pytest.raises(InputError, match="b: 1 of 3840 values are NaN"):
         forecasting.compare(Y, A, holes)
-    with pytest.raises(InputError, match="the forecasts lack different cells"):
+    with pytest.raises(InputError, match="the forecasts are missing different cells"):
         forecasting.compare(Y, A, holes, nan="omit")
     with pytest.raises(InputError, match="a: expected shape"):
         forecasting.compare(Y, A[:1], B)

@@ -43,14 +43,18 @@ def spoiled(array: np.ndarray, index: Any, value: float) -> np.ndarray:
         ({"y_pred": Y * 1e200}, None, "errors too large, or too far apart, for sums of squares in float64"),
         ({"y_pred": Y, "std": Y + 1e200}, None,
          "errors or standard deviations too large, or too far apart, for sums of squares in float64"),
-        ({"y_pred": Y, "std": np.full(Y.shape, 1e-200)}, "std", "values below 1e-150, whose squares vanish"),
-        ({"y_pred": Y, "std": spoiled(Y + 1, (0, 0, 0), 1e-200)}, "std", "values below 1e-150, whose squares vanish"),
+        ({"y_pred": Y, "std": np.full(Y.shape, 1e-200)}, "std", "values below 1e-150, whose squares underflow"),
+        (
+            {"y_pred": Y, "std": spoiled(Y + 1, (0, 0, 0), 1e-200)},
+            "std",
+            "values below 1e-150, whose squares underflow",
+        ),
         ({"samples": Y[..., None]}, "samples", "1 members"),
         ({"samples": Y}, "samples", "expected shape (4, 2, 3, any), found (4, 2, 3)"),
         ({"quantiles": np.stack([Y, Y - 1], -1), "levels": (0.1, 0.5)}, "quantiles",
          "24 of 48 values are below the quantile of a lower level, the first at index (0, 0, 0, 1)"),
         ({"quantiles": np.stack([Y, Y], -1), "levels": (0.1, 0.9)}, "y_pred",
-         "not given, and there is no quantile 0.5 to stand for it"),
+         "not given, and there is no quantile 0.5 to use instead"),
         ({"quantiles": np.stack([Y, Y], -1), "levels": (0.1, 0.5, 0.9)}, "quantiles",
          "expected shape (4, 2, 3, 3), found (4, 2, 3, 2)"),
     ],
@@ -121,18 +125,18 @@ def test_a_node_that_is_all_masked_has_no_value(forecasts: Forecasts) -> None:
     for key in found:
         if key in table.columns:
             assert np.isnan(table[key]).tolist() == [False, False, True, False, False], key
-    assert "1 of 5 nodes have no cell that counts, and no value" in found.notes
+    assert "1 of 5 nodes have no observed cells, and so no value" in found.notes
     nothing = forecasting.evaluate(**forecasts.arguments, mask=np.zeros(forecasts.y.shape, bool))
     for key, result in nothing.items():
         assert not result.defined, key
         assert result.n == 0
-        assert result.reason == "no cell counts: all are masked, or there are none"
+        assert result.reason == "there are no observed cells: all are masked, or the arrays are empty"
 
 
 def test_one_cell() -> None:
     found = forecasting.evaluate([2.0], [1.0], std=[0.5])
     assert found["mae"] == 1
-    assert found["mae"].no_interval == "fewer than 8 time steps: too few to see how errors depend on each other"
+    assert found["mae"].no_interval == "fewer than 8 time steps: too few to estimate how errors are correlated in time"
     assert found["r2"].reason == "the truth does not vary"
 
 
@@ -169,7 +173,7 @@ def test_plain_functions_refuse_other_shapes() -> None:
         forecasting.mae(Y, Y[0])
     with pytest.raises(InputError, match="std: expected shape"):
         forecasting.nll(Y, Y, 1.0)
-    with pytest.raises(OptionError, match="level must lie between 0 and 1"):
+    with pytest.raises(OptionError, match="level must be between 0 and 1"):
         forecasting.coverage(Y, Y, Y + 1, level=95)
     assert forecasting.rmse(Y, Y + 2) == 2
 
@@ -177,14 +181,14 @@ def test_plain_functions_refuse_other_shapes() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"coverage": (0.95, 0.95000001)}, "coverage agree in six digits"),
+        ({"coverage": (0.95, 0.95000001)}, "coverage are equal to six digits"),
         ({"null_value": "0"}, "null_value must be a number, not '0'"),
         ({"null_value": [0, 1]}, "null_value must be a number"),
         ({"null_value": True}, "null_value must be a number"),
         ({"axes": None}, "axes must be names"),
         ({"std": Y + 1, "bins": 2**60}, "bins must be a whole number from 1 to 1,000,000"),
         ({"quantiles": np.zeros((*Y.shape, 0)), "levels": ()}, "levels= is empty"),
-        ({"quantiles": np.stack([Y, Y], -1), "levels": (0.1, 0.1000001)}, "levels agree in six digits"),
+        ({"quantiles": np.stack([Y, Y], -1), "levels": (0.1, 0.1000001)}, "levels are equal to six digits"),
         ({"coverage": "0.9"}, "coverage must be probabilities such as 0.1, 0.5, 0.9, not '0.9'"),
         ({"coverage": [0.5, "a"]}, "coverage must be probabilities"),
         ({"coverage": [[0.5], [0.1, 0.2]]}, "coverage must be probabilities"),
@@ -298,12 +302,12 @@ def test_a_history_has_the_same_null_values() -> None:
         assert state.evaluate()["mase"].value == pytest.approx(expected, rel=1e-12)
     assert forecasting.mase(y, mean, history, null_value=-999.9) != forecasting.mase(y, mean, np.abs(history))
     late = forecasting.ForecastState(axes=("time", "node"), naive=history)
-    with pytest.raises(InputError, match=r"naive: the history holds the null value -999.9"):
+    with pytest.raises(InputError, match=r"naive: the history contains the null value -999.9"):
         late.update(y, mean, null_value=-999.9)
 
 
 def test_a_null_value_that_masks_nothing_is_said_to(forecasts: Forecasts) -> None:
-    note = "null_value 0 is the truth of no cell, and masks nothing"
+    note = "null_value 0 does not occur in the truth, so no cell is masked"
     near = np.where(forecasts.y > 12, 1e-5, forecasts.y)  # zeros that went through a scaler
     assert note in forecasting.evaluate(near, forecasts.mean, null_value=0).notes
     assert note not in forecasting.evaluate(np.where(near < 1, 0, near), forecasts.mean, null_value=0).notes

@@ -251,4 +251,4 @@ def test_a_burst_is_no_period_of_time() -> None:
     assert np.isnan(by_node(error, mask, 1)).all()
     whole = forecasting.evaluate(np.zeros(4_096), error[:, 1], mask=mask[:, 1])["mae"]
     assert whole.interval is None
-    assert whole.no_interval.startswith("the cells lie in fewer than 8 blocks of time, or nearly all in a few of them")
+    assert whole.no_interval.startswith("the cells are in fewer than 8 time blocks, or nearly all in a few of them")

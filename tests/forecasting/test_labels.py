@@ -106,7 +106,7 @@ def test_pairs_among_the_other_arguments() -> None:
     found = forecasting.evaluate(Y, frame(MEAN), std=shuffled(STD), axes=AXES)
     assert found["crps"].value == pytest.approx(expected["crps"].value, rel=1e-12)
     assert found.by("node")["node"].tolist() == SENSORS
-    with pytest.raises(InputError, match="std: its names along node differ from those of y_pred: it has 'up'"):
+    with pytest.raises(InputError, match="std: its labels along node differ from those of y_pred: it has 'up'"):
         forecasting.evaluate(Y, frame(MEAN), std=frame(STD, columns=[*SENSORS[:3], "up"]), axes=AXES)
 
 
@@ -120,7 +120,7 @@ def test_quantiles_and_samples() -> None:
     assert found["pinball"].value == pytest.approx(by_hand["pinball"].value, rel=1e-12)
     assert forecasting.pinball(xarray(Y), backwards, LEVELS) == pytest.approx(by_hand["pinball"].value, rel=1e-12)
     named = xarray(QUANTILES, "level", level=[0.2, 0.5, 0.8])
-    with pytest.raises(InputError, match=r"quantiles: named 0.2, 0.5, 0.8, where levels= are 0.1, 0.5, 0.9"):
+    with pytest.raises(InputError, match=r"quantiles: labelled 0.2, 0.5, 0.8, but levels= are 0.1, 0.5, 0.9"):
         forecasting.evaluate(xarray(Y), quantiles=named, levels=LEVELS, axes=AXES)
     expected = forecasting.evaluate(Y, samples=SAMPLES, axes=AXES)["crps"].value
     found = forecasting.evaluate(xarray(Y), samples=turned(SAMPLES, "member"), axes=AXES)
@@ -129,21 +129,21 @@ def test_quantiles_and_samples() -> None:
 
 def test_what_differs_is_refused() -> None:
     other = frame(MEAN, columns=[*SENSORS[:3], "up"])
-    with pytest.raises(InputError, match="y_pred: its names along node differ from those of y_true: it has 'up'"):
+    with pytest.raises(InputError, match="y_pred: its labels along node differ from those of y_true: it has 'up'"):
         forecasting.evaluate(frame(Y), other, axes=AXES)
     for compared in (lambda: forecasting.mae(frame(Y), other), lambda: forecasting.compare(frame(Y), MEAN, other,
                                                                                           axes=AXES)):  # fmt: skip
-        with pytest.raises(InputError, match="its names along"):
+        with pytest.raises(InputError, match="its labels along"):
             compared()
-    with pytest.raises(InputError, match="names along time differ from those of y_true: it has '2026-01-02T00"):
+    with pytest.raises(InputError, match="labels along time differ from those of y_true: it has '2026-01-02T00"):
         forecasting.evaluate(frame(Y), frame(MEAN, index=TIMES.shift(1)), axes=AXES)
-    with pytest.raises(InputError, match="it has some names twice"):
+    with pytest.raises(InputError, match="it has duplicates"):
         forecasting.evaluate(frame(Y, columns=list("abcc")), frame(MEAN, columns=list("abca")), axes=AXES)
     with pytest.raises(InputError, match="has the dimensions time, station, where y_true has time, node"):
         forecasting.evaluate(xarray(Y), data_array()(MEAN, dims=("time", "station"), coords={}), axes=AXES)
-    with pytest.raises(OptionError, match="y_true has the dimensions time, node, axes= names time, horizon"):
+    with pytest.raises(OptionError, match="y_true has the dimensions time, node, but axes= names time, horizon"):
         forecasting.evaluate(xarray(Y), MEAN, axes=("time", "horizon"))
-    with pytest.raises(InputError, match="names along node differ from those of nodes"):
+    with pytest.raises(InputError, match="labels along node differ from those of nodes"):
         forecasting.evaluate(frame(Y), MEAN, axes=AXES, nodes=list("abcd"))
 
 
@@ -187,7 +187,7 @@ def test_streams_and_histories() -> None:
     assert dict(zip(*(state.evaluate().by("node")[name].tolist() for name in ("node", "mae")), strict=True)) == (
         pytest.approx(dict(zip(SENSORS, expected.by("node")["mae"].tolist(), strict=True)))
     )
-    with pytest.raises(InputError, match="names along node differ"):
+    with pytest.raises(InputError, match="labels along node differ"):
         state.update(frame(Y, columns=list("abcd")), MEAN, start=24)
     names = ForecastState(axes=AXES).update(frame(Y), MEAN, start=0)
     merged = ForecastState(axes=AXES).merge(names).merge(ForecastState(axes=AXES).update(Y, MEAN, start=24))

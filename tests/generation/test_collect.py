@@ -88,7 +88,7 @@ def test_an_unconditional_generator():
     found = generation.evaluate(table)
     assert found.sections == ("diversity",)
     assert found["total_valid"] == 6
-    assert found.notes == ("nothing says which samples are valid: all count as valid",)
+    assert found.notes == ("validity is not given: all samples count as valid",)
 
 
 class Fewer(Toy):
@@ -113,7 +113,7 @@ class Silent:
 @pytest.mark.parametrize(
     ("subject", "message"),
     [
-        (Fewer(), "generate gave 4 samples of 6A, 5 were asked for"),
+        (Fewer(), "generate returned 4 samples of 6A, but 5 were requested"),
         (Logits(), "expected probabilities, found values from -4 to 4"),
         (Broken(), "values are NaN"),
         (Silent(), "can be asked nothing"),
@@ -162,7 +162,7 @@ def test_an_error_that_is_a_paragraph_already_stays_as_it_is():
 @pytest.mark.parametrize(
     ("method", "answer", "message"),
     [
-        ("generate", np.array(3), "Mine.generate: generate gave ndarray samples of 6A, 5 were asked for"),
+        ("generate", np.array(3), "Mine.generate: generate returned ndarray samples of 6A, but 5 were requested"),
         ("generate", ["a"] * 5, "Mine.generate: expected numbers, found values of type"),
         ("reconstruct", 0.5, "Mine.reconstruct: gave float answers to 20 samples"),
         ("reconstruct", np.zeros((20, 2)), r"Mine.reconstruct: shape \(20, 2\), real samples have"),
@@ -177,9 +177,9 @@ def test_an_error_that_is_a_paragraph_already_stays_as_it_is():
         ("statistics", [1, 2], "Mine.statistics: expected {name: values}, found list"),
         ("statistics", {"size": [1, 2]}, "Mine.statistics: expected shape"),
         ("predict", ["6A"] * 20, "Mine.predict: expected numbers"),
-        ("predict", np.full(20, 7), "Mine.predict: answers are not all among the codes 0 … 3"),
+        ("predict", np.full(20, 7), "Mine.predict: some answers are not among the codes 0 … 3"),
         ("conditions", 4, "Mine.conditions: expected a list of names, found 4"),
-        ("conditions", ["6A"] * 4, "Mine.conditions: names of conditions have to be there, and to differ"),
+        ("conditions", ["6A"] * 4, "Mine.conditions: names of conditions must be given and must differ"),
         ("channels", 3, "Mine.channels: expected a list of names, found 3"),
     ],
 )

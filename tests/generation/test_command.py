@@ -337,7 +337,7 @@ def test_nan_is_omitted_only_from_samples_that_are_given(tmp_path):
     assert run(*SUBJECT, "--metrics", "diversity", "--save-table", path).exit_code == 0
     for form in (SUBJECT, ["--table", path]):
         assert isinstance(run(*form, "--nan", "omit").exception, OptionError)
-    with pytest.raises(OptionError, match="a table has its samples already: nan"):
+    with pytest.raises(OptionError, match="a table already contains samples: nan"):
         generation.evaluate(generation.Table.load(path), nan="omit")
 
 

@@ -226,7 +226,7 @@ def test_a_statistic_that_is_constant_in_the_real_samples_counts(made, size):
     assert not found["overall_mean_distance"].reached
     assert found["energy_p_value"].value <= 0.01
     rows = [np.column_stack([np.zeros(n), ends]) for n, ends in ((40, np.ones(40)), (size, values))]
-    assert any("ends does not differ" in text for text in found["overall_mean_distance"].warnings)
+    assert any("ends is constant" in text for text in found["overall_mean_distance"].warnings)
     assert found["energy_distance"].value > by_energy(*(side / together.std() for side in rows)) / 2
 
 
@@ -288,7 +288,7 @@ def test_conditions_without_order_have_no_neighbours(table):
     )  # fmt: skip
     for key in ("grade_separation", "ordinal_spearman", "overall_tolerance_1_accuracy"):
         assert found[key].reason == "conditions have no order", key
-    assert found["classifier_exact_accuracy"].reason == "the classifier was not tried on real held-out samples"
+    assert found["classifier_exact_accuracy"].reason == "the classifier was not tested on real held-out samples"
 
 
 def test_one_condition_has_nothing_to_be_apart_from():
@@ -407,7 +407,7 @@ def test_options_that_make_no_sense(table):
             generation.evaluate(table, **options)
     with pytest.raises(OptionError, match="nothing to evaluate"):
         generation.evaluate(labels=NAMES)
-    with pytest.raises(InputError, match="threshold lies between 0 and 1"):
+    with pytest.raises(InputError, match="threshold must be between 0 and 1"):
         generation.evaluate(real=table.real, threshold=2.0)
 
 

@@ -86,12 +86,12 @@ REFUSED = {
     ),
     "taken": ({"real": SAMPLES, "statistics": {"condition": CODES}}, "cannot be called condition"),
     "validity": ({"generated": SAMPLES, "valid": [2] * 40}, "True, False or None"),
-    "answers": ({"generated": SAMPLES, "predicted": CODES + 1}, "answers are not all among"),
+    "answers": ({"generated": SAMPLES, "predicted": CODES + 1}, "some answers are not among"),
     "answers alone": ({"predicted": CODES}, "predicted without generated"),
     "half": ({"generated": SAMPLES, "predicted": CODES * 0, "classifier_labels": CODES}, "go together"),
     "reconstructed": ({"real": SAMPLES, "reconstructed": SAMPLES[:3]}, "real samples have"),
     "channels": ({"real": SAMPLES, "channels": ["a"]}, "1 channels named"),
-    "labels": ({"real": SAMPLES, "real_conditions": CODES, "labels": ["a", "a"]}, "have to be there, and to differ"),
+    "labels": ({"real": SAMPLES, "real_conditions": CODES, "labels": ["a", "a"]}, "must be given and must differ"),
 }
 
 
@@ -114,7 +114,7 @@ def test_nan_is_dropped_and_counted_when_asked_for():
 
 def test_a_table_takes_no_more_samples():
     table = Table.of(real=SAMPLES)
-    with pytest.raises(InputError, match="a table has its samples already: generated"):
+    with pytest.raises(InputError, match="a table already contains samples: generated"):
         generation.evaluate(table, generated=SAMPLES)
 
 
@@ -253,5 +253,5 @@ def test_hashes_stand_for_the_training_set_and_see_nothing_but_content():
     assert not np.isin(sample_hashes(flat), sample_hashes(SAMPLES)).all()  # another shape is another sample
     assert len(np.unique(sample_hashes(SAMPLES), axis=0)) == len(np.unique(flat, axis=0))
     assert sample_hashes(SAMPLES[:0]).shape == (0, 16)
-    with pytest.raises(InputError, match="graphs have no hash"):
+    with pytest.raises(InputError, match="graphs cannot be hashed"):
         sample_hashes([[(0, 1)]] * 3)

@@ -99,7 +99,7 @@ def test_grades_without_problems(tmp_path):
 
 
 def test_a_training_that_diverges_writes_nothing(tmp_path):
-    cases = {"beta": ("inf", "no longer numbers"), "learning-rate": ("nan", "not a positive number")}
+    cases = {"beta": ("inf", "no longer finite"), "learning-rate": ("nan", "not a positive number")}
     for option, (value, says) in cases.items():
         outcome = moonboard("train", *FAST, f"--{option}", value, "-o", tmp_path / "vae.pth")
         assert isinstance(outcome.exception, InputError)

@@ -139,11 +139,11 @@ def test_rules_and_warnings():
     good = board(*MOVES)
     assert remarks(good) == ([], [])
     assert remarks(np.zeros(SHAPE))[0] == [
-        "no start hold", "no end hold", "0 middle holds, at least 3 are needed",
+        "no start hold", "no end hold", "0 middle holds; at least 3 are needed",
     ]  # fmt: skip
     assert remarks(board(*MOVES[2:]))[0] == ["no start hold"]
     assert remarks(board(*MOVES[:-1]))[0] == ["no end hold"]
-    assert remarks(board(*MOVES[:4], MOVES[-1]))[0] == ["2 middle holds, at least 3 are needed"]
+    assert remarks(board(*MOVES[:4], MOVES[-1]))[0] == ["2 middle holds; at least 3 are needed"]
     many = np.zeros(SHAPE)
     many[1, 5:7] = 1
     many[0, 3, :5] = 1

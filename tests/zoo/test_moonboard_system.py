@@ -206,7 +206,7 @@ def test_problems_of_other_and_unknown_grades_are_named_and_counted(tmp_path, mo
         case = load(read_checkpoint(trained), data=str(written(tmp_path / f"{order}.json", made.grids[places],
                                                                 text[places])))  # fmt: skip
         (note,) = case.notes
-        assert note.startswith(f"{600 - known} problems of other or unknown grades passed over: "), note
+        assert note.startswith(f"{600 - known} problems of other or unknown grades skipped: "), note
         assert f"6A+ ({(text == '6A+').sum()})" in note
         found = generation.evaluate(generation.collect(case, num_samples=5), metrics=["reconstruction"])
         assert note in found.notes
@@ -285,7 +285,7 @@ def test_an_older_checkpoint_says_what_cannot_be_checked(tmp_path, models):
 @pytest.mark.parametrize("hashes", [3, "text", torch.zeros(3), torch.zeros(3, dtype=torch.uint8)])
 def test_impossible_hashes(tmp_path, models, files, hashes):
     content = {**read_checkpoint(files[0]), "train_hashes": hashes}
-    with pytest.raises(InputError, match="something impossible about its data"):
+    with pytest.raises(InputError, match="an invalid record of its data"):
         load(content)
 
 
@@ -300,7 +300,7 @@ def test_a_classifier_of_other_grades_is_refused(tmp_path, files):
     other = split_of(grades=("6A", "6B", "7A"))
     model, _ = train_classifier(other.train, Schedule(epochs=0))
     path = saved(tmp_path / "classifier.pth", model, other)
-    with pytest.raises(InputError, match="tells apart 6A, 6B, 7A; the generator knows 6A, 6B, 6C\\+"):
+    with pytest.raises(InputError, match="has the grades 6A, 6B, 7A, but the generator has 6A, 6B, 6C\\+"):
         generation.open_checkpoint(files[0], classifier=path)
 
 
@@ -311,18 +311,18 @@ def test_a_classifier_of_other_grades_is_refused(tmp_path, files):
         ({"config": {"hidden": 100}}, "should have the shape"),
         ({"config": {"latent": 10**9}}, "latent is 1000000000, not a whole number from 1 to 4096"),
         ({"config": {"latent": "8"}}, "latent is '8'"),
-        ({"config": {"depth": 3}}, "does not have just"),
+        ({"config": {"depth": 3}}, "must have exactly"),
         ({"weights": {}}, "found none"),
         ({"weights": {"posterior.3.weight": 3}}, "not tensors"),
-        ({"weights": {"extra": torch.zeros(2)}}, "weights that the model does not: extra"),
+        ({"weights": {"extra": torch.zeros(2)}}, "weights that the model lacks: extra"),
         ({"weights": {"cells": torch.full(SHAPE, float("nan"))}}, "NaN or infinite"),
-        ({"label_to_grade": {0: "6A", 1: "6B", 2: "9C"}}, "which grade each label is"),
-        ({"label_to_grade": {0: "6B", 1: "6A", 2: "6C+"}}, "which grade each label is"),
-        ({"label_to_grade": {0: "6A", 1: "6B"}}, "has 2 grades, and 3"),
-        ({"label_to_grade": None}, "which grade each label is"),
-        ({"problems": 10**12}, "impossible about its data"),
-        ({"split_seed": "0"}, "impossible about its data"),
-        ({"data_hash": "0" * 64}, "no longer makes"),
+        ({"label_to_grade": {0: "6A", 1: "6B", 2: "9C"}}, "no valid grades for its labels"),
+        ({"label_to_grade": {0: "6B", 1: "6A", 2: "6C+"}}, "no valid grades for its labels"),
+        ({"label_to_grade": {0: "6A", 1: "6B"}}, "has 2 grades, but 3"),
+        ({"label_to_grade": None}, "no valid grades for its labels"),
+        ({"problems": 10**12}, "has an invalid record of its data"),
+        ({"split_seed": "0"}, "has an invalid record of its data"),
+        ({"data_hash": "0" * 64}, "of another version"),
         ({"role": "classifier"}, "is a classifier, not a generator"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The built-in study: each family brings data that is made here, seeded, so that everything runs without a download."""
+"""The built-in study: each family has seeded synthetic data, so that everything runs without a download."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from graphgauge.core.metric import FAMILIES
 
 @dataclass(frozen=True)
 class Demo:
-    """A family's part: methods that are run on data of several seeds, and the metric they are compared on.
+    """A family's part: methods that run on data of several seeds, and the metric they are compared on.
 
-    `write` puts the data into a folder; `inputs` are the keys of `[[evaluate]]` that name them from there.
+    `write` writes the data into a folder; `inputs` are the keys of `[[evaluate]]` that refer to them.
     """
 
     family: str

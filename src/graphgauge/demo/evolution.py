@@ -1,4 +1,4 @@
-"""A graph that grows from its elites, from anybody or from its periphery: does it grow where its embeddings point?"""
+"""A graph that grows from its elites, from random nodes or from its periphery, and embeddings to predict the growth."""
 
 from __future__ import annotations
 

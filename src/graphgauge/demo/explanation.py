@@ -1,7 +1,7 @@
 """Explanations of one temporal network, trained on contacts with a planted rule, by three explainers.
 
-What the network answered to every mask is stored with the package, so that the demo needs neither torch nor training.
-`python -m graphgauge.demo.explanation` trains it, asks it and writes the answers again.
+The network's output for every mask is stored with the package, so the demo needs neither torch nor training.
+`python -m graphgauge.demo.explanation` trains the network and writes the outputs again.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from pathlib import Path
 from graphgauge.demo import Demo
 
 SEEDS = tuple(range(8))
-# A seed stands for other questions to the one network.
+# Each seed selects different queries to the same network.
 _EVENTS = 15
 _QUESTIONS, _EPOCHS = 2000, 15
 STORED = Path(__file__).with_name("explained.zip")
 
 
 def collect_answers(folder: Path) -> list[Path]:
-    """Train the network, explain its answers and write a table for each seed."""
+    """Train the network, explain its predictions and write a table for each seed."""
     from graphgauge.explanation import collect
     from graphgauge.zoo.temporal.explainers import explain
     from graphgauge.zoo.temporal.model import train
@@ -38,10 +38,10 @@ def collect_answers(folder: Path) -> list[Path]:
 
 
 def store(folder: Path) -> None:
-    """Write `STORED` anew."""
+    """Write `STORED` again."""
     with zipfile.ZipFile(STORED, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for path in collect_answers(folder):
-            # A fixed time, so that the same answers are the same file.
+            # A fixed timestamp, so that the same answers give the same file.
             archive.writestr(zipfile.ZipInfo(path.name), path.read_bytes(), zipfile.ZIP_DEFLATED, 9)
 
 

@@ -1,4 +1,4 @@
-"""Forecasting: a seasonal process that spreads over a graph, and three forecasters that know their own errors."""
+"""Forecasting: a seasonal process on a graph, and three forecasters with an estimate of their errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 
 
 def process(seed: int) -> tuple[Floats, Floats]:
-    """Anomalies of all nodes, (time, node), each following its own past and that of its neighbours; and the graph."""
+    """Anomalies of all nodes (time, node), which depend on their own and their neighbours' past; and the graph."""
     draw = np.random.default_rng(seed)
     graph = np.triu(draw.random((_NODES, _NODES)) < 0.25, 1)
     graph = (graph | graph.T).astype(float)
@@ -31,11 +31,11 @@ def process(seed: int) -> tuple[Floats, Floats]:
     return day + moved, share
 
 
-# A forecaster looks at what is known at each of `steps`, and says the next values: (step, horizon, node).
+# A forecaster uses the data known at each of `steps` and returns the next values (step, horizon, node).
 
 
 def last_value(series: Floats, share: Floats, steps: Ints) -> Floats:
-    """The next hours are as this one."""
+    """The current value for all next hours."""
     return np.repeat(series[steps][:, None], _HORIZONS, axis=1)
 
 
@@ -45,7 +45,7 @@ def same_hour(series: Floats, share: Floats, steps: Ints) -> Floats:
 
 
 def neighbours(series: Floats, share: Floats, steps: Ints) -> Floats:
-    """A regression on the season, the node's own past and its neighbours', fitted on the training time."""
+    """A regression on the season, the node's past and its neighbours' past, fitted on the training period."""
     known = np.arange(_TRAIN - _HORIZONS)
     features, targets, ahead = _features(series, share, known), _windows(series, known), _features(series, share, steps)
     found = np.empty((len(steps), _HORIZONS, _NODES))
@@ -56,7 +56,7 @@ def neighbours(series: Floats, share: Floats, steps: Ints) -> Floats:
 
 
 def _windows(series: Floats, steps: Ints) -> Floats:
-    """What follows each step, (step, horizon, node)."""
+    """The values after each step, (step, horizon, node)."""
     return np.asarray(series[steps[:, None] + np.arange(1, _HORIZONS + 1)])
 
 
@@ -78,7 +78,7 @@ def _write(folder: Path) -> None:
         truth = _windows(series, tested)
         arrays = {("data", "true"): truth, ("data", "history"): series[:_TRAIN]}
         for name, forecaster in _FORECASTERS.items():
-            # The spread that a forecaster claims is that of its errors in the training time, by horizon and node.
+            # A forecaster's spread is that of its errors in the training period, by horizon and node.
             errors = forecaster(series, share, tried) - _windows(series, tried)
             arrays[name, "mean"] = forecaster(series, share, tested)
             arrays[name, "std"] = np.broadcast_to(errors.std(axis=0), truth.shape)

@@ -1,7 +1,7 @@
-"""Climbing problems set for a grade by three generators, judged by the rule that gives problems their grades.
+"""Climbing problems of given grades from three generators, judged by the rule that defines the grades.
 
-Two of the generators are fitted here. The third is the VAE of `graphgauge zoo moonboard`: what it made after training
-is stored with the package, so that the demo needs neither torch nor minutes.
+Two of the generators are fitted here. The third is the VAE of `graphgauge zoo moonboard`. Its samples are stored with
+the package, so the demo needs neither torch nor training.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ Boards = NDArray[np.bool_]
 
 
 def split(seed: int) -> tuple[Problems, Problems]:
-    """The embedded problems of five grades that lie apart: a part to learn from, and one that is held out."""
+    """The embedded problems of five well-separated grades: a training part and a held-out part."""
     return synthetic(6000).only(GRADES).split(seed)
 
 
 class _Setter:
-    """What all generators of boards share."""
+    """Shared by all generators of boards."""
 
     conditions, channels, ordered = GRADES, CHANNELS, True
 
@@ -48,7 +48,7 @@ class _Setter:
 
 
 class Holds(_Setter):
-    """Every hold by itself, as often as problems of that grade have it."""
+    """Each hold independently, with its frequency among problems of that grade."""
 
     def generate(self, condition: int, n: int, *, temperature: float, seed: int) -> Boards:
         draw = np.random.default_rng([seed, condition])
@@ -56,7 +56,7 @@ class Holds(_Setter):
 
 
 class Splices(_Setter):
-    """The lower part of one known problem of the grade, and the upper part of another."""
+    """The lower part of one training problem of the grade, and the upper part of another."""
 
     def generate(self, condition: int, n: int, *, temperature: float, seed: int) -> Boards:
         draw = np.random.default_rng([seed, condition])
@@ -66,7 +66,7 @@ class Splices(_Setter):
 
 
 class StoredVAE(_Setter):
-    """What the VAE of this run made."""
+    """The stored samples of this run's VAE."""
 
     def generate(self, condition: int, n: int, *, temperature: float, seed: int) -> Boards:
         with np.load(STORED, allow_pickle=False) as stored:

@@ -18,7 +18,7 @@ _SEEDS = tuple(range(8))
 
 @dataclass(frozen=True)
 class LinkPrediction:
-    """A graph with communities and hubs, some edges of which are hidden; negatives are drawn among the non-edges."""
+    """A graph with communities and hubs. Some of its edges are hidden, and negatives are drawn from the non-edges."""
 
     adjacency: NDArray[np.float64]
     pairs: NDArray[np.int64]
@@ -43,7 +43,7 @@ class LinkPrediction:
         return cls(seen, pairs, negatives, community)
 
     def scores(self) -> Iterator[tuple[str, Any, Any]]:
-        """Three scorers, each with the scores of the hidden edges and of their negatives."""
+        """The scores of the hidden edges and of their negatives by three scorers."""
         degree = self.adjacency.sum(0)
         values, vectors = np.linalg.eigh(self.adjacency)
         top = np.argsort(-np.abs(values))[:8]
@@ -55,7 +55,7 @@ class LinkPrediction:
 
     @property
     def within(self) -> NDArray[np.str_]:
-        """For each hidden edge, whether it stays within a community."""
+        """Whether each hidden edge is within a community."""
         same = self.community[self.pairs[:, 0]] == self.community[self.pairs[:, 1]]
         return np.where(same, "within", "across")
 

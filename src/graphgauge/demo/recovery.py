@@ -1,4 +1,4 @@
-"""Structure learning: samples of random linear models, and three estimators of the graph behind them."""
+"""Structure learning: samples of random linear models, and three estimators of their graphs."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ def linear_model(seed: int) -> tuple[Floats, Floats]:
     return edges.astype(float), noise @ np.linalg.inv(np.eye(_NODES) - weights)
 
 
-# Each estimator's scores have the natural threshold 0.5: an edge is what passes the estimator's own test.
+# All scores have the threshold 0.5: edges are the pairs that pass the estimator's test.
 
 
 def correlation(samples: Floats) -> Floats:
-    """Whatever is correlated is linked, in both directions."""
+    """Link correlated variables in both directions."""
     return _judged(np.asarray(np.corrcoef(samples, rowvar=False)))
 
 
 def partial_correlation(samples: Floats) -> Floats:
-    """Linked is what is still correlated when all other variables are held fixed."""
+    """Link variables with a partial correlation given all others."""
     precision = np.asarray(np.linalg.inv(np.cov(samples, rowvar=False)), dtype=np.float64)
     scale = np.sqrt(np.diag(precision))
     return _judged(-precision / np.outer(scale, scale))
 
 
 def sorted_regression(samples: Floats) -> Floats:
-    """Variables in the order of their variance, each regressed on those before it (Reisach et al. 2021)."""
+    """Sort variables by variance and regress each on the previous ones (Reisach et al. 2021)."""
     scores = np.zeros((_NODES, _NODES))
     order = np.argsort(samples.var(axis=0))
     centred = samples - samples.mean(axis=0)

@@ -1,4 +1,4 @@
-"""The parts of all families as one study, and what its results show."""
+"""The parts of all families as one study, and a summary of its results."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from graphgauge.study.toml import lines
 
 
 def write_study(folder: Path) -> Path:
-    """Put the data and the study file of all families into a folder; one that is there is written again."""
+    """Write the data and the study file of all families into a folder, replacing an existing demo."""
     path = folder / "study.toml"
     parts = demos().values()
     text = study_text(parts)
     if path.exists() and path.read_text(encoding="utf-8") != text:
-        raise InputError("there is another study", where=str(path), fix="Choose another folder with --output.")
+        raise InputError("contains another study", where=str(path), fix="Choose another folder with --output.")
     for demo in parts:
         with writing(folder):
             demo.write(folder)
@@ -41,7 +41,7 @@ def _tables(parts: Iterable[Demo]) -> Iterator[str]:
 
 
 def sentences(outcome: Outcome) -> list[str]:
-    """Three sentences about what was found, from the results and comparisons alone."""
+    """Three sentences that summarise the results and comparisons."""
     assert outcome.judgement is not None
     evaluations = [read_result(step.path) for step in outcome.plan.steps]
     compared = [
@@ -49,16 +49,16 @@ def sentences(outcome: Outcome) -> list[str]:
         for demo, verdict in zip(demos().values(), outcome.judgement.comparisons, strict=True)
         if verdict.comparison is not None
     ]
-    best, apart = [], []
+    best, significant = [], []
     for demo, comparison in compared:
         mean = next(row.mean for row in comparison.standings if row.method == comparison.best)
         chance = _chance(evaluations, demo, comparison.best)
         best.append(f"{comparison.best} in {demo.family} ({demo.metric} {mean:.3f}{chance})")
-        told = sum(test.significant for test in comparison.tests)
+        count = sum(test.significant for test in comparison.tests)
         pairs, seeds = len(comparison.tests), len(comparison.units)
-        apart.append(f"{told} of {pairs} in {demo.family} ({seeds} seeds)")
-    told_apart = f"Of the pairs of methods, tests tell apart {', '.join(apart)}."
-    return [f"The best: {', '.join(best)}.", told_apart, _noticed(evaluations)]
+        significant.append(f"{count} of {pairs} in {demo.family} ({seeds} seeds)")
+    differences = f"Pairs of methods that differ significantly: {', '.join(significant)}."
+    return [f"Best methods: {', '.join(best)}.", differences, _noticed(evaluations)]
 
 
 def _chance(evaluations: list[Evaluation], demo: Demo, method: str) -> str:
@@ -67,16 +67,16 @@ def _chance(evaluations: list[Evaluation], demo: Demo, method: str) -> str:
         for evaluation in evaluations
         if evaluation.family == demo.family and evaluation.run["method"] == method and evaluation[demo.metric].chance
     ]
-    return f", where chance gives {sum(levels) / len(levels):.3f}" if levels else ""
+    return f", chance {sum(levels) / len(levels):.3f}" if levels else ""
 
 
 def _noticed(evaluations: list[Evaluation]) -> str:
-    """What the checks say most often, with whom it is about."""
+    """The most frequent finding, and the methods it concerns."""
     checks = Counter(finding.check for evaluation in evaluations for finding in evaluation.findings)
     if not checks:
-        return f"No check of the {len(evaluations)} results found anything to warn of."
+        return f"The checks found no problems in the {len(evaluations)} results."
     check, count = checks.most_common(1)[0]
     concerned = [e for e in evaluations if any(finding.check == check for finding in e.findings)]
     methods = ", ".join(dict.fromkeys(str(evaluation.run["method"]) for evaluation in concerned))
     message = next(finding.message for finding in concerned[0].findings if finding.check == check)
-    return f"{count} of {len(evaluations)} results carry the finding {check} ({methods}); the first: {message}."
+    return f"{count} of {len(evaluations)} results have the finding {check} ({methods}); the first: {message}."

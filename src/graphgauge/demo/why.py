@@ -1,7 +1,7 @@
-"""The same input, several evaluators: the cases, what graphgauge answers, and what other libraries answered.
+"""The same inputs for several evaluators, with the results of graphgauge and of other libraries.
 
-The answers of the other libraries are measured with their own code by `python -m tests.peers.why` (part of
-`make peers`) and stored with their versions in `why.json`, so that they can be shown without installing them.
+`python -m tests.peers.why` (part of `make peers`) runs the other libraries and stores their results and versions in
+`why.json`, so that they can be shown without installing these libraries.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ QUERIES, NEGATIVES = 500, 50
 
 @dataclass(frozen=True)
 class Case:
-    """One input for all evaluators, and what is right about it in a sentence."""
+    """One input for all evaluators, with a short comment."""
 
     name: str
     question: Literal["mrr", "shd"]
@@ -35,7 +35,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Answer:
-    """What an evaluator returned: a value, two values that depend on the order of candidates, or words."""
+    """The result of an evaluator: a value, a range that depends on the order of candidates, or text."""
 
     evaluator: str
     low: float | None
@@ -80,7 +80,7 @@ def _truncated(scores: Any) -> Any:
 
 
 def answer(case: Case) -> Answer:
-    """What graphgauge says, with its interval and the level of chance."""
+    """The result of graphgauge, with its interval and chance level."""
     name = f"graphgauge {__version__}"
     try:
         if case.question == "mrr":
@@ -95,13 +95,13 @@ def answer(case: Case) -> Answer:
 
 
 def stored() -> dict[str, list[Answer]]:
-    """The answers of the other libraries by the name of the case."""
+    """The results of the other libraries by name of the case."""
     content = json.loads(STORED.read_text(encoding="utf-8"))
     return {name: [Answer(**entry) for entry in answers] for name, answers in content.items()}
 
 
 def compared() -> Iterator[tuple[Case, list[Answer]]]:
-    """Every case with the answers of all evaluators, graphgauge's last."""
+    """Every case with the results of all evaluators, graphgauge last."""
     others = stored()
     for case in cases():
         yield case, [*others[case.name], answer(case)]

@@ -1,4 +1,4 @@
-"""Forecasts on the nodes of a graph: how far off, and whether their uncertainty is what they say."""
+"""Forecasts on the nodes of a graph: how accurate they are, and whether their uncertainty is calibrated."""
 
 from graphgauge.forecasting.compare import DieboldMariano, compare
 from graphgauge.forecasting.evaluate import evaluate

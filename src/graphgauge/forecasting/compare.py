@@ -1,4 +1,4 @@
-"""Which of two forecasts is better, where errors that are near in time go together."""
+"""Compare two forecasts whose errors are correlated in time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class DieboldMariano:
     """The outcome of a test that two forecasts have the same expected loss.
 
     `difference` is the mean loss of a minus that of b, over all cells: below 0 a is better. `df` are the degrees of
-    freedom of Student's t: the number of cosines that the long-run variance is the mean of.
+    freedom of Student's t, which is the number of cosines in the estimate of the long-run variance.
     """
 
     difference: float
@@ -68,19 +68,19 @@ def compare(
 ) -> DieboldMariano:
     """Diebold and Mariano's test (1995), with the long-run variance of the slowest cosines (Lazarus et al. 2018).
 
-    The difference is that of the pooled means: every cell counts the same, however many its time step has. What each
-    step adds to its error may depend on the steps before it. Forecasts h steps ahead overlap, so cosines that move
-    faster than that are left out; `horizon` is that h: the number of horizons where it is not said. At most 8 cosines
-    are taken, and 4 where steps are few: with more, errors with a long memory pass for differences too often.
+    The difference is that of the pooled means: every cell has the same weight. Losses may be correlated in time.
+    Forecasts h steps ahead overlap, so cosines faster than the overlap are left out. `horizon` is h; the default is the
+    number of horizons. At most 8 cosines are used, and 4 if there are few steps: more would make the test reject too
+    often if errors are strongly autocorrelated.
     """
     one_of("loss", loss, LOSSES)
-    tail(confidence)  # refused here, also where no interval comes of it
+    tail(confidence)  # checked here, also if there will be no interval
     common = {"mask": mask, "null_value": null_value, "axes": axes, "nan": nan}
     first, second = (_step_losses(name, y_true, given, loss, common) for name, given in (("a", a), ("b", b)))
     (loss_a, cells, horizons), (loss_b, other, _) = first, second
     if not np.array_equal(cells, other):
         raise InputError(
-            "the forecasts lack different cells", where="a and b", fix="Mask what either lacks: only pairs compare."
+            "the forecasts are missing different cells", where="a and b", fix="Mask the cells that either is missing."
         )
     ahead = horizons if horizon is None else whole_number("horizon", horizon, 1)
     seen = cells > 0
@@ -91,7 +91,7 @@ def compare(
 def _tested(
     gaps: Floats, cells: NDArray[np.int64], largest: float, ahead: int, loss: str, confidence: float
 ) -> DieboldMariano:
-    """The test on what the steps add to the difference, each with its number of cells; no loss is above `largest`."""
+    """Test the summed loss differences of the steps, given their numbers of cells; no loss is above `largest`."""
     steps, total = len(gaps), int(cells.sum())
     mean = float(gaps.sum()) / total if total else nan
 
@@ -109,7 +109,7 @@ def _tested(
         return untested(copysign(inf, mean), "the losses differ by the same at every step")
     (error,), (df,) = cosine_error(influence[:, np.newaxis], cells[:, np.newaxis].astype(float), _slowest(steps, ahead))
     if not error > 0:
-        return untested(nan, "nearly all cells lie in a few time steps")
+        return untested(nan, "nearly all cells are in a few time steps")
     statistic = mean / float(error)
     margin = float(t_quantile(df, confidence)[0]) * float(error)
     interval = Interval(mean - margin, mean + margin, confidence, "diebold-mariano-t", "time steps")
@@ -117,7 +117,7 @@ def _tested(
 
 
 def _slowest(steps: int, ahead: int) -> int:
-    """The most cosines: slower than the overlap, and few enough for memory that is long against the steps."""
+    """The maximum number of cosines: slower than the overlap, and few enough for strong autocorrelation."""
     return max(4, min(8, steps // 32, steps // (2 * ahead)))
 
 
@@ -130,7 +130,7 @@ def _two_sided(statistic: float, df: int) -> float:
 def _step_losses(
     name: str, y_true: Any, given: Any, loss: str, common: dict[str, Any]
 ) -> tuple[Floats, NDArray[np.int64], int]:
-    """For each time step the summed loss and the cells in it."""
+    """The summed loss and the number of cells of each time step, and the number of horizons."""
     try:
         batch = Batch.of(y_true, given, **common)
     except InputError as error:

@@ -1,4 +1,4 @@
-"""Forecasts that are no forecasts: the last value that was known, or the truth itself."""
+"""Detect forecasts that repeat the last known value, or that equal the truth."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import numpy as np
 
 from graphgauge.forecasting.inputs import Batch, Mask, Slab
 
-# Numbers that are looked at, of the first steps; and cells below which nothing is said.
+# How many numbers of the first steps are examined, and the fewest cells for a verdict.
 _LOOKED_AT, _FEWEST = 1 << 18, 100
-# What rounding does to a number that went through float32 and back: a hundred of its steps.
+# Rounding error of a number that went through float32 and back: a hundred times its epsilon.
 _ROUNDED = 1e-5
-# A forecast this much nearer to the last value than the truth went is a copy of it.
+# A forecast counts as a copy if it is this much nearer to the last value than the truth is.
 _COPY = 1e-3
 
 
 def first_steps(whole: Batch | None) -> Slab | None:
-    """Some steps of a batch, where it is whole and has point forecasts of its own."""
+    """Some steps of a batch, if it is complete and has point forecasts."""
     if whole is None or whole.mean is None or whole.shape[0] < 3:
         return None
     _, horizons, nodes = whole.shape
@@ -23,9 +23,10 @@ def first_steps(whole: Batch | None) -> Slab | None:
 
 
 def copied(slab: Slab | None) -> float | None:
-    """Share of the forecasts that are the last truth before them; 0 where that cannot be told.
+    """Share of forecasts that equal the last truth before them; 0 if this cannot be determined.
 
-    Windows that move one step at a time show it: what is the second horizon's truth now is the first one's next.
+    It can be determined for windows that move one step at a time, where the second horizon's truth is the first
+    horizon's truth of the next window.
     """
     if slab is None:
         return None
@@ -34,17 +35,17 @@ def copied(slab: Slab | None) -> float | None:
     if not np.array_equal(y[1:, :-1][both], y[:-1, 1:][both]):
         return 0.0
     last = y[:-1, :1]
-    moved = seen[1:] & seen[:-1, :1] & (y[1:] != last)  # where the truth stands still, every good forecast does
+    moved = seen[1:] & seen[:-1, :1] & (y[1:] != last)  # if the truth is constant, every good forecast is too
     if moved.sum() < _FEWEST:
         return 0.0
     return float((np.abs(slab.mean[1:] - last) <= _COPY * np.abs(y[1:] - last))[moved].mean())
 
 
 def hit(slab: Slab | None) -> float | None:
-    """Share of the forecasts that are the truth, up to the rounding of float32; 0 where that cannot be told.
+    """Share of forecasts that equal the truth, up to float32 rounding; 0 if this cannot be determined.
 
-    Truths that come more than once are left out, zeros among them, and nothing is said where errors stand on a grid:
-    a good forecast of counts, or of rounded values, often hits.
+    Repeated truths, such as zeros, are left out. Errors on a grid give no verdict, because a good forecast of counts or
+    of rounded values is often exact.
     """
     if slab is None:
         return None
@@ -55,6 +56,6 @@ def hit(slab: Slab | None) -> float | None:
     truth, error = slab.y[single], np.abs(slab.mean[single] - slab.y[single])
     hits = error <= _ROUNDED * np.abs(truth)
     missed = error[~hits]
-    # On a grid the smallest error there is comes as often as none at all.
+    # On a grid the smallest nonzero error is as frequent as an error of 0.
     next_to = np.count_nonzero(missed < 1.5 * missed.min()) if len(missed) else 0
     return 0.0 if 5 * next_to > np.count_nonzero(hits) else float(hits.mean())

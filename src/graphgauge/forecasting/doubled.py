@@ -1,4 +1,4 @@
-"""Sums kept as two numbers, high and low, so that neither order nor sharding shows in the result."""
+"""Sums kept as two numbers, high and low, so that the result does not depend on order or sharding."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from graphgauge.kernels.doubled import dd_add, folded
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]
 
-# Numbers that are cut into parts of 26 bits can be added 2**26 at a time without any rounding.
+# Numbers split into parts of 26 bits can be added 2**26 at a time without rounding.
 _PART = 26
 _LARGEST = 1e280
 
 
 def sum_along(high: Floats, low: Floats, axis: int) -> Pair:
-    """Doubled numbers added up along an axis."""
+    """Sum doubled numbers along an axis."""
     return folded(np.moveaxis(high, axis, 0), np.moveaxis(low, axis, 0))
 
 
 def exact_sum(values: Floats, axis: tuple[int, ...]) -> Pair:
-    """Numbers added up along axes, exact to twice the precision whatever their order."""
+    """Sum numbers along axes in any order, exact to twice the precision."""
     return _joined([part.sum(axis=axis) for part in _parts(values)])
 
 
 def exact_bincount(index: NDArray[np.int64], values: Floats, size: int) -> Pair:
-    """Numbers added up by index, likewise."""
+    """Sum numbers by index, to the same precision."""
     return _joined([np.bincount(index, part, size).astype(np.float64) for part in _parts(values)])
 
 

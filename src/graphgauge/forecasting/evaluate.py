@@ -1,4 +1,4 @@
-"""The family's one entry point."""
+"""Evaluate forecasts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from graphgauge.forecasting.state import ForecastState
 Percent = _metrics.Percent
 Samples = dict[str, Any]
 
-# What has to be given for a metric to have the sample that it needs.
+# The arguments that provide the sample a metric needs.
 _GIVEN = {
     "gaussian": "std=", "samples": "samples=", "quantiles": "quantiles= and levels=", "scaled": "naive=",
     "spread": "std=", "reliability": "std=, samples=, or quantiles= and levels=",
@@ -59,15 +59,15 @@ def evaluate(
     seed: int = 0,
     threads: int | None = None,
 ) -> Evaluation:
-    """Measure forecasts on the nodes of a graph: how far off, and whether their uncertainty is what they say.
+    """Measure how accurate forecasts on the nodes of a graph are, and whether their uncertainty is calibrated.
 
     Parameters
     ----------
     y_true, y_pred
-        Truth and forecast of one shape, `axes` naming its dimensions: NumPy, torch, lists, data frames or xarray.
-        Names of rows, columns, dimensions and coordinates that two of them have are matched, or refused where they
-        differ. Metrics are pooled over cells, and broken down by horizon and by node. `y_pred` may be left out where
-        `samples` (their mean stands for it) or `quantiles` with a level 0.5 are given.
+        Truth and forecast of one shape, whose dimensions `axes` names: NumPy, torch, lists, data frames or xarray.
+        Labels of rows, columns, dimensions and coordinates are matched if two arguments have them; labels that differ
+        are an error. Metrics are pooled over cells, and broken down by horizon and by node. `y_pred` may be left out
+        if `samples` are given (their mean is used), or `quantiles` with a level 0.5.
     std
         Standard deviations, for a Gaussian forecast.
     quantiles, levels
@@ -75,20 +75,20 @@ def evaluate(
     samples
         Members of an ensemble, or draws, along a last axis.
     mask
-        True where a cell was observed; what is False may be anything.
+        True where a cell was observed; other cells may contain any value.
     null_value
-        The truth where nothing was observed: 0 in traffic data, or NaN. It is compared as a number of the truth's
-        own type, and left out of the history `naive` as well.
+        The value of the truth that marks unobserved cells: 0 in traffic data, or NaN. It is compared in the dtype of
+        the truth, and also masked in the history `naive`.
     horizons
-        The steps ahead, 1 the first, to report by horizon; values over all cells stay over all of them.
+        The steps ahead, counted from 1, to report by horizon; other values are still over all horizons.
     nodes
         Names of the nodes.
     by
-        The axes to break down by; all where it is not said.
+        The axes to break down by; all by default.
     coverage
         Levels of the central prediction intervals.
     bins
-        Bins of predicted standard deviation, of equal number, in `ece` and `ence`.
+        Number of equal-sized bins of predicted standard deviation in `ece` and `ence`.
     naive, season
         The history (time, node) for `mase`, and the lag of its seasonal naive forecast.
     metrics
@@ -96,7 +96,7 @@ def evaluate(
     nan
         `raise`, or `omit`: a cell with a NaN is left out and counted.
     seed
-        For the drawn perfect forecasters beside `ece` and `ence`.
+        Seed of the simulated perfect forecasters for `ece` and `ence`.
     """
     metrics = metric_names(metrics)
     batch = Batch.of(
@@ -126,7 +126,7 @@ def empty_state(
     metrics: Sequence[str] | str | None = None,
     shard: str | None = None,
 ) -> ForecastState:
-    """A state that counts what the metrics will need, and what chance is measured by."""
+    """A state that counts what the metrics and their chance levels need."""
     state = ForecastState(
         axes=axes, coverage=coverage, nodes=nodes, ahead=ahead, season=season, naive=naive, null_value=null_value,
         metrics=metrics, shard=shard,
@@ -148,10 +148,10 @@ def evaluate_state(
     whole: Batch | None = None,
     threads: int | None = None,
 ) -> Evaluation:
-    """The metrics of what a state has counted; `whole` is the batch itself, where there was only one."""
+    """Compute the metrics of a state; `whole` is the batch if there was only one."""
     bins, seed, confidence = checked_bins(bins), whole_number("seed", seed), confidence_level(confidence)
     if state.layout is None:
-        raise OptionError("the state has counted nothing", fix="Call update() first, also with an empty batch.")
+        raise OptionError("the state is empty", fix="Call update() first, also with an empty batch.")
     metrics = metric_names(metrics)
     layout = state.layout
     _require_counted(metrics, layout)
@@ -201,7 +201,7 @@ def evaluate_state(
 
 
 def plain_value(key: str, batch: Batch, *, coverage: Sequence[float] | float = COVERAGE, bins: int = 10) -> float:
-    """One metric of one batch, without what stands beside it."""
+    """The value of one metric on one batch, without interval or chance level."""
     metric, params = find(key, "forecasting")
     state = ForecastState(axes=batch.axes, coverage=coverage, metrics=[key])
     state.update_batch(batch)
@@ -269,7 +269,7 @@ def _rows(horizons: Any, ahead: list[Any]) -> list[int]:
 
 
 def _samples(state: ForecastState, layout: Layout, axis: str | None, spread: Mapping[str | None, Spread]) -> Samples:
-    """What the metrics can be computed on: of all cells, by horizon or by node."""
+    """The samples for the metrics: over all cells, by horizon or by node."""
     sums = state.by_node if axis == "node" else state.by_horizon
     cells = Cells(layout, (sums.pooled() if axis is None else sums).seen(), state.ordered)
     samples: Samples = {"errors": cells}
@@ -287,7 +287,7 @@ def _samples(state: ForecastState, layout: Layout, axis: str | None, spread: Map
 def _spreads(
     state: ForecastState, layout: Layout, bins: int, seed: int, whole: Batch | None, threads: int | None = None
 ) -> dict[str | None, Spread]:
-    """The bins of all cells and of each horizon: exact where the array is whole, else those of the histogram."""
+    """The bins of all cells and of each horizon: exact for a complete array, otherwise from the histogram."""
     if layout.form != "gaussian" or "bins" not in layout.counted:
         return {}
     groups = [joined([nothing(), *state.spread]), *state.spread]
@@ -303,16 +303,16 @@ def _spreads(
 
 
 def _require_counted(names: Sequence[str] | None, layout: Layout) -> None:
-    """Refuse metrics that need more than was given, or more than was counted."""
+    """Reject metrics that need more than was given or counted."""
     for item in asked("forecasting", names):
         metric, name = item.metric, item.metric.key_of(**item.params)
         if layout.samples.isdisjoint(metric.needs):
             if not item.by_name:
                 continue
             given = " or ".join(_GIVEN[need] for need in metric.needs)
-            raise OptionError(f"{name} needs {given}", fix="Give it, or leave the metric out.")
+            raise OptionError(f"{name} needs {given}", fix="Pass it, or leave the metric out.")
         if not set(counted_for([metric])) <= set(layout.counted):
-            raise OptionError(f"{name} was not counted", fix="Name it in metrics= of the state, or ask for less.")
+            raise OptionError(f"{name} was not counted", fix="Name it in metrics= of the state, or leave it out.")
 
 
 def _first(metric: Metric, samples: Samples) -> Any:
@@ -338,10 +338,10 @@ def _notes(state: ForecastState, layout: Layout, horizons: Any) -> tuple[str, ..
     if masked:
         notes.append(f"{masked:,} of {state.cells:,} cells are masked")
     elif layout.null_value is not None and state.cells:
-        notes.append(f"null_value {float(layout.null_value):g} is the truth of no cell, and masks nothing")
+        notes.append(f"null_value {float(layout.null_value):g} does not occur in the truth, so no cell is masked")
     empty = int((state.by_node.counts[..., 0].sum(axis=0) == 0).sum())
     if empty and layout.nodes > 1:
-        notes.append(f"{empty} of {layout.nodes} nodes have no cell that counts, and no value")
+        notes.append(f"{empty} of {layout.nodes} nodes have no observed cells, and so no value")
     if horizons is not None:
         notes.append(f"values over all cells are over all {layout.horizons} horizons")
     return tuple(notes)

@@ -1,4 +1,4 @@
-"""Plain functions for plain arrays of any shape: a number, without what `evaluate` says beside it."""
+"""Plain functions for arrays of any shape. They return a number; `evaluate` adds an interval and a chance level."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Percent = _metrics.Percent
 
 
 class Reading(TypedDict, total=False):
-    """How the arrays are read; `evaluate` says what each option means."""
+    """How the arrays are read; the options are documented in `evaluate`."""
 
     mask: Any
     null_value: float | None
@@ -42,7 +42,7 @@ def rmse(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
 
 
 def mape(y_true: Any, y_pred: Any, **reading: Unpack[Reading]) -> float:
-    """Mean of absolute error over absolute truth, where the truth is not 0.
+    """Mean of absolute error over absolute truth, over cells whose truth is not 0.
 
     >>> mape([2, 0, 4], [1, 5, 4])
     0.25
@@ -88,8 +88,7 @@ def crps(
     y_true: Any, mean: Any = None, std: Any = None, *, samples: Any = None, quantiles: Any = None, levels: Any = None,
     fair: bool = False, **reading: Unpack[Reading],
 ) -> float:  # fmt: skip
-    """Mean CRPS of Gaussians, of samples (member axis last; `fair` for what infinitely many would score), or of
-    quantiles.
+    """Mean CRPS of Gaussians, quantiles or samples (member axis last; `fair` estimates the score of infinitely many).
 
     >>> round(crps([0.0], [0.0], [1.0]), 4), crps([0.0], samples=[[-1.0, 1.0]])
     (0.2337, 0.5)
@@ -103,13 +102,13 @@ def pinball(y_true: Any, quantiles: Any, levels: Any, **reading: Unpack[Reading]
     found = matched({"y_true": y_true, "quantiles": quantiles})
     y_true, given = found.arrays["y_true"], as_numeric(found.arrays["quantiles"], "quantiles")
     given = in_order(given, found.levels, () if levels is None else checked_levels(levels))
-    # What has another shape is left for the batch to refuse.
+    # Arrays of another shape are rejected later, by the batch.
     middle = given[..., 0] if given.shape[:-1] == np.shape(y_true) and given.shape[-1:] > (0,) else None
     return _value(_metrics.pinball, y_true, middle, quantiles=given, levels=levels, **reading)
 
 
 def ece(y_true: Any, mean: Any, std: Any, *, bins: int = 10, **reading: Unpack[Reading]) -> float:
-    """Expected calibration error over bins of predicted standard deviation; 0 is out of reach at finite n."""
+    """Expected calibration error over bins of predicted standard deviation; it is above 0 at any finite n."""
     return _value(_metrics.ece, y_true, mean, std=std, bins=bins, **reading)
 
 
@@ -171,7 +170,7 @@ def _flat(
             continue
         array = as_numeric(value, name)
         last = array.shape[y.ndim :] if name in ("samples", "quantiles") and array.ndim == y.ndim + 1 else ()
-        # What has another shape is left for the batch to refuse.
+        # Arrays of another shape are rejected later, by the batch.
         flat[name] = array.reshape(y.size, *last) if array.shape == y.shape + last else array
     null_value = stored_null(null_value, truth)
     quantiles = in_order(flat.pop("quantiles", None), found.levels, () if levels is None else checked_levels(levels))

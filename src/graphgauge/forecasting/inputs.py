@@ -1,4 +1,4 @@
-"""A batch of forecasts, read as (time, horizon, node) whatever the order of its axes, a slab of time steps at once."""
+"""A batch of forecasts with its axes in any order, read in slabs of time steps as (time, horizon, node)."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from graphgauge.forecasting.options import AXES, checked_axes, checked_levels
 from graphgauge.kernels.dtypes import exact
 
 Mask = NDArray[np.bool_]
-# Numbers that are measured at once: enough to be worth a call, few enough to stay near the processor.
+# Numbers processed at once: enough to be worth a call, few enough to fit the cache.
 SLAB = 3 << 20
 
 
 @dataclass(frozen=True)
 class Slab:
-    """Some time steps of a batch as arrays of one float dtype; `mask` says which cells count, None that all do."""
+    """Some time steps of a batch as arrays of one float dtype; `mask` marks the cells that count, None means all."""
 
     y: AnyArray
     mean: AnyArray
@@ -42,7 +42,7 @@ class Slab:
 
 @dataclass(frozen=True)
 class Batch:
-    """Truth and forecast of one shape, checked; `mean` is None where quantiles or members stand for it."""
+    """Truth and forecast of one shape, checked; `mean` is None if it is derived from quantiles or members."""
 
     axes: tuple[str, ...]
     y: AnyArray
@@ -76,14 +76,14 @@ class Batch:
         nodes: Sequence[Any] | None = None,
         ahead: Sequence[Any] | None = None,
     ) -> Batch:
-        """`nodes` and `ahead` are names that labelled arrays have to fit."""
+        """Check and align the arrays; `nodes` and `ahead` are labels that labelled arrays must match."""
         nan_policy(nan)
         said = [name for name, given in (("std", std), ("quantiles", quantiles), ("samples", samples))
                 if given is not None]  # fmt: skip
         if len(said) > 1:
-            raise InputError(f"{' and '.join(said)} are given", fix="A forecast is one of them.")
+            raise InputError(f"{' and '.join(said)} are given", fix="Pass only one of them.")
         if (levels is None) != (quantiles is None):
-            raise OptionError("quantiles= and levels= go together", fix="Give both or neither.")
+            raise OptionError("quantiles= and levels= must be given together", fix="Give both or neither.")
         checked_null(null_value)
         names = checked_axes(axes_of(y_true, axes))
         found = matched(
@@ -93,7 +93,7 @@ class Batch:
         y_true, y_pred, std, quantiles, samples, mask = found.arrays.values()
         y = as_numeric(y_true, "y_true")
         if y.ndim == 1 and names == AXES:
-            names = ("time",)  # one series has no other axis to mistake it for
+            names = ("time",)  # a single series has only a time axis
         if y.ndim != len(names):
             raise InputError(
                 f"expected the axes {', '.join(names)}, found {y.ndim} dimensions", where="y_true",
@@ -126,14 +126,14 @@ class Batch:
         if self.members is not None and self.members.shape[-1] < 2:
             raise InputError(
                 f"{self.members.shape[-1]} members", where="samples",
-                fix="The member axis is the last one, and has at least two.",
+                fix="The last axis is that of the members, of which there must be at least two.",
             )  # fmt: skip
         if self.mean is not None or self.members is not None:
             return
         if self.quantiles is None:
-            raise InputError("not given", where="y_pred", fix="Only samples and quantiles can do without it.")
+            raise InputError("not given", where="y_pred", fix="It may be left out only with samples= or quantiles=.")
         if 0.5 not in self.levels:
-            raise InputError("not given, and there is no quantile 0.5 to stand for it", where="y_pred")
+            raise InputError("not given, and there is no quantile 0.5 to use instead", where="y_pred")
 
     @property
     def form(self) -> str:
@@ -143,7 +143,7 @@ class Batch:
 
     @property
     def point(self) -> str:
-        """What the errors are errors of."""
+        """The point forecast that errors are computed from."""
         return "y_pred" if self.mean is not None else "the median" if self.members is None else "the members' mean"
 
     @property
@@ -155,12 +155,12 @@ class Batch:
 
     @property
     def width(self) -> int:
-        """Numbers that stand in one cell."""
+        """How many numbers a cell has."""
         extra = sum(int(a.shape[-1]) for a in (self.quantiles, self.members) if a is not None)
         return 2 + (self.std is not None) + extra
 
     def _rows(self, array: AnyArray, rows: slice) -> AnyArray:
-        """Some steps of an array, its axes in order and none missing."""
+        """Some steps of an array, with all axes, in order."""
         extra = array.ndim - len(self.axes)
         order = [self.axes.index(name) for name in AXES if name in self.axes]
         ordered = array.transpose(*order, *range(len(self.axes), array.ndim))[rows]
@@ -189,13 +189,13 @@ class Batch:
         if "quantiles" in parts:
             return np.ascontiguousarray(parts["quantiles"][..., self.levels.index(0.5)])
         with np.errstate(invalid="ignore", over="ignore"):
-            # Sorted, so that the order of the members does not show in the last bit.
+            # Sorted, so that the order of the members does not affect the last bit.
             return np.asarray(np.sort(parts["samples"], axis=-1).mean(axis=-1, dtype=np.float64))
 
     def _counted(self, parts: dict[str, AnyArray], rows: slice) -> tuple[Mask | None, int]:
         mask = None if self.mask is None else np.ascontiguousarray(self._rows(self.mask, rows))
         if self.stored_null is not None:
-            # In the truth's own type, before anything is converted.
+            # In the dtype of the truth, before any conversion.
             there = observed(self._rows(self.y, rows), self.stored_null)
             mask = there if mask is None else mask & there
         if self.nan == "raise":
@@ -208,7 +208,7 @@ class Batch:
         return mask & there, int(np.count_nonzero(mask & ~there))
 
     def slabs(self, start: int, shift: int) -> Iterator[tuple[slice, int]]:
-        """Ranges of steps with the number of time blocks in each: several whole blocks, or a part of one.
+        """Ranges of steps with their number of time blocks: several whole blocks, or a part of one.
 
         Blocks are 2**shift steps long, and the batch begins at step `start`.
         """
@@ -226,7 +226,7 @@ class Batch:
     # ------------------------------------------------------------- refusals
 
     def refuse_bad_values(self) -> None:
-        """An error that names the first value that no forecast can have, of those that count."""
+        """Raise an error that names the first invalid value among the cells that count."""
         counted = np.ones(self.y.shape, bool) if self.mask is None else self.mask.copy()
         if self.stored_null is not None:
             counted &= observed(self.y, self.stored_null)
@@ -238,9 +238,9 @@ class Batch:
                 continue
             _refuse(missing, counted, name, "NaN", 'Mask them, or pass nan="omit" to drop and count them.')
         for name, array in given:
-            _refuse(np.isinf(array), counted, name, "infinite", "Mask them: no error can be measured there.")
+            _refuse(np.isinf(array), counted, name, "infinite", "Mask these cells.")
         if self.std is not None:
-            fix = "A standard deviation is positive; a certain forecast has no Gaussian."
+            fix = "Standard deviations must be positive."
             _refuse(~(self.std > 0), counted, "std", "not above 0", fix)
         if self.quantiles is not None:
             fix = "Sort them along the last axis, or train without crossing."
@@ -261,34 +261,34 @@ def checked_null(null_value: Any) -> Any:
 
 
 def null_text(null_value: float | None) -> str | None:
-    """A null value for comparisons: 0, 0.0 and -0.0 are one, and so is every NaN."""
+    """A null value as text for comparisons: 0, 0.0 and -0.0 are equal, and so are all NaNs."""
     return None if null_value is None else f"{float(null_value) + 0.0!r}"
 
 
 def observed(y: AnyArray, null_value: float) -> Mask:
-    """Where the truth is not the null value, which is compared as a number of the truth's own type."""
+    """True where the truth differs from the null value, compared in the dtype of the truth."""
     if np.isnan(null_value):
         return ~np.isnan(y) if y.dtype.kind == "f" else np.ones(y.shape, bool)
     if y.dtype.kind == "f":
         with np.errstate(over="ignore"):
             stored = y.dtype.type(null_value)
-        # A number that the type cannot hold is none of its values.
+        # A number that the dtype cannot represent matches no value.
         return y != stored if np.isfinite(stored) or np.isinf(null_value) else np.ones(y.shape, bool)
     whole = float(null_value).is_integer()
     return y != int(null_value) if whole else np.ones(y.shape, bool)
 
 
 def stored_null(null_value: float | None, y_true: Any) -> float | None:
-    """The null value as the truth stores it, where NumPy has no such type."""
+    """The null value as rounded by the dtype of the truth, if NumPy lacks that dtype."""
     if null_value is None or not is_tensor(y_true) or str(y_true.dtype) != "torch.bfloat16":
         return null_value
     return float(y_true.new_tensor(float(null_value)).float())
 
 
 def naive_scale(naive: Any, season: int | None = None, null_value: float | None = None) -> NDArray[np.float64]:
-    """The in-sample MAE of the (seasonal) naive forecast, one a node: from a history (time, node), or as given.
+    """The in-sample MAE of the (seasonal) naive forecast for each node, from a history (time, node) or as given.
 
-    Pairs of which one is the null value are left out.
+    Pairs that contain the null value are left out.
     """
     lag = 1 if season is None else season
     whole_number("season", lag, 1)
@@ -301,11 +301,11 @@ def naive_scale(naive: Any, season: int | None = None, null_value: float | None 
         raise InputError("has values that are NaN or infinite", where="naive", fix="Give a history without gaps.")
     if history.ndim == 1:
         if season is not None:
-            raise OptionError("season= belongs to a history (time, node)", fix="For one series pass naive[:, None].")
+            raise OptionError("season= needs a history (time, node)", fix="For one series pass naive[:, None].")
         if (history < 0).any():
-            raise InputError("errors below 0", where="naive", fix="One mean absolute error a node, or (time, node).")
+            raise InputError("errors below 0", where="naive", fix="Pass one mean absolute error per node.")
         return history
-    require_shape(history, (None, None), "naive", "The history of each node, (time, node), or one error a node.")
+    require_shape(history, (None, None), "naive", "Pass the history of each node, (time, node), or one error per node.")
     if len(history) <= lag:
         raise InputError(f"{len(history)} steps for a season of {lag}", where="naive", fix="Give a longer history.")
     with np.errstate(invalid="ignore", over="ignore"):
@@ -317,14 +317,14 @@ def naive_scale(naive: Any, season: int | None = None, null_value: float | None 
 
 
 def _steps_ahead(names: list[Any] | None) -> list[Any] | None:
-    """What horizons are called, where that is how many steps they are ahead."""
+    """The labels of the horizons, if they are numbers of steps ahead."""
     if names is None or len(set(names)) < len(names):
         return None
     return names if all(isinstance(name, int) and name > 0 for name in names) else None
 
 
 def in_order(quantiles: Any, named: list[Any] | None, levels: tuple[float, ...]) -> Any:
-    """Quantiles in the order of their levels, where they are named by them."""
+    """Quantiles in the order of their levels, if they are labelled with levels."""
     try:
         own = [float(label) for label in named or ()]
     except ValueError:
@@ -335,8 +335,8 @@ def in_order(quantiles: Any, named: list[Any] | None, levels: tuple[float, ...])
     if None in places:
         names, wanted_names = (", ".join(f"{level:g}" for level in some) for some in (own, levels))
         raise InputError(
-            f"named {names}, where levels= are {wanted_names}", where="quantiles",
-            fix="Give the levels they are named by.",
+            f"labelled {names}, but levels= are {wanted_names}", where="quantiles",
+            fix="Pass the levels of the labels.",
         )  # fmt: skip
     return np.take(quantiles, [place for place in places if place is not None], axis=-1)
 
@@ -353,7 +353,7 @@ def _same_shape(value: Any, name: str, shape: Sequence[int | None]) -> AnyArray 
         return None
     array = as_numeric(value, name)
     last = {"quantiles": "One for each level, along the last axis.", "samples": "The member axis is the last one."}
-    require_shape(array, tuple(shape), name, last.get(name, "It has the shape of y_true; nothing is broadcast."))
+    require_shape(array, tuple(shape), name, last.get(name, "It must have the shape of y_true; nothing is broadcast."))
     return array
 
 
@@ -365,7 +365,7 @@ def _mask(mask: Any, shape: tuple[int, ...]) -> Mask | None:
         if not np.isin(array, (0, 1)).all():
             raise InputError("has values other than 0 and 1", where="mask", fix="True where a cell was observed.")
         array = array != 0
-    require_shape(array, shape, "mask", "It has the shape of y_true; nothing is broadcast.")
+    require_shape(array, shape, "mask", "It must have the shape of y_true; nothing is broadcast.")
     return array
 
 

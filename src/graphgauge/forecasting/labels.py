@@ -1,7 +1,8 @@
-"""Names that arrays bring along: data frames name rows and columns, xarray names dimensions and coordinates.
+"""Labels of arrays: data frames label rows and columns, xarray labels dimensions and coordinates.
 
-What two arrays both name is matched by name, or refused; what only one of them names is taken by position, and the
-names are kept. Neither pandas nor xarray is imported: what has their attributes is read as they are.
+Axes that two arrays label are matched by label, and different labels are an error. Axes that only one of them labels
+are matched by position, and the labels are kept. Neither pandas nor xarray is imported: objects are recognised by
+their attributes.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from graphgauge.core.arrays import as_numeric
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.forecasting.options import AXES
 
-# Arrays with one more axis than the truth, which comes last.
+# Arrays with one more axis than the truth, at the end.
 _WIDER = ("quantiles", "samples")
 
 
 @dataclass(frozen=True)
 class Names:
-    """Names along one axis; `counted` where they are 0, 1, 2 … because nobody gave any."""
+    """Labels along one axis; `counted` if they are a default 0, 1, 2 …."""
 
     names: list[Any]
     owner: str
@@ -38,7 +39,7 @@ class _Array:
 
 @dataclass
 class Matched:
-    """Arrays whose axes and names agree; `names` are those along the axes of the truth."""
+    """Arrays with matching axes and labels; `names` are the labels along the axes of the truth."""
 
     arrays: dict[str, Any]
     names: list[Names | None]
@@ -48,12 +49,12 @@ class Matched:
 
 
 def has_names(value: Any) -> bool:
-    """Whether an array names its axes, or what stands along them."""
+    """Whether an array names its axes or labels along them."""
     return _dims(value) is not None or (hasattr(value, "to_numpy") and hasattr(value, "columns"))
 
 
 def axes_of(y_true: Any, axes: Iterable[str]) -> Iterable[str]:
-    """The axes of a truth whose own dimensions are some of them, where no others were asked for."""
+    """The dimensions of the truth if they are axis names and `axes` does not contradict them; otherwise `axes`."""
     dims = _dims(y_true)
     if dims is None or not set(dims) <= set(AXES) or isinstance(axes, str) or not isinstance(axes, Iterable):
         return axes
@@ -62,8 +63,8 @@ def axes_of(y_true: Any, axes: Iterable[str]) -> Iterable[str]:
         return asked
     if asked != AXES:
         raise OptionError(
-            f"y_true has the dimensions {', '.join(dims)}, axes= names {', '.join(map(str, asked))}",
-            fix="Leave axes= out, or name the same.",
+            f"y_true has the dimensions {', '.join(dims)}, but axes= names {', '.join(map(str, asked))}",
+            fix="Leave axes= out, or name the same dimensions.",
         )
     return dims
 
@@ -71,9 +72,9 @@ def axes_of(y_true: Any, axes: Iterable[str]) -> Iterable[str]:
 def matched(
     given: Mapping[str, Any], axes: Sequence[str] | None = None, known: Mapping[str, Sequence[Any] | None] | None = None
 ) -> Matched:
-    """The arrays as plain ones, `y_true` first, with their axes in the order of `axes` and their names in one order.
+    """The plain arrays, `y_true` first, with their axes in the order of `axes` and their labels in one order.
 
-    `known` are names of axes that were given by themselves.
+    `known` are labels of axes that were passed separately.
     """
     read = {name: None if value is None else _read(value) for name, value in given.items()}
     if not any(read.values()):
@@ -91,10 +92,10 @@ def matched(
 
 
 def _placed(name: str, array: _Array, found: Matched, axes: Sequence[str] | None) -> Any:
-    """The values of one array, in the order of those before it."""
+    """The values of one array, in the order of the previous ones."""
     cells = len(found.names)
     if len(array.labels) != cells + (name in _WIDER):
-        return array.values  # another shape, which the batch will refuse
+        return array.values  # another shape, which the batch will reject
     values, labels = array.values, array.labels
     if array.dims is not None:
         order = _order(name, array.dims, found, axes)
@@ -117,7 +118,7 @@ def _order(name: str, dims: tuple[str, ...], found: Matched, axes: Sequence[str]
     missing = [dim for dim in found.dims if dim not in dims]
     if missing:
         raise InputError(
-            f"has the dimensions {', '.join(dims)}, where {found.dims_of} has {', '.join(found.dims)}", where=name,
+            f"has the dimensions {', '.join(dims)}, but {found.dims_of} has {', '.join(found.dims)}", where=name,
             fix="Dimensions are matched by name: rename them.",
         )  # fmt: skip
     rest = [place for place, dim in enumerate(dims) if dim not in found.dims]
@@ -125,26 +126,26 @@ def _order(name: str, dims: tuple[str, ...], found: Matched, axes: Sequence[str]
 
 
 def _matched_names(own: Names, known: Names | None, axis: str) -> tuple[Names, list[int] | None]:
-    """The names along an axis from now on, and where those of the array at hand stand among them."""
+    """The labels along an axis, and the positions of the array's labels among them."""
     if known is None or own.names == known.names:
         return (own if known is None or known.counted else known), None
     if len(own.names) != len(known.names):
-        return known, None  # another shape, which is refused as such
+        return known, None  # another shape, which is rejected later
     place = {label: index for index, label in enumerate(own.names)}
     if len(place) == len(own.names) and place.keys() == set(known.names):
         return known, [place[label] for label in known.names]
     if own.counted or known.counted:
         return (own if known.counted else known), None
     alone = next((label for label in own.names if label not in known.names), None)
-    what = "some names twice" if alone is None else f"{alone!r:.60}, which is not there"
+    what = "duplicates" if alone is None else f"{alone!r:.60}, which is missing there"
     raise InputError(
-        f"its names along {axis} differ from those of {known.owner}: it has {what}", where=own.owner,
-        fix="Names are matched: select the same rows and columns of both, or pass plain arrays.",
+        f"its labels along {axis} differ from those of {known.owner}: it has {what}", where=own.owner,
+        fix="Labels are matched: select the same rows and columns of both, or pass plain arrays.",
     )  # fmt: skip
 
 
 def named(nodes: list[Any] | None, known: list[Any] | None, values: Any, owner: str) -> tuple[list[Any] | None, Any]:
-    """The names of nodes, and values along a last axis of nodes in their order."""
+    """The names of the nodes, and the values with their last axis in that order."""
     if known is None or nodes is None:
         return (known if nodes is None else nodes), values
     names, index = _matched_names(Names(known, owner), Names([_plain(n) for n in nodes], "nodes"), "node")
@@ -152,7 +153,7 @@ def named(nodes: list[Any] | None, known: list[Any] | None, values: Any, owner: 
 
 
 def history_of(naive: Any) -> tuple[list[Any] | None, Any]:
-    """The names of the nodes in a history (time, node), or of one error a node, and its values."""
+    """The names of the nodes in a history (time, node) or in one error per node, and its values."""
     array = _read(naive)
     if array is None:
         return None, naive
@@ -165,7 +166,7 @@ def history_of(naive: Any) -> tuple[list[Any] | None, Any]:
 
 
 def shown(names: Names | None) -> list[Any] | None:
-    """Names as they stand in results; None where nobody gave any."""
+    """Labels as shown in results; None if none were given."""
     return None if names is None or names.counted else names.names
 
 
@@ -174,7 +175,7 @@ def shown(names: Names | None) -> list[Any] | None:
 
 @dataclass(frozen=True)
 class NamedColumns:
-    """The columns of a file, as a data frame would have them."""
+    """The columns of a file, with the interface of a data frame."""
 
     values: Any
     columns: list[str]
@@ -193,7 +194,7 @@ def _dims(value: Any) -> tuple[str, ...] | None:
 
 
 def _read(value: Any) -> _Array | None:
-    """What names its axes, as plain values; None for everything else."""
+    """The plain values and labels of an array that names its axes; None for everything else."""
     dims = _dims(value)
     if dims is not None:
         coords = getattr(value, "coords", {})
@@ -211,10 +212,10 @@ def _read(value: Any) -> _Array | None:
 
 
 def _labels(side: Any) -> tuple[list[Any], bool]:
-    """Names along an axis, and whether they are no more than a count from 0."""
+    """Labels along an axis, and whether they are a default count from 0."""
     counted = type(side).__name__ == "RangeIndex" and (side.start, side.step) == (0, 1)
     values = np.asarray(side.values if hasattr(side, "values") else side)
-    # Of one unit, whichever they are kept in.
+    # In one unit, regardless of how they are stored.
     if values.dtype.kind == "M":
         values = values.astype("M8[ns]").astype(str)
     elif values.dtype.kind == "m":
@@ -223,7 +224,7 @@ def _labels(side: Any) -> tuple[list[Any], bool]:
 
 
 def _plain(label: Any) -> Any:
-    """A whole number or a text."""
+    """The label as an integer or a string."""
     if isinstance(label, int | str):
         return label
     if isinstance(label, np.generic):

@@ -1,4 +1,4 @@
-"""What a slab of forecasts adds to the sums, column by column, for each form that a forecast can have."""
+"""The contribution of a slab of forecasts to the sums, column by column, for each form of forecast."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from graphgauge.kernels.forecast_ensemble import ensemble_crps
 Ints = NDArray[np.int64]
 Columns = dict[str, NDArray[Any]]
 
-# Probabilities at which a Gaussian's reliability is looked at.
+# Probabilities at which the reliability of Gaussians is evaluated.
 GRID = tuple(k / 100 for k in range(1, 100))
 
 
@@ -30,7 +30,7 @@ def gaussian_edges() -> Floats:
     return np.asarray(ndtri(np.array(GRID)), np.float64)
 
 
-# What can be left out where no metric asks for it: parts of the kernel's sums, and the two histograms.
+# Parts that are skipped if no metric needs them: parts of the kernel's sums, and the two histograms.
 ALL = ("bias", "size", "relative", "spread", "over", "scores", "pit", "bins")
 _NEEDED = {
     "bias": ("bias",), "mape": ("relative",), "smape": ("relative",), "wape": ("size",), "r2": ("size",),
@@ -52,7 +52,7 @@ def counted_for(metrics: Iterable[Metric] | None) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of the sums: they follow from the form of the forecast and from what was asked."""
+    """The columns of the sums, which depend on the form of the forecast and the requested metrics."""
 
     form: str
     horizons: int
@@ -68,7 +68,7 @@ class Layout:
 
     @cached_property
     def samples(self) -> frozenset[str]:
-        """What metrics can be computed on, where it is counted."""
+        """The samples that metrics can be computed on, if they were counted."""
         said = () if self.form == "point" else (self.form, "reliability")
         spread, scaled = ("spread",) * (self.form == "gaussian"), ("scaled",) * self.scaled
         return frozenset(("errors", *said, *spread, *scaled))
@@ -102,18 +102,18 @@ class Layout:
 
     @cached_property
     def half_widths(self) -> tuple[float, ...]:
-        """Of the central Gaussian intervals, in standard deviations."""
+        """The half-widths of the central Gaussian intervals, in standard deviations."""
         from scipy.special import ndtri
 
         return tuple(float(ndtri((1 + level) / 2)) for level in self.coverage)
 
     @cached_property
     def reachable(self) -> tuple[float, ...]:
-        """The levels whose interval lies within the sorted members."""
+        """The levels whose interval is within the sorted members."""
         return tuple(level for level in self.coverage if (1 - level) / 2 * (self.members + 1) >= 1 - 1e-9)
 
     def pair(self, level: float) -> tuple[float, float] | None:
-        """The quantile levels that bound the central interval, where both are given."""
+        """The quantile levels that bound the central interval, if both are given."""
         ends = [
             next((q for q in self.levels if abs(q - end) < 1e-9), None) for end in ((1 - level) / 2, (1 + level) / 2)
         ]
@@ -121,7 +121,7 @@ class Layout:
 
 
 def measured(slab: Slab, layout: Layout, blocks: int, scale: Floats | None) -> tuple[Sums, Sums]:
-    """Sums and counts of a slab, divided into so many blocks of equally many steps, by horizon and by node."""
+    """Sums and counts of a slab, divided into this many blocks of equal length, by horizon and by node."""
     shape = (blocks, len(slab.y) // blocks, *slab.y.shape[1:])
     std, mask = (None if array is None else array.reshape(shape) for array in (slab.std, slab.mask))
     z = layout.half_widths if slab.std is not None else ()
@@ -152,7 +152,7 @@ def _with_extra(
 
 
 def _extra(slab: Slab, layout: Layout, scale: Floats | None) -> tuple[Columns, Columns]:
-    """Cell by cell, in the order of the layout, what the kernel does not know; 0 where a cell does not count."""
+    """The columns that the kernel does not compute, cell by cell in layout order; 0 for cells that do not count."""
     floats: Columns = {}
     counts: Columns = {}
     if slab.quantiles is None and slab.members is None and scale is None:
@@ -200,9 +200,9 @@ def _columns(kind: str, levels: tuple[float, ...], values: NDArray[Any], counted
 
 
 def central(members: Floats, level: float) -> tuple[Floats, Floats]:
-    """The ends of the central interval, at places p·(m + 1) among the sorted members.
+    """The ends of the central interval, at ranks p·(m + 1) among the sorted members.
 
-    A truth that is exchangeable with the members lies between them with that probability, whatever their number.
+    A truth that is exchangeable with the members is between them with that probability, for any number of members.
     """
     ends = []
     for p in ((1 - level) / 2, (1 + level) / 2):

@@ -1,4 +1,4 @@
-"""The metrics of forecasts. Each is a ratio of sums over cells, or a distance between what was said and what came."""
+"""The forecasting metrics. Each is a ratio of sums over cells, or a distance from calibration."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from graphgauge.forecasting.samples import NOTHING, Cells, Reliability, Spread
 
 
 class Percent(float):
-    """A level as it stands in keys: 95, or 97.5."""
+    """A level as written in keys: 95, or 97.5."""
 
     def __format__(self, form: str) -> str:
         return format(float(self), form or "g")
 
 
-# Of an interval, where none is named.
+# The default level of an interval.
 _LEVEL = Percent(95)
 _NOT_SCORED = NoChance("a width is chosen by the forecaster, not scored")
 
 # ---------------------------------------------------------------- declarations
 
-_ONE_WAY = Exempt("truth and forecast play different parts")
+_ONE_WAY = Exempt("truth and forecast are not interchangeable")
 _BOTH_SIGNS = Exempt("errors of both signs cancel")
-_MORE_IS_NOT_BETTER = Exempt("a better forecast may hold the truth too often for its spread")
-_MOVED = Exempt("members or quantiles that move may make it rise, wherever y_pred goes")
+_MORE_IS_NOT_BETTER = Exempt("a better forecast may cover the truth too often for its spread")
+_MOVED = Exempt("it depends on the members or quantiles, which may get worse while y_pred improves")
 _LAWS: dict[str, bool | Exempt] = {"permutation": True, "merge": True, "monotone": True, "symmetry": True}
 _DIRECTED = _LAWS | {"symmetry": _ONE_WAY}
 _CALIBRATION = _DIRECTED | {"monotone": _MORE_IS_NOT_BETTER}
@@ -80,13 +80,13 @@ def _root(square: Estimate) -> Estimate:
     },
 )  # fmt: skip
 def mape(cells: Cells) -> Estimate:
-    """Mean of absolute error over absolute truth, where the truth is not 0; 0.1 is 10 %."""
+    """Mean of absolute error over absolute truth, over cells whose truth is not 0; 0.1 is 10 %."""
     estimate = cells.mean("ape", "nonzero", reason="every truth is 0")
     return _without(cells, estimate, "cells whose truth is 0 are left out of mape")
 
 
 def _without(cells: Cells, estimate: Estimate, what: str) -> Estimate:
-    """Of all cells together, with a warning that says how many were left out."""
+    """The estimate over all cells, with a warning that reports how many were left out."""
     left_out = int(cells.n.sum() - estimate.n.sum())
     return estimate if len(cells.n) > 1 or not left_out else estimate.warned(f"{left_out:,} {what}")
 
@@ -120,7 +120,7 @@ def smape(cells: Cells) -> Estimate:
     },
 )  # fmt: skip
 def mase(cells: Cells) -> Estimate:
-    """Mean absolute error over the mean absolute error of the (seasonal) naive forecast in the history, by node."""
+    """Mean absolute error divided by the node's mean absolute (seasonal) naive error in the history."""
     estimate = cells.mean("scaled", "scaled_n", reason="the history is constant: its naive forecast has no error")
     return _without(cells, estimate, "cells of nodes whose history is constant are left out of mase")
 
@@ -144,7 +144,7 @@ def bias(cells: Cells) -> Estimate:
     },
 )  # fmt: skip
 def r2(cells: Cells) -> Estimate:
-    """Share of the truth's variation about its mean that the forecast explains, 1 − squared errors over variation."""
+    """Share of the truth's variation about its mean that the forecast explains: 1 − squared errors over variation."""
     blocks, whole = cells.variation
     with np.errstate(invalid="ignore", divide="ignore"):
         left = np.where(whole > 0, cells.total("square") / whole, np.nan)
@@ -175,10 +175,10 @@ def nll(cells: Cells) -> Estimate:
     },
 )  # fmt: skip
 def crps(cells: Cells) -> Estimate:
-    """Mean continuous ranked probability score: the absolute error of a forecast that is a distribution.
+    """Mean continuous ranked probability score: the absolute error generalised to distributions.
 
-    Of members, the score of their empirical distribution. Of quantiles, twice the pinball loss integrated over the
-    levels, each level standing for those nearest to it.
+    For members, the score of their empirical distribution. For quantiles, twice the pinball loss integrated over the
+    levels, where each given level represents the probabilities nearest to it.
     """
     if cells.layout.form != "quantiles":
         return cells.mean("crps")
@@ -193,7 +193,7 @@ def crps(cells: Cells) -> Estimate:
     },
 )  # fmt: skip
 def crps_fair(cells: Cells) -> Estimate:
-    """The CRPS that does not depend on how many members there are, on average; single values may lie below 0."""
+    """CRPS whose expected value does not depend on the number of members; single values may be below 0."""
     return cells.mean("crps_fair")
 
 
@@ -223,14 +223,14 @@ def _weighted(cells: Cells, weights: Floats) -> Estimate:
 def ece(spread: Spread) -> Estimate:
     """Expected calibration error: root mean square error against root mean predicted variance, in bins of the latter.
 
-    In the unit of the truth, weighted by the cells of each bin.
+    It has the unit of the truth. Bins are weighted by their number of cells.
     """
     return spread.estimate(0)
 
 
 @metric(key="ence", **_BINS | {"chance": _rules.null(1)})
 def ence(spread: Spread) -> Estimate:
-    """Expected normalised calibration error: the same distance as a share of the predicted, mean over bins."""
+    """Expected normalised calibration error: the same distance relative to the predicted spread, mean over bins."""
     return spread.estimate(1)
 
 
@@ -252,7 +252,7 @@ def calibration_error(reliability: Reliability) -> Estimate:
 def central_calibration_error(reliability: Reliability) -> Estimate:
     """Mean over levels of the distance between a central interval's level and the share of truths in it.
 
-    It does not see a bias that the spread makes up for; `calibration_error` does.
+    It misses a bias that a wide spread hides; `calibration_error` does not.
     """
     return reliability.estimate(reliability.centred.mean_distance(), "no two of the quantiles bound a central interval")
 
@@ -284,7 +284,7 @@ def coverage(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
 
 @metric(key="interval_score_{level}", **_BETWEEN | {"chance": _rules.zero_interval, "reference": "winkler1972"})
 def interval_score(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
-    """Winkler's score: the interval's width, and 2/(1 − level) times how far truths lie beyond it, mean over cells."""
+    """Winkler's score: the interval's width plus 2/(1 − level) times how far the truth is outside, mean over cells."""
     return cells.interval_score(level / 100)
 
 
@@ -304,5 +304,5 @@ def width(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
     },
 )  # fmt: skip
 def sharpness(cells: Cells) -> Estimate:
-    """Root mean predicted variance: how much spread the forecasts claim, right or wrong."""
+    """Root mean predicted variance: how much spread the forecasts claim, whether it is right or not."""
     return _root(cells.mean("var"))

@@ -1,4 +1,4 @@
-"""Options of a forecasting evaluation: what they can be, and what is said where they are something else."""
+"""Check the options of a forecasting evaluation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_BINS = 1_000_000
 
 
 def checked_axes(axes: Iterable[str]) -> tuple[str, ...]:
-    """Names of axes, each known and none twice."""
+    """Names of axes, all known and without duplicates."""
     if not isinstance(axes, Iterable):
         raise OptionError(f"axes must be names such as time, horizon, node, not {axes!r:.60}")
     names = (axes,) if isinstance(axes, str) else tuple(axes)
@@ -27,13 +27,13 @@ def checked_axes(axes: Iterable[str]) -> tuple[str, ...]:
             raise UnknownNameError("axis", str(name), AXES)
     if len(set(names)) != len(names) or "time" not in names:
         raise OptionError(
-            f"axes {names} cannot be read", fix="Name time, and horizon and node where they are, each once."
+            f"axes {names} are not valid", fix="Name time, and horizon and node if there are any, each once."
         )
     return names
 
 
 def probabilities(levels: Any, name: str) -> tuple[float, ...]:
-    """Numbers between 0 and 1: several, or one by itself."""
+    """One or several numbers between 0 and 1."""
     try:
         values = as_numeric(levels, name)
     except InputError:
@@ -42,7 +42,7 @@ def probabilities(levels: Any, name: str) -> tuple[float, ...]:
         raise OptionError(f"{name} must be probabilities such as 0.1, 0.5, 0.9, not {levels!r:.60}")
     for level in values.ravel().tolist():
         if not 0 < level < 1:
-            raise OptionError(f"{name} must lie between 0 and 1, not {level:g}", fix="Write 0.95 for 95 %.")
+            raise OptionError(f"{name} must be between 0 and 1, not {level:g}", fix="Write 0.95 for 95 %.")
     return tuple(values.ravel().tolist())
 
 
@@ -52,12 +52,12 @@ def checked_levels(levels: Any, name: str = "levels") -> tuple[float, ...]:
     if list(values) != sorted(set(values)):
         raise OptionError(f"{name} do not increase: {', '.join(f'{level:g}' for level in values):.120}")
     if len({f"{level:g}" for level in values}) < len(values):
-        raise OptionError(f"{name} agree in six digits: {', '.join(map(repr, values)):.120}", fix="Round them.")
+        raise OptionError(f"{name} are equal to six digits: {', '.join(map(repr, values)):.120}", fix="Round them.")
     return values
 
 
 def interval_levels(coverage: Any, metrics: Sequence[str] | None) -> tuple[float, ...]:
-    """The levels asked for, and those that the named metrics spell."""
+    """The levels in `coverage`, and those in the names of the metrics."""
     levels = list(probabilities(coverage, "coverage"))
     for name in metrics or ():
         metric, params = find(name, "forecasting")
@@ -71,11 +71,11 @@ def checked_bins(bins: int) -> int:
 
 
 def checked_start(start: int | None) -> int:
-    """The index of a time step; 0 where none is said."""
+    """The index of a time step; 0 by default."""
     return 0 if start is None else whole_number("start", start, 0, (1 << 40) - 1)
 
 
 def listed(values: Any) -> list[Any]:
-    """Several values, or one by itself, in plain Python."""
+    """One or several values as a plain Python list."""
     plain = values.tolist() if hasattr(values, "tolist") else values
     return [plain] if isinstance(plain, str) or not isinstance(plain, Iterable) else list(plain)

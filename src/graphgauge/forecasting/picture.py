@@ -1,4 +1,4 @@
-"""What the forecasting figure shows, gathered from what was counted."""
+"""The data of the forecasting figure, from the counted sums."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BARS = 20
 
 @dataclass(frozen=True)
 class Picture:
-    """Tables for the panels; None where the forecast has no such panel."""
+    """Tables for the panels; None if the forecast has no such panel."""
 
     pit: Table | None
     reliability: Table | None
@@ -36,14 +36,14 @@ def picture(evaluation: Evaluation, reliability: Reliability | None, spread: Spr
 
 
 def _band(n: int, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where 95 % of the shares of n independent cells lie, each p by itself."""
+    """The central 95 % of shares of n independent cells, pointwise for each p."""
     from scipy.special import bdtrik
 
     return bdtrik(0.025, float(n), p) / n, np.ceil(bdtrik(0.975, float(n), p)) / n
 
 
 def _pit(reliability: Reliability) -> Table:
-    """Shares of truths between neighbouring probabilities, in bars as wide as the probabilities allow."""
+    """Shares of truths between neighbouring probabilities, as histogram bars."""
     p = np.concatenate(([0.0], reliability.p, [1.0]))
     reached = np.concatenate(([0.0], reliability.share[0], [1.0]))
     step = max(1, (len(p) - 1) // _BARS)

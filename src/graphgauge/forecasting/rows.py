@@ -1,4 +1,4 @@
-"""Cells that come one a row, in any order, set side by side as the arrays that everything else works on."""
+"""Arrange cells given as rows, in any order, into arrays."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Ints = NDArray[np.int64]
 
 
 class Once:
-    """Which cells of an array (time, horizon, node) have come up: a bit a cell."""
+    """Which cells of an array (time, horizon, node) were seen: one bit per cell."""
 
     def __init__(self, shape: tuple[int, int, int]) -> None:
         self.shape = shape
         self._bits = np.zeros(-(-prod(shape) // 8), np.uint8)
 
     def again(self, step: Ints, horizon: Ints, node: Ints) -> Ints:
-        """Mark the cells of some rows; which rows are of a cell that had come up already."""
+        """Mark the cells of some rows; return the rows whose cell was already marked."""
         cell = (step * self.shape[1] + horizon) * self.shape[2] + node
         bit = np.left_shift(1, cell & 7).astype(np.uint8)
         known = self._bits[cell >> 3] & bit != 0
@@ -34,22 +34,24 @@ class Once:
 
 
 def checked_places(given: Any, name: str, rows: int, size: int) -> Ints:
-    """Where each row belongs along an axis of that size."""
+    """The position of each row along an axis of this size."""
     places = as_numeric(given, name)
     require_shape(places, (rows,), name, "One for each row.")
     if places.dtype.kind not in "iu" and rows:
-        raise InputError(f"expected whole numbers, found {places.dtype}", where=name, fix="They count from 0.")
+        raise InputError(f"expected whole numbers, found {places.dtype}", where=name, fix="Positions count from 0.")
     if rows and not 0 <= int(places.min()) <= int(places.max()) < size:
         raise InputError(
-            f"places from {places.min()} to {places.max()} where there are {size}", where=name, fix="They count from 0."
+            f"positions from {places.min()} to {places.max()}, but the size is {size}",
+            where=name,
+            fix="Positions count from 0.",
         )
     return places.astype(np.int64)
 
 
 def side_by_side(flat: Slab, block: Ints, horizon: Ints, node: Ints, horizons: int) -> tuple[Slab, Ints, Ints]:
-    """A slab of the time blocks and nodes that occur in the rows, and which these are; what has no row is masked.
+    """A slab of the time blocks and nodes that occur in the rows, and their numbers; cells without a row are masked.
 
-    Cells of one block, horizon and node lie one behind the other.
+    Cells of the same block, horizon and node are stored one after the other.
     """
     (blocks, row), (nodes, column) = (np.unique(numbers, return_inverse=True) for numbers in (block, node))
     code = (row * horizons + horizon) * len(nodes) + column

@@ -1,4 +1,4 @@
-"""How forecasting metrics get their intervals, and what is known of forecasters who know nothing, or everything."""
+"""Intervals of forecasting metrics, and the scores of forecasters without knowledge and of perfect forecasters."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from graphgauge.stats.intervals import logit_t_interval, t_interval
 # ------------------------------------------------------------------- intervals
 
 _UNORDERED = NoInterval(
-    "the order of the batches in time is not known, and neighbours in time err together: give update() start="
+    "the order of the batches in time is not known, and errors are correlated in time: pass start= to update()"
 )
 
 
 def _size(estimate: Estimate) -> Floats:
-    """Of what the blocks add up, which may be far larger than their sum."""
+    """The size of the blocks' contributions, which may be far larger than their sum."""
     assert estimate.influence is not None
     return np.asarray(np.abs(estimate.influence).sum(axis=0))
 
@@ -53,11 +53,11 @@ def _over_time(bounds: _Rule, cells: Cells, estimate: Estimate) -> IntervalRule 
     if not cells.ordered:
         return _UNORDERED
     if cells.blocks < FEWEST:
-        return NoInterval(f"fewer than {FEWEST} time steps: too few to see how errors depend on each other")
+        return NoInterval(f"fewer than {FEWEST} time steps: too few to estimate how errors are correlated in time")
     if not enough(cells.weights(estimate)).any():
         return NoInterval(
-            f"the cells lie in fewer than {FEWEST} blocks of time, or nearly all in a few of them: too few to see how "
-            "errors depend on each other"
+            f"the cells are in fewer than {FEWEST} time blocks, or nearly all in a few of them: too few to estimate "
+            "how errors are correlated in time"
         )
     return IntervalRule("cosine-t", "time blocks", bounds)
 
@@ -78,14 +78,14 @@ def serial_share(cells: Cells, estimate: Estimate) -> IntervalRule | NoInterval:
 
 
 BIASED = NoInterval(
-    "a distance from calibration is biased upwards at any number of cells; read it beside a perfect forecaster's"
+    "a distance from calibration is biased upwards at any number of cells; compare it with a perfect forecaster's"
 )
 
 # ---------------------------------------------------------------------- chance
 
 
 def _known(cells: Cells, levels: Callable[[], dict[str, float]]) -> dict[str, float]:
-    """What the truth adds up to decides, where it was summed."""
+    """Computed from the sums of the truth, if they were counted."""
     return levels() if "size" in cells.layout.counted else {}
 
 
@@ -98,12 +98,12 @@ def of_zero(level: float) -> Any:
     def chance(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
         return {"zero forecast": level}
 
-    chance.__doc__ = f"The forecast that is always 0, which scores {level:g} whatever the truth."
+    chance.__doc__ = f"The forecast that is always 0, which scores {level:g} for any truth."
     return chance
 
 
 def spread_of_truth(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
-    """The forecast that is always 0, and the one that is always the truth's own mean, known only afterwards."""
+    """The forecast that is always 0, and the forecast that is always the mean of the truth (known only afterwards)."""
 
     def levels() -> dict[str, float]:
         squares = {"zero forecast": cells.total("y2"), "mean of the truth": cells.variation[1]}
@@ -118,17 +118,17 @@ def minus_mean(function: MetricFunction, cells: Cells, params: Mapping[str, Any]
 
 
 def mean_of_truth(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
-    """Zero, for the mean of the truth."""
+    """0, the score of the mean of the truth."""
     return {"mean of the truth": 0.0}
 
 
 def naive(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
-    """One, for the naive forecast within the history."""
+    """1, the score of the naive forecast in the history."""
     return {"naive forecast in the history": 1.0}
 
 
 def climate(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
-    """One Gaussian for all cells, with the truth's own mean and variance, known only afterwards."""
+    """One Gaussian for all cells, with the mean and variance of the truth (known only afterwards)."""
 
     def level() -> dict[str, float]:
         variance = float(cells.variation[1][0]) / int(cells.n[0])
@@ -138,7 +138,7 @@ def climate(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -
 
 
 def perfect_level(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
-    """The level itself, for a perfect forecaster."""
+    """The level, which is the score of a perfect forecaster."""
     return {"perfect forecaster": params["level"] / 100}
 
 
@@ -165,12 +165,12 @@ def perfect_shares(weights: Callable[[Floats], Floats]) -> Any:
         mean = mean_deviation(int(reliability.n[0]), reliability.p)
         return {"perfect forecaster, independent cells": float((weights(reliability.p) * mean).sum())}
 
-    chance.__doc__ = "The mean for a perfect forecaster whose cells are independent, by the binomial, in closed form."
+    chance.__doc__ = "The mean for a perfect forecaster with independent cells, in closed form (binomial)."
     return chance
 
 
 def nearest(p: Floats) -> Floats:
-    """How much of the unit interval lies nearest to each probability."""
+    """The share of the unit interval that is nearest to each probability."""
     return np.diff(np.concatenate(([0.0], (p[1:] + p[:-1]) / 2, [1.0])))
 
 
@@ -194,7 +194,7 @@ def null(which: int) -> Any:
 
     chance.__doc__ = (
         "A perfect Gaussian forecaster with the same standard deviations and independent cells: mean and 95th "
-        "percentile of 2,000 draws, and the mean in closed form."
+        "percentile of 2,000 simulations, and the mean in closed form."
     )
     return chance
 
@@ -202,6 +202,6 @@ def null(which: int) -> Any:
 def perfect_intervals(
     function: MetricFunction, reliability: Reliability, params: Mapping[str, Any]
 ) -> dict[str, float]:
-    """The mean for a perfect forecaster whose cells are independent, by the binomial, in closed form."""
+    """The mean for a perfect forecaster with independent cells, in closed form (binomial)."""
     found = reliability.centred
     return {"perfect forecaster, independent cells": float(mean_deviation(int(found.n[0]), found.p).mean())}

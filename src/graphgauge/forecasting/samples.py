@@ -1,4 +1,4 @@
-"""What forecasting metrics are computed on: sums of cells in time blocks, shares of low truths, bins of spread."""
+"""The samples that forecasting metrics are computed on: sums over time blocks, reliability, bins of spread."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 
-NOTHING = "no cell counts: all are masked, or there are none"
+NOTHING = "there are no observed cells: all are masked, or the arrays are empty"
 
 
 @dataclass(frozen=True)
 class Cells:
-    """Sums of each group, block by block in time; `ordered` says whether the blocks have an order.
+    """Sums of each group by time block; `ordered` is whether the order of the blocks in time is known.
 
-    Blocks in which no group has a cell are left out; a group may still lack some.
+    Blocks without cells in any group are left out; a single group may still lack some.
     """
 
     layout: Layout
@@ -69,7 +69,7 @@ class Cells:
         return self.count("n")
 
     def mean(self, name: str, over: str = "n", *, factor: float = 1.0, reason: str = NOTHING) -> Estimate:
-        """A sum over a count of cells."""
+        """A sum divided by a count of cells."""
         count = self.count(over)
         with np.errstate(invalid="ignore", divide="ignore"):
             value = factor * np.where(count > 0, self.total(name) / count, np.nan)
@@ -77,15 +77,15 @@ class Cells:
         return Estimate(value, count, influence, reason=self.reason(reason), facts={"over": over})
 
     def weights(self, estimate: Estimate) -> Floats:
-        """Block by block, the cells that an estimate is over."""
+        """The number of cells behind an estimate, by block."""
         return self.series(estimate.facts.get("over", "n"))
 
     def reason(self, text: str) -> str:
-        """Why there is no value: where nothing was counted, that."""
+        """Why there is no value: no cells, or the given reason."""
         return text if self.n.any() else NOTHING
 
     def share(self, name: str) -> Estimate:
-        """A count over the count of all cells."""
+        """A count divided by the count of all cells."""
         with np.errstate(invalid="ignore", divide="ignore"):
             value = np.where(self.n > 0, self.count(name) / self.n, np.nan)
             influence = (self.series(name) - value * self.series("n")) / self.n
@@ -94,7 +94,7 @@ class Cells:
     # --------------------------------------------------------- central intervals
 
     def absent(self, level: float) -> str | None:
-        """Why there is no central interval of a level, where there is none."""
+        """The reason why there is no central interval at a level, if there is none."""
         layout = self.layout
         if layout.form == "quantiles":
             lacking = f"needs the quantiles {(1 - level) / 2:g} and {(1 + level) / 2:g}"
@@ -113,7 +113,7 @@ class Cells:
         return Estimate(nothing, self.n, reason=reason, facts={"absent": True})
 
     def _known(self, level: float) -> float:
-        """The level as it was counted: 0.95 may come as 95/100."""
+        """The counted level that this one equals up to rounding: 0.95 may come as 95/100."""
         return next((known for known in self.layout.coverage if abs(level - known) < 1e-9), level)
 
     def covered(self, level: float) -> Estimate:
@@ -157,7 +157,7 @@ class Cells:
 
     @cached_property
     def variation(self) -> tuple[Floats, Floats]:
-        """Sums of squares of the truth about its mean: block by block, and all together; 0 where it is constant."""
+        """Sums of squares of the truth about its mean, by block and in total; 0 if it is constant."""
         with np.errstate(invalid="ignore", divide="ignore"):
             centre = np.where(self.n > 0, self.total("y") / self.n, 0.0)
         names = [self.layout.floats.index(name) for name in ("y2", "y")]
@@ -182,7 +182,7 @@ def _less(one: Estimate, other: Estimate) -> Estimate:
 
 
 def _times(high: Floats, low: Floats | float, factor: Floats) -> tuple[Floats, Floats]:
-    """A doubled number times a plain one (Dekker's product)."""
+    """Multiply a doubled number by a plain one (Dekker's product)."""
     parts = []
     for number in (high, factor):
         lifted = number * (2.0**27 + 1)
@@ -196,7 +196,7 @@ def _times(high: Floats, low: Floats | float, factor: Floats) -> tuple[Floats, F
 
 @dataclass(frozen=True)
 class Reliability:
-    """How often truths lie at or below what was predicted for probability p, by group."""
+    """How many truths are at or below the predicted quantile p, by group."""
 
     p: Floats
     below: Floats
@@ -209,7 +209,7 @@ class Reliability:
 
     @cached_property
     def centred(self) -> Reliability:
-        """The same of central intervals: their levels, and how often they hold the truth."""
+        """The same for central intervals: their levels, and how many truths they contain."""
         pairs = [(low, high) for low, high in zip(range(len(self.p)), range(len(self.p))[::-1], strict=True)
                  if low < high and abs(self.p[low] + self.p[high] - 1) < 1e-9]  # fmt: skip
         low, high = (np.array([pair[side] for pair in pairs], int) for side in (0, 1))
@@ -224,7 +224,7 @@ class Reliability:
         return np.asarray(np.abs(self.share - self.p).mean(axis=1))
 
     def area(self) -> Floats:
-        """Between the curve and the diagonal, both joined by straight lines from (0, 0) to (1, 1)."""
+        """The area between the diagonal and the curve, with points joined by straight lines from (0, 0) to (1, 1)."""
         groups = len(self.n)
         p = np.concatenate(([0.0], self.p, [1.0]))
         gap = np.hstack([np.zeros((groups, 1)), self.share - self.p, np.zeros((groups, 1))])
@@ -236,7 +236,7 @@ class Reliability:
 
 @dataclass(frozen=True)
 class Spread:
-    """Bins of predicted standard deviation, of each group."""
+    """Bins of predicted standard deviation for each group."""
 
     bins: tuple[Bins, ...]
     seed: int
@@ -247,7 +247,7 @@ class Spread:
         return np.array([int(bins.n.sum()) for bins in self.bins], np.int64)
 
     def distances(self, square: Floats | None = None, group: int = 0) -> tuple[Floats, Floats]:
-        """`ece` and `ence` of one group, with other squared errors where they are given (draws, bins)."""
+        """`ece` and `ence` of one group; `square` replaces its squared errors (draws, bins)."""
         bins = self.bins[group]
         there = bins.n > 0
         n, total = bins.n[there], max(int(bins.n.sum()), 1)
@@ -267,18 +267,18 @@ class Spread:
         remarks = []
         if smallest < 100:
             remarks.append(
-                f"the smallest bin of spread holds {smallest} cells: below 100 ece and ence mostly measure chance"
+                f"the smallest bin of spread has {smallest} cells: below 100, ece and ence mostly measure noise"
             )
         if not self.exact and self.bins[0].moved:
             remarks.append(
-                f"streamed: standard deviations within 0.1 % of each other share a bin of ece and ence, and up to "
-                f"{self.bins[0].moved:.2%} of the cells may stand in a neighbouring one"
+                f"streamed: standard deviations within 0.1 % of each other may share a bin of ece and ence, so up to "
+                f"{self.bins[0].moved:.2%} of the cells may be in a neighbouring bin"
             )
         return remarks
 
     @cached_property
     def floor(self) -> tuple[float, float]:
-        """What a perfect Gaussian forecaster scores on average, in closed form: its bins err by sd on either side."""
+        """The mean score of a perfect Gaussian forecaster, in closed form."""
         bins = self.bins[0]
         there = bins.n > 0
         n, var, var2 = bins.n[there], bins.var[there], bins.var2[there]
@@ -288,10 +288,10 @@ class Spread:
 
     @cached_property
     def null(self) -> tuple[Floats, Floats]:
-        """The scores of perfect forecasters with the same standard deviations, drawn.
+        """The scores of simulated perfect forecasters with the same standard deviations.
 
-        The squared errors of a bin are drawn as the gamma variable of the same mean and variance, which is their law
-        where the bin's standard deviations are equal.
+        The squared errors of a bin are drawn from the gamma distribution with the same mean and variance. This is exact
+        if the bin's standard deviations are equal.
         """
         bins = self.bins[0]
         draw = np.random.default_rng(self.seed)
@@ -305,7 +305,7 @@ _DRAWS = 2000
 
 
 def reliability_of(cells: Cells, state: ForecastState, axis: str | None) -> Reliability:
-    """By horizon, by node, or of all cells, as `cells` are."""
+    """By horizon, by node, or over all cells, as in `cells`."""
     layout = cells.layout
     if layout.form == "quantiles":
         below = np.stack([cells.count(f"below_{level:g}") for level in layout.levels], axis=1)
@@ -319,7 +319,7 @@ def reliability_of(cells: Cells, state: ForecastState, axis: str | None) -> Reli
     if axis is None:
         (less, equal), count = tally([less, equal], count)
         group = np.zeros(len(count), np.int64)
-    # A truth among m members is known to one place of m + 1; ties leave several open. Its mass is spread over them.
+    # A truth has one of m + 1 ranks among m members. Ties make several ranks possible; its mass is spread over them.
     reached = np.clip((p[:, np.newaxis] * (layout.members + 1) - less) / (equal + 1), 0, 1) * count
     below = np.stack([np.bincount(group, row, len(cells.n)) for row in reached], axis=1)
     return Reliability(p, below.astype(float), cells.n)

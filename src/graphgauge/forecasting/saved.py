@@ -1,4 +1,4 @@
-"""A forecasting state as a file: arrays and facts, read back with suspicion."""
+"""Save a forecasting state to a file, and load it with validation."""
 
 from __future__ import annotations
 

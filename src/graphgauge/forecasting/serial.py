@@ -1,4 +1,4 @@
-"""Standard errors of what was measured over time, where neighbours in time err together."""
+"""Standard errors of estimates over time, with errors that are correlated in time."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-# Fewer blocks say too little of how slowly errors move.
+# Fewer blocks are too few to estimate the autocorrelation.
 FEWEST = 8
-# Uneven blocks are worth fewer even ones, (Σ cells)²/Σ cells²; below this many the intervals are too narrow.
+# Uneven blocks are equivalent to (Σ cells)²/Σ cells² even ones; with fewer than this the intervals are too narrow.
 _FEWEST_EVEN = 7
 
 
 def frequencies(blocks: int) -> int:
-    """How many of the slowest cosines are taken: .41·blocks^(2/3), the choice of Lazarus et al. (2018)."""
+    """The number of lowest-frequency cosines: .41·blocks^(2/3), the choice of Lazarus et al. (2018)."""
     return max(2, round(0.41 * math.pow(blocks, 2 / 3)))
 
 
 def enough(cells: NDArray[np.floating]) -> NDArray[np.bool_]:
-    """Whether blocks (rows) with so many cells are enough to see how slowly errors move."""
+    """Whether blocks (rows) with these numbers of cells are enough to estimate the autocorrelation."""
     total, squares = cells.sum(axis=0), np.square(cells).sum(axis=0)
     return np.asarray(((cells > 0).sum(axis=0) >= FEWEST) & (total**2 >= _FEWEST_EVEN * squares))
 
@@ -29,12 +29,12 @@ def enough(cells: NDArray[np.floating]) -> NDArray[np.bool_]:
 def cosine_error(
     influence: NDArray[np.floating], cells: NDArray[np.floating] | None = None, slowest: int | None = None
 ) -> tuple[Floats, Floats]:
-    """Standard error and degrees of freedom of an estimate, from what each block (row) adds to its error.
+    """Standard error and degrees of freedom of an estimate, from the influence of each block (row).
 
-    The long-run variance is the mean square of the slowest cosine transforms of the influences; whatever moves faster
-    is noise to a mean. Each transform is nearly independent and normal, so the error has as many degrees of freedom,
-    and Student's t is exact in the limit. `cells` are the cells in each block: blocks without any are left out, each
-    column by itself, as if those around them were neighbours. `slowest` is the most cosines to take.
+    The long-run variance is the mean square of the lowest-frequency cosine transforms of the influences. The transforms
+    are nearly independent and normal, so the error has as many degrees of freedom, and Student's t is exact in the
+    limit. `cells` are the numbers of cells in each block. Blocks without cells are left out, separately for each
+    column, as if the blocks around them were neighbours. `slowest` is the maximum number of cosines.
     """
     if cells is None:
         cells = np.ones(influence.shape)
@@ -56,7 +56,7 @@ def cosine_error(
 
 
 def _squares(influence: NDArray[np.floating], there: NDArray[np.bool_], counts: NDArray[np.int64]) -> Floats:
-    """Summed squares of the transforms where columns lack different blocks."""
+    """Summed squares of the transforms if columns lack different blocks."""
     place = (np.cumsum(there, axis=0) - 0.5) / np.maximum(there.sum(axis=0), 1)
     known = np.where(there, influence, 0.0)
     squares = np.zeros(counts.shape)

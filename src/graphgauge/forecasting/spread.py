@@ -25,7 +25,7 @@ _SMALLEST = 1e-150
 class Bins:
     """Sums of each bin of one group: cells, squared errors, predicted variances and their squares.
 
-    `moved` is the share of cells that a finer histogram could put into a neighbouring bin.
+    `moved` is the share of cells that would change to a neighbouring bin with a finer histogram, at most.
     """
 
     n: Ints
@@ -36,7 +36,7 @@ class Bins:
 
 
 def joined(parts: Sequence[StdCells]) -> StdCells:
-    """Histograms added up."""
+    """Add up histograms."""
     key, place = np.unique(np.concatenate([part.key for part in parts]), return_inverse=True)
     count = np.zeros(len(key), np.int64)
     np.add.at(count, place, np.concatenate([part.count for part in parts]))
@@ -49,7 +49,7 @@ def joined(parts: Sequence[StdCells]) -> StdCells:
 
 
 def _summed(place: Ints, pairs: Floats, size: int) -> tuple[Floats, Floats]:
-    """Doubled sums added up by place."""
+    """Add up doubled sums by position."""
     high, low = (exact_bincount(place, np.ascontiguousarray(pairs[:, side]), size) for side in (0, 1))
     return dd_add(*high, *low)
 
@@ -60,16 +60,16 @@ def nothing() -> StdCells:
 
 
 def binned(cells: StdCells, bins: int, fine: StdCells | None = None) -> Bins:
-    """Cells in order of their standard deviation, in bins of equal number; equal ones share a bin.
+    """Sort cells by standard deviation into bins of equal size; equal values share a bin.
 
-    A bin is floor(bins·(less + (equal − 1)/2)/n), in integers. `fine` has the cells of the keys that reach over the
-    edge of a bin, every distinct standard deviation by itself; without it such cells stay together.
+    A bin is floor(bins·(less + (equal − 1)/2)/n), in integers. `fine` contains the cells of keys that span the edge of
+    a bin, separately for every distinct standard deviation; without it the cells of such a key stay in one bin.
     """
     total = int(cells.count.sum())
     open_keys = straddling(cells, bins)
     if fine is not None:
         whole = [column[~open_keys] for column in _columns(cells)]
-        # A refined cell stands where its key stood, in order of the standard deviations themselves.
+        # Refined cells replace their key, in order of the standard deviations.
         order = np.argsort(np.concatenate([whole[0] << _FINE, fine.key]), kind="stable")
         parts = zip(whole, _columns(fine), strict=True)
         cells = StdCells(*(np.concatenate([one, other])[order] for one, other in parts))
@@ -83,26 +83,26 @@ def binned(cells: StdCells, bins: int, fine: StdCells | None = None) -> Bins:
 
 
 def require_squares(cells: StdCells) -> None:
-    """Refuse standard deviations whose squares are no floats any more."""
+    """Reject standard deviations whose squares underflow."""
     if len(cells.key) and int(cells.key[0]) < int(_bits(np.array([_SMALLEST]))[0]) >> _FINE:
-        raise InputError(f"values below {_SMALLEST:g}, whose squares vanish", where="std", fix="Rescale the data.")
+        raise InputError(f"values below {_SMALLEST:g}, whose squares underflow", where="std", fix="Rescale the data.")
 
 
 def straddling(cells: StdCells, bins: int) -> NDArray[np.bool_]:
-    """Keys of several cells whose first and last would stand in different bins."""
+    """Keys whose first and last cell would be in different bins."""
     total = max(int(cells.count.sum()), 1)
     less = np.cumsum(cells.count) - cells.count
     return np.asarray(bins * less // total != bins * (less + cells.count - 1) // total)
 
 
-# Bits of a standard deviation that its key in the histogram leaves out.
+# Bits of a standard deviation that its histogram key omits.
 _FINE = 52 - STD_BITS
-# A slab has few cells of some keys where they are less than one in so many.
+# A slab has few cells of some keys if they are less than one in this many.
 _FEW = 8
 
 
 def refined(batch: Batch, slabs: Sequence[slice], keys: Sequence[Ints], threads: int | None = None) -> list[StdCells]:
-    """The cells of some keys at full resolution, of all horizons together and then of each; `keys` in that order."""
+    """The cells of some keys at full resolution, for all horizons together and then for each; `keys` in that order."""
 
     any_group = np.unique(np.concatenate(keys))
 
@@ -113,7 +113,7 @@ def refined(batch: Batch, slabs: Sequence[slice], keys: Sequence[Ints], threads:
         y, mean, std = (array.reshape(-1)[places].astype(np.float64) for array in (slab.y, slab.mean, slab.std))
         error, horizon = mean - y, places // slab.y.shape[2] % slab.y.shape[1]
         place = np.searchsorted(any_group, _bits(std) >> _FINE)
-        # Where few cells are left, they are told apart once for all slabs; where many are, at once: they may be equal.
+        # Few remaining cells are resolved once for all slabs; many are resolved at once, because they may be equal.
         few = len(places) * _FEW < slab.y.size
         found: list[Pair | StdCells] = []
         for group, some in enumerate(keys):
@@ -135,7 +135,7 @@ def _gathered(parts: Sequence[Pair | StdCells]) -> StdCells:
 
 
 def _distinct(std: Floats, error: Floats) -> StdCells:
-    """Every standard deviation by itself, as its own bits."""
+    """One cell per distinct standard deviation, keyed by its bits."""
     key, place = np.unique(_bits(std), return_inverse=True)
     sums = [np.stack(exact_bincount(place, column, len(key)), axis=1) for column in (error**2, std**2, (std**2) ** 2)]
     return StdCells(key, np.bincount(place, minlength=len(key)).astype(np.int64), *sums)

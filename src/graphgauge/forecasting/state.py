@@ -33,19 +33,19 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Rows of a long table that are set side by side at once.
+# Rows of a long table that are arranged into arrays at once.
 _ROWS = 1 << 18
 _RANK_MEMORY = 1 << 30
-# What to do about parts that differ in how they were read, and about steps that come twice.
+# Fixes for parts that were read differently, and for steps that were counted twice.
 _SAME = {
     "null_value": "Give every part the same null_value.",
-    "masked": "Give every part its mask=, all True where nothing is missing.",
+    "masked": "Give every part a mask=, all True if nothing is missing.",
 }
 _TWICE = "Count each step once; start= is the index of a batch's first step."
 
 
 class _Histograms(NamedTuple):
-    """What a slab adds beside its sums, by horizon and by node; None where nothing asks for it."""
+    """The histograms of a slab, by horizon and by node; None if no metric needs them."""
 
     pit: tuple[Ints, Ints] | None
     spread: list[StdCells] | None
@@ -53,15 +53,15 @@ class _Histograms(NamedTuple):
 
 
 class ForecastState:
-    """Sums that any number of batches, shards and machines add up to; metrics are computed from it at the end.
+    """Sums over any number of batches, shards and machines; metrics are computed from them at the end.
 
-    `coverage` are the levels of the central intervals, `nodes` names for the nodes, `ahead` the steps ahead that the
-    horizons stand for where they are not 1, 2, 3 …. `naive` is the history of each node (time, node), from which
-    `season` makes the in-sample error of the (seasonal) naive forecast that `mase` divides by; or those errors
-    themselves, one a node. `metrics` names what will be asked for, where less than everything is worth counting: chance
-    is then said only where it needs no more. `null_value` is the truth where nothing was observed, in batches and in
-    the history. Intervals need to know when things happened: give `update` the index of the first time step as `start`,
-    wherever there is more than one batch; a step that comes twice is then refused.
+    `coverage` are the levels of the central intervals, `nodes` the names of the nodes, and `ahead` the steps ahead of
+    the horizons if they are not 1, 2, 3 …. `naive` is the history of each node (time, node), from which the in-sample
+    error of the (seasonal) naive forecast is computed with lag `season`; or these errors, one per node. `mase` divides
+    by them. `metrics` restricts what is counted to what these metrics need; chance levels that need more are then
+    missing. `null_value` marks unobserved cells, in batches and in the history. Intervals need the order in time: if
+    there is more than one batch, pass the index of the first time step to `update` as `start`. A step that is counted
+    twice is then an error.
     """
 
     kind = "forecasting"
@@ -85,7 +85,7 @@ class ForecastState:
         self.coverage = interval_levels(coverage, metrics)
         self.nodes, self.ahead = _labels(nodes, "nodes"), _labels(ahead, "ahead")
         if self.ahead is not None and len(set(self.ahead)) < len(self.ahead):
-            raise InputError("a horizon is named twice", where="ahead", fix="One number of steps for each.")
+            raise InputError("a horizon is named twice", where="ahead", fix="Name each horizon once.")
         self.null_value = checked_null(null_value)
         self._history, self.scale = None, None
         if naive is not None:
@@ -94,17 +94,17 @@ class ForecastState:
             self.scale = naive_scale(history, season, null_value)
             self._history = history
         if season is not None and naive is None:
-            raise OptionError("season= needs naive=", fix="Give the history whose seasonal naive error divides.")
+            raise OptionError("season= needs naive=", fix="Pass the history for the seasonal naive error.")
         self.counted = counted_for(None if metrics is None else [find(name, "forecasting")[0] for name in metrics])
         self._first_shard = shard
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything that was counted."""
+        """Discard everything that was counted."""
         self.layout: Layout | None = None
         self.dropped = self.cells = 0
         self.ordered, self.placed, self.omits = True, True, False
-        # Steps counted from arrays; and from rows, which may hold other cells of the same steps.
+        # Steps counted from arrays, and from rows, which may contain other cells of the same steps.
         self.seen, self.rows = Steps(), Steps()
         self.point = "y_pred"
         self.shards = Shards()
@@ -137,7 +137,7 @@ class ForecastState:
         return self
 
     def update_batch(self, batch: Batch, *, start: int | None = None, threads: int | None = None) -> None:
-        """Add a batch that was read already; nothing is counted where it turns out to be wrong."""
+        """Add a batch that was already read; nothing is counted if it is invalid."""
         first, threads = checked_start(start), thread_count(threads)
         steps, horizons, nodes = batch.shape
         layout = Layout(
@@ -164,7 +164,7 @@ class ForecastState:
         self, step: Any, horizon: Any, node: Any, y_true: Any, y_pred: Any, std: Any = None, *,
         shape: tuple[int, int, int], null_value: float | None = None, nan: str = "raise",
     ) -> ForecastState:  # fmt: skip
-        """Add cells in any order, one a row, each with its place in an array of `shape` (time, horizon, node)."""
+        """Add cells as rows in any order, each with its position in an array of `shape` (time, horizon, node)."""
         null_value = self.null_value if null_value is None else null_value
         row = Batch.of(y_true, y_pred, std=std, axes=("time",), null_value=null_value, nan=nan)
         steps, horizons, nodes = shape
@@ -214,7 +214,7 @@ class ForecastState:
         self.cells += len(step)
 
     def _fresh(self, layout: Layout) -> ForecastState:
-        """An empty state with the same options and room for what the layout has."""
+        """An empty state with the same options, allocated for the layout."""
         other = object.__new__(ForecastState)
         for name in ("axes", "coverage", "nodes", "ahead", "scale", "counted", "null_value"):
             setattr(other, name, getattr(self, name))
@@ -225,15 +225,16 @@ class ForecastState:
         return other
 
     def lay_out(self, layout: Layout) -> None:
-        """Make room for sums of this layout."""
+        """Allocate the sums of this layout."""
         groups = (("nodes", self.nodes, layout.nodes), ("naive", self.scale, layout.nodes))
         for name, known, count in (*groups, ("ahead", self.ahead, layout.horizons)):
             if known is not None and len(known) != count:
-                raise InputError(f"{len(known)} where {count} are expected", where=name, fix="One for each of them.")
+                fix = f"Give one for each {'horizon' if name == 'ahead' else 'node'}."
+                raise InputError(f"{len(known)} where {count} are expected", where=name, fix=fix)
         self.layout = layout
         columns = len(layout.floats), len(layout.counts)
         self.by_horizon = BlockSums(layout.horizons, *columns)
-        # A slab lies within one block of the horizons, and so within one of the nodes.
+        # A slab is within one block of the horizons, and so within one of the nodes.
         self.by_node = BlockSums(layout.nodes, *columns, self.by_horizon.most)
         places = len(GRID) + 1 if layout.form == "gaussian" else 0
         self.pit = [np.zeros((groups, places), np.int64) for groups in (layout.horizons, layout.nodes)]
@@ -254,7 +255,7 @@ class ForecastState:
             for (rows, _), (horizon, node, histograms, dropped) in zip(part, answers, strict=True):
                 self._add(start + rows.start, rows.stop - rows.start, horizon, node, histograms)
                 self.dropped += dropped
-            # Once for several slabs: joining sorts.
+            # Once for several slabs, because joining sorts.
             spread = [histograms.spread for _, _, histograms, _ in answers if histograms.spread is not None]
             if spread:
                 self.spread = [joined(cells) for cells in zip(self.spread, *spread, strict=True)]
@@ -268,7 +269,7 @@ class ForecastState:
         return *sums, self._histograms(slab), slab.dropped
 
     def _require_sound(self, batch: Batch, sums: Sums) -> None:
-        """Look for what is wrong with the values only where sums show that something is."""
+        """Search for invalid values only if the sums show that there are some."""
         assert self.layout is not None
         if not np.isfinite(sums.high).all() or (self.layout.form == "gaussian" and sums.counts[..., 2].any()):
             batch.refuse_bad_values()
@@ -316,7 +317,7 @@ class ForecastState:
         alike = alike and all(one == two or one is None or two is None for one, two in names)
         scales = [np.empty(0) if state.scale is None else state.scale for state in (self, other)]
         if not alike or not np.array_equal(scales[0], scales[1]):
-            raise InputError("the states differ in axes, coverage, nodes or naive", fix="Build both alike.")
+            raise InputError("the states differ in axes, coverage, nodes or naive", fix="Build both the same way.")
         self._require_layout(other)
         shards = Shards([*self.shards.names])
         shards.absorb(other.shards)
@@ -326,7 +327,7 @@ class ForecastState:
         return self
 
     def forget_place(self) -> None:
-        """Of a state whose steps count from its own beginning: those of another cannot be set beside them."""
+        """Drop the position in time, for a state whose steps count from its own beginning."""
         self.placed, self.seen, self.rows = False, Steps(), Steps()
 
     def _require_layout(self, other: ForecastState) -> None:
@@ -334,22 +335,22 @@ class ForecastState:
             return
         mine, theirs = asdict(self.layout), asdict(other.layout)
         name = next(name for name in mine if mine[name] != theirs[name])
-        fix = _SAME.get(name, "All batches are of one kind and shape.")
-        raise InputError(f"{name} {theirs[name]!r} meets {mine[name]!r}", fix=fix)
+        fix = _SAME.get(name, "All batches must have the same form and shape.")
+        raise InputError(f"{name} {theirs[name]!r} differs from {mine[name]!r}", fix=fix)
 
     def _require_apart(self, other: ForecastState) -> None:
-        """Refuse steps that both have counted."""
+        """Reject steps that both have counted."""
         for mine in (self.seen, self.rows):
             for theirs in (other.seen, other.rows):
                 mine.refuse_shared(theirs, _TWICE)
 
     def _require_history(self, null_value: float | None) -> None:
-        """Refuse a null value that the naive errors were computed without."""
+        """Reject a null value that was not masked in the history."""
         if self._history is None or null_text(null_value) == null_text(self.null_value):
             return
         if null_value is not None and not observed(self._history, null_value).all():
             raise InputError(
-                f"the history holds the null value {null_value:g}", where="naive",
+                f"the history contains the null value {null_value:g}", where="naive",
                 fix="Build the state with ForecastState(null_value=…).",
             )  # fmt: skip
 
@@ -362,7 +363,7 @@ class ForecastState:
             self.ordered, self.placed, self.point = other.ordered, other.placed, other.point
             self.omits = other.omits
         elif other.cells:
-            # Batches that do not say where they stand in time may have come in any order.
+            # Batches without a position in time may have come in any order.
             placed = (self.placed and other.placed) or not self.cells
             self.ordered = self.ordered and other.ordered and placed
             self.placed = other.placed if not self.cells else self.placed and other.placed
@@ -392,7 +393,7 @@ class ForecastState:
         return 0 if self.layout is None else int(self.by_horizon.counts[..., 0].sum())
 
     def evaluate(self, **options: Any) -> Evaluation:
-        """The metrics of everything counted so far; options as in `graphgauge.forecasting.evaluate`."""
+        """Compute the metrics over all counted cells; options as in `graphgauge.forecasting.evaluate`."""
         from graphgauge.forecasting.evaluate import evaluate_state
 
         return evaluate_state(self, **options)
@@ -400,14 +401,14 @@ class ForecastState:
     compute = evaluate
 
     def save(self, place: Place) -> None:
-        """Write the state as `.npz`: to a file, whole or not at all, or to a stream."""
+        """Write the state as `.npz`, to a file (atomically) or to a stream."""
         from graphgauge.forecasting.saved import save
 
         save(self, place)
 
     @classmethod
     def load(cls, place: Place) -> ForecastState:
-        """Read a saved state back."""
+        """Load a saved state."""
         from graphgauge.forecasting.saved import load
 
         return load(place)

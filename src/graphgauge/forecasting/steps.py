@@ -1,4 +1,4 @@
-"""Which time steps have been counted, so that none counts twice."""
+"""The time steps that were counted, so that none is counted twice."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ Range = tuple[int, int]
 
 
 class Steps:
-    """Ranges of steps, each from its first up to the one after its last, in order and apart."""
+    """Half-open ranges of steps, sorted and disjoint."""
 
     def __init__(self, ranges: Iterable[Iterable[int]] = ()) -> None:
         self.ranges: list[Range] = []
         for first, end in sorted((int(first), int(end)) for first, end in ranges):
             if not 0 <= first < end or (self.ranges and first < self.ranges[-1][1]):
-                raise ValueError("ranges that overlap, or are none")
+                raise ValueError("ranges that overlap or are empty")
             if self.ranges and first == self.ranges[-1][1]:
                 self.ranges[-1] = self.ranges[-1][0], end
             else:
                 self.ranges.append((first, end))
 
     def refuse_shared(self, other: Steps, fix: str) -> None:
-        """An error that names the first steps that both hold."""
+        """Raise an error that names the first steps that both contain."""
         mine, theirs = iter(self.ranges), iter(other.ranges)
         one, two = next(mine, None), next(theirs, None)
         while one is not None and two is not None:
             first, end = max(one[0], two[0]), min(one[1], two[1])
             if first < end:
-                raise InputError(f"time steps {first} to {end - 1} are counted already", where="start", fix=fix)
+                raise InputError(f"time steps {first} to {end - 1} were already counted", where="start", fix=fix)
             if one[1] <= two[1]:
                 one = next(mine, None)
             else:
                 two = next(theirs, None)
 
     def union(self, other: Steps) -> Steps:
-        """Of ranges that share nothing."""
+        """The union of disjoint ranges."""
         return Steps([*self.ranges, *other.ranges])

@@ -1,4 +1,4 @@
-"""Sums by time block and group: what metrics are ratios of, and how they moved in time."""
+"""Sums by time block and group. Metrics are ratios of these sums; their changes over time give the intervals."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from graphgauge.kernels.forecast import Sums
 
 Ints = NDArray[np.int64]
 
-# Blocks of time at most: intervals need the slow movements of the errors, not every step of them.
+# Maximum number of time blocks: intervals need the slow movements of the errors, not every step.
 MOST_BLOCKS = 256
-# Numbers of blocks times groups at most, and blocks below which a group is not followed in time at all.
+# Maximum of blocks × groups. With fewer than FEWEST_BLOCKS blocks, groups are not tracked over time.
 _ROOM = 1 << 16
 FEWEST_BLOCKS = 16
 
 
 def blocks_for(groups: int) -> int:
-    """How many blocks of time are kept apart for so many groups: a power of two, 1 where there is no room."""
+    """The number of time blocks kept for this many groups: a power of two, or 1 if there are too many groups."""
     room = min(MOST_BLOCKS, _ROOM // max(groups, 1))
     return 1 << (room.bit_length() - 1) if room >= FEWEST_BLOCKS else 1
 
 
 class BlockSums:
-    """Doubled sums and counts of (block, group, column); `at` are the numbers of the blocks, increasing.
+    """Doubled sums and counts of (block, group, column); `at` contains the block numbers in increasing order.
 
-    Block k holds the steps from k·2**shift up to the next block. Blocks without a step are not kept, so that neither a
-    late start nor a gap takes room. When there are too many blocks, neighbours are joined: which blocks there are
-    depends on the set of steps alone, and not on how they came in.
+    Block k contains the steps from k·2**shift up to the next block. Blocks without steps are not stored, so late starts
+    and gaps cost no memory. When there are too many blocks, neighbours are merged. The blocks depend only on the set of
+    steps, not on the order in which they were added.
     """
 
     def __init__(self, groups: int, floats: int, counts: int, most: int = MOST_BLOCKS) -> None:
@@ -45,7 +45,7 @@ class BlockSums:
         return len(self.counts)
 
     def reserve(self, start: int, steps: int) -> None:
-        """Make room in an empty table for the steps from `start` on."""
+        """Allocate blocks in an empty table for the steps from `start` on."""
         if not steps:
             return
         last = start + steps - 1
@@ -54,7 +54,7 @@ class BlockSums:
         self._scatter(np.arange(start >> self.shift, (last >> self.shift) + 1))
 
     def _scatter(self, at: Ints) -> None:
-        """Make room for these blocks, all present ones among them."""
+        """Allocate these blocks, which include all present ones."""
         place = np.searchsorted(at, self.at)
 
         def scattered(table: NDArray[Any]) -> NDArray[Any]:
@@ -90,20 +90,20 @@ class BlockSums:
         self.counts = self.counts + other.counts
 
     def collapse(self) -> None:
-        """Forget when things happened."""
+        """Drop the order in time."""
         if len(self) != 1:
             self.high, self.low = (table[np.newaxis] for table in sum_along(self.high, self.low, 0))
             self.counts = self.counts.sum(axis=0, keepdims=True)
         self.at, self.shift = np.zeros(1, np.int64), 0
 
     def add(self, block: int, sums: Sums, groups: Ints | slice = slice(None)) -> None:
-        """Add to the block of that number, to all groups or to some."""
+        """Add to the block with this number, for all groups or for some."""
         at = int(np.searchsorted(self.at, block)), groups
         self.high[at], self.low[at] = dd_add(self.high[at], self.low[at], sums.high, sums.low)
         self.counts[at] += sums.counts
 
     def merge(self, other: BlockSums) -> None:
-        """Add another's blocks, each to the block of the same steps."""
+        """Add the blocks of another table, each to the block with the same steps."""
         theirs = other.copy()
         while theirs.shift < self.shift:
             theirs._join_neighbours()
@@ -115,7 +115,7 @@ class BlockSums:
         self._add_all(theirs)
 
     def seen(self) -> BlockSums:
-        """Without the blocks in which no group has a cell that counts."""
+        """A copy without the blocks in which no group has a counted cell."""
         return self._rows(np.asarray(self.counts[..., 0].any(axis=1)))
 
     def copy(self) -> BlockSums:
@@ -142,7 +142,7 @@ class BlockSums:
 
     @classmethod
     def restored(cls, prefix: str, arrays: Mapping[str, NDArray[Any]], empty: BlockSums) -> BlockSums:
-        """What `arrays` wrote, if it can have been counted into what was `empty`."""
+        """Restore what `arrays` wrote, if it fits the layout of `empty`."""
         sums, shape = empty.copy(), (*empty.high.shape[1:], empty.counts.shape[2])
         high, low, counts = (arrays[f"{prefix}.{name}"] for name in ("high", "low", "counts"))
         groups, floats, integers = shape

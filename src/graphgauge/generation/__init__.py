@@ -1,4 +1,4 @@
-"""Generators of discrete structures: is what they make good, new, varied, and what was asked for."""
+"""Generators of discrete structures: are their samples valid, novel, diverse and as requested?"""
 
 from graphgauge.generation.checkpoints import open_checkpoint
 from graphgauge.generation.collect import collect

@@ -1,4 +1,4 @@
-"""A user's object, asked: what its methods raise, or answer that is no answer, is said of them by name."""
+"""Call the methods of a user's object, and report their errors and invalid answers by method name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from graphgauge.generation.graphs import is_networkx
 
 
 class Asked:
-    """A subject or a classifier, asked for whole answers, or for one a sample."""
+    """A subject or a classifier, called for one answer as a whole or for one answer per sample."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -30,20 +30,20 @@ class Asked:
 
     def answer(self, method: str, *arguments: Any, **options: Any) -> Any:
         with own_code(self.place(method)), warnings.catch_warnings():
-            # torch warns of tensors that share a read-only array: this one is theirs alone.
+            # torch warns about tensors that share a read-only array, but this copy is not shared.
             warnings.filterwarnings("ignore", "The given NumPy array is not writable")
             given = [protected(argument) for argument in arguments]
             return getattr(self._inner, method)(*given, **options)
 
     def whole_answer(self, method: str, samples: Any) -> Any:
-        """What a method says of all samples at once; None would read as if there were no such method."""
+        """A method's answer for all samples at once; None is an error, because it would look like a missing method."""
         found = self.answer(method, samples)
         if found is None:
             raise InputError("returned nothing", where=self.place(method), fix="Return an answer for each sample.")
         return found
 
     def answers(self, method: str, *batch: Any) -> Any:
-        """What a method returns for a batch: as many answers as it has samples."""
+        """A method's answers for a batch, one per sample."""
         found = self.answer(method, *batch)
         count = self.length(method, found)
         if count != len(batch[0]):
@@ -54,7 +54,7 @@ class Asked:
         return found
 
     def length(self, method: str, answer: Any) -> int | str:
-        """How many there are in an answer, or its type where it has no length."""
+        """The length of an answer, or its type if it has no length."""
         with own_code(self.place(method)):
             try:
                 return len(answer)
@@ -62,17 +62,17 @@ class Asked:
                 return type(answer).__name__
 
     def numbers(self, method: str, *batch: Any) -> AnyArray:
-        """Answers that are numbers, none of them NaN."""
+        """Numeric answers without NaN."""
         answers = self.answers(method, *batch)
-        with own_code(self.place(method)):  # an object of the user's may make its array only now
+        with own_code(self.place(method)):  # a user's object may create its array only now
             found = as_numeric(answers, self.place(method))
-        refuse_nan(found, self.place(method), fix="Repair the model.")
+        refuse_nan(found, self.place(method), fix="Fix the model.")
         return found
 
 
 def protected(argument: Any) -> Any:
-    """A copy for a user's method to look at. Arrays are read-only and networkx graphs frozen: a method that works in
-    place fails by its name, and what it was given stays as it is."""
+    """A copy for a user's method. Arrays are read-only and networkx graphs are frozen, so a method that works in place
+    fails with its name, and the original is not changed."""
     if isinstance(argument, np.ndarray):
         copied = argument.copy()
         copied.flags.writeable = False
@@ -81,12 +81,12 @@ def protected(argument: Any) -> Any:
         return [protected(item) for item in argument]
     copied = deepcopy(argument)
     if is_networkx(argument):
-        need("networkx", "graphs of networkx").freeze(copied)
+        need("networkx", "networkx graphs").freeze(copied)
     return copied
 
 
 def joined(parts: list[AnyArray], where: str) -> AnyArray:
-    """Answers to all batches in one array."""
+    """The answers for all batches in one array."""
     shapes = dict.fromkeys(part.shape[1:] for part in parts)
     if len(shapes) > 1:
         text = " and ".join(map(str, shapes))

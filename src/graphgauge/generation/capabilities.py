@@ -1,4 +1,4 @@
-"""What can be measured on a table: the sample behind each need, or what is missing for it."""
+"""The samples that a table provides for each need of a metric, or the missing inputs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from graphgauge.generation.sections.statistical import Encodings, GraphSides, St
 from graphgauge.generation.sections.two_sided import Described, Drawn, Draws, Encoded, encoded
 from graphgauge.generation.table import Table
 
-# What each need takes of a table. Bits and graphs are kinds of samples: a metric of the other kind does not apply.
+# The fields of a table for each need. Bits and graphs are kinds of samples; metrics of the other kind do not apply.
 REQUIRED = {
     "reconstructions": ("data", "reconstruct"),
     "attempts": ("generate",),
@@ -36,7 +36,7 @@ REASONS = {
     "reconstruct": "no reconstructions given",
     "encode": "no latent vectors given",
     "generate": "no generated samples given",
-    "validate": "nothing says which samples are valid",
+    "validate": "validity is not given",
     "statistics": "no statistics given",
     "train": "no training set given",
     "classifier": "no classifier given",
@@ -47,7 +47,7 @@ REASONS = {
 
 
 class Capabilities:
-    """The samples of a table, made when first asked for."""
+    """The samples of a table, created when first needed."""
 
     def __init__(self, table: Table, empty: int | str, draws: Draws, threads: int | None) -> None:
         self._table, self._draws = table, draws
@@ -87,24 +87,24 @@ class Capabilities:
 
     @property
     def names(self) -> list[str]:
-        """The needs that can be met."""
+        """The needs that the table meets."""
         return [need for need, parts in REQUIRED.items() if all(self._there[part] for part in parts)]
 
     def applies(self, metric: Metric) -> bool:
-        """Whether a metric is about samples of this kind at all."""
+        """Whether a metric applies to samples of this kind."""
         return any(all(self._there[part] for part in REQUIRED[need] if part in KINDS) for need in metric.needs)
 
     def missing(self, metric: Metric) -> str | None:
-        """What a metric lacks, or None where it lacks nothing."""
+        """The inputs that a metric lacks, or None."""
         if any(need in self.names for need in metric.needs):
             return None
         absent = [part for part in REQUIRED[metric.needs[0]] if not self._there[part]]
-        # Without samples nothing else about them can be there.
+        # Without samples, nothing about them can be given either.
         samples = [part for part in absent if part in ("data", "generate")]
         return " and ".join(self._table.missing.get(part, REASONS[part]) for part in samples or absent)
 
     def first(self, metric: Metric) -> tuple[str, Sample]:
-        """The first of a metric's needs that can be met, and the sample for it."""
+        """The first of a metric's needs that the table meets, and its sample."""
         need = next(need for need in metric.needs if need in self.names)
         if need not in self._made:
             self._made[need] = self._makers[need]()

@@ -1,4 +1,4 @@
-"""Checkpoints: a file that names a registered subject and holds its weights and configuration, and nothing else."""
+"""Checkpoints: files that name a registered subject and contain only its weights and configuration."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PARTS: dict[str, type[Any]] = {"subject": str, "role": str, "config": dict, "we
 
 
 def read_checkpoint(path: str | Path) -> dict[str, Any]:
-    """The content of a checkpoint: tensors and plain values. Nothing that stands in the file is run.
+    """The content of a checkpoint: tensors and plain values. No code from the file is run.
 
     The path is added as `path`, for messages.
     """
@@ -26,20 +26,20 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
     torch = need("torch", "reading a checkpoint")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a damaged file, which the error below speaks of
+            warnings.simplefilter("ignore")  # about a damaged file, which the error below reports
             content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # a damaged or hostile file may raise anything
         kind = type(error).__name__
         raise InputError(
             f"not a checkpoint of weights ({kind}); it was not run", where=where,
-            fix="Only tensors and plain values are read from checkpoints, never code.",
+            fix="Checkpoints may contain only tensors and plain values, not code.",
         ) from None  # fmt: skip
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         found = content.get("format") if isinstance(content, dict) else type(content).__name__
         raise InputError(f"not a checkpoint: its format is {found!r:.80}", where=where, fix=f"Expected {FORMAT}.")
     absent = [name for name, kind in _PARTS.items() if not isinstance(content.get(name), kind)]
     if absent:
-        raise InputError(f"a checkpoint without its {' and '.join(absent)}", where=where, fix="Train it again.")
+        raise InputError(f"the checkpoint lacks {' and '.join(absent)}", where=where, fix="Train it again.")
     if content["subject"] not in REGISTERED:
         known = ", ".join(REGISTERED)
         raise InputError(f"names the unknown subject {content['subject']!r:.80}", where=where, fix=f"Known: {known}.")
@@ -49,7 +49,7 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
 def open_checkpoint(
     path: str | Path, *, data: str | Path | None = None, classifier: str | Path | None = None, device: str = "cpu"
 ) -> Case:
-    """The subject that a checkpoint names, with its data and, from its own checkpoint, a classifier."""
+    """The subject of a checkpoint, with its data and a classifier from a second checkpoint."""
     content = read_checkpoint(path)
     judge = None if classifier is None else read_checkpoint(classifier)
     if judge is not None and judge["subject"] != content["subject"]:
@@ -61,7 +61,7 @@ def open_checkpoint(
 
 
 def best_device(cpu: bool) -> str:
-    """Where a model runs: on the accelerator if there is one and nobody minds."""
+    """The device a model runs on: the accelerator if there is one and it is allowed."""
     if cpu:
         return "cpu"
     return "cuda" if need("torch", "running a model").cuda.is_available() else "cpu"

@@ -1,4 +1,4 @@
-"""Asking a generator: its answers as one table, each asked for once and only where a section needs it."""
+"""Query a generator and collect its answers in a table. Each is requested once, and only if a section needs it."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from graphgauge.generation.overlap import learned
 from graphgauge.generation.subjects import PROTOCOLS, Case, Labelled, offers
 from graphgauge.generation.table import Table
 
-# Samples that a model is given, or asked for, at once.
+# Batch size for calls of the model.
 BATCH = 512
-# Samples that are encoded again to see whether the encoder looks at the condition.
+# Number of samples that are encoded again to test whether the encoder uses the condition.
 _PROBED = 256
 
-# Called with what is being asked, how many answers are there, and how many there will be.
+# Called with the name of the step, the number of answers so far, and the total.
 Progress = Callable[[str, int, int], None]
 
-# What each section takes of a subject.
+# The methods of a subject that each section needs.
 _ASKED = {
     "reconstruction": ("reconstruct",),
     "diversity": ("generate",),
@@ -35,7 +35,7 @@ _ASKED = {
     "latent_space": ("encode",),
     "conditioning": ("generate", "classifier"),
 }
-# The method that a part of the table comes from.
+# The method that provides a part of the table.
 _METHODS = {
     "reconstructed": "reconstruct", "latents": "encode", "generated_latents": "encode", "statistics": "statistics",
     "generated_statistics": "statistics", "generated": "generate", "valid": "validate", "predicted": "predict",
@@ -57,17 +57,16 @@ def collect(
     sections: Sequence[str] | str | None = None,
     progress: Progress | None = None,
 ) -> Table:
-    """Ask a subject all that `evaluate` needs: encodings, reconstructions, samples of every condition.
+    """Collect everything that `evaluate` needs from a subject: encodings, reconstructions, samples of every condition.
 
     Parameters
     ----------
     subject
-        An object with some of the methods in `generation.subjects`, or a `Case`, which has data with it.
+        An object with some of the methods in `generation.subjects`, or a `Case`, which includes data.
     data, train
         Real samples with their conditions, as a pair: those that the subject was not trained on, and those it was.
     classifier
-        An object with `predict`, whose answers `conditioning` judges by; its own accuracy is measured on
-        `classifier_data`, or on `data`.
+        An object with `predict`, used by `conditioning`; its accuracy is measured on `classifier_data`, or on `data`.
     num_samples
         Attempts for each condition; all of them are kept, valid or not.
     temperature
@@ -75,7 +74,7 @@ def collect(
     threshold
         Probabilities greater than this become bits.
     sections
-        Ask only what these sections of the evaluation need.
+        Collect only what these sections of the evaluation need.
     """
     collection = Collection(
         subject, data=data, train=train, classifier=classifier, classifier_data=classifier_data,
@@ -85,7 +84,7 @@ def collect(
 
 
 class Collection:
-    """A subject and what it is asked about; every answer is kept, so that sections can be asked for one by one."""
+    """A subject with its data. Answers are kept, so that sections can be requested one by one."""
 
     def __init__(
         self,
@@ -105,7 +104,7 @@ class Collection:
         self.offers = offers(case.subject)
         if not any(found for name, found in self.offers.items() if name not in ("conditions", "validate")):
             raise InputError(
-                f"a {type(case.subject).__name__} can be asked nothing: it has none of the methods of a subject",
+                f"a {type(case.subject).__name__} is not a subject: it has none of the methods of a subject",
                 where="subject", fix="See graphgauge.generation.subjects.",
             )  # fmt: skip
         judge = classifier if classifier is not None else case.classifier
@@ -164,7 +163,7 @@ class Collection:
         )
 
     def _blamed(self, error: InputError) -> InputError:
-        """What is wrong with a part of the table, said of the method that it came from."""
+        """Report an error in a part of the table under the name of the method that provided it."""
         method = _METHODS.get((error.where or "").partition("[")[0])
         if method is None:
             return error
@@ -174,7 +173,7 @@ class Collection:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """The subject's own names of conditions; without any, those that occur in the data."""
+        """The subject's names of conditions; without any, those that occur in the data."""
         if self.offers["conditions"]:
             return read_conditions({}, self._subject.attribute("conditions", ()))[0]
         if self._data is None:
@@ -192,12 +191,12 @@ class Collection:
 
     @cached_property
     def _given(self) -> Samples | None:
-        """The real samples as they came."""
+        """The real samples as given."""
         return None if self._data is None else as_samples(self._data.samples, "data")
 
     @cached_property
     def _held_out(self) -> Codes:
-        """The places of those that the subject has not learned from."""
+        """The indices of real samples that the subject was not trained on."""
         assert self._given is not None
         return np.flatnonzero(~learned(self._given, self._learned_from, self._case.seen))
 
@@ -209,7 +208,7 @@ class Collection:
 
     @cached_property
     def _shown(self) -> Any:
-        """The real samples that a subject is shown: bits, or graphs as they came."""
+        """The real samples that are passed to the subject: bits, or graphs as given."""
         assert self._data is not None
         if not isinstance(self._real, Graphs) or isinstance(self._data.samples, Graphs):
             return self._real
@@ -249,7 +248,7 @@ class Collection:
 
     @cached_property
     def _leaks(self) -> bool | None:
-        """Whether the encoder looks at the condition: the same samples encoded with the next condition differ."""
+        """Whether the encoder uses the condition: encodings of the same samples with the next condition differ."""
         if len(self.labels) < 2 or not len(self._shown):
             return None
         samples, codes = self._shown[:_PROBED], self._real_codes[:_PROBED]
@@ -271,7 +270,7 @@ class Collection:
 
     @cached_property
     def _attempts(self) -> tuple[Any, Codes]:
-        """All attempts for all conditions, and what was asked for."""
+        """All attempts for all conditions, and the requested conditions."""
         total, place = self.options["num_samples"], self._subject.place("generate")
         parts: list[Any] = []
         for code, label in enumerate(self.labels):
@@ -283,8 +282,8 @@ class Collection:
                 count = self._subject.length("generate", drawn)
                 if count != size:
                     raise InputError(
-                        f"generate gave {count} samples of {label}, {size} were asked for", where=place,
-                        fix="Return every attempt; validate() says which of them count.",
+                        f"generate returned {count} samples of {label}, but {size} were requested", where=place,
+                        fix="Return every attempt; validate() decides which are valid.",
                     )  # fmt: skip
                 graphs = is_graphs(drawn)
                 parts.append(list(drawn) if graphs else thresholded(drawn, self.options["threshold"], place))
@@ -318,7 +317,7 @@ class Collection:
 
     @cached_property
     def _answers(self) -> dict[str, Any]:
-        """The classifier on generated samples, and on real ones that it has not seen."""
+        """The classifier's predictions on generated samples, and on real ones that it was not trained on."""
         answers: dict[str, Any] = {"predicted": self._predicted(self._attempts[0])}
         if self._unseen is not None:
             samples, codes, _ = self._unseen
@@ -327,7 +326,7 @@ class Collection:
 
     @cached_property
     def _unseen(self) -> tuple[Any, Codes, int] | None:
-        """Real samples that the classifier has not learned from, their codes, and how many it has."""
+        """Real samples that the classifier was not trained on, their codes, and how many it was trained on."""
         if self._judged is not None:
             given = as_samples(self._judged.samples, "classifier_data")
             samples: Any = list(self._judged.samples) if isinstance(given, Graphs) else given
@@ -347,7 +346,7 @@ class Collection:
         if not seen:
             return ()
         total = len(samples) + seen
-        return (f"{seen} of {total} real samples left out of the classifier's accuracy: it learned from them",)
+        return (f"{seen} of {total} real samples left out of the classifier's accuracy: it was trained on them",)
 
     def _predicted(self, samples: Any) -> Any:
         assert self._classifier is not None
@@ -366,14 +365,14 @@ class Collection:
 
 
 def _named(sections: Sequence[str] | str) -> set[str]:
-    """The sections that are asked for, by their own names."""
+    """The canonical names of the requested sections."""
     names = [sections] if isinstance(sections, str) else sections
     known = {name: item.name for item in registered("generation") for name in (item.name, *item.aliases)}
     return {known[one_of("section", name, known)] for name in names}
 
 
 def _pair(value: Any, name: str, *, alone: bool = False) -> Labelled | None:
-    """Samples with their conditions, however they came; where conditions do not matter, samples may come alone."""
+    """Samples with their conditions; if conditions do not matter, samples may be given alone."""
     if value is None or isinstance(value, Labelled):
         return value
     if isinstance(value, tuple) and len(value) == 2:
@@ -387,7 +386,7 @@ def _checked(num_samples: Any, temperature: Any, threshold: Any, seed: Any) -> d
     if not isinstance(temperature, _NUMBERS) or not 0 < temperature < np.inf:
         raise OptionError(f"temperature must be a positive number, not {temperature!r}")
     if not isinstance(threshold, _NUMBERS) or not 0 <= threshold < 1:
-        raise OptionError(f"threshold must lie in [0, 1), not {threshold!r}")
+        raise OptionError(f"threshold must be in [0, 1), not {threshold!r}")
     return {
         "num_samples": whole_number("num_samples", num_samples, 1),
         "temperature": float(temperature),

@@ -1,7 +1,7 @@
-"""What a classifier that errs says about the true conditions of generated samples.
+"""Estimate the true conditions of generated samples from an imperfect classifier.
 
-The classifier is taken to err on generated samples as it does on real ones. Its answers to the samples of one request
-are then a mixture of the rows of its confusion matrix, and the composition of the request is what mixes them.
+The classifier is assumed to make the same errors on generated samples as on real ones. Its predictions for the samples
+of one request are then a mixture of the rows of its confusion matrix, weighted by the composition of the request.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from graphgauge.core.errors import InputError
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Steps of the iteration at most, and the change of a share below which it ends; resamples spread a thousand times more.
+# Maximum number of iterations, and the change of a share at which they stop; resampling noise is 1000 times larger.
 _STEPS = 20_000
 _CLOSE, _CLOSE_FOR_RESAMPLES = 1e-9, 1e-6
 
 
 def compositions(confusion: NDArray[np.integer], predicted: NDArray[np.integer]) -> Floats:
-    """Most likely shares of the true conditions (C, K) among samples that the classifier called `predicted` (C, K).
+    """Most likely shares of the true conditions (C, K) among samples with predicted counts `predicted` (C, K).
 
-    `confusion` (K, K) counts real samples, true condition by predicted one. Maximum likelihood on the simplex by
-    expectation maximisation (Saerens et al. 2002), which is never negative. NaN for a request without samples, and
-    everywhere where a condition has no real sample.
+    `confusion` (K, K) counts real samples by true and predicted condition. Maximum likelihood on the simplex by
+    expectation maximisation (Saerens et al. 2002); shares are not negative. NaN for a request without samples, and
+    everywhere if a condition has no real samples.
 
     >>> compositions(np.array([[9, 1], [2, 8]]), np.array([[5, 5]])).round(3)
     array([[0.429, 0.571]])
@@ -37,16 +37,16 @@ def compositions(confusion: NDArray[np.integer], predicted: NDArray[np.integer])
 def bootstrapped_compositions(
     confusion: NDArray[np.integer], predicted: NDArray[np.integer], *, draws: int, generator: np.random.Generator
 ) -> Floats:
-    """Compositions (draws, C, K) after the real samples of each condition and those of each request are drawn again."""
+    """Compositions (draws, C, K) from bootstraps of the real samples of each condition and of each request."""
     real, answers = _checked(confusion, predicted)
     drawn = _redrawn(real, draws, generator), _redrawn(answers, draws, generator)
     return _mixed(*drawn, _CLOSE_FOR_RESAMPLES)
 
 
 def condition_number(confusion: NDArray[np.integer]) -> float:
-    """Largest over smallest singular value of the confusion matrix as shares; inf where a row is empty.
+    """Largest over smallest singular value of the row-normalised confusion matrix; inf if a row is empty.
 
-    How much an error in what was predicted may grow in what is inferred from it.
+    It bounds how much errors in the predictions are amplified in the inferred composition.
     """
     counts = np.asarray(confusion, np.float64)
     totals = counts.sum(axis=1, keepdims=True)
@@ -67,7 +67,7 @@ def _mixed(confusion: Floats, predicted: Floats, close: float) -> Floats:
     turned = np.swapaxes(shares, 1, 2)
     for _ in range(_STEPS):
         expected = mixture @ shares
-        # An answer that no real sample has got says nothing about any condition.
+        # A prediction that no real sample received carries no information about any condition.
         ratio = np.divide(answers, expected, out=np.zeros_like(answers), where=expected > 0)
         step = mixture * (ratio @ turned)
         total = step.sum(axis=2, keepdims=True)
@@ -81,7 +81,7 @@ def _mixed(confusion: Floats, predicted: Floats, close: float) -> Floats:
 
 
 def _redrawn(counts: Floats, draws: int, generator: np.random.Generator) -> Floats:
-    """Each row drawn again with as many items."""
+    """A bootstrap of each row with the same number of items."""
     totals = counts.sum(axis=1)
     shares = counts / np.maximum(totals, 1)[:, np.newaxis]
     shares[totals == 0, 0] = 1

@@ -1,4 +1,4 @@
-"""How far samples are from each other, which of them are equal, and how far their statistics are from the real ones."""
+"""Distances between samples, equality of samples, and distances between their statistics and the real ones."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ Bits = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Counts that a block of resamples holds at a time.
+# Counts per block of resamples.
 _BLOCK = 1 << 20
-# Items that are drawn one by one in the time that one cell of a multinomial takes.
+# Number of items that can be drawn one by one in the time of one multinomial cell.
 _DRAWS_A_CELL = 10
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """A distance over all unordered pairs of samples: its mean, its standard deviation, and each sample's own mean.
+    """A distance over all unordered pairs of samples: its mean, its standard deviation, and each sample's mean.
 
-    NaN without a pair. `row_means` is the mean distance of a sample to all others; twice what it is off the mean is the
-    sample's first-order influence on the mean.
+    NaN without pairs. `row_means` is the mean distance of a sample to all others; twice its deviation from the mean is
+    the sample's first-order influence on the mean.
     """
 
     mean: float
@@ -47,7 +47,7 @@ def hamming_pairs(bits: Bits, *, threads: int | None = None) -> Pairs:
         return Pairs(math.nan, math.nan, np.full(n, np.nan))
     pairs = n * (n - 1) // 2
     total, squares = hamming_sums(bits, threads=threads)
-    # In integers to the last division: nothing cancels.
+    # In integers up to the last division, so nothing cancels.
     variance = (pairs * squares - total**2) / pairs**2
     return Pairs(total / pairs, math.sqrt(variance), row_hamming(bits) / (n - 1))
 
@@ -70,7 +70,7 @@ def jaccard_pairs(bits: Bits, *, threads: int | None = None) -> Pairs:
 
 
 def row_ids(*arrays: Bits) -> tuple[Ints, ...]:
-    """Numbers that are equal exactly where rows are, over all arrays together.
+    """Ids that are equal if and only if rows are, over all arrays together.
 
     >>> row_ids(np.array([[1, 0], [0, 1]], bool), np.array([[0, 1]], bool))
     (array([0, 1]), array([1]))
@@ -80,7 +80,7 @@ def row_ids(*arrays: Bits) -> tuple[Ints, ...]:
         raise InputError(f"samples of {' and '.join(map(str, sorted(widths)))} bits cannot be equal", where="samples")
     words = np.concatenate([packed(bits) for bits in arrays])
     if not words.size:
-        ids = np.zeros(len(words), np.int64)  # rows without a bit are all alike
+        ids = np.zeros(len(words), np.int64)  # rows without bits are all equal
     else:
         rows = words.view(np.dtype((np.void, words.shape[1] * words.itemsize))).ravel()
         ids = np.unique(rows, return_inverse=True)[1]
@@ -88,9 +88,9 @@ def row_ids(*arrays: Bits) -> tuple[Ints, ...]:
 
 
 def unique_at(ids: NDArray[Any], k: int) -> float:
-    """Expected share of distinct ones among k that are drawn without replacement; NaN where there are fewer than k.
+    """Expected share of distinct ids among k drawn without replacement; NaN if there are fewer than k.
 
-    An id that occurs m times among n is missed by the product of (n − k − i)/(n − i) over i < m.
+    An id that occurs m times among n is missed with probability ∏ (n − k − i)/(n − i) over i < m.
 
     >>> unique_at(np.array([7, 7, 8]), 2)
     0.8333333333333334
@@ -105,9 +105,9 @@ def unique_at(ids: NDArray[Any], k: int) -> float:
 
 
 class NullDraws(NamedTuple):
-    """Of two draws from one sample: their Wasserstein distances, and what these are scaled by.
+    """The Wasserstein distances between two draws from one sample, and their scales.
 
-    The scale is the standard deviation of the second draw, or where that does not differ, of both together. Both are
+    The scale is the standard deviation of the second draw, or of both together if the second is constant. Both are
     (draws, conditions, statistics).
     """
 
@@ -116,17 +116,17 @@ class NullDraws(NamedTuple):
 
 
 def rounded_off(spreads: Floats, means: Floats) -> Floats:
-    """Spreads, and 0 for one that is only rounding of numbers with these means."""
+    """Spreads, with 0 for those that are only rounding errors of numbers with these means."""
     return np.where(is_rounding(spreads, means), 0.0, spreads)
 
 
 def null_distances(
     sample: Floats, codes: Ints, first: Ints, second: Ints, *, draws: int, generator: np.random.Generator
 ) -> NullDraws:
-    """What two draws from one sample are apart.
+    """The distances between two draws from one sample.
 
-    The draws have `first` and `second` rows in each condition: as many as were generated, and as are real. A row is
-    drawn with all its statistics, so that the mean of these draws over statistics and conditions is the null of theirs.
+    The draws have `first` and `second` rows in each condition: the numbers of generated and of real samples. A row is
+    drawn with all its statistics, so that means over statistics and conditions have the right null distribution.
     """
     nulls = NullDraws(*np.full((2, draws, len(first), sample.shape[1]), np.nan))
     for code, (n, m) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
@@ -137,7 +137,7 @@ def null_distances(
 
 
 def _drawn(rows: Floats, n: int, m: int, draws: int, generator: np.random.Generator) -> tuple[Floats, Floats]:
-    """Distances (draws, statistics) of n rows drawn with replacement from m drawn likewise, and their scales."""
+    """Distances (draws, statistics) between n and m rows, both drawn with replacement, and their scales."""
     distinct, place = np.unique(rows, axis=0, return_inverse=True)
     place = place.ravel()
     order = np.argsort(distinct, axis=0)
@@ -149,7 +149,7 @@ def _drawn(rows: Floats, n: int, m: int, draws: int, generator: np.random.Genera
         first, second = (
             _resampled(place, size, len(distinct), block.stop - start, generator).astype(np.float64) for size in (n, m)
         )
-        mass = first * m - second * n  # in units of 1/(n·m), whole numbers
+        mass = first * m - second * n  # integers, in units of 1/(n·m)
         pooled = (first + second) / (n + m)
         second /= m
         for column, values in enumerate(distinct.T):
@@ -163,14 +163,14 @@ def _drawn(rows: Floats, n: int, m: int, draws: int, generator: np.random.Genera
 
 
 def _weighted_spreads(values: Floats, weights: Floats) -> Floats:
-    """Standard deviation of the values under each row of weights."""
+    """Standard deviation of the values with each row of weights."""
     means = weights @ values
     away = values - means[:, np.newaxis]
     return rounded_off(np.sqrt(np.einsum("ij,ij,ij->i", weights, away, away)), means)
 
 
 def _resampled(cells: Ints, size: int, count: int, draws: int, generator: np.random.Generator) -> Ints:
-    """Counts (draws, count) of `size` items drawn with replacement from items that stand in `cells`."""
+    """Counts (draws, count) of `size` items drawn with replacement from the items in `cells`."""
     if size > _DRAWS_A_CELL * count:
         return generator.multinomial(size, np.bincount(cells, minlength=count) / len(cells), draws)
     picked = cells[generator.integers(0, len(cells), (draws, size))]

@@ -1,4 +1,4 @@
-"""The energy test: do two samples come from one distribution (Székely and Rizzo 2013)."""
+"""The energy test of whether two samples come from one distribution (Székely and Rizzo 2013)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class EnergyTest:
-    """The energy distance 2E‖X − Y‖ − E‖X − X'‖ − E‖Y − Y'‖, and what it is when members are exchanged at random.
+    """The energy distance 2E‖X − Y‖ − E‖X − X'‖ − E‖Y − Y'‖, and its distribution under random permutations.
 
-    `n` is how many items of either side were compared.
+    `n` are the numbers of items compared on either side.
     """
 
     distance: float
@@ -29,14 +29,14 @@ class EnergyTest:
 
     @property
     def weight(self) -> float:
-        """n·m/(n + m): the distance times this has a limit when nothing differs."""
+        """n·m/(n + m): the distance times this has a limit under the null hypothesis."""
         return self.n[0] * self.n[1] / sum(self.n)
 
 
 def energy_test(
     x: Floats, y: Floats, *, permutations: int, generator: np.random.Generator, most: int = 2000
 ) -> EnergyTest:
-    """Compare rows of x with rows of y by Euclidean distance; of either side at most `most` rows, drawn at random."""
+    """Compare rows of x with rows of y by Euclidean distance; at most `most` rows per side, drawn at random."""
     two_samples(x, y)
     x, y = at_most(x, most, generator), at_most(y, most, generator)
     n, m = len(x), len(y)
@@ -51,15 +51,15 @@ def energy_test(
 
 
 def stratified(tests: Sequence[EnergyTest]) -> EnergyTest:
-    """One test over conditions: the mean of their distances by weight, members exchanged within a condition only."""
+    """One test over conditions: the weighted mean of their distances, with permutations within conditions."""
     if len({len(test.null) for test in tests}) != 1:
-        raise InputError("expected at least one test, all with as many permutations", where="tests")
+        raise InputError("expected at least one test, all with the same number of permutations", where="tests")
     weights = np.array([test.weight for test in tests]) / sum(test.weight for test in tests)
     values = weights @ np.array([np.append(test.distance, test.null) for test in tests])
     return _test(values, (sum(test.n[0] for test in tests), sum(test.n[1] for test in tests)))
 
 
 def _test(values: Floats, n: tuple[int, int]) -> EnergyTest:
-    # Not negative but for rounding.
+    # Only negative by rounding.
     values = np.maximum(values, 0.0)
     return EnergyTest(float(values[0]), p_value(float(values[0]), values[1:]), values[1:], n)

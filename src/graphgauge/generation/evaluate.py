@@ -1,4 +1,4 @@
-"""The family's one entry point. Each section is evaluated apart; an evaluation is the sum of its sections."""
+"""Evaluate generators. Each section is evaluated separately, and an evaluation combines its sections."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from graphgauge.generation.sections.latent_space import CENTROIDS
 from graphgauge.generation.sections.two_sided import Draws
 from graphgauge.generation.table import Table
 
-# What stands beside a column of values: how many each is of, and its interval.
+# Columns that accompany a column of values: the number of items, and the interval.
 _BESIDE = re.compile(r"\.(n|low|high)$")
 
 
@@ -42,41 +42,41 @@ def evaluate(
     threshold: float | None = None,
     **given: Any,
 ) -> Evaluation:
-    """Say whether what a generator makes is good, new, varied, and what was asked for.
+    """Measure whether generated samples are valid, novel, diverse and as requested.
 
     Parameters
     ----------
     table
-        What `collect` returned or `Table.load` read; or, instead of it, any of the following.
+        The result of `collect` or `Table.load`; or pass any of the following arguments instead.
     real, generated
-        Samples: arrays (n, *shape) of 0 and 1, or graphs (networkx, or lists of edges). With `real_conditions` and
-        `conditions`, what each is or was asked to be: codes or names.
+        Samples: arrays (n, *shape) of 0 and 1, or graphs (networkx, or lists of edges). `real_conditions` and
+        `conditions` are their true and their requested conditions: codes or names.
     train
-        The samples that the generator learned from, for `novelty`. Real samples that are among them are not held out:
-        they are left out of everything and counted.
+        The samples that the generator was trained on, for `novelty`. Real samples among them are not held out: they are
+        left out and counted.
     valid
-        Whether each generated sample keeps the rules; None, no answer, is not valid. Without it all count as valid.
+        Whether each generated sample is valid; None counts as not valid. Without this argument all samples are valid.
     reconstructed, latents
-        What came back of each real sample, in bits, and its latent vector (n, d); `generated_latents` are those of
-        generated samples. `leaks` says that the encoder is given the condition.
+        The reconstruction of each real sample, in bits, and its latent vector (n, d); `generated_latents` are those of
+        generated samples. `leaks` is whether the encoder is given the condition.
     statistics, generated_statistics
-        `{name: (n,)}`, numbers whose distributions are compared.
+        `{name: (n,)}`, statistics whose distributions are compared.
     predicted
-        The condition that a classifier takes each generated sample for, as a code; `classifier_labels` and
-        `classifier_predicted` are true codes of real held-out samples and its answers there.
+        The condition that a classifier predicts for each generated sample, as a code; `classifier_labels` and
+        `classifier_predicted` are the true and predicted codes of real held-out samples.
     labels, ordered, channels
-        Names of the conditions in the order of their codes; whether that order means something, for which text needs
-        `labels`; names of the first axis of a sample.
+        Names of the conditions in the order of their codes; whether that order is meaningful (text conditions then need
+        `labels`); names of the first axis of a sample.
     metrics
         Sections (`reconstruction`, `diversity`, `statistical`, `latent_space`, `conditioning`) or keys, instead of all.
     k
         Sizes of `unique@k`.
     empty
-        What two empty sides of a reconstruction score: 1, `"nan"`, or `"skip"`.
+        The score of an empty sample with an empty reconstruction: 1, `"nan"`, or `"skip"`.
     resamples, permutations
-        Draws of nulls and bootstraps, and permutations of tests, all from `seed`.
+        Number of draws for null distributions and bootstraps, and of permutations in tests, all from `seed`.
     nan
-        `raise`, or `omit`: samples with a NaN in what is known of them are dropped and counted.
+        `raise`, or `omit`: samples with a NaN in any argument are dropped and counted.
     """
     if table is None and given.get("real") is None and given.get("generated") is None:
         raise OptionError("nothing to evaluate", fix="Pass a table, or real= or generated= samples.")
@@ -89,7 +89,7 @@ def evaluate(
     elif given or threshold is not None or nan_policy(nan) != "raise":
         said = {"threshold": threshold is not None, "nan": nan != "raise"}
         names = ", ".join([*given, *(name for name, is_said in said.items() if is_said)])
-        raise OptionError(f"a table has its samples already: {names}")
+        raise OptionError(f"a table already contains samples: {names}")
     chosen = metric_names(metrics)
     draws = Draws(seed, whole_number("resamples", resamples, 1), whole_number("permutations", permutations, 1))
     request = Request(
@@ -99,7 +99,7 @@ def evaluate(
 
 
 def evaluate_section(table: Table, name: str, request: Request) -> Evaluation:
-    """One section of what was asked for: its results, breakdowns, and what had to be left out."""
+    """One requested section: its results, breakdowns and skipped parts."""
     names = request.by_section[name]
     at_hand = Capabilities(table, request.empty, request.draws, request.threads)
     skipped: dict[str, str] = {}
@@ -127,14 +127,14 @@ def evaluate_section(table: Table, name: str, request: Request) -> Evaluation:
         FAMILY, part.results, conventions=part.conventions, breakdowns=part.breakdowns(), skipped=skipped,
         options={**table.options, **request.options, "asked": {name: names}}, notes=_notes(table),
     )  # fmt: skip
-    found.materials |= part.used  # for the checks, which look at all sections together
+    found.materials |= part.used  # for the checks, which use all sections together
     if table.real is not None:
         found.materials["held_out"] = HeldOut(len(table.real), len(table.excluded))
     return found
 
 
 def joined(parts: Iterable[Evaluation], request: Request) -> Evaluation:
-    """Sections as one evaluation."""
+    """Combine sections into one evaluation."""
     results: list[Result] = []
     breakdowns: dict[str, Breakdown] = {}
     conventions: dict[str, str] = {}
@@ -166,13 +166,13 @@ def joined(parts: Iterable[Evaluation], request: Request) -> Evaluation:
         notes=tuple(notes),
         figure=_draw,
     )
-    # A section that was read from a file has no samples to look at, but what was found in them then.
+    # A section read from a file has no samples, but it has the findings of its original evaluation.
     whole.findings = tuple((earlier | {finding.check: finding for finding in whole.findings}).values())
     return whole
 
 
 def part_of(evaluation: Evaluation, name: str, request: Request) -> Evaluation | None:
-    """One section of an evaluation that was read from a file, or None where it was not asked for just so."""
+    """One section of an evaluation read from a file, or None if it was requested differently."""
     asked_then = evaluation.options.get("asked")
     names = request.by_section[name]
     if name not in evaluation.sections or not isinstance(asked_then, Mapping) or asked_then.get(name) != names:
@@ -197,7 +197,7 @@ def part_of(evaluation: Evaluation, name: str, request: Request) -> Evaluation |
 
 
 def _is_of(key: str, name: str) -> bool:
-    """Whether something skipped, a metric or a condition of a section, belongs to this one."""
+    """Whether a skipped metric or condition belongs to this section."""
     if key in {item.name for item in sections(FAMILY)}:
         return False
     return key.startswith(f"{name} of ") or (" of " not in key and find(key, FAMILY)[0].section == name)
@@ -206,7 +206,7 @@ def _is_of(key: str, name: str) -> bool:
 def _notes(table: Table) -> tuple[str, ...]:
     notes = list(table.notes)
     if table.generated is not None and table.valid is None:
-        notes.append("nothing says which samples are valid: all count as valid")
+        notes.append("validity is not given: all samples count as valid")
     return tuple(notes)
 
 

@@ -1,4 +1,4 @@
-"""Graphs against graphs: MMD of their histograms of degrees, clustering coefficients and spectra."""
+"""MMD between sets of graphs, from histograms of degrees, clustering coefficients and spectra."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _CLUSTERING_BINS, _SPECTRAL_BINS = 100, 200
-# Nodes of a graph whose spectrum is asked for: more would only use up the memory.
+# Maximum number of nodes of a graph whose spectrum is computed; more would exhaust the memory.
 _MOST_DENSE = 20_000
 
 
@@ -23,7 +23,7 @@ def graph_mmd(
     """MMD² of the graphs' histograms of `degree`, `clustering` coefficient or normalised Laplacian eigenvalues.
 
     The kernel is exp(−t²/2σ²) of the total variation t between two histograms, with the bandwidths of Liao et al. 2019:
-    1, 0.1 and 1. Which graphs it can tell apart depends on them (O'Bray et al. 2022).
+    1, 0.1 and 1. The test's power depends on them (O'Bray et al. 2022).
     """
     histograms, bandwidth = _KINDS[one_of("graph statistic", kind, _KINDS)]
     if min(len(real), len(generated)) < 2:
@@ -45,28 +45,28 @@ def graph_mmd(
 
 
 def degree_histograms(graphs: Graphs) -> Floats:
-    """Shares of the nodes of each graph (n, degrees) that have each degree; zeros for a graph without nodes."""
+    """The degree distribution of each graph (n, degrees); zeros for a graph without nodes."""
     return _shares(graphs, graphs.degrees, int(graphs.degrees.max(initial=0)) + 1)
 
 
 def clustering_histograms(graphs: Graphs) -> Floats:
-    """Shares of the nodes whose neighbours are joined to that degree, in bins of a hundredth; below two of them, 0."""
+    """The distribution of clustering coefficients in bins of 0.01; the coefficient is 0 below two neighbours."""
     from scipy.sparse import csr_array
 
     size = int(graphs.nodes.sum())
     adjacency = csr_array((np.ones(len(graphs.ends)), graphs.ends.T), shape=(size, size))
-    # Ordered pairs of neighbours that are joined.
+    # Ordered pairs of connected neighbours.
     closed: Floats = (adjacency @ adjacency).multiply(adjacency).sum(axis=1)
     possible = graphs.degrees * (graphs.degrees - 1)
     return _shares(graphs, _bins(closed / np.maximum(possible, 1), 1.0, _CLUSTERING_BINS), _CLUSTERING_BINS)
 
 
 def spectral_histograms(graphs: Graphs) -> Floats:
-    """Shares of the eigenvalues of each graph's normalised Laplacian in bins of a hundredth from 0 to 2."""
+    """The distribution of each graph's normalised Laplacian eigenvalues in bins of 0.01 from 0 to 2."""
     if graphs.nodes.max(initial=0) > _MOST_DENSE:
         raise InputError(
-            f"a graph of {graphs.nodes.max()} nodes is too large for its spectrum, at most {_MOST_DENSE} are taken",
-            where="spectral_mmd", fix="Ask for other metrics by name.",
+            f"a graph of {graphs.nodes.max()} nodes is too large for its spectrum; the limit is {_MOST_DENSE}",
+            where="spectral_mmd", fix="Request other metrics by name.",
         )  # fmt: skip
     eigenvalues = []
     for index, size in enumerate(graphs.nodes.tolist()):
@@ -89,7 +89,7 @@ _KINDS = {
 
 
 def _bins(values: Floats, top: float, bins: int) -> Ints:
-    """The bin of each value; one that lies on an edge but for rounding is in the bin above that edge."""
+    """The bin of each value; a value on an edge, up to rounding, is in the bin above."""
     return np.clip(np.floor(values / top * bins + 1e-9), 0, bins - 1).astype(np.int64)
 
 

@@ -1,4 +1,4 @@
-"""Graphs as samples: simple, undirected, without labels; equal where they are isomorphic."""
+"""Graphs as samples: simple, undirected and unlabelled; isomorphic graphs are equal."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from graphgauge.core.extras import need
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
-# Rounds of colour refinement: what they leave alike is compared exactly.
+# Rounds of colour refinement; graphs that still look equal are compared exactly.
 _ROUNDS = 4
-# Nodes of all graphs together: more would only use up the memory.
+# Maximum number of nodes of all graphs together; more would exhaust the memory.
 _MOST_NODES = 20_000_000
 
 
@@ -27,7 +27,7 @@ _MOST_NODES = 20_000_000
 class Graphs:
     """Graphs one after the other: graph i has nodes 0 … nodes[i] − 1 and edges[offsets[i]:offsets[i + 1]].
 
-    Every edge stands once, its smaller end first, and a graph's edges are in order.
+    Every edge is stored once, with its smaller end first, and the edges of a graph are sorted.
     """
 
     nodes: Ints
@@ -38,14 +38,14 @@ class Graphs:
     def of(cls, value: Any, name: str = "graphs") -> Graphs:
         """From a list of networkx graphs, of edge lists (E, 2), or of pairs (number of nodes, edge list).
 
-        An edge list alone cannot name a node without an edge: its nodes are those that occur.
+        An edge list cannot contain isolated nodes: its nodes are those that occur.
         """
         if isinstance(value, Graphs):
             return value
         read = [_graph(graph, f"{name}[{index}]") for index, graph in enumerate(value)]
         total = sum(count for count, _ in read)
         if total > _MOST_NODES:
-            raise InputError(f"graphs of {total:.3g} nodes together, at most {_MOST_NODES} are read", where=name)
+            raise InputError(f"graphs with {total:.3g} nodes together; the limit is {_MOST_NODES}", where=name)
         nodes = np.array([count for count, _ in read], np.int64)
         offsets = np.append(0, np.cumsum([len(edges) for _, edges in read], dtype=np.int64)).astype(np.int64)
         edges = np.concatenate([edges for _, edges in read]) if read else np.empty((0, 2), np.int64)
@@ -59,7 +59,7 @@ class Graphs:
         return self.edges[self.offsets[index] : self.offsets[index + 1]]
 
     def take(self, index: NDArray[Any]) -> Graphs:
-        """Some of the graphs, by a mask or by their places."""
+        """Some of the graphs, by a mask or by index."""
         places = np.arange(len(self))[index]
         edges = [self[place] for place in places]
         lengths = np.array([len(part) for part in edges], np.int64)
@@ -67,7 +67,7 @@ class Graphs:
         return Graphs(self.nodes[places], np.append(0, np.cumsum(lengths)).astype(np.int64), joined)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """What `Graphs(**arrays)` takes."""
+        """The arguments of `Graphs(**arrays)`."""
         return {"nodes": self.nodes, "offsets": self.offsets, "edges": self.edges}
 
     @cached_property
@@ -77,7 +77,7 @@ class Graphs:
 
     @cached_property
     def ends(self) -> Ints:
-        """The edges with the nodes of all graphs numbered through, both ways round."""
+        """The edges in both directions, with the nodes of all graphs numbered consecutively."""
         start = np.append(0, np.cumsum(self.nodes))[:-1]
         through = self.edges + np.repeat(start, np.diff(self.offsets))[:, np.newaxis]
         return np.concatenate([through, through[:, ::-1]])
@@ -97,9 +97,9 @@ def is_graphs(value: Any) -> bool:
 
 
 def graph_ids(*collections: Graphs) -> tuple[Ints, ...]:
-    """Numbers that are equal exactly where graphs are isomorphic, over all collections together.
+    """Ids that are equal if and only if graphs are isomorphic, over all collections together.
 
-    Graphs that colour refinement tells apart are different (Weisfeiler and Leman 1968); the others are compared
+    Graphs that differ under colour refinement are not isomorphic (Weisfeiler and Leman 1968); the others are compared
     exactly.
     """
     classes: dict[tuple[int, int, int], list[tuple[int, int, Ints, Words]]] = defaultdict(list)
@@ -125,7 +125,7 @@ def graph_ids(*collections: Graphs) -> tuple[Ints, ...]:
 
 
 def _colours(graphs: Graphs) -> Words:
-    """A number for each node of all graphs that any isomorphism keeps."""
+    """A number for each node of all graphs that is invariant under isomorphism."""
     colours = graphs.degrees.astype(np.uint64)
     source, target = graphs.ends.T
     for _ in range(_ROUNDS):
@@ -136,7 +136,7 @@ def _colours(graphs: Graphs) -> Words:
 
 
 def _mixed(words: Words) -> Words:
-    """Every bit of a word spread over all bits of another (splitmix64)."""
+    """Mix the bits of a word (splitmix64)."""
     words = words + np.uint64(0x9E3779B97F4A7C15)
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -146,7 +146,7 @@ def _mixed(words: Words) -> Words:
 def _isomorphic(nodes: int, edges: Ints, colours: Words, other_edges: Ints, other_colours: Words) -> bool:
     if np.array_equal(edges, other_edges):
         return True
-    networkx = need("networkx", "telling isomorphic graphs")
+    networkx = need("networkx", "comparing graphs up to isomorphism")
 
     def coloured(ends: Ints, own: Words) -> Any:
         graph = networkx.Graph()
@@ -179,7 +179,7 @@ def _is_pair(value: Any) -> bool:
 
 
 def _graph(value: Any, where: str) -> tuple[int, Ints]:
-    """The number of nodes and the edges by place among them."""
+    """The number of nodes, and the edges as pairs of node indices."""
     if not _is_graph(value):
         raise InputError(
             f"expected a graph, found {type(value).__name__}", where=where,
@@ -196,13 +196,13 @@ def _graph(value: Any, where: str) -> tuple[int, Ints]:
     if _is_pair(value):
         edges = _edges(value[1], where)
         if value[0] < 0 or edges.max(initial=-1) >= value[0] or edges.min(initial=0) < 0:
-            raise InputError(f"{value[0]} nodes do not hold all ends of its edges", where=where)
+            raise InputError(f"its edges refer to nodes beyond its {value[0]} nodes", where=where)
         return int(value[0]), edges
     names: dict[Any, int] = {}
     try:
         numbered = [[names.setdefault(end, len(names)) for end in edge] for edge in _listed(value)]
     except TypeError as error:
-        raise InputError(f"a node has no name to tell it by ({error})", where=where) from None
+        raise InputError(f"the name of a node is not hashable ({error})", where=where) from None
     return len(names), _edges(numbered, where)
 
 
@@ -212,15 +212,15 @@ def _listed(value: NDArray[Any] | Sequence[Any]) -> Sequence[Any]:
 
 
 def _edges(value: Any, where: str) -> Ints:
-    """Distinct edges in order, the smaller end first."""
+    """Distinct sorted edges with the smaller end first."""
     ends = np.asarray(value)
     if ends.size and ends.dtype.kind not in "iu":
-        raise InputError("ends of edges are not all whole numbers", where=where, fix="Count nodes from 0.")
+        raise InputError("some ends of edges are not integers", where=where, fix="Count nodes from 0.")
     edges = np.sort(ends.astype(np.int64).reshape(-1, 2), axis=1)
     loops = np.flatnonzero(edges[:, 0] == edges[:, 1])
     if loops.size:
         node = int(edges[loops[0], 0])
         raise InputError(
-            f"{loops.size} self-loops, the first at node {node}", where=where, fix="Simple graphs have none: drop them."
+            f"{loops.size} self-loops, the first at node {node}", where=where, fix="Remove them: graphs must be simple."
         )
     return np.unique(edges, axis=0)

@@ -1,4 +1,4 @@
-"""What a generation evaluation takes in, brought to one form: bits or graphs, codes of conditions, plain floats."""
+"""Convert the inputs of a generation evaluation: bits or graphs, codes of conditions, plain floats."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ Floats = NDArray[np.float64]
 # Samples of one kind: bits (n, *shape), or graphs.
 Samples = Bits | Graphs
 
-# Where squares, and sums of them, are still numbers.
+# Up to this size squares and their sums are finite.
 LARGEST = 1e140
-# Names that a statistic cannot have: those of other axes, and of the columns that stand beside it.
+# Names that a statistic cannot have: those of other axes, and of other columns.
 TAKEN = {
     "condition", "channel", "per_grade_centroids", "n", "real_n", "wasserstein", "scaled", "null_mean", "null_95",
     "real_mean", "real_std", "generated_mean", "generated_std",
 }  # fmt: skip
-# The one condition of samples that were asked for nothing in particular.
+# The only condition of unconditional samples.
 UNCONDITIONAL = "all"
 
 
 def as_samples(value: Any, name: str) -> Samples:
-    """Bits (n, *shape) of 0 and 1 in any type of number, or graphs."""
+    """Bits (n, *shape) of 0 and 1 in any numeric dtype, or graphs."""
     if is_graphs(value):
         if _may_be_bits(value):
             raise InputError(
@@ -42,7 +42,7 @@ def as_samples(value: Any, name: str) -> Samples:
 
 
 def _may_be_bits(value: Any) -> bool:
-    """Whether a list of graphs reads just as well as an array (n, m, 2) of 0 and 1."""
+    """Whether a list of graphs could also be an array (n, m, 2) of 0 and 1."""
     if isinstance(value, Graphs) or not all(isinstance(item, list | np.ndarray) for item in value):
         return False
     if len({len(item) for item in value}) > 1:
@@ -74,11 +74,11 @@ def as_bits(array: AnyArray, name: str) -> Bits:
 
 
 def thresholded(value: Any, threshold: float, name: str) -> Bits:
-    """What a model answered as bits: probabilities are 1 above the threshold, bits stay as they are."""
+    """A model's output as bits: probabilities above the threshold become 1, bits are unchanged."""
     array = as_numeric(value, name)
     if array.dtype.kind != "f":
         return as_bits(array, name)
-    refuse_nan(array, name, fix="Repair the model.")
+    refuse_nan(array, name, fix="Fix the model.")
     if ((array < 0) | (array > 1)).any():
         raise InputError(
             f"expected probabilities, found values from {array.min():g} to {array.max():g}", where=name,
@@ -91,41 +91,41 @@ def thresholded(value: Any, threshold: float, name: str) -> Bits:
 def as_vectors(value: Any, name: str, rows: int) -> Floats:
     """Encodings (n, d): finite numbers, as float64."""
     array = as_numeric(value, name)
-    require_shape(array, (rows, None), name, "One vector a sample.")
+    require_shape(array, (rows, None), name, "Give one vector per sample.")
     return _finite(array, name)
 
 
 def as_statistics(value: Mapping[str, Any], name: str, rows: int) -> dict[str, Floats]:
-    """Named statistics, one finite number a sample."""
+    """Named statistics, one finite number per sample."""
     if not isinstance(value, Mapping):
         raise InputError(f"expected {{name: values}}, found {type(value).__name__}", where=name)
     found = {}
     taken = sorted(TAKEN & {str(key) for key in value})
     if taken:
-        raise InputError(f"a statistic cannot be called {' or '.join(taken)}", where=name, fix="Name it otherwise.")
+        raise InputError(f"a statistic cannot be called {' or '.join(taken)}", where=name, fix="Choose another name.")
     for key, values in value.items():
         array = as_numeric(values, f"{name}[{key!r}]")
-        require_shape(array, (rows,), f"{name}[{key!r}]", "One number a sample.")
+        require_shape(array, (rows,), f"{name}[{key!r}]", "Give one number per sample.")
         found[str(key)] = _finite(array, f"{name}[{key!r}]")
     return found
 
 
 def as_answers(value: Any, name: str, rows: int | None, conditions: int) -> Codes:
-    """What a classifier answered: a code of a condition for each sample, of which there are `rows` or any number."""
+    """A classifier's predictions: the code of a condition for each of `rows` samples, or of any number."""
     array = as_numeric(value, name)
-    require_shape(array, (rows,), name, "One answer a sample.")
+    require_shape(array, (rows,), name, "Give one answer per sample.")
     refuse_nan(array, name)
     if not np.isin(array, np.arange(conditions)).all():
-        raise InputError(f"answers are not all among the codes 0 … {conditions - 1}", where=name)
+        raise InputError(f"some answers are not among the codes 0 … {conditions - 1}", where=name)
     codes: Codes = array.astype(np.int64)
     return codes
 
 
 def as_validity(value: Any, name: str, rows: int) -> Bits:
-    """Whether each sample keeps the rules; no answer (None) is no."""
+    """Whether each sample is valid; None counts as not valid."""
     objects = isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.dtype == object)
     answers = np.array(value, dtype=object) if objects else as_numeric(value, name)
-    require_shape(answers, (rows,), name, "One answer a sample.")
+    require_shape(answers, (rows,), name, "Give one answer per sample.")
     known = [False if answer is None else answer for answer in answers]
     if not all(isinstance(answer, bool | np.bool_ | int | float | np.number) and answer in (0, 1) for answer in known):
         raise InputError("expected True, False or None for each sample", where=name)
@@ -142,15 +142,15 @@ def as_names(value: Any, name: str) -> tuple[str, ...]:
 def read_conditions(
     given: Mapping[str, tuple[Any, int]], labels: Sequence[str] | None, *, ordered: bool = False
 ) -> tuple[tuple[str, ...], dict[str, Codes]]:
-    """The names of all conditions, and for each argument a code a sample.
+    """The names of all conditions, and for each argument one code per sample.
 
-    `given` maps an argument to its labels (or None) and to how many samples it labels. Without `labels`, all that
-    occur are the conditions: numbers in their own order, and text in none, so that it cannot be `ordered`.
+    `given` maps an argument to its labels (or None) and to its number of samples. Without `labels`, the conditions are
+    those that occur: numbers in numeric order, and text without an order, so it cannot be `ordered`.
     """
     named = {name: _labels(values, name) for name, (values, _) in given.items() if values is not None}
     for name, (values, rows) in given.items():
         if values is None and (named or labels is not None) and rows:
-            raise InputError("conditions are missing", where=name, fix="Give one a sample, as for the others.")
+            raise InputError("conditions are missing", where=name, fix="Give one per sample, as for the others.")
         if values is not None and len(named[name]) != rows:
             raise InputError(f"{len(named[name])} conditions for {rows} samples", where=name)
     if not named and labels is None:
@@ -164,12 +164,12 @@ def read_conditions(
         if ordered and occurring.dtype.kind == "U" and len(names) > 1:
             raise OptionError(
                 f"conditions are text ({', '.join(names[:3])}{' …' if len(names) > 3 else ''}), and their order is not "
-                "said", where="ordered", fix=_ORDER,
+                "given", where="ordered", fix=_ORDER,
             )  # fmt: skip
         return names, {name: np.searchsorted(occurring, values).astype(np.int64) for name, values in named.items()}
     names = as_names(labels, "labels")
     if len(set(names)) < len(names) or not names:
-        raise InputError("names of conditions have to be there, and to differ", where="labels")
+        raise InputError("names of conditions must be given and must differ", where="labels")
     codes = {name: _codes(values, names, name) for name, values in named.items()}
     return names, {name: codes.get(name, np.empty(0, np.int64)) for name in given}
 
@@ -178,9 +178,9 @@ def _labels(values: Any, name: str) -> AnyArray:
     labels = as_labels(values, name)
     if labels.dtype != np.uint64:
         return labels
-    # Beside signed numbers they would become floats, and some of them equal.
+    # Together with signed integers they would become floats, and some of them equal.
     if labels.max(initial=0) > np.iinfo(np.int64).max:
-        raise InputError(f"{labels.max()} is too large for a condition", where=name, fix="Name conditions by text.")
+        raise InputError(f"{labels.max()} is too large for a condition", where=name, fix="Name conditions with text.")
     return labels.astype(np.int64)
 
 
@@ -200,7 +200,7 @@ def _codes(values: AnyArray, names: tuple[str, ...], name: str) -> Codes:
 
 def _finite(array: AnyArray, name: str) -> Floats:
     refuse_nan(array, name)
-    values = np.ascontiguousarray(array, dtype=np.float64) + 0.0  # −0 and 0 are one number
+    values = np.ascontiguousarray(array, dtype=np.float64) + 0.0  # −0 and 0 are equal
     if np.isinf(values).any():
         index = tuple(int(place) for place in np.argwhere(np.isinf(values))[0])
         raise InputError(f"infinite values, the first at index {index}", where=name)
@@ -210,7 +210,7 @@ def _finite(array: AnyArray, name: str) -> Floats:
 
 
 _ORDER = (
-    "Name them from the first to the last: labels=[…] in Python, --labels A,B,… on the command line, labels in a "
+    "List them in order: labels=[…] in Python, --labels A,B,… on the command line, labels in a "
     "study, `conditions` of a subject. Or number them."
 )
-_SHAPE = "The first axis counts samples; flatten or stack them so that there is one."
+_SHAPE = "The first axis is that of the samples."

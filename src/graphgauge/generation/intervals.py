@@ -18,30 +18,30 @@ def over_samples(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterva
 
 
 def over_pairs(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval:
-    """Student's t over samples: each has its mean distance to all others (the jackknife of a U-statistic)."""
+    """Student's t over samples, from each sample's mean distance to all others (the jackknife of a U-statistic)."""
     return IntervalRule("jackknife-t", "samples", _t_bounds, approximate=True,
-                        note="a first-order error of pairs that share samples")  # fmt: skip
+                        note="a first-order error, because pairs share samples")  # fmt: skip
 
 
 def of_shares(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval:
-    """Wilson's over samples; for a mean over conditions Student's t with Satterthwaite's degrees of freedom."""
+    """Wilson's interval over samples; for a mean over conditions, Student's t (Satterthwaite's degrees of freedom)."""
     if "successes" in estimate.facts:
         return IntervalRule("wilson", "samples", _wilson_bounds)
     return over_samples(sample, estimate)
 
 
 def of_draws(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval:
-    """Percentiles of a bootstrap of both the classifier's confusions and its answers on generated samples."""
+    """Percentiles of a bootstrap of the classifier's confusions and of its predictions on generated samples."""
     return IntervalRule("percentile bootstrap", "samples", _draw_bounds, approximate=True,
-                        note="percentiles of a bootstrap, which are exact in large samples only")  # fmt: skip
+                        note="bootstrap percentiles, which are exact only in large samples")  # fmt: skip
 
 
 def of_correlation(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval:
-    """Fisher's z over samples; none where their order is perfect."""
+    """Fisher's z over samples; no interval if the order is perfect."""
     if is_rounding(1 - np.abs(estimate.value), 1.0).all():
-        return NoInterval("the order is perfect: samples that all agree have no spread")
+        return NoInterval("the order is perfect, so the samples show no spread")
     return IntervalRule("fisher-z", "samples", _fisher_bounds, approximate=True, fewest="at least four",
-                        note="Fisher's z is exact for normal values only")  # fmt: skip
+                        note="Fisher's z is exact only for normal values")  # fmt: skip
 
 
 def _t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:

@@ -1,4 +1,4 @@
-"""Whether the order of conditions runs along one direction of a latent space."""
+"""Whether conditions are ordered along one direction of a latent space."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _PENALTIES = np.logspace(-8, 2, 21)
 def held_out_order(
     points: NDArray[np.floating], codes: Ints, *, folds: int = 5, generator: np.random.Generator
 ) -> Floats:
-    """Where each point lies along the direction that best predicts its condition's place, found without that point.
+    """The position of each point along the direction that best predicts its condition's rank, by cross-validation.
 
-    Ridge regression of the code on the standardised coordinates, its penalty chosen by generalised cross-validation
-    within the other folds. Folds hold as equal shares of each condition as can be: an uninformative latent would
-    otherwise predict low where the fold is high.
+    Ridge regression of the code on the standardised coordinates; the penalty is chosen by generalised cross-validation
+    within the other folds. Folds are stratified by condition: otherwise an uninformative latent space would predict low
+    values in folds with high codes.
     """
     points, codes = np.asarray(points, np.float64), np.asarray(codes)
     n = len(points)
     folds = min(folds, n)
     if folds < 2 or points.ndim != 2 or codes.shape != (n,):
         raise InputError(
-            f"expected at least two points with a code each, found shapes {points.shape} and {codes.shape}"
+            f"expected at least two points with one code each, found shapes {points.shape} and {codes.shape}"
         )
     fold = np.empty(n, np.int64)
     fold[np.lexsort((generator.random(n), codes))] = np.arange(n) % folds
@@ -42,7 +42,7 @@ def held_out_order(
 
 
 def spearman(a: ArrayLike, b: ArrayLike) -> float:
-    """Rank correlation, equal values sharing their mean rank; NaN where either side is constant.
+    """Rank correlation, with mean ranks for ties; NaN if either side is constant.
 
     >>> round(spearman([1, 2, 2, 3], [10, 20, 30, 40]), 6)
     0.948683

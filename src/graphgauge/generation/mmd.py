@@ -18,11 +18,10 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class MMDTest:
-    """MMD² of two samples, and what it is when members are exchanged at random.
+    """MMD² of two samples, and its distribution under random permutations.
 
-    `value` is the unbiased estimate, which may be negative. `critical` is what it has to exceed to be significant at
-    5 %, and `power` the chance that it does in another pair of samples of this size, were the true MMD² the measured
-    one.
+    `value` is the unbiased estimate, which may be negative. `critical` is the threshold of significance at 5 %, and
+    `power` the probability that another pair of samples of this size exceeds it if the true MMD² is the measured one.
     """
 
     value: float
@@ -46,8 +45,8 @@ def mmd_test(
 ) -> MMDTest:
     """Compare rows by the kernel exp(−d²/2σ²) of their Euclidean distance d; at most `most` rows of either side.
 
-    σ is `bandwidth`, or the median distance of all pairs of both samples together, which no exchange of members
-    changes. Where that is 0 the smallest positive distance stands in; without any, all points are one and MMD² is 0.
+    σ is `bandwidth`, or the median distance of all pairs in the pooled samples, which does not change under
+    permutations. If the median is 0, the smallest positive distance is used; if all points are equal, MMD² is 0.
     """
     two_samples(real, generated)
     real, generated = at_most(real, most, generator), at_most(generated, most, generator)
@@ -72,9 +71,9 @@ def kernel_test(
     permutations: int,
     generator: np.random.Generator,
 ) -> MMDTest:
-    """The test of n items and the m that follow them, for a kernel that is 1 for an item with itself."""
+    """The test of n items against the m that follow them, for a kernel that is 1 between equal items."""
     sums = kernel_sums(strip, n, m, permutations, generator)
-    # An item with itself adds 1 to each of the n and m sums.
+    # Each item adds 1 for the pair with itself.
     values = (sums.first - n) / (n * (n - 1)) + (sums.second - m) / (m * (m - 1)) - 2 * sums.across / (n * m)
     value, null = float(values[0]), values[1:]
     critical = float(np.quantile(null, 1 - LEVEL, method="higher")) if permutations else math.nan
@@ -91,7 +90,7 @@ def kernel_test(
 
 
 def _power(value: float, critical: float, null: Floats, sums: KernelSums, n: int, m: int) -> float:
-    """By the normal limit of the estimate: its first-order variance, and that which it has when nothing differs."""
+    """From the normal limit of the estimate: its first-order variance, and its variance under the null hypothesis."""
     from scipy.special import ndtr
 
     first = (sums.rows_first[:n] - 1) / (n - 1) - sums.rows_second[:n] / m

@@ -1,4 +1,4 @@
-"""Real samples that a model has learned from: they are not held out, whatever file they come in."""
+"""Find real samples that a model was trained on and that are therefore not held out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from graphgauge.generation.inputs import Bits, Samples, as_samples
 
 
 class HeldOut(NamedTuple):
-    """How many real samples are compared, and how many were left out because a generator had learned from them."""
+    """How many real samples are compared, and how many were left out because the generator was trained on them."""
 
     compared: int
     excluded: int
@@ -27,10 +27,10 @@ Hashes = NDArray[np.uint8]
 
 
 def sample_hashes(samples: Any, name: str = "samples") -> Hashes:
-    """A hash (n, 16) of each sample of bits by its content alone: not its place, its condition or its file."""
+    """A hash (n, 16) of the bits of each sample; it does not depend on position, condition or file."""
     bits = as_samples(samples, name)
     if isinstance(bits, Graphs):
-        raise InputError("graphs have no hash of their content", where=name, fix="Give the graphs themselves as train.")
+        raise InputError("graphs cannot be hashed", where=name, fix="Pass the graphs as train.")
     shape = str(bits.shape[1:]).encode()
     rows = np.packbits(bits.reshape(len(bits), -1), axis=1) if bits.size else np.empty((len(bits), 0), np.uint8)
     found = b"".join(blake2b(shape + row.tobytes(), digest_size=HASH_SIZE).digest() for row in rows)
@@ -38,9 +38,9 @@ def sample_hashes(samples: Any, name: str = "samples") -> Hashes:
 
 
 def learned(samples: Samples, train: Samples | None, hashes: Hashes | None = None) -> Bits:
-    """Which samples are in the training set, given itself or by the hashes of its samples.
+    """Which samples are in the training set, given as samples or as hashes.
 
-    Graphs are equal up to isomorphism. Samples of another kind or shape are none of them.
+    Graphs are compared up to isomorphism. Samples of another kind or shape never match.
     """
     found = np.zeros(len(samples), bool)
     if train is not None and len(train) and len(samples):

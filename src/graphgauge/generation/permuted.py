@@ -1,7 +1,7 @@
-"""Two samples against each other, and against all that come of exchanging their members.
+"""Permutation tests of two samples.
 
-A statistic of two samples that is made of sums of a kernel over pairs needs every kernel value once: with z the 0/1
-vector of who is in the first sample, the sums are zᵀKz, zᵀK1 and 1ᵀK1, for all permutations in one matrix product.
+A statistic that consists of sums of a kernel over pairs needs every kernel value once. With z the 0/1 vector of
+membership in the first sample, the sums are zᵀKz, zᵀK1 and 1ᵀK1, for all permutations in one matrix product.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from graphgauge.core.errors import InputError
 from graphgauge.kernels.euclidean import tiles
 
 Floats = NDArray[np.float64]
-# Kernel values of a range of items with all items.
+# Kernel values between a range of items and all items.
 Strip = Callable[[slice], Floats]
 
 
 class KernelSums(NamedTuple):
-    """Sums over ordered pairs, an item with itself included: within the first sample, within the second, across.
+    """Sums over ordered pairs, including each item with itself: within the first sample, within the second, across.
 
-    The first entry of each is that of the samples as they are, the others those of permutations. `rows_first` and
-    `rows_second` are the sums of each item with the first and the second sample as they are.
+    The first entry of each is that of the observed samples, the others are those of permutations. `rows_first` and
+    `rows_second` are the sums of each item with the observed first and second sample.
     """
 
     first: Floats
@@ -35,7 +35,7 @@ class KernelSums(NamedTuple):
 
 
 def kernel_sums(strip: Strip, n: int, m: int, permutations: int, generator: np.random.Generator) -> KernelSums:
-    """The sums for n items and the m that follow them, and for `permutations` random exchanges between the two."""
+    """The sums for n items and the m that follow them, and for `permutations` random permutations."""
     member = np.zeros((permutations + 1, n + m))
     member[:, :n] = 1
     generator.permuted(member[1:], axis=1, out=member[1:])
@@ -53,20 +53,20 @@ def kernel_sums(strip: Strip, n: int, m: int, permutations: int, generator: np.r
 
 
 def p_value(observed: float, null: Floats) -> float:
-    """The share of permutations, the observed one among them, that are as far out; equal up to rounding counts."""
+    """The share of permutations, including the observed one, that are at least as extreme, up to rounding."""
     rounding = 1e-12 * max(abs(observed), float(np.abs(null).max(initial=0.0)))
     return float((1 + np.count_nonzero(null >= observed - rounding)) / (1 + len(null)))
 
 
 def at_most(points: Floats, most: int, generator: np.random.Generator) -> Floats:
-    """All points, or as many drawn without replacement."""
+    """All points, or this many drawn without replacement."""
     if len(points) <= most:
         return points
     return points[np.sort(generator.choice(len(points), most, replace=False))]
 
 
 def two_samples(first: Floats, second: Floats) -> None:
-    """Refuse samples that cannot be compared."""
+    """Reject samples that cannot be compared."""
     if first.ndim != 2 or second.ndim != 2 or first.shape[1] != second.shape[1]:
         raise InputError(f"expected rows of the same length, found shapes {first.shape} and {second.shape}")
     if len(first) < 2 or len(second) < 2:

@@ -15,10 +15,10 @@ Floats = NDArray[np.float64]
 
 
 class PRDC(NamedTuple):
-    """Balls around points reach to, but not as far as, their k-th nearest neighbour in their own sample.
+    """Open balls around points, with the distance to the k-th nearest neighbour in the same sample as radius.
 
     precision: share of generated points in a real ball; recall: share of real points in a generated ball; density: real
-    balls a generated point is in, over k; coverage: share of real balls that hold a generated point.
+    balls that contain a generated point, over k, on average; coverage: share of real balls with a generated point.
     """
 
     precision: float
@@ -30,7 +30,7 @@ class PRDC(NamedTuple):
 def prdc(
     real: NDArray[np.floating], generated: NDArray[np.floating], *, k: int = 5, threads: int | None = None
 ) -> PRDC:
-    """All four from Euclidean distances, strip by strip; memory grows with the points, not with the pairs."""
+    """All four from Euclidean distances, computed in strips; memory grows with the points, not with the pairs."""
     n, m = len(real), len(generated)
     if not 1 <= k < min(n, m):
         raise InputError(f"{k} nearest neighbours need more than {k} points on either side, found {n} and {m}")
@@ -42,7 +42,7 @@ def prdc(
         return np.concatenate(parts, axis=1)
 
     def radii(side: slice) -> Floats:
-        # A point is its own nearest neighbour, before the first that counts.
+        # Each point is its own nearest neighbour, which does not count.
         return np.concatenate(
             map_blocks(
                 lambda rows: np.partition(strip(rows, side), k, axis=1)[:, k], tiles(side.start, side.stop),

@@ -1,4 +1,4 @@
-"""What is asked of a table: which metrics, with which options."""
+"""The metrics and options requested of a table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from graphgauge.generation.sections.two_sided import Draws
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be computed of a table, and how."""
+    """The metrics to compute from a table, and their options."""
 
     metrics: tuple[str, ...] | None = None
     k: tuple[int, ...] = (10,)
@@ -41,7 +41,7 @@ class Request:
 
     @cached_property
     def by_section(self) -> dict[str, list[str]]:
-        """The sections asked for, in their own order, and the names that ask for each."""
+        """The requested sections in their fixed order, with the names that request each."""
         known = sections(FAMILY)
         if self.metrics is None:
             return {item.name: [item.name] for item in known}

@@ -1,4 +1,4 @@
-"""What generation metrics are computed on: samples in groups, one a condition, averaged or each for itself."""
+"""The samples that generation metrics are computed on, in one group per condition, averaged or separate."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Own = TypeVar("Own", bound="Sample")
 
 @dataclass(frozen=True)
 class Sample:
-    """Groups of samples; `average` says how their values become one, or None: one value a condition.
+    """Groups of samples; `average` is how their values are combined, or None for one value per condition.
 
-    Each condition counts the same (`macro`), or each sample does (`micro`); values are added up (`total`), or all
-    samples are taken together (`whole`).
+    Each condition has the same weight (`macro`), or each sample does (`micro`); values are summed (`total`), or all
+    samples are pooled (`whole`).
     """
 
     labels: tuple[str, ...]
@@ -38,7 +38,7 @@ class Sample:
         return len(self.labels)
 
     def left_out(self) -> Mapping[str, str]:
-        """Conditions that nothing can be said about, and why."""
+        """Conditions without a value, and the reasons."""
         return {}
 
     def nothing(self, reason: str) -> Estimate:
@@ -55,7 +55,7 @@ class Sample:
         df: Numbers | None = None,
         **facts: Any,
     ) -> Estimate:
-        """Values of conditions, averaged as this sample is; `error` and `df` are those of each condition's value."""
+        """Values of conditions, combined by `average`; `error` and `df` are those of each condition's value."""
         values = np.asarray(values, dtype=float)
         defined = ~np.isnan(values)
         n = np.where(defined, n, 0).astype(np.int64)
@@ -81,7 +81,7 @@ class Sample:
         return estimate
 
     def mean(self, items: Numbers, codes: Codes, reason: str, **facts: Any) -> Estimate:
-        """A mean over samples: within each condition, then averaged; micro is the mean over all."""
+        """A mean over samples within each condition, then averaged; micro is the mean over all samples."""
         n = np.bincount(codes, minlength=self.groups)
         items = np.asarray(items, dtype=float)
         with np.errstate(invalid="ignore"):
@@ -97,7 +97,7 @@ class Sample:
         return self.estimate(values, n, reason, error=error, df=df, **facts)
 
     def share(self, items: Numbers, codes: Codes, reason: str) -> Estimate:
-        """A share of samples, whose intervals are Wilson's where each sample counts the same."""
+        """A share of samples, with Wilson intervals if each sample has the same weight."""
         estimate = self.mean(items, codes, reason, range=(0.0, 1.0))
         if self.average == "macro":
             return estimate
@@ -108,7 +108,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class RealSample(Sample):
-    """Real samples, each of a condition."""
+    """Real samples with their conditions."""
 
     codes: Codes = field(kw_only=True)
 
@@ -122,20 +122,20 @@ class RealSample(Sample):
 
 
 def _combined(weights: Floats, error: Numbers, df: Numbers) -> tuple[Floats, Floats]:
-    """Error of a weighted mean of independent values, and its degrees of freedom (Welch and Satterthwaite)."""
+    """Standard error of a weighted mean of independent values, and its degrees of freedom (Welch–Satterthwaite)."""
     spread = weights * error
     largest = spread.max(initial=0.0)
     if not len(spread) or np.isnan(largest):
         return np.array([np.nan]), np.array([0.0])
     if largest == 0:
         return np.array([0.0]), np.array([float(df.sum())])
-    parts = (spread / largest) ** 2  # relative ones: their squares stay in range
+    parts = (spread / largest) ** 2  # relative errors, whose squares stay in range
     total = parts.sum()
     return np.array([largest * np.sqrt(total)]), np.array([total**2 / (parts**2 / np.maximum(df, 1)).sum()])
 
 
 def canonical_order(*columns: Numbers | None) -> Codes:
-    """An order of rows that depends on their contents alone, so that sums and draws do not depend on the given one."""
+    """An order of rows by content, so that sums and draws do not depend on the input order."""
     parts = [_row_bytes(column) for column in columns if column is not None]
     rows = len(parts[0])
     width = sum(part.shape[1] for part in parts)
@@ -146,7 +146,7 @@ def canonical_order(*columns: Numbers | None) -> Codes:
 
 
 def _row_bytes(column: Numbers) -> NDArray[np.uint8]:
-    """Rows as bytes whose order is that of the codes, and any fixed order otherwise."""
+    """Rows as bytes that sort by code first, and in a fixed order within a code."""
     rows = column.reshape(len(column), int(np.prod(column.shape[1:])))
     if rows.dtype == bool:
         return np.packbits(rows, axis=1)

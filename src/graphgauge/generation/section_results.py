@@ -1,4 +1,4 @@
-"""The results of one section while they are computed: values, their other averages, and columns a condition."""
+"""The results of one section during computation: values, their other averages, and columns by condition."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OTHER = {"macro": "micro", "micro": "macro"}
 
 
 class SectionResults:
-    """The results of one section while they are being computed."""
+    """The results of one section during computation."""
 
     def __init__(self, table: Table, request: Request, at_hand: Capabilities) -> None:
         self._table, self._request, self._at_hand = table, request, at_hand
@@ -63,7 +63,7 @@ class SectionResults:
             self._by_channel[key] = np.array([part.value[0] for part in parts])
 
     def _companion(self, metric: Metric, params: Mapping[str, Any], sample: Sample, average: str) -> Result:
-        """The other average of a result, to stand beside it."""
+        """The other average of a result, to show next to it."""
         found = metric.result(
             sample, metric(sample, **params), params, confidence=self._request.confidence,
             conventions=self.conventions, baselines=False,
@@ -76,7 +76,7 @@ class SectionResults:
     def _add_column(self, metric: Metric, params: Mapping[str, Any], name: str, each: Sample) -> None:
         estimate = metric(each, **params)
         if len(estimate.value) != each.groups:
-            return  # a value of all conditions together
+            return  # one value for all conditions together
         self._columns |= {name: estimate.value, f"{name}.n": np.where(np.isnan(estimate.value), 0, estimate.n)}
         unknown = np.isnan(estimate.value)
         if unknown.all():

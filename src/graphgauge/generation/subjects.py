@@ -1,8 +1,8 @@
-"""What can be asked of a generator. A subject is any object that offers some of these; nothing is inherited.
+"""The methods of a generator. A subject is any object with some of these methods; no base class is needed.
 
-Arrays are NumPy (torch tensors are read as well). `n` samples of one shape stand in an array (n, *shape) of bits; a
-condition is its number, an index into `conditions`. A method that is not there leaves out the sections that need it.
-Samples are handed over as read-only copies; a method that works in place makes a copy of its own.
+Arrays are NumPy (torch tensors are accepted as well). `n` samples of one shape are an array (n, *shape) of bits; a
+condition is an index into `conditions`. If a method is missing, the sections that need it are skipped. Samples are
+passed as read-only copies; a method that works in place must copy them first.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Floats = NDArray[np.floating[Any]]
 
 @runtime_checkable
 class Conditioned(Protocol):
-    """Knows what can be asked for: the names of the conditions, code 0 first.
+    """The names of the conditions, code 0 first.
 
-    Optional beside it: `ordered` (bool, default False) says that neighbouring codes are neighbours; `channels` names
+    Optional attributes: `ordered` (bool, default False), whether neighbouring codes are similar; `channels`, names of
     the entries of a sample's first axis.
     """
 
@@ -50,31 +50,31 @@ class Encodes(Protocol):
 @runtime_checkable
 class Generates(Protocol):
     def generate(self, condition: int, n: int, *, temperature: float, seed: int) -> Floats | Bits | Sequence[Any]:
-        """n attempts for one condition: probabilities or bits (n, *shape), or a list of n graphs. Never fewer, never
-        only the good ones: the share of valid attempts is the first thing that is measured."""
+        """n attempts for one condition: probabilities or bits (n, *shape), or a list of n graphs. Return all attempts,
+        not only valid ones: the share of valid attempts is measured first."""
         ...
 
 
 @runtime_checkable
 class Validates(Protocol):
     def validate(self, samples: Any) -> Sequence[bool | None] | Bits:
-        """Whether each of n samples keeps the rules; a sample without an answer (None) is not valid."""
+        """Whether each of n samples is valid; None counts as not valid."""
         ...
 
 
 @runtime_checkable
 class Describes(Protocol):
     def statistics(self, samples: Any) -> Mapping[str, NDArray[Any]]:
-        """Named numbers (n,) of each sample, whose distributions are compared with those of real samples."""
+        """Named statistics (n,) of the samples, whose distributions are compared with those of real samples."""
         ...
 
 
 @runtime_checkable
 class Classifies(Protocol):
-    """A classifier, which is not part of the subject: it judges what the subject generates."""
+    """A classifier, separate from the subject, that judges the generated samples."""
 
     def predict(self, samples: Any) -> Codes:
-        """The condition (n,) that each of n samples looks like."""
+        """The predicted condition (n,) of each of n samples."""
         ...
 
 
@@ -87,11 +87,11 @@ class Labelled(NamedTuple):
 
 @dataclass(frozen=True)
 class Case:
-    """A subject with what it is measured against; what a registered loader or a `module:factory` returns.
+    """A subject with its data, as returned by a registered loader or a `module:factory`.
 
     `data` are real samples that the subject was not trained on, `train` those it was. `classifier_data` are real
-    samples that the classifier was not trained on, where they are not `data`. `seen` and `classifier_seen` are hashes
-    of the samples that each of them learned from, by `overlap.sample_hashes`: what is among them is left out and
+    samples that the classifier was not trained on, if they differ from `data`. `seen` and `classifier_seen` are hashes
+    (by `overlap.sample_hashes`) of the samples that each was trained on; real samples among them are left out and
     counted. `notes` go into the result.
     """
 
@@ -106,7 +106,7 @@ class Case:
     notes: tuple[str, ...] = ()
 
 
-# A checkpoint names its subject by one of these; what stands in a file never says what code to import.
+# A checkpoint names its subject by one of these keys; a file cannot name code to import.
 REGISTERED = {"moonboard": "graphgauge.zoo.moonboard.subject:load"}
 
 PROTOCOLS: dict[str, type[Any]] = {
@@ -120,9 +120,9 @@ PROTOCOLS: dict[str, type[Any]] = {
 
 
 def offers(subject: Any) -> dict[str, bool]:
-    """Which of the protocols a subject keeps."""
+    """The protocols that a subject implements."""
     found = {}
     for name, protocol in PROTOCOLS.items():
-        with own_code(f"{type(subject).__name__}.{name}"):  # looking for a property calls it
+        with own_code(f"{type(subject).__name__}.{name}"):  # looking up a property calls it
             found[name] = isinstance(subject, protocol)
     return found

@@ -1,4 +1,4 @@
-"""What a generator answered and what it is measured against: all that `evaluate()` needs, in one table of arrays."""
+"""A generator's answers and the data they are compared with: all inputs of `evaluate()` in one table of arrays."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from graphgauge.generation.overlap import learned
 
 _KIND = "generation-table"
 _WRITE = "A table is written with table.save(), or with --save-table."
-# The side that an argument belongs to: its rows stand or fall together.
+# The side that an argument belongs to; its rows are dropped together.
 _REAL = ("real", "reconstructed", "latents", "statistics")
 _GENERATED = ("generated", "generated_latents", "generated_statistics", "valid", "predicted")
 _MEASURED = {*_REAL, *_GENERATED} - {"valid"}
@@ -41,11 +41,11 @@ _MEASURED = {*_REAL, *_GENERATED} - {"valid"}
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Answers and truths, a row a sample; what is None was not asked or not given, and `missing` says why.
+    """Answers and truths, one row per sample. Fields that were not given are None; `missing` contains the reasons.
 
-    `real` samples with their codes, each beside its reconstruction, latent vector and statistics; `generated` ones
-    with the codes that were asked for, whether each is valid, and what a classifier took it for; `train`, what the
-    generator learned from. `classifier_labels` and `classifier_predicted` are the classifier on real samples.
+    `real` samples have codes, reconstructions, latent vectors and statistics. `generated` samples have requested codes,
+    validity and the classifier's predictions. `train` are the samples that the generator was trained on.
+    `classifier_labels` and `classifier_predicted` are the true and predicted codes of real samples.
     """
 
     labels: tuple[str, ...]
@@ -65,9 +65,9 @@ class Table:
     predicted: Codes | None = None
     classifier_labels: Codes | None = None
     classifier_predicted: Codes | None = None
-    # Conditions of the real samples that are in the training set: they are not held out, and were dropped.
+    # Conditions of the real samples that were dropped because they are in the training set.
     excluded: Codes = field(default_factory=lambda: np.empty(0, np.int64))
-    # Whether latent vectors change when only the condition does; None where nobody asked.
+    # Whether latent vectors change if only the condition does; None if this was not tested.
     leaks: bool | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
@@ -101,9 +101,9 @@ class Table:
         notes: Sequence[str] = (),
         nan: str = "raise",
     ) -> Table:
-        """Check everything once; see `evaluate` for the arguments.
+        """Check the arguments, which are those of `evaluate`.
 
-        Real samples that are in `train` are dropped. `excluded` are the codes of those that were dropped before.
+        Real samples that are in `train` are dropped. `excluded` are the codes of those dropped before.
         """
         given: dict[str, Any] = {
             "real": real, "reconstructed": reconstructed, "latents": latents, "statistics": statistics,
@@ -150,7 +150,7 @@ class Table:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write the table as npz: arrays, and its facts as JSON text; no pickle."""
+        """Write the table as npz: arrays, and metadata as JSON text; no pickle."""
         facts: dict[str, Any] = {
             "labels": list(self.labels), "ordered": self.ordered, "options": dict(self.options),
             "channels": None if self.channels is None else list(self.channels), "missing": dict(self.missing),
@@ -172,7 +172,7 @@ class Table:
 
     @classmethod
     def load(cls, path: str | Path) -> Table:
-        """Read a table back, and check it as if it had been given."""
+        """Load a table, with the same checks as for arguments."""
         try:
             _, facts, arrays = load_state(path, _KIND)
         except InputError as error:
@@ -196,12 +196,12 @@ class Table:
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
             if isinstance(error, InputError):
                 raise
-            raise InputError("not a whole table", where=str(path), fix=_WRITE) from None
+            raise InputError("the table is incomplete", where=str(path), fix=_WRITE) from None
         return replace(table, notes=notes)
 
 
 def _read_sides(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Both sides checked, each argument against the samples that it is about."""
+    """Both sides, each argument checked against its samples."""
     read: dict[str, Any] = {}
     for samples, vectors, described in (
         ("real", "latents", "statistics"),
@@ -230,7 +230,7 @@ def _read_sides(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_pairs(read: Mapping[str, Any]) -> None:
-    """What is compared across the sides has to be of one kind."""
+    """Check that quantities compared across the sides are of one kind."""
     widths = [item.shape[1] for item in (read["latents"], read["generated_latents"]) if item is not None]
     if len(set(widths)) > 1:
         text = " and ".join(map(str, widths))
@@ -242,11 +242,11 @@ def _check_pairs(read: Mapping[str, Any]) -> None:
 
 
 def _like(read: Mapping[str, Any], samples: Samples | None, name: str) -> Samples | None:
-    """Samples of the same kind and shape as the real ones, or as the generated where there are no real ones."""
+    """Samples of the same kind and shape as the real ones, or as the generated ones if there are no real ones."""
     model = next((read[side] for side in ("real", "generated") if _rows(read.get(side))), read.get("real"))
     if samples is None or model is None:
         return samples
-    if isinstance(samples, np.ndarray) and samples.shape == (0,):  # an empty list has the shape of none, and so of any
+    if isinstance(samples, np.ndarray) and samples.shape == (0,):  # an empty list is compatible with any shape
         return model[:0] if isinstance(model, np.ndarray) else Graphs.of([])
     if isinstance(samples, Graphs) != isinstance(model, Graphs) and _rows(samples) and _rows(model):
         raise InputError("graphs on one side and arrays on the other", where=name)
@@ -257,9 +257,9 @@ def _like(read: Mapping[str, Any], samples: Samples | None, name: str) -> Sample
 
 
 def _answers(predicted: Any, labels: Any, answers: Any, generated: Samples | None, conditions: int) -> dict[str, Any]:
-    """What a classifier answered, and what would have been right."""
+    """A classifier's predictions, and the true codes."""
     if (labels is None) != (answers is None):
-        raise InputError("classifier_labels and classifier_predicted go together", where="classifier_labels")
+        raise InputError("classifier_labels and classifier_predicted must be given together", where="classifier_labels")
     found: dict[str, Any] = {}
     if predicted is not None:
         if generated is None:
@@ -284,9 +284,9 @@ def _channels(channels: Sequence[str] | None, read: Mapping[str, Any]) -> tuple[
 
 
 def _graphs(nodes: Codes, offsets: Codes, edges: Codes, name: str) -> Graphs:
-    """Graphs from a file, each of them checked anew."""
+    """Graphs from a file, with each graph checked."""
     if nodes.dtype.kind != "i" or offsets.dtype.kind != "i" or len(offsets) != len(nodes) + 1:
-        raise TypeError("not numbers of nodes and places of edges")
+        raise TypeError("not numbers of nodes and offsets of edges")
     if offsets[0] != 0 or offsets[-1] != len(edges) or (np.diff(offsets) < 0).any():
         raise ValueError("edges that belong to no graph, or to several")
     ranges = zip(nodes.tolist(), offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
@@ -296,7 +296,7 @@ def _graphs(nodes: Codes, offsets: Codes, edges: Codes, name: str) -> Graphs:
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:
     threshold = options.get("threshold")
     if threshold is not None and not (isinstance(threshold, int | float) and 0 <= threshold <= 1):
-        raise InputError(f"a threshold lies between 0 and 1, not at {threshold!r:.40}", where="threshold")
+        raise InputError(f"a threshold must be between 0 and 1, not {threshold!r:.40}", where="threshold")
     return dict(options)
 
 
@@ -305,7 +305,7 @@ def _rows(samples: Samples | None) -> int:
 
 
 def _without_nan(given: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Samples with a NaN in anything that is known of them are dropped from their side, and counted."""
+    """Drop and count samples with a NaN in any argument of their side."""
     kept, notes = dict(given), []
     for side, conditions in ((_REAL, "real_conditions"), (_GENERATED, "conditions")):
         columns = [column for name in side if name in _MEASURED for column in _float_columns(given.get(name), name)]

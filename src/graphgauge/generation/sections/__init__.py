@@ -1,6 +1,6 @@
-"""The five sections of the family: what each measures, and the metrics in it."""
+"""The five sections of the family and their metrics."""
 
-# Sections stand in the order of their imports.
+# The order of the imports is the order of the sections.
 # isort: off
 from graphgauge.generation.sections import reconstruction
 from graphgauge.generation.sections import diversity

@@ -1,4 +1,4 @@
-"""What the sections share: laws, reasons, and averages of baselines."""
+"""Shared by the sections: laws, reasons, and averages of baselines."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ FAMILY = "generation"
 LAWS: dict[str, bool | Exempt] = {
     "permutation": True,
     "merge": Exempt("needs all samples at once"),
-    "monotone": Exempt("samples are judged together: no single change is for the better"),
-    "symmetry": Exempt("real and generated samples play different parts"),
+    "monotone": Exempt("samples are judged together: no change of a single sample is certain to improve the value"),
+    "symmetry": Exempt("real and generated samples are not interchangeable"),
 }
-COUNT_LAWS = LAWS | {"monotone": Exempt("a number of things is neither good nor bad")}
+COUNT_LAWS = LAWS | {"monotone": Exempt("a count is neither good nor bad")}
 EMPTY = {"empty": "nan"}
 MACRO = EMPTY | {"average": "macro"}
 MICRO = EMPTY | {"average": "micro"}
@@ -30,13 +30,13 @@ FEWEST_COMPARED = 10
 
 
 def counted(sample: Sample, counts: Numbers, reason: str) -> Estimate:
-    """How many there are in each condition; none at all is nothing to measure."""
+    """The number of samples in each condition; without any, there is nothing to measure."""
     some = counts.sum() > 0
     return sample.estimate(np.where(some, counts, np.nan).astype(float), counts, reason)
 
 
 def level(sample: Sample, values: Numbers, n: Numbers) -> float:
-    """A baseline's values of conditions, averaged as the sample is; NaN where none has one."""
+    """A baseline's values of conditions, averaged like the sample; NaN if no condition has one."""
     return float(sample.averaged(sample.average or "macro").estimate(values, n, "").value[0])
 
 
@@ -53,7 +53,7 @@ def members(codes: Numbers, groups: int) -> list[Numbers]:
 
 def few(count: int, fewest: int, noun: str, of: int | None = None) -> str:
     among = "" if of is None else f" among {of}"
-    return f"{count} {noun}{'' if count == 1 else 's'}{among}, at least {fewest} are needed"
+    return f"{count} {noun}{'' if count == 1 else 's'}{among}; at least {fewest} are needed"
 
 
 def nan_array(values: Iterable[float]) -> Numbers:
@@ -61,5 +61,5 @@ def nan_array(values: Iterable[float]) -> Numbers:
 
 
 def values_of(found: Iterable[Any], name: str) -> Numbers:
-    """One number of what was found in each condition; NaN where nothing was."""
+    """One attribute of each condition's measurement; NaN where there is none."""
     return nan_array(np.nan if each is None else getattr(each, name) for each in found)

@@ -1,4 +1,4 @@
-"""Conditioning: whether a classifier takes samples for what was asked for, and how far it can be trusted itself."""
+"""Conditioning: whether a classifier recognises the requested conditions, and how reliable the classifier is."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from graphgauge.generation.table import Table
 
 section(
     "conditioning", family=FAMILY, priority="low", aliases=("grade_conditioning",),
-    question="whether a classifier takes generated samples for what was asked for",
+    question="whether a classifier recognises the requested conditions in generated samples",
 )  # fmt: skip
 
-# Above this the classifier's confusions cannot be undone: noise in its answers would grow by as much.
+# Above this the classifier's confusions cannot be corrected, because noise would be amplified by this factor.
 WORST_CONDITION_NUMBER = 10
-_ASSUMED = "assumes that the classifier errs on generated samples as it does on real ones"
+_ASSUMED = "assumes that the classifier makes the same errors on generated samples as on real ones"
 
 
 class Confusions:
-    """What the classifier answered: on real samples whose condition is known, and on generated ones."""
+    """The classifier's predictions on real samples with known conditions, and on generated ones."""
 
     def __init__(self, table: Table, draws: Draws) -> None:
         assert table.predicted is not None
@@ -51,7 +51,7 @@ class Confusions:
 
     @cached_property
     def usable(self) -> Codes:
-        """Conditions that the classifier was tried on or has answered: what can be told apart at all."""
+        """Conditions that the classifier was tested on or has predicted."""
         return np.flatnonzero(self.confusion.sum(1) + self.confusion.sum(0) + self.asked.sum(1) + self.asked.sum(0))
 
     @cached_property
@@ -62,15 +62,15 @@ class Confusions:
 
     @property
     def reason(self) -> str | None:
-        """Why confusions cannot be undone, where they cannot."""
+        """The reason why confusions cannot be corrected, if they cannot."""
         if not len(self.present):
             return "no valid generated samples"
         if not self.confusion.sum():
-            return "the classifier was not tried on real held-out samples"
+            return "the classifier was not tested on real held-out samples"
         if self.condition_number > WORST_CONDITION_NUMBER:
             number = self.condition_number
             text = "infinite" if np.isinf(number) else f"{number:.3g}"
-            return f"the condition number of the classifier's confusions is {text}, above {WORST_CONDITION_NUMBER}"
+            return f"the condition number of the confusion matrix is {text}, above {WORST_CONDITION_NUMBER}"
         return None
 
     def _indices(self) -> tuple[Numbers, Numbers]:
@@ -79,7 +79,7 @@ class Confusions:
 
     @cached_property
     def shares(self) -> Floats:
-        """For each condition with samples, the shares (present, usable) of what they really are."""
+        """The estimated true composition (present, usable) of each condition with samples."""
         return np.asarray(compositions(*self._indices()))
 
     @cached_property
@@ -88,7 +88,7 @@ class Confusions:
         return np.asarray(bootstrapped_compositions(*self._indices(), draws=self._draws.resamples, generator=generator))
 
     def within(self, shares: Floats, tolerance: int) -> Floats:
-        """The share that lies at most `tolerance` from what was asked for; the last axis are usable conditions."""
+        """The share within `tolerance` of the requested condition; the last axis is that of the usable conditions."""
         near = np.abs(self.usable[np.newaxis, :] - self.present[:, np.newaxis]) <= tolerance
         return np.asarray(np.clip((shares * near).sum(-1), 0, 1))
 
@@ -99,7 +99,7 @@ def _crossed(rows: Codes, columns: Codes, groups: int) -> Codes:
 
 @dataclass(frozen=True)
 class Answers(Sample):
-    """The classifier's answers on valid generated samples, and on real ones."""
+    """The classifier's predictions on valid generated samples, and on real ones."""
 
     found: Confusions = field(kw_only=True)
     ordered: bool = False
@@ -118,7 +118,7 @@ class Answers(Sample):
 
     def real(self, tolerance: int) -> Estimate:
         near = np.abs(self.found.answers - self.found.labels) <= tolerance
-        return self.share(near, self.found.labels, "the classifier was not tried on real held-out samples")
+        return self.share(near, self.found.labels, "the classifier was not tested on real held-out samples")
 
     def corrected(self, tolerance: int) -> Estimate:
         found = self.found
@@ -135,7 +135,7 @@ class Answers(Sample):
 
 
 def _dealt(tolerance: int) -> Any:
-    """The same answers dealt to the generated samples at random, in the mean."""
+    """The same predictions in random order, on average."""
 
     def chance(function: MetricFunction, sample: Answers, params: Mapping[str, Any]) -> dict[str, float]:
         found = sample.found
@@ -150,7 +150,7 @@ def _dealt(tolerance: int) -> Any:
 
 
 def _majority(tolerance: int) -> Any:
-    """Always the answer that is right most often."""
+    """Always the prediction that is right most often."""
 
     def chance(function: MetricFunction, sample: Answers, params: Mapping[str, Any]) -> dict[str, float]:
         counts = sample.found.confusion.sum(1)
@@ -165,10 +165,10 @@ def _majority(tolerance: int) -> Any:
 def _read(result: Result) -> str:
     blind = result.chance[-1].value if result.chance else np.nan
     if result.interval is None:
-        return "too few samples to tell from chance"
+        return "too few samples for a comparison with chance"
     if not result.interval.low > blind:
-        return "no better than answers dealt at random; read it beside classifier_exact_accuracy"
-    return "better than chance; its ceiling is what the classifier gets on real samples"
+        return "not significantly better than chance; compare with classifier_exact_accuracy"
+    return "better than chance; the classifier's accuracy on real samples is its ceiling"
 
 
 _COMMON: dict[str, Any] = {
@@ -186,13 +186,13 @@ _CORRECTED = _COMMON | {
     **_COMMON,
 )  # fmt: skip
 def overall_exact_accuracy(sample: Answers) -> Estimate:
-    """Share of valid generated samples that the classifier takes for the condition that was asked for."""
+    """Share of valid generated samples that the classifier assigns to the requested condition."""
     return sample.generated(0)
 
 
 @metric(key="overall_tolerance_1_accuracy", conventions=MACRO | _SHARE, interval=of_shares, chance=_dealt(1), **_COMMON)
 def overall_tolerance_1_accuracy(sample: Answers) -> Estimate:
-    """Share of valid generated samples that the classifier takes for the condition asked for or a neighbour of it."""
+    """Share of valid generated samples that the classifier assigns to the requested condition or a neighbour of it."""
     return sample.generated(1) if sample.ordered else sample.nothing(NO_ORDER)
 
 
@@ -201,7 +201,7 @@ def overall_tolerance_1_accuracy(sample: Answers) -> Estimate:
     chance=_majority(0), **_COMMON,
 )  # fmt: skip
 def classifier_exact_accuracy(sample: Answers) -> Estimate:
-    """Share of real held-out samples that the classifier gets right: what a perfect generator would score."""
+    """Share of real held-out samples that the classifier gets right: the score of a perfect generator."""
     return sample.real(0)
 
 
@@ -210,7 +210,7 @@ def classifier_exact_accuracy(sample: Answers) -> Estimate:
     chance=_majority(1), **_COMMON,
 )  # fmt: skip
 def classifier_tolerance_1_accuracy(sample: Answers) -> Estimate:
-    """Share of real held-out samples that the classifier gets right or takes for a neighbour."""
+    """Share of real held-out samples that the classifier assigns to the true condition or a neighbour of it."""
     return sample.real(1) if sample.ordered else sample.nothing(NO_ORDER)
 
 
@@ -220,7 +220,7 @@ def classifier_tolerance_1_accuracy(sample: Answers) -> Estimate:
     **_COMMON | {"direction": "lower", "bounds": (1, np.inf), "reference": "saerens2002"},
 )  # fmt: skip
 def classifier_condition_number(sample: Answers) -> Estimate:
-    """By how much undoing the classifier's confusions multiplies noise in its answers; above 10 it is not done."""
+    """How much correcting for the classifier's confusions amplifies noise; above 10 there is no corrected value."""
     found = sample.found
     value = max(found.condition_number, 1.0) if found.condition_number == found.condition_number else np.nan
     return Estimate(np.array([value]), np.array([found.confusion.sum()]), reason="no real samples were classified")
@@ -228,11 +228,11 @@ def classifier_condition_number(sample: Answers) -> Estimate:
 
 @metric(key="corrected_exact_accuracy", chance=_dealt(0), **_CORRECTED)
 def corrected_exact_accuracy(sample: Answers) -> Estimate:
-    """Share of samples that are what was asked for, once the classifier's confusions on real samples are undone."""
+    """Share of samples with the requested condition, corrected for the classifier's confusions on real samples."""
     return sample.corrected(0)
 
 
 @metric(key="corrected_tolerance_1_accuracy", chance=_dealt(1), **_CORRECTED)
 def corrected_tolerance_1_accuracy(sample: Answers) -> Estimate:
-    """The same with neighbours of what was asked for."""
+    """The same share, with neighbours of the requested condition."""
     return sample.corrected(1) if sample.ordered else sample.nothing(NO_ORDER)

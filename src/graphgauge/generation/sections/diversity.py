@@ -1,4 +1,4 @@
-"""Diversity: which attempts keep the rules, and whether they differ from each other and from what was learned from."""
+"""Diversity: which attempts are valid, and whether they differ from each other and from the training set."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from graphgauge.stats.intervals import standard_error
 
 section(
     "diversity", family=FAMILY, priority="high",
-    question="how many attempts are valid, and how far they differ from each other and from the training set",
+    question="how many attempts are valid, and how much they differ from each other and from the training set",
 )  # fmt: skip
 
 
 class Valid:
-    """The valid samples and what they are compared with, in a fixed order; computed once, when first asked for."""
+    """The valid samples and their references, in a fixed order; computed once, when first needed."""
 
     def __init__(self, table: Table, threads: int | None) -> None:
         assert table.generated is not None
@@ -64,7 +64,7 @@ class Valid:
 
     @cached_property
     def _ids(self) -> list[Codes]:
-        """Equal samples have equal numbers; graphs are equal up to isomorphism."""
+        """Ids of samples: equal samples have equal ids; graphs are equal up to isomorphism."""
         given = [part for part in (self.generated, self.real, self.train) if part is not None]
         graphs = [part for part in given if isinstance(part, Graphs)]
         return list(graph_ids(*graphs) if graphs else row_ids(*(_flat(part) for part in given)))
@@ -106,7 +106,7 @@ class Valid:
 
     @property
     def width(self) -> int:
-        """Bits of a sample; 1 where there are no samples to have any."""
+        """Number of bits of a sample; 1 if there are no samples."""
         assert isinstance(self.generated, np.ndarray)
         return max(int(np.prod(self.generated.shape[1:])), 1)
 
@@ -160,7 +160,7 @@ class Attempts(Sample):
         }
 
     def of_pairs(self, pairs: list[Pairs | None], scale: float = 1.0) -> Estimate:
-        """Mean distances between the samples of a condition, with the error that each sample's own mean shows."""
+        """Mean distances between the samples of a condition, with errors from the means of the single samples."""
         values = values_of(pairs, "mean") / scale
         error, df = np.full(self.groups, np.nan), np.zeros(self.groups)
         for place, own in enumerate(pairs):
@@ -170,13 +170,13 @@ class Attempts(Sample):
         return self.estimate(values, self.counts, _FEW, error=error, df=df)
 
     def of_ids(self, read: Callable[[Codes], float]) -> Floats:
-        """What the ids of the valid samples of each condition say, where there are enough."""
+        """A function of the ids of the valid samples of each condition, if there are enough."""
         valid = self.valid
         return nan_array(read(valid.ids[own]) if len(own) >= FEWEST_VALID else np.nan for own in valid.rows)
 
 
 def _real_pairs(read: Callable[[Valid], Floats]) -> ChanceFunction:
-    """A generator that repeats one sample, and the real samples among themselves."""
+    """A generator that repeats one sample, and the real samples compared with each other."""
 
     def chance(function: MetricFunction, sample: Attempts, params: Mapping[str, Any]) -> dict[str, float]:
         real = level(sample, np.where(sample.enough, read(sample.valid), np.nan), sample.counts)
@@ -187,7 +187,7 @@ def _real_pairs(read: Callable[[Valid], Floats]) -> ChanceFunction:
 
 
 def _real_unique(function: MetricFunction, sample: Attempts, params: Mapping[str, Any]) -> dict[str, float]:
-    """A generator that repeats one sample, and as many real samples, drawn without replacement, in the mean."""
+    """A generator that repeats one sample, and the same number of real samples without replacement, on average."""
     valid, k = sample.valid, params.get("k")
     sizes = sample.counts if k is None else np.full(sample.groups, k)
     values = np.full(sample.groups, np.nan)
@@ -203,7 +203,7 @@ def _real_unique(function: MetricFunction, sample: Attempts, params: Mapping[str
 def _real_novelty(function: MetricFunction, sample: Attempts, params: Mapping[str, Any]) -> dict[str, float]:
     """A generator that copies the training set, and the real samples that it was not trained on."""
     levels = {"copies of the training set": 0.0}
-    # Those that it was trained on have been dropped: as many as they were, real samples are not new.
+    # Real samples that it was trained on were dropped; they count as not novel.
     valid = sample.valid
     given = valid.excluded + (0 if valid.real is None else len(valid.real))
     if given:
@@ -216,7 +216,7 @@ def _read(result: Result) -> str:
         return "nearly all samples differ"
     if result.value > 0.8:
         return "most samples differ"
-    return "few different samples: the generator repeats itself" if result.value < 0.5 else "many samples are repeated"
+    return "few distinct samples: the generator repeats itself" if result.value < 0.5 else "many samples are repeated"
 
 
 _FEW = f"no condition has {FEWEST_VALID} valid samples"
@@ -234,11 +234,11 @@ _COUNT = _COMMON | {
 
 @metric(
     key="validity_rate", interval=of_shares, conventions=MICRO | {"attempts": "all of them; no answer is not valid"},
-    chance=NoChance("it depends on the rules alone"),
+    chance=NoChance("it depends only on the validity rules"),
     **_COMMON | {"needs": ("validity",), "laws": LAWS | {"monotone": True}},
 )  # fmt: skip
 def validity_rate(sample: Attempts) -> Estimate:
-    """Share of all attempts that keep the rules."""
+    """Share of all attempts that are valid."""
     assert sample.answers is not None
     return sample.share(sample.answers, sample.codes, "no samples were generated")
 
@@ -252,8 +252,8 @@ def validity_rate(sample: Attempts) -> Estimate:
 def overall_mean_diversity(sample: Attempts) -> Estimate:
     """Mean share of bits in which two valid samples of a condition differ.
 
-    Sparse samples differ in few bits whatever they are: two problems of 11 holds on a board of 594 cells differ by
-    0.037 at most. Read it against the real samples beside it.
+    Sparse samples always differ in few bits: two problems of 11 holds on a board of 594 cells differ by at most 0.037.
+    Compare it with the value for real samples.
     """
     return sample.of_pairs(sample.valid.hamming, sample.valid.width)
 
@@ -280,7 +280,7 @@ def overall_uniqueness_ratio(sample: Attempts) -> Estimate:
     for place, rows in enumerate(sample.valid.rows):
         if len(rows) >= FEWEST_VALID:
             _, counts = np.unique(sample.valid.ids[rows], return_counts=True)
-            # The jackknife, which errs towards caution: without a sample, one that occurs once is gone.
+            # The jackknife, which is conservative: leaving out a sample that occurs once removes its id.
             single = np.count_nonzero(counts == 1) / len(rows)
             error[place], df[place] = np.sqrt(single * (1 - single) / (len(rows) - 1)), len(rows) - 1
     return sample.estimate(values, sample.counts, _FEW, error=error, df=df, range=(0.0, 1.0))
@@ -312,7 +312,7 @@ def mean_hamming_bits(sample: Attempts) -> Estimate:
     **_PAIRS | {"reference": "jaccard1912"},
 )  # fmt: skip
 def mean_jaccard(sample: Attempts) -> Estimate:
-    """Mean Jaccard distance of two valid samples of a condition: bits set in one of them over bits set in either."""
+    """Mean Jaccard distance of two valid samples of a condition: bits set in only one over bits set in either."""
     return sample.of_pairs(sample.valid.jaccard)
 
 
@@ -324,7 +324,7 @@ def mean_jaccard(sample: Attempts) -> Estimate:
 def unique_at_k(sample: Attempts, *, k: int = 10) -> Estimate:
     """Expected share of distinct samples among k valid ones of a condition.
 
-    It can be compared where numbers of samples differ, which the ratio of all of them cannot.
+    Unlike `overall_uniqueness_ratio`, it is comparable between different numbers of samples.
     """
     values = sample.of_ids(lambda ids: unique_at(ids, k))
     return sample.estimate(values, sample.counts, f"no condition has {k} valid samples")
@@ -332,12 +332,12 @@ def unique_at_k(sample: Attempts, *, k: int = 10) -> Estimate:
 
 @metric(key="unique_problems", **_COUNT)
 def unique_problems(sample: Attempts) -> Estimate:
-    """Distinct valid samples of each condition, added up."""
+    """Number of distinct valid samples, summed over conditions."""
     values = sample.of_ids(lambda ids: float(len(np.unique(ids))))
     return sample.estimate(values, sample.counts, _FEW)
 
 
 @metric(key="total_valid", **_COUNT)
 def total_valid(sample: Attempts) -> Estimate:
-    """Valid samples."""
+    """Number of valid samples."""
     return counted(sample, sample.counts, "no valid samples")

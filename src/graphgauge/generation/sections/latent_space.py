@@ -1,4 +1,4 @@
-"""Latent space: whether samples of one condition lie together, and neighbouring conditions beside each other."""
+"""Latent space: whether conditions are separated, and in order."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from graphgauge.stats.intervals import without_rounding
 
 section(
     "latent_space", family=FAMILY, priority="medium",
-    question="whether conditions lie apart, and in their order, in the latent space",
+    question="whether conditions are separated, and in order, in the latent space",
 )  # fmt: skip
 
 CENTROIDS = "per_grade_centroids"
 _FOLDS = 5
 _DEALS = 20
-LEAK = "the encoder is given the condition, so that latent vectors may lie apart by copying it"
+LEAK = "the encoder is given the condition, so latent vectors may be separated by copying it"
 
 
 class Cache:
-    """Per-sample values that several metrics and averages share."""
+    """Per-sample values shared by several metrics and averages."""
 
     def __init__(self) -> None:
         self._held: dict[str, Floats] = {}
@@ -62,7 +62,7 @@ class Latents(RealSample):
         )  # fmt: skip
 
     def dealt(self, key: int) -> Latents:
-        """The same vectors with the conditions dealt to them at random."""
+        """The same vectors with shuffled conditions."""
         codes = np.random.default_rng([self.seed, 6, key]).permutation(self.codes)
         return replace(self, codes=codes, cache=Cache())
 
@@ -73,14 +73,14 @@ class Latents(RealSample):
         )
 
     def centroids(self) -> Floats:
-        """The mean vector of each condition; NaN where it has no samples."""
+        """The mean vector of each condition; NaN without samples."""
         sums = np.zeros((self.groups, self.points.shape[1]))
         np.add.at(sums, self.codes, self.points)
         with np.errstate(invalid="ignore"):
             return np.asarray(sums / self.counts[:, np.newaxis])
 
     def centroid_table(self) -> Columns:
-        """Centroids and spreads, a row a condition."""
+        """Centroids and spreads, one row per condition."""
         centroids = self.centroids()
         away = ((self.points - centroids[self.codes]) ** 2).sum(1)
         with np.errstate(invalid="ignore"):
@@ -97,26 +97,26 @@ class Latents(RealSample):
 
 
 def _dealt_once(function: MetricFunction, sample: Latents, params: Mapping[str, Any]) -> dict[str, float]:
-    """Conditions dealt to the samples at random, once."""
+    """Randomly shuffled conditions, once."""
     return {"conditions dealt at random": float(function(sample.dealt(0), **params).value[0])}
 
 
 def _dealt_often(function: MetricFunction, sample: Latents, params: Mapping[str, Any]) -> dict[str, float]:
-    """Conditions dealt to the samples at random, the mean over 20 deals."""
+    """Randomly shuffled conditions, mean over 20 shuffles."""
     values = [float(function(sample.dealt(deal), **params).value[0]) for deal in range(_DEALS)]
     return {"conditions dealt at random": float(np.mean(values))}
 
 
 def _no_order(function: MetricFunction, sample: Latents, params: Mapping[str, Any]) -> dict[str, float]:
-    """Latent vectors that know nothing of the order."""
+    """Latent vectors without information about the order."""
     return {"no order": 0.0}
 
 
 def _read(result: Result) -> str:
-    for least, words in ((0.5, "conditions lie well apart"), (0.2, "conditions lie apart"), (0.05, "they overlap")):
+    for least, words in ((0.5, "conditions are well separated"), (0.2, "they are separated"), (0.05, "they overlap")):
         if result.value > least:
             return words
-    return "conditions are not told apart; see ordinal_spearman for an order without gaps"
+    return "conditions are not separated; see ordinal_spearman for an order without gaps"
 
 
 _ONE = "fewer than two conditions have real samples, or none has two"
@@ -142,7 +142,7 @@ def _silhouette(sample: Latents, squared: bool) -> Estimate:
     reading=_read, conventions=MICRO | {"distance": "Euclidean", "one sample of a condition": "0"}, **_COMMON,
 )  # fmt: skip
 def silhouette_score(sample: Latents) -> Estimate:
-    """How much nearer a sample's latent vector is to its own condition than to the nearest other, averaged."""
+    """How much nearer a sample's latent vector is to its own condition than to the nearest other, on average."""
     return _silhouette(sample, squared=False)
 
 
@@ -151,7 +151,7 @@ def silhouette_score(sample: Latents) -> Estimate:
     conventions=MICRO | {"distance": "squared Euclidean", "one sample of a condition": "0"}, **_COMMON,
 )  # fmt: skip
 def silhouette_sqeuclidean(sample: Latents) -> Estimate:
-    """The silhouette of squared distances: another number, exact in time linear in the samples."""
+    """The silhouette of squared distances: a different number, computed exactly in linear time."""
     return _silhouette(sample, squared=True)
 
 
@@ -179,7 +179,7 @@ def latent_std(sample: Latents) -> Estimate:
 
 @metric(
     key="grade_separation", direction="higher", bounds=(0, np.inf), chance=_dealt_often,
-    interval=NoInterval("centroids of few samples lie apart by chance; compare with conditions dealt at random"),
+    interval=NoInterval("centroids of few samples differ by chance; compare with conditions dealt at random"),
     conventions=WHOLE | {"neighbours": "next to each other among the conditions that occur"}, **_COMMON,
 )  # fmt: skip
 def grade_separation(sample: Latents) -> Estimate:
@@ -200,7 +200,7 @@ def grade_separation(sample: Latents) -> Estimate:
 def ordinal_spearman(sample: Latents) -> Estimate:
     """Rank correlation of ordered conditions with the best linear direction of the latent space, on held-out samples.
 
-    Conditions that run into each other score little in a silhouette, however well they are ordered.
+    Conditions that overlap have a low silhouette even if they are well ordered.
     """
     if not sample.ordered:
         return sample.whole(np.nan, NO_ORDER)
@@ -213,4 +213,4 @@ def ordinal_spearman(sample: Latents) -> Estimate:
         ),
     )
     value = spearman(found, sample.codes)
-    return sample.warned(sample.whole(value, "the latent vectors have no direction that varies"))
+    return sample.warned(sample.whole(value, "the latent vectors do not vary"))

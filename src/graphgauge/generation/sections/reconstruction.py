@@ -30,7 +30,7 @@ from graphgauge.generation.sections.common import (
 from graphgauge.generation.table import Table
 from graphgauge.stats.intervals import without_rounding
 
-# What two empty sides score: all bits agree, or nothing can be said (and the mean with it), or they do not count.
+# The score of two empty sides: 1 because all bits agree, NaN (and so is the mean), or left out.
 EMPTY_RULES = (1, "nan", "skip")
 
 section(
@@ -41,7 +41,7 @@ section(
 
 @dataclass(frozen=True)
 class Reconstructions(RealSample):
-    """Real samples and what came back of each, in bits."""
+    """Real samples and their reconstructions, in bits."""
 
     real: Bits = field(kw_only=True)
     iou: Floats = field(kw_only=True)
@@ -69,7 +69,7 @@ class Reconstructions(RealSample):
         )
 
     def by_channel(self) -> dict[str, Reconstructions]:
-        """The same for each channel by itself."""
+        """The same for each channel."""
         return {name: replace(self, iou=iou) for name, iou in self.channels.items()}
 
     def scored(self) -> tuple[Floats, Codes]:
@@ -91,7 +91,7 @@ def _iou(real: Bits, found: Bits, empty: int | str) -> Floats:
 
 
 def _blind(function: MetricFunction, sample: Reconstructions, params: Mapping[str, Any]) -> dict[str, float]:
-    """An empty reconstruction, and another real sample of the same condition (the mean over all pairs)."""
+    """An empty reconstruction, and another real sample of the same condition (mean over all pairs)."""
     blank = _iou(sample.real, np.zeros_like(sample.real), 1)
     empty = sample.mean(blank, sample.codes, "").value[0]
     groups = members(sample.codes, sample.groups)
@@ -105,11 +105,11 @@ def _blind(function: MetricFunction, sample: Reconstructions, params: Mapping[st
 def _read(result: Result) -> str:
     blind = result.chance[-1].value if result.chance else 0.0
     if result.value <= blind:
-        return "no more comes back than any other real sample would share"
-    for least, words in ((0.9, "nearly everything comes back"), (0.7, "most of a sample comes back")):
+        return "no better than another real sample would be"
+    for least, words in ((0.9, "nearly all of a sample is reconstructed"), (0.7, "most of a sample is reconstructed")):
         if result.value > least:
             return words
-    return "much of a sample is lost on the way"
+    return "much of a sample is lost"
 
 
 _COMMON: dict[str, Any] = {
@@ -119,8 +119,8 @@ _COMMON: dict[str, Any] = {
 _IOU = EMPTY | {"two empty sides": AS_CHOSEN, "decoding": "without noise", "channels": "each by itself"}
 _NO_SAMPLES = "no real samples with a reconstruction"
 _FACT: dict[str, Any] = {
-    "chance": NoChance("it is stated, not scored"),
-    "interval": NoInterval("it is stated, not estimated"),
+    "chance": NoChance("it is an option, not a score"),
+    "interval": NoInterval("it is an option, not an estimate"),
 }
 
 
@@ -157,7 +157,7 @@ def std_iou(sample: Reconstructions) -> Estimate:
     **_COMMON | {"laws": COUNT_LAWS},
 )  # fmt: skip
 def num_samples(sample: Reconstructions) -> Estimate:
-    """Real samples that were reconstructed."""
+    """Number of reconstructed real samples."""
     return counted(sample, sample.counts, _NO_SAMPLES)
 
 
@@ -169,5 +169,5 @@ def threshold(sample: Reconstructions) -> Estimate:
     """The probability above which a decoded bit is set."""
     stated = sample.threshold is not None and len(sample.iou) > 0
     value = float(sample.threshold) if stated and sample.threshold is not None else np.nan
-    reason = _NO_SAMPLES if not len(sample.iou) else "no threshold was stated: reconstructions came as bits"
+    reason = _NO_SAMPLES if not len(sample.iou) else "no threshold: reconstructions were given as bits"
     return Estimate(np.array([value]), np.array([len(sample.iou)]), reason=reason)

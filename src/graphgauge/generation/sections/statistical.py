@@ -1,4 +1,4 @@
-"""Statistical similarity: whether generated samples are distributed as real ones are, condition by condition."""
+"""Statistical similarity: whether generated samples have the distribution of real ones, by condition."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from graphgauge.generation.sections.two_sided import NEIGHBOURS, Described, Draw
 
 section(
     "statistical", family=FAMILY, priority="high",
-    question="whether generated samples are distributed as real ones are",
+    question="whether generated samples have the distribution of real ones",
 )  # fmt: skip
 
 _UPPER, _NULL_95 = 0.95, "real against real, 95th percentile"
@@ -53,14 +53,14 @@ class Statistics(TwoSided):
     sides: Described = field(kw_only=True)
 
     def averaged_draws(self, values: Floats) -> Floats:
-        """Draws (draws, conditions) of what is defined, averaged over conditions as this sample is; none is NaN."""
+        """Draws (draws, conditions) averaged over the conditions with a value, without NaN."""
         weights = np.where(np.isnan(values), 0, self.n if self.average == "micro" else 1)
         total = weights.sum(1)
         found = (np.nan_to_num(values) * weights).sum(1)[total > 0] / total[total > 0]
         return np.asarray(found)
 
     def by_statistic(self) -> dict[str, Table]:
-        """For each statistic a table over conditions: distances, their null, and the moments of both sides."""
+        """A table by condition for each statistic: distances, their null distribution, the moments of both sides."""
         tables, sides = {}, self.sides
         for place, name in enumerate(sides.names):
             null = sides.null[:, :, place]
@@ -96,7 +96,7 @@ class GraphSides(TwoSided):
 
 
 def _mean_over_statistics(values: Floats) -> Floats:
-    """The mean over the last axis, of what is defined."""
+    """The mean over the last axis, without NaN."""
     known_ones = ~np.isnan(values)
     counts = known_ones.sum(-1)
     with np.errstate(invalid="ignore"):
@@ -104,9 +104,9 @@ def _mean_over_statistics(values: Floats) -> Floats:
 
 
 def _null_of_mean(function: MetricFunction, sample: Statistics, params: Mapping[str, Any]) -> dict[str, float]:
-    """Two draws from the real samples, of as many as were generated and as there are: 95th percentile, and mean.
+    """Two draws from the real samples, with the sizes of the generated and the real sample: 95th percentile and mean.
 
-    Where real samples do not differ, from real and generated samples together.
+    If the real samples are constant, from real and generated samples together.
     """
     return _levels(sample, _mean_over_statistics(sample.sides.scaled_null))
 
@@ -130,7 +130,7 @@ def _levels(sample: Statistics, values: Floats) -> dict[str, float]:
 
 
 def _permuted(tests: Callable[[Any], list[Any]]) -> ChanceFunction:
-    """The mean over permutations that deal real and generated samples of a condition anew."""
+    """The mean over permutations of real and generated samples within each condition."""
 
     def chance(function: MetricFunction, sample: TwoSided, params: Mapping[str, Any]) -> dict[str, float]:
         values = nan_array(np.nan if test is None else np.mean(test.null) for test in tests(sample.sides))
@@ -153,15 +153,15 @@ def _halves(name: str) -> ChanceFunction:
 
 def _read(result: Result) -> str:
     if result.reached is None:
-        return "no null to compare with"
+        return "no null distribution to compare with"
     if result.reached:
-        return "within what two samples of real data differ by"
+        return "no further than two samples of real data are from each other"
     ratio = result.value / result.goal if result.goal else np.inf
-    return f"{ratio:.1f} times what two samples of real data differ by, at most, 19 times in 20"
+    return f"{ratio:.1f} times the 95th percentile of the distance between two samples of real data"
 
 
 _FEW = f"no condition has {FEWEST_COMPARED} valid generated samples and {FEWEST_COMPARED} real ones"
-_DISTANCE_NULL = NoInterval("resampling adds distance of its own; compare with real against real")
+_DISTANCE_NULL = NoInterval("resampling increases the distance; compare with real against real")
 _COMMON: dict[str, Any] = {
     "family": FAMILY, "section": "statistical", "needs": ("statistics",), "unit": "sample", "laws": LAWS,
     "reference": "villani2009", "direction": "lower", "bounds": (0, np.inf), "interval": _DISTANCE_NULL,
@@ -181,7 +181,7 @@ _COUNT = _COMMON | {
 def overall_mean_distance(sample: Statistics) -> Estimate:
     """Mean over statistics of the scaled Wasserstein-1 distance between generated and real samples.
 
-    Its goal is the 95th percentile of the same number between two draws from the real samples.
+    Its target is the 95th percentile of the same distance between two draws from the real samples.
     """
     sides = sample.sides
     values = _mean_over_statistics(sides.scaled)
@@ -193,7 +193,7 @@ def overall_mean_distance(sample: Statistics) -> Estimate:
     estimate = sample.estimate(values, sample.n, reason, **goal)
     return estimate.warned(
         *(
-            f"{name} does not differ among the real samples of {count} condition{'' if count == 1 else 's'}: there it "
+            f"{name} is constant among the real samples of {count} condition{'' if count == 1 else 's'}: there it "
             "is scaled by the spread of real and generated samples together"
             for name, count in zip(sides.names, sides.constant.sum(0).tolist(), strict=True)
             if count
@@ -205,7 +205,7 @@ def overall_mean_distance(sample: Statistics) -> Estimate:
     key="wasserstein_{statistic}", conventions=MACRO | _EACH, chance=_null_of(lambda sides: sides.null), **_COMMON
 )  # fmt: skip
 def wasserstein_of(sample: Statistics, *, statistic: str = "num_holds") -> Estimate:
-    """Wasserstein-1 distance of one statistic between generated and real samples, in its own unit."""
+    """Wasserstein-1 distance of one statistic between generated and real samples, in the unit of the statistic."""
     place = sample.sides.names.index(one_of("statistic", statistic, sample.sides.names))
     return sample.estimate(sample.sides.raw[:, place], sample.n, _FEW)
 
@@ -215,20 +215,20 @@ def wasserstein_of(sample: Statistics, *, statistic: str = "num_holds") -> Estim
     chance=_null_of(lambda sides: sides.scaled_null), **_COMMON,
 )  # fmt: skip
 def scaled_wasserstein_of(sample: Statistics, *, statistic: str = "num_holds") -> Estimate:
-    """Wasserstein-1 distance of one statistic over the standard deviation of the real samples of the condition."""
+    """Wasserstein-1 distance of one statistic divided by the real standard deviation within the condition."""
     place = sample.sides.names.index(one_of("statistic", statistic, sample.sides.names))
     return sample.estimate(sample.sides.scaled[:, place], sample.n, _FEW)
 
 
 @metric(key="num_generated", **_COUNT)
 def num_generated(sample: TwoSided) -> Estimate:
-    """Valid generated samples in the conditions that are compared."""
+    """Number of valid generated samples in the compared conditions."""
     return sample.estimate(np.where(sample.sides.enough, sample.n, np.nan), sample.n, _FEW)
 
 
 @metric(key="num_real", **_COUNT)
 def num_real(sample: TwoSided) -> Estimate:
-    """Real samples in the conditions that are compared."""
+    """Number of real samples in the compared conditions."""
     counts = sample.sides.real_counts
     return sample.estimate(np.where(sample.sides.enough, counts, np.nan), counts, _FEW)
 
@@ -238,18 +238,18 @@ def num_real(sample: TwoSided) -> Estimate:
     chance=_permuted(lambda sides: sides.energy), **_COMMON | {"reference": "szekely2013", "bounds": (0, np.inf)},
 )  # fmt: skip
 def energy_distance(sample: Statistics) -> Estimate:
-    """Energy distance between the statistics of generated and real samples, all of them together."""
+    """Energy distance between the statistics of generated and real samples, all statistics together."""
     return sample.estimate(values_of(sample.sides.energy, "distance"), sample.n, _FEW)
 
 
 @metric(
     key="energy_p_value", conventions=WHOLE | _EACH | {"test": "permutations within each condition, two samples"},
-    chance=NoChance("where nothing differs every p-value is as likely as any other"),
+    chance=NoChance("p-values are uniform if nothing differs"),
     **_COMMON | {"reference": "szekely2013", "direction": "none", "bounds": (0, 1), "laws": COUNT_LAWS,
-                 "interval": NoInterval("a p-value is no estimate")},
+                 "interval": NoInterval("a p-value is not an estimate")},
 )  # fmt: skip
 def energy_p_value(sample: Statistics) -> Estimate:
-    """How often samples dealt anew within each condition are as far apart as generated and real ones are."""
+    """Share of permutations within each condition with a distance at least as large as the observed one."""
     if sample.average is None:
         return sample.estimate(values_of(sample.sides.energy, "p_value"), sample.n, _FEW)
     test = sample.sides.energy_overall
@@ -265,25 +265,25 @@ _NEIGHBOURS = _COMMON | {
 
 @metric(key="prdc_precision", chance=_halves("precision"), **_NEIGHBOURS | {"reference": "kynkaanniemi2019"})
 def prdc_precision(sample: Encodings) -> Estimate:
-    """Share of generated samples that lie within the fifth neighbour of some real sample."""
+    """Share of generated samples that are nearer to some real sample than its fifth nearest real neighbour."""
     return sample.estimate(values_of(sample.sides.prdc, "precision"), sample.n, _FEW)
 
 
 @metric(key="prdc_recall", chance=_halves("recall"), **_NEIGHBOURS | {"reference": "kynkaanniemi2019"})
 def prdc_recall(sample: Encodings) -> Estimate:
-    """Share of real samples that lie within the fifth neighbour of some generated sample."""
+    """Share of real samples that are nearer to some generated sample than its fifth nearest generated neighbour."""
     return sample.estimate(values_of(sample.sides.prdc, "recall"), sample.n, _FEW)
 
 
 @metric(key="prdc_density", chance=_halves("density"), **_NEIGHBOURS | {"bounds": (0, np.inf)})
 def prdc_density(sample: Encodings) -> Estimate:
-    """Real samples within whose fifth neighbour a generated sample lies, over five, on average."""
+    """Mean number of real samples whose fifth nearest neighbour is further than the generated sample, over five."""
     return sample.estimate(values_of(sample.sides.prdc, "density"), sample.n, _FEW)
 
 
 @metric(key="prdc_coverage", chance=_halves("coverage"), **_NEIGHBOURS)
 def prdc_coverage(sample: Encodings) -> Estimate:
-    """Share of real samples with a generated sample within their fifth neighbour."""
+    """Share of real samples with a generated sample nearer than their fifth nearest real neighbour."""
     return sample.estimate(values_of(sample.sides.prdc, "coverage"), sample.n, _FEW)
 
 
@@ -302,12 +302,12 @@ def mmd(sample: Encodings) -> Estimate:
 
 
 @metric(
-    key="mmd_p_value", chance=NoChance("where nothing differs every p-value is as likely as any other"),
+    key="mmd_p_value", chance=NoChance("p-values are uniform if nothing differs"),
     **_MMD | {"direction": "none", "bounds": (0, 1), "laws": COUNT_LAWS, "interval": NoInterval("no estimate"),
               "conventions": WHOLE | _EACH | {"test": "permutations within each condition"}},
 )  # fmt: skip
 def mmd_p_value(sample: Encodings) -> Estimate:
-    """How often samples dealt anew within each condition have a discrepancy as large, on average over conditions."""
+    """Share of permutations within each condition with a mean discrepancy at least as large as the observed one."""
     tests = [test for test in sample.sides.mmd if test is not None]
     if sample.average is None:
         return sample.estimate(values_of(sample.sides.mmd, "p_value"), sample.n, _FEW)
@@ -324,7 +324,7 @@ def mmd_p_value(sample: Encodings) -> Estimate:
               "conventions": MACRO | _EACH | {"level": "5 %", "by": "the normal limit of the estimate"}},
 )  # fmt: skip
 def mmd_power(sample: Encodings) -> Estimate:
-    """How likely another pair of samples of this size is told apart, were the true discrepancy the measured one."""
+    """Probability that samples of this size differ significantly, if the true discrepancy is the measured one."""
     return sample.estimate(values_of(sample.sides.mmd, "power"), sample.n, _FEW)
 
 
@@ -333,11 +333,11 @@ def mmd_power(sample: Encodings) -> Estimate:
     **_MMD | {"direction": "none", "bounds": (0, np.inf), "laws": COUNT_LAWS, "interval": NoInterval("it is chosen")},
 )  # fmt: skip
 def mmd_bandwidth(sample: Encodings) -> Estimate:
-    """Bandwidth of the kernel: the median distance of samples."""
+    """Bandwidth of the kernel: the median distance between samples."""
     return sample.estimate(values_of(sample.sides.mmd, "bandwidth"), sample.n, _FEW)
 
 
-_ORDER = Exempt("rounding follows the order of the graphs")
+_ORDER = Exempt("rounding depends on the order of the graphs")
 _GRAPH = _MMD | {
     "needs": ("graphs",), "reference": "liao2019", "laws": LAWS | {"permutation": _ORDER},
     "conventions": EMPTY | {"average": "macro", "kernel": "Gaussian of total variation, bandwidth 1; clustering 0.1",

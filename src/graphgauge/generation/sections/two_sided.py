@@ -1,4 +1,4 @@
-"""Real and generated samples side by side, condition by condition: their statistics, encodings or graphs."""
+"""Real and generated samples by condition: their statistics, encodings or graphs."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from graphgauge.generation.sections.common import FEWEST_COMPARED, few
 from graphgauge.generation.table import Table
 from graphgauge.kernels.wasserstein import moments, wasserstein
 
-# Neighbours of precision, recall, density and coverage.
+# The number of neighbours in precision, recall, density and coverage.
 NEIGHBOURS = 5
 
 
 @dataclass(frozen=True)
 class Draws:
-    """How much is drawn where a null is not known in closed form."""
+    """The numbers of draws for null distributions without a closed form."""
 
     seed: int = 0
     resamples: int = 1000
@@ -38,12 +38,12 @@ class Draws:
         whole_number("seed", self.seed)
 
     def generator(self, *key: int) -> np.random.Generator:
-        """A stream of its own for each purpose, so that asking for less changes nothing."""
+        """A separate random stream for each purpose, so that values do not depend on the requested metrics."""
         return np.random.default_rng([self.seed, *key])
 
 
 class Sides:
-    """Both sides, and the conditions in which both have enough samples."""
+    """Both sides, and the conditions with enough samples on both."""
 
     def __init__(self, real: Any, real_codes: Codes, generated: Any, codes: Codes, groups: int) -> None:
         self.real, self.real_codes, self.generated, self.codes = real, real_codes, generated, codes
@@ -57,7 +57,7 @@ class Sides:
         return _rows(self.real, self.real_codes == code), _rows(self.generated, self.codes == code)
 
     def each(self, measure: Callable[[int], Any]) -> list[Any]:
-        """What is measured in each condition that has enough samples; None elsewhere."""
+        """The measurement in each condition with enough samples; None in the others."""
         return [measure(code) if self.enough[code] else None for code in range(self.groups)]
 
 
@@ -71,7 +71,7 @@ class TwoSided(Sample):
 
     @property
     def n(self) -> Codes:
-        """Generated samples of each condition that takes part."""
+        """The number of generated samples in each compared condition."""
         return np.where(self.sides.enough, self.sides.counts, 0)
 
     def left_out(self) -> Mapping[str, str]:
@@ -86,7 +86,7 @@ class TwoSided(Sample):
 
 
 class Described(Sides):
-    """Statistics (n, S) of both sides, with their distances and the distances of real samples from themselves."""
+    """Statistics (n, S) of both sides, with their distances and those between real samples."""
 
     def __init__(self, table: Table, draws: Draws) -> None:
         assert table.statistics is not None
@@ -117,15 +117,15 @@ class Described(Sides):
 
     @cached_property
     def constant(self) -> Bits:
-        """Where (conditions, statistics) the real samples do not differ."""
+        """Whether (conditions, statistics) the real samples are constant."""
         mean, spread = self.real_moments
         return np.asarray(self.enough[:, np.newaxis] & (rounded_off(spread, mean) == 0))
 
     @cached_property
     def scale(self) -> Floats:
-        """The standard deviation within each condition: of the real samples, or where they do not differ, of all.
+        """The standard deviation within each condition: of the real samples, or of all if the real ones are constant.
 
-        0 where all are equal.
+        0 if all are equal.
         """
         mean, spread = moments(*self._pooled, self.groups)[:2]
         scale = np.where(self.constant, rounded_off(spread, mean), self.real_moments[1])
@@ -137,9 +137,9 @@ class Described(Sides):
 
     @cached_property
     def _null_draws(self) -> NullDraws:
-        """Draws from the real samples, or where they do not differ, from all: a constant cannot say what chance does.
+        """Draws from the real samples, or from all if the real ones are constant.
 
-        Drawn from n samples, shares vary by (n − 1)/n of the variance that they have in samples of the distribution.
+        Draws from n samples have (n − 1)/n of the variance of draws from the distribution.
         """
         sizes = np.where(self.enough, self.counts, 0), np.where(self.enough, self.real_counts, 0)
         resamples = self._draws.resamples
@@ -160,21 +160,21 @@ class Described(Sides):
 
     @property
     def null(self) -> Floats:
-        """Raw distances (draws, conditions, statistics) of two draws from the real samples."""
+        """Unscaled distances (draws, conditions, statistics) between two draws from the real samples."""
         return self._null_draws.distances
 
     @cached_property
     def scaled_null(self) -> Floats:
-        """The same, each over the deviation of the draw that stands for the real samples.
+        """The same, each divided by the standard deviation of the draw that represents the real samples.
 
-        A sample that happens to spread little is further from others and has the smaller scale: over one scale for all
-        draws the null would lack its upper end.
+        A sample with a small spread by chance is further from others and has a smaller scale. With one scale for all
+        draws the null distribution would lack its upper tail.
         """
         return _over(self.null, self._null_draws.scales)
 
     @cached_property
     def energy(self) -> list[EnergyTest | None]:
-        """The energy test of all statistics together, each scaled, in each condition."""
+        """The energy test of all scaled statistics together in each condition."""
 
         def test(code: int) -> EnergyTest | None:
             if not self.names:
@@ -193,7 +193,7 @@ class Described(Sides):
 
 
 class Encoded(Sides):
-    """Encodings (n, d) of both sides: latent vectors, or the bits themselves where there is no encoder."""
+    """Encodings (n, d) of both sides: latent vectors, or the bits if there is no encoder."""
 
     def __init__(self, table: Table, draws: Draws, threads: int | None) -> None:
         self._draws, self._threads = draws, threads
@@ -213,7 +213,7 @@ class Encoded(Sides):
 
     @cached_property
     def halves(self) -> list[PRDC | None]:
-        """The same of one random half of the real samples against the other."""
+        """The same for one random half of the real samples against the other."""
 
         def halved(code: int) -> PRDC | None:
             real, _ = self.pair(code)
@@ -261,7 +261,7 @@ def encoded(table: Table) -> bool:
 
 
 def _over(distances: Floats, scales: Floats) -> Floats:
-    """Distances by their scales; where the scale is 0 nothing differs, and neither is there a distance."""
+    """Distances divided by their scales; 0 if the scale is 0, because then nothing differs."""
     return np.where(scales == 0, 0.0, distances / np.where(scales == 0, 1.0, scales))
 
 
@@ -274,7 +274,7 @@ def _as_vectors(samples: Any) -> Floats:
 
 
 def _in_order(values: Floats, codes: Codes, valid: Bits | None = None) -> tuple[Floats, Codes]:
-    """The rows that are valid, in an order of their own."""
+    """The valid rows, in an order by content."""
     kept = np.arange(len(codes)) if valid is None else np.flatnonzero(valid)
     kept = kept[canonical_order(codes[kept], values[kept])]
     return values[kept], codes[kept]

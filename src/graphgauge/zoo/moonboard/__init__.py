@@ -1,1 +1,1 @@
-"""A conditional VAE that sets climbing problems on the MoonBoard, its data, its grade classifier and its board."""
+"""A conditional VAE that generates climbing problems on the MoonBoard, with its data, grade classifier and board."""

@@ -1,7 +1,7 @@
-"""The board: a grid of holds, what makes a problem of some of them, and what can be counted on it.
+"""The board: a grid of holds, the rules for problems, and their statistics.
 
 A problem is a grid (channel, row, column) of zeros and ones; the channels are start, middle and end holds. Rows and
-columns count from the lower left corner, so that hold A1 is cell (0, 0).
+columns count from the lower left corner, so hold A1 is cell (0, 0).
 """
 
 from __future__ import annotations
@@ -49,32 +49,32 @@ def hold(row: int, column: int) -> str:
 
 
 def grade_name(text: Any) -> str | None:
-    """A grade as the list of grades writes it, or None where it is not one of them."""
+    """A grade as spelled in the list of grades, or None if it is unknown."""
     name = text.strip().upper() if isinstance(text, str) else None
     return name if name in GRADES else None
 
 
 def valid(grids: Any) -> NDArray[np.bool_]:
-    """Whether each grid is a problem: a start, an end, and at least three holds between."""
+    """Whether each grid is a valid problem: a start, an end, and at least three holds between."""
     counts = _counts(grids)
     return (counts[:, 0] >= 1) & (counts[:, 1] >= _LEAST_MIDDLE) & (counts[:, 2] >= 1)
 
 
 def remarks(grid: Any) -> tuple[list[str], list[str]]:
-    """What breaks the rules of a problem, and what is merely unusual."""
+    """Violations of the rules of a problem, and warnings about unusual counts."""
     starts, middle, ends = (int(count) for count in _counts(np.asarray(grid)[None])[0])
     holds = int(np.count_nonzero(np.asarray(grid).any(axis=0)))
     errors = [
         *(["no start hold"] if starts < 1 else []),
         *(["no end hold"] if ends < 1 else []),
-        *([f"{middle} middle holds, at least {_LEAST_MIDDLE} are needed"] if middle < _LEAST_MIDDLE else []),
+        *([f"{middle} middle holds; at least {_LEAST_MIDDLE} are needed"] if middle < _LEAST_MIDDLE else []),
     ]
     most = (("holds", holds, _MOST_HOLDS), ("start holds", starts, _MOST_STARTS), ("end holds", ends, _MOST_ENDS))
     return errors, [f"{count} {name}, more than {limit}" for name, count, limit in most if count > limit]
 
 
 def statistics(grids: Any) -> dict[str, NDArray[np.int64]]:
-    """Counts of holds and the spread of a problem over the board, for each grid.
+    """Counts of holds and the extent of the problem on the board, for each grid.
 
     A hold that is both start and end counts in both, and once in `num_holds`.
     """
@@ -95,7 +95,7 @@ def _counts(grids: Any) -> NDArray[np.int64]:
 
 
 def _extent(occupied: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Distance from the first to the last occupied line; 0 where there is none."""
+    """Distance from the first to the last occupied line; 0 without any."""
     first = occupied.argmax(axis=1)
     last = occupied.shape[1] - 1 - occupied[:, ::-1].argmax(axis=1)
     return np.where(occupied.any(axis=1), last - first, 0)

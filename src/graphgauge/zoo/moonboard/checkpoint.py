@@ -1,4 +1,4 @@
-"""Checkpoints: weights, the configuration that fits them, the grades of the labels, and where the data came from."""
+"""Checkpoints: weights, their configuration, the grades of the labels, and the origin of the data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ROLES: dict[str, tuple[type[Any], type[Any]]] = {
     "generator": (GeneratorConfig, ConditionalVAE),
     "classifier": (ClassifierConfig, GradeClassifier),
 }
-# No layer of these systems is larger; a file that says otherwise would only use up the memory.
+# No layer is larger than this; larger values in a file would exhaust the memory.
 _LARGEST = 4096
 
 
@@ -53,18 +53,18 @@ def save_checkpoint(
 
 
 def restore(content: Mapping[str, Any], role: str, device: str = "cpu") -> Restored:
-    """The model of a checkpoint's content, as `read_checkpoint` gives it."""
+    """The model from a checkpoint's content, as returned by `read_checkpoint`."""
     where = str(content["path"])
     if content["role"] != role:
         command = {"generator": "train", "classifier": "train-classifier"}[role]
         raise InputError(
-            f"is a {content['role']}, not a {role}", where=where, fix=f"`graphgauge zoo moonboard {command}` makes one."
+            f"is a {content['role']}, not a {role}", where=where, fix=f"Use `graphgauge zoo moonboard {command}`."
         )
     grades = _grades(content.get("label_to_grade"), where)
     config_type, model_type = _ROLES[role]
     config = _config(config_type, content["config"], where)
     if config.grades != len(grades):
-        raise InputError(f"has {len(grades)} grades, and {config.grades} in its configuration", where=where)
+        raise InputError(f"has {len(grades)} grades, but {config.grades} in its configuration", where=where)
     model = model_type(config)
     _fill(model, content["weights"], config, where)
     hashes = content.get("train_hashes")
@@ -76,14 +76,14 @@ def restore(content: Mapping[str, Any], role: str, device: str = "cpu") -> Resto
 def _grades(mapping: Any, where: str) -> tuple[str, ...]:
     names = [mapping.get(label) for label in range(len(mapping))] if isinstance(mapping, Mapping) else []
     if not names or names != [grade for grade in GRADES if grade in names]:
-        raise InputError("does not say which grade each label is", where=where, fix="Train it again.")
+        raise InputError("has no valid grades for its labels", where=where, fix="Train it again.")
     return tuple(names)
 
 
 def _config(kind: type[Any], values: Any, where: str) -> Any:
     names = [field.name for field in fields(kind)]
     if not isinstance(values, Mapping) or sorted(values) != sorted(names):
-        raise InputError(f"its configuration does not have just {', '.join(names)}", where=where)
+        raise InputError(f"its configuration must have exactly {', '.join(names)}", where=where)
     for name, value in values.items():
         if type(value) is not int or not 0 < value <= _LARGEST:
             raise InputError(f"{name} is {value!r:.40}, not a whole number from 1 to {_LARGEST}", where=where)
@@ -93,12 +93,12 @@ def _config(kind: type[Any], values: Any, where: str) -> Any:
 def _fill(model: nn.Module, weights: Any, config: Any, where: str) -> None:
     expected = model.state_dict()
     if not isinstance(weights, Mapping) or not all(isinstance(value, torch.Tensor) for value in weights.values()):
-        raise InputError("its weights are not tensors by name", where=where)
+        raise InputError("its weights are not named tensors", where=where)
     wrong = [name for name in expected if name not in weights or weights[name].shape != expected[name].shape]
     if wrong or len(weights) != len(expected):
         raise InputError(f"{_misfit(expected, weights, wrong, config)}", where=where, fix="Train it again.")
     if not all(bool(torch.isfinite(value).all()) for value in weights.values()):
-        raise InputError("some weights are NaN or infinite", where=where, fix="Train it again, with a smaller rate.")
+        raise InputError("some weights are NaN or infinite", where=where, fix="Train it again with a smaller rate.")
     model.load_state_dict(weights)
 
 
@@ -107,6 +107,6 @@ def _misfit(expected: Mapping[str, Any], weights: Mapping[str, Any], wrong: list
     if isinstance(config, GeneratorConfig) and posterior is not None and len(posterior) != 2 * config.latent:
         return f"its configuration says latent size {config.latent}, its weights have {len(posterior) // 2}"
     if not wrong:
-        return f"it has weights that the model does not: {', '.join(sorted(set(weights) - set(expected)))[:200]}"
+        return f"it has weights that the model lacks: {', '.join(sorted(set(weights) - set(expected)))[:200]}"
     found = tuple(weights[wrong[0]].shape) if wrong[0] in weights else "none"
     return f"{wrong[0]} should have the shape {tuple(expected[wrong[0]].shape)}, found {found}"

@@ -17,18 +17,18 @@ from graphgauge.zoo.moonboard.data import EMBEDDED
 if TYPE_CHECKING:
     from graphgauge.zoo.moonboard.data import Split
 
-# More boards than these are not looked at one by one.
+# Maximum number of boards in the figure.
 _DRAWN = 50
 
 
 @click.group(name="moonboard")
 def command() -> None:
-    """Climbing problems on the MoonBoard: a conditional VAE that sets them, a classifier that grades them."""
+    """Climbing problems on the MoonBoard: a conditional VAE that generates them, and a classifier of their grades."""
     need("torch", "the MoonBoard system")
 
 
 def _options(*options: Any) -> Callable[[Any], Any]:
-    """Several options as one decorator, with those of every command at the end."""
+    """Several options as one decorator, followed by the common options."""
 
     def add(function: Any) -> Any:
         for option in reversed((*options, *_EVERYWHERE)):
@@ -39,7 +39,7 @@ def _options(*options: Any) -> Callable[[Any], Any]:
 
 
 _EVERYWHERE = (
-    click.option("--cpu", is_flag=True, help="Leave a GPU alone."),
+    click.option("--cpu", is_flag=True, help="Do not use a GPU."),
     click.option("--quiet", is_flag=True, help="No progress and no notes on stderr."),
     click.option("--debug", is_flag=True, help="Show tracebacks."),
 )
@@ -49,17 +49,17 @@ def _training(output: str, epochs: int) -> Callable[[Any], Any]:
     """The options of both trainings."""
     return _options(
         click.option("--data", type=click.Path(dir_okay=False), metavar="FILE",
-                     help="Problems (JSON); without it, embedded ones."),
-        click.option("--grades", metavar="6A,6A+,…", help="Only these grades (default: all there are)."),
+                     help="Problems (JSON); default: embedded ones."),
+        click.option("--grades", metavar="6A,6A+,…", help="Use only these grades (default: all that occur)."),
         click.option("--problems", type=click.IntRange(1, 1_000_000), default=EMBEDDED, show_default=True,
-                     help="How many embedded problems."),
+                     help="Number of embedded problems."),
         click.option("--output", "-o", type=click.Path(dir_okay=False), default=output, show_default=True,
                      help="The checkpoint."),
         click.option("--epochs", type=click.IntRange(min=1), default=epochs, show_default=True),
         click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
-                     help="For weights, order and noise."),
+                     help="Seed for weights, order and noise."),
         click.option("--split-seed", type=click.IntRange(min=0), default=0, show_default=True,
-                     help="For the part that is held out."),
+                     help="Seed for the held-out part."),
         click.option("--validation", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.2,
                      show_default=True, help="Share of each grade that is held out."),
         click.option("--batch-size", type=click.IntRange(min=2), default=128, show_default=True),
@@ -91,7 +91,7 @@ def train(latent: int, beta: float, **options: Any) -> None:
 @command.command("train-classifier")
 @_training("models/classifier.pth", 10)
 def train_classifier_command(**options: Any) -> None:
-    """Train the classifier of grades that `graphgauge generation` asks whether a problem is what was asked for."""
+    """Train the classifier of grades that `graphgauge generation` uses to judge generated problems."""
     from graphgauge.zoo.moonboard.subject import MoonboardClassifier
     from graphgauge.zoo.moonboard.training import train_classifier
 
@@ -133,13 +133,13 @@ def _train(
 
 @command.command()
 @click.option("--checkpoint", type=click.Path(dir_okay=False), required=True, help="From `train`.")
-@click.option("--grade", required=True, metavar="6B+", help="How hard the problems should be.")
+@click.option("--grade", required=True, metavar="6B+", help="Grade of the problems.")
 @click.option("--num-samples", type=click.IntRange(1, 10_000), default=10, show_default=True)
 @click.option(
     "--temperature", type=click.FloatRange(0), default=1.0, show_default=True, help="Scale of the latent noise."
 )
 @click.option(
-    "--threshold", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="A hold is what is more probable."
+    "--threshold", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="Set holds above this probability."
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option(
@@ -153,7 +153,7 @@ def generate(
     checkpoint: str, grade: str, num_samples: int, temperature: float, threshold: float, seed: int,
     figure: str | None, output: str | None, cpu: bool, quiet: bool, debug: bool,
 ) -> None:  # fmt: skip
-    """Set problems of a grade. Those that break the rules are shown as what they are, not replaced."""
+    """Generate problems of a grade. Invalid problems are shown and marked, not replaced."""
     from graphgauge.generation.checkpoints import best_device, read_checkpoint
     from graphgauge.zoo.moonboard.board import grade_name, remarks
     from graphgauge.zoo.moonboard.checkpoint import restore
@@ -188,7 +188,7 @@ def generate(
 
 
 def _text(grid: Any) -> str:
-    """Starts, middle and ends from the bottom up."""
+    """Start, middle and end holds from the bottom up."""
     from graphgauge.zoo.moonboard.problems import moves_of
 
     moves = moves_of(grid)

@@ -1,4 +1,4 @@
-"""Generators that are wrong in one known way each, to see which number notices."""
+"""Generators with one known defect each, to test which metric detects it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Samples = NDArray[Any]
 
 
 class Copies(Moonboard):
-    """Hands out the problems that it was trained on."""
+    """Returns problems from the training set."""
 
     def __init__(self, *args: Any, train: Problems, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -29,18 +29,18 @@ class Copies(Moonboard):
 
 
 class Collapses(Moonboard):
-    """Makes the same few problems again and again."""
+    """Returns the same few problems again and again."""
 
     few = 3
 
     def generate(self, condition: int, n: int, *, temperature: float = 1.0, seed: int = 0) -> Samples:
-        # One seed for all batches, so that the few stay the same.
+        # One seed for all batches, so that the problems stay the same.
         made = super().generate(condition, self.few, temperature=temperature, seed=0)
         return made[np.arange(n) % self.few]
 
 
 class IgnoresGrade(Moonboard):
-    """Makes a problem of any grade, whatever was asked for."""
+    """Ignores the requested grade."""
 
     def generate(self, condition: int, n: int, *, temperature: float = 1.0, seed: int = 0) -> Samples:
         draw = np.random.default_rng([seed, condition])
@@ -53,7 +53,7 @@ class IgnoresGrade(Moonboard):
 
 
 class ShufflesHolds(Moonboard):
-    """Keeps how many holds of each kind there are, and puts them anywhere."""
+    """Keeps the number of holds of each kind, and places them at random."""
 
     def generate(self, condition: int, n: int, *, temperature: float = 1.0, seed: int = 0) -> Samples:
         draw = np.random.default_rng([seed, condition])

@@ -1,4 +1,4 @@
-"""Which problems a system is trained on and which are held out: embedded ones or a file's, split by a seed."""
+"""Training and held-out problems: embedded or from a file, split by a seed."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from graphgauge.zoo.moonboard.problems import Problems, read_problems
 from graphgauge.zoo.moonboard.synthetic import synthetic
 
 EMBEDDED = 6000
-# More than this many problems are not made because a file says so.
+# Maximum number of problems that a file may request.
 _MOST = 1_000_000
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a checkpoint's data came from: `problems` embedded ones, or a file (None); and how they were split.
+    """The origin of a checkpoint's data: the number of embedded `problems`, or None for a file; and the split.
 
-    `train_hashes` are the hashes of its training problems, one after the other; an older checkpoint has none.
+    `train_hashes` are the concatenated hashes of the training problems; older checkpoints have none.
     """
 
     problems: int | None
@@ -34,13 +34,13 @@ class Origin:
 
     @classmethod
     def read(cls, content: Mapping[str, Any], where: str) -> Origin:
-        """The origin that a checkpoint states."""
+        """The origin recorded in a checkpoint."""
         hashes = content.get("train_hashes")
         try:
             problems, digest = content["problems"], content["data_hash"]
             seed, share = content["split_seed"], content["validation"]
         except KeyError as error:
-            raise InputError(f"does not say {error} of its data", where=where, fix="Train it again.") from None
+            raise InputError(f"does not record {error} of its data", where=where, fix="Train it again.") from None
         sound = (
             (problems is None or (type(problems) is int and 0 < problems <= _MOST))
             and isinstance(digest, str)
@@ -51,12 +51,12 @@ class Origin:
             and (hashes is None or (isinstance(hashes, bytes) and len(hashes) % HASH_SIZE == 0))
         )
         if not sound:
-            raise InputError("says something impossible about its data", where=where, fix="Train it again.")
+            raise InputError("has an invalid record of its data", where=where, fix="Train it again.")
         return cls(problems, digest, seed, share, hashes)
 
     @property
     def seen(self) -> Hashes | None:
-        """The hashes of the training problems, a row each."""
+        """The hashes of the training problems, one row per problem."""
         if self.train_hashes is None:
             return None
         return np.frombuffer(self.train_hashes, np.uint8).reshape(-1, HASH_SIZE)
@@ -75,9 +75,9 @@ class Split:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Problems to evaluate a checkpoint on, those it was trained on where they are at hand, and the hashes of these.
+    """Problems to evaluate a checkpoint on, its training problems if available, and the hashes of these.
 
-    Problems may still be among those that it was trained on; the hashes say which.
+    Some problems may still be training problems; the hashes identify them.
     """
 
     problems: Problems
@@ -89,22 +89,22 @@ class HeldOut:
 def open_split(
     data: str | Path | None, grades: Sequence[str] | None, *, problems: int, split_seed: int, validation: float
 ) -> Split:
-    """The problems of a file, or embedded ones, in two parts."""
+    """The problems of a file, or embedded ones, split into two parts."""
     everything = _embedded(problems, grades) if data is None else read_problems(data, grades)
     train, held = everything.split(split_seed, validation)
     if not len(train) or not len(held):
         asked = f" of the grades {', '.join(grades)}" if grades is not None else ""
-        raise InputError(f"too few problems{asked}, {len(everything)}, for a training and a held-out part")
+        raise InputError(f"too few problems{asked} ({len(everything)}) for a training and a held-out part")
     hashes = np.unique(train.sample_hashes, axis=0).tobytes()
     origin = Origin(problems if data is None else None, everything.hash, split_seed, validation, hashes)
     return Split(origin, train, held, everything.remark)
 
 
 def held_out(origin: Origin, grades: Sequence[str], data: str | Path | None, where: str) -> HeldOut:
-    """The problems to evaluate a checkpoint on, and what is known of those it was trained on.
+    """The problems to evaluate a checkpoint on, and the information about its training problems.
 
-    Of the very problems that it was split from, these are the held-out part; of any other file, all that are not among
-    the training problems.
+    From the data that the checkpoint was trained on, these are the held-out part; from any other file, all that are not
+    training problems.
     """
     problems, train, remark = _parts(origin, grades, data, where)
     seen = origin.seen if origin.seen is not None or train is None else train.sample_hashes
@@ -115,9 +115,9 @@ def held_out(origin: Origin, grades: Sequence[str], data: str | Path | None, whe
 
 
 def unchecked(where: str) -> str:
-    """What is to be said of a checkpoint that does not know its training problems."""
+    """The note for a checkpoint without hashes of its training problems."""
     return (
-        f"{where} does not say which problems it was trained on: whether it is evaluated on some of them cannot be "
+        f"{where} does not record its training problems, so whether it is evaluated on some of them cannot be "
         "checked; train it again"
     )
 
@@ -125,16 +125,14 @@ def unchecked(where: str) -> str:
 def _parts(
     origin: Origin, grades: Sequence[str], data: str | Path | None, where: str
 ) -> tuple[Problems, Problems | None, str | None]:
-    """Problems to evaluate on, the training part where it is at hand, and what was passed over."""
+    """Problems to evaluate on, the training part if available, and a note about skipped problems."""
     if origin.problems is None and data is None:
-        raise InputError("was trained on a problems file", where=where, fix="Give that file with --data.")
+        raise InputError("was trained on a problems file", where=where, fix="Pass that file with --data.")
     embedded = None if origin.problems is None else _embedded(origin.problems, grades)
     if data is None:
         assert embedded is not None
         if embedded.hash != origin.data_hash:
-            raise InputError(
-                "was trained on embedded problems that this version no longer makes", where=where, fix="Train it again."
-            )
+            raise InputError("was trained on embedded problems of another version", where=where, fix="Train it again.")
         train, validation = embedded.split(origin.split_seed, origin.validation)
         return validation, train, None
     given = read_problems(data, grades).only(grades)

@@ -12,13 +12,13 @@ from graphgauge.report.figures import CHANCE, COLOURS, figure
 from graphgauge.zoo.moonboard.board import CHANNELS, COLUMNS, ROWS
 
 _ACROSS = 5
-# Shapes as well as colours, for readers who do not see them and for print.
+# Shapes as well as colours, for colour-blind readers and for print.
 _MARKS = {"start": (COLOURS[2], "^"), "middle": (COLOURS[0], "o"), "end": (COLOURS[1], "s")}
 _PITCH = (len(COLUMNS) + 2.5, ROWS + 4.0)
 
 
 def draw_boards(path: str | Path, grids: Sequence[Any], titles: Sequence[str]) -> None:
-    """Boards side by side, five in a row, with their holds and a title each."""
+    """Draw boards, five per row, with their holds and titles."""
     across, down = min(len(grids), _ACROSS), -(-len(grids) // _ACROSS)
     with figure(path, width=2.2 * across + 0.2, height=3.7 * down + 0.4) as (axes,):
         axes.set_axis_off()

@@ -1,4 +1,4 @@
-"""A convolutional conditional VAE over boards, and a classifier of grades; both give logits."""
+"""A convolutional conditional VAE over boards, and a classifier of grades; both return logits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ClassifierConfig:
 
 
 class ConditionalVAE(nn.Module):
-    """The grade is embedded, and joins the board on the way in and the latent vector on the way out."""
+    """A VAE whose encoder and decoder both receive an embedding of the grade."""
 
     def __init__(self, config: GeneratorConfig) -> None:
         super().__init__()
@@ -48,13 +48,13 @@ class ConditionalVAE(nn.Module):
         self.board_out = nn.Sequential(
             *_normalised(doubled, nn.BatchNorm2d(config.width)), nn.Conv2d(config.width, SHAPE[0], 3, padding=1)
         )
-        # Most cells of most boards are empty: started there, the first steps are not spent on learning it.
+        # Most cells are empty. Initialised accordingly, training does not spend its first steps on learning this.
         self.cells = nn.Parameter(torch.full(SHAPE, -4.0))
 
     def encode(self, boards: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and log-variance (n, latent) of the posterior."""
         mean, log_variance = self.posterior(torch.cat([self.board_in(boards), self.grade(labels)], 1)).chunk(2, 1)
-        # Beyond these a variance is 0 or useless, and its exponential overflows.
+        # Beyond these the variance is practically 0, or its exponential overflows.
         return mean, log_variance.clamp(-8, 4)
 
     def decode(self, latents: Tensor, labels: Tensor) -> Tensor:

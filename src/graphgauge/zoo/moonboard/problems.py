@@ -1,4 +1,4 @@
-"""Problems as JSON: the formats they come in, and grids of them."""
+"""Problems as JSON files and as grids."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _FORMATS = (
 )
 
 
-# Grades that a remark names.
+# Maximum number of grades named in a note.
 _LISTED = 8
 
 
 @dataclass(frozen=True)
 class Problems:
-    """Grids with the label of each one's grade; `grades[label]` is its name.
+    """Grids with labels of their grades; `grades[label]` is the name of a grade.
 
-    `passed_over` counts the problems of their file that are not among them, by grade.
+    `passed_over` counts the skipped problems of the file by grade.
     """
 
     grids: Grids
@@ -49,27 +49,27 @@ class Problems:
 
     @property
     def hash(self) -> str:
-        """SHA-256 of the grids and their grades, the same for any file that holds the same problems in this order."""
+        """SHA-256 of the grids and their grades, equal for all files with the same problems in this order."""
         digest = hashlib.sha256(np.packbits(self.grids).tobytes())
         digest.update("\n".join(self.names.tolist()).encode())
         return digest.hexdigest()
 
     @property
     def sample_hashes(self) -> Hashes:
-        """A hash of each grid, whatever its grade and its place."""
+        """A hash of each grid, independent of its grade and position."""
         return sample_hashes(self.grids)
 
     @property
     def remark(self) -> str | None:
-        """How many problems of the file are not among these, and of which grades."""
+        """A note about the number and the grades of skipped problems."""
         if not self.passed_over:
             return None
         named = [f"{grade} ({count})" for grade, count in sorted(self.passed_over.items())]
         listed = ", ".join(named[:_LISTED]) + (" …" if len(named) > _LISTED else "")
-        return f"{sum(self.passed_over.values())} problems of other or unknown grades passed over: {listed}"
+        return f"{sum(self.passed_over.values())} problems of other or unknown grades skipped: {listed}"
 
     def only(self, grades: Sequence[str]) -> Problems:
-        """The problems of these grades, labelled by them in the order of difficulty."""
+        """The problems of these grades, labelled in order of difficulty."""
         wanted = tuple(grade for grade in GRADES if grade in grades)
         relabel = np.array([wanted.index(name) if name in wanted else -1 for name in self.grades], dtype=np.int64)
         labels = relabel[self.labels]
@@ -78,7 +78,7 @@ class Problems:
         return Problems(self.grids[labels >= 0], labels[labels >= 0], wanted, passed_over)
 
     def split(self, seed: int, share: float = 0.2) -> tuple[Problems, Problems]:
-        """A training and a validation part; every grade gives its share, rounded, to the second."""
+        """A training and a validation part, stratified by grade."""
         draw = np.random.default_rng(seed)
         order = draw.permutation(len(self))
         held = np.zeros(len(self), dtype=bool)
@@ -92,12 +92,12 @@ class Problems:
 
 
 def graded(grids: Grids, labels: NDArray[np.int64]) -> Problems:
-    """Problems with labels into the list of all grades, with the grades that occur."""
+    """Problems with labels from the list of all grades, relabelled by the grades that occur."""
     return Problems(grids, labels, GRADES).only([GRADES[label] for label in np.unique(labels)])
 
 
 def chosen_grades(text: str | None) -> tuple[str, ...] | None:
-    """Grades separated by commas; None stands for all."""
+    """Parse grades separated by commas; None means all."""
     if text is None:
         return None
     names = [part.strip() for part in text.split(",") if part.strip()]
@@ -108,7 +108,7 @@ def chosen_grades(text: str | None) -> tuple[str, ...] | None:
 
 
 def read_problems(path: str | Path, grades: Sequence[str] | None = None) -> Problems:
-    """Problems of a file; with `grades` only those, and others are passed over unread."""
+    """Read the problems of a file; with `grades`, problems of other grades are skipped."""
     where = str(path)
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -141,7 +141,7 @@ def read_problems(path: str | Path, grades: Sequence[str] | None = None) -> Prob
             f"{len(unknown)} of {len(items)} problems have an unknown grade, the first is problem {number} "
             f"with {found!r:.40}",
             where=where,
-            fix=f"Grades are {', '.join(GRADES)}; name the ones to use with --grades to pass over the others.",
+            fix=f"Grades are {', '.join(GRADES)}; to skip other problems, name the grades to use with --grades.",
         )
     if not grids:
         asked = f" of the grades {', '.join(grades)}" if grades is not None else ""
@@ -151,7 +151,7 @@ def read_problems(path: str | Path, grades: Sequence[str] | None = None) -> Prob
 
 
 def grid_of(moves: Any, where: str = "moves") -> Grids:
-    """The grid of a problem's moves. A hold that is listed twice is one hold, with what either entry says."""
+    """The grid of a problem's moves. Duplicate entries of a hold are combined."""
     if not isinstance(moves, list):
         raise InputError("there is no list of moves", where=where, fix=_FORMATS)
     ends, used = np.zeros((2, *SHAPE[1:]), dtype=bool), np.zeros(SHAPE[1:], dtype=bool)
@@ -170,7 +170,7 @@ def grid_of(moves: Any, where: str = "moves") -> Grids:
 
 
 def moves_of(grid: Any) -> list[dict[str, Any]]:
-    """A grid's holds from the bottom up, as the moves of a problem."""
+    """A grid's holds as moves, from the bottom up."""
     array = np.asarray(grid).astype(bool)
     start, end = CHANNELS.index("start"), CHANNELS.index("end")
     return [
@@ -181,7 +181,7 @@ def moves_of(grid: Any) -> list[dict[str, Any]]:
 
 
 def write_problems(path: str | Path, grids: Iterable[Any], names: Iterable[str]) -> None:
-    """Problems with what the rules say about each, in the format that `read_problems` reads."""
+    """Problems with their rule violations and warnings, in the format of `read_problems`."""
     items = []
     for grid, name in zip(grids, names, strict=True):
         errors, warnings = remarks(grid)

@@ -1,6 +1,6 @@
-"""The problems that trained VAEs set, as the demo keeps them: it runs without torch, and without training.
+"""Generated problems of trained VAEs, stored for the demo, which runs without torch and without training.
 
-`python -m graphgauge.zoo.moonboard.stored` trains one VAE for each seed of the demo and writes the file again.
+`python -m graphgauge.zoo.moonboard.stored` trains one VAE for each seed of the demo and rewrites the file.
 """
 
 from __future__ import annotations

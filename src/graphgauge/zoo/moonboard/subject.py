@@ -1,4 +1,4 @@
-"""The trained system as `graphgauge generation` asks it."""
+"""The trained system as a subject for `graphgauge generation`."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ Codes = NDArray[np.int64]
 
 
 class Moonboard:
-    """A conditional VAE that can be asked for everything.
+    """A conditional VAE with all methods of a subject.
 
-    A sample starts from the prior and is then encoded and decoded again `refinements` times, drawing at each step
-    (Rezende et al. 2014): between the problems that training saw, the prior has regions from which the
-    decoder makes half a problem, and each step leads away from them.
+    A sample starts from the prior and is then encoded and decoded `refinements` times, with sampling at each step
+    (Rezende et al. 2014). The prior has regions without training problems, from which the decoder generates incomplete
+    problems; each step leads away from them.
     """
 
     channels = CHANNELS
@@ -57,8 +57,8 @@ class Moonboard:
         if not 0 <= condition < len(self.conditions):
             raise OptionError(f"there is no grade {condition}, only 0 to {len(self.conditions) - 1}", where="condition")
         if not 0 <= temperature < np.inf:
-            raise OptionError(f"{temperature} is not a number from 0 on", where="temperature")
-        # Noise is drawn on the host, so that a seed means the same on every device.
+            raise OptionError(f"temperature must be at least 0, not {temperature}", where="temperature")
+        # Noise is drawn on the host, so that a seed gives the same noise on every device.
         draw = torch.Generator().manual_seed(int(np.random.SeedSequence([seed, condition]).generate_state(1)[0]))
 
         def noise() -> Tensor:
@@ -112,7 +112,7 @@ def load(
     classifier: Mapping[str, Any] | None = None,
     device: str = "cpu",
 ) -> Case:
-    """The subject of a checkpoint with its held-out and its training problems, and a classifier from another one."""
+    """The subject of a checkpoint with its held-out and training problems, and a classifier from another checkpoint."""
     generator = restore(content, "generator", device)
     held = held_out(generator.origin, generator.grades, data, str(content["path"]))
     subject = Moonboard(generator.model, generator.grades, device=device)
@@ -124,7 +124,7 @@ def load(
     judge = restore(classifier, "classifier", device)
     if judge.grades != generator.grades:
         raise InputError(
-            f"tells apart {', '.join(judge.grades)}; the generator knows {', '.join(generator.grades)}",
+            f"has the grades {', '.join(judge.grades)}, but the generator has {', '.join(generator.grades)}",
             where=where,
             fix="Train both with the same --grades.",
         )
@@ -134,7 +134,7 @@ def load(
         notes = case.notes if seen is not None else (*case.notes, unchecked(where))
         return replace(case, classifier_seen=seen, notes=notes)
     judged = held_out(judge.origin, judge.grades, data, where)
-    # The same problems in another split: what is held out from one was shown to the other.
+    # The same problems in another split: problems held out from one were used to train the other.
     unseen = _labelled(judged.problems) if judge.origin != generator.origin else None
     notes = tuple(dict.fromkeys([*case.notes, *judged.notes]))
     return replace(case, classifier_data=unseen, classifier_seen=judged.seen, notes=notes)
@@ -145,7 +145,7 @@ def _labelled(problems: Problems) -> Labelled:
 
 
 def _exclusive(probabilities: Tensor) -> Tensor:
-    """A hold where a start or an end is the more probable is no middle hold."""
+    """Unset middle holds where a start or an end is more probable."""
     start, middle, end = probabilities.unbind(1)
     return torch.stack([start, torch.where(middle > torch.maximum(start, end), middle, 0.0), end], 1)
 

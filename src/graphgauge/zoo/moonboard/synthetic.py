@@ -1,9 +1,9 @@
-"""Plausible problems by a seeded rule, so that everything runs without a download.
+"""Synthetic problems from a seeded rule, so that everything runs without a download.
 
 Every hold of the board has a size between 0 (poor) and 1 (good). The difficulty of a problem is the mean distance, in
 cells, from each of its holds to the next one up, plus three times the mean poorness (1 − size) of its holds. Its grade
-is that difficulty on a scale of equal steps, the ends taking what lies beyond. So a problem is hard where holds are few
-and far apart, where they are poor, or both, and its grade can be computed for any set of holds: by `graded_by_rule`.
+is that difficulty on a scale of equal steps, clipped at the ends. So a problem is hard if its holds are few and far
+apart, or poor, or both, and `graded_by_rule` computes the grade of any set of holds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from graphgauge.zoo.moonboard.board import COLUMNS, GRADES, ROWS, SHAPE, Grids
 from graphgauge.zoo.moonboard.problems import Problems, graded
 
-# The sizes belong to the board, not to a data set: they are the same for every seed.
+# The sizes are a property of the board: they are the same for every seed.
 _BOARD = 2016
 _POOR = 3.0
 _EASIEST, _STEP = 3.3, 0.28
@@ -28,12 +28,12 @@ Floats = NDArray[np.float64]
 
 
 def hold_sizes() -> Floats:
-    """How good each hold is, as a (row, column) grid."""
+    """The size of each hold, as a (row, column) grid."""
     return np.random.default_rng(_BOARD).random((ROWS, len(COLUMNS)))
 
 
 def difficulty(grids: Any) -> Floats:
-    """The rule's difficulty of each grid; NaN with fewer than two holds."""
+    """The difficulty of each grid by the rule; NaN with fewer than two holds."""
     sizes = hold_sizes()
     values = np.full(len(grids), np.nan)
     for index, used in enumerate(np.any(grids, axis=1)):
@@ -45,16 +45,16 @@ def difficulty(grids: Any) -> Floats:
 
 
 def graded_by_rule(grids: Any) -> NDArray[np.int64]:
-    """The label of each grid's grade among all grades; −1 where the rule says nothing."""
+    """The label of each grid's grade among all grades; −1 if its difficulty is not defined."""
     values = difficulty(grids)
     steps = np.floor((values - _EASIEST) / _STEP)
     return np.where(np.isnan(values), -1, np.clip(np.nan_to_num(steps), 0, len(GRADES) - 1)).astype(np.int64)
 
 
 class Rule:
-    """A judge that never errs on embedded problems of these grades; a problem of another is taken for the nearest.
+    """A classifier without errors on embedded problems of these grades; other grades are mapped to the nearest.
 
-    It says something of boards with fewer than two holds as well, but those are not valid.
+    It also returns a grade for boards with fewer than two holds, but those are not valid.
     """
 
     def __init__(self, grades: Sequence[str]) -> None:
@@ -71,7 +71,7 @@ def synthetic(count: int = 6000, seed: int = 0) -> Problems:
 
 
 def _set(count: int, draw: np.random.Generator) -> Grids:
-    """Set all problems at once. How hard it should be decides how many holds there are, how far apart and how good."""
+    """Create all problems at once. The target difficulty determines the number, distance and size of the holds."""
     ambition = draw.beta(1.4, 2, count)
     middle = np.clip(np.rint(_MOST_MIDDLE - 6 * ambition + draw.normal(0, 0.8, count)), 3, _MOST_MIDDLE).astype(int)
     first_row = draw.integers(3, 6, count)
@@ -98,7 +98,7 @@ def _set(count: int, draw: np.random.Generator) -> Grids:
 
 
 def _nearest_fit(grids: Grids, row: Floats, column: Floats, size: Floats, draw: np.random.Generator) -> Any:
-    """For each problem a free hold near a place and of about a size; only ends may stand on the top row."""
+    """A free hold for each problem, near a position and of a given size; only ends may be on the top row."""
     rows, columns = np.divmod(np.arange(ROWS * len(COLUMNS)), len(COLUMNS))
     off = (rows - row[:, None]) ** 2 + (columns - column[:, None]) ** 2
     fit = -off / 0.4 - 8 * (hold_sizes().ravel() - size[:, None]) ** 2 + draw.gumbel(size=off.shape)

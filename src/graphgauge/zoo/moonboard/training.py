@@ -1,4 +1,4 @@
-"""Training of the generator and of the classifier: seeded, the same weights for the same seed on the same machine."""
+"""Seeded training of the generator and the classifier: the same seed gives the same weights on the same machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from graphgauge.zoo.moonboard.model import ClassifierConfig, ConditionalVAE, Gen
 from graphgauge.zoo.moonboard.problems import Problems
 from graphgauge.zoo.seeding import seeded
 
-# Share of the epochs over which the KL term grows to its weight; at full weight from the start, the latent dies.
+# Share of the epochs over which the KL term grows to its weight; full weight from the start causes posterior collapse.
 _WARM_UP = 0.5
 
 Epochs = Callable[[range], Iterable[int]]
@@ -43,7 +43,7 @@ def train_generator(
     device: str = "cpu",
     epochs: Epochs = iter,
 ) -> tuple[ConditionalVAE, dict[str, float]]:
-    """A trained VAE, and the losses of its last epoch. `epochs` may watch the epochs go by, for a progress bar."""
+    """A trained VAE, and the losses of its last epoch. `epochs` may wrap the epochs, for a progress bar."""
     with seeded(schedule.seed, device):
         model = ConditionalVAE(GeneratorConfig(len(problems.grades), latent)).to(device)
 
@@ -88,7 +88,7 @@ def _fit(
         raise InputError(f"{len(problems)} problems are too few to train on", where="training part")
     boards, labels = as_boards(problems.grids, device), torch.as_tensor(problems.labels).to(device)
     batches = -(-len(problems) // schedule.batch_size)
-    # Batches of nearly equal size: a last one of a single board has no variance to normalise by.
+    # Batches of nearly equal size, because batch normalisation fails on a last batch of a single board.
     batches = min(batches, len(problems) // 2)
     optimiser = torch.optim.Adam(model.parameters(), lr=schedule.learning_rate)
     pace = torch.optim.lr_scheduler.OneCycleLR(
@@ -108,6 +108,6 @@ def _fit(
             for name, part in parts.items():
                 totals[name] = totals.get(name, 0.0) + part.item() * len(chosen) / len(boards)
     if not all(bool(torch.isfinite(weight).all()) for weight in model.state_dict().values()):
-        raise InputError("weights are no longer numbers", where="training", fix="Take a smaller --learning-rate.")
+        raise InputError("the weights are no longer finite", where="training", fix="Use a smaller --learning-rate.")
     model.eval()
     return totals
