@@ -1,4 +1,4 @@
-"""How good is a model that learns on graphs, and how far can the number be trusted."""
+"""Evaluation of models that learn on graphs: how good is the model, and how reliable is the number."""
 
 from __future__ import annotations
 

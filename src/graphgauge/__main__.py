@@ -1,7 +1,7 @@
 import sys
 from pathlib import Path
 
-# `python -m` lets files of the current folder pass for libraries, and that may be a folder of somebody else.
+# `python -m` imports files of the current folder as libraries, and that folder may not be trusted.
 if not sys.flags.safe_path and Path(sys.path[0]) != Path(__file__).parents[1]:
     del sys.path[0]
 

@@ -143,7 +143,7 @@ def test_saved_states_merge_to_the_whole(scores):
     assert run("merge", "all.npz", "--format", "csv", cwd=folder).stdout == merged.stdout
     twice = run("merge", "all.npz", "s0.npz", cwd=folder)
     assert twice.returncode == 3
-    assert "both states hold the shard" in twice.stderr
+    assert "both states have the shard" in twice.stderr
 
 
 def copied(folder, name, how):
@@ -178,7 +178,7 @@ def test_a_shard_is_counted_once_whatever_it_is_called(scores, how):
         assert done.returncode == 0, done.stderr
     again = run("merge", "0.npz", "1.npz", cwd=folder)
     assert again.returncode == 3
-    assert "both states hold the shard" in again.stderr
+    assert "both states have the shard" in again.stderr
     assert (
         run("merge", "0.npz", "2.npz", "--format", "csv", cwd=folder).stdout
         == run(*MATRIX, "--format", "csv", cwd=folder).stdout
@@ -266,7 +266,7 @@ def bad_input(folder):
     yield pair("plain.pt"), 3, ["plain.pt", "never loaded"]
     yield pair("cut.npy"), 3, ["cut.npy", "cannot be read"]
     yield pair("missing.npy"), 3, ["missing.npy", "no such file"]
-    yield pair("*.nothing"), 3, ["no file fits"]
+    yield pair("*.nothing"), 3, ["no file matches"]
     yield pair("empty.npy"), 3, ["empty.npy", "is empty"]
     yield pair("n-*.npy", "p-*.npy"), 3, ["p-0.npy has 3 rows", "n-0.npy has 4"]
     yield (*pair("n-0.npy"), "--k", "0"), 2, ["--k", "below 1"]

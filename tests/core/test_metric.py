@@ -102,7 +102,7 @@ def test_select() -> None:
     assert "roc_auc" not in keys(None)  # pooled metrics have to be named
     assert "recall@10" not in keys(None)
     assert "recall@10" in keys(None, ("ranks", "lists"))
-    with pytest.raises(OptionError, match=r"roc_auc needs pooled. At hand: ranks"):
+    with pytest.raises(OptionError, match=r"roc_auc needs pooled. Available: ranks"):
         keys(["roc_auc"])
 
 

@@ -29,7 +29,7 @@ def test_the_span_of_a_whole_number_is_said():
 
 @pytest.mark.parametrize("value", ["a", None, 0, 1, 95, np.nan, -0.5, True, [0.95]])
 def test_a_confidence_lies_between_0_and_1(value):
-    with pytest.raises(OptionError, match="confidence must lie between 0 and 1"):
+    with pytest.raises(OptionError, match="confidence must be between 0 and 1"):
         confidence_level(value)
 
 

@@ -257,7 +257,7 @@ def test_a_number_beyond_all_floats_is_refused(tmp_path: Path) -> None:
     content["results"][0]["n"] = math.inf
     path = tmp_path / "x.json"
     path.write_text(json.dumps(content).replace("Infinity", "1e400"))
-    with pytest.raises(InputError, match="its id is not that of its content"):
+    with pytest.raises(InputError, match="its id does not match its content"):
         read_result(path)
 
 

@@ -190,7 +190,7 @@ class Raises:
 def test_what_a_model_raises_is_one_paragraph_that_names_it(method: str, error: Exception, said: str) -> None:
     with pytest.raises(InputError) as caught:
         ex.collect(Raises(method, error), random_explanations(0, 2))
-    expected = f"model Raises.{method}: raised {said}. Run it by itself; --debug shows where."
+    expected = f"model Raises.{method}: raised {said}. Run it alone; --debug shows the traceback."
     assert str(caught.value).removeprefix("event 'e0', ") == expected
     assert caught.value.__cause__ is error
     assert caught.value.exit_code == 3

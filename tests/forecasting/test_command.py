@@ -242,7 +242,7 @@ def test_a_shard_that_is_saved_twice_is_not_merged_twice(files: Path) -> None:
             run(*arrays(files, "-1"), "--save-state", files / f"{name}.npz", "--quiet", *start)
         merged = CliRunner().invoke(merge, [str(files / f"{name}.npz") for name in ("one", "two")])
         assert isinstance(merged.exception, InputError)
-        assert ("time steps 20 to 39 are counted already" if start else "both states hold") in str(merged.exception)
+        assert ("time steps 20 to 39 are counted already" if start else "both states have") in str(merged.exception)
     for name in ("one", "two"):
         run("--table", files / "table.csv", "--save-state", files / f"{name}.npz", "--quiet")
     merged = CliRunner().invoke(merge, [str(files / f"{name}.npz") for name in ("one", "two")])
@@ -303,7 +303,7 @@ def test_result_file_gate_and_figure(files: Path) -> None:
         (["--table", "nameless.csv"], InputError, "column 'id' has empty cells"),
         (["--table", "timeless.csv"], InputError, "column 'time' has empty cells"),
         (["--table", "missing.csv"], InputError, "no such file"),
-        (["--table", "y.npy"], InputError, "is no table"),
+        (["--table", "y.npy"], InputError, "is not a table"),
         (["--table", "headless.csv"], InputError, "no column 'id'"),
         (["--table", "ragged.csv"], InputError, "line 3 has too few columns"),
         (["--table", "text.csv"], InputError, "column 'y' has values that are no numbers"),

@@ -108,7 +108,7 @@ def test_bad_input() -> None:
     for options in ({"loss": "cubic"}, {"horizon": 0}, {"horizon": 1.5}):
         with pytest.raises(OptionError):
             forecasting.compare(Y, A, B, **options)
-    with pytest.raises(OptionError, match="confidence must lie between 0 and 1"):
+    with pytest.raises(OptionError, match="confidence must be between 0 and 1"):
         forecasting.compare(Y, A, A, confidence=2)
 
 

@@ -256,7 +256,7 @@ def test_errors_of_different_points_are_said_to_be_as_given(forecasts: Forecasts
 
 def test_nothing_counts_twice(forecasts: Forecasts) -> None:
     one = ForecastState(shard="a").update(**forecasts.arguments, start=0)
-    with pytest.raises(InputError, match="both states hold the shard 'a'"):
+    with pytest.raises(InputError, match="both states have the shard 'a'"):
         one.merge(ForecastState(shard="a").update(**forecasts.arguments, start=60))
     assert one.n == forecasts.y.size
 
@@ -352,7 +352,7 @@ def test_saved_states(forecasts: Forecasts, tmp_path: Path) -> None:
         loaded = ForecastState.load(path)
         if state.layout is not None:
             assert loaded.evaluate().to_dict() == state.evaluate().to_dict()
-            with pytest.raises(InputError, match="both states hold"):
+            with pytest.raises(InputError, match="both states have"):
                 loaded.merge(state)
     assert ForecastState.load(path).update(**forecasts.arguments).n == forecasts.y.size
 

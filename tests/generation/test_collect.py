@@ -144,7 +144,7 @@ def test_a_method_that_raises_is_named_with_what_it_raised(method):
         generation.collect(subject, data=data(), classifier=classifier, num_samples=5)
     assert (
         str(caught.value)
-        == f"Mine.{method}: raised KeyError: 'no such\\n hold'. Run it by itself; --debug shows where."
+        == f"Mine.{method}: raised KeyError: 'no such\\n hold'. Run it alone; --debug shows the traceback."
     )
     assert isinstance(caught.value.__cause__, KeyError)
     assert caught.value.exit_code == 3

@@ -213,7 +213,7 @@ def test_no_traceback_and_exit_codes_in_a_shell(tmp_path):
     assert (failing.returncode, failing.stdout) == (3, "")
     assert failing.stderr == (
         "Error: Mine.generate: raised FileNotFoundError: [Errno 2] No such file or directory: 'absent.npy'. "
-        "Run it by itself; --debug shows where.\n"
+        "Run it alone; --debug shows the traceback.\n"
     )
     debugged = shell("--subject", "mine:Mine", "--debug")
     assert "return open('absent.npy')" in debugged.stderr

@@ -46,7 +46,7 @@ def test_conditions_of_signed_and_unsigned_numbers_are_the_same():
 
 
 def test_labels_of_different_lengths():
-    with pytest.raises(InputError, match=r"real_conditions: labels are lists of different lengths.*one label an item"):
+    with pytest.raises(InputError, match=r"real_conditions: labels are lists of different lengths.*one label per item"):
         Table.of(real=SAMPLES[:2], real_conditions=[[1], [1, 2]])
 
 

@@ -40,8 +40,8 @@ def test_csv(tmp_path: Path, text: str, expected: list) -> None:
     ("text", "message"),
     [
         ("", "the file is empty"),
-        ("\n\n", "holds no numbers"),
-        ("score\n", "holds no numbers"),
+        ("\n\n", "contains no numbers"),
+        ("score\n", "contains no numbers"),
         ("1,\n2,3\n", "cannot be read"),  # a missing number, not a head
         ("1,2\n3,x\n", "cannot be read"),
         ("1,2\n3\n", "cannot be read"),
@@ -58,7 +58,7 @@ def test_a_single_number_is_no_array(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.array(3.0))
     np.savez(tmp_path / "x.npz", a=np.array(3.0))
     for name in ("x.npy", "x.npz"):
-        with pytest.raises(InputError, match="holds a single number"):
+        with pytest.raises(InputError, match="contains a single number"):
             open_array(tmp_path / name)
 
 
@@ -116,7 +116,7 @@ def test_a_member_of_an_archive_and_its_receipt(tmp_path: Path) -> None:
     archive = receipt_input("groups", tmp_path / "x.npz")
     assert receipt_input("groups", member) == {**archive, "content": content}
     assert receipt_input("pred", member) == {**archive, "name": "pred"}  # only truths are told by their content
-    with pytest.raises(InputError, match=r"holds several arrays\. Pick one as x.npz:NAME, NAME in a, b"):
+    with pytest.raises(InputError, match=r"contains several arrays\. Pick one as x.npz:NAME, NAME in a, b"):
         open_array(tmp_path / "x.npz")
 
 
@@ -130,5 +130,5 @@ def test_a_file_named_like_a_pattern_is_that_file(tmp_path, monkeypatch):
         assert file.rows(0, 1).tolist() == [number]
     assert [file.path.name for file in open_arrays(["neg[0-9].npy"])] == ["neg0.npy"]
     assert len(open_arrays(["a*.npy"])) == 2
-    with pytest.raises(InputError, match="no file fits"):
+    with pytest.raises(InputError, match="no file matches"):
         open_arrays(["neg[1].npy"])

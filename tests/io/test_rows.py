@@ -26,7 +26,7 @@ def test_columns_of_csv(tmp_path: Path) -> None:
         ("t.csv", "node,node\n1,2\n", "has the column 'node' twice"),
         ("t.csv", "time,node\n1\n", "line 2 has too few columns"),
         ("t.parquet", "no parquet", "cannot be read"),
-        ("t.txt", "", "is no table. Use .parquet or .csv"),
+        ("t.txt", "", "is not a table. Use .parquet or .csv"),
     ],
 )
 def test_what_is_no_such_table(tmp_path: Path, name: str, text: str, message: str) -> None:

@@ -117,7 +117,7 @@ def test_items_are_saved_beside_the_result(tmp_path: Path) -> None:
     for name, column in evaluation.per_item.columns().items():
         assert loaded.columns()[name].tolist() == column.tolist()
     ranking.RankingState().save(tmp_path / "state.npz")
-    with pytest.raises(InputError, match="holds a ranking state"):
+    with pytest.raises(InputError, match="contains a ranking state"):
         ranking.Items.load(tmp_path / "state.npz")
 
 

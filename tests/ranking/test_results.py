@@ -92,7 +92,7 @@ def test_cut_offs_at_or_above_the_candidates_warn() -> None:
     for k in (10, 11):
         assert evaluation[f"hits@{k}"].value == 1
         assert evaluation[f"hits@{k}"].warnings == (
-            f"k = {k} is at or above the number of candidates in 40 queries, which score 1 whatever the model",
+            f"k = {k} is at least the number of candidates in 40 queries, which score 1 with any model",
         )
 
 
@@ -232,7 +232,7 @@ def test_one_query_has_no_interval() -> None:
 
 @pytest.mark.parametrize("confidence", [0, 1, -0.5, 95])
 def test_confidence_is_a_share(confidence: float) -> None:
-    with pytest.raises(OptionError, match="confidence must lie between 0 and 1"):
+    with pytest.raises(OptionError, match="confidence must be between 0 and 1"):
         ranking.evaluate(POS, NEG, confidence=confidence)
 
 

@@ -140,13 +140,13 @@ def test_layouts_do_not_mix() -> None:
 def test_text_and_integer_labels_do_not_mix() -> None:
     numbers = RankingState().update(**rows(slice(0, 9)), groups={"side": SIDE[:9]})
     words = RankingState().update(**rows(slice(9, 30)), groups={"side": TEXT[9:]})
-    with pytest.raises(InputError, match="text labels meet integer labels in group 'side'"):
+    with pytest.raises(InputError, match="text labels and integer labels in group 'side'"):
         numbers.update(**rows(slice(9, 30)), groups={"side": TEXT[9:]})
-    with pytest.raises(InputError, match="text labels meet integer labels in group 'side'"):
+    with pytest.raises(InputError, match="text labels and integer labels in group 'side'"):
         numbers.merge(words)
     assert numbers.evaluate()["mrr"].n == 9
     both = RankingState().update(**rows(slice(0, 9)), groups={"side": SIDE[:9], "text": TEXT[:9]})
-    with pytest.raises(InputError, match="text labels meet integer labels in group 'text'"):
+    with pytest.raises(InputError, match="text labels and integer labels in group 'text'"):
         both.update(**rows(slice(9, 30)), groups={"side": SIDE[9:] + 7, "text": SIDE[9:]})
     assert both.labels("side").tolist() == [0, 1, 2]  # what failed left no trace
     assert words.merge(RankingState().update(**rows(slice(0, 9)), groups={"side": TEXT[:9]})).n == 30
@@ -166,11 +166,11 @@ def test_labels_sort_whatever_came_first() -> None:
 
 def test_nothing_counts_twice() -> None:
     state = RankingState().update(POS, NEG)
-    with pytest.raises(InputError, match="both states hold the shard"):
+    with pytest.raises(InputError, match="both states have the shard"):
         state.merge(state)
     copy = RankingState()
     copy.merge(state)
-    with pytest.raises(InputError, match="both states hold the shard"):
+    with pytest.raises(InputError, match="both states have the shard"):
         copy.merge(state)
     assert copy.n == 30
     named = RankingState(shard="part 1").update(POS, NEG)
@@ -182,7 +182,7 @@ def test_nothing_counts_twice() -> None:
 def test_a_saved_shard_is_still_the_same(tmp_path: Path) -> None:
     state = RankingState().update(POS, NEG)
     state.save(tmp_path / "a.npz")
-    with pytest.raises(InputError, match="both states hold the shard"):
+    with pytest.raises(InputError, match="both states have the shard"):
         state.merge(RankingState.load(tmp_path / "a.npz"))
     loaded = RankingState.load(tmp_path / "a.npz").update(POS, NEG)  # goes on counting as a part of its own
     assert loaded.n == 60
@@ -467,7 +467,7 @@ def test_query_ids_in_any_portions() -> None:
             state.update(**batch)
             known.add(query)
     assert state.n == len(known)
-    with pytest.raises(InputError, match="text ids meet integer ids"):
+    with pytest.raises(InputError, match="text ids and integer ids"):
         state.update(scores=[1.0, 0.0], labels=[1, 0], queries=["a", "a"])
 
 

@@ -266,8 +266,8 @@ BAD = {
     "edge to nowhere": ([(0, 7)], SCORES, {}, r"\(0, 7\) is not between nodes 0 … 3"),
     "edge twice": ([(0, 1), (0, 1)], SCORES, {}, r"\(0, 1\) is listed twice"),
     "edges of many lengths": ([(0, 1), (0, 1, 2)], SCORES, {}, "different lengths"),
-    "edges that are none": (recovery.EdgeList([1, 2]), SCORES, {}, "A_true: 1 is no edge"),
-    "no edges at all": (recovery.EdgeList(None), SCORES, {}, "None is no edge"),
+    "edges that are none": (recovery.EdgeList([1, 2]), SCORES, {}, "A_true: 1 is not an edge"),
+    "no edges at all": (recovery.EdgeList(None), SCORES, {}, "None is not an edge"),
     "edges of NaN": (recovery.EdgeList(np.array([[0, np.nan]])), SCORES, {}, r"\(0.0, nan\) is not between nodes"),
     "too few names": (recovery.NamedMatrix(TRUTH, NAMES[:3]), SCORES, {}, "A_true: 3 names for 4 nodes"),
     "no names": (recovery.NamedMatrix(TRUTH, None), SCORES, {}, "A_true: None cannot name nodes"),
@@ -363,7 +363,7 @@ def test_tigramite_links_are_lagged():
     for contradiction in ("-->", "o-o", "x-x"):
         wrong = links.copy()
         wrong[1, 0, 0] = contradiction
-        with pytest.raises(InputError, match="2 cells hold marks"):
+        with pytest.raises(InputError, match="2 cells have marks"):
             recovery.evaluate(truth, wrong, encoding="tigramite", lagged=True)
     with pytest.raises(InputError, match="lagged=True"):
         recovery.evaluate(np.zeros((3, 3)), links, encoding="tigramite")
@@ -375,7 +375,7 @@ def test_tigramite_links_are_lagged():
      ("gadjid", [[0, 1], [1, 0]]), ("gadjid", [[0, 1], [2, 0]])],
 )  # fmt: skip
 def test_marks_that_no_cpdag_has(encoding, marks):
-    with pytest.raises(InputError, match="cells hold marks"):
+    with pytest.raises(InputError, match="cells have marks"):
         recovery.evaluate(np.zeros((2, 2)), np.array(marks), encoding=encoding)
 
 

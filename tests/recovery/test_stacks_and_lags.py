@@ -35,7 +35,7 @@ def test_a_stack_is_the_mean_over_its_graphs_with_an_interval():
 def test_one_graph_has_no_interval_and_says_why():
     result = recovery.evaluate(TRUTHS[0], STACK[0])["directed_f1"]
     assert result.interval is None
-    assert result.no_interval == "one graph has no interval of its own"
+    assert result.no_interval == "a single graph has no interval"
 
 
 def test_graphs_without_a_value_are_left_out_and_counted():

@@ -38,7 +38,7 @@ def test_the_numbers_of_one_metric() -> None:
 def test_rows_are_found_by_name() -> None:
     table = aggregate(records())
     assert table["f1", "a"] is table["f1", "a", "sachs"]
-    with pytest.raises(InputError, match=r"stands for 2 rows\. Also name the method and the dataset"):
+    with pytest.raises(InputError, match=r"matches 2 rows\. Also name the method and the dataset"):
         table["f1"]
     with pytest.raises(UnknownNameError, match="unknown method 'c'"):
         table["f1", "c"]
@@ -91,7 +91,7 @@ def test_other_seed_labels_are_not_missing_runs() -> None:
     ]
     table = aggregate(rows, directions={"f1": "higher"})
     assert table["f1", "b"].n == 2
-    assert "same seeds, so nothing is marked" in str(table)
+    assert "because the methods do not have values for the same seeds" in str(table)
 
 
 def test_best_and_close_are_marked() -> None:
@@ -103,7 +103,7 @@ def test_best_and_close_are_marked() -> None:
     }
     lower = aggregate(records(scores), directions={"f1": "lower"})
     assert lower.marks("f1", "sachs") == {"b": "best"}
-    assert "No direction is known" in str(aggregate(records(scores)))
+    assert "the direction is unknown" in str(aggregate(records(scores)))
     few = {name: values[:5] for name, values in scores.items()}
     table = aggregate(records(few), directions={"f1": "higher"})
     assert set(table.marks("f1", "sachs").values()) == {"best", "close"}
@@ -189,7 +189,7 @@ def test_directions_are_checked() -> None:
         aggregate(records(), directions={"f1": "up"})  # type: ignore[dict-item]
     with pytest.raises(UnknownNameError, match=r"unknown metric 'f2'\. Did you mean 'f1'"):
         aggregate(records(), directions={"f2": "higher"})
-    with pytest.raises(OptionError, match="directions must say it of each metric, not 'higher'"):
+    with pytest.raises(OptionError, match="directions must be a mapping, not 'higher'"):
         aggregate(records(), directions="higher")  # type: ignore[arg-type]
 
 

@@ -100,7 +100,7 @@ def test_evaluations() -> None:
     named = Evaluation("ranking", [result], run={"method": "transe", "dataset": "nations", "seed": 4})
     (run,) = load([named])
     assert (run.family, run.seed, run.scores["mrr"].n) == ("ranking", 4, 9)
-    with pytest.raises(InputError, match="names no method and no dataset"):
+    with pytest.raises(InputError, match="has no method and no dataset"):
         load(Evaluation("ranking", [result]))
 
 
@@ -122,7 +122,7 @@ def test_duplicates_are_listed(write_run: Any, results: Path) -> None:
     [
         ("t.csv", "method,seed,f1\na,0,high\nb,0,0.5\n", "record 1: f1 is 'high', not a number"),
         ("t.csv", "method,seed,f1\n", "has no rows"),
-        ("t.csv", "method,seed\na,0\n", "no metric in it"),
+        ("t.csv", "method,seed\na,0\n", "contains no metric"),
         ("t.json", '{"f1": 0.5}', "neither a result file nor flat metrics"),
         ("t.json", "{", "not a JSON file"),
         ("t.json", '{"schema": "graphgauge/result/99"}', "schema is 'graphgauge/result/99'"),
@@ -133,7 +133,7 @@ def test_duplicates_are_listed(write_run: Any, results: Path) -> None:
         ("t.parquet", "no parquet", "cannot be read"),
         ("t.json", json.dumps(sealed({**FAILED, "run": 5})), "names no run"),
         ("t.json", json.dumps(sealed({**FAILED, "run": {}})), "no method and no dataset"),
-        ("t.json", json.dumps({**sealed({**FAILED, "run": {}}), "error": "x"}), "its id is not that of its content"),
+        ("t.json", json.dumps({**sealed({**FAILED, "run": {}}), "error": "x"}), "its id does not match its content"),
         ("t.csv", "method,dataset,seed,metric,value\na,x,0,f1,1\na,x,0,f1,2\n", "f1 occurs twice for a, x, 0"),
     ],
 )
@@ -149,7 +149,7 @@ def test_nothing_there(tmp_path: Path) -> None:
         load(tmp_path / "no")
     with pytest.raises(InputError, match="no results among 0 JSON files"):
         load(tmp_path)
-    with pytest.raises(InputError, match="cannot be read as runs: int"):
+    with pytest.raises(InputError, match="cannot read runs from int"):
         load(3)
 
 

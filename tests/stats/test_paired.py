@@ -168,7 +168,7 @@ def test_attainable_p_is_attained() -> None:
 @pytest.mark.parametrize("alpha", ["a", None, 0, 1, math.nan])
 def test_alpha_is_a_share(alpha: object) -> None:
     for call in (lambda: paired_test(A, B, alpha=alpha), lambda: seeds_needed(1, alpha)):  # type: ignore[arg-type]
-        with pytest.raises(OptionError, match=r"alpha must lie between 0 and 1, not .*Use 0\.05 for a 5 % test"):
+        with pytest.raises(OptionError, match=r"alpha must be between 0 and 1, not .*Use 0\.05 for a 5 % test"):
             call()
 
 

@@ -1,4 +1,4 @@
-"""The one place that knows what an array can be: NumPy, torch on the host, torch on CUDA, a list."""
+"""Conversion of inputs to arrays: NumPy, torch on the host, torch on CUDA, lists."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def is_cuda(value: Any) -> bool:
 
 
 def as_numeric(value: Any, name: str, *, ragged: str = "Make all rows as long as the first.") -> AnyArray:
-    """A numeric host array, viewed where possible; what is not numbers is an error, never a conversion.
+    """A numeric host array, without a copy where possible. Other types are an error, not converted.
 
     `ragged` says what to do about rows of different lengths.
     """
@@ -31,7 +31,7 @@ def as_numeric(value: Any, name: str, *, ragged: str = "Make all rows as long as
         array = _host_view(value, name)
     elif isinstance(value, np.ma.MaskedArray):
         # np.asarray would drop the mask and bring back what it hides.
-        raise InputError("found a masked array", where=name, fix="Pass its data and, where there is one, mask=.")
+        raise InputError("found a masked array", where=name, fix="Pass its data and, if the function takes one, mask=.")
     else:
         try:
             array = np.asarray(value)
@@ -63,7 +63,7 @@ def as_labels(value: Any, name: str) -> AnyArray:
 
 
 def require_shape(array: Any, shape: tuple[int | None, ...], name: str, fix: str) -> None:
-    """Check a shape, `None` standing for any length; nothing is ever broadcast."""
+    """Check a shape, in which `None` matches any length. Nothing is broadcast."""
     fits = len(array.shape) == len(shape) and all(
         want in (None, have) for want, have in zip(shape, array.shape, strict=True)
     )
@@ -73,7 +73,7 @@ def require_shape(array: Any, shape: tuple[int | None, ...], name: str, fix: str
 
 
 def refuse_nan(array: AnyArray, name: str, *, fix: str = 'Repair the model, or pass nan="omit" to drop them.') -> None:
-    """An error that names how many NaN there are and where the first one stands."""
+    """Raise an error that reports the number of NaN and the index of the first one."""
     if array.dtype.kind != "f":
         return
     missing = np.isnan(array)
@@ -97,4 +97,4 @@ def _host_view(tensor: Any, name: str) -> AnyArray:
     return array
 
 
-_ONE_LABEL = "Pass one label an item."
+_ONE_LABEL = "Pass one label per item."

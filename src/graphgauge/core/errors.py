@@ -1,4 +1,4 @@
-"""Errors a user meets: what was wrong, where, and how to mend it, in one paragraph."""
+"""Errors for users: what was wrong, where, and how to fix it, in one paragraph."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 
 class GraphgaugeError(Exception):
-    """Base of all errors raised on purpose; `exit_code` is what the command line returns."""
+    """Base of all deliberate errors; `exit_code` is the exit code of the command line."""
 
     exit_code = 3
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Pickle would call the class with the finished message, which is not what its arguments are.
+        # Pickle would call the class with the finished message, but the class takes its parts.
         return _rebuilt, (type(self), self.args, self.__dict__)
 
 
@@ -26,18 +26,18 @@ class InputError(GraphgaugeError, ValueError):
 
 
 class OptionError(InputError):
-    """An option has a value it cannot have."""
+    """An option has an invalid value."""
 
     exit_code = 2
 
 
 class UnknownNameError(OptionError, KeyError):
-    """A name that is not known here, with the nearest ones that are."""
+    """An unknown name, with the nearest known ones."""
 
     __str__ = Exception.__str__  # KeyError would print the message quoted
 
     def __init__(self, kind: str, name: str, known: Iterable[str], *, always: bool = False) -> None:
-        """`always` lists what is known even where a near name is likely meant."""
+        """`always` lists the known names even if there is a close match."""
         names = list(known)
         near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
         parts = [f"Did you mean {_either(near)}?"] if near else []
@@ -51,13 +51,13 @@ class MissingExtraError(GraphgaugeError, ImportError):
     exit_code = 2
 
     def __init__(self, package: str, extra: str | None, purpose: str) -> None:
-        """`extra` is None where no extra brings the package."""
+        """`extra` is None if no extra installs the package."""
         wanted = package if extra is None else f"'graphgauge[{extra}]'"
         super().__init__(f"{purpose} needs {package}. Install it with: pip install {wanted}")
 
 
 def one_of(kind: str, name: str, known: Iterable[str]) -> str:
-    """`name` if it is known, else an error that suggests the nearest."""
+    """`name` if it is known; otherwise an error suggests the nearest ones."""
     names = list(known)
     if name not in names:
         raise UnknownNameError(kind, str(name), names)

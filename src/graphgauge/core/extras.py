@@ -27,11 +27,11 @@ _EXTRA_OF = {
 
 
 def need(module: str, purpose: str) -> ModuleType:
-    """Import an optional module, or say which pip command brings it."""
+    """Import an optional module, or raise an error with the pip command that installs it."""
     package = module.partition(".")[0]
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name is not None and error.name.partition(".")[0] != package:
-            raise  # the package is there, one of its own dependencies is not: that is the message to show
+            raise  # the package is installed, one of its dependencies is not: show that message
         raise MissingExtraError(package, _EXTRA_OF.get(package), purpose) from None

@@ -1,4 +1,4 @@
-"""Code that is a user's own: `module:factory`, imported and called, and what it raises."""
+"""User code: import and call `module:factory`, and report its errors."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from graphgauge.core.errors import GraphgaugeError, InputError, OptionError
 
 
 def made(factory: str) -> Any:
-    """What the factory returns; its module is looked for in the working folder, too."""
+    """Call the factory. Its module is also searched for in the working folder."""
     with own_code(factory):
         return _called(factory)
 
 
 @contextmanager
 def own_code(where: str) -> Iterator[None]:
-    """What a user's own code raises in this block becomes one paragraph, `where` being what was called of it.
+    """Turn errors of user code in this block into one paragraph; `where` names the function called.
 
-    So does an attempt to end the process: nothing was evaluated, and no exit code may say otherwise. Ctrl-C stays an
-    interrupt.
+    An attempt to end the process is such an error too, because nothing was evaluated and the exit code must show that.
+    Ctrl-C remains an interrupt.
     """
     try:
         yield
@@ -32,7 +32,7 @@ def own_code(where: str) -> Iterator[None]:
     except BaseException as error:
         said = " ".join(str(error).split())
         text = f"{type(error).__name__}: {said:.200}" if said else type(error).__name__
-        raise InputError(f"raised {text}", where=where, fix="Run it by itself; --debug shows where.") from error
+        raise InputError(f"raised {text}", where=where, fix="Run it alone; --debug shows the traceback.") from error
 
 
 def _called(factory: str) -> Any:
@@ -44,9 +44,9 @@ def _called(factory: str) -> Any:
         found = importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-            raise  # the module is there, something that it imports is not: that is the message to show
+            raise  # the module exists, one of its imports does not: show that message
         raise OptionError(
-            f"no module {module!r}", fix="It is looked for in the working folder and where Python looks."
+            f"no module {module!r}", fix="It is searched for in the working folder and on Python's path."
         ) from None
     call = getattr(found, name, None)
     if not callable(call):

@@ -1,4 +1,4 @@
-"""Files come into being whole or not at all."""
+"""Atomic writing: a file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from pathlib import Path
 
 from graphgauge.core.errors import InputError
 
-# What goes wrong with a disk, or with a pipe that a file is, and not with a program.
+# Errors of the disk or of a pipe, not of the program.
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EPIPE)
 _TEMPORARY = re.compile(r"\.graphgauge-[0-9a-f]{32}(\.\w+)?")
 
 
 @contextmanager
 def atomic_path(path: str | Path) -> Iterator[Path]:
-    """A temporary path beside `path` that takes its place when the block ends well, and is removed otherwise.
+    """A temporary path next to `path` that replaces it if the block succeeds, and is removed otherwise.
 
-    Devices and pipes, such as /dev/stdout, cannot be replaced: they are written themselves. A disk that is full, or
-    whatever else prevents the writing, is an InputError that names `path`.
+    Devices and pipes, such as /dev/stdout, cannot be replaced and are written directly. A full disk, or any other error
+    while writing, is an InputError that names `path`.
     """
     target = Path(path)
     if _is_device(target):
@@ -44,7 +44,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         except (OSError, ValueError) as error:
             raise _unwritable(target, error) from None
     finally:
-        with suppress(OSError):  # a disk that has failed must not hide how
+        with suppress(OSError):  # a failed disk must not hide the first error
             temporary.unlink(missing_ok=True)
 
 
@@ -55,9 +55,9 @@ def write_text(path: str | Path, text: str) -> None:
 
 @contextmanager
 def writing(target: Path, place: Path | None = None) -> Iterator[None]:
-    """Errors of the disk in this block are told as those of `target`, which is written at `place` or below it.
+    """Report disk errors in this block as errors of `target`, which is written at `place` or below it.
 
-    Other files may be read in the block, and their errors are their own.
+    Errors of other files that are read in the block are left as they are.
     """
     try:
         yield
@@ -71,7 +71,7 @@ def writing(target: Path, place: Path | None = None) -> Iterator[None]:
 
 
 def is_temporary(path: Path) -> bool:
-    """Whether a file has a name that only `atomic_path` gives."""
+    """Whether a file has a name made by `atomic_path`."""
     return _TEMPORARY.fullmatch(path.name) is not None
 
 
@@ -85,6 +85,6 @@ def _is_device(target: Path) -> bool:
 
 def _unwritable(target: Path, error: OSError | ValueError) -> InputError:
     reason = (error.strerror if isinstance(error, OSError) else None) or error
-    if isinstance(error, FileExistsError):  # where a folder should be made
+    if isinstance(error, FileExistsError):  # in place of a folder
         reason = f"{error.filename} is not a folder"
     return InputError(f"cannot be written ({reason})", where=str(target))

@@ -1,8 +1,8 @@
-"""Findings: what an evaluation's reader should know before believing it.
+"""Findings: problems to know about before trusting an evaluation.
 
-A check is a function of materials: what a family measured (`ranks`), what came out (`results`), or what only an audit
-is given (`train_edges`). Its parameters name the materials that it needs, and it runs where they are at hand. It
-returns the evidence, or None where there is nothing to say. Checks live in `graphgauge.audit`, in a module for each
+A check is a function of materials: measurements of a family (`ranks`), its results (`results`), or inputs of an audit
+(`train_edges`). Its parameters name the materials that it needs, and it runs if they are available. It returns the
+evidence, or None if there is no finding. Checks are in `graphgauge.audit`, in one module per
 family; `evaluate()` runs the cheap ones.
 """
 
@@ -25,7 +25,7 @@ RUNS = "runs"
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found; `where` names the run, when several were looked at."""
+    """The outcome of a check; `where` names the run if several were checked."""
 
     check: str
     severity: Severity
@@ -60,7 +60,7 @@ class Check:
 
     @cached_property
     def uses(self) -> tuple[str, ...]:
-        """All materials it can look at, with those that it can do without."""
+        """All materials it can use, required and optional."""
         return tuple(inspect.signature(self.function).parameters)
 
     @property
@@ -107,7 +107,7 @@ def checks(family: str | None = None) -> tuple[Check, ...]:
 
 
 def find(family: str, materials: Mapping[str, Any]) -> tuple[Finding, ...]:
-    """What the cheap checks of a family find in the materials at hand."""
+    """The findings of a family's cheap checks on these materials."""
     able = [item for item in checks(family) if not item.costly and not item.missing(materials)]
     found: Sequence[Finding | None] = [item.run(materials) for item in able]
     return tuple(finding for finding in found if finding is not None)

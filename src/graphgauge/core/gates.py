@@ -63,7 +63,7 @@ class Gate:
         return GateOutcome(self.text, self.holds(found), found)
 
     def shown(self, found: float, rounded: Callable[[float], str] = "{:.6g}".format) -> str:
-        """A value as it is rounded elsewhere, or with as many digits as it takes to see why the gate holds or not."""
+        """The rounded value, with more digits where rounding would hide why the gate passed or failed."""
         texts = (rounded(found), *(f"{found:.{digits}g}" for digits in range(6, 17)))
         held = self.holds(found)
         return next((text for text in texts if self.holds(float(text)) == held), f"{found:.17g}")

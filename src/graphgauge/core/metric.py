@@ -1,4 +1,4 @@
-"""The anatomy of a metric: one function with its facts beside it, and the registry that everything else reads."""
+"""Metrics: a function with its declared properties, and the registry of all of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FAMILIES = ("ranking", "recovery", "forecasting", "generation", "explanation", "
 LAWS = ("permutation", "merge", "monotone", "symmetry")
 # The convention of a metric that follows an option.
 AS_CHOSEN = "as chosen"
-# How the reason ends why units that are too few, or all equal, have no interval.
+# End of the reason why there is no interval: the units are too few, or all equal.
 NO_SPREAD = "that differ"
 
 Floats = NDArray[np.floating[Any]]
@@ -43,8 +43,8 @@ Laws = Mapping[str, bool | Exempt]
 class Estimate:
     """What a metric function returns: one value per group of items (one group: the whole).
 
-    `influence` is what one item of each cell adds to the value's first-order error; variances come from it. `facts`
-    are for the metric's own interval rule. `reason` says why a value is NaN, where one is.
+    `influence` is the contribution of one item of each cell to the first-order error; it gives the variance. `facts`
+    are for the metric's interval rule. `reason` says why a value is NaN.
     """
 
     value: Floats
@@ -66,11 +66,11 @@ ChanceFunction = Callable[[MetricFunction, Any, Mapping[str, Any]], Mapping[str,
 
 @dataclass(frozen=True)
 class IntervalRule:
-    """How intervals of a metric are made; `function(sample, estimate, confidence)` gives bounds per group.
+    """How a metric's intervals are computed; `function(sample, estimate, confidence)` gives bounds per group.
 
-    Bounds are NaN where there are too few of what the interval is over, or where these are equal up to rounding;
-    `fewest` says how many it takes. A rule is `approximate` where its intervals may cover less than their level, always
-    or where `doubt` says so; `note` says why.
+    Bounds are NaN if there are too few units, or if all are equal up to rounding; `fewest` says how many are needed. A
+    rule is `approximate` if its intervals may cover less than their level, always or when `doubt` says so; `note` says
+    why.
     """
 
     method: str
@@ -84,26 +84,26 @@ class IntervalRule:
 
 @dataclass(frozen=True)
 class NoInterval:
-    """No interval is defensible, and why."""
+    """There is no valid interval, and why."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class NoChance:
-    """No baseline is meaningful, and why."""
+    """There is no meaningful baseline, and why."""
 
     reason: str
 
 
 IntervalChoice = Callable[[Any, Estimate], IntervalRule | NoInterval]
-# What a value means, in words.
+# A sentence that interprets a value.
 Reading = Callable[[Result], str]
 
 
 @dataclass(frozen=True)
 class Section:
-    """Metrics of a family that answer one question together; `metrics=` takes its name for all of them."""
+    """Metrics of a family that answer one question; `metrics=` takes the section's name for all of them."""
 
     name: str
     family: str
@@ -114,9 +114,9 @@ class Section:
 
 @dataclass(frozen=True)
 class Metric:
-    """A registered metric: its function and everything that is declared about it.
+    """A registered metric: its function and its declared properties.
 
-    `needs` names the samples that it can be computed on; the first at hand is taken.
+    `needs` names the samples that it can be computed on; the first available one is used.
     """
 
     key: str
@@ -156,7 +156,7 @@ class Metric:
         return self.key.format(**params)
 
     def parse(self, key: str) -> dict[str, Any] | None:
-        """The parameters that `key` spells, or None if it is not a key of this metric."""
+        """The parameters in `key`, or None if it is not a key of this metric."""
         match = self._pattern.fullmatch(key)
         if match is None:
             return None
@@ -191,7 +191,7 @@ class Metric:
     def interval_of(
         self, sample: Any, estimate: Estimate, confidence: float
     ) -> tuple[IntervalRule, Floats, Floats] | NoInterval:
-        """The rule that applies and its bounds, one a group, around the value and never beyond the metric's own."""
+        """The rule that applies and its bounds per group. They contain the value and are within the metric's bounds."""
         rule = self.interval if isinstance(self.interval, NoInterval) else self.interval(sample, estimate)
         if isinstance(rule, NoInterval):
             return rule
@@ -208,9 +208,9 @@ class Metric:
         conventions: Mapping[str, str],
         baselines: bool = True,
     ) -> Result:
-        """The whole-sample estimate as a Result, with its interval and, unless not wanted, what chance would score."""
+        """The whole-sample estimate as a Result, with its interval and, by default, its chance levels."""
         value = float(estimate.value[0])
-        n = 0 if math.isnan(value) else int(estimate.n[0])  # what has no value was measured on nothing
+        n = 0 if math.isnan(value) else int(estimate.n[0])  # a value that is NaN was measured on nothing
         interval, no_interval = self._whole_interval(sample, estimate, confidence)
         chance: tuple[Chance, ...] = ()
         if not isinstance(self.chance, NoChance) and n > 0 and baselines:
@@ -230,7 +230,7 @@ class Metric:
             interval=interval,
             no_interval=no_interval,
             chance=chance,
-            # What a metric fixes for itself stands; what it leaves open was chosen.
+            # Conventions that the metric fixes override the chosen ones.
             conventions={**self.conventions, **conventions, **self.fixed_conventions},
             reason=estimate.reason if math.isnan(value) else None,
             oracle=estimate.oracle,
@@ -238,7 +238,7 @@ class Metric:
             goal=estimate.facts.get("goal", self.goal),
             priority=_priority(self),
         )
-        # Words for a value come last: they may speak of its interval, its chance level and its goal.
+        # The interpretation comes last: it may use the interval, the chance level and the goal.
         if self.reading is None or not found.defined:
             return found
         return replace(found, interpretation=self.reading(found))
@@ -269,14 +269,14 @@ def section(name: str, *, family: str, question: str, priority: str, aliases: tu
 
 
 def sections(family: str) -> tuple[Section, ...]:
-    """The sections of a family, declared or only named by a metric; most families have none."""
+    """The sections of a family, declared or named by a metric; most families have none."""
     named = [entry.section for entry in metrics(family) if entry.section is not None]
     declared = _SECTIONS.get(family, {})
     return tuple(declared.get(name) or Section(name, family, "", "") for name in dict.fromkeys([*declared, *named]))
 
 
 def _priority(entry: Metric) -> str | None:
-    """How much a metric's section matters, of the metrics that have a goal or a reading."""
+    """The priority of a metric's section, for metrics that have an interpretation."""
     known = _SECTIONS.get(entry.family, {}).get(entry.section or "")
     return None if known is None or entry.reading is None else known.priority
 
@@ -300,7 +300,7 @@ def metric(
     goal: float | None = None,
     reading: Reading | None = None,
 ) -> Callable[[MetricFunction], Metric]:
-    """Declare a metric. The function keeps its arithmetic; the registry gets the facts."""
+    """Declare a metric. The function computes it; the registry has its properties."""
     undeclared = [law for law in LAWS if law not in laws]
     if undeclared:
         raise TypeError(f"metric {key!r} does not declare the laws {', '.join(undeclared)}")
@@ -334,7 +334,7 @@ def metrics(family: str | None = None) -> tuple[Metric, ...]:
 
 
 def find(key: str, family: str | None = None) -> tuple[Metric, dict[str, Any]]:
-    """The metric a key names, and the parameters it spells: `hits@10` is `hits` with k = 10."""
+    """The metric and the parameters of a key: `hits@10` is `hits` with k = 10."""
     candidates = metrics(family)
     for entry in candidates:
         if key == entry.key:
@@ -350,7 +350,7 @@ def find(key: str, family: str | None = None) -> tuple[Metric, dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Asked:
-    """A metric that was asked for: by its own key or name, or with all others (of its section, or of the family)."""
+    """A requested metric: by its key or name, or as part of its section or family."""
 
     metric: Metric
     params: dict[str, Any]
@@ -359,7 +359,7 @@ class Asked:
 
 
 def asked(family: str, names: Sequence[str] | None) -> list[Asked]:
-    """What `metrics=` asks for: sections and keys, or None for everything that is computed by default."""
+    """The request in `metrics=`: sections and keys, or None for the default metrics."""
     entries = metrics(family)
     if names is None:
         return [Asked(entry, dict(entry.params), True, False) for entry in entries if entry.default]
@@ -390,8 +390,8 @@ def select(
 ) -> list[tuple[Metric, dict[str, Any]]]:
     """The metrics to compute, in the registry's order or as named, with their parameters.
 
-    `available` are the samples at hand. A parameter in `swept` takes each of its values where a name leaves it open.
-    A metric named by its key has to have what it needs; one that comes with its section is left out without it.
+    `available` are the samples. A parameter in `swept` takes each of its values if a name leaves it open.
+    A metric named by its key must have its samples; one that comes with its section is skipped without them.
     """
     at_hand = dict.fromkeys(available).keys()
     chosen: dict[str, tuple[Metric, dict[str, Any]]] = {}
@@ -400,7 +400,7 @@ def select(
         if at_hand.isdisjoint(entry.needs):
             if not item.by_name:
                 continue
-            raise OptionError(f"{entry.key} needs {' or '.join(entry.needs)}", fix=f"At hand: {', '.join(at_hand)}.")
+            raise OptionError(f"{entry.key} needs {' or '.join(entry.needs)}", fix=f"Available: {', '.join(at_hand)}.")
         grid = [name for name in params if item.is_open and name in swept]
         for values in itertools.product(*(swept[name] for name in grid)):
             filled = params | dict(zip(grid, values, strict=True))

@@ -1,4 +1,4 @@
-"""Options that every family has, checked in one way."""
+"""Options of all families, with their checks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NAN_POLICIES = ("raise", "omit")
 
 
 def whole_number(name: str, value: Any, least: int = 0, most: int | None = None) -> int:
-    """`value` as Python's int; what is not one, True and 1.0 included, is an error."""
+    """`value` as Python's int; anything else, including True and 1.0, is an error."""
     is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not is_whole or value < least or (most is not None and value > most):
         span = f"of at least {least}" if most is None else f"from {least} to {most:,}"
@@ -22,19 +22,19 @@ def whole_number(name: str, value: Any, least: int = 0, most: int | None = None)
 
 
 def generator_of(seed: Any) -> np.random.Generator:
-    """A generator as it is, or a new one from a seed."""
+    """The given generator, or a new one from a seed."""
     return seed if isinstance(seed, np.random.Generator) else np.random.default_rng(whole_number("seed", seed))
 
 
 def thread_count(threads: Any) -> int | None:
-    """How many threads may work; None is all that are available."""
+    """The number of threads; None means all that are available."""
     return None if threads is None else whole_number("threads", threads, 1)
 
 
 def confidence_level(confidence: Any) -> float:
     if not isinstance(confidence, float | np.floating) or not 0 < confidence < 1:
         raise OptionError(
-            f"confidence must lie between 0 and 1, not {confidence!r:.60}", fix="Use 0.95 for a 95 % interval."
+            f"confidence must be between 0 and 1, not {confidence!r:.60}", fix="Use 0.95 for a 95 % interval."
         )
     return float(confidence)
 
@@ -44,12 +44,12 @@ def nan_policy(nan: Any) -> str:
 
 
 def metric_names(metrics: Any) -> list[str] | None:
-    """What `metrics=` names, one or many; None is everything that is computed by default."""
+    """The names in `metrics=`, one or several; None means the default metrics."""
     if metrics is None:
         return None
     names = [metrics] if isinstance(metrics, str) or not isinstance(metrics, Iterable) else list(metrics)
     if not all(isinstance(name, str) for name in names):
         raise OptionError(f"metrics must be names of metrics, not {metrics!r:.60}", fix='For example metrics=["mrr"].')
     if not names:
-        raise OptionError("no metrics asked for", fix="Leave metrics= out to have all.")
+        raise OptionError("no metrics asked for", fix="Leave metrics= out to get the default ones.")
     return names

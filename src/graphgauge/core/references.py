@@ -1,4 +1,4 @@
-"""The literature that definitions rest on, one entry a key."""
+"""The literature that definitions cite, one entry per key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an evaluation returns: a value that is never bare."""
+"""The results of an evaluation: values with intervals, chance levels and conventions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Columns = dict[str, list[Any]]
 class Interval:
     """A confidence interval and how it was made; unpacks as `(low, high)`.
 
-    One that is `approximate` may hold the truth less often than its level says, and `note` says why.
+    An `approximate` interval may contain the true value less often than its level says; `note` says why.
     """
 
     low: float
@@ -43,14 +43,14 @@ class Interval:
 
 
 def enclosing(value: Any, low: Any, high: Any, bounds: tuple[float, float]) -> tuple[Any, Any]:
-    """Ends of an interval that contains its value and stays within the bounds, whatever rounding did to them."""
+    """Ends of an interval, corrected for rounding: it contains its value and stays within the bounds."""
     floor, ceiling = bounds
     return np.minimum(np.maximum(low, floor), value), np.maximum(np.minimum(high, ceiling), value)
 
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """What a named baseline without knowledge would score."""
+    """The score of a named baseline without knowledge."""
 
     name: str
     value: float
@@ -58,7 +58,7 @@ class Chance:
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of equal length; the first is the axis that the rows run along."""
+    """Columns of equal length; the first one is the axis."""
 
     axis: str
     columns: Mapping[str, np.ndarray[Any, Any]]
@@ -72,7 +72,7 @@ class Table:
         return self.columns[column]
 
     def column_of(self, key: str) -> str:
-        """Where a metric stands: under its key, less the `overall_` that it has no need of here."""
+        """The column of a metric: its key, without the prefix `overall_`."""
         return key if key in self.columns else key.removeprefix("overall_")
 
     def to_dict(self) -> Columns:
@@ -86,7 +86,7 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """One scalar with everything that is needed to read it."""
+    """One scalar with everything needed to interpret it."""
 
     key: str
     metric: str
@@ -119,7 +119,7 @@ class Result:
 
     @property
     def is_companion(self) -> bool:
-        """Another average of a result that stands beside it: macro for micro, or the other way round."""
+        """The other average of a result: macro for micro, or micro for macro."""
         return "macro" in self.params or "micro" in self.params
 
     @property
@@ -173,7 +173,7 @@ class Result:
 
 
 class Evaluation(Mapping[str, Result]):
-    """The results of one evaluation, in a fixed order, with what was skipped and what was noticed."""
+    """The results of one evaluation, in a fixed order, with skipped metrics and findings."""
 
     def __init__(
         self,
@@ -203,7 +203,7 @@ class Evaluation(Mapping[str, Result]):
         self.run = {"method": None, "dataset": None, "seed": None, "tags": {}, **(run or {})}
         self.per_item = per_item
         self._figure = figure
-        # What was measured, for the checks; an evaluation read from a file has their findings instead.
+        # The measurements, for the checks; an evaluation read from a file has the findings instead.
         self.materials = {**(materials or {}), "results": self}
         self.findings = findings if materials is None else find(family, self.materials)
 
@@ -215,7 +215,7 @@ class Evaluation(Mapping[str, Result]):
         return self._results[key]
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The result, or `default` where it was skipped or is not known."""
+        """The result, or `default` if it was skipped or is unknown."""
         return self._results.get(key, default)
 
     def __contains__(self, key: object) -> bool:
@@ -237,7 +237,7 @@ class Evaluation(Mapping[str, Result]):
         return {key: result for key, result in self.items() if result.section == name}
 
     def by(self, axis: str) -> Table:
-        """Every metric along an axis, one column each, with `key.low` and `key.high` beside it."""
+        """Every metric along an axis, one column each, with `key.low` and `key.high` next to it."""
         if axis not in self.breakdowns:
             raise UnknownNameError("axis", axis, self.breakdowns)
         return self.breakdowns[axis]

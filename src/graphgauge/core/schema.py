@@ -1,4 +1,4 @@
-"""The result file, `graphgauge/result/1`: to a dictionary and back, written whole, read with suspicion."""
+"""The result file, `graphgauge/result/1`: conversion to a dictionary and back, atomic writing, checked reading."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ SCHEMA = "graphgauge/result/1"
 SCHEMA_FILE = Path(__file__).parent.parent / "schema" / "result-1.json"
 # Breakdowns with more rows than this go to a side file.
 INLINE_ROWS = 1000
-# What differs between two runs that compute the same from the same.
+# Entries that differ between two identical computations.
 _TIMINGS = ("started", "seconds")
-# Ids of files written before the receipt was hashed too are this long.
+# Length of ids in files written before the receipt was part of the hash.
 _FIRST_ID_LENGTH = 16
 _FIELDS = frozenset(("id", "status", "run", "conventions", "options", "results", "breakdowns", "findings", "receipt"))
 _SPECIAL = {"inf": math.inf, "-inf": -math.inf}
@@ -51,7 +51,7 @@ def number_from_json(value: Any) -> float:
 
 
 def evaluation_to_dict(evaluation: Evaluation) -> dict[str, Any]:
-    """The result file's content; `id` is a hash of everything in it but when and how fast it was made."""
+    """The result file's content; `id` is a hash of everything but the timings."""
     content: dict[str, Any] = {
         "schema": SCHEMA,
         "status": "partial" if evaluation.skipped else "ok",
@@ -71,7 +71,7 @@ def evaluation_to_dict(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def content_hash(content: Mapping[str, Any]) -> str:
-    """The id that a result file with this content has: names, options, values, side files and receipt are in it."""
+    """The id of a result file with this content: a hash of names, options, values, side files and receipt."""
     hashed = {name: value for name, value in content.items() if name != "id"}
     receipt = hashed.get("receipt")
     if isinstance(receipt, Mapping):
@@ -80,14 +80,14 @@ def content_hash(content: Mapping[str, Any]) -> str:
 
 
 def is_unchanged(content: Mapping[str, Any]) -> bool:
-    """Whether the id in a result file is that of its content, by the rule under which the file was written."""
+    """Whether the id in a result file matches its content, by the rule under which the file was written."""
     stated = content.get("id")
     try:
         if isinstance(stated, str) and len(stated) == _FIRST_ID_LENGTH:
             bare = {name: value for name, value in content.items() if name not in ("id", "receipt")}
             return stated == _digest(bare)[:_FIRST_ID_LENGTH]
         return stated == content_hash(content)
-    except (ValueError, RecursionError):  # a number that JSON does not have, or no end of brackets
+    except (ValueError, RecursionError):  # a number that JSON does not have, or brackets nested too deep
         return False
 
 
@@ -96,7 +96,7 @@ def _digest(content: Mapping[str, Any]) -> str:
 
 
 def versions() -> dict[str, str]:
-    """What the numbers were computed with."""
+    """The versions of the packages that computed the numbers."""
     found = {"graphgauge": __version__, "python": platform.python_version()}
     for package in ("numpy", "scipy", "numba"):
         try:
@@ -114,7 +114,7 @@ def dumps(content: Mapping[str, Any]) -> str:
 
 
 def default_path(evaluation: Evaluation, root: str | Path = "results") -> Path:
-    """`results/{method}/{family}/metrics_{dataset}_{seed}.json`, every part made safe as a file name."""
+    """`results/{method}/{family}/metrics_{dataset}_{seed}.json`, with every part made safe as a file name."""
     return result_path(root, evaluation.family, evaluation.run)
 
 
@@ -124,7 +124,7 @@ def result_path(root: str | Path, family: str, run: Mapping[str, Any]) -> Path:
 
 
 def file_part(value: Any) -> str:
-    """A name as one component of a path; what could leave the folder or confuse a shell is replaced, visibly."""
+    """A name as one component of a path; unsafe characters are replaced, and a hash is appended."""
     text = "none" if value is None else str(value)
     # File systems count bytes; a character cut in half is dropped.
     head = text[:80].encode("utf-8", "replace")[:80].decode(errors="ignore").lstrip(".")
@@ -134,13 +134,13 @@ def file_part(value: Any) -> str:
 
 
 def result_files(folder: Path) -> list[Path]:
-    """Every JSON file in a folder that may be a result. Hidden ones are half-written or no results."""
+    """Every JSON file in a folder that may be a result. Hidden files are incomplete or not results."""
     files = (path for path in folder.rglob("*.json") if path.is_file())  # a method's folder may end in .json
     return sorted(path for path in files if not any(p.startswith(".") for p in path.relative_to(folder).parts))
 
 
 def write_result(evaluation: Evaluation, path: str | Path, *, receipt: Mapping[str, Any] | None = None) -> Path:
-    """Write the result file, and beside it what is too long or too detailed for it."""
+    """Write the result file, and long breakdowns and per-item values to side files next to it."""
     target = Path(path)
     content = evaluation.to_dict()
     content["receipt"] |= dict(receipt or {})
@@ -159,9 +159,9 @@ def write_result(evaluation: Evaluation, path: str | Path, *, receipt: Mapping[s
 
 
 def read_result(path: str | Path) -> Evaluation:
-    """Read a result file back into an Evaluation, with the breakdowns that stand in files beside it.
+    """Read a result file back into an Evaluation, with the breakdowns in its side files.
 
-    A file that is not one, or beside which something is missing or has changed, is an error that says where.
+    A file that is not a result, or whose side files are missing or changed, is an error.
     """
     content = read_content(path)
     sides = side_files(content, str(path))
@@ -184,17 +184,17 @@ def read_json(path: str | Path) -> Any:
 
 
 def is_result(content: Any) -> bool:
-    """Whether JSON is meant as a result file, also where damage hides its schema."""
+    """Whether JSON is meant as a result file, even if damage hides its schema."""
     return isinstance(content, dict) and (
         content.get("schema") == SCHEMA or len(_FIELDS & content.keys()) > len(_FIELDS) / 2
     )
 
 
 def checked_content(content: Any, where: str) -> dict[str, Any]:
-    """The same dictionary, if it is a result file's and as it was written."""
+    """The same dictionary, if it is an unchanged result file."""
     require_schema(content, where)
     if not is_unchanged(content):
-        raise InputError("its id is not that of its content: it was damaged or edited after it was written",
+        raise InputError("its id does not match its content: it was damaged or edited after it was written",
                          where=where, fix="Evaluate again, or fetch the file again.")  # fmt: skip
     return dict(content)
 
@@ -208,7 +208,7 @@ def require_schema(content: Any, where: str) -> None:
 def evaluation_from_dict(
     content: Mapping[str, Any], *, where: str = "result", beside: Sequence[Any] = ()
 ) -> Evaluation:
-    """The evaluation in a result file's content; `beside` are breakdowns too long for it."""
+    """The evaluation in a result file's content; `beside` are the breakdowns from side files."""
     try:
         run = dict(content["run"])
         return Evaluation(
@@ -256,7 +256,7 @@ def _interval_to_dict(interval: Interval) -> dict[str, Any]:
 
 
 def _judgement(result: Result) -> dict[str, Any]:
-    """What the value should reach and what it means, where somebody has said so."""
+    """The goal, priority and interpretation, if there are any."""
     stated = {
         "goal": number_to_json(result.goal),
         "priority": result.priority,
@@ -325,23 +325,23 @@ def _known(kind: type[Finding | Interval], entry: Mapping[str, Any]) -> dict[str
 
 
 def side_files(content: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
-    """What a result file says of the files beside it."""
+    """The entries of a result file for its side files."""
     sides = content.get("side_files", [])
     if not isinstance(sides, list) or not all(isinstance(side, dict) for side in sides):
-        raise InputError("not a valid result file: side_files is no list of them", where=where)
+        raise InputError("not a valid result file: side_files is not a list of objects", where=where)
     return sides
 
 
 def side_path(folder: Path, side: Mapping[str, Any]) -> Path:
-    """Where a file beside a result lies: never in another folder."""
+    """The path of a side file, always in the folder of its result."""
     return folder / Path(str(side.get("path"))).name
 
 
 def require_unchanged(path: Path, digest: Any) -> None:
-    """Refuse a file beside a result that is not the one which was written with it."""
+    """Refuse a side file that is not the one written with the result."""
     try:
-        if not path.is_file():  # what is no regular file may have no end
-            raise InputError("is missing", where=str(path), fix="It belongs beside its result.")
+        if not path.is_file():  # other kinds, such as devices, may be endless
+            raise InputError("is missing", where=str(path), fix="It belongs next to its result.")
         with path.open("rb") as stream:
             found = hashlib.file_digest(stream, "sha256").hexdigest()
     except (OSError, ValueError) as error:
@@ -364,7 +364,7 @@ def _side_file(role: str, path: Path, rows: int) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """NumPy scalars, tuples and special floats as what JSON can hold."""
+    """NumPy scalars, tuples and special floats as JSON values."""
     if isinstance(value, Mapping):
         return {str(name): plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):

@@ -1,4 +1,4 @@
-"""What mergeable states share: a sparse histogram, the shards that were counted, and a format without pickle."""
+"""Shared parts of mergeable states: a sparse histogram, the names of counted shards, a file format without pickle."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from graphgauge.core.files import atomic_path
 from graphgauge.kernels.tally import tally
 
 Ints = NDArray[np.int64]
-# Where a state is kept: in a file, or in a stream on its way to another process.
+# A file, or a stream to another process.
 Place = str | Path | BinaryIO
 
-# The families whose evaluations add up, and their states.
+# The families whose evaluations can be merged, and their states.
 STATES = {
     "ranking": "graphgauge.ranking.state:RankingState",
     "forecasting": "graphgauge.forecasting.state:ForecastState",
@@ -40,7 +40,7 @@ _DAMAGE = (
 
 
 class State(Protocol):
-    """What adds up: every part of an evaluation is counted into one, and they merge."""
+    """The counts of a part of an evaluation; states merge."""
 
     def merge(self, other: Self) -> Self: ...
     def save(self, place: Place) -> None: ...
@@ -49,9 +49,9 @@ class State(Protocol):
 
 
 class Histogram:
-    """Counts of integer rows. Rows are kept sorted, so equal contents have equal bits however they came in."""
+    """Counts of integer rows. Rows are kept sorted, so equal contents have equal bits in any order of arrival."""
 
-    # Rows are gathered until there are this many before they are folded in: sorting once is cheaper than often.
+    # Rows are collected up to this number before they are folded in: sorting rarely is cheaper.
     FOLD_AT = 1 << 18
 
     def __init__(self, columns: int, max_bytes: int) -> None:
@@ -91,7 +91,7 @@ class Histogram:
 
 
 class Shards:
-    """Names of the parts a state has counted, so that nothing counts twice."""
+    """Names of the parts a state has counted, so that nothing is counted twice."""
 
     def __init__(self, names: Sequence[str] = ()) -> None:
         self.names = set(names)
@@ -101,11 +101,11 @@ class Shards:
 
     def add(self, name: str) -> None:
         if name in self.names:
-            raise InputError(f"the shard {name!r} is counted already", fix="Give every part its own shard name.")
+            raise InputError(f"the shard {name!r} is already counted", fix="Give every part its own shard name.")
         self.names.add(name)
 
     def rename(self, name: str | None, names: Sequence[str]) -> None:
-        """Give a part these names instead of the one it has."""
+        """Replace the name of a part by these names."""
         self.names -= {name}
         for new in names:
             self.add(new)
@@ -114,7 +114,7 @@ class Shards:
         twice = sorted(self.names & other.names)
         if twice:
             raise InputError(
-                f"both states hold the shard {twice[0]!r}" + (f" and {len(twice) - 1} more" if len(twice) > 1 else ""),
+                f"both states have the shard {twice[0]!r}" + (f" and {len(twice) - 1} more" if len(twice) > 1 else ""),
                 fix="Merge each part once.",
             )
 
@@ -139,10 +139,10 @@ def save_state(place: Place, kind: str, facts: Mapping[str, Any], arrays: Mappin
 
 
 def load_state(place: Place, kind: str | None = None) -> tuple[str, dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read a state back; never unpickles. Returns its kind, its facts and its arrays."""
+    """Read a state back, without pickle. Returns its kind, its facts and its arrays."""
     where = place_name(place)
     try:
-        # Opened here: np.load leaves a file that it cannot read to the garbage collector.
+        # Opened here because np.load does not close a file that it cannot read.
         with _read(place) as stream, np.load(stream, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         facts = dict(json.loads(arrays.pop("header").tobytes()))

@@ -1,4 +1,4 @@
-"""Which inputs of a family are the truth, and not a method's answer: methods are comparable on the same truth only."""
+"""Which inputs of a family are the truth: methods are comparable only on the same truth."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class TruthInputs:
-    """The truth in one form of input: `decisive` inputs belong to it even where absent, `given` only where not."""
+    """The truth in one form of input: `decisive` inputs belong to it even if absent, `given` ones only if present."""
 
     decisive: tuple[str, ...]
     given: tuple[str, ...] = ()
@@ -17,7 +17,7 @@ class TruthInputs:
 
 @dataclass(frozen=True)
 class Truth:
-    """What a receipt says of one input of the truth; an input that was not given has neither files nor hashes."""
+    """A receipt's entry for one input of the truth; an input that was not given has neither files nor hashes."""
 
     paths: tuple[str, ...]
     hashes: tuple[str, ...]
@@ -29,8 +29,8 @@ class Truth:
         return f"{self.paths[0]!r}{more} ({self.hashes[0][:12]}…)"
 
 
-# By family, and by an input that only this form of input has. Tables and saved states hold truth and answers together,
-# explanations their questions: their hashes say nothing about the truth alone.
+# By family, and by an input that only this form has. Tables and saved states mix truth and answers, and explanations
+# contain their questions, so their hashes say nothing about the truth alone.
 TRUTHS: dict[str, dict[str, TruthInputs]] = {
     "ranking": {
         "pos_scores": TruthInputs(("mask",), ("offsets", "groups", "cluster")),
@@ -55,7 +55,7 @@ def may_be_truth(name: str) -> bool:
 
 
 def truths_of(family: str, receipt: Any) -> dict[str, Truth]:
-    """The truth of a result as its receipt records it; nothing where it cannot be known."""
+    """The truth of a result as recorded in its receipt; empty if unknown."""
     inputs = _inputs(receipt)
     form = next((form for by, form in TRUTHS.get(family, {}).items() if by in inputs), None)
     if form is None:
@@ -63,18 +63,18 @@ def truths_of(family: str, receipt: Any) -> dict[str, Truth]:
     found = {name: _truth(entries) for name, entries in inputs.items() if _kind(name) in (*form.decisive, *form.given)}
     answers = {entry["hash"] for name, entries in inputs.items() if name not in found for entry in entries}
     absent = {name: Truth((), ()) for name in form.decisive if name not in inputs}
-    # An archive with truth and answers in it is another one for every method.
+    # An archive that contains truth and answers differs for every method.
     return absent | {name: truth for name, truth in found.items() if not answers & set(truth.hashes)}
 
 
 def _truth(entries: Iterable[Mapping[str, Any]]) -> Truth:
-    # The hash of an array is the same in every archive, that of the archive is not.
+    # The hash of an array is the same in every archive; the hash of the archive is not.
     pairs = [(str(entry["path"]), str(entry.get("content") or entry["hash"])) for entry in entries]
     return Truth(tuple(path for path, _ in pairs), tuple(digest for _, digest in pairs))
 
 
 def _inputs(receipt: Any) -> dict[str, list[Mapping[str, Any]]]:
-    """The entries of each input, as far as they are such."""
+    """The valid entries of each input."""
     entries = receipt.get("inputs") if isinstance(receipt, dict) else None
     found: dict[str, list[Mapping[str, Any]]] = {}
     for entry in entries if isinstance(entries, list) else ():

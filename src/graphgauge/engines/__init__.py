@@ -1,1 +1,1 @@
-"""Engines: one fold on many machines. Parts are counted into states, states are merged, the last one is evaluated."""
+"""Engines: one evaluation on many machines. Parts are counted into states, which are merged and evaluated."""

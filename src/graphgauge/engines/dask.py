@@ -1,4 +1,4 @@
-"""Dask: blocks of arrays are counted where they are; only states travel."""
+"""Dask: blocks of arrays are counted where they are stored; only states are sent."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from graphgauge.core.extras import need
 from graphgauge.core.result import Evaluation
 from graphgauge.engines.fold import Fold
 
-# States that one task merges: many tasks may do so at once, and none holds them all.
+# States that one task merges: many tasks can merge at once, and none has all states in memory.
 _TOGETHER = 16
 
 
 def evaluate(family: str, *arrays: Any, **options: Any) -> Evaluation:
     """`graphgauge.FAMILY.evaluate` of Dask arrays, on the scheduler or cluster that Dask is set to.
 
-    Arrays are taken block by block along the items, and all other axes have to fit into memory; NumPy arrays beside
-    them (labels of groups, say) are cut at the same places. Counts have the same bits as on one machine.
+    Arrays are read block by block along the items; all other axes must fit into memory. NumPy arrays given with
+    them (such as group labels) are split at the same places. Counts have the same bits as on one machine.
     """
     fold = Fold.of(family, arrays, options)
     (whole,) = need("dask", "an evaluation of Dask arrays").compute(_state(fold))
@@ -31,7 +31,7 @@ def evaluate(family: str, *arrays: Any, **options: Any) -> Evaluation:
 
 
 def state(family: str, *arrays: Any, **options: Any) -> Any:
-    """The state of the whole, as a Dask `Delayed`: for `compute`, `persist`, or `save` on a worker."""
+    """The state of all blocks, as a Dask `Delayed`: for `compute`, `persist`, or `save` on a worker."""
     return _state(Fold.of(family, arrays, options))
 
 
@@ -43,7 +43,7 @@ def _state(fold: Fold) -> Any:
         delayed(_counted)(fixed, piece, start, f"block {number}")
         for number, (piece, start) in enumerate(zip(pieces, starts, strict=True))
     ]
-    # Merging would refuse a query in two blocks as well, but no longer knows which blocks they were.
+    # Merging also refuses a query in two blocks, but can no longer name the blocks.
     apart = None
     if "queries" in fold.arguments:
         apart = delayed(_require_queries_apart)([delayed(np.unique)(piece["queries"]) for piece in pieces])
@@ -61,7 +61,7 @@ def _counted(fold: Fold, part: Mapping[str, Any], start: int, shard: str) -> Any
     except OptionError:
         raise
     except InputError as error:
-        # Indices in it are those of the block.
+        # Indices in the message are relative to the block.
         where = shard if error.where is None else f"{shard}, {error.where}"
         raise InputError(error.what, where=where, fix=error.fix) from None
 
@@ -81,12 +81,12 @@ def _require_queries_apart(names: Sequence[np.ndarray[Any, Any]]) -> None:
         first, second = block[order[twice[0]]], block[order[twice[0] + 1]]
         raise InputError(
             f"query {every[order[twice[0]]]} has candidates in block {first} and in block {second}", where="queries",
-            fix="Sort by query and cut between queries, for example with dask.dataframe's shuffle.",
+            fix="Sort by query and split between queries, for example with dask.dataframe's shuffle.",
         )  # fmt: skip
 
 
 def _blocks(arguments: Mapping[str, Any], axis: int) -> tuple[list[dict[str, Any]], list[int]]:
-    """The same items of every array, block by block, and the number of the first item of each."""
+    """The same items of every array, block by block, and the index of the first item of each block."""
     array_module = need("dask.array", "an evaluation of Dask arrays")
     groups = arguments.get("groups", {})
     if not isinstance(groups, Mapping):

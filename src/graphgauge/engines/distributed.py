@@ -1,4 +1,4 @@
-"""torch.distributed: every process counts its share, and all of them get the whole."""
+"""torch.distributed: every process counts its part, and all get the merged state."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ AnyState = TypeVar("AnyState", bound=State)
 def merged(state: AnyState, group: Any = None) -> AnyState:
     """The states of all processes of a group as one, the same in each of them; a collective call.
 
-    States travel as bytes of their own format, never pickled, and are merged in the order of ranks, so that all
-    processes have the same bits. What a process counted is left alone: it may go on counting.
+    States are sent in their file format, without pickle, and merged in the order of ranks, so that all
+    processes have the same bits. The state of each process is unchanged, and it can go on counting.
 
-    A sampler that repeats items to give every process as many (`DistributedSampler` does, without `drop_last`)
+    A sampler that repeats items to give every process the same number (`DistributedSampler` without `drop_last`)
     makes them count twice; shard without padding.
     """
     torch = need("torch", "merging over torch.distributed")
@@ -29,7 +29,7 @@ def merged(state: AnyState, group: Any = None) -> AnyState:
         raise InputError("torch.distributed is not running", fix="Call init_process_group() first, or start torchrun.")
     buffer = io.BytesIO()
     state.save(buffer)
-    # NCCL moves only what is on a GPU.
+    # NCCL sends only GPU tensors.
     device = "cuda" if distributed.get_backend(group) == "nccl" else "cpu"
     own = torch.from_numpy(np.frombuffer(buffer.getvalue(), np.uint8).copy()).to(device)
     sizes = _gathered(torch.tensor([len(own)], device=device), group)

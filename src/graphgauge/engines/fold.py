@@ -1,4 +1,4 @@
-"""How a family's evaluation is taken apart, counted and put together, whatever runs the parts."""
+"""How a family's evaluation is split into parts, counted and merged, independent of the engine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.core.result import Evaluation
 from graphgauge.core.state import state_class
 
-# Arguments with one entry an item: what is cut into parts.
+# Arguments with one entry per item, which are split into parts.
 _ALONG_ITEMS = {
     "ranking": ("pos_scores", "neg_scores", "scores", "labels", "queries", "groups", "cluster", "mask", "ids"),
     "forecasting": ("y_true", "y_pred", "std", "quantiles", "samples", "mask"),
@@ -21,7 +21,7 @@ _ALONG_ITEMS = {
 
 @dataclass(frozen=True)
 class Fold:
-    """One evaluation to be run in parts: `arguments` are cut along the items, each of the options goes to its step."""
+    """One evaluation to be run in parts: `arguments` are split along the items, and each option goes to its step."""
 
     family: str
     arguments: Mapping[str, Any]
@@ -30,7 +30,7 @@ class Fold:
     @classmethod
     def of(cls, family: str, arrays: tuple[Any, ...], options: Mapping[str, Any]) -> Fold:
         """As `graphgauge.FAMILY.evaluate` would be called."""
-        state_class(family)  # only where evaluations add up
+        state_class(family)  # only if evaluations can be merged
         signature = inspect.signature(_module(family).evaluate)
         unknown = [name for name in options if name not in signature.parameters]
         if unknown:
@@ -40,9 +40,9 @@ class Fold:
         except TypeError as error:
             raise OptionError(f"{family}.evaluate: {error}") from None
         if given.get("offsets") is not None:
-            raise OptionError("offsets= cannot be cut into parts", fix="Give a padded matrix with mask=.")
+            raise OptionError("offsets= cannot be split into parts", fix="Give a padded matrix with mask=.")
         if given.get("keep") is not None and given.get("ids") is None:
-            raise OptionError("items that are kept in parts need ids=", fix="One a query, the same in every method.")
+            raise OptionError("items that are kept in parts need ids=", fix="One per query, the same in every method.")
         along = _ALONG_ITEMS[family]
         if family == "forecasting":
             _refuse_names({name: value for name, value in given.items() if name in along})
@@ -54,7 +54,7 @@ class Fold:
 
     @property
     def axis(self) -> int:
-        """The axis of the arrays that the items run along."""
+        """The axis of the items in the arrays."""
         if "axes" not in self.options:
             return 0
         from graphgauge.forecasting.options import checked_axes
@@ -65,11 +65,11 @@ class Fold:
         """The state of one part, whose first item is number `start`."""
         state = _module(self.family).empty_state(**self._of(_module(self.family).empty_state), shard=shard)
         placed = {"start": start} if "start" in inspect.signature(state.update).parameters else {}
-        # The engine has a part for every processor.
+        # The engine runs one part per processor.
         return state.update(**part, **placed, **({"threads": 1} | self._of(state.update)))
 
     def merge(self, states: Iterable[Any]) -> Any:
-        """A new state; those that are merged stay as they are, since an engine may come back to them."""
+        """A new state. The merged ones are unchanged, because an engine may use them again."""
         whole = _module(self.family).empty_state(**self._of(_module(self.family).empty_state))
         for state in states:
             whole.merge(state)
@@ -85,13 +85,13 @@ class Fold:
 
 
 def _refuse_names(arrays: Mapping[str, Any]) -> None:
-    """Parts are cut by position; names that two arrays have would go unmatched."""
+    """Parts are split by position, so axis names would not be matched."""
     from graphgauge.forecasting.labels import has_names
 
     for name, value in arrays.items():
         if has_names(value):
             raise InputError(
-                f"a {type(value).__name__} names its axes, and parts are cut by position", where=name,
+                f"a {type(value).__name__} names its axes, but parts are split by position", where=name,
                 fix="Bring the arrays into one order, and pass their plain values.",
             )  # fmt: skip
 

@@ -1,1 +1,1 @@
-"""Other tools that results go to; each is imported only when it is used."""
+"""Export to other tools; each is imported only when it is used."""

@@ -10,8 +10,8 @@ from graphgauge.integrations.numbers import tracked
 def log(evaluation: Evaluation, *, prefix: str = "", step: int | None = None) -> None:
     """Log values with their bounds, conventions as tags, and the whole result as `graphgauge/{prefix}{family}.json`.
 
-    With a step the file is `graphgauge/{prefix}{family}-{step}.json`, so that each step keeps its own. MLflow allows no
-    `@` in a name: `hits@10` becomes `hits_at_10`.
+    With a step the file is `graphgauge/{prefix}{family}-{step}.json`, one per step. MLflow does not allow
+    `@` in a name, so `hits@10` becomes `hits_at_10`.
     """
     mlflow = need("mlflow", "logging to MLflow")
     numbers = {name.replace("@", "_at_"): value for name, value in tracked(evaluation, prefix).items()}

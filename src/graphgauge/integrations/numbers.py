@@ -1,4 +1,4 @@
-"""An evaluation as the named numbers that experiment trackers draw."""
+"""An evaluation as named numbers for experiment trackers."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from graphgauge.core.result import Evaluation
 
 
 def tracked(evaluation: Evaluation, prefix: str = "") -> dict[str, float]:
-    """Values and the bounds of their intervals: `mrr`, `mrr.low`, `mrr.high`. NaN is left out: it is no point of a
-    curve, and its reason stands in the result file that goes with the numbers."""
+    """Values and the bounds of their intervals: `mrr`, `mrr.low`, `mrr.high`. NaN is left out: it is not a point of a
+    curve, and its reason is in the result file logged with the numbers."""
     numbers = {}
     for key, result in evaluation.items():
         numbers[key] = float(result)

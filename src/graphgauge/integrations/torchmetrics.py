@@ -1,4 +1,4 @@
-"""torchmetrics: an evaluation as a `torchmetrics.Metric`, for Lightning and for loops written around it."""
+"""torchmetrics: an evaluation as a `torchmetrics.Metric`, for Lightning and custom training loops."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Metric = need("torchmetrics", "a torchmetrics metric").Metric
 
 
 class GraphgaugeMetric(Metric):  # type: ignore[misc, valid-type]
-    """Counts batches into a state: `update` takes what the family's state takes, `compute` returns float64 tensors.
+    """Counts batches into a state: `update` is that of the family's state, `compute` returns float64 tensors.
 
     Options are those of `graphgauge.FAMILY.evaluate`. `metrics` with one name makes it a metric of one value, for
     `self.log`; otherwise `compute` returns a dictionary. Under torch.distributed the states of all processes are
-    merged. `evaluation()` has intervals, chance and conventions beside the values.
+    merged. `evaluation()` returns the values with intervals, chance levels and conventions.
     """
 
     full_state_update = False
@@ -39,7 +39,7 @@ class GraphgaugeMetric(Metric):  # type: ignore[misc, valid-type]
         return self.fold.evaluate(merged(self.state) if together else self.state)
 
     def forward(self, *arrays: Any, **named: Any) -> Any:
-        """The values of this batch in this process; it is counted into the whole as well."""
+        """The values of this batch in this process. The batch is also counted into the state."""
         before, self.state = self.state, self.fold.merge([])
         try:
             self.update(*arrays, **named)

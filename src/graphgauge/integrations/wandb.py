@@ -15,7 +15,7 @@ def log(evaluation: Evaluation, *, run: Any = None, prefix: str = "", step: int 
     wandb = need("wandb", "logging to Weights & Biases")
     run = wandb.run if run is None else run
     if run is None:
-        raise InputError("no run of Weights & Biases is active", fix="Call wandb.init() first, or give run=.")
+        raise InputError("no Weights & Biases run is active", fix="Call wandb.init() first, or pass run=.")
     run.log(tracked(evaluation, prefix), step=step)
     conventions = {f"graphgauge.{prefix}{name}": rule for name, rule in evaluation.conventions.items()}
     run.config.update(conventions, allow_val_change=True)

@@ -1,1 +1,1 @@
-"""Readers, one per format: files are data, never code."""
+"""Readers, one per format. No reader runs code from a file."""

@@ -1,4 +1,4 @@
-"""Array files, opened without reading them and read in blocks of rows where the format allows."""
+"""Array files, opened without reading them, and read in blocks of rows if the format allows it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
 from graphgauge.io.text import first_line, is_number
 
-# What a damaged file brings: these, and classes of the libraries' own.
+# Errors from damaged files; libraries add their own classes.
 _DAMAGE = (ValueError, OSError, EOFError, KeyError, TypeError, RuntimeError, zipfile.BadZipFile)
 _READERS = ("pyarrow", "torch", "safetensors", "safetensors_rust", "_pickle")
 
@@ -26,7 +26,7 @@ _READERS = ("pyarrow", "torch", "safetensors", "safetensors_rust", "_pickle")
 class ArrayFile(ABC):
     """One array in a file; `rows` reads a range of its first axis.
 
-    `member` names it among several in one file, `columns` its columns where the file does.
+    `member` names it among several in one file; `columns` names its columns if the file does.
     """
 
     member: str | None = None
@@ -54,7 +54,7 @@ class LoadedArray(ArrayFile):
 
 
 class ParquetArray(ArrayFile):
-    """Numeric columns side by side, or one column of equally long lists; read a row group at a time."""
+    """Numeric columns, or one column of equally long lists, read by row group."""
 
     def __init__(self, path: Path) -> None:
         parquet = need("pyarrow.parquet", "reading .parquet")
@@ -106,41 +106,41 @@ def open_array(path: str | Path) -> ArrayFile:
         raise InputError(f"cannot be read ({first_line(error)})", where=str(path), fix=_damaged(target)) from None
     found.member = name
     if not found.shape:
-        raise InputError("holds a single number", where=str(path), fix="Write an array, with a row for each item.")
+        raise InputError("contains a single number", where=str(path), fix="Write an array, with one row per item.")
     return found
 
 
 def open_arrays(patterns: Sequence[str]) -> list[ArrayFile]:
-    """Open every file that the names and patterns give, numbers in names in numeric order."""
+    """Open all files that match the names and patterns, with numbers in names in numeric order."""
     paths: list[str] = []
     for pattern in patterns:
         found = matching(pattern) if is_pattern(pattern) else [pattern]
         if not found:
-            raise InputError("no file fits this pattern", where=pattern)
+            raise InputError("no file matches this pattern", where=pattern)
         paths += found
     return [open_array(path) for path in paths]
 
 
 def is_pattern(text: str, folder: Path | None = None) -> bool:
-    """Whether a name stands for all files that fit it; a file that has it as its own name comes first."""
+    """Whether a name is a pattern; an existing file of that name takes precedence."""
     root = folder or Path()
     return glob.has_magic(text) and not any(_exists(root / name) for name in (text, split_member(text)[0]))
 
 
 def matching(pattern: str, folder: Path | None = None) -> list[str]:
-    """What fits a pattern, from a folder or from here, numbers in names in numeric order."""
+    """The files that match a pattern, with numbers in names in numeric order."""
     return sorted(glob.glob(pattern, root_dir=folder), key=_natural)
 
 
 def _exists(path: Path) -> bool:
     try:
         return path.exists()
-    except OSError:  # too long to be a name
+    except OSError:  # too long for a file name
         return False
 
 
 def read_array(path: str | Path) -> AnyArray:
-    """The whole array of a file."""
+    """The whole array in a file."""
     source = open_array(path)
     return source.rows(0, len(source))
 
@@ -160,7 +160,7 @@ def read_labels(path: str | Path) -> AnyArray:
 
 @dataclass(frozen=True)
 class Shards:
-    """Files of one array, read as if they stood one after the other."""
+    """Files of one array, read as if concatenated."""
 
     files: Sequence[ArrayFile]
 
@@ -177,7 +177,7 @@ class Shards:
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def blocks(self, max_bytes: int) -> Iterator[slice]:
-        """Ranges of rows that never span two files, and are at most `max_bytes` long."""
+        """Ranges of rows within one file, of at most `max_bytes`."""
         first = 0
         for file in self.files:
             width = int(np.prod(file.shape[1:], dtype=np.int64)) * file.dtype.itemsize
@@ -218,11 +218,11 @@ def _open_parquet(path: Path, name: str | None) -> ArrayFile:
 
 def _open_csv(path: Path, name: str | None) -> ArrayFile:
     with path.open(encoding="utf-8-sig") as stream:
-        # An empty cell is a missing number, not a name.
+        # An empty cell is a missing number, not a column name.
         first = [cell for cell in stream.readline().split(",") if cell.strip()]
         header = not all(is_number(cell) for cell in first)
         if (header or not first) and not any(line.strip() for line in stream):
-            raise InputError("holds no numbers", where=str(path))
+            raise InputError("contains no numbers", where=str(path))
     array = np.loadtxt(path, delimiter=",", skiprows=int(header), ndmin=2, encoding="utf-8-sig")
     return LoadedArray(path, array[:, 0] if array.shape[1] == 1 else array)
 
@@ -272,13 +272,13 @@ def _member(path: Path, name: str | None, members: Sequence[str]) -> str:
     if name is None and len(members) == 1:
         return members[0]
     if name is None or name not in members:
-        wanted = "holds several arrays" if name is None else f"has no array {name!r}"
+        wanted = "contains several arrays" if name is None else f"has no array {name!r}"
         raise InputError(wanted, where=str(path), fix=f"Pick one as {path.name}:NAME, NAME in {', '.join(members)}.")
     return name
 
 
 def split_member(text: str) -> tuple[Path, str | None]:
-    """The file of `archive.npz:name`, and the name; None where there is none."""
+    """The file and the array name in `archive.npz:name`; the name is None if absent."""
     match = re.fullmatch(r"(.+\.(?:npz|pt|pth|safetensors)):([^/\\:]+)", text)
     return (Path(match[1]), match[2]) if match else (Path(text), None)
 
@@ -289,7 +289,7 @@ def _natural(text: str) -> list[tuple[int, str]]:
 
 def _damaged(path: Path) -> str:
     if path.suffix.lower() in (".npy", ".npz"):
-        return "Write it with np.save; arrays of Python objects are never read, because they can carry code."
+        return "Write it with np.save; arrays of Python objects are not read, because they can contain code."
     if path.suffix.lower() in (".pt", ".pth"):
-        return "Save a plain tensor; files that carry code are never loaded."
+        return "Save a plain tensor; files that contain code are not loaded."
     return "Write the file again; it may be damaged."

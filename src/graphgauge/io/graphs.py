@@ -1,4 +1,4 @@
-"""Graph files: matrices, edge lists and network formats, read as data and never as code."""
+"""Graph files: matrices, edge lists and network formats."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _EDGE_COLUMNS = (("source", "target"), ("source", "target", "weight"))
 
 
 def read_graph(path: str | Path) -> Any:
-    """A graph file by its ending, as something that `recovery.evaluate` takes.
+    """Read a graph file by its ending, in a form that `recovery.evaluate` takes.
 
-    `.npy`, `.npz` (one array, or scipy's sparse format) and torch files hold matrices or stacks. `.csv` and `.parquet`
-    hold a matrix, with or without node names, or columns source, target and perhaps weight. `.json` holds a matrix as
-    lists, or nodes and edges, also as networkx writes them. `.gml`, `.graphml` and `.bif`, also `.bif.gz`, hold
+    `.npy`, `.npz` (one array, or scipy's sparse format) and torch files have matrices or stacks. `.csv` and `.parquet`
+    contain a matrix, with or without node names, or columns source, target and optionally weight. `.json` contains a
+    matrix as lists, or nodes and edges, also as networkx writes them. `.gml`, `.graphml`, `.bif` and `.bif.gz` contain
     networks.
     """
     target = Path(path)
@@ -64,7 +64,7 @@ def _read_csv(path: Path) -> Any:
         return _listed(rows, path)
     if all(is_number(cell) for cell in rows[0]) and len(rows) == len(rows[0]):
         return np.array(rows, dtype=float)
-    # The corner is empty, or missing, where the first column has the names of the rows.
+    # The corner is empty, or missing, if the first column contains the row names.
     names = rows[0][1:] if len(rows[0]) == len(rows[-1]) and len(rows) == len(rows[0]) else rows[0]
     body = [row[-len(names) :] for row in rows[1:]]
     labels = [row[0] for row in rows[1:]] if len(rows[-1]) > len(names) else names
@@ -125,7 +125,7 @@ def _read_graphml(path: Path) -> Any:
 
 
 def _read_bif(path: Path) -> EdgeList:
-    """The structure of a Bayesian network in the Interchange Format: an edge from each condition to its variable."""
+    """The structure of a Bayesian network in the Interchange Format: an edge from each parent to its variable."""
     opener: Callable[..., Any] = gzip.open if path.suffix == ".gz" else Path.open
     with opener(path, "rt", encoding="utf-8") as stream:
         text = re.sub(r"//[^\n]*|/\*.*?\*/", " ", stream.read(), flags=re.DOTALL)
@@ -141,7 +141,7 @@ def _read_bif(path: Path) -> EdgeList:
 
 
 def _named(values: Any, rows: Sequence[Any], columns: Sequence[Any], path: Path) -> NamedMatrix:
-    """A matrix whose rows are brought into the order of its columns."""
+    """The matrix with its rows in the order of its columns."""
     if values.ndim != 2 or values.shape[0] != values.shape[1]:
         raise InputError(f"expected as many rows as named columns, found {values.shape}", where=str(path))
     if list(rows) != list(columns):
@@ -153,11 +153,11 @@ def _named(values: Any, rows: Sequence[Any], columns: Sequence[Any], path: Path)
 
 
 def _listed(table: list[list[str]], path: Path) -> EdgeList:
-    """Edges from text, below a head: numbers where every end is one, else names."""
+    """Edges from text below a header: numbers if every node is one, otherwise names."""
     head, *rows = table
     for number, row in enumerate(rows, 2):
         if len(row) != len(head):
-            raise InputError(f"row {number} has {len(row)} cells, its head {len(head)}", where=str(path))
+            raise InputError(f"row {number} has {len(row)} cells, the header has {len(head)}", where=str(path))
     numbers = all(re.fullmatch(r"\d+", end) for row in rows for end in row[:2])
     try:
         return EdgeList([

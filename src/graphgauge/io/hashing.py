@@ -1,4 +1,4 @@
-"""What a result was computed from: hashes of its input files."""
+"""Hashes of input files, for the receipts of results."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from graphgauge.core.truths import may_be_truth
 from graphgauge.io.arrays import ArrayFile, split_member
 
 _CHUNK = 1 << 22
-# File systems stamp changes with a clock that ticks; a file changed this shortly before it was hashed may have changed
-# again without its stamp showing it.
+# File times have a limited resolution: a file that changed this shortly before it was hashed may have changed again
+# without a new time.
 _TICK_NS = 2_000_000_000
 
 Signature = tuple[int, int, int, int]
 
 
 def file_hash(path: str | Path) -> str:
-    """SHA-256 of a file, read in chunks, or as the index in use remembers it."""
+    """SHA-256 of a file, read in chunks, or from the index in use."""
     index = _in_use.get()
     return _hash_of_content(path) if index is None else index.hash(path)
 
 
 class HashIndex:
-    """Hashes of files, remembered while size, both times and inode hold; paths are taken from `folder`.
+    """Hashes of files, kept while size, both times and inode stay the same; paths are relative to `folder`.
 
-    A program can set back the time of modification, but not that of change.
+    A program can reset the modification time, but not the change time.
     """
 
     def __init__(self, folder: Path, known: Mapping[str, Any] | None = None) -> None:
@@ -55,7 +55,7 @@ class HashIndex:
 
     @classmethod
     def load(cls, folder: Path, file: Path) -> HashIndex:
-        """The index kept in a file; one that is absent or damaged costs reading the inputs again, nothing else."""
+        """Load the index from a file. If it is absent or damaged, the inputs are hashed again."""
         try:
             return cls(folder, json.loads(file.read_text(encoding="utf-8"))["files"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -65,7 +65,7 @@ class HashIndex:
         write_text(file, json.dumps({"files": self._lasting}))
 
     def news(self) -> dict[str, list[Any]]:
-        """What was learned since the last call and may be trusted later: path → size, times, inode, hash."""
+        """New entries since the last call that can be reused: path → size, times, inode, hash."""
         news, self._news = self._news, {}
         return news
 
@@ -105,9 +105,9 @@ def using(index: HashIndex) -> Iterator[None]:
 
 
 def content_hash(files: Iterable[ArrayFile]) -> str:
-    """SHA-256 of the numbers or labels in the files of one array, wherever they are kept.
+    """SHA-256 of the numbers or labels in the files of one array, independent of their paths.
 
-    Two arrays of one archive differ; a copy, or a link, is the same.
+    Two arrays of one archive have different hashes; a copy or a link has the same one.
     """
     digest = hashlib.sha256()
     for file in files:
@@ -119,7 +119,7 @@ def content_hash(files: Iterable[ArrayFile]) -> str:
 
 
 def receipt_input(name: str, path: str | Path) -> dict[str, Any]:
-    """Of one file; of `archive.npz:name` it is the archive, and `content` the array in it."""
+    """Receipt entry of one file. For `archive.npz:name` the hash is of the archive and `content` of the array in it."""
     return _described(name, *split_member(str(path)))
 
 
@@ -139,7 +139,7 @@ def _described(name: str, file: Path, member: str | None) -> dict[str, Any]:
 
 
 def _member_hash(file: Path, member: str | None) -> str | None:
-    """SHA-256 of one array of an .npz, or of its only one: that of the .npy file with the same array."""
+    """SHA-256 of one array of an .npz, or of its only one. It equals the hash of the same array as .npy."""
     if file.suffix.lower() != ".npz":
         return None
     try:
@@ -150,7 +150,7 @@ def _member_hash(file: Path, member: str | None) -> str | None:
             with archive.open(names[0]) as stream:
                 return _digest(stream)
     except (OSError, LookupError, ValueError, NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error):
-        return None  # read by other means, or damaged, which the reader of the array will say
+        return None  # read in another way, or damaged, which the array's reader will report
 
 
 def _hash_of_content(path: str | Path) -> str:
@@ -166,7 +166,7 @@ def _digest(stream: IO[bytes]) -> str:
 
 
 def signature_of(path: Path) -> Signature:
-    """What a file cannot be edited or replaced without changing, unless within one tick of the clock."""
+    """Values that change when a file is edited or replaced, unless within the resolution of file times."""
     found = path.stat()
     if not stat.S_ISREG(found.st_mode):
         raise InputError("is not a regular file", where=str(path))

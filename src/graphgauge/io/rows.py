@@ -1,4 +1,4 @@
-"""Long tables, one observation a row, read in batches of columns and never as a whole."""
+"""Long tables, one observation per row, read in batches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BATCH = 1 << 18
 
 
 def column_names(path: str | Path) -> list[str]:
-    """The columns that a table has."""
+    """The column names of a table."""
     target = _existing(path)
     if target.suffix.lower() == ".parquet":
         return [str(name) for name in _parquet(target).schema_arrow.names]
@@ -32,7 +32,7 @@ def column_names(path: str | Path) -> list[str]:
 
 
 def column_batches(path: str | Path, columns: Sequence[str]) -> Iterator[dict[str, AnyArray]]:
-    """Some columns of a table, a batch of rows at a time; an empty cell of numbers is NaN."""
+    """Some columns of a table, in batches of rows; an empty numeric cell is NaN."""
     target, there = _existing(path), column_names(path)
     for name in columns:
         if there.count(name) != 1:
@@ -47,7 +47,7 @@ def column_batches(path: str | Path, columns: Sequence[str]) -> Iterator[dict[st
 def _existing(path: str | Path) -> Path:
     target = Path(path)
     if target.suffix.lower() not in (".parquet", ".csv"):
-        raise InputError("is no table", where=str(path), fix="Use .parquet or .csv.")
+        raise InputError("is not a table", where=str(path), fix="Use .parquet or .csv.")
     if not target.is_file():
         raise InputError("no such file", where=str(path))
     return target
@@ -66,7 +66,7 @@ def _parquet_batches(path: Path, columns: Sequence[str]) -> Iterator[dict[str, A
 
 @contextmanager
 def sound_parquet(path: Path) -> Iterator[None]:
-    """Within this block a file that cannot be read is the user's error."""
+    """Within this block a file that cannot be read is an InputError."""
     arrow = need("pyarrow", "reading .parquet")
     try:
         yield
@@ -101,7 +101,7 @@ def _csv_batches(path: Path, columns: Sequence[str]) -> Iterator[dict[str, AnyAr
 
 
 def _values(texts: list[str]) -> AnyArray:
-    """Whole numbers, numbers, or text: whatever all of them are."""
+    """Integers, floats or text: the first type that fits all of them."""
     for kind in (np.int64, np.float64):
         try:
             return np.array([text if kind is np.int64 else text.strip() or "nan" for text in texts]).astype(kind)

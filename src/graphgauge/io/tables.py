@@ -16,7 +16,7 @@ from graphgauge.core.files import atomic_path
 
 
 def write_table(path: str | Path, columns: Mapping[str, AnyArray]) -> None:
-    """Write columns by the file's ending, whole or not at all."""
+    """Write columns in the format of the file's ending, atomically."""
     kind = Path(path).suffix.lower()
     if kind not in (".parquet", ".csv", ".npz"):
         raise OptionError(
@@ -37,7 +37,7 @@ def write_table(path: str | Path, columns: Mapping[str, AnyArray]) -> None:
 
 
 def csv_cell(value: Any) -> Any:
-    """Text that a spreadsheet would run as a formula gets a quote in front; numbers stay as they are."""
+    """Text that a spreadsheet would run as a formula gets a leading quote; numbers are unchanged."""
     if not isinstance(value, str) or not value.startswith(("=", "+", "-", "@", "\t", "\r")):
         return value
     try:

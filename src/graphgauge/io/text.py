@@ -1,4 +1,4 @@
-"""What the readers of text and tables share."""
+"""Helpers of the text and table readers."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ def is_number(text: str) -> bool:
 
 
 def first_line(error: Exception) -> str:
-    """What went wrong, short enough for a sentence."""
+    """The first line of an error message, shortened."""
     return (str(error).splitlines() or [type(error).__name__])[0][:200]

@@ -1,1 +1,1 @@
-"""The inner loops: numba kernels, each beside a NumPy twin that gives the same answers."""
+"""The inner loops: numba kernels, each with a NumPy twin that gives the same answers."""

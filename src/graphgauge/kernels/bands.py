@@ -1,4 +1,4 @@
-"""Scores against a band: how many lie above it, and which lie inside."""
+"""Scores against a band: how many are above it, and which are inside."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graphgauge.kernels.threads import map_blocks, row_blocks
 Scores = NDArray[np.floating[Any]]
 Ints = NDArray[np.int64]
 
-# Scores looked at together: mostly none lies inside, and then nothing but two counts was paid for them.
+# Scores processed together: mostly none is inside, and then they cost only two counts.
 _STRIDE = 1024
 
 
@@ -25,7 +25,7 @@ def band_counts(
     >>> band_counts(np.array([[0.1, 0.5, 0.9]]), np.array([0.4]), np.array([0.6]))
     (array([1]), array([0]), array([1]))
     """
-    # Outward to the scores' own precision: a wider band costs little, a narrower one would be wrong.
+    # Rounded outward to the scores' precision: a wider band costs little, a narrower one would be wrong.
     floor, ceiling = _outward(low, scores.dtype, -np.inf), _outward(high, scores.dtype, np.inf)
     count, place = _count.implementation(scores.size), _place.implementation(scores.size)
 

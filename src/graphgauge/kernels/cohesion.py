@@ -1,9 +1,9 @@
-"""How much the pairs of edges that share a node agree in time, for every prefix of a list of edges, in one sweep.
+"""Agreement in time of the edge pairs that share a node, for every prefix of a list of edges, in one pass.
 
-cos(a − b) = cos a · cos b + sin a · sin b, so that one edge's agreement with all edges it touches is a product of two
-sums: those over the edges at either of its nodes, less those parallel to it, which stand at both. The sums are of whole
+cos(a − b) = cos a · cos b + sin a · sin b, so one edge's agreement with all edges it touches is a product of two
+sums: those over the edges at either of its nodes, less those parallel to it, which are at both. The sums are of whole
 numbers (cosines and sines as multiples of a power of two): they are exact in any order, edges that touch nothing
-add nothing, and what is subtracted goes without a rest.
+add nothing, and subtraction leaves no remainder.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from graphgauge.kernels.jit import kernel
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-# Comparisons of two scores that take as long as the twin's work on one edge.
+# The twin's work on one edge, in comparisons of two scores.
 _EDGE_WORK = 64
 
 
 def touching_pairs(source: Ints, target: Ints, phase: Floats) -> tuple[Floats, Ints]:
     """For each prefix of the edges: Σ cos(phase_i − phase_j) over ordered pairs that share a node, and their number.
 
-    Nodes are numbered from 0. A loop stands once at its node, and parallel edges share both.
+    Nodes are numbered from 0. A loop counts once at its node, and parallel edges share both nodes.
     """
     edges = source.size
     nodes = int(max(source.max(), target.max())) + 1 if edges else 0
-    # No sum of so many numbers leaves 64 bits; up to a thousand edges nothing is rounded beyond the cosine itself.
+    # No sum of this many numbers exceeds 64 bits; up to a thousand edges nothing is rounded beyond the cosine itself.
     unit = 2.0 ** (62 - max(10, edges.bit_length()))
     cosine, sine = np.cos(phase), np.sin(phase)
     parts = np.stack([np.rint(cosine * unit), np.rint(sine * unit), np.ones(edges)], axis=1).astype(np.int64)
@@ -51,7 +51,7 @@ def _sums_before(group: Ints, parts: Ints) -> Ints:
     """For each row, the sum of the earlier rows of its group."""
     order = np.argsort(group, kind="stable")
     ordered = parts[order]
-    # The running total over all groups may pass 64 bits and come round again: differences stay right.
+    # The running total over all groups may wrap around 64 bits: differences stay exact.
     total = np.cumsum(ordered, axis=0) - ordered
     starts = np.flatnonzero(np.diff(group[order], prepend=-1))
     total -= np.repeat(total[starts], np.diff(starts, append=group.size), axis=0)
@@ -64,8 +64,8 @@ def _sums_before(group: Ints, parts: Ints) -> Ints:
 def _sweep(source: Ints, target: Ints, parts: Ints, nodes: int, touched: Ints) -> None:
     """For each edge, the sums of `parts` over the earlier edges that share a node with it."""
     at_node = np.zeros((nodes, 3), np.int64)
-    # The pairs of nodes met so far, in that order; a pair's number, from 1, stands in a table at a place that mixes the
-    # bits of its key, or at the next free one.
+    # The pairs of nodes so far, in order; a pair's number, from 1, is in a hash table at a place that mixes
+    # the bits of its key, or at the next free one.
     keys = np.empty(source.size, np.int64)
     at_pair = np.zeros((source.size, 3), np.int64)
     met = 0

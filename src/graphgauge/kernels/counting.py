@@ -1,7 +1,7 @@
-"""How many negatives stand above a positive, and how many beside it: the counts under every rank.
+"""How many negatives are above a positive, and how many are tied with it: the counts behind every rank.
 
-One pass over the negatives and nothing else of their size. NaN compares with nothing and is counted apart; what it
-means is for the caller to say.
+One pass over the negatives, without another array of their size. NaN is counted separately; the caller decides what
+it means.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ Counts = NDArray[np.int32]
 Mask = NDArray[np.bool_]
 Offsets = NDArray[np.int64]
 
-# Elements converted, or handed to a twin, at a time: the temporaries stay in the cache.
+# Elements converted, or passed to a twin, at a time, so that temporaries stay in the cache.
 _CACHED_WORK = 1 << 18
-# Cells of the largest joint histogram that every thread may hold one of.
+# Cells of the largest joint histogram of which every thread may have one.
 _DENSE_CELLS = 1 << 20
-# The scalar types that compare exactly, as they are, with a row of the dtype.
+# The scalar types that compare exactly with a row of the dtype, without conversion.
 _SAME_TYPE = {np.dtype(np.float32): (np.float32,), np.dtype(np.float64): (np.float64, float)}
 
 
 class RowCounts(NamedTuple):
-    """For each row: the negatives greater than the positive, equal to it, NaN, and all; and is the positive NaN."""
+    """For each row: the negatives greater than the positive, equal to it, NaN, and all; whether the positive is NaN."""
 
     greater: Counts
     equal: Counts
@@ -112,9 +112,9 @@ def ragged_counts(pos: Scores, values: Scores, offsets: Offsets, *, threads: int
 
 
 def joint_histogram(pos: Scores, neg: Scores, *, threads: int | None = None) -> Cells | None:
-    """How many rows of `neg` (n, k) have each (greater, equal) against `pos` (n,); None where any score is NaN.
+    """How many rows of `neg` (n, k) have each (greater, equal) against `pos` (n,); None if any score is NaN.
 
-    With few negatives a row, no array of n items is written.
+    With few negatives per row, no array of n items is written.
     """
     pos, neg = _matched(pos, neg)
     rows, width = neg.shape
@@ -140,7 +140,7 @@ def joint_histogram(pos: Scores, neg: Scores, *, threads: int | None = None) -> 
 
 
 def single_row_counts(pos: Any, neg: Scores) -> tuple[int, int, int]:
-    """(greater, equal, missing) of one positive against a row of negatives (k,), for calls that are counted in µs.
+    """(greater, equal, missing) of one positive against a row of negatives (k,), for calls that take microseconds.
 
     >>> single_row_counts(0.5, np.array([0.9, 0.5, np.nan]))
     (1, 1, 1)
@@ -158,8 +158,8 @@ def _dense_twin(pos: Scores, neg: Scores, greater: Counts, equal: Counts, missin
     missing[:] = np.count_nonzero(neg != neg, axis=1)
 
 
-# 32-bit counters keep as many lanes of a vector as the scores do; numba would widen a plain `+=` to 64 bits. Two
-# comparisons decide all but ties and NaN: a row that they leave open is looked at again, while it is in the cache.
+# 32-bit counters use as many lanes of a vector as the scores do; numba would widen a plain `+=` to 64 bits. Two
+# comparisons decide all but ties and NaN: an undecided row is read again, while it is in the cache.
 @kernel(twin=_dense_twin)
 def _dense(pos: Scores, neg: Scores, greater: Counts, equal: Counts, missing: Counts) -> None:
     for row in range(neg.shape[0]):
@@ -177,7 +177,7 @@ def _dense(pos: Scores, neg: Scores, greater: Counts, equal: Counts, missing: Co
                 nans = np.int32(nans + (score != score))
         greater[row] = above
         equal[row] = beside
-        # The array comes zeroed: without NaN its memory is never touched.
+        # The array starts as zeros: without NaN its memory is not touched.
         if nans:
             missing[row] = nans
 
@@ -252,7 +252,7 @@ def _joint(pos: Scores, neg: Scores, table: NDArray[np.int64]) -> bool:
     found = False
     for row in range(neg.shape[0]):
         reference = pos[row]
-        # Rows are shorter than 2**15 here: one counter holds both counts, the scores below in its upper half.
+        # Rows are shorter than 2**15 here: one counter has both counts, the scores below in its upper half.
         both = np.int32(0)
         for column in range(width):
             score = neg[row, column]
@@ -311,7 +311,7 @@ def _blank(rows: int) -> tuple[Counts, Counts, Counts]:
 
 
 def _work_at_once(owner: Kernel[..., Any], chosen: Any, scores: Scores, dtype: np.dtype[Any]) -> int:
-    """Everything where a compiled loop reads the input as it is, else what a cache holds of the copies."""
+    """All of it if a compiled loop reads the input directly, else as many copies as fit in the cache."""
     as_it_is = scores.dtype == dtype and scores.flags.c_contiguous
     return max(1, scores.size) if as_it_is and chosen is not owner.twin else _CACHED_WORK
 
@@ -326,7 +326,7 @@ def _parts(block: slice, step: int) -> Iterator[slice]:
 
 
 def _ragged_parts(offsets: Offsets, block: slice, work: int) -> Iterator[slice]:
-    """Rows of at most `work` values together, or one row that is longer."""
+    """Groups of rows with at most `work` values, or one longer row."""
     start = block.start
     while start < block.stop:
         fitting = int(np.searchsorted(offsets, offsets[start] + work, side="right")) - 1

@@ -1,4 +1,4 @@
-"""Which edges of a DAG every equivalent DAG has, and which graphs with undirected edges stand for DAGs at all."""
+"""Which edges of a DAG are in every equivalent DAG, and which graphs with undirected edges represent DAGs."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from graphgauge.kernels.jit import kernel
 
 Ints = NDArray[np.int64]
 
-# Comparisons of two scores that take as long as a few interpreted steps on one edge.
+# A few interpreted steps on one edge, in comparisons of two scores.
 _STEP_WORK = 256
 
 
 def compelled_edges(cells: Ints, d: int) -> NDArray[np.bool_] | None:
-    """For each edge of a DAG (cells source·d + target, in order): do all equivalent DAGs have it; None for a cycle."""
+    """For each edge of a DAG (cells source·d + target, in order): is it in all equivalent DAGs; None for a cycle."""
     source, target = np.divmod(cells, d)
     by_target = np.argsort(target, kind="stable")
     parents = np.append(0, np.cumsum(np.bincount(target, minlength=d)))
@@ -31,13 +31,13 @@ def compelled_edges(cells: Ints, d: int) -> NDArray[np.bool_] | None:
 
 
 def cycle_of(cells: Ints, d: int) -> list[int]:
-    """The nodes of one directed cycle, each before its successor, the smallest first; none in a DAG."""
+    """The nodes of one directed cycle, each before its successor, the smallest first; empty for a DAG."""
     source, target = np.divmod(cells, d)
     children = np.append(0, np.cumsum(np.bincount(source, minlength=d)))
     waiting = np.bincount(target, minlength=d)
     if _topological.implementation(cells.size * _STEP_WORK)(target, children, waiting, np.empty(d, np.int64)):
         return []
-    # What is still waiting has a parent that is: backwards from any of them the walk meets itself.
+    # Every waiting node has a waiting parent, so a backward walk from any of them returns to itself.
     held = (waiting[source] > 0) & (waiting[target] > 0)
     parent = dict(zip(target[held].tolist(), source[held].tolist(), strict=True))
     walk = [min(parent)]
@@ -49,14 +49,14 @@ def cycle_of(cells: Ints, d: int) -> list[int]:
 
 
 def sinks_first(directed: Ints, undirected: Ints, d: int) -> Ints:
-    """An order in which the nodes of a graph can be taken away as sinks (Dor and Tarsi 1992).
+    """An order in which the nodes of a graph can be removed as sinks (Dor and Tarsi 1992).
 
     Cells source·d + target in order, undirected edges in both. A consistent extension, a DAG with the same adjacencies,
-    arrows and v-structures, exists exactly if all nodes are in it; it leads every undirected edge to its earlier end.
+    arrows and v-structures, exists exactly if all nodes are in it; it directs every undirected edge to its earlier end.
     """
     source, target = np.divmod(directed, d)
     cells = np.concatenate([directed, target * d + source, undirected])
-    # Of an edge as seen from its first node: leaving, entering, undirected.
+    # An edge as seen from its first node: leaving, entering, undirected.
     kinds = np.repeat(np.array([1, -1, 0], np.int8), [directed.size, directed.size, undirected.size])
     sequence = np.argsort(cells)
     cells, kinds = cells[sequence], kinds[sequence]
@@ -69,7 +69,7 @@ def sinks_first(directed: Ints, undirected: Ints, d: int) -> Ints:
 
 
 def _topological_loop(target: Ints, children: Ints, waiting: Ints, order: Ints) -> bool:
-    """Order the nodes so that no edge leads back (Kahn 1962); False where a cycle forbids it."""
+    """Order the nodes so that no edge leads back (Kahn 1962); False if there is a cycle."""
     ready = 0
     for node in range(order.size):
         if waiting[node] == 0:
@@ -89,7 +89,7 @@ def _topological_loop(target: Ints, children: Ints, waiting: Ints, order: Ints) 
 def _label_loop(source: Ints, parents: Ints, order: Ints, compelled: NDArray[np.bool_]) -> None:
     """Label the edges into each node by its nearest parent (Chickering 1995).
 
-    All are compelled where a compelled edge leads into that parent from a node that is no parent here, or where a
+    All are compelled if a compelled edge leads into that parent from a node that is not a parent here, or if a
     parent here is not adjacent to it; else those whose source has a compelled edge into the nearest parent are.
     """
     place = np.empty(order.size, np.int64)
@@ -125,9 +125,9 @@ def _label_loop(source: Ints, parents: Ints, order: Ints, compelled: NDArray[np.
 
 
 def _take_sinks_loop(neighbour: Ints, kind: NDArray[np.int8], ends: Ints, leaving: Ints, order: Ints) -> int:
-    """Take nodes away that no edge leaves and whose undirected neighbours are adjacent to all their other neighbours.
+    """Remove nodes that no edge leaves and whose undirected neighbours are adjacent to all their other neighbours.
 
-    What was once found adjacent stays so, and what was not is waited for: each node looks at its pairs once.
+    Adjacent pairs stay adjacent, and other pairs are waited for, so each node checks its pairs once.
     """
     d = order.size
     alive, queued = np.ones(d, np.bool_), np.ones(d, np.bool_)
@@ -180,7 +180,7 @@ def _take_sinks_loop(neighbour: Ints, kind: NDArray[np.int8], ends: Ints, leavin
     return taken
 
 
-# Each step depends on the one before it: there is no array form, and the loops are their own twins.
+# Each step depends on the one before it, so there is no array form: the loops are their own twins.
 _topological = kernel(twin=_topological_loop)(_topological_loop)
 _label = kernel(twin=_label_loop)(_label_loop)
 _take_sinks = kernel(twin=_take_sinks_loop)(_take_sinks_loop)

@@ -1,4 +1,4 @@
-"""Counting of CUDA tensors on their own device: only counts travel."""
+"""Counting of CUDA tensors on their device: only counts are copied."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _BLOCK = 1 << 23
 
 
 def device_counts(pos: Any, neg: Any) -> RowCounts:
-    """As `row_counts`, one row a positive."""
+    """As `row_counts`, one row per positive."""
     greater, equal, missing = (column.cpu().numpy() for column in _counted(pos, neg))
     negatives = np.broadcast_to(np.int32(neg.shape[1]), len(pos))
     return RowCounts(greater, equal, missing, negatives, (pos != pos).cpu().numpy())
 
 
 def device_histogram(pos: Any, neg: Any) -> Cells | None:
-    """As `joint_histogram`: distinct pairs, or None where any score is NaN."""
+    """As `joint_histogram`: distinct pairs, or None if any score is NaN."""
     greater, equal, missing = _counted(pos, neg)
     if bool(missing.any()) or bool((pos != pos).any()):
         return None

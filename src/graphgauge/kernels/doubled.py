@@ -1,4 +1,4 @@
-"""Sums kept in two floats: what the rounding of an addition loses goes into the second."""
+"""Sums in two floats: the second one collects the rounding errors of the first."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 
 @inlined
 def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """a + b as a float and what its rounding lost, exactly.
+    """a + b as a float and its exact rounding error.
 
     >>> two_sum(np.array([1.0]), np.array([1e-20]))
     (array([1.]), array([1.e-20]))
@@ -31,7 +31,7 @@ def added(high: Floats, low: Floats, more: Floats) -> tuple[Floats, Floats]:
 
 @inlined
 def grown(high: float, low: float, more: float) -> tuple[float, float]:
-    """The same of numbers that are not negative: the larger one is known, and what is lost takes fewer steps."""
+    """The same for numbers that are not negative: the larger one is known, so the error takes fewer steps."""
     large, small = (high, more) if high > more else (more, high)
     total = large + small
     return total, low + (small - (total - large))

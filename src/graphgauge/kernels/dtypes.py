@@ -1,8 +1,8 @@
 """The dtype in which two arrays of scores compare exactly, and blocks of them in that dtype.
 
-Kernels see five dtypes: int32, int64, uint64, float32, float64. Whatever else comes in (float16, bool, small integers,
-swapped bytes, strides) is converted a block at a time, never as a whole. Nothing is narrowed unless every value
-survives. Where 64-bit integers meet floats, or signed ones meet unsigned ones, both compare as float64, and an
+Kernels see five dtypes: int32, int64, uint64, float32, float64. Other types (float16, bool, small integers,
+swapped bytes, strides) are converted block by block. Nothing is narrowed unless every value
+survives. 64-bit integers against floats, and signed against unsigned ones, compare as float64, and an
 integer beyond ±2**53 is refused.
 """
 
@@ -22,7 +22,7 @@ _EXACT_IN_FLOAT64 = 2**53
 
 
 def working_dtype(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
-    """The smallest of the five dtypes that holds all of `dtypes`."""
+    """The smallest of the five dtypes that can represent all of `dtypes`."""
     for dtype in dtypes:
         if dtype.kind not in "biuf" or dtype.itemsize > 8:
             raise TypeError(f"scores must be real numbers of at most 64 bits, not {dtype}")
@@ -35,19 +35,19 @@ def working_dtype(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def exact(block: Scores, dtype: np.dtype[Any]) -> Scores:
-    """A C-contiguous, read-only view of `block` in `dtype`, or a copy where it has to be one."""
+    """A C-contiguous, read-only view of `block` in `dtype`, or a copy if needed."""
     if dtype.kind == "f" and block.dtype.kind in "iu" and block.dtype.itemsize == 8 and block.size:
         refuse_inexact(int(block.min()), int(block.max()))
     if block.dtype == np.float16 and dtype == np.float32:
         block = singles(block)
     converted = np.ascontiguousarray(block, dtype).view()
-    # One mutability, so that each kernel is compiled once for a dtype and not twice.
+    # Always read-only, so that each kernel is compiled only once per dtype.
     converted.flags.writeable = False
     return converted
 
 
 def refuse_inexact(low: int, high: int) -> None:
-    """An error where integers between these do not all compare exactly with float64."""
+    """Raise an error if integers between these do not all compare exactly with float64."""
     if max(high, -low) > _EXACT_IN_FLOAT64:
         raise InputError(
             f"the integer {high if high > -low else low} beyond ±2**53 does not compare exactly with floats",
@@ -56,7 +56,7 @@ def refuse_inexact(low: int, high: int) -> None:
 
 
 def comparable(pos: Scores, neg: Scores) -> Scores:
-    """`pos` in the dtype in which it compares exactly with `neg`, narrowed to that of `neg` where nothing is lost."""
+    """`pos` in the dtype in which it compares exactly with `neg`, narrowed to that of `neg` if nothing is lost."""
     dtype, narrow = working_dtype(pos.dtype, neg.dtype), working_dtype(neg.dtype)
     if pos.dtype.kind == narrow.kind == "f" and narrow.itemsize < dtype.itemsize:
         with np.errstate(over="ignore", under="ignore"):

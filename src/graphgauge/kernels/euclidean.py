@@ -1,6 +1,6 @@
 """Euclidean distances between points, tile by tile, from the differences of their coordinates.
 
-The product ‖x‖² + ‖y‖² − 2x·y would be no faster here, and has no digits left where points are near to each other.
+The product ‖x‖² + ‖y‖² − 2x·y would not be faster here, and loses all digits if points are close to each other.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from graphgauge.kernels.jit import expect, kernel
 
 Floats = NDArray[np.float64]
 
-# Points on a side of a tile that stays in the cache.
+# Points per side of a tile that stays in the cache.
 TILE = 128
-# Coordinates that a pass over a tile takes in; points are filled up with zeros to a multiple of it.
+# Coordinates per pass over a tile; points are padded with zeros to a multiple of it.
 _TOGETHER = 4
 
 
 class Points(NamedTuple):
-    """Points (n, D) and the same turned (D, n), in a unit that is a power of 2 and keeps squares in range."""
+    """Points (n, D) and their transpose (D, n), in a unit that is a power of 2 and keeps squares in range."""
 
     rows: Floats
     turned: Floats
@@ -29,7 +29,7 @@ class Points(NamedTuple):
 
     @classmethod
     def of(cls, points: NDArray[Any]) -> Points:
-        """Finite points of any type; the original stays as it is."""
+        """Finite points of any type; the original is not changed."""
         points = np.asarray(points, np.float64)
         largest = float(np.abs(points).max(initial=0.0))
         if points.ndim != 2 or not np.isfinite(largest):
@@ -68,7 +68,7 @@ def _fill_twin(own: Floats, turned: Floats, tile: Floats) -> None:
 
 @kernel(twin=_fill_twin)
 def _fill(own: Floats, turned: Floats, tile: Floats) -> None:
-    """Fill a tile with the squared distances of `own` points from those in the columns of `turned`."""
+    """Fill a tile with the squared distances between `own` points and the columns of `turned`."""
     for row in range(tile.shape[0]):
         line = tile[row]
         line[:] = 0.0

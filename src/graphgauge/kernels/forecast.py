@@ -1,7 +1,7 @@
-"""What forecasts and truths add up to, by horizon and by node, in one pass over the cells.
+"""Sums over forecasts and truths, by horizon and by node, in one pass over the cells.
 
-Every sum is kept in two floats (Knuth's two-sum): what the rounding of an addition loses goes into the second. So the
-sums are right to twice the precision of a float, and in which parts the cells came in does not show in the result.
+Every sum is kept in two floats (Knuth's two-sum), the second of which collects rounding errors. So the
+sums are accurate to twice the precision of a float, and do not depend on how the cells are split into parts.
 """
 
 from __future__ import annotations
@@ -53,17 +53,17 @@ _ASKED: dict[str, Any] = {
     "spread": slice(STD, NLL),
     "scores": slice(NLL, Y2_LOST), "over": slice(OVER, None),
 }  # fmt: skip
-# Where a step has fewer cells, several steps are taken together.
+# Steps with fewer cells are taken together.
 _NARROW = 256
-# Cells of a time block from which it is taken by itself.
+# Time blocks with at least this many cells are processed separately.
 _LONG_BLOCK = 1 << 14
-# Cells that are copied at a time where there is a mask.
+# Cells that are copied at a time if there is a mask.
 _COPIED = 1 << 16
 
 
 @dataclass(frozen=True)
 class Sums:
-    """For each of G groups: sums as `high + low`, in the order of `FLOATS`, then how far truths lie beyond each
+    """For each of G groups: sums as `high + low`, in the order of `FLOATS`, then how far truths are beyond each
     half-width; and counts in the order of `COUNTS`, then the cells within each half-width."""
 
     high: Floats
@@ -71,7 +71,7 @@ class Sums:
     counts: Ints
 
     def of_block(self, block: int) -> Sums:
-        """Where the first axis is of time blocks, one of them."""
+        """One time block, if the first axis is time blocks."""
         return Sums(self.high[block], self.low[block], self.counts[block])
 
 
@@ -87,9 +87,9 @@ def error_sums(
     """The sums over steps of (steps, horizons, nodes), by horizon and by node.
 
     With a leading axis of time blocks, (blocks, steps, horizons, nodes), the sums of each block. `z` are half-widths in
-    standard deviations: counted is abs(y - mean) <= z·std, summed (part `over`) what lies beyond. Sums of parts that
-    were not asked for, or that need a `std` that is not there, are 0. Values are not checked: a NaN or an infinity in a
-    counted cell makes sums that are none either.
+    standard deviations: abs(y - mean) <= z·std is counted, the excess is summed (part `over`). Sums of parts that
+    were not requested, or that need a missing `std`, are 0. Values are not checked: a NaN or an infinity in a
+    counted cell makes the sums NaN or infinite.
 
     >>> by_horizon, by_node = error_sums(np.array([[[1.0, 2.0]]]), np.array([[[1.5, 0.0]]]))
     >>> by_horizon.high[0, :3], by_node.high[:, 0]
@@ -106,7 +106,7 @@ def error_sums(
     by_horizon, by_node = (_Totals.empty(blocks, groups, asked) for groups in (horizons, nodes))
     with np.errstate(all="ignore"):
         if y.size < blocks * _LONG_BLOCK:
-            # Short blocks lie side by side, as lanes of their own.
+            # Short blocks are processed side by side, as separate lanes.
             _add(_moved(cells, lambda array: array.swapaxes(0, 1)), dtype, z, asked, by_horizon, by_node)
         else:
             for block in range(blocks):
@@ -145,7 +145,7 @@ def _add(
 
 
 class _Totals(NamedTuple):
-    """Sums that are still being added up: by block, group and quantity."""
+    """Running sums by block, group and quantity."""
 
     high: Floats
     low: Floats
@@ -162,7 +162,7 @@ class _Totals(NamedTuple):
         return _Totals(self.high[at], self.low[at], self.counts[at])
 
     def sums(self) -> Sums:
-        # What squaring the truth lost belongs to its square.
+        # The rounding error of the squared truth belongs to its square.
         self.high[..., Y2], lost = two_sum(self.high[..., Y2], self.high[..., Y2_LOST])
         self.low[..., Y2] += self.low[..., Y2_LOST] + lost
         high, low = two_sum(self.high, self.low)
@@ -173,13 +173,13 @@ def _lane_sums(
     y: Array, mean: Array, std: Array, mask: Mask, lanes: int, z: Sequence[float], asked: Mask
 ) -> tuple[Floats, Floats, Ints]:
     """Sums of flat cells in rows of `lanes`, by lane: high, low and counts, each (quantity, lane)."""
-    # Half-widths are taken one, and then two at a time; nothing lies within NaN.
+    # Half-widths are taken one, and then two at a time; nothing is within NaN.
     levels = asked.size - OVER
     widths = np.full(levels // 2 * 2 + 1, np.nan)
     widths[:levels] = z[:levels]
     add = add_cells.implementation(y.size * (8 if asked[NLL] else 2))
     rows = y.size // lanes
-    # Masked cells are first made harmless, in a copy, a part at a time.
+    # Masked cells are first neutralised, in a copy, one part at a time.
     step = max(_COPIED // lanes, 1) if mask.size else rows
     totals: tuple[Floats, Floats, Ints] | None = None
     for start in range(0, rows, step):
@@ -196,7 +196,7 @@ def _lane_sums(
         add(truth, forecast, deviation, bits, seen, widths, asked, high, low, tally)
         counts = tally[: INSIDE + levels].astype(np.int64)
         counts[N] = counted
-        # With error 0 and standard deviation 1 a masked cell was taken to lie inside.
+        # With error 0 and standard deviation 1 a masked cell was counted as inside.
         counts[INSIDE:] -= truth.size // lanes - counted
         if totals is not None:
             high[asked], low[asked] = dd_add(totals[0][asked], totals[1][asked], high[asked], low[asked])

@@ -1,7 +1,7 @@
-"""Counts for calibration: where truths fall within their forecast, and errors by predicted standard deviation.
+"""Counts for calibration: the position of truths within their forecasts, and errors by predicted standard deviation.
 
-Nothing is sorted. Standard deviations are told apart by the leading bits of their floats (`STD_BITS` of the mantissa,
-steps of less than 0.1 %); only cells that share these bits with a cut between bins need a closer look.
+Nothing is sorted. Standard deviations are grouped by the leading bits of their floats (`STD_BITS` of the mantissa,
+steps of less than 0.1 %); only cells that share these bits with a bin edge are compared exactly.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Mask = NDArray[np.bool_]
 
 STD_BITS = 10
 _SHIFT = 52 - STD_BITS
-# Keys up to which they are counted in a table: more span many orders of magnitude, and are sorted.
+# Up to this many keys are counted in a table; more span many orders of magnitude, and are sorted.
 _MOST_KEYS = 1 << 18
-# Equal steps between the outermost edges that lead a number near its bin.
+# Equal steps between the outermost edges, to find the approximate bin of a number.
 _STEPS = 1024
 _TILE = 512
 _SQUARE, _VAR, _VAR2, _COUNT = range(4)
@@ -57,7 +57,7 @@ def pit_counts(
     by_horizon, by_node = (np.zeros((groups, edges.size + 1), np.int64) for groups in (horizons, nodes))
     low, span = edges[0], edges[-1] - edges[0]
     scale = _STEPS / span if span > 0 else 1.0
-    # The first edge that a number of this step can fail to exceed; the step before, for what rounding may have done.
+    # The first edge that a number of this step may not exceed; one step earlier, because of rounding.
     starts = np.searchsorted(edges, low + (np.arange(_STEPS + 1) - 1) / scale).astype(np.int32)
     if y.size:
         with np.errstate(all="ignore"):
@@ -67,7 +67,7 @@ def pit_counts(
 
 
 def std_cells(y: Array, mean: Array, std: Array, mask: Mask | None = None) -> list[StdCells]:
-    """Errors by standard deviation, for each horizon of (steps, horizons, nodes); a `std` that is none is left out."""
+    """Errors by standard deviation, for each horizon of (steps, horizons, nodes); an invalid `std` is left out."""
     cells = _cells(y, mean, std, mask)
     lowest, highest = _key_range(cells[2], cells[3])
     keys = max(highest - lowest + 1, 0)
@@ -77,7 +77,7 @@ def std_cells(y: Array, mean: Array, std: Array, mask: Mask | None = None) -> li
             with np.errstate(all="ignore"):
                 found.append(_sorted_cells(*_of_horizon(*cells, horizon)))
             continue
-        # What belongs to a key lies together: four sums, then what their rounding lost. Counts are whole in floats too.
+        # The entries of a key are adjacent: four sums, then their rounding errors. Counts are exact in floats too.
         sums = np.zeros((keys, 2, 4))
         if y.size:
             with np.errstate(all="ignore"):
@@ -89,7 +89,7 @@ def std_cells(y: Array, mean: Array, std: Array, mask: Mask | None = None) -> li
 
 
 def places_of(std: Array, mask: Mask | None = None, *, keys: Ints) -> Ints:
-    """Where, in flat order, the standard deviation of a counted cell has one of the `keys`.
+    """The flat indices of counted cells whose standard deviation has one of the `keys`.
 
     >>> places_of(np.array([1.0, 2.0, 1.0]), keys=np.array([2.0]).view(np.int64) >> 52 - STD_BITS)
     array([1])
@@ -98,7 +98,7 @@ def places_of(std: Array, mask: Mask | None = None, *, keys: Ints) -> Ints:
         return np.zeros(0, np.int64)
     flat = exact(std, np.result_type(std.dtype, np.float32)).reshape(-1)
     lowest = int(keys.min())
-    # One place more, for all other keys.
+    # One extra place for all other keys.
     wanted = np.zeros(int(keys.max()) - lowest + 2, np.bool_)
     wanted[keys - lowest] = True
     among = np.empty(flat.size, np.bool_)
@@ -115,7 +115,7 @@ def _cells(y: Array, mean: Array, std: Array, mask: Mask | None) -> tuple[Array,
 
 
 def _key_range(std: Array, seen: Mask) -> tuple[int, int]:
-    """The lowest and the highest key of a standard deviation that is one; without any, a range of no keys."""
+    """The lowest and the highest key of the valid standard deviations; an empty range if there are none."""
     with np.errstate(invalid="ignore"):
         sound = (std > 0) & (std < np.inf)
     if seen.size:
@@ -141,7 +141,7 @@ def _of_horizon(y: Array, mean: Array, std: Array, seen: Mask, horizon: int) -> 
 
 
 def _sorted_cells(error: Floats, deviation: Floats) -> StdCells:
-    """The cells of one horizon by key, whatever the range of the keys."""
+    """The cells of one horizon by key, for any range of keys."""
     key = deviation.view(np.int64) >> _SHIFT
     order = np.argsort(key, kind="stable")
     key, error, deviation = key[order], error[order], deviation[order]
@@ -151,7 +151,7 @@ def _sorted_cells(error: Floats, deviation: Floats) -> StdCells:
     count = np.diff(starts, append=key.size)
     place = np.arange(key.size) - np.repeat(starts, count)
     left = count
-    # In every round neighbours of a key are added in pairs.
+    # In every round, neighbouring cells of a key are added in pairs.
     while left.size and left.max() > 1:
         first = np.flatnonzero(place % 2 == 0)
         paired = first[place[first] + 1 < np.repeat(left, left)[first]]
@@ -183,7 +183,7 @@ def _count_pit(
 ) -> None:  # fmt: skip
     masked, last, steps = seen.size > 0, edges.size, starts.size - 1
     z, near = np.zeros(_TILE), np.zeros(_TILE, np.int32)
-    # Past the last edge nothing lies.
+    # Nothing is beyond the last edge.
     beyond = np.append(edges, np.inf)
     for step in range(y.shape[0]):
         for horizon in range(y.shape[1]):
@@ -203,7 +203,7 @@ def _count_pit(
                         continue
                     score = z[j]
                     bin_ = starts[near[j]]
-                    # At most one edge lies near, as a rule: a step without a branch, and the rest in a loop.
+                    # Usually at most one edge is near: one step without a branch, and the rest in a loop.
                     bin_ += beyond[bin_] < score
                     while bin_ < last and edges[bin_] < score:
                         bin_ += 1

@@ -1,4 +1,4 @@
-"""What each cell of a forecast adds to the sums, lane by lane: the loop, and its NumPy twin.
+"""The contribution of each forecast cell to the sums, lane by lane: the loop, and its NumPy twin.
 
 Cells are taken in tiles that stay in the nearest cache; each quantity is one short loop over the tile, which the
 compiler turns into vector instructions.
@@ -46,13 +46,13 @@ Counts = NDArray[np.int32]
 
 # Most cells of a tile: wider tiles would leave the cache, narrower ones read the input in pieces.
 _TILE = 4096
-# Its rows lie this far apart: at a power of two they would all want the same places of the cache.
+# Stride of its rows: at a power of two they would all compete for the same cache lines.
 _STRIDE = _TILE + 8
-# The bits, less one, of the first numbers that are no standard deviation.
+# The bits, less one, of the first numbers that are not a valid standard deviation.
 _UNSOUND_SINGLE, _UNSOUND_DOUBLE = 0x7F7FFFFF, 0x7FEFFFFFFFFFFFFF
-# What splits a float into halves whose products are exact.
+# The factor that splits a float into halves whose products are exact.
 _SPLITTER = 2.0**27 + 1
-# Rows of a tile's values: the sums in their order, what squaring the truth lost, then one row for each half-width.
+# Rows of a tile's values: the sums in their order, the rounding error of the squared truth, one row per half-width.
 ABS, SQUARE, ERROR, Y, Y2, ABS_Y, APE, SAPE, STD, VAR, NLL, CRPS, Y2_LOST, OVER = range(14)
 N, NONZERO, BAD_STD, INSIDE = range(4)
 
@@ -108,7 +108,7 @@ def add_cells(
     low: Floats, counts: Counts,
 ) -> None:  # fmt: skip
     sums, lanes = asked.size, counts.shape[1]
-    # What each cell of a row adds, and for each sum its high and low part.
+    # The contribution of each cell of a row, and for each sum its high and low part.
     value, tile = np.empty((sums, _STRIDE)), np.empty((2 * sums, _STRIDE))
     tally = np.empty((counts.shape[0], min(_TILE, lanes) + 8), np.int32)
     weight, work = np.ones(_TILE), np.empty((4, _STRIDE))
@@ -163,9 +163,9 @@ def _add_rows(
     y: Array, mean: Array, std: Array, std_bits: Array, rows: tuple[Any, ...], width: int, widths: Floats,
     tile: Floats, tally: Counts,
 ) -> None:  # fmt: skip
-    """Add absolute errors and their squares, and count what is no standard deviation and what lies within `widths`.
+    """Add absolute errors and their squares, and count invalid standard deviations and cells within `widths`.
 
-    The cells of several rows are added at once: what they are added to is read and written once for all of them.
+    The cells of several rows are added at once, so that the sums are read and written once for all of them.
     """
     _add_errors(y, mean, std, std_bits, rows, width, widths[0], tile, tally)
     for level in range(1, widths.size, 2):
@@ -178,7 +178,7 @@ def _add_errors(
     tally: Counts,
 ) -> None:  # fmt: skip
     unsound = np.uint64(_UNSOUND_SINGLE if std.itemsize == 4 else _UNSOUND_DOUBLE)
-    # Unsigned, because an index that might be negative keeps the compiler from vector instructions.
+    # Unsigned, because possibly negative indices prevent vector instructions.
     for j in range(np.uint64(width)):
         size, size_lost, square, square_lost = tile[0, j], tile[1, j], tile[2, j], tile[3, j]
         bad, inside = tally[BAD_STD, j], tally[INSIDE, j]
@@ -187,7 +187,7 @@ def _add_errors(
             size, size_lost = grown(size, size_lost, abs(error))
             square, square_lost = grown(square, square_lost, error * error)
             if std.size:
-                # NaN, infinities, zeros and negative numbers all have bits from here on, less one.
+                # The bits, less one, of NaN, infinities, zeros and negative numbers all start here.
                 bad += std_bits[row + j] - np.uint64(1) >= unsound
                 inside += abs(error) <= half * np.float64(std[row + j])
         tile[0, j], tile[1, j], tile[2, j], tile[3, j] = size, size_lost, square, square_lost
@@ -216,7 +216,7 @@ def _find_errors(y: Array, mean: Array, errors: Floats) -> None:
 
 @inlined
 def _find_sizes(y: Array, exact: bool, value: Floats) -> None:
-    """The truth, its size and its square; where this is not exact, also what it lost."""
+    """The truth, its absolute value and its square; if that is not exact, also its rounding error."""
     for j in range(np.uint64(y.size)):
         truth = np.float64(y[j])
         value[Y, j] = truth
@@ -261,7 +261,7 @@ def _find_over(y: Array, mean: Array, std: Array, half: float, over: Floats) -> 
 
 @inlined
 def _find_scores(y: Array, mean: Array, std: Array, weight: Floats, value: Floats, work: Floats) -> None:
-    """What `gaussian_nll` and `gaussian_crps` say, in loops that each are a few vector instructions."""
+    """`gaussian_nll` and `gaussian_crps`, in loops of a few vector instructions each."""
     span, bits = np.uint64(y.size), work.view(np.int64)
     # log(std): exponent and mantissa, then the series.
     for j in range(span):

@@ -22,8 +22,8 @@ def ensemble_crps(y: Array, samples: Array, *, fair: bool = False, threads: int 
     """The CRPS of each ensemble in `samples` (n, members) for the truths `y` (n,).
 
     The mean distance of a member to the truth less half the mean distance of two members: over all pairs of draws,
-    or with `fair` over pairs of different members, as befits a sample of the distribution meant (Ferro 2014).
-    NaN where fair scores are asked of a single member.
+    or with `fair` over pairs of different members, for members that are a random sample (Ferro 2014).
+    NaN for fair scores of a single member.
 
     >>> y, samples = np.array([1.0]), np.array([[0.0, 2.0]])
     >>> ensemble_crps(y, samples), ensemble_crps(y, samples, fair=True)
@@ -35,7 +35,7 @@ def ensemble_crps(y: Array, samples: Array, *, fair: bool = False, threads: int 
     members = samples.shape[1]
     dtype = np.result_type(samples.dtype, np.float32)
     scores = np.empty(len(y))
-    # Sorting takes each member some log2(members)**2 / 2 comparisons.
+    # Sorting takes about log2(members)**2 / 2 comparisons per member.
     score = _score.implementation(samples.size * 8)
     divisor = 1.0 / (members * (members - 1 if fair else members)) if members > 1 or not fair else np.nan
 

@@ -1,9 +1,9 @@
-"""Two graphs as bits, and how the four cells of every pair of nodes agree.
+"""Two graphs as bits, and the agreement of the four cells of every node pair.
 
 One streaming pass turns a block of rows into two bit matrices, truth and prediction; everything that depends on the
-threshold is counted on those. A *state* is what a pair (i, j) looks like: bit 0 is the true cell (i, j), bit 1 the
+threshold is counted on those. A *state* describes a pair (i, j): bit 0 is the true cell (i, j), bit 1 the
 predicted one, bits 2 and 3 the same for (j, i). Pairs have no order, so a state and its mirror image are one class,
-counted under the smaller number. Where edges may be undirected, bit 4 says it of the true edge of the pair and bit 5 of
+counted under the smaller number. If edges may be undirected, bit 4 marks the true edge of the pair as such and bit 5
 the predicted one.
 """
 
@@ -26,14 +26,14 @@ STATES = 16
 MARKED_STATES = 64
 _WORD = np.uint64
 _FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
-# What the compiled pass reads as it is; its twin reads everything else, block by block.
+# Types that the compiled pass reads directly; its twin reads all others, block by block.
 _COMPILED = tuple(np.dtype(name) for name in ("bool", "int8", "uint8", "int32", "int64", "float32", "float64"))
-# Cells that a twin holds as bytes at a time.
+# Cells that a twin has in memory as bytes at a time.
 _CACHED_CELLS = 1 << 20
 
 
 class Bits(NamedTuple):
-    """Rows of truth and prediction, one bit a cell, and what was met on the way."""
+    """Rows of truth and prediction, one bit per cell, and flags of what was found."""
 
     truth: Words
     prediction: Words
@@ -46,7 +46,7 @@ class Bits(NamedTuple):
 def edge_bits(
     truth: Scores, scores: Scores, threshold: float, *, absolute: bool, loopless: int, threads: int | None = None
 ) -> Bits:
-    """Where `truth` is not 0 and where `scores` exceed `threshold`, for stacks (graphs, d, d) of one shape.
+    """Where `truth` is not 0 and where `scores` exceed `threshold`, for stacks (graphs, d, d) of the same shape.
 
     A cell with a NaN score is in neither. In the first `loopless` graphs diagonal cells raise no flag.
     """
@@ -99,12 +99,12 @@ def cells_of(words: Words, d: int) -> Ints:
 
 
 def sparse_pair_table(truth: Ints, prediction: Ints, d: int) -> Table:
-    """As `pair_table` for one graph whose edges are listed as distinct flat cell numbers without loops."""
+    """As `pair_table` for one graph whose edges are distinct flat cell numbers without loops."""
     return _listed_table([_pair_keys(truth, d), _pair_keys(prediction, d) + 1], d, STATES)
 
 
 def marked_pair_table(truth: Ints, prediction: Ints, undirected: tuple[Ints, Ints], d: int) -> Table:
-    """As `sparse_pair_table` where the cells of undirected edges, true and predicted, are listed once more."""
+    """As `sparse_pair_table`, with the cells of undirected edges, true and predicted, listed again."""
     marks = []
     for bit, cells in zip((4, 5), undirected, strict=True):
         source, target = np.divmod(cells, d)
@@ -143,7 +143,7 @@ def _pair_keys(cells: Ints, d: int) -> Ints:
 
 
 def _rows(stack: Scores) -> Scores:
-    """All rows of a stack as one matrix, viewed where that is possible, and never writable."""
+    """All rows of a stack as one matrix, as a read-only view if possible."""
     rows = stack.reshape(stack.shape[0] * stack.shape[1], stack.shape[2])
     rows.flags.writeable = False  # one mutability, one compilation
     return rows
@@ -195,7 +195,7 @@ def _pack(
         for word in range(true_words.shape[1]):
             true_part, part = truth[row, 64 * word : 64 * word + 64], scores[row, 64 * word : 64 * word + 64]
             edges, ones, above, below, missing, unknown = nothing, nothing, nothing, nothing, nothing, nothing
-            # Every comparison is a vector of bits that is or-ed in: no branch, no store.
+            # Every comparison is a bit vector combined by or: no branch, no store.
             for index in range(part.size):
                 bit = _WORD(1) << _WORD(index)
                 true_cell, score = true_part[index], part[index]
@@ -248,7 +248,7 @@ def _count_pairs(truth: Words, prediction: Words, d: int, first: int, last: int,
             tile[1, :rows] = prediction[top : top + rows, right]
             tile[2, :columns] = truth[left : left + columns, upper]
             tile[3, :columns] = prediction[left : left + columns, upper]
-            # Turn the lower tile, bit by bit: halves, quarters, … change places (Hacker's Delight, 7-3).
+            # Transpose the lower tile: halves, quarters, … are swapped (Hacker's Delight, 7-3).
             for matrix in range(2, 4):
                 width, mask = 32, _WORD(0x00000000FFFFFFFF)
                 while width:

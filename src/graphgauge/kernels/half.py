@@ -36,7 +36,7 @@ def _widen(bits: NDArray[np.uint16], words: NDArray[np.uint32], widened: Singles
     for index in range(bits.size):
         half = np.uint32(bits[index])
         magnitude = half & np.uint32(0x7FFF)
-        # The exponent is rebiased from 15 to 127, and by as much again where it stands for infinity or NaN.
+        # The exponent is rebiased from 15 to 127, and by as much again for infinity or NaN.
         rebias = np.uint32(0x70000000) if magnitude >= np.uint32(0x7C00) else np.uint32(0x38000000)
         words[index] = (half & np.uint32(0x8000)) << np.uint32(16) | (magnitude << np.uint32(13)) + rebias
         if magnitude < np.uint32(0x0400):

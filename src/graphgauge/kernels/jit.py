@@ -1,8 +1,8 @@
-"""Loops that numba compiles once the work pays for it, each beside a NumPy twin with the same answers.
+"""Loops that numba compiles when there is enough work, each with a NumPy twin that gives the same answers.
 
-numba is never imported for small work unless the program has imported it already. The twin runs instead where
-`GRAPHGAUGE_NUMBA=0` is set, where numba is not installed or refuses this NumPy, and where compiled code has no
-directory to be cached in: compiling anew in every process would cost more than it saves.
+numba is not imported for small work unless the program has already imported it. The twin runs instead if
+`GRAPHGAUGE_NUMBA=0` is set, if numba is not installed or refuses this NumPy, or if compiled code has no
+cache directory: compiling in every process would cost more than it saves.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any, Generic, ParamSpec, TypeVar
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Elements of work from which numba pays: it takes the twins a quarter of a second, and importing numba and loading
-# what it has compiled nearly a whole one, which most programs that come this far will want again.
+# Elements of work from which numba pays off: the twins take a quarter of a second for it, and importing numba and
+# loading compiled code nearly a second, from which later calls profit.
 IMPORT_PAYS_FROM = 1 << 26
 _work_so_far = 0
 
@@ -39,34 +39,34 @@ class Kernel(Generic[P, R]):
         self._chosen: Callable[P, R] | None = None
 
     def implementation(self, work: int) -> Callable[P, R]:
-        """The compiled loop where numba is loaded, or where the work of this process so far pays for it; else the twin.
+        """The compiled loop if numba is loaded or the work of this process so far justifies it; else the twin.
 
-        `work` is what the twin would do now, in comparisons of two scores or what takes as long.
+        `work` is the twin's work now, in comparisons of two scores or operations of similar cost.
         """
         if self._chosen is None and _numba_pays(work):
-            # Two threads may both come here: at worst the loop is compiled twice.
+            # Two threads may both get here: at worst the loop is compiled twice.
             self._chosen = _compiled(self.loop) or self.twin
         return self._chosen or self.twin
 
 
 def _numba_pays(work: int) -> bool:
     global _work_so_far
-    # Threads may lose an addition to each other, which only delays the import.
+    # Concurrent threads may lose an addition, which only delays the import.
     _work_so_far += work
     return _work_so_far >= IMPORT_PAYS_FROM or "numba" in sys.modules
 
 
 def expect(work: int) -> None:
-    """Say how much work will come in parts, so that it is compiled from the first one where it pays at all."""
+    """Announce the total work of several parts, so that the first part is compiled if the total justifies it."""
     global _work_so_far
     if _work_so_far + work >= IMPORT_PAYS_FROM:
         _work_so_far = IMPORT_PAYS_FROM
 
 
 class Inlined(Generic[P, R]):
-    """A function that compiled loops may call; Python calls it as it is, with numbers or arrays.
+    """A function that compiled loops may call; Python calls it directly, with numbers or arrays.
 
-    It becomes a part of each loop. numba does not see that a loop in its cache is out of date where such a function has
+    It becomes a part of each loop. numba does not see that a cached loop is out of date if such a function has
     changed in another file: touch the loop's file, too.
     """
 
@@ -83,17 +83,17 @@ class Inlined(Generic[P, R]):
 
     @property
     def _numba_type_(self) -> Any:
-        """What numba asks for when a loop that it compiles names this function."""
+        """Called by numba when it compiles a loop that uses this function."""
         return self._compiled._numba_type_
 
 
 def inlined(function: Callable[P, R]) -> Inlined[P, R]:
-    """Decorate what several loops do, or a part of a long one; it is compiled into each."""
+    """Decorate a function used by several loops, or a part of a long one; it is compiled into each."""
     return Inlined(function)
 
 
 def kernel(twin: Callable[P, R]) -> Callable[[Callable[P, R]], Kernel[P, R]]:
-    """Decorate a loop in numba's subset of Python with the NumPy function that stands in for it."""
+    """Decorate a loop in numba's subset of Python with its NumPy twin."""
     return lambda loop: Kernel(loop, twin)
 
 

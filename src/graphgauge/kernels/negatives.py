@@ -1,7 +1,7 @@
-"""Pairs of nodes without an edge, drawn without replacement: distinct, unordered, never a loop.
+"""Pairs of nodes without an edge, drawn without replacement: distinct, unordered, without loops.
 
-Where non-edges abound, random pairs are taken in turn and refused when they are an edge or were taken before: a table
-of hashed pairs decides, with twice as many places as it will hold. Where they are few, their ranks are drawn.
+If there are many non-edges, random pairs are drawn in turn and rejected if they are an edge or were drawn before,
+using a hash table with twice as many places as entries. If there are few, their ranks are drawn.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from graphgauge.kernels.jit import kernel
 
 Ints = NDArray[np.int64]
 
-# Above this share of all pairs that are taken or wanted, ranks are drawn: refusals would take over.
+# Above this share of pairs that are edges or wanted, ranks are drawn: rejections would dominate.
 _CROWDED = 0.5
-# What looking a pair up costs, in the simple operations that work is counted in.
+# The cost of looking up a pair, in units of work.
 _LOOKING_UP = 16
 
 
 def non_edges(edges: Ints, nodes: int, count: int, rng: np.random.Generator) -> Ints:
-    """`count` distinct unordered pairs of nodes below `nodes` that are not in `edges`, or all where there are fewer.
+    """`count` distinct unordered pairs of nodes below `nodes` that are not in `edges`, or all if there are fewer.
 
     `edges` are codes `low · nodes + high`, distinct, in any order; so are the pairs that come back.
     """
@@ -32,7 +32,7 @@ def non_edges(edges: Ints, nodes: int, count: int, rng: np.random.Generator) -> 
         return np.empty(0, np.int64)
     if len(edges) + count > _CROWDED * pairs:
         return _by_rank(edges, nodes, min(count, free), free, rng)
-    # Every draw is refused with a probability below `taken`; six standard deviations are more than enough, mostly.
+    # Every draw is rejected with a probability below `taken`; six standard deviations are almost always enough.
     taken = (len(edges) + count) / pairs
     draws = math.ceil(count / (1 - taken) + 6 * math.sqrt(count) / (1 - taken) + 16)
     drawn = rng.integers(0, nodes * (nodes - 1), draws)
@@ -46,7 +46,7 @@ def non_edges(edges: Ints, nodes: int, count: int, rng: np.random.Generator) -> 
 
 def _by_rank(edges: Ints, nodes: int, count: int, free: int, rng: np.random.Generator) -> Ints:
     ranks = np.sort(rng.choice(free, count, replace=False, shuffle=False))
-    # An edge pushes every non-edge after it up by one place among all pairs.
+    # An edge shifts every later non-edge by one place among all pairs.
     taken = np.sort(_rank(edges // max(nodes, 1), edges % max(nodes, 1), nodes))
     return _pair_at(ranks + np.searchsorted(taken - np.arange(len(taken)), ranks, side="right"), nodes)
 
@@ -77,7 +77,7 @@ def _first_free_twin(drawn: Ints, edges: Ints, nodes: int, found: Ints) -> int:
 
 @kernel(twin=_first_free_twin)
 def _first_free(drawn: Ints, edges: Ints, nodes: int, found: Ints) -> int:
-    """The first pairs of `drawn` that are no edge and did not come before, as many as `found` takes."""
+    """The first pairs of `drawn` that are not edges and not repeated, up to the length of `found`."""
     size = 16
     while size < 2 * (edges.size + found.size):
         size *= 2

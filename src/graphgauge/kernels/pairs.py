@@ -1,8 +1,8 @@
-"""All pairs of rows of a bit matrix: moments of their Hamming distance, and a histogram of what they have in common.
+"""All pairs of rows of a bit matrix: moments of their Hamming distance, and a histogram of common bits.
 
 Hamming distances need no loop over pairs of rows. With S = 1 − 2x, c the column counts and G = SᵀS, over ordered pairs
-ΣH = 2Σc(n − c) and ΣH² = (D²n² − 2D‖Sᵀ1‖² + ‖G‖²)/4, all integers; and ‖SᵀS‖ = ‖SSᵀ‖, so that the shorter side of the
-matrix is the one whose pairs are looked at, as words of 64 bits.
+ΣH = 2Σc(n − c) and ΣH² = (D²n² − 2D‖Sᵀ1‖² + ‖G‖²)/4, all integers; and ‖SᵀS‖ = ‖SSᵀ‖, so pairs of the shorter side of
+the matrix are compared, as 64-bit words.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ Words = NDArray[np.uint64]
 Ints = NDArray[np.int64]
 
 _WORD = np.uint64
-# What a pair of words costs a twin, in the comparisons that work is counted in.
+# The cost of a pair of words for a twin, in units of work.
 _WORD_WORK = 8
-# Words of a block of pairs: enough to make handing it to a thread cheap.
+# Words in a block of pairs: enough to make passing it to a thread cheap.
 _BLOCK_WORDS = 1 << 24
-# Bits that a NumPy pass holds as floats at a time.
+# Bits that a NumPy pass converts to floats at a time.
 _CACHED_BITS = 1 << 18
-# Similarities are summed as integers of this many fractional bits, so that no order of rows or threads changes a bit.
+# Similarities are summed as integers with this many fractional bits, so sums do not depend on the order.
 _FRACTION = 40
-# Rows that one row meets at a time.
+# Rows that one row is compared with at a time.
 _LINE = 256
 # Cells of the histogram of one pair of bands of rows.
 _MOST_CELLS = 1 << 22
 
 
 class Common(NamedTuple):
-    """The pairs of rows by what they have in common, and each row's mean Jaccard similarity to the others.
+    """The pairs of rows by common bits, and each row's mean Jaccard similarity to the others.
 
     `pairs` unordered pairs have `intersection` bits in both rows and `union` bits in either; a pair of empty rows has
     0 in both and counts as alike.
@@ -49,7 +49,7 @@ class Common(NamedTuple):
 
 
 def packed(bits: Bits) -> Words:
-    """Rows of bits as rows of 64-bit words, the last one filled up with zeros."""
+    """Rows of bits as rows of 64-bit words, the last one padded with zeros."""
     rows, width = bits.shape
     packed_bytes = np.zeros((rows, -(-width // 64) * 8), np.uint8)
     packed_bytes[:, : -(-width // 8)] = np.packbits(bits, axis=1, bitorder="little")
@@ -78,7 +78,7 @@ def row_hamming(bits: Bits) -> Ints:
     """For each row the sum of its Hamming distances to all rows, in one pass over the bits."""
     n = len(bits)
     ones = np.count_nonzero(bits, axis=0)
-    weights = (n - 2 * ones).astype(np.float64)  # whole numbers, and so are their sums
+    weights = (n - 2 * ones).astype(np.float64)  # integers, and so are their sums
     sums = np.empty(n, np.int64)
     for block in even_blocks(n, -(-bits.size // _CACHED_BITS)):
         sums[block] = bits[block].astype(np.float64) @ weights
@@ -86,7 +86,7 @@ def row_hamming(bits: Bits) -> Ints:
 
 
 def common_bits(bits: Bits, *, threads: int | None = None) -> Common:
-    """How many bits all pairs of rows have in both and in either; memory grows with the rows, not with the pairs."""
+    """Intersection and union of all pairs of rows; memory grows with the rows, not with the pairs."""
     n = len(bits)
     sizes = np.count_nonzero(bits, axis=1)
     order = np.argsort(sizes, kind="stable")
@@ -110,7 +110,7 @@ def _packed_columns(bits: Bits) -> Words:
     """The columns of a bit matrix as rows of words."""
     rows, width = bits.shape
     columns = np.zeros((-(-width // 8), 8, -(-rows // 64) * 8), np.uint8)
-    # Eight columns are a byte of a packed row: turned as bytes and taken apart there, eight times less is moved.
+    # Eight columns are a byte of a packed row: transposing bytes and unpacking them moves eight times less data.
     turned = np.ascontiguousarray(np.packbits(bits, axis=1, bitorder="little").T)
     for bit in range(8):
         columns[:, bit, : -(-rows // 8)] = np.packbits(turned & np.uint8(1 << bit), axis=1, bitorder="little")
@@ -134,7 +134,7 @@ def _product_squares(words: Words, length: int, threads: int | None) -> int:
 
 
 def _row_blocks(rows: int, work: int) -> list[slice]:
-    """The first rows meet more others than the last ones: more blocks than threads even that out."""
+    """The first rows have more partners than the last ones; more blocks than threads balance that."""
     return even_blocks(rows, 8 * -(-work // _BLOCK_WORDS) if work > _BLOCK_WORDS else 1)
 
 
@@ -231,7 +231,7 @@ def _intersections(
 ) -> None:  # fmt: skip
     """Count the pairs of rows `first` … `last` with later ones of `start` … `stop`: cell (size − least, intersection).
 
-    Behind the cells stand the sums of the similarities, `fixed` by cell, one a row.
+    After the cells come the sums of the similarities, `fixed` by cell, one per row.
     """
     cells = fixed.size
     found = np.empty(_LINE, np.int64)
@@ -240,7 +240,7 @@ def _intersections(
         offset = sizes[row] - least
         for left in range(max(start, row + 1), stop, _LINE):
             length = min(_LINE, stop - left)
-            # Two loops: the scattered additions would keep the counting of bits from being overlapped.
+            # Two loops, because the scattered additions would prevent overlapped bit counting.
             for place in range(length):
                 intersection = np.int64(0)
                 for index in range(words.shape[1]):

@@ -1,8 +1,8 @@
-"""Distances in the Poincaré ball, and what orders them.
+"""Distances in the Poincaré ball, and their order.
 
 d(u, v) = 2·asinh(√q) with q = ‖u − v‖² / ((1 − ‖u‖²)(1 − ‖v‖²)) rises with q, so ranking needs no logarithm.
-Sums over many pairs run dimension by dimension, on coordinates that come transposed. Those of single pairs run in the
-same order, so that a pair has the same bits wherever it is computed.
+Sums over many pairs run dimension by dimension, on transposed coordinates. Those of single pairs run in the
+same order, so a pair has the same bits in both.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ Ints = NDArray[np.int64]
 _BLOCK_PAIRS = 1 << 16
 # Splits a double into two halves of 26 bits, whose products are exact (Dekker 1971).
 _SPLIT = 134217729.0
-# What an exact square costs, in the simple operations that work is counted in.
+# The cost of an exact square, in units of work.
 _SQUARING = 16
 
 
 def margins(columns: Floats) -> Floats:
-    """1 − ‖x‖² of each point, right to rounding also next to the boundary, where plain subtraction keeps no digit.
+    """1 − ‖x‖² of each point, accurate even near the boundary, where plain subtraction loses all digits.
 
-    Squares are split into two exact parts and their sum is compensated. NaN where a coordinate is 1 or beyond.
+    Squares are split into two exact parts and their sum is compensated. NaN if a coordinate is 1 or beyond.
     """
     high, low = np.ones(columns.shape[1]), np.zeros(columns.shape[1])
     _subtract_squares.implementation(_SQUARING * columns.size)(columns, high, low)
@@ -48,9 +48,9 @@ def distances(q: Floats) -> Floats:
 
 
 def closer_pairs(columns: Floats, margin: Floats, q: Floats, *, threads: int | None = None) -> TailCounts:
-    """How many of all pairs of points are closer than each of `q`, and how many as close; in blocks of rows.
+    """The numbers of pairs of points that are closer than each of `q`, and as close; in blocks of rows.
 
-    Scores are −q, as closer is better.
+    Scores are −q, because closer is better.
     """
     nodes = len(margin)
     pairs = nodes * (nodes - 1) // 2
@@ -103,7 +103,7 @@ def _subtract_squares_twin(columns: Floats, high: Floats, low: Floats) -> None:
 
 @kernel(twin=_subtract_squares_twin)
 def _subtract_squares(columns: Floats, high: Floats, low: Floats) -> None:
-    """Take every square off `high`, exactly: `low` gets what rounding loses."""
+    """Subtract every square from `high`, exactly: `low` gets the rounding error."""
     for dimension in range(columns.shape[0]):
         coordinate = columns[dimension]
         for index in range(high.size):

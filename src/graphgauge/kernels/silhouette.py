@@ -32,7 +32,7 @@ def silhouettes(
     _, cluster, counts = np.unique(labels, return_inverse=True, return_counts=True)
     if len(counts) < 2:
         return np.full(len(cluster), np.nan)
-    order = np.argsort(cluster, kind="stable")  # tiles and blocks then hold few clusters
+    order = np.argsort(cluster, kind="stable")  # tiles and blocks then contain few clusters
     cloud = Points.of(np.asarray(points)[order])
     found = np.empty(len(order))
     found[order] = (_by_centroid if squared else _by_pair)(cloud, cluster[order], counts, threads)
@@ -44,7 +44,7 @@ def _by_pair(cloud: Points, labels: Ints, counts: Ints, threads: int | None) -> 
     strips = tiles(0, n)
     tables = min(_MOST_TABLES, len(strips), _MOST_SUMS // (n * len(counts)))
     if tables < 1:
-        # Too many clusters for a table of all sums: every pair is then looked at from both sides, strip by strip.
+        # Too many clusters for a table of all sums: every pair is computed from both sides, strip by strip.
         def strip_silhouettes(strip: slice) -> Floats:
             sums = np.zeros((strip.stop - strip.start, len(counts)))
             for columns in strips:
@@ -54,7 +54,7 @@ def _by_pair(cloud: Points, labels: Ints, counts: Ints, threads: int | None) -> 
         return np.concatenate(map_blocks(strip_silhouettes, strips, threads=threads))
 
     def table(first: int) -> Floats:
-        """Sums (n, clusters) from every so many-th strip: which ones does not depend on the threads."""
+        """Sums (n, clusters) from every k-th strip, independent of the number of threads."""
         sums = np.zeros((n, len(counts)))
         for strip in strips[first::tables]:
             _add(sums[strip], cloud.distances(strip, strip), labels[strip])
@@ -69,7 +69,7 @@ def _by_pair(cloud: Points, labels: Ints, counts: Ints, threads: int | None) -> 
 
 
 def _add(sums: Floats, distances: Floats, labels: Ints) -> None:
-    """Add the columns of a tile to the sums of their clusters; equal labels stand together."""
+    """Add the columns of a tile to the sums of their clusters; equal labels are adjacent."""
     if labels[0] == labels[-1]:
         sums[:, labels[0]] += distances.sum(axis=1)
         return
@@ -78,7 +78,7 @@ def _add(sums: Floats, distances: Floats, labels: Ints) -> None:
 
 
 def _by_centroid(cloud: Points, labels: Ints, counts: Ints, threads: int | None) -> Floats:
-    """From squared distances; differences from centroids are taken as such, so that nothing cancels."""
+    """From squared distances; differences from centroids are computed directly, so nothing cancels."""
     starts = np.append(0, np.cumsum(counts)[:-1])
     # Centroids far from the origin would be rounded by more than points differ.
     points = cloud.rows - cloud.rows.mean(axis=0)
@@ -93,7 +93,7 @@ def _by_centroid(cloud: Points, labels: Ints, counts: Ints, threads: int | None)
             means[:, cluster] = np.einsum("ij,ij->i", difference, difference)
         return _silhouettes((means + variances) * counts, labels[block], counts)
 
-    # Blocks small enough for the cache, whatever the number of threads.
+    # Blocks small enough for the cache, for any number of threads.
     blocks = row_blocks(len(labels), points.size * 64)
     return np.concatenate(map_blocks(block_silhouettes, blocks, threads=threads))
 
@@ -106,6 +106,6 @@ def _silhouettes(sums: Floats, labels: Ints, counts: Ints) -> Floats:
     means[own] = np.inf
     outside = means.min(axis=1)
     larger = np.maximum(inside, outside)
-    # A point that coincides with its own cluster and with the next one is no nearer to either.
+    # A point that coincides with its own cluster and with the next one has silhouette 0.
     value = np.divide(outside - inside, larger, out=np.zeros(len(labels)), where=larger > 0)
     return np.where(counts[labels] > 1, value, 0.0)

@@ -1,4 +1,4 @@
-"""Scores in ascending order, NaN last: a radix sort beside NumPy's."""
+"""Scores in ascending order, NaN last: a radix sort, and NumPy's as its twin."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from graphgauge.kernels.jit import kernel
 
 Bits = np.unsignedinteger[Any]
 
-# What NumPy's sort costs, in the simple operations that work is counted in.
+# The cost of NumPy's sort, in units of work.
 _OPERATIONS_PER_SCORE = 2
 
 
 def ascending(scores: Scores, *, work: int | None = None) -> Scores:
     """A sorted copy of contiguous `scores` in a working dtype, NaN last; a second copy exists while it runs.
 
-    `work` is the number of scores to be sorted altogether, where these are a part.
+    `work` is the total number of scores to be sorted, if these are a part.
 
     >>> ascending(np.array([0.5, np.nan, -np.inf, 0.25]))
     array([-inf, 0.25, 0.5 ,  nan])

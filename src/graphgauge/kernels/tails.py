@@ -1,9 +1,9 @@
-"""What stands above each positive score: the one primitive under ROC-AUC, average precision and best F1.
+"""Counts above each positive score: the common primitive of ROC-AUC, average precision and best F1.
 
-For every distinct positive score, the positives that have it, the negatives above it and the negatives beside it. With
-many positives both sides are sorted and merged. With few, no negative is sorted: a monotone quantisation of the
-scores to bins leads each negative to its place among the positives, and only where a bin holds positives is there
-anything to compare.
+For every distinct positive score, the positives that have it, the negatives above it and those tied with it. With
+many positives both sides are sorted and merged. With few, no negative is sorted: monotone quantisation of the
+scores to bins finds the place of each negative among the positives, and only bins with positives need
+comparisons.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from graphgauge.kernels.threads import even_blocks, map_blocks, row_blocks, sum_
 
 Counts = NDArray[np.int64]
 
-# Negatives for each positive from which leading every negative to its place is faster than sorting.
+# Negatives per positive from which placing every negative is faster than sorting.
 _FEW_POSITIVES = 128
 _BINS_PER_POSITIVE = 16
 _MOST_BINS = 1 << 18
 _CACHED_WORK = 1 << 16
-# What merging costs a score, in the simple operations that work is counted in.
+# The cost of merging per score, in units of work.
 _MERGING = 4
 
 
 class TailCounts(NamedTuple):
     """At each distinct positive score, highest first: positives equal to it, negatives greater and equal.
 
-    NaN is in none of the counts; `pos_missing` and `neg_missing` say how many there were.
+    NaN is not in these counts; `pos_missing` and `neg_missing` are the numbers of NaN.
     """
 
     values: Scores
@@ -46,7 +46,7 @@ class TailCounts(NamedTuple):
 
 
 def tail_counts(pos: Scores, neg: Scores, *, threads: int | None = None) -> TailCounts:
-    """The exact counts of `neg` (N,) above and beside each distinct value of `pos` (P,).
+    """The exact counts of `neg` (N,) above and equal to each distinct value of `pos` (P,).
 
     >>> tails = tail_counts(np.array([0.9, 0.5, 0.5]), np.array([0.7, 0.5, 0.1, 0.0]))
     >>> tails.values, tails.positives, tails.greater, tails.equal
@@ -81,20 +81,20 @@ def roc_auc_wins(tails: TailCounts) -> int:
     wins = 0
     for part in _cached_parts(tails):
         doubled = 2 * (tails.negatives - tails.greater[part]) - tails.equal[part]
-        # Two halves of 31 bits: neither sum of products leaves 64 bits while there are fewer than 2**32 positives.
+        # Two halves of 31 bits: neither sum of products exceeds 64 bits with fewer than 2**32 positives.
         high, low = doubled >> 31, doubled & (2**31 - 1)
         wins += (int(np.dot(tails.positives[part], high)) << 31) + int(np.dot(tails.positives[part], low))
     return wins
 
 
 def roc_auc(tails: TailCounts) -> float:
-    """The chance that a positive scores above a negative, ties half; NaN where either side is empty."""
+    """The probability that a positive scores above a negative, ties half; NaN if either side is empty."""
     pairs = int(tails.positives.sum()) * tails.negatives
     return roc_auc_wins(tails) / (2 * pairs) if pairs else math.nan
 
 
 def average_precision(tails: TailCounts) -> float:
-    """The mean over positives of the precision at their score, step-wise; NaN where either side is empty."""
+    """The mean over positives of the precision at their score, step-wise; NaN if either side is empty."""
     total = int(tails.positives.sum())
     if not total or not tails.negatives:
         return math.nan
@@ -113,11 +113,11 @@ def _cached_parts(tails: TailCounts) -> list[slice]:
 
 
 def _sorted(scores: Scores, work: int) -> tuple[Scores, int]:
-    """Ascending without NaN, and how many of these there were."""
+    """Ascending scores without NaN, and the number of NaN."""
     ordered = ascending(scores, work=work)
     if ordered.dtype.kind != "f":
         return ordered, 0
-    # An infinity of another dtype would have all scores converted to that.
+    # An infinity of another dtype would convert all scores to that dtype.
     kept = int(np.searchsorted(ordered, ordered.dtype.type(np.inf), side="right"))
     return ordered[:kept], ordered.size - kept
 
@@ -161,7 +161,7 @@ def _placed(values: Scores, neg: Scores, threads: int | None) -> tuple[Counts, C
 def _quantised(rising: Scores) -> tuple[NDArray[np.int32], float, float]:
     """Bins by `(score - low) * scale`, cut at both ends: those of `rising` in bin b start at `starts[b]`."""
     count = min(max(_BINS_PER_POSITIVE * rising.size, 1), _MOST_BINS)
-    # The outermost positives stay out of the scale: one far outlier would push all others into one bin.
+    # The scale ignores the outermost positives: one far outlier would push all others into one bin.
     margin = rising.size // 64
     low, high = (float(rising[margin]), float(rising[-1 - margin])) if rising.size else (0.0, 0.0)
     with np.errstate(all="ignore"):
@@ -226,7 +226,7 @@ def _place_twin(rising: Scores, starts: NDArray[np.int32], low: float, scale: fl
 
 @kernel(twin=_place_twin)
 def _place(rising: Scores, starts: NDArray[np.int32], low: float, scale: float, neg: Scores, table: Counts) -> int:
-    """Count each negative in cell 2i + 1 where it equals `rising[i]`, in cell 2i where it lies in the gap before."""
+    """Count each negative in cell 2i + 1 where it equals `rising[i]`, in cell 2i if it is in the gap before."""
     last = starts.size - 2
     missing = 0
     for index in range(neg.size):

@@ -17,7 +17,7 @@ def tally(
 ) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
     """The distinct rows of `columns`, sorted by the first column, then the second …, and the count of each.
 
-    Where rows come with `counts` of their own, these are added up.
+    If rows have `counts`, these are added up.
 
     >>> tally([np.array([2, 1, 2]), np.array([0, 5, 0])])
     ([array([1, 2]), array([5, 0])], array([1, 2]))
@@ -41,7 +41,7 @@ def tally(
         totals = np.add.reduceat(counts[order], starts)
         codes = codes[starts]
     elif dense:
-        # Sums in floating point are exact here: no count comes near 2**53.
+        # Floating-point sums are exact here: all counts are far below 2**53.
         frequencies = np.bincount(codes, counts).astype(np.int64)
         codes = np.flatnonzero(frequencies)
         totals = frequencies[codes]

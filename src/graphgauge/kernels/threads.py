@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 Block = TypeVar("Block")
 Answer = TypeVar("Answer")
 
-# Elements in a block: enough to make handing it to a thread cheap, few enough to keep all threads busy to the end.
+# Elements in a block: enough to make passing it to a thread cheap, few enough to keep all threads busy.
 BLOCK_WORK = 1 << 22
 
 _lock = Lock()
@@ -29,15 +29,15 @@ def available_threads() -> int:
 
 
 def row_blocks(rows: int, work: int) -> list[slice]:
-    """`rows` rows with `work` elements altogether, in even blocks; small work is one block and so one thread.
+    """`rows` rows with `work` elements altogether, in even blocks; small work is one block, on one thread.
 
-    The blocks depend on the input alone, so that sums over them have the same bits with any number of threads.
+    The blocks depend only on the input, so sums over them have the same bits with any number of threads.
     """
     return even_blocks(rows, -(-work // BLOCK_WORK))
 
 
 def even_blocks(rows: int, count: int) -> list[slice]:
-    """`rows` rows in `count` blocks, or in fewer where there are fewer rows, but never none."""
+    """`rows` rows in `count` blocks, or in fewer if there are fewer rows, but at least one."""
     count = max(1, min(rows, count))
     edges = [rows * i // count for i in range(count + 1)]
     return [slice(start, stop) for start, stop in pairwise(edges)]
@@ -48,7 +48,7 @@ def map_blocks(
 ) -> list[Answer]:
     """`function` of every block, in order, on at most `threads` threads (default: all that are available).
 
-    The calling thread works too and never waits for a thread that has not started: calls from many threads at
+    The calling thread also works and does not wait for threads that have not started: calls from many threads at
     once, or from inside a block, cannot wait for each other.
     """
     if threads is not None and threads < 1:
@@ -90,8 +90,8 @@ def sum_blocks(
     *,
     threads: int | None = None,
 ) -> tuple[NDArray[np.int64], list[Answer]]:
-    """One table of `cells` counts into which `add(block, table)` has added every block, and what `add` answered."""
-    # As many tables as threads are at work: a block takes one that is free, or makes its own.
+    """One table of `cells` counts to which `add(block, table)` has added every block, and the results of `add`."""
+    # One table per working thread: a block takes a free one, or makes a new one.
     tables: deque[NDArray[np.int64]] = deque()
 
     def add_block(block: Block) -> Answer:
@@ -119,7 +119,7 @@ def _shared_pool() -> ThreadPoolExecutor:
 
 
 def _forget_pool() -> None:
-    """A forked child has none of its parent's threads, and perhaps a lock that one of them held."""
+    """A forked child has none of its parent's threads, but may have a lock that one of them held."""
     global _lock, _pool
     _lock, _pool = Lock(), None
 

@@ -21,7 +21,7 @@ _CELLS_A_VALUE = 4
 def wasserstein(real: Floats, generated: Floats, real_codes: Ints, codes: Ints, conditions: int) -> Floats:
     """Distances (conditions, statistics) between the columns of `real` (n, S) and `generated` (m, S).
 
-    Codes from 0 up say which condition a row is in. NaN where either side of a condition has no row.
+    Codes from 0 up are the condition of each row. NaN if either side of a condition has no row.
 
     >>> wasserstein(np.array([[0.0], [1.0]]), np.array([[1.0], [3.0]]), np.zeros(2, int), np.zeros(2, int), 1)
     array([[1.5]])
@@ -42,7 +42,7 @@ def wasserstein(real: Floats, generated: Floats, real_codes: Ints, codes: Ints, 
 
 
 def moments(values: Floats, codes: Ints, conditions: int) -> tuple[Floats, Floats, Ints]:
-    """Mean and standard deviation (ddof 0) of each column in each condition, and the rows there; NaN without any."""
+    """Mean and standard deviation (ddof 0) of each column in each condition, and the row counts; NaN without rows."""
     counts = np.bincount(codes, minlength=conditions)
     exponent = np.frexp(np.abs(values).max(axis=0, initial=0.0))[1]
     values = np.ldexp(np.asarray(values, np.float64), -exponent)  # squares stay in range
@@ -56,7 +56,7 @@ def moments(values: Floats, codes: Ints, conditions: int) -> tuple[Floats, Float
 
 
 def _ranges(sides: list[Floats]) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """The lowest value of each column, how many whole numbers there are up to the highest, and are all values whole."""
+    """The lowest value of each column, the number of integers up to the highest, and whether all values are whole."""
     low, high = np.full(sides[0].shape[1], np.inf), np.full(sides[0].shape[1], -np.inf)
     whole = np.ones(low.size, np.bool_)
     for values in sides:
@@ -80,7 +80,7 @@ def _sorted(sides: list[Floats], owners: list[Ints], n: Ints, m: Ints) -> Floats
     values, owner = np.concatenate(sides), np.concatenate(owners)
     order = np.lexsort((values, owner))
     values, owner = values[order], owner[order]
-    # After its last row the excess of a condition is 0 again, and there begins the next one.
+    # After its last row the excess of a condition is 0 again, and the next one begins.
     excess = np.cumsum(np.where(order < len(sides[0]), -m[owner], n[owner]))
     return np.asarray(np.bincount(owner[:-1], np.abs(excess[:-1]) * np.diff(values), len(n)), np.float64)
 
@@ -121,5 +121,5 @@ def _count(values: Floats, owner: Ints, low: Floats, span: Floats, table: NDArra
         first = owner[row] * columns
         for column in range(columns):
             if span[column] > 0:
-                # Unsigned: no index is looked at for counting from the end.
+                # Unsigned, so that indices need no check for negative values.
                 cells[np.uintp((first + column) * width + np.int64(values[row, column] - low[column]))] += 1

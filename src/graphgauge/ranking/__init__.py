@@ -1,4 +1,4 @@
-"""Link prediction and retrieval: how far up stand the right answers."""
+"""Link prediction and retrieval: how high the right answers rank."""
 
 from graphgauge.ranking.all_entities import rank_all
 from graphgauge.ranking.evaluate import average_precision, evaluate, hits_at_k, mrr, ranks, roc_auc

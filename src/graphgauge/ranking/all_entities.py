@@ -1,4 +1,4 @@
-"""The exact rank of each target among all entities, without ever holding queries × entities."""
+"""The exact rank of each target among all entities, without the full matrix of queries × entities."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def rank_all(
     queries, entities
         Embeddings (q, d) and (m, d). For `distmult` queries are a pair (heads, relations), multiplied cell by cell.
     targets
-        For each query the number of the right entity. It is left out of its own candidates by that number, never by
+        For each query the number of the right entity. It is left out of its candidates by that number, not by
         its score.
     score
         `dot`, `distmult`, `l1` and `l2` (negated distances), or a function that scores a block of queries against the
-        entities: `(b, d), (m, d) → (b, m)`. The built-in ones are exact: a candidate whose score lies within
+        entities: `(b, d), (m, d) → (b, m)`. The built-in ones are exact: a candidate whose score is within
         rounding of the target's is scored again in float64, in a fixed order, so equal rows tie.
     known
         Other right answers to leave out, as flat entity numbers and offsets (q + 1): `(values, offsets)`.
@@ -72,7 +72,7 @@ def rank_all(
 
 
 class _Given:
-    """A function that the caller brings; its scores are compared as they come."""
+    """A user function; its scores are compared without rescoring."""
 
     itemsize = 8
 
@@ -83,7 +83,7 @@ class _Given:
         self._queries, self._entities = as_numeric(queries, "queries"), as_numeric(entities, "entities")
         for name, array in (("queries", self._queries), ("entities", self._entities)):
             if not array.ndim:
-                raise InputError("found a single number", where=name, fix="Pass one row of numbers for each.")
+                raise InputError("found a single number", where=name, fix="Pass one row of numbers per entry.")
         self._function = function
         self.queries, self.entities = len(self._queries), len(self._entities)
 
@@ -96,7 +96,7 @@ class _Given:
             what = " ".join(f"{type(error).__name__}: {error}".split())
             raise InputError(f"the function failed ({what:.200})", where="score", fix=_SCORER) from error
         scores = as_numeric(found, "score")
-        require_shape(scores, (len(targets), self.entities), "score", "It returns one row a query.")
+        require_shape(scores, (len(targets), self.entities), "score", "It returns one row per query.")
         refuse_nan(scores, "score", fix="Repair the model.")
         own = scores[np.arange(len(targets)), targets][:, None]
         use = np.ones(scores.shape, bool)
@@ -105,9 +105,9 @@ class _Given:
 
 
 class _Exact:
-    """Dot products and distances. A fast product decides all but near ties; these are scored again in float64.
+    """Dot products and distances. A fast product decides all but near ties, which are scored again in float64.
 
-    The fast score of a pair errs by at most its bound, so what lies further than that from the target is decided.
+    The error of a fast score is bounded, so scores further than that from the target are decided.
     """
 
     def __init__(self, queries: AnyArray, entities: AnyArray, score: str) -> None:
@@ -117,7 +117,7 @@ class _Exact:
         self._scores: AnyArray | None = None
         self.queries, self.entities = len(queries), len(entities)
         size = queries.shape[1]
-        # Rounding of the fast score and of the one in float64 that it is held against.
+        # Rounding of the fast score and of the float64 score that it is compared with.
         unit = (float(np.finfo(queries.dtype).eps) + float(np.finfo(float).eps)) / 2
         norms = np.sqrt(np.einsum("ij,ij->i", entities, entities, dtype=float))
         own = np.sqrt(np.einsum("ij,ij->i", queries, queries, dtype=float))
@@ -130,7 +130,7 @@ class _Exact:
             self._bound = (size + 4) * unit * np.sqrt(size) * (own + largest)
         else:
             self._bound = (size + 2) * unit * own * largest
-        # Products that underflow err by an absolute amount, however small the scores.
+        # Products that underflow have an absolute error, even for small scores.
         self._bound += (size + 4) * float(np.finfo(queries.dtype).tiny)
 
     @classmethod
@@ -142,13 +142,13 @@ class _Exact:
             if not isinstance(queries, tuple | list) or len(queries) != 2:
                 raise OptionError("distmult takes queries=(heads, relations)", fix="Both have the entities' width.")
             heads, relations = (as_numeric(part, "queries") for part in queries)
-            require_shape(relations, heads.shape, "queries[1]", "Heads and relations have one shape.")
+            require_shape(relations, heads.shape, "queries[1]", "Heads and relations have the same shape.")
             dtype = np.result_type(heads, relations, entities, np.float32)
-            # The product is rounded once and is then the query; every candidate sees the same one.
+            # The product is rounded once and is then the query, the same for every candidate.
             queries = heads.astype(dtype) * relations.astype(dtype)
         queries = as_numeric(queries, "queries")
         require_shape(entities, (None, None), "entities", "Embeddings have shape (m, d).")
-        require_shape(queries, (None, entities.shape[1]), "queries", "Queries and entities have one width.")
+        require_shape(queries, (None, entities.shape[1]), "queries", "Queries and entities have the same width.")
         dtype = np.result_type(queries, entities, np.float32)
         for name, array in (("queries", queries), ("entities", entities)):
             refuse_nan(array, name, fix="Repair the embeddings.")
@@ -169,11 +169,11 @@ class _Exact:
         own = self._slow(left, targets)
         fast = self._fast(left, threads)
         low, high = own - self._bound[block], own + self._bound[block]
-        # The fast distances leave out the query's own square, which shifts a row and not its order.
+        # The fast distances leave out the query's square, which shifts a row but keeps its order.
         shift = np.einsum("ij,ij->i", left, left, dtype=float) if self._score == "l2" else 0.0
         greater, near_row, near_entity = band_counts(fast, low + shift, high + shift, threads=threads)
         greater, equal = greater.astype(np.int64), np.zeros(len(targets), np.int64)
-        # Left out wherever they stand: those above the band were counted, those inside it are dropped below.
+        # Answers to leave out: those above the band were counted and are subtracted, those inside it are dropped below.
         row, entity = excluded
         gone = fast[row, entity] > (high + shift)[row]
         greater -= np.bincount(row[gone], minlength=len(targets))
@@ -196,7 +196,7 @@ class _Exact:
             map_blocks(fill, row_blocks(self.entities, fast.size), threads=threads)
             return fast
         if self._scores is None:
-            # The first block is the longest; the others reuse its memory, which costs more to get than to fill.
+            # The first block is the longest; the others reuse its memory, because allocation costs more than filling.
             self._scores = np.empty((len(left), self.entities), left.dtype)
         product = np.matmul(left, self._right.T, out=self._scores[: len(left)])
         if self._score == "l2":
@@ -205,7 +205,7 @@ class _Exact:
         return product
 
     def _slow(self, left: AnyArray, entities: Ints) -> Floats:
-        """The score of each row with its entity in float64, summed in one order whatever stands beside it."""
+        """The score of each row with its entity in float64, summed in an order independent of other rows."""
         total = np.zeros(len(left))
         for start in range(0, len(left), 4096):
             part = slice(start, start + 4096)
@@ -223,7 +223,7 @@ def _magnitude(embeddings: AnyArray) -> np.float64:
 
 
 def _ordered_sum(terms: Floats) -> Floats:
-    """Row sums from left to right: NumPy's own sum picks its order by the array's shape."""
+    """Row sums from left to right: the order of NumPy's sum depends on the array's shape."""
     total = np.zeros(len(terms))
     for column in terms.T:
         total += column
@@ -233,7 +233,7 @@ def _ordered_sum(terms: Floats) -> Floats:
 def _entity_numbers(numbers: Any, name: str, entities: int) -> Ints:
     array = as_integers(numbers, name, "entity numbers")
     if array.size and (int(array.min()) < 0 or int(array.max()) >= entities):
-        within = f"lie in 0 … {entities - 1}" if entities else "name entities, and there are none"
+        within = f"be in 0 … {entities - 1}" if entities else "name entities, and there are none"
         raise InputError(f"entity numbers must {within}", where=name)
     return array
 
@@ -244,12 +244,12 @@ def _known(known: tuple[Any, Any] | None, scorer: _Exact | _Given) -> tuple[Ints
     if not isinstance(known, tuple | list) or len(known) != 2:
         raise InputError("expected known=(values, offsets)", where="known", fix="Entity numbers, and q + 1 offsets.")
     values = _entity_numbers(known[0], "known", scorer.entities)
-    require_shape(values, (None,), "known", "The known answers of all queries stand in one flat array.")
+    require_shape(values, (None,), "known", "Pass the known answers of all queries in one flat array.")
     return values, checked_offsets(known[1], scorer.queries, len(values), "known offsets", "known answers")
 
 
 def _excluded(targets: Ints, values: Ints, offsets: Ints, block: slice) -> tuple[Ints, Ints]:
-    """Row (within the block) and entity of everything that is no candidate: each target, and its known answers once."""
+    """Row (within the block) and entity of all non-candidates: each target, and its known answers once."""
     ends = offsets[block.start : block.stop + 1]
     count = block.stop - block.start
     row = np.concatenate([np.repeat(np.arange(count), np.diff(ends)), np.arange(count)])

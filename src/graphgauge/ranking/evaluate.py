@@ -1,4 +1,4 @@
-"""The family's one entry point, and plain functions for plain arrays."""
+"""The entry point `evaluate`, and functions that return plain numbers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def evaluate(
     keep: str | None = None,
     threads: int | None = None,
 ) -> Evaluation:
-    """Rank every positive among its negatives and say how good that is, with intervals and chance.
+    """Rank every positive among its negatives and compute metrics with intervals and chance levels.
 
     Parameters
     ----------
@@ -62,12 +62,12 @@ def evaluate(
     groups
         Labels per query to break results down by, `{"relation": ...}`; see `Evaluation.by`.
     cluster
-        Integers; queries with one label (head and tail of one triple) err together, and intervals respect that.
+        Integers; queries with the same label (head and tail of a triple) err together, and intervals account for it.
     metrics
         Keys to compute instead of the default rank-based ones; `roc_auc`, `average_precision` and `pooled_hits@k`,
-        which pool all scores, have to be named.
+        which pool all scores, must be named.
     nan
-        `raise`, or `omit`: a NaN positive drops the query, a NaN negative the candidate, and where all negatives are
+        `raise`, or `omit`: a NaN positive drops the query, a NaN negative the candidate, and if all negatives are
         NaN the query; all are counted.
     keep
         `"items"` keeps each query's counts (under `ids`, if given) in `Evaluation.per_item`, for `compare`.
@@ -84,7 +84,7 @@ def evaluate(
 def empty_state(
     *, metrics: Sequence[str] | str | None = None, keep: str | None = None, shard: str | None = None
 ) -> RankingState:
-    """A state that counts what the metrics will need."""
+    """A state that counts what the metrics need."""
     return RankingState(pooled=needs_pool(metric_names(metrics)), keep=keep, shard=shard)
 
 
@@ -97,7 +97,7 @@ def evaluate_state(
     confidence: float = 0.95,
     nan: str = "raise",
 ) -> Evaluation:
-    """The metrics of what a state has counted."""
+    """The metrics of a state."""
     one_of("tie rule", ties, TIES)
     confidence, metrics = confidence_level(confidence), metric_names(metrics)
     ks = cutoffs(k)
@@ -105,8 +105,8 @@ def evaluate_state(
     chosen = select("ranking", metrics, samples, {"k": ks})
     for axis in state.axes:
         if axis.removesuffix(".low").removesuffix(".high") in {metric.key_of(**params) for metric, params in chosen}:
-            raise OptionError(f"a group cannot be named {axis!r}", fix="That column holds the metric.")
-    # What a state has dropped it was told to, whatever is said now.
+            raise OptionError(f"a group cannot be named {axis!r}", fix="That column contains the metric.")
+    # A state has already dropped NaN by its own policy; this call cannot change it.
     omitted = state.dropped_queries or state.dropped_candidates or state.emptied_queries
     conventions = {"ties": ties, "nan": "omit" if omitted else nan_policy(nan)}
     results, tables = [], {axis: _axis_columns(state, axis) for axis in state.axes}
@@ -118,7 +118,7 @@ def evaluate_state(
         estimate = metric(sample, **params)
         if ties == "optimistic" and metric.conventions["ties"] != _metrics.TIES_EXPECTED and _tied(sample):
             estimate = estimate.warned("scores are tied, and optimistic ranks count every tie as a win")
-        # Several positives in a tie have no realistic order.
+        # A tie of several positives has no realistic order.
         used = {"ties": "expected"} if isinstance(sample, Lists) and not sample.settled else {}
         micro = metric.result(sample, estimate, params, confidence=confidence, conventions=conventions | used)
         results.append(micro)
@@ -197,7 +197,7 @@ def average_precision(pos_scores: Any, neg_scores: Any) -> float:
 
 
 def hits_curve(ranks: Ranks, confidence: float) -> Table:
-    """Hits@k over all cut-offs that matter, with its interval and the random scorer's."""
+    """Hits@k over all relevant cut-offs, with its interval and the random scorer's value."""
     last = int(ranks.candidates.max(initial=1))
     hits = _metrics.hits_at_k
     cutoffs = np.unique(np.geomspace(1, last, 64).astype(np.int64))
@@ -252,14 +252,14 @@ def _columns(
 
 
 def _macro(micro: Result, axis: str, sample: Any, estimate: Estimate, confidence: float) -> Result:
-    """The mean over groups, each counting the same; its error adds up from theirs."""
+    """The mean over groups with equal weights; its error follows from theirs."""
     value = float(np.mean(estimate.value)) if len(estimate.value) else np.nan
-    interval, no_interval = None, "a median has no linear error" if estimate.influence is None else None
+    interval, no_interval = None, "a median has no first-order error" if estimate.influence is None else None
     if estimate.influence is not None:
         error, df = _macro_error(sample, estimate)
         low, high = enclosing(value, *t_interval([value], [error], [df], confidence, scale=1.0), micro.bounds)
         if np.isnan(low[0]):
-            no_interval = f"some groups have fewer than two {sample.over}, or none differ"
+            no_interval = f"some groups have fewer than two {sample.over}, or none that differ"
         else:
             method = "satterthwaite-t" if sample.cluster is None else "cluster-t"
             note = _metrics.too_few_for_t(sample, error, estimate, _macro_weight(sample))
@@ -274,23 +274,23 @@ def _macro(micro: Result, axis: str, sample: Any, estimate: Estimate, confidence
 
 
 def _macro_error(sample: Any, estimate: Estimate) -> tuple[float, float]:
-    """Standard error and degrees of freedom of the mean over groups; NaN where a group has no error of its own."""
+    """Standard error and degrees of freedom of the mean over groups; NaN if a group has no error."""
     error, df = _metrics.group_errors(sample, estimate)
     variance, groups = error**2, sample.groups
     if not groups or np.isnan(variance).any():
         return np.nan, 0.0
     if sample.cluster is None:
         total = variance.sum()
-        # Without any spread there are no degrees of freedom to divide by.
+        # Without spread there are no degrees of freedom.
         return float(np.sqrt(total) / groups), float(total**2 / (variance**2 / df).sum()) if total else 0.0
-    # A cluster may have queries in several groups (head and tail of one triple), which then err together.
+    # A cluster may have queries in several groups (head and tail of a triple), which then err together.
     assert estimate.influence is not None
     whole, units = standard_error(estimate.influence, sample.count * _macro_weight(sample), cluster=sample.units)
     return float(whole[0]), float(units[0])
 
 
 def _macro_weight(sample: Any) -> Floats:
-    """How much more a query of each cell counts than in the mean over all queries."""
+    """The weight of a query of each cell, relative to the mean over all queries."""
     weight: Floats = sample.spread(sample.n.sum() / (sample.groups * sample.n))
     return weight
 

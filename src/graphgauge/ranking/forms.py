@@ -1,4 +1,4 @@
-"""The forms that ranking input comes in: what each needs, what else it takes, and the refusal of everything else."""
+"""The forms of ranking input: what each needs, what else it takes, and the error for everything else."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Shown = Callable[[str], str]
 
 @dataclass(frozen=True)
 class Form:
-    """Inputs that are all `needed`, and options that this form `takes` beside those that every form does.
+    """Required inputs, and options that this form `takes` in addition to those of every form.
 
-    Of a pair in `together` both are given or neither, of one in `apart` at most one.
+    Of a pair in `together` give both or neither, of a pair in `apart` at most one.
     """
 
     name: str
@@ -29,18 +29,18 @@ class Form:
         return frozenset((*self.needs, *self.takes))
 
     def require(self, given: Collection[str], shown: Shown = str) -> None:
-        """All that this form needs, and nothing that belongs to another."""
+        """Check that everything needed is given, and nothing that belongs to another form."""
         missing = [shown(name) for name in self.needs if name not in given]
         if missing:
             raise OptionError(f"{' and '.join(missing)} not given", fix=f"{_sentence(self.name)} needs "
                               f"{_listed(map(shown, self.needs))}.")  # fmt: skip
         foreign = [shown(name) for name in given if name in OF_SOME_FORM and name not in self.own]
         if foreign:
-            raise OptionError(f"{self.name} excludes {_listed(foreign)}", fix=_ways(FORMS, shown))
+            raise OptionError(f"{self.name} does not take {_listed(foreign)}", fix=_ways(FORMS, shown))
         for first, second in self.apart:
             if first in given and second in given:
                 raise OptionError(f"{shown(first)} and {shown(second)} exclude each other",
-                                  fix="Ragged negatives are given in one way.")  # fmt: skip
+                                  fix="Give ragged negatives in one way.")  # fmt: skip
         for first, second in self.together:
             if (first in given) != (second in given):
                 raise OptionError(f"{shown(first)} and {shown(second)} go together", fix="Give both, or neither.")
@@ -60,12 +60,12 @@ ALL_ENTITIES = Form(
     together=(("known_values", "known_offsets"),),
 )
 FORMS = (MATRIX, FLAT, ALL_ENTITIES)
-# What belongs to some forms and not to all: groups, clusters, cut-offs and tie rules go with every form.
+# Options of some forms only: groups, clusters, cut-offs and tie rules go with every form.
 OF_SOME_FORM = frozenset().union(*(form.own for form in FORMS))
 
 
 def chosen_form(given: Collection[str], forms: Sequence[Form] = FORMS, shown: Shown = str) -> Form:
-    """The one form that the names given make up; an error says what is missing, or what belongs to another form."""
+    """The form that the given names make up; an error names missing inputs, or those of another form."""
     form = max(forms, key=lambda form: sum(name in given for name in form.needs))
     if not any(name in given for name in form.needs):
         raise OptionError(f"nothing to evaluate: {_listed(map(shown, form.needs))} not given", fix=_ways(forms, shown))
@@ -74,7 +74,7 @@ def chosen_form(given: Collection[str], forms: Sequence[Form] = FORMS, shown: Sh
 
 
 def given_names(values: Mapping[str, Any]) -> list[str]:
-    """The names under which something was given: anything but None and an option repeated no times."""
+    """The names of the given arguments: all but None and empty repeatable options."""
     return [name for name, value in values.items() if value is not None and not (type(value) is tuple and not value)]
 
 

@@ -1,4 +1,4 @@
-"""What a ranking evaluation takes in, validated once, and counted."""
+"""The inputs of a ranking evaluation: validation and counting."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from graphgauge.ranking.forms import MATRIX, given_names
 
 Ints = NDArray[np.int64]
 
-_MEND_NAN = 'Repair the model, or pass nan="omit" to drop them and have them counted.'
+_MEND_NAN = 'Repair the model, or pass nan="omit" to drop and count them.'
 _RAGGED = "Pass ragged negatives as one flat array with offsets=, or as a padded matrix with mask=."
-_SHAPES = "One positive score per query, and one row of negatives for each: pos (n,), neg (n, k)."
+_SHAPES = "One positive score per query, and one row of negatives per query: pos (n,), neg (n, k)."
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class Counted:
-    """The three integers of each query, the rows they come from, and what was dropped on the way."""
+    """The three integers of each query, their rows, and the numbers of dropped queries and candidates."""
 
     greater: Ints
     equal: Ints
@@ -97,7 +97,7 @@ def counted(scores: Scores, nan: str, threads: int | None) -> Counted:
         _report_nan(scores, counts)
     greater, equal = counts.greater.astype(np.int64), counts.equal.astype(np.int64)
     candidates = counts.negatives.astype(np.int64) - counts.missing + 1
-    # Without any negative left, a positive would stand first whatever its score.
+    # Without any negative left, a positive would rank first with any score.
     emptied = (counts.missing > 0) & (counts.missing == counts.negatives) & ~counts.pos_missing
     rows = ~(counts.pos_missing | emptied)
     if rows.all():
@@ -110,8 +110,8 @@ def counted(scores: Scores, nan: str, threads: int | None) -> Counted:
 class FlatLists:
     """Whole candidate lists, counted: each positive against its query's negatives, and the runs of equal scores.
 
-    Queries are numbered by their place among the distinct ids, in order. `rows` are the candidates that were kept,
-    and `place` the query of each. `names` are the ids of all queries given, in order, whatever was kept of them.
+    Queries are numbered by their place among the sorted distinct ids. `rows` are the candidates that were kept,
+    and `place` the query of each. `names` are the sorted ids of all given queries, including dropped ones.
     """
 
     names: AnyArray
@@ -146,14 +146,14 @@ class FlatLists:
             np.bincount(place[rows], minlength=len(given))
             for rows in (labels, labels & missing, ~labels, ~labels & ~missing)
         )
-        # Without any negative left, the positives would stand first whatever their scores.
+        # Without any negative left, the positives would rank first with any scores.
         emptied = (relevant > 0) & (unscored == 0) & (negatives > 0) & (left == 0)
         lost = ((unscored > 0) | emptied)[place]
         without_positives = int(np.count_nonzero(relevant == 0))
         rows = ~(missing | lost)
         scores, labels, queries = scores[rows], labels[rows], queries[rows]
         names, place = np.unique(queries, return_inverse=True)
-        # Stable and ascending, read from the end: works for unsigned integers too, which cannot be negated.
+        # Stable and ascending, read from the end: this also works for unsigned integers, which cannot be negated.
         order = np.lexsort((scores, place))[::-1]
         query, value, label = place[order], scores[order], labels[order].astype(np.int64)
         starts = _run_starts(query, value)
@@ -188,7 +188,7 @@ class FlatLists:
 
 
 def _run_starts(*columns: AnyArray) -> Ints:
-    """Where runs of equal rows begin."""
+    """The starts of runs of equal rows."""
     changes = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
     return np.flatnonzero(np.r_[True, changes][: len(columns[0])])
 
@@ -208,7 +208,7 @@ def _mask(mask: Any, neg: AnyArray) -> NDArray[np.bool_]:
 
 
 def checked_offsets(offsets: Any, rows: int, values: int, name: str = "offsets", of: str = "negatives") -> Ints:
-    """Where each query's values begin in one flat array of all queries', and where the last one's end."""
+    """The start of each query's values in one flat array, and the end of the last one's."""
     array = as_integers(offsets, name)
     require_shape(array, (rows + 1,), name, f"n queries have n + 1 offsets: {of} of i are offsets[i:i+2].")
     if array[0] != 0 or array[-1] != values or (np.diff(array) < 0).any():
@@ -280,7 +280,7 @@ def as_clusters(cluster: Any) -> Ints:
 
 
 def one_per_query(values: AnyArray, lists: FlatLists, name: str) -> AnyArray:
-    """Labels given for each score, as one for each query."""
+    """Labels per query, from labels per score."""
     require_shape(values, lists.rows.shape, name, "In the flat form, one per score.")
     values, place = values[lists.rows], lists.place
     first = np.zeros(len(lists.relevant), np.int64)

@@ -1,4 +1,4 @@
-"""Per-query counts, kept where two rankers are to be compared query by query."""
+"""Per-query counts, kept to compare two rankers query by query."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Items:
-    """One row a query: its id, how many negatives stood above and beside its positive, and the candidates."""
+    """One row per query: its id, the negatives above and tied with its positive, and the candidates."""
 
     ids: AnyArray
     greater: Ints
@@ -38,14 +38,14 @@ class Items:
         return len(self.ids)
 
     def values(self, metric: str = "mrr", *, ties: str = "realistic") -> Floats:
-        """What each query adds to a metric that is a mean over queries."""
+        """The value of each query, for a metric that is a mean over queries."""
         entry, params = find(metric, "ranking")
         if entry.name not in ("mrr", "hits", "mean_rank", "ndcg"):
             raise OptionError(f"{metric} is not a mean over queries", fix="Compare mrr, hits@k, ndcg@k or mean_rank.")
         if "k" in params:
             whole_number("k", params["k"], 1)
         ranks = Ranks.of(self.greater, self.equal, self.candidates, ties=one_of("tie rule", ties, TIES))
-        # Each query as a group of its own: its value comes out exactly, and equal queries stay equal in a difference.
+        # Each query is a group: its value is exact, and equal queries have a difference of 0.
         alone = replace(ranks, group=np.arange(len(self)), groups=len(self))
         return entry(alone, **params).value
 
@@ -89,9 +89,9 @@ def compare(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> PairedItems:
-    """Are two rankers different on the same queries? Paired by id, tested by flipping signs of differences.
+    """Do two rankers differ on the same queries? Paired by id, tested by flipping the signs of differences.
 
-    The estimate is the mean of a − b. Where the items carry clusters, whole clusters are flipped together.
+    The estimate is the mean of a − b. If the items have clusters, whole clusters are flipped together.
     """
     from graphgauge.stats.permutation import paired_items
 
@@ -114,7 +114,7 @@ def _matched(first: AnyArray, second: AnyArray) -> tuple[Ints, Ints]:
     order_a, order_b = np.argsort(first, kind="stable"), np.argsort(second, kind="stable")
     for name, ids, order in (("items_a", first, order_a), ("items_b", second, order_b)):
         if (ids[order][1:] == ids[order][:-1]).any():
-            raise InputError("an id occurs twice", where=name, fix="Give each query an id of its own.")
+            raise InputError("an id occurs twice", where=name, fix="Give each query a different id.")
     only_a, only_b = np.setdiff1d(first, second), np.setdiff1d(second, first)
     if len(only_a) or len(only_b):
         raise InputError(

@@ -29,10 +29,10 @@ class Labels:
         return iter(self._codes)
 
     def require_kind(self, values: AnyArray) -> None:
-        """Refuse text where there are integers, and the other way round; an array is all of one kind."""
+        """Refuse text labels if there are integers, and integers if there is text."""
         kinds = {isinstance(name, str) for name in (*islice(self, 1), *values[:1].tolist())}
         if len(kinds) > 1:
-            raise InputError(f"text labels meet integer labels in group {self._axis!r}", fix="Use one kind of label.")
+            raise InputError(f"text labels and integer labels in group {self._axis!r}", fix="Use one kind of label.")
 
     def encode(self, values: AnyArray) -> Ints:
         """The numbers of labels; new ones get the next."""
@@ -41,7 +41,7 @@ class Labels:
         return self._numbers(names.tolist())[place]
 
     def recode(self, codes: Ints, other: Labels) -> Ints:
-        """The numbers here of what has these numbers in another state."""
+        """The numbers here of labels with these numbers in another state."""
         return self._numbers(other)[codes]
 
     def in_order(self, codes: Ints) -> Ints:
@@ -54,32 +54,32 @@ class Labels:
 
 
 class QueryIds:
-    """The ids of all queries that were counted from flat lists: one that comes again would count as two queries.
+    """The ids of all queries that were counted from flat lists: a repeated one would count as two queries.
 
-    Sorted arrays, each at least twice as long as the next: adding n ids in any portions costs O(n log² n).
+    Sorted arrays, each at least twice as long as the next: adding n ids in any batches costs O(n log² n).
     """
 
     def __init__(self) -> None:
         self._parts: list[AnyArray] = []
 
     def require_new(self, names: AnyArray) -> None:
-        """Refuse distinct ids of which some are counted already."""
+        """Refuse distinct ids if some are already counted."""
         names = _as_ids(names)
         for part in self._parts:
             if not len(names) or not len(part):
                 continue
             if (part.dtype.kind == "U") != (names.dtype.kind == "U"):
-                raise InputError("text ids meet integer ids", where="queries", fix="Use one kind of id.")
+                raise InputError("text ids and integer ids", where="queries", fix="Use one kind of id.")
             place = np.minimum(np.searchsorted(part, names), len(part) - 1)
             again = names[part[place] == names]
             if len(again):
                 raise InputError(
                     f"query {again[0]} has candidates in an earlier part" + _more(len(again) - 1), where="queries",
-                    fix="Give all candidates of a query in one part; divided, they would count as two queries.",
+                    fix="Give all candidates of a query in one part; split, they would count as two queries.",
                 )  # fmt: skip
 
     def add(self, names: AnyArray) -> None:
-        """Remember ids that `require_new` let pass."""
+        """Add ids that passed `require_new`."""
         if not len(names):
             return
         self._parts.append(_as_ids(names))
@@ -92,7 +92,7 @@ class QueryIds:
 
 
 def _as_ids(names: AnyArray) -> AnyArray:
-    """Text, or integers of one type: unsigned ones would meet signed ones as floats."""
+    """Text, or integers of one type: unsigned and signed ones would be combined as floats."""
     return names if names.dtype.kind == "U" else np.sort(names.astype(np.int64))
 
 

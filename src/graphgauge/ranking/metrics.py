@@ -1,4 +1,4 @@
-"""The ranking metrics: one function each, its facts beside it."""
+"""The ranking metrics: one function each, with its declared properties."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from graphgauge.stats.intervals import (
     wilson_interval,
 )
 
-_NO_SYMMETRY = Exempt("a positive and its negatives play different parts")
+_NO_SYMMETRY = Exempt("a positive and its negatives have different roles")
 _LAWS: Laws = {"permutation": True, "merge": True, "monotone": True, "symmetry": _NO_SYMMETRY}
 _RULES = {"ties": AS_CHOSEN, "empty": "nan"}
 TIES_EXPECTED = "expected, whatever is chosen"
 _EXPECTED = _RULES | {"ties": TIES_EXPECTED}
 _LIST_RULES = _RULES | {"ties": "optimistic and pessimistic as chosen, else the mean over random order"}
-# Standard errors that one query may move a mean by before its interval is marked. In simulated rankings (chance to
+# If one query could move a mean by more standard errors than this, it is marked. In simulated rankings (chance to
 # nearly perfect, 10 to 10,000 negatives, 5 to 10,000 queries) intervals below it covered .93 of a nominal .95 or more.
 FAR = 0.4
 _POOLED_RULES = _RULES | {"ties": "count half", "pool": "all positives against all negatives"}
@@ -61,8 +61,8 @@ def _wilson_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bou
 def _woodruff_bounds(ranks: Ranks, estimate: Estimate, confidence: float) -> Bounds:
     """The distribution function's own interval at the median, carried back to ranks (Woodruff 1952).
 
-    Many queries may share the median's rank: what lies below it and what lies at or below it err differently. Even all
-    of n units enclose the median with probability 1 − 2^(1−n) only: where that is too little, there are no bounds.
+    Many queries may share the median's rank, and the shares below it and at or below it err differently. Even all
+    n units enclose the median only with probability 1 − 2^(1−n): if that is too little, there are no bounds.
     """
     shares = [ranks.estimate(ranks.within(ranks.spread(estimate.value - step))) for step in (0.25, 0.0)]
     (below, df), (upto, _) = (group_errors(ranks, share) for share in shares)
@@ -75,10 +75,10 @@ def _woodruff_bounds(ranks: Ranks, estimate: Estimate, confidence: float) -> Bou
 
 
 def doubt(sample: Sample, estimate: Estimate) -> str | None:
-    """Why Student's t may be too sure of a mean, where one unit could move it far.
+    """Why Student's t may be too narrow, if one unit could move the mean far.
 
-    Reciprocal ranks near chance are the case in point: nearly all are tiny, and a sample that holds none of the few
-    large ones has too small a mean and too small a spread. What a query can add at most is known from its candidates.
+    Reciprocal ranks near chance are an example: nearly all are tiny, and a sample that contains none of the few
+    large ones has too small a mean and too small a spread. The most that a query can add is known from its candidates.
     """
     error, _ = group_errors(sample, estimate)
     return too_few_for_t(sample, float(error[0]), estimate)
@@ -90,13 +90,13 @@ def too_few_for_t(sample: Sample, error: float, estimate: Estimate, weight: Any 
     if sample.largest_move(estimate.facts["reach"](), weight) <= FAR * error:
         return None
     return (
-        f"too few {sample.over} for Student's t: a single one, at an end of what it can score, would move the value by "
-        f"more than {FAR} standard errors, so that the interval may hold the truth less often than its level says"
+        f"too few {sample.over} for Student's t: a single one, at an end of its range, would move the value by "
+        f"more than {FAR} standard errors, so the interval may contain the true value less often than its level says"
     )
 
 
 def _mean(sample: Sample, estimate: Estimate) -> IntervalRule:
-    """Student's t over queries, or over clusters where given (CR2, degrees of freedom by the clusters' sizes)."""
+    """Student's t over queries, or over clusters where given (CR2, with degrees of freedom from the cluster sizes)."""
     return IntervalRule("t" if sample.cluster is None else "cluster-t", sample.over, _t_bounds, doubt=doubt)
 
 
@@ -119,18 +119,18 @@ def _median(ranks: Ranks, estimate: Estimate) -> IntervalRule:
 
 
 def _delong(pooled: Pooled, estimate: Estimate) -> IntervalRule:
-    """DeLong on the logit scale, a query (or cluster) being one unit."""
+    """DeLong on the logit scale, with a query (or cluster) as one unit."""
     return IntervalRule("delong-logit", pooled.over, _logit_bounds)
 
 
 def _linearised(pooled: Pooled, estimate: Estimate) -> IntervalRule:
-    """First-order variance on the logit scale, a query (or cluster) being one unit."""
+    """First-order variance on the logit scale, with a query (or cluster) as one unit."""
     return IntervalRule("linearised-logit", pooled.over, _logit_bounds, approximate=True,
                         note="a first-order error: with few units it is too small, and the value too high")  # fmt: skip
 
 
 def _with_threshold(pooled: Pooled, estimate: Estimate) -> IntervalRule:
-    """The positives' own error (Wilson, or Student's t over clusters) and that of the threshold, added in squares."""
+    """The error of the positives (Wilson, or Student's t over clusters) and of the threshold, added in squares."""
     return IntervalRule("wilson and threshold" if pooled.cluster is None else "cluster-t and threshold", pooled.over,
                         _threshold_bounds)  # fmt: skip
 
@@ -168,7 +168,7 @@ def _half(function: MetricFunction, pooled: Pooled, params: Mapping[str, Any]) -
 
 
 def _random_threshold(function: MetricFunction, pooled: Pooled, params: Mapping[str, Any]) -> dict[str, float]:
-    """K / (N + 1): the chance to stand above the K-th of N exchangeable negatives."""
+    """K / (N + 1): the probability to rank above the K-th of N exchangeable negatives."""
     return {"random scorer": min(1.0, params["k"] / (len(pooled.neg) + 1))}
 
 
@@ -176,7 +176,7 @@ def _trivial(ranks: Ranks, k: int) -> tuple[str, ...]:
     queries = int(ranks.count[ranks.candidates <= k].sum())
     if not queries:
         return ()
-    return (f"k = {k} is at or above the number of candidates in {queries} queries, which score 1 whatever the model",)
+    return (f"k = {k} is at least the number of candidates in {queries} queries, which score 1 with any model",)
 
 
 @metric(
@@ -193,7 +193,7 @@ def mrr(ranks: Ranks) -> Estimate:
     conventions=_RULES, reference="bordes2013", chance=_blind, interval=_share, laws=_LAWS,
 )  # fmt: skip
 def hits_at_k(ranks: Ranks, *, k: int = 10) -> Estimate:
-    """Share of queries whose positive stands among the first k."""
+    """Share of queries whose positive is among the first k."""
     values = ranks.within(k)
     binary = ranks.ties != "expected" or bool(((values == 0) | (values == 1)).all())
     return ranks.estimate(values, binary=binary, range=(0.0, 1.0)).warned(*_trivial(ranks, k))
@@ -222,7 +222,7 @@ def median_rank(ranks: Ranks) -> Estimate:
     conventions=_RULES, reference="hoyt2022", chance=_blind, interval=_log_mean, laws=_LAWS,
 )  # fmt: skip
 def geometric_mean_rank(ranks: Ranks) -> Estimate:
-    """Geometric mean rank of the positives: less ruled by the worst queries than the mean rank."""
+    """Geometric mean rank of the positives: less affected by the worst queries than the mean rank."""
     logs = ranks.log()
     estimate = ranks.estimate(logs, ends=(0.0, np.log(ranks.candidates)))
     value, reach = np.exp(estimate.value), estimate.facts["reach"]
@@ -245,7 +245,7 @@ def ndcg_at_k(sample: Lists | Ranks, *, k: int = 10) -> Estimate:
     conventions=_EXPECTED, reference="berrendorf2020", chance=_zero, interval=_mean, laws=_LAWS,
 )  # fmt: skip
 def amri(ranks: Ranks) -> Estimate:
-    """Adjusted mean rank index: 1 for perfect, 0 for random order, whatever the number of candidates."""
+    """Adjusted mean rank index: 1 for perfect, 0 for random order, for any number of candidates."""
     ranks = ranks.under("expected")
     worst = ranks.candidates - 1
     return ranks.ratio(ranks.rank() - 1, worst / 2, top=worst, reason="no query has a negative")
@@ -256,7 +256,7 @@ def amri(ranks: Ranks) -> Estimate:
     conventions=_EXPECTED, reference="hoyt2022", chance=_zero, interval=_mean, laws=_LAWS,
 )  # fmt: skip
 def adjusted_mrr(ranks: Ranks) -> Estimate:
-    """Mean reciprocal rank between random order (0) and perfect (1)."""
+    """Mean reciprocal rank, scaled so that random order is 0 and perfect is 1."""
     ranks = ranks.under("expected")
     random = ranks.blindly(Ranks.reciprocal)
     worst = 1 - 1 / ranks.candidates
@@ -268,7 +268,7 @@ def adjusted_mrr(ranks: Ranks) -> Estimate:
     conventions=_EXPECTED, reference="hoyt2022", chance=_zero, interval=_mean, laws=_LAWS,
 )  # fmt: skip
 def adjusted_hits_at_k(ranks: Ranks, *, k: int = 10) -> Estimate:
-    """Hits@k between random order (0) and perfect (1)."""
+    """Hits@k, scaled so that random order is 0 and perfect is 1."""
     ranks = ranks.under("expected")
     random = ranks.blindly(lambda blind: blind.within(k))
     worst = (ranks.candidates > k).astype(float)
@@ -281,7 +281,7 @@ def adjusted_hits_at_k(ranks: Ranks, *, k: int = 10) -> Estimate:
     conventions=_LIST_RULES, reference="mcsherry2008", chance=_blind, interval=_mean, laws=_LAWS,
 )  # fmt: skip
 def recall_at_k(lists: Lists, *, k: int = 10) -> Estimate:
-    """Share of a query's positives that stand among its first k candidates, mean over queries."""
+    """Share of a query's positives that are among its first k candidates, mean over queries."""
     return lists.estimate(lists.hits(k) / lists.relevant, range=(0.0, 1.0))
 
 
@@ -310,7 +310,7 @@ def map_at_k(lists: Lists, *, k: int = 10) -> Estimate:
     conventions=_POOLED_RULES, reference="hanley1982", chance=_half, interval=_delong, laws=_LAWS, default=False,
 )  # fmt: skip
 def roc_auc(pooled: Pooled) -> Estimate:
-    """Probability that a positive outscores a negative, over all pairs of the pool, ties counted half."""
+    """Probability that a positive outscores a negative, over all pairs of the pool; ties count half."""
     return pooled.estimate_of(tails.roc_auc(pooled.tails), error=_auc_error)
 
 

@@ -22,7 +22,7 @@ _BLOCK = 1 << 20
 def average_precision_error(
     pos: AnyArray, neg: AnyArray, offsets: Ints, tails: TailCounts, cluster: Ints | None
 ) -> tuple[float, float]:
-    """Standard error and degrees of freedom, a query being one unit, by linearisation.
+    """Standard error and degrees of freedom, with a query as one unit, by linearisation.
 
     Precision at a score s is T/(T + F), with T positives and F negatives at or above s. A positive at or above s adds
     F/(T + F)² to it, a negative takes T/(T + F)² away; summed over the positives these are each score's influence.
@@ -33,13 +33,13 @@ def average_precision_error(
     false = tails.greater + tails.equal
     selected = (at_or_above + false).astype(float)
     precision = at_or_above / selected
-    # Descending values: what a score adds at its own level and at every lower one is a sum from the end.
+    # Descending values: the contribution of a score at its level and every lower one is a sum from the end.
     gained = np.cumsum((tails.positives * false / selected**2)[::-1])[::-1]
     lost = np.append(np.cumsum((tails.positives * at_or_above / selected**2)[::-1])[::-1], 0.0)
     ascending = tails.values[::-1]
 
     def level_of(scores: AnyArray) -> Ints:
-        """The first level at or below each score, in descending order; one past the last where there is none."""
+        """The first level at or below each score, in descending order; one past the last if there is none."""
         return len(ascending) - np.searchsorted(ascending, scores, side="right")
 
     added = (precision + gained)[level_of(pos)] / len(pos)
@@ -48,7 +48,7 @@ def average_precision_error(
         block = neg[start : start + _BLOCK]
         query = np.searchsorted(offsets, np.arange(start, start + len(block)), side="right") - 1
         influence -= np.bincount(query, lost[level_of(block)] / len(pos), len(pos))
-    # Queries with other numbers of negatives than the mean are centred on what their size would give.
+    # Queries are centred on the value that their number of negatives would give.
     lost_in_all = added.sum() - influence.sum()
     influence -= added.mean()
     influence += np.diff(offsets) * (lost_in_all / len(neg))
@@ -58,11 +58,11 @@ def average_precision_error(
 
 
 def pooled_hits_bounds(pooled: Pooled, k: int, value: float, confidence: float) -> Bounds:
-    """Interval of the share of positives above the k-th best negative, which has an error of its own.
+    """Interval of the share of positives above the k-th best negative, including the error of that threshold.
 
-    Drawn again, the negatives above the same threshold would not be k but between two numbers around it (a Poisson
-    count's limits, widened where negatives of one query or cluster stand together). The shares at the negatives with
-    these ranks say what that does to the value. Distances to them and to the bounds of the positives alone add up in
+    In another sample the number of negatives above the same threshold would not be k, but near it (within a Poisson
+    count's limits, widened if negatives of one query or cluster are close). The shares at the negatives with
+    these ranks show the effect on the value. Distances to them and to the bounds of the positives alone add up in
     squares (Zou and Donner 2008).
     """
     low, high = _positives_alone(pooled, k, value, confidence)
@@ -97,7 +97,7 @@ def _dispersion(pooled: Pooled, k: int) -> float:
 
 
 def _count_limits(count: int, dispersion: float, confidence: float) -> tuple[float, float]:
-    """Limits of a count that is dispersed so, from those of a Poisson count (Garwood 1936)."""
+    """Limits of a count with this dispersion, from those of a Poisson count (Garwood 1936)."""
     from scipy.special import gammaincinv
 
     own, outside = count / dispersion, tail(confidence)

@@ -1,4 +1,4 @@
-"""What ranking metrics are computed on: ranks, whole lists, or pooled scores, of queries that may stand in groups."""
+"""Samples of ranking metrics: ranks, whole lists or pooled scores, of queries that may be grouped."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Values = Floats | Ints
 
 @dataclass(frozen=True)
 class Sample:
-    """Cells of equal items: how many, in which group, in which cluster. Sums run over cells, one a group."""
+    """Cells of equal items: how many, in which group, in which cluster. Sums run over cells, one per group."""
 
     count: Ints
     group: Ints | None
@@ -40,11 +40,11 @@ class Sample:
             return self._total(values * self.count) / self.n
 
     def spread(self, values: Floats) -> Floats:
-        """A number per group, for each of its cells; the one of the whole broadcasts by itself."""
+        """A number per group, repeated for each of its cells; a single group broadcasts."""
         return values if self.group is None else values[self.group]
 
     def estimate(self, values: Floats, *, ends: tuple[float, float | Values] = (0.0, 1.0), **facts: object) -> Estimate:
-        """The mean of the items' values, each of which lies between the `ends` of its cell."""
+        """The mean of the items' values, each of which is between the `ends` of its cell."""
         mean = self.mean(values)
 
         def reach() -> Floats:
@@ -54,7 +54,7 @@ class Sample:
         return Estimate(mean, self.n, values - self.spread(mean), reason="no queries", facts={**facts, "reach": reach})
 
     def ratio(self, numerator: Floats, denominator: Floats, *, top: Values, reason: str) -> Estimate:
-        """1 − Σ numerator / Σ denominator; NaN where the denominator is 0. A numerator lies between 0 and its `top`."""
+        """1 − Σ numerator / Σ denominator; NaN if the denominator is 0. A numerator is between 0 and its `top`."""
         above, below = self.mean(numerator), self.mean(denominator)
         with np.errstate(invalid="ignore", divide="ignore"):
             share = np.where(below > 0, above / below, np.nan)
@@ -68,9 +68,9 @@ class Sample:
         return Estimate(1 - share, self.n, influence, reason=reason if self.n.any() else "no queries", facts=facts)
 
     def largest_move(self, reach: Floats, weight: Floats | float = 1.0) -> float:
-        """How far one unit, all of whose items stood at an end of their range, could move the value of the whole.
+        """How far one unit with all items at an end of their range could move the overall value.
 
-        `reach` is what one item of each cell may add to the value, times the number of items.
+        `reach` is the most that one item of each cell can add to the value, times the number of items.
         """
         moved = np.broadcast_to(reach * weight, self.count.shape)[self.count > 0]
         if self.units is not None:
@@ -79,7 +79,7 @@ class Sample:
 
     @cached_property
     def units(self) -> Ints | None:
-        """The clusters, numbered from 0: labels may be hashes, as far apart as 64 bits reach."""
+        """The clusters, numbered from 0: labels may be hashes, spread over all of 64 bits."""
         return None if self.cluster is None else np.unique(self.cluster, return_inverse=True)[1]
 
     @property
@@ -98,7 +98,7 @@ class Sample:
         return np.bincount(self.group, values, self.groups).astype(float)
 
     def _total_in_any_order(self, values: NDArray[np.generic]) -> Floats:
-        """For cells that stand in the order of the shards: sums over sorted values do not depend on it."""
+        """For cells in the order of the shards: sums over sorted values do not depend on it."""
         if self.group is None:
             return np.array([np.sort(values).sum()], dtype=float)
         order = np.lexsort((values, self.group))
@@ -131,17 +131,17 @@ class Ranks(Sample):
         return replace(self, ties=ties)
 
     def blindly(self, worth: Callable[[Ranks], Floats]) -> Floats:
-        """What each cell's queries would be worth if every candidate had the same score; computed once for a size."""
+        """The value of each cell's queries if every candidate had the same score; computed once per size."""
         candidates = self.candidates
         if candidates.size and (candidates == candidates[0]).all():
-            sizes, place = candidates[:1], np.zeros(1, np.int64)  # broadcasts by itself
+            sizes, place = candidates[:1], np.zeros(1, np.int64)  # broadcasts
         else:
             sizes, place = np.unique(candidates, return_inverse=True)
         return worth(Ranks.of(np.zeros_like(sizes), sizes - 1, sizes, ties=self.ties))[place]
 
     @cached_property
     def constant(self) -> Ranks:
-        """The same queries, answered so; they differ in their candidates alone, mostly in nothing."""
+        """The same queries under a constant scorer; they differ only in their numbers of candidates."""
         (candidates,), count = tally([self.candidates], self.count)
         return Ranks(count, None, 1, None, self.over, np.zeros_like(count), candidates - 1, candidates, self.ties)
 
@@ -158,16 +158,16 @@ class Ranks(Sample):
         return rules.within(self.greater, self.equal, self.ties, k)
 
     def ndcg(self, k: int) -> Floats:
-        """One positive a query: its best place has gain 1."""
+        """One positive per query: its best place has gain 1."""
         return rules.discount(self.greater, self.equal, self.ties, k)
 
     def quantile(self, probability: Floats) -> Floats:
-        """The rank below which `probability` of each group's queries lie; halfway between two where it falls there.
+        """The rank below which `probability` of each group's queries are, or the midpoint between two ranks.
 
-        Under `expected` a query spreads its mass evenly over the places that it may take.
+        Under `expected` the mass of a query is spread evenly over its possible places.
         """
         wanted = np.clip(probability, 0.0, 1.0) * self.n
-        # Shares such as 1/3 + 1/3 + 1/3 miss their sum by rounding: what is this near counts as reached.
+        # Shares such as 1/3 + 1/3 + 1/3 miss their sum by rounding: values this close count as reached.
         slack = 1e-9 * np.maximum(self.n, 1)
         first_reaching = self._by_bisection if self.ties == "expected" and self.equal.any() else self._by_order
         below, above = np.maximum(wanted - slack, slack), np.minimum(wanted + slack, self.n)
@@ -175,7 +175,7 @@ class Ranks(Sample):
         return np.where(self.n > 0, middle, np.nan)
 
     def _by_order(self, wanted: Floats) -> Floats:
-        """For each group the smallest rank at or below which `wanted` queries lie, more than 0 and at most all."""
+        """For each group the smallest rank at or below which `wanted` queries are, more than 0 and at most all."""
         half_ranks, mass, starts = self._ordered
         if not len(mass):
             return np.full(self.groups, np.nan)
@@ -185,13 +185,13 @@ class Ranks(Sample):
 
     @cached_property
     def _ordered(self) -> tuple[Ints, Ints, Ints]:
-        """Twice the distinct ranks, group by group, the cumulated queries, and where the groups begin."""
+        """Twice the distinct ranks, group by group, the cumulated queries, and the starts of the groups."""
         group = np.zeros_like(self.count) if self.group is None else self.group
         (group, half_ranks), count = tally([group, (2 * self.rank()).astype(np.int64)], self.count)
         return half_ranks, np.cumsum(count), np.searchsorted(group, np.arange(self.groups + 1))
 
     def _by_bisection(self, wanted: Floats) -> Floats:
-        """The same where queries are spread over places, and have no rank that could be sorted."""
+        """The same for queries that are spread over places and have no single rank."""
         if len(self.count) == self.groups == 1:
             places = self.equal + 1.0
             first: Floats = self.greater + np.clip(np.ceil(wanted / self.count * places), 1.0, places)
@@ -207,9 +207,9 @@ class Ranks(Sample):
 
 @dataclass(frozen=True)
 class Lists(Sample):
-    """Whole candidate lists with any number of positives, as runs of equal scores that hold a positive.
+    """Whole candidate lists with any number of positives, as runs of equal scores that contain a positive.
 
-    A run starts after `start` better candidates, is `length` long and holds `positives`; `query` says whose it is.
+    A run starts after `start` better candidates, is `length` long and contains `positives`; `query` is its query.
     `relevant` and `candidates` are the totals of each query.
     """
 
@@ -243,7 +243,7 @@ class Lists(Sample):
 
     @cached_property
     def first(self) -> Ints:
-        """Where a run's positives begin: under `optimistic` and `pessimistic` they stand together in it."""
+        """The start of a run's positives: under `optimistic` and `pessimistic` they are adjacent."""
         return self.start + (self.length - self.positives if self.ties == "pessimistic" else 0)
 
     @property
@@ -251,7 +251,7 @@ class Lists(Sample):
         return self.ties in ("optimistic", "pessimistic")
 
     def hits(self, k: int) -> Floats:
-        """Positives among the first k of each query; exact means over random order within runs, unless settled."""
+        """Positives among the first k of each query; exact means over random order, unless the tie rule fixes it."""
         if self.settled:
             return self.per_query(np.clip(k - self.first, 0, self.positives).astype(float))
         return self.per_query(self.positives * (np.clip(k - self.start, 0, self.length) / self.length))
@@ -263,13 +263,13 @@ class Lists(Sample):
         first, length = (self.first, self.positives) if self.settled else (self.start, self.length)
         inside = total[np.minimum(first + length, k)] - total[np.minimum(first, k)]
         gained = self.per_query(inside * (self.positives / length)) / total[np.minimum(self.relevant, k)]
-        return np.minimum(gained, 1.0)  # a perfect order, summed run by run, may round to just above
+        return np.minimum(gained, 1.0)  # a perfect order, summed run by run, may round to slightly above 1
 
     def precision_sum(self, k: int) -> Floats:
         """The sum of precision at the positives among the first k places.
 
-        In a run of b candidates with p positives, after a candidates with P positives, place j holds a positive with
-        probability p/b, and then P + 1 + (j − 1)(p − 1)/(b − 1) positives stand at or before it on average.
+        In a run of b candidates with p positives, after a candidates with P positives, place j has a positive with
+        probability p/b, and then P + 1 + (j − 1)(p − 1)/(b − 1) positives are at or before it on average.
         """
         before = np.cumsum(self.positives) - self.positives
         before = before - before[np.searchsorted(self.query, self.query)]  # runs come in the order of their queries
@@ -285,7 +285,7 @@ class Lists(Sample):
 
 @dataclass(frozen=True)
 class Pooled(Sample):
-    """All positives against all negatives, whoever's they are; `offsets` remember which query each came with."""
+    """All positives against all negatives, across queries; `offsets` record the query of each."""
 
     pos: AnyArray
     neg: AnyArray
@@ -293,7 +293,7 @@ class Pooled(Sample):
 
     @classmethod
     def of(cls, pos: Any, neg: Any) -> Pooled:
-        """Two flat arrays; every positive is a query, and the negatives are nobody's."""
+        """Two flat arrays; every positive is a query, and the negatives belong to none."""
         pos, neg = as_numeric(pos, "pos_scores"), as_numeric(neg, "neg_scores")
         for name, scores in (("pos_scores", pos), ("neg_scores", neg)):
             require_shape(scores, (None,), name, "Pooled metrics take two 1-D arrays.")

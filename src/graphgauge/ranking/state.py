@@ -39,15 +39,15 @@ Ints = NDArray[np.int64]
 
 # Single queries are gathered as plain integers and turned into arrays this many at a time.
 _GATHER = 1 << 14
-# Where cluster labels come from: the caller, or the queries of the flat form, numbered as they come.
+# The source of cluster labels: the caller, or the queries of the flat form in order of arrival.
 _GIVEN, _BY_QUERY = "given", "by query"
 
 
 class RankingState:
-    """Counts that any number of batches, shards and machines add up to; metrics are computed from it at the end.
+    """Counts over any number of batches, shards and machines; metrics are computed from them at the end.
 
-    Memory is that of a sparse histogram: with k negatives at most (k+1)(k+2)/2 cells a group. `cluster` labels and
-    ragged candidates can bring it near one cell a query; past `max_memory` bytes it stops with a message. `pooled=True`
+    Memory is that of a sparse histogram: with k negatives at most (k+1)(k+2)/2 cells per group. `cluster` labels and
+    ragged candidates can bring it near one cell per query; above `max_memory` bytes it is an error. `pooled=True`
     also keeps all scores, for `roc_auc`, `average_precision` and `pooled_hits@k`; `keep="items"` keeps the counts of
     each query, for paired comparisons.
     """
@@ -123,7 +123,7 @@ class RankingState:
         return not (self.pooled or self.keep or self._clusters or self._axes)
 
     def _count_single(self, pos: Any, neg: AnyArray) -> bool:
-        """The short way for one query; False where the batch has to go the long way."""
+        """The fast path for one query; False if the batch needs the general path."""
         if neg.ndim != 2 or len(neg) != 1 or neg.dtype.char not in "fd":
             return False
         if type(pos) is not np.ndarray or pos.shape != (1,) or neg.dtype != pos.dtype:
@@ -188,7 +188,7 @@ class RankingState:
         if min(counts.greater.min(initial=0), counts.equal.min(initial=0)) < 0:
             raise InputError("counts below 0")
         if (counts.greater + counts.equal >= counts.candidates).any():
-            raise InputError("more negatives above and beside the positive than candidates")
+            raise InputError("more negatives above and tied with the positive than candidates")
         self._add_batch(counts, len(counts.greater), groups, cluster, ids)
         return self
 
@@ -228,7 +228,7 @@ class RankingState:
         owner = lists.positive_query
         dropped = lists.dropped_queries, lists.dropped_candidates, lists.emptied_queries
         counts = Counted(lists.greater, lists.equal, lists.negatives + 1, None, *dropped)
-        # Positives of one query share its negatives and so its luck: the query is their cluster.
+        # Positives of one query share its negatives and are not independent: the query is their cluster.
         shared, kind = clusters, _GIVEN
         if shared is None:
             shared, kind = np.arange(self._own_clusters, self._own_clusters + len(lists.relevant)), _BY_QUERY
@@ -251,7 +251,7 @@ class RankingState:
         )
 
     def name_parts(self, names: Sequence[str]) -> None:
-        """Call what was counted here by these names, not a random one: a state with one of them will not merge."""
+        """Name the counted parts, instead of a random name: a state with one of these names will not merge."""
         self._shards.rename(self._own_shard, names)
 
     def _mark(self) -> None:
@@ -267,8 +267,8 @@ class RankingState:
             self._cells = Histogram(len(axes) + (clusters is not None) + 3, self.max_memory)
         elif (axes, clusters) != (self._axes, self._clusters):
             raise InputError(
-                f"this batch has groups {list(axes)} and clusters {clusters or 'not at all'}, "
-                f"earlier ones {list(self._axes or ())} and {self._clusters or 'not at all'}",
+                f"this batch has groups {list(axes)} and clusters {clusters or 'none'}, "
+                f"earlier ones {list(self._axes or ())} and {self._clusters or 'none'}",
                 fix="Give every batch the same groups and cluster.",
             )
         return self._cells
@@ -278,7 +278,7 @@ class RankingState:
     ) -> None:
         self._mark()
         cells = self._layout(tuple(labels), None if cluster is None else clusters)
-        for axis, values in labels.items():  # all of them, before one is changed
+        for axis, values in labels.items():  # check all of them before any is changed
             self._labels[axis].require_kind(values)
         columns = [self._labels[axis].encode(values) for axis, values in labels.items()]
         columns += [] if cluster is None else [cluster]
@@ -294,14 +294,14 @@ class RankingState:
         if not isinstance(other, RankingState):
             raise TypeError(f"cannot merge {type(other).__name__} into a RankingState")
         if (self.pooled, self.keep) != (other.pooled, other.keep):
-            raise InputError("one state keeps pooled scores or items, the other does not", fix="Build both alike.")
+            raise InputError("one state keeps pooled scores or items, the other does not", fix="Use the same options.")
         other._gather()
         if other._cells is not None:
             self._layout(other.axes, other._clusters)
             for axis, names in other._labels.items():
                 self._labels[axis].require_kind(np.array(list(names)))
         queries = other._queries.all()
-        # Nothing is counted before this has been checked too, and nothing can fail after it.
+        # Nothing is counted before this check, and nothing can fail after it.
         self._shards.require_apart(other._shards)
         self._queries.require_new(queries)
         self._shards.absorb(other._shards)
@@ -349,7 +349,7 @@ class RankingState:
         return np.array(sorted(self._labels[axis]))
 
     def ranks(self, ties: str, axis: str | None = None) -> Ranks:
-        """What was counted, whole or by the labels of one axis; cells are sorted, so equal counts give equal bits."""
+        """The counts, overall or by the labels of one axis; cells are sorted, so equal counts give equal bits."""
         self._gather()
         columns, counts = [np.empty(0, np.int64)] * 3, np.empty(0, np.int64)
         if self._cells is not None:
@@ -373,11 +373,11 @@ class RankingState:
 
     @property
     def _over(self) -> str:
-        """What the intervals run over; queries with several positives are clusters of their own accord."""
+        """The units of the intervals; a query with several positives is a cluster."""
         return "clusters" if self._clusters == _GIVEN else "queries"
 
     def lists(self, ties: str, axis: str | None = None) -> Lists | None:
-        """The whole candidate lists, where the flat form was given."""
+        """The whole candidate lists, if the flat form was given."""
         if not self._lists:
             return None
         joined = {name: np.concatenate([part[name] for part in self._lists]) for name in self._lists[0]}
@@ -398,7 +398,7 @@ class RankingState:
         )
 
     def pool(self) -> Pooled | None:
-        """All scores together, where they were kept."""
+        """All scores together, if they were kept."""
         if not self.pooled:
             return None
         parts = self._pool or [(np.empty(0), np.empty(0), np.empty(0, np.int64), None)]
@@ -416,7 +416,7 @@ class RankingState:
         )
 
     def items(self) -> Items | None:
-        """The counts of each query, where they were kept."""
+        """The counts of each query, if they were kept."""
         return Items.join(self._items) if self.keep else None
 
     def evaluate(self, **options: Any) -> Evaluation:
@@ -430,7 +430,7 @@ class RankingState:
     # ---------------------------------------------------------------- file
 
     def save(self, place: Place) -> None:
-        """Write the state as `.npz`: to a file, whole or not at all, or to a stream."""
+        """Write the state as `.npz`: to a file, atomically, or to a stream."""
         self._gather()
         columns, counts = self._cells.cells() if self._cells is not None else ([], np.empty(0, np.int64))
         arrays: dict[str, AnyArray] = {"cells": np.array([*columns, counts], dtype=np.int64)}
@@ -501,7 +501,7 @@ def _sound_ids(saved: AnyArray) -> AnyArray:
 
 
 def _sound_cells(saved: AnyArray, labels: Sequence[Labels], clusters: str | None) -> tuple[list[Ints], Ints]:
-    """The columns and counts of a saved histogram, if they can have been counted."""
+    """The columns and counts of a saved histogram, if they are possible counts."""
     if saved.dtype != np.int64 or len(saved) != len(labels) + (clusters is not None) + 4:
         raise ValueError("wrong columns")
     *columns, counts = saved

@@ -1,4 +1,4 @@
-"""What a query is worth, from its three integers: negatives greater, negatives equal, candidates.
+"""The value of a query, from its three integers: negatives greater, negatives equal, candidates.
 
 Under the rules `realistic`, `optimistic` and `pessimistic` a query has one rank. Under `expected` it has none: its
 e tied negatives and the positive share the e + 1 places after the g greater ones, and every quantity is the exact
@@ -106,10 +106,10 @@ def _log_factorial_difference(start: Floats, terms: Floats) -> Floats:
 
 
 def _leading_terms(start: Floats, terms: Floats, function: Callable[[Floats], Floats]) -> tuple[Floats, Floats, Floats]:
-    """The sum of the terms before the series hold, from a table, and what remains to be summed."""
-    # Its sums are subtracted from each other: the spare digits of a long double, where there are any, keep that exact.
+    """The sum of the terms before the series is valid, from a table, and the rest to be summed."""
+    # Its sums are subtracted from each other: the extra digits of a long double, where available, keep that exact.
     table = np.concatenate(([0.0], np.cumsum(function(np.arange(1, _SERIES_FROM + 1, dtype=np.longdouble)))))
     first = np.minimum(start, _SERIES_FROM).astype(np.int64)
     last = np.minimum(start + terms, _SERIES_FROM).astype(np.int64)
-    # Where nothing remains any start will do, and zero would divide by itself.
+    # If nothing remains any start is valid, and zero would divide by itself.
     return (table[last] - table[first]).astype(float), np.maximum(start, _SERIES_FROM), terms - (last - first)

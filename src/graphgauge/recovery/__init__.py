@@ -1,4 +1,4 @@
-"""Causal discovery and structure learning: how close is the learned graph to the true one."""
+"""Causal discovery and structure learning: how close the learned graph is to the true one."""
 
 from graphgauge.recovery.evaluate import evaluate
 from graphgauge.recovery.functions import (

@@ -1,4 +1,4 @@
-"""A comparison as it was asked for, and what the metrics are computed on."""
+"""A comparison of graphs, and the samples that metrics are computed on."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OPTIONS = ("threshold", "sign", "nan", "lagged", "threads")
 
 
 class Reading(TypedDict, total=False):
-    """How truth and prediction are read; `evaluate` says what each option means."""
+    """How truth and prediction are read; see `evaluate` for the options."""
 
     threshold: float
     sign: str | None
@@ -37,7 +37,7 @@ class Reading(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Rules:
-    """Conventions of the metrics that do not change what is counted."""
+    """Conventions of the metrics that do not change the counts."""
 
     shd: str = "pair"
     area: str = "steps"
@@ -99,7 +99,7 @@ class Comparison:
         return self.truth.d
 
     def samples(self) -> dict[str, Sample]:
-        """All graphs of a stack, to be averaged, or all lags of one graph, taken together."""
+        """All graphs of a stack, to be averaged, or all lags of one graph together."""
         samples: dict[str, Sample]
         if self.options.lagged:
             samples = {"edges": self._edges(self.counts.total()), "curves": self._curves([(self.pair, self._rows)])}
@@ -111,7 +111,7 @@ class Comparison:
             }
         if not self.pair.missing_scores:
             return samples
-        # A cell without a score takes its true edge along: the transposed prediction leaves out other ones.
+        # A cell without a score drops its true edge too: the transposed prediction leaves out other cells.
         turned = replace(self, prediction=replace(self.prediction, turned=not self.prediction.turned))
         return {name: replace(sample, turned=partial(turned._sample, name)) for name, sample in samples.items()}
 
@@ -119,7 +119,7 @@ class Comparison:
         return self.samples()[name]
 
     def parts(self) -> tuple[str, list[Any], dict[str, Sample]]:
-        """The same one by one: an axis, its labels and what stands at each; nothing where there is only one."""
+        """The same one by one: an axis, its labels and the sample at each; empty if there is only one."""
         axis, labels, samples = "graph", list[Any](self._rows), self.samples()
         if self.options.lagged:
             axis, labels = "lag", [*map(str, self._rows), "summary"]

@@ -1,7 +1,7 @@
-"""Every number that depends on a threshold, as a sum over the states of pairs of nodes.
+"""Every count that depends on a threshold, as a sum over the states of node pairs.
 
 A pair is in one of 64 states (four cells: true and predicted, each way; two marks: whether the true and the predicted
-edge is undirected) and a lagged cell in one of four. How many are in each is all that has to be counted; the counts
+edge is undirected) and a lagged cell in one of four. Only the number in each state has to be counted; the counts
 below are weights over the states, so they are exact for whole numbers and for expectations alike.
 """
 
@@ -29,7 +29,7 @@ _NO_CELL = np.zeros(4, np.int64)
 _true_pair = _TRUE[0] | _TRUE[1]
 _predicted_pair = _PREDICTED[0] | _PREDICTED[1]
 _common_pair = _true_pair & _predicted_pair
-# An undirected edge fills both cells and has no arrow in either.
+# An undirected edge fills both cells, without an arrow.
 _true_undirected = _true_pair & _STATE >> 4
 _predicted_undirected = _predicted_pair & _STATE >> 5
 _true_arrow = _TRUE[0] & ~_true_undirected, _TRUE[1] & ~_true_undirected
@@ -62,15 +62,15 @@ WEIGHTS: dict[str, Weights] = {
     "predicted_two_way": (_two_way[1], _NO_CELL),
     "differing_pairs": (_differs, _missing_cell + _extra_cell),
     "differing_cells": (np.where(_direction_in_one, 1, _lacking + _surplus), _missing_cell + _extra_cell),
-    # A pair that differs has a direction in one graph only, has only lost cells, has only gained cells, or has been
-    # turned round.
+    # A pair that differs has a direction in one graph only, has only lost cells, has only gained cells, or is
+    # reversed.
     "direction_in_one": (_direction_in_one, _NO_CELL),
     "missing_pairs": (_differs & ~_direction_in_one & (_surplus == 0), _missing_cell),
     "extra_pairs": (_differs & ~_direction_in_one & (_lacking == 0), _extra_cell),
     "missing_cells": (np.where(_turned | _direction_in_one, 0, _lacking), _missing_cell),
     "extra_cells": (np.where(_turned | _direction_in_one, 0, _surplus), _extra_cell),
     "reversed": (_turned, _NO_CELL),
-    # Time orients a lagged edge, so only pairs can be oriented well or badly.
+    # Time orients a lagged edge, so only pairs have an orientation that can be wrong.
     "oriented_pairs": (_common_pair, _NO_CELL),
     "correct": (_same, _NO_CELL),
     "undecided": (_undecided, _NO_CELL),
@@ -82,12 +82,12 @@ WEIGHTS: dict[str, Weights] = {
 
 _MIRRORED = np.array([mirrored(state) for state in range(MARKED_STATES)])
 _CROSSED = (_STATE & 0b110101) | (_STATE >> 2 & 0b0010) | (_STATE << 2 & 0b1000)
-# Counts of states times one of these: as if predictions were transposed; each true state, over all predictions; cells.
+# Matrices for counts of states: transpose the predictions; sum over predictions by true state; count cells.
 _CROSSING = np.eye(MARKED_STATES, dtype=np.int64)[np.minimum(_CROSSED, _MIRRORED[_CROSSED])]
 _SAME_TRUTH = ((_STATE & 0b010101)[:, np.newaxis] == (_STATE & 0b010101)).astype(np.int64)
 _BOTH_CELLS = np.eye(4, dtype=np.int64)[_STATE & 3] + np.eye(4, dtype=np.int64)[_STATE >> 2 & 3]
 _SAME_TRUE_CELL = (_TRUE_CELL[:, np.newaxis] == _TRUE_CELL).astype(np.int64)
-# What is drawn at random for a pair: nothing, one way, both ways, an undirected edge; other states are never drawn.
+# Random states of a pair: no edge, one way, both ways, an undirected edge; other states are not drawn.
 _DRAWN = np.full(MARKED_STATES, 4)
 _DRAWN[_STATE >> 5 == 0] = (_PREDICTED[0] + _PREDICTED[1])[_STATE >> 5 == 0]
 _DRAWN[(_STATE >> 5 == 1) & (_PREDICTED[0] + _PREDICTED[1] == 2)] = 3
@@ -95,9 +95,9 @@ _DRAWN[(_STATE >> 5 == 1) & (_PREDICTED[0] + _PREDICTED[1] == 2)] = 3
 
 @dataclass(frozen=True)
 class Counts:
-    """States counted in one or more graphs, a row each: of pairs, of lagged pairs, of lagged self-edges, of loops.
+    """Counts of states in one or more graphs, one row per graph: pairs, lagged pairs, lagged self-edges, loops.
 
-    `omitted` cells have no score; they are in neither graph, and none of the cells that are counted.
+    `omitted` cells have no score; they are in neither graph and are not counted as cells.
     """
 
     pairs: Numbers
@@ -108,7 +108,7 @@ class Counts:
 
     @classmethod
     def of(cls, pairs: Numbers, loops: Numbers, omitted: Numbers | int = 0) -> Counts:
-        """From pairs counted in 16 states where no edge is undirected, or in all 64."""
+        """From pairs counted in 16 states if no edge is undirected, or in all 64."""
         marked = np.zeros((len(pairs), MARKED_STATES), pairs.dtype)
         marked[:, : pairs.shape[1]] = pairs
         none = np.zeros((len(pairs), MARKED_STATES), np.int64), np.zeros((len(pairs), 4), np.int64)
@@ -135,18 +135,18 @@ class Counts:
         return Counts(*(part[index] for part in self._parts()))
 
     def crossed(self) -> Counts:
-        """The counts if the predictions were transposed."""
+        """The counts of the transposed predictions."""
         return replace(self, pairs=self.pairs @ _CROSSING, lagged_pairs=self.lagged_pairs @ _CROSSING)
 
     def without_prediction(self) -> Counts:
-        """The counts if nothing were predicted."""
+        """The counts of an empty prediction."""
         nothing = np.zeros(len(self))
         return self._predicting(nothing, nothing + 1, nothing, nothing)
 
     def at_random(self) -> Counts:
-        """The expected counts if as many cells as are predicted were drawn uniformly, without replacement.
+        """The expected counts if the predicted number of cells is drawn uniformly, without replacement.
 
-        As many pairs as are predicted to be undirected are drawn first, and the cells from the other pairs.
+        The predicted number of undirected pairs is drawn first, and the cells from the other pairs.
         """
         undirected = self["predicted_undirected"].astype(float)
         drawn, cells = self["predicted"].astype(float), self["cells"] - 2 * undirected
@@ -154,12 +154,12 @@ class Counts:
         with np.errstate(invalid="ignore", divide="ignore"):
             ordered = cells * (cells - 1)
             both, neither = drawn * (drawn - 1) / ordered, (cells - drawn) * (cells - drawn - 1) / ordered
-        # Without two cells to draw from there is no pair that they could be drawn for.
+        # With fewer than two cells there is no pair to draw.
         both, neither = (np.where(without < 1, (1 - without) * share, 0.0) for share in (both, neither))
         return self._predicting(both, neither, without, drawn / np.maximum(cells, 1))
 
     def with_random_skeleton(self) -> Counts:
-        """The expected counts if as many pairs as are adjacent were drawn uniformly; directions are left out."""
+        """The expected counts if the predicted number of adjacent pairs is drawn uniformly, without directions."""
         true, drawn, units = (self[name].astype(float) for name in ("true_pairs", "predicted_pairs", "pairs"))
         common = true * drawn / np.maximum(units, 1)
         pairs = np.zeros((len(self), STATES))
@@ -167,8 +167,8 @@ class Counts:
         return Counts.of(pairs, np.zeros((len(self), 4)))
 
     def _predicting(self, both: Numbers, neither: Numbers, undirected: Numbers, one: Numbers) -> Counts:
-        """The expected counts where chance draws `both` cells of a pair, `neither`, an undirected edge or either cell,
-        and `one` lagged cell."""
+        """The expected counts, given the probabilities of `both` cells of a pair, `neither`, an undirected edge,
+        and of `one` lagged cell."""
         either = (1 - both - neither - undirected) / 2
         chances = np.stack([neither, either, both, undirected, np.zeros_like(both)], 1)[:, _DRAWN]
         pairs = self.pairs @ _SAME_TRUTH * chances
@@ -185,5 +185,5 @@ class Counts:
 
 
 def joined(parts: list[Counts]) -> Counts:
-    """Rows of several, one after the other."""
+    """The rows of several counts, concatenated."""
     return Counts(*(np.concatenate(rows) for rows in zip(*(part._parts() for part in parts), strict=True)))

@@ -1,4 +1,4 @@
-"""Metrics over all thresholds, from what stands above and beside each true edge's score."""
+"""Metrics over all thresholds, from the counts above and at each true edge's score."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from graphgauge.kernels.threads import map_blocks, row_blocks
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-# Blocks that are copied are made smaller by this much than blocks that are only read.
+# Blocks that are copied are smaller by this factor than blocks that are only read.
 _COPIED = 8
 
 
 class Layer(NamedTuple):
-    """Scores of the cells that count: a matrix, with or without its diagonal, or stored values and so many zeros."""
+    """Scores of the counted cells: a matrix, with or without its diagonal, or stored values and a number of zeros."""
 
     scores: AnyArray
     diagonal: bool = True
     zeros: int = 0
 
     def above_and_beside(self, marks: AnyArray, threads: int | None) -> tuple[AnyArray, Ints, Ints, int]:
-        """The distinct marks, highest first, how many scores are greater and equal, and how many scores there are."""
+        """The distinct marks, highest first, the numbers of greater and equal scores, and the number of scores."""
         scores, zeros = self.scores.ravel(order="K"), self.zeros
         stored = int(np.count_nonzero(scores))
         if stored < scores.size // 2:
-            # Most are 0, as thresholded weights are: these have one place, and need not look for it one by one.
+            # Most are 0, as in thresholded weights: these share one place and need no search.
             blocks = row_blocks(scores.size, scores.size)
             parts = map_blocks(lambda block: scores[block][scores[block] != 0], blocks, threads=threads)
             scores, zeros = np.concatenate(parts), zeros + scores.size - stored
@@ -48,7 +48,7 @@ class Layer(NamedTuple):
         return tails.values, greater, equal, cells
 
     def some_scores(self, most: int) -> AnyArray:
-        """The scores, or evenly spaced ones where there are more than `most`; one zero stands for all unstored."""
+        """The scores, or evenly spaced ones if there are more than `most`; one zero represents all unstored cells."""
         scores = self.scores
         if not self.diagonal:
             scores = scores[~np.eye(len(scores), dtype=bool)] if scores.size <= most else scores.ravel(order="K")
@@ -102,7 +102,7 @@ class Curve:
         """The area under straight lines between the points of the precision-recall curve, from (0, 1)."""
         if not self.edges or not self.tails.negatives:
             return nan
-        # Just above a true score stand the true edges before it and all other cells that are higher.
+        # Just above a true score are the true edges before it and all other cells that are higher.
         before = self.found - self.tails.positives
         reached = before + self.tails.greater
         start = np.divide(before, reached, out=np.ones(len(before)), where=reached > 0)
@@ -145,7 +145,7 @@ class Curve:
 
 
 def curves(layers: list[Layer], pos: AnyArray, crossed: AnyArray, *, threads: int | None) -> tuple[Curve, Curve]:
-    """The curve of the true edges' scores `pos`, and the one of the scores they would have in the transposed graph."""
+    """The curve of the true edges' scores `pos`, and that of their scores in the transposed graph."""
     marks = np.concatenate([pos, crossed])
     counted = [layer.above_and_beside(marks, threads) for layer in layers]
     values = counted[0][0]

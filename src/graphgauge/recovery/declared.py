@@ -1,4 +1,4 @@
-"""What the recovery metrics have in common: laws, conventions, intervals over graphs, and graphs that know nothing."""
+"""Shared declarations of the recovery metrics: laws, conventions, intervals over graphs, chance levels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LAWS: dict[str, bool | Exempt] = {
     "permutation": True, "merge": Exempt("a graph is compared whole; graphs of a stack are averaged"), "monotone": True,
     "symmetry": True,
 }  # fmt: skip
-ONE_WAY = {"symmetry": Exempt("truth and prediction play different parts")}
+ONE_WAY = {"symmetry": Exempt("truth and prediction have different roles")}
 EXCHANGED = {"symmetry": Exempt("precision and recall change places when truth and prediction do")}
 TURNED_IS_ADJACENT = {"monotone": Exempt("a reversed edge that is dropped takes a true adjacency along")}
 MORE_IS_NOT_BETTER = {"monotone": Exempt("a true edge that is found can change what others mean")}
@@ -34,9 +34,9 @@ def _t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
 
 
 def over_graphs(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval:
-    """Student's t over the graphs of a stack; one graph has no interval of its own."""
+    """Student's t over the graphs of a stack; one graph has no interval."""
     if len(sample) < 2 or not sample.averaged:
-        return NoInterval("one graph has no interval of its own")
+        return NoInterval("a single graph has no interval")
     return IntervalRule("t", "graphs", _t_bounds)
 
 
@@ -52,7 +52,7 @@ def _blind(
     function: MetricFunction, edges: EdgeCounts, params: Mapping[str, Any], at_random: Callable[[], EdgeCounts]
 ) -> dict[str, float]:
     samples = {"empty graph": edges.empty, "transposed prediction": edges.transposed}
-    # Cells without a score cannot be drawn, which spoils the closed form.
+    # Cells without a score cannot be drawn, so the closed form does not apply.
     if not edges.omitted:
         samples["random graph with as many edges"] = at_random()
     return _known(_values(function, samples, params))
@@ -69,7 +69,7 @@ def blind_skeleton(function: MetricFunction, edges: EdgeCounts, params: Mapping[
 
 
 def coin_flips(function: MetricFunction, edges: EdgeCounts, params: Mapping[str, Any]) -> dict[str, float]:
-    """The transposed prediction, and the mean if the same predicted edges pointed either way at random."""
+    """The transposed prediction, and the mean over random directions of the predicted edges."""
     levels = _values(function, {"transposed prediction": edges.transposed}, params)
     if not edges.omitted:
         right = edges["one_way_in_both"] / 2 + edges["two_way_in_both"]
@@ -78,7 +78,7 @@ def coin_flips(function: MetricFunction, edges: EdgeCounts, params: Mapping[str,
 
 
 def constant_scores(level: Callable[..., float]) -> ChanceFunction:
-    """The transposed prediction, and what equal scores for all cells (a random order, on average) would give."""
+    """The transposed prediction, and equal scores for all cells (the mean over random orders)."""
 
     def chance(function: MetricFunction, curves: Curves, params: Mapping[str, Any]) -> dict[str, float]:
         levels = _values(function, {"transposed prediction": curves.transposed}, params)
@@ -94,7 +94,7 @@ def empty_model(function: MetricFunction, models: Models, params: Mapping[str, A
 
 
 def blind_model(function: MetricFunction, models: Models, params: Mapping[str, Any]) -> dict[str, float]:
-    """The transposed prediction, and the empty graph, for which a share of nothing counts as 0."""
+    """The transposed prediction, and the empty graph, for which 0/0 counts as 0."""
     samples = {"transposed prediction": models.transposed, "empty graph": replace(models.empty, zero_division=0.0)}
     return _known(_values(function, samples, params))
 

@@ -1,4 +1,4 @@
-"""How tools write graphs with undirected edges, decoded to one form: A[i, j] for i → j, both cells for i – j."""
+"""Encodings of graphs with undirected edges, decoded to one form: A[i, j] for i → j, both cells for i – j."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Cells = NDArray[np.bool_]
 
 
 def decode(value: Any, encoding: str, name: str) -> Cells:
-    """The adjacency behind a matrix of marks; a mark that no CPDAG has is an error that says where it stands."""
+    """The adjacency of a matrix of marks; a mark that no CPDAG has is an error with its position."""
     one_of("encoding", encoding, ENCODINGS)
     marks = _links(value, name) if encoding == "tigramite" else as_numeric(value, name)
     if marks.ndim != (3 if encoding == "tigramite" else 2) or marks.shape[0] != marks.shape[1]:
@@ -30,7 +30,7 @@ def _links(value: Any, name: str) -> Marks:
     try:
         links = np.asarray(value)
     except (ValueError, TypeError, RuntimeError):  # rows of different lengths, or a tensor
-        raise InputError("is no array of tigramite's links", where=name, fix="Pass an array of text.") from None
+        raise InputError("is not an array of tigramite links", where=name, fix="Pass an array of text.") from None
     return links[:, :, np.newaxis] if links.ndim == 2 else links
 
 
@@ -39,7 +39,7 @@ def _refuse(wrong: Cells, marks: Marks, encoding: str, name: str) -> None:
         first = tuple(int(index) for index in np.argwhere(wrong)[0])
         opposite = marks[(first[1], first[0], *first[2:])]
         raise InputError(
-            f"{np.count_nonzero(wrong)} cells hold marks that no graph with directed and undirected edges has in the "
+            f"{np.count_nonzero(wrong)} cells have marks that no graph with directed and undirected edges has in the "
             f"{encoding} encoding, the first at {first}: {marks[first]!s} with {opposite!s} opposite",
             where=name,
             fix="Bidirected and circle marks belong to PAGs, which are not compared here.",
@@ -47,7 +47,7 @@ def _refuse(wrong: Cells, marks: Marks, encoding: str, name: str) -> None:
 
 
 def _causal_learn(marks: Marks) -> Cells:
-    """A tail is −1 and stands in the row of the edge's start; an arrowhead is 1 and stands in the row of its end."""
+    """A tail is −1, in the row of the edge's start; an arrowhead is 1, in the row of its end."""
     return np.asarray(marks == -1)
 
 
@@ -62,7 +62,7 @@ def _gadjid(marks: Marks) -> Cells:
 
 
 def _tigramite(marks: Marks) -> Cells:
-    """Links as text, lag by lag: `-->` from i at t − lag to j at t; `<--` is its other end; `o-o`, `x-x` have none.
+    """Links as text, lag by lag: `-->` from i at t − lag to j at t; `<--` its other end; `o-o`, `x-x` are undirected.
 
     At lag 0 one of the two cells of a pair is enough.
     """
@@ -73,7 +73,7 @@ def _tigramite(marks: Marks) -> Cells:
 
 
 def _contradicts(marks: Marks, turned: Marks) -> Cells:
-    """Where a link is none of tigramite's, or not what stands opposite at lag 0."""
+    """Where a link is not one of tigramite's, or does not match the opposite cell at lag 0."""
     wrong = ~np.isin(marks, ("", "-->", "<--", *_UNDIRECTED))
     now, opposite = marks[:, :, 0], turned[:, :, 0]
     both = (now != "") & (opposite != "") & ~np.eye(len(now), dtype=bool)
@@ -92,7 +92,7 @@ ENCODINGS: dict[str, Callable[[Marks], Cells]] = {
 }
 
 _UNKNOWN: dict[str, Callable[[Marks, Marks], Cells]] = {
-    # Of the nine pairs of marks (0, −1, 1) four are a graph's: none, →, ←, –.
+    # Of the nine pairs of marks (0, −1, 1) four are valid: no edge, →, ←, –.
     "causal-learn": lambda marks, turned: (
         ~((marks == 0) & (turned == 0) | (marks == -1) & (np.abs(turned) == 1) | (marks == 1) & (turned == -1))
     ),

@@ -1,4 +1,4 @@
-"""The family's one entry point."""
+"""The entry point `evaluate`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from graphgauge.recovery.pairs import Options
 from graphgauge.recovery.samples import EdgeCounts, Models, Sample
 
 FRACTIONS = (0.5, 0.75, 1.0, 1.5, 2.0)
-# Up to which sizes of all graphs together the longest work is done without being asked for by name.
+# Total sizes up to which the slowest metrics are computed by default.
 _QUICK_NODES = 1000
 _QUICK_EDGES = 1_000_000
 _ADJUSTMENT = ("sid", "parent_aid", "ancestor_aid", "oset_aid")
@@ -45,40 +45,40 @@ def evaluate(
     confidence: float = 0.95,
     threads: int | None = None,
 ) -> Evaluation:
-    """Say how close a learned graph is to the true one, and what graphs that know nothing would score.
+    """Measure how close a learned graph is to the true one, next to the scores of trivial graphs.
 
     Parameters
     ----------
     A_true, A_pred
-        The true graph (an edge is what is not 0) and the scores of the predicted one: matrices (d, d), dense or
+        The true graph (edges are cells other than 0) and the scores of the predicted one: matrices (d, d), dense or
         scipy.sparse; stacks (graphs, d, d), averaged with intervals over graphs; edges as a list of tuples
         (source, target[, weight]); networkx graphs; pandas frames, matched by node name. `A[i, j]` is i → j.
     threshold
-        An edge is predicted where its score is greater.
+        An edge is predicted if its score is greater.
     shd
         What `directed_shd` counts: `pair`, a reversal costs 1, or `cell`, a reversal costs 2.
     sign
         Negative scores are an error unless they are weights (`absolute`) or ordinary scores (`keep`).
     edges
-        `column_to_row` where the prediction's `B[i, j]` is j → i; a pair says it of truth and prediction.
+        `column_to_row` if the prediction's `B[i, j]` is j → i; a pair sets truth and prediction.
     encoding
-        How the prediction (or, a pair, how truth and prediction) writes undirected edges: `causal-learn`, `pcalg`,
+        How the prediction (or, with a pair, truth and prediction) encodes undirected edges: `causal-learn`, `pcalg`,
         `gadjid` or `tigramite`.
     nodes
-        How many nodes there are, or their names, where edges are listed.
+        The number of nodes, or their names, for lists of edges.
     lagged
         The matrices are (d, d, lags + 1): `A[i, j, l]` leads from i at t − l to j at t. Broken down by lag, and for
         the summary graph over all lags.
     fractions
-        The numbers of selected edges of `f1_at_{}e`, in units of the true edges.
+        The numbers of selected edges of `f1_at_{}e`, as multiples of the true edges.
     area
         How `auprc` joins its points: `steps` (average precision) or `trapezoid`.
     zero_division
-        The value of a ratio without denominator; NaN says so with a reason.
+        The value of a ratio without denominator; NaN comes with a reason.
     metrics
-        Keys to compute instead of all.
+        Keys to compute instead of the default ones.
     nan
-        `raise`, or `omit`: a cell whose score is NaN is left out of both graphs, and counted.
+        `raise`, or `omit`: a cell whose score is NaN is left out of both graphs and reported.
     """
     confidence, metrics = confidence_level(confidence), metric_names(metrics)
     rules = Rules(shd, area, zero_division)
@@ -90,7 +90,7 @@ def evaluate(
     axis, labels, each = comparison.parts()
     swept = checked_fractions(fractions)
     chosen = select("recovery", metrics, samples, {"fraction": swept})
-    checked_fractions([params["fraction"] for _, params in chosen if "fraction" in params])  # a key may spell any
+    checked_fractions([params["fraction"] for _, params in chosen if "fraction" in params])  # a key may have any value
     conventions = _conventions(comparison.options, rules, edges, encoding)
     results: list[Result] = []
     columns: dict[str, Any] = {}
@@ -167,9 +167,9 @@ def _refuse_long_work(metric: Metric, sample: Sample) -> None:
     if not isinstance(sample, Models):
         return
     if metric.key in _ADJUSTMENT and len(sample) * sample.d > _QUICK_NODES:
-        raise InputError(f"takes long with more than {_QUICK_NODES} nodes: name it in metrics= to have it")
+        raise InputError(f"takes long with more than {_QUICK_NODES} nodes: name it in metrics= to compute it")
     if sample.edges > _QUICK_EDGES:
-        raise InputError(f"takes long with more than {_QUICK_EDGES:,} edges: name it in metrics= to have it")
+        raise InputError(f"takes long with more than {_QUICK_EDGES:,} edges: name it in metrics= to compute it")
 
 
 def _notes(comparison: Comparison) -> tuple[str, ...]:
@@ -178,7 +178,7 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
     if len(counts) > 1 and not comparison.options.lagged:
         notes.append(f"values are means over {len(counts)} graphs")
     if pair.weighted_truth:
-        notes.append("A_true has values other than 0 and 1: every cell that is not 0 is an edge")
+        notes.append("A_true has values other than 0 and 1: every cell other than 0 is an edge")
     if pair.missing_scores:
         notes.append(f"{pair.omitted.sum()} cells left out of both graphs: their score is NaN")
     for side, (name, other) in {"true": ("A_true", "A_pred"), "predicted": ("A_pred", "A_true")}.items():
@@ -186,13 +186,13 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
         opposite = int(counts[f"{'predicted' if side == 'true' else 'true'}_undirected"].sum())
         if undirected:
             notes.append(
-                f"{undirected} undirected edges in {name} claim no direction: they count in skeleton_*, and in "
+                f"{undirected} undirected edges in {name} have no direction: they count in skeleton_*, and in "
                 "directed_* neither as right nor as wrong"
             )
         if two_way and opposite:
             notes.append(
                 f"{two_way} pairs of {name} have edges both ways, which are two directed edges, while {other} has "
-                "undirected ones: name the encoding of both if they mean the same"
+                "undirected ones: pass the encoding of both if they mean the same"
             )
     for name, loops in (("A_true", [1, 3]), ("A_pred", [2, 3])):
         found = int(counts.loops[:, loops].sum())
@@ -201,5 +201,5 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
     sides = comparison.truth.named, comparison.prediction.named
     if sides[0] != sides[1]:
         names = ("A_true", "A_pred") if sides[0] else ("A_pred", "A_true")
-        notes.append(f"only {names[0]} names its nodes: {names[1]} is taken in the same order")
+        notes.append(f"only {names[0]} names its nodes: {names[1]} is assumed to be in the same order")
     return tuple(notes)

@@ -1,4 +1,4 @@
-"""Plain functions for plain arrays: a number, without what `evaluate` says beside it."""
+"""Functions that return a plain number."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from graphgauge.recovery.comparison import Comparison, Reading, Rules
 from graphgauge.recovery.evaluate import FRACTIONS, checked_fractions
 from graphgauge.recovery.pairs import DensePair
 
-# Points of a threshold sweep, and the scores that they are chosen from.
+# Points of a threshold sweep, and the number of scores that they are chosen from.
 _POINTS = 200
 _LOOKED_AT = 1 << 20
 _SWEPT = (
@@ -36,7 +36,7 @@ def shd(A_true: Any, A_pred: Any, *, kind: str = "pair", **reading: Unpack[Readi
 
 
 def skeleton_shd(A_true: Any, A_pred: Any, **reading: Unpack[Reading]) -> int:
-    """Pairs of nodes that are adjacent in one of two graphs only."""
+    """Pairs of nodes that are adjacent in only one of the two graphs."""
     return _distance(_metrics.skeleton_shd, Comparison.of(A_true, A_pred, **reading))
 
 
@@ -56,14 +56,14 @@ def auprc(A_true: Any, A_pred: Any, *, area: str = "steps", **reading: Unpack[Re
 
 
 def roc_auc(A_true: Any, A_pred: Any, **reading: Unpack[Reading]) -> float:
-    """Chance that a true edge scores above a cell without one, ties counted half."""
+    """Probability that a true edge scores above a cell without one; ties count half."""
     return _value(_metrics.roc_auc, Comparison.of(A_true, A_pred, **reading))
 
 
 def f1_at_k(
     A_true: Any, A_pred: Any, *, fractions: Sequence[float] | float = FRACTIONS, **reading: Unpack[Reading]
 ) -> dict[str, float]:
-    """F1 of the K best cells, K being fractions of the number of true edges.
+    """F1 of the K best cells, with K as fractions of the number of true edges.
 
     >>> f1_at_k([[0, 1], [0, 0]], [[0, 0.9], [0.3, 0]], fractions=(1, 2))
     {'f1_at_1.0e': 1.0, 'f1_at_2.0e': 0.6666666666666666}
@@ -80,7 +80,7 @@ def threshold_sweep(
 ) -> Table:
     """Counts, precision, recall, F1 and distances as the threshold rises.
 
-    Without `thresholds`, at the scores themselves, or at 200 of them where there are more.
+    Without `thresholds`, at the scores, or at 200 of them if there are more.
     """
     comparison = Comparison.of(A_true, A_pred, **reading)
     if thresholds is None:
@@ -101,7 +101,7 @@ def _from_scores(comparison: Comparison) -> NDArray[np.float64]:
     pair, rows = comparison.pair, len(comparison.counts)
     scores = [pair.layer(row).some_scores(_LOOKED_AT // rows) for row in range(rows)]
     found: NDArray[np.float64] = np.unique(np.concatenate([np.empty(0), *scores]))
-    # Below 0 cells that are not stored would be edges.
+    # Below 0, cells that are not stored would be edges.
     found = found[np.isfinite(found) & (isinstance(pair, DensePair) | (found >= 0))]
     return found[np.linspace(0, len(found) - 1, _POINTS).astype(int)] if len(found) > _POINTS else found
 

@@ -1,4 +1,4 @@
-"""What a recovery evaluation takes in: a true and a predicted graph in any of their forms, brought to one."""
+"""The inputs of a recovery evaluation: true and predicted graphs, converted from all forms to one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _EDGE_LIST_COLUMNS = (("source", "target"), ("source", "target", "weight"))
 
 @dataclass(frozen=True)
 class EdgeList:
-    """Edges (source, target) or (source, target, weight), and the nodes where they are known.
+    """Edges (source, target) or (source, target, weight), and the nodes if they are known.
 
     `edges` are tuples, or an array (edges, 2) or (edges, 3) of node numbers and weights.
     """
@@ -32,7 +32,7 @@ class EdgeList:
 
 @dataclass(frozen=True)
 class NamedMatrix:
-    """A square matrix whose rows and columns belong to named nodes."""
+    """A square matrix whose rows and columns are named nodes."""
 
     values: Any
     names: Names
@@ -53,9 +53,9 @@ class SparseGraph:
 
 @dataclass(frozen=True)
 class Graph:
-    """One side of a comparison: a stack (graphs, d, d) or stored cells, as they were given.
+    """One side of a comparison: a stack (graphs, d, d) or stored cells, as given.
 
-    `turned` says that row i, column j is the edge j → i; `undirected`, that two-way pairs are edges without direction,
+    `turned` says that row i, column j is the edge j → i; `undirected`, that two-way pairs are undirected edges,
     or which of them are.
     """
 
@@ -103,7 +103,7 @@ def read_pair(
     for direction, code in zip(directions, encodings, strict=True):
         one_of("edges", str(direction), EDGES)
         if code is not None and direction != "row_to_column":
-            raise OptionError(f"edges={direction!r} with encoding={code!r}", fix="An encoding says its own direction.")
+            raise OptionError(f"edges={direction!r} with encoding={code!r}", fix="An encoding sets the direction.")
     count, names = counted_or_named(nodes)
     sides = [
         _as_matrix(value, name, code, lagged)
@@ -117,7 +117,7 @@ def read_pair(
         if side.d != d:
             raise InputError(
                 f"{name} has {side.d} nodes", where="A_true and A_pred" if count is None else "nodes",
-                fix=f"The other has {d}; both describe the same nodes." if count is None else f"nodes= says {count}.",
+                fix=f"The other has {d}; both must have the same nodes." if count is None else f"nodes= says {count}.",
             )  # fmt: skip
     if placed[0].graphs != placed[1].graphs:
         what, fix = ("lags", _SAME_LAGS) if lagged else ("graphs", _ONE_TRUTH)
@@ -131,7 +131,7 @@ def read_pair(
 
 
 def _per_argument(option: str, value: Any, default: Any) -> tuple[Any, Any]:
-    """An option that one value sets for the prediction and a pair for truth and prediction."""
+    """An option: one value sets the prediction, a pair sets truth and prediction."""
     if isinstance(value, str) or value is None:
         return default, value
     if not isinstance(value, tuple | list) or len(value) != 2:
@@ -147,7 +147,7 @@ def _known_names(side: Graph | EdgeList) -> Names | None:
 
 
 def _as_matrix(value: Any, name: str, encoding: str | None, lagged: bool) -> Graph | EdgeList:
-    """Whatever was given, as a matrix, or as edges whose nodes have yet to be numbered."""
+    """The input as a matrix, or as edges whose nodes are not numbered yet."""
     if _is_frame(value):
         columns = tuple(value.columns)
         if columns in _EDGE_LIST_COLUMNS:
@@ -161,7 +161,7 @@ def _as_matrix(value: Any, name: str, encoding: str | None, lagged: bool) -> Gra
     if isinstance(value, EdgeList):
         if encoding is not None or lagged:
             option = "an encoding" if encoding is not None else "lagged=True"
-            raise InputError(f"edges in a list do not go with {option}", where=name, fix="Pass a matrix.")
+            raise InputError(f"a list of edges does not go with {option}", where=name, fix="Pass a matrix.")
         return value if value.nodes is None else replace(value, nodes=checked_names(value.nodes, name))
     if not isinstance(value, NamedMatrix):
         return _unnamed(value, name, encoding, lagged)
@@ -186,7 +186,7 @@ def _unnamed(value: Any, name: str, encoding: str | None, lagged: bool) -> Graph
 
 
 def _stacked(array: AnyArray, name: str, lagged: bool) -> AnyArray:
-    """A stack (graphs, d, d); the lags of one graph come as such a stack too, lag 0 first."""
+    """A stack (graphs, d, d); the lags of one graph are such a stack too, lag 0 first."""
     if lagged:
         if array.ndim != 3 or array.shape[0] != array.shape[1] or not array.shape[2]:
             raise InputError(f"expected shape (d, d, lags + 1), found {array.shape}", where=name, fix=_LAGS)
@@ -197,11 +197,11 @@ def _stacked(array: AnyArray, name: str, lagged: bool) -> AnyArray:
 
 
 def _placed(side: Graph | EdgeList, name: str, order: Names | None, d: int | None) -> Graph:
-    """The side over the nodes in `order`, or over the first d numbers where nothing has a name."""
+    """The side over the nodes in `order`, or over the first d numbers if there are no names."""
     if isinstance(side, EdgeList):
         if d is None:
             raise InputError(
-                "a list of edges does not say which nodes have none", where=name, fix="Pass nodes=, a number or names."
+                "a list of edges does not show nodes without edges", where=name, fix="Pass nodes=, a number or names."
             )
         if side.nodes is not None and order is not None:
             same_names(side.nodes, order, name)
@@ -215,7 +215,7 @@ def _placed(side: Graph | EdgeList, name: str, order: Names | None, d: int | Non
 
 
 def _renumbered(data: AnyArray | SparseGraph, number: Ints, d: int) -> AnyArray | SparseGraph:
-    """The same graph where node i is called `number[i]`."""
+    """The same graph with node i renamed to `number[i]`."""
     if isinstance(data, SparseGraph):
         source, target = np.divmod(data.cells, d)
         cells = number[source] * d + number[target]
@@ -241,7 +241,7 @@ def _from_edges(listed: EdgeList, name: str, order: Names | None, d: int) -> Gra
 
 
 def _refuse_two_weights(graph: Graph, name: str) -> None:
-    """An undirected edge that has one weight each way would be a directed one between the two."""
+    """Refuse an undirected edge with two weights: a threshold between them would make it directed."""
     assert isinstance(graph.data, SparseGraph)
     cells = graph.undirected_cells()
     source, target = np.divmod(cells, graph.d)
@@ -263,7 +263,7 @@ def _from_sparse(matrix: Any, name: str) -> Graph:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise InputError(f"expected a square matrix, found shape {matrix.shape}", where=name, fix=_SQUARE)
     rows = matrix.tocsr(copy=False)
-    if not rows.has_canonical_format:  # the caller's matrix stays as it is
+    if not rows.has_canonical_format:  # the caller's matrix is not changed
         rows = rows.copy()
         rows.sum_duplicates()
     d = int(rows.shape[0])
@@ -294,14 +294,14 @@ def _square_frame(frame: Any, name: str) -> AnyArray:
 
 
 def _networkx_edges(graph: Any) -> EdgeList:
-    """Every edge with its `weight`, or 1; an edge without direction stands both ways."""
+    """Every edge with its `weight`, or 1; an undirected edge is listed both ways."""
     listed = [(source, target, weight) for source, target, weight in graph.edges(data="weight", default=1)]
     if not graph.is_directed():
         listed += [(target, source, weight) for source, target, weight in listed if source != target]
     return EdgeList(listed, tuple(graph.nodes), undirected=not graph.is_directed())
 
 
-_SQUARE = "Row i, column j is the edge i → j; edges in a list come as a list of tuples."
+_SQUARE = "Row i, column j is the edge i → j; pass a list of edges as a list of tuples."
 _ONE_TRUTH = "To compare several predictions with one truth, repeat it: np.broadcast_to(A_true, A_pred.shape)."
-_SAME_LAGS = "Both have the same lags, from 0 on: pad the shorter one with zeros."
+_SAME_LAGS = "Both need the same lags, from 0 on: pad the shorter one with zeros."
 _LAGS = "A[i, j, l] is the edge from i at t − l to j at t; without lags leave lagged=False."

@@ -1,4 +1,4 @@
-"""The recovery metrics: one function each, its facts beside it."""
+"""The recovery metrics: one function each, with its declared properties."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def auprc(curves: Curves) -> Estimate:
     },
 )  # fmt: skip
 def roc_auc(curves: Curves) -> Estimate:
-    """Chance that a true edge scores above a cell without one, ties counted half."""
+    """Probability that a true edge scores above a cell without one; ties count half."""
     return curves.each(lambda curve: curve.roc_auc(), _ONE_CLASS, range=(0.0, 1.0))
 
 
@@ -142,7 +142,7 @@ def roc_auc(curves: Curves) -> Estimate:
     },
 )  # fmt: skip
 def f1_at_k(curves: Curves, *, fraction: float = 1.0) -> Estimate:
-    """F1 of the K highest-scoring cells, K being a fraction of the number of true edges, rounded down, at least 1."""
+    """F1 of the K highest-scoring cells, with K a fraction of the number of true edges, rounded down, at least 1."""
     return curves.each(lambda curve: curve.f1_at(fraction), _NO_TRUE_ARROW, range=(0.0, 1.0))
 
 
@@ -190,7 +190,7 @@ def correct_direction(edges: EdgeCounts) -> Estimate:
 
 @metric(key="wrong_direction", **DIRECTIONS | {"laws": LAWS | ONE_WAY})
 def wrong_direction(edges: EdgeCounts) -> Estimate:
-    """Pairs adjacent in both graphs that are reversed, or directed in another way than the truth."""
+    """Pairs adjacent in both graphs that are reversed, or directed differently from the truth."""
     wrong = edges["oriented_pairs"] - edges["correct"] - edges["undecided"]
     return edges.count(wrong, edges["pairs"])
 
@@ -233,7 +233,7 @@ def fdr(edges: EdgeCounts) -> Estimate:
 
 @metric(key="tpr", **SHARE)
 def tpr(edges: EdgeCounts) -> Estimate:
-    """True positive rate, another name of directed_recall."""
+    """True positive rate, another name for directed_recall."""
     return edges.ratio(edges["tp"], edges["true"], _NO_TRUE_ARROW)
 
 

@@ -1,4 +1,4 @@
-"""Nodes by number and by name: names, checked and matched, and edges between nodes, numbered."""
+"""Nodes by number and by name: checks and matching of names, and numbering of edges."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EDGE = "An edge is (source, target) or (source, target, weight)."
 
 
 def counted_or_named(nodes: Any) -> tuple[int | None, Names | None]:
-    """What `nodes=` says: how many there are, and their names where it has them."""
+    """The value of `nodes=`: the number of nodes, and their names if given."""
     if nodes is None:
         return None, None
     if isinstance(nodes, int | np.integer) and not isinstance(nodes, bool) and nodes >= 0:
@@ -38,7 +38,7 @@ def checked_names(names: Iterable[Any], where: str) -> Names:
         raise InputError(f"{names!r:.80} cannot name nodes", where=where, fix="List text, numbers or tuples.") from None
     twice = next((label for label, count in counted.items() if count > 1), None)
     if twice is not None:
-        raise InputError(f"the node {twice!r} stands twice among the names", where=where)
+        raise InputError(f"the node {twice!r} occurs twice among the names", where=where)
     return listed
 
 
@@ -52,7 +52,7 @@ def same_names(found: Names, expected: Names, name: str) -> None:
 
 
 def numbered_edges(listed: Any, name: str, order: Names | None, d: int) -> tuple[Ints, AnyArray]:
-    """Edges (edges, 2) between d nodes by their numbers in `order`, and the weight of each, 1 where it has none."""
+    """Edges (edges, 2) between d nodes by their numbers in `order`, and the weight of each, 1 by default."""
     if isinstance(listed, np.ndarray) or is_tensor(listed):
         return _split_array(listed, name, order, d)
     return _split_tuples(listed, name, order, d)
@@ -62,7 +62,7 @@ def _split_tuples(listed: Any, name: str, order: Names | None, d: int) -> tuple[
     edges = list(listed) if np.iterable(listed) else [listed]
     wrong = [edge for edge in edges if not isinstance(edge, tuple | list) or len(edge) not in (2, 3)]
     if wrong:
-        raise InputError(f"{wrong[0]!r:.80} is no edge", where=name, fix=_EDGE)
+        raise InputError(f"{wrong[0]!r:.80} is not an edge", where=name, fix=_EDGE)
     if len({len(edge) for edge in edges}) > 1:
         raise InputError("edges of different lengths", where=name, fix="Give all of them a weight, or none.")
     numbers = np.array(_numbered([edge[:2] for edge in edges], name, order, d), np.int64).reshape(-1, 2)
@@ -77,7 +77,7 @@ def _split_array(listed: Any, name: str, order: Names | None, d: int) -> tuple[I
         raise InputError(f"expected edges of shape (edges, 2 or 3), found {edges.shape}", where=name, fix=_EDGE)
     if order is not None and order != tuple(range(d)):
         raise InputError("edges by number, but the nodes have names", where=name, fix="List edges by name.")
-    with np.errstate(invalid="ignore"):  # NaN and what is too large become some number, which is not equal
+    with np.errstate(invalid="ignore"):  # NaN and values out of range become some other number, which is not equal
         numbers = edges[:, :2].astype(np.int64)
     wrong = ((numbers < 0) | (numbers >= d) | (numbers != edges[:, :2])).any(1)
     if wrong.any():

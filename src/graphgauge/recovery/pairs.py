@@ -1,4 +1,4 @@
-"""Two graphs counted against each other: bits where they are dense, stored cells where they are sparse."""
+"""Two graphs counted against each other: bits if they are dense, stored cells if they are sparse."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from graphgauge.recovery.inputs import Graph, SparseGraph
 
 Ints = NDArray[np.int64]
 Predicate = Callable[[AnyArray], AnyArray]
-# How many cells of each row are so, and the first of all: row, source, target.
+# The number of such cells in each row, and the first one: row, source, target.
 Offence = tuple[Ints, tuple[int, ...]]
 
 SIGNS = ("absolute", "keep")
@@ -47,11 +47,11 @@ class Options:
 
 
 def compared(truth: Graph, prediction: Graph, options: Options) -> DensePair | SparsePair:
-    """Both graphs, checked, in the form that suits them."""
+    """Both graphs, checked, in dense or sparse form."""
     sparse = isinstance(prediction.data, SparseGraph)
     pair = (SparsePair if sparse else DensePair)(truth, prediction, options)
     if pair.missing_truth:
-        raise InputError(_missing(pair, "A_true"), where="A_true", fix="An edge is 0 or not 0.")
+        raise InputError(_missing(pair, "A_true"), where="A_true", fix="Cells must be 0 or not 0.")
     if pair.missing_scores and options.nan == "raise":
         raise InputError(_missing(pair, "A_pred"), where="A_pred", fix=_MEND_NAN)
     if pair.negative_scores and options.sign is None:
@@ -59,7 +59,7 @@ def compared(truth: Graph, prediction: Graph, options: Options) -> DensePair | S
         raise InputError(f"{found.sum()} scores are negative, the first at {first}", where="A_pred", fix=_MEND_SIGN)
     if pair.weighted_truth and not pair.offending("A_pred", lambda part: (part != 0) & (part != 1))[0].any():
         raise InputError(
-            "the arguments look swapped: the first has values other than 0 and 1, the second has not",
+            "the arguments look swapped: the first has values other than 0 and 1, the second does not",
             where="A_true and A_pred",
             fix="The truth comes first. If it has weights, pass A_true != 0.",
         )
@@ -73,7 +73,7 @@ def _missing(pair: DensePair | SparsePair, name: str) -> str:
 
 
 class Pair(ABC):
-    """Two graphs; `true_edges` and `predicted_edges` hold undirected edges in both cells, arrows leave them out."""
+    """Two graphs; `true_edges` and `predicted_edges` have undirected edges in both cells, arrows leave them out."""
 
     d: int
     options: Options
@@ -101,11 +101,11 @@ class Pair(ABC):
         return np.setdiff1d(edges, self.undirected(row)[0], assume_unique=True) if self.may_be_undirected else edges
 
     def _marked(self, row: int) -> Ints:
-        """The states of the pairs of one row, undirected edges told from two directed ones."""
+        """The states of the pairs of one row, with undirected edges distinct from two directed ones."""
         return marked_pair_table(self.true_edges(row), self.predicted_edges(row), self.undirected(row), self.d)
 
     def _whole(self, row: int, edges: Ints) -> Ints:
-        """True edges; an undirected one of which a cell without a score was left out stands in both again."""
+        """True edges; an undirected edge with one cell left out for lack of a score gets both cells again."""
         undirected = self.undirected(row)[0]
         if not undirected.size:
             return edges
@@ -123,7 +123,7 @@ class DensePair(Pair):
         self._loopless = 1 if options.lagged else len(self._scores)
         self._pack()
         if self.missing_scores and self._turned[0] != self._turned[1]:
-            # A missing score takes its true cell along, which it can only find in the same layout.
+            # A missing score drops its true cell too, which requires the same memory layout.
             self._truth, self._scores = np.ascontiguousarray(self._truth), np.ascontiguousarray(self._scores)
             self._pack()
         self.omitted: Ints = self.offending("A_pred", np.isnan)[0] if self.missing_scores else np.zeros(1, np.int64)
@@ -226,7 +226,7 @@ class DensePair(Pair):
 
 
 class SparsePair(Pair):
-    """One graph whose stored cells are listed; cells that are not stored score 0. Loops are left out at once."""
+    """One graph whose stored cells are listed; cells that are not stored score 0. Loops are left out."""
 
     def __init__(self, truth: Graph, prediction: Graph, options: Options) -> None:
         self.d, self.options, self._sides = truth.d, options, (truth, prediction)
@@ -276,7 +276,7 @@ class SparsePair(Pair):
         )
 
     def scores_at(self, row: int, source: Ints, target: Ints) -> AnyArray:
-        # Looked up in order, which the cache likes; whose score is whose is of no account here.
+        # Looked up in order, for the cache; which score belongs to which cell does not matter here.
         cells, stored = np.sort(source * self.d + target), self._arrows
         scores = np.zeros(len(cells), stored.values.dtype)
         place = np.searchsorted(stored.cells, cells)
@@ -303,7 +303,7 @@ def curves_of(pair: DensePair | SparsePair, rows: Iterable[int]) -> tuple[Curve,
         scores.append(pair.scores_at(row, source, target))
         crossed.append(pair.scores_at(row, target, source))
     other = np.concatenate(crossed)
-    # A mirror image may have no score. The transposed prediction is then counted by itself, and not read off here.
+    # A mirror image may have no score. The transposed prediction is then counted separately.
     return curves(layers, np.concatenate(scores), other[other == other], threads=pair.options.threads)
 
 
@@ -330,20 +330,20 @@ def _listed(side: Graph) -> tuple[int, SparseGraph]:
 
 
 def _row_major(stack: AnyArray) -> tuple[AnyArray, bool]:
-    """The stack as it lies in memory, and whether that is turned against the order of its indices."""
+    """The stack in memory order, and whether that is transposed relative to its indices."""
     if not stack.flags.c_contiguous and stack.transpose(0, 2, 1).flags.c_contiguous:
         return stack.transpose(0, 2, 1), True
     return stack, False
 
 
 def _absolute(scores: AnyArray) -> AnyArray:
-    # The lowest number of a signed integer type has no positive counterpart in it.
+    # The lowest number of a signed integer type has no positive counterpart.
     widened: Any = scores.astype(np.int64) if scores.dtype.kind == "i" else scores
     return np.abs(widened) if scores.dtype.kind in "if" else scores
 
 
-_MEND_NAN = 'Repair the model, or pass nan="omit": such a cell is then left out of both graphs, and counted.'
+_MEND_NAN = 'Repair the model, or pass nan="omit": such cells are then left out of both graphs and reported.'
 _MEND_SIGN = (
-    'Weights: pass sign="absolute". Scores that are negative where no edge is likely: sign="keep". '
-    "Marks of a CPDAG: encoding=."
+    'For weights pass sign="absolute". For scores that are negative where no edge is likely: sign="keep". '
+    "For marks of a CPDAG: encoding=."
 )

@@ -1,4 +1,4 @@
-"""What the recovery figure shows, as tables: the arithmetic is here, the drawing is not."""
+"""The data of the recovery figure; the drawing is elsewhere."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from graphgauge.recovery.pairs import curves_of
 Ints = NDArray[np.int64]
 Ends = tuple[Ints, Ints]
 
-# Sizes of the selection at which F1@K is drawn, in units of the true edges.
+# Sizes at which F1@K is drawn, as multiples of the true edges.
 _FRACTIONS = np.round(np.arange(0.1, 3.01, 0.1), 1)
 
 
 @dataclass(frozen=True)
 class Picture:
-    """One graph: its true edges, what became of each predicted one, and the curves over thresholds and sizes."""
+    """One graph: its true edges, the class of each predicted one, and the curves over thresholds and sizes."""
 
     title: str
     d: int
@@ -90,7 +90,7 @@ def picture(comparison: Comparison) -> Picture:
 
 
 def _directed_in_one(true: Ints, predicted: Ints, undirected: Ends, d: int) -> Ints:
-    """Both cells of the pairs that are adjacent in both graphs, in one of them without direction."""
+    """Both cells of the pairs that are adjacent in both graphs and undirected in one of them."""
     in_one = np.setxor1d(*undirected)
     source, target = np.divmod(in_one, d)
     back = target * d + source

@@ -1,4 +1,4 @@
-"""What recovery metrics are computed on: counted states, curves, or the graphs themselves; a row a graph."""
+"""Samples of recovery metrics: counted states, curves, or the graphs themselves; one row per graph."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Numbers = NDArray[Any]
 
 @dataclass(frozen=True)
 class Sample(ABC):
-    """Rows that are averaged (the graphs of a stack) or stand for themselves (`averaged` false).
+    """Rows that are averaged (the graphs of a stack) or kept separate (`averaged` false).
 
-    `turned` makes the sample of the transposed prediction where what was counted does not say it.
+    `turned` makes the sample of the transposed prediction if the counts do not determine it.
     """
 
     averaged: bool = True
@@ -35,24 +35,24 @@ class Sample(ABC):
     def __len__(self) -> int: ...
 
     def estimate(self, values: Numbers, n: Numbers, reason: str, **facts: Any) -> Estimate:
-        """The mean of the rows' values where they have one, or the values themselves."""
+        """The mean of the rows' defined values, or the values themselves."""
         values = np.asarray(values, dtype=float)
         sizes = np.where(np.isnan(values), 0, n).astype(np.int64)
         if not self.averaged:
             return Estimate(values, sizes, reason=reason)
         defined = ~np.isnan(values)
-        # One number a graph: a sum over sorted values does not depend on their order.
+        # One number per graph: a sum over sorted values does not depend on their order.
         mean = np.sort(values[defined]).sum() / defined.sum() if defined.any() else np.nan
         with np.errstate(invalid="ignore"):
             influence = (values - mean)[defined]
         estimate = Estimate(np.array([mean]), np.array([sizes[defined].sum()]), influence, reason=reason, facts=facts)
         if defined.any() and not defined.all():
             share = f"{np.count_nonzero(~defined)} of {len(values)} graphs"
-            return estimate.warned(f"{share} have no value ({reason}) and are left out of a mean")
+            return estimate.warned(f"{share} have no value ({reason}) and are left out of the mean")
         return estimate
 
     def count(self, values: Numbers, n: Numbers) -> Estimate:
-        """Numbers of things among n that could have been; nothing could, no number."""
+        """Counts out of n possible ones; NaN if n is 0."""
         return self.estimate(np.where(n > 0, values, np.nan), n, "fewer than two nodes")
 
     def ratio(self, part: Numbers, whole: Numbers, reason: str) -> Estimate:
@@ -99,7 +99,7 @@ class EdgeCounts(Sample):
 
 @dataclass(frozen=True)
 class Curves(Sample):
-    """The scores of each row, as the curve of the prediction and that of its transpose; drawn when first asked for."""
+    """The scores of each row, as the curve of the prediction and that of its transpose; computed on first use."""
 
     draw: Callable[[], list[tuple[Curve, Curve]]] = field(kw_only=True)
     area: str = "steps"
@@ -127,7 +127,7 @@ class Curves(Sample):
         return self.estimate(np.array([value(curve) for curve in self.curves]), np.array(cells), reason, **facts)
 
     def mean(self, value: Callable[[Curve], float]) -> float:
-        """Over the graphs that have one."""
+        """The mean over the graphs that have one."""
         values = np.array([value(curve) for curve in self.curves if curve.edges])
         values = values[~np.isnan(values)]
         return float(values.mean()) if len(values) else np.nan
@@ -167,7 +167,7 @@ class Models(Sample):
 
     @cached_property
     def v_structures(self) -> tuple[Numbers, Numbers, Numbers]:
-        """For each graph the number of true, of predicted and of common ones."""
+        """For each graph, the numbers of true, predicted and common ones."""
         found = [(v_structures(truth), v_structures(prediction)) for truth, prediction in self._pairs]
         common = [len(np.intersect1d(true, predicted, assume_unique=True)) for true, predicted in found]
         return np.array([len(true) for true, _ in found]), np.array([len(own) for _, own in found]), np.array(common)
@@ -179,7 +179,7 @@ class Models(Sample):
         return self._distance(partial(adjustment_distance, kind), self.d * (self.d - 1), dags_only=kind == "sid")
 
     def _distance(self, distance: Callable[[Model, Model], int], n: int, *, dags_only: bool = False) -> Estimate:
-        """A number for each pair of graphs; none where one of them stands for no class, or for several DAGs."""
+        """A number for each pair of graphs; NaN if one of them represents no class, or several DAGs."""
         flaws = [self._flaw(row, dags_only) for row in range(len(self))]
         values = [np.nan if flaw else distance(*pair) for flaw, pair in zip(flaws, self._pairs, strict=True)]
         found = self.estimate(
@@ -200,4 +200,4 @@ class Models(Sample):
         return None
 
 
-_NOT_A_CLASS = "{} is not the graph of an equivalence class: arrows are lacking or too many; it is taken as it is"
+_NOT_A_CLASS = "{} is not the graph of an equivalence class: arrows are missing or superfluous; it is used unchanged"

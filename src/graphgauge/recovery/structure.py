@@ -1,4 +1,4 @@
-"""What two graphs mean as causal models: their colliders, their equivalence classes, and adjustment distances."""
+"""Graphs as causal models: colliders, equivalence classes and adjustment distances."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from graphgauge.recovery.nodes import Names
 
 Ints = NDArray[np.int64]
 
-# Parent pairs looked at together, and those beyond which looking at all of them is refused.
+# Parent pairs processed together, and the number above which they are refused.
 _BLOCK = 1 << 20
 _MOST_PARENT_PAIRS = 1 << 28
 # The process in which gadjid has started its threads.
 _gadjid_process: int | None = None
-# Nodes that a reason names before it only counts them.
+# Nodes that a reason names; the others are counted.
 _NAMED = 8
 
 
 @dataclass(frozen=True)
 class Model:
-    """A graph as distinct cells source·d + target in order; `undirected`: its two-way pairs are such edges."""
+    """A graph as distinct cells source·d + target in order; `undirected`: its two-way pairs are undirected edges."""
 
     cells: Ints
     d: int
@@ -64,14 +64,14 @@ class Model:
 
     @cached_property
     def flaw(self) -> str | None:
-        """Why the graph stands for no class of equivalent DAGs, and because of which nodes."""
+        """Why the graph represents no class of equivalent DAGs, with the nodes responsible."""
         cycle = cycle_of(self.one_way, self.d)
         if cycle:
             return f"{self.name} has the directed cycle {' → '.join(map(self._label, [*cycle, cycle[0]]))}"
         if self.has_two_way and not self.undirected:
             source, target = divmod(int(self.mutual[0]), self.d)
             ends = f"{self._label(source)} and {self._label(target)}"
-            return f"{self.name} is not a DAG: {ends} have edges both ways, and no encoding= says that they are one"
+            return f"{self.name} is not a DAG: {ends} have edges both ways, and no encoding= marks them undirected"
         if self.has_two_way and len(self._sinks) < self.d:
             left = np.setdiff1d(np.arange(self.d), self._sinks)
             labels = ", ".join(self._label(int(node)) for node in left[:_NAMED])
@@ -104,7 +104,7 @@ class Model:
 
     @property
     def is_class(self) -> bool:
-        """Whether a graph without a flaw is the graph of its class, or a DAG, which is replaced by it."""
+        """Whether a graph without a flaw is the graph of its class, or a DAG, which its class replaces."""
         if not self.has_undirected:
             return True
         place = np.empty(self.d, np.int64)
@@ -115,7 +115,7 @@ class Model:
 
 
 def v_structures(model: Model) -> Ints:
-    """Every a → c ← b with a < b not adjacent, as distinct numbers (c·d + a)·d + b in no order."""
+    """Every a → c ← b with a < b not adjacent, as distinct unsorted numbers (c·d + a)·d + b."""
     d = model.d
     if d > 2_000_000:
         raise InputError(f"{d:,} nodes are too many to number their triples", where=model.name)
@@ -125,7 +125,7 @@ def v_structures(model: Model) -> Ints:
     later = np.searchsorted(child, child, side="right") - np.arange(len(child)) - 1
     total = int(later.sum())
     if total > _MOST_PARENT_PAIRS:
-        raise InputError(f"{total:,} pairs of parents are too many to look at", where=model.name)
+        raise InputError(f"{total:,} pairs of parents are too many", where=model.name)
     adjacent = np.union1d(model.cells, model.mirrored)
     found = []
     reach = np.cumsum(later)
@@ -136,7 +136,7 @@ def v_structures(model: Model) -> Ints:
         second = np.arange(len(first)) - np.repeat(reach[start:stop] - later[start:stop], later[start:stop])
         second += first + 1 + (reach[start - 1] if start else 0)
         pair = parent[first] * d + parent[second]
-        lookup = np.argsort(pair)  # in order, which the cache likes
+        lookup = np.argsort(pair)  # in order, for the cache
         pair, common = pair[lookup], child[first[lookup]]
         found.append((common * (d * d) + pair)[~_among(adjacent, pair)])
         start = stop
@@ -149,16 +149,16 @@ def cpdag_counts(truth: Model, prediction: Model) -> Counts:
 
 
 def adjustment_distance(kind: str, truth: Model, prediction: Model) -> int:
-    """How many ordered pairs of nodes get a wrong answer from adjusting as the prediction says (`gadjid`).
+    """The number of ordered node pairs for which the prediction gives a wrong adjustment set (`gadjid`).
 
-    gadjid aborts on graphs that have a flaw, and waits for ever where its threads are gone: that is refused.
+    gadjid aborts on graphs with a flaw, and hangs in a forked process: both are refused.
     """
     global _gadjid_process
     gadjid = need("gadjid", kind)
     if truth.d < 2:
         return 0
     if _gadjid_process not in (None, os.getpid()):
-        raise InputError(f"{kind} does not work in a process forked from one that used it", fix="Start it by spawning.")
+        raise InputError(f"{kind} does not work in a process forked from one that used it", fix="Use spawn instead.")
     _gadjid_process = os.getpid()
     distance = getattr(gadjid, kind)
     return int(distance(_gadjid_matrix(truth), _gadjid_matrix(prediction), edge_direction="from row to column")[1])

@@ -1,4 +1,4 @@
-"""From many runs to a claim that holds."""
+"""Statistics over runs: summaries, tests and comparisons."""
 
 from graphgauge.stats.aggregate import Aggregate, Summary, aggregate
 from graphgauge.stats.compare import compare

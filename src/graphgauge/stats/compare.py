@@ -1,4 +1,4 @@
-"""Many methods on the same seeds or datasets: who is told apart from whom."""
+"""Many methods on the same seeds or datasets: which of them differ significantly."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from graphgauge.stats.wilcoxon import as_on_paper
 
 Floats = NDArray[np.float64]
 
-# The fewest seeds of a dataset, and of all datasets together, that an interval of P(first better) is given for.
+# The fewest seeds per dataset, and in all datasets together, for an interval of P(first better).
 _FEWEST_SEEDS = 3
 _FEWEST_RUNS = 15
 
@@ -66,11 +66,11 @@ def compare(
     """Compare methods on one metric: all pairs, or each against a baseline, with Holm's correction.
 
     Within one dataset the seed is the unit; over several, seeds are averaged within each and the dataset is the unit,
-    because runs on one dataset are no independent evidence about others. All methods must have the same runs: what is
-    missing is refused with the list, or left out for all (`missing="omit"`), or scored at the metric's bad bound
+    because runs on one dataset are not independent evidence about others. All methods must have the same runs: missing
+    runs are an error that lists them, or left out for all (`missing="omit"`), or scored at the metric's worst bound
     (`missing="worst"`). `over="items"` compares the per-item values of one dataset by sign flips instead.
 
-    Result files record the hashes of their inputs: methods that were measured against different truths on the same
+    Result files record the hashes of their inputs: methods measured against different truths on the same
     dataset and seed are refused, or compared with a warning (`truths="any"`).
     """
     one_of("over", over, ("seeds", "items"))
@@ -94,14 +94,14 @@ def _better(view: Panel) -> Better:
     if len(view.methods) < 2:
         raise InputError(f"only {view.methods[0]!r} has {view.metric}", fix="A comparison needs at least two methods.")
     if view.direction == "none":
-        raise OptionError(f"{view.metric} is neither good high nor good low", fix="Compare another metric.")
+        raise OptionError(f"{view.metric} has no direction: neither higher nor lower is better", fix="Use another.")
     if view.better is None:
-        raise OptionError(f"whether {view.metric} is better high or low is not known", fix="Say --higher or --lower.")
+        raise OptionError(f"the direction of {view.metric} is not known", fix="Pass direction= (--higher or --lower).")
     return view.better
 
 
 def _complete(view: Panel, missing: Missing) -> tuple[list[str], list[Floats], list[str]]:
-    """The units, for each dataset the scores, methods × seeds, of the seeds that all methods have, and notes."""
+    """The units, the scores of each dataset (methods × seeds, for seeds that all methods have), and notes."""
     methods = sorted(view.methods)
     if missing == "raise":
         view.refuse_missing([str(gap) for gap in view.gaps] or _unmatched(view))
@@ -117,7 +117,7 @@ def _complete(view: Panel, missing: Missing) -> tuple[list[str], list[Floats], l
         )
         if len(common) < len(every):
             notes.append(
-                f"{dataset or view.metric}: {len(common)} of {several(len(every), 'seed')} used, those of all methods."
+                f"{dataset or view.metric}: {len(common)} of {several(len(every), 'seed')} used, those of every method."
             )
         infinite += [
             f"{on_dataset(method, dataset)} seed {seed}"
@@ -129,7 +129,7 @@ def _complete(view: Panel, missing: Missing) -> tuple[list[str], list[Floats], l
     if infinite:
         raise InputError(f"{view.metric} is infinite: {listing(infinite)}", fix="Repeat those runs, or leave them out.")
     if not strata:
-        raise InputError(f"no dataset and seed has {view.metric} for all of {listing(methods)}")
+        raise InputError(f"there is no dataset and seed with {view.metric} for all of {listing(methods)}")
     if view.gaps and missing == "worst":
         filled = listing([str(gap) for gap in view.gaps])
         notes.append(f"Scored at the bound {view.worst:g}: {filled}.")
@@ -159,7 +159,7 @@ def _compared(
     resamples: int,
 ) -> Comparison:
     largest = max(float(np.abs(values).max()) for values in strata)
-    # Tests round differences; ranks and wins are to see the same ties.
+    # Tests round differences; ranks and wins must have the same ties.
     judged = [as_on_paper(np.vectorize(view.badness)(values), largest) for values in strata]
     one = len(strata) == 1
     scores = strata[0].T if one else np.array([values.mean(axis=1) for values in strata])
@@ -240,7 +240,7 @@ def _improvements(
             for pair, chance in zip(names, chances.tolist(), strict=True)
         )
     units = len(seeds) * min(seeds)
-    # A method that wins, or loses, every time has no spread to draw from: so many units agree.
+    # A method that always wins, or always loses, has no spread: all units agree.
     always = (chances == 0) | (chances == 1)
     agreement = agreement_interval(chances, np.full(len(names), units), (0.0, 1.0), confidence)
     low, high = (np.where(always, sure, drawn).tolist() for sure, drawn in zip(agreement, bounds, strict=True))
@@ -256,22 +256,22 @@ def _one_seed(seeds: list[int]) -> list[str]:
     if not alone:
         return []
     which = "there is one seed" if len(seeds) == 1 else f"{alone} of {len(seeds)} datasets have one seed"
-    return [f"P(first better) compares runs on different seeds of a dataset, and {which}."]
+    return [f"P(first better) compares runs on different seeds of a dataset, but {which}."]
 
 
 def _too_few_seeds(seeds: list[int]) -> str | None:
     """Why runs on this many seeds of each dataset give no interval of P(first better).
 
-    Where methods share much of what a seed does, few seeds hardly ever disagree, and a bootstrap sees no spread: in
+    If a seed affects all methods alike, few seeds rarely disagree, and a bootstrap has no spread: in
     simulations a nominal .95 covered .33 to .66 at 1 × 5 seeds, .80 at 1 × 10 and 10 × 2, .91 at 2 × 5, and .91 or more
-    from three seeds a dataset and 15 in all on.
+    from three seeds per dataset and 15 in all.
     """
     fewest, total = min(seeds), sum(seeds)
     if fewest >= _FEWEST_SEEDS and total >= _FEWEST_RUNS:
         return None
     have = several(total, "seed") if len(seeds) == 1 else f"{total} in all, {fewest} in the smallest dataset"
     return (
-        f"it takes at least {_FEWEST_SEEDS} seeds in every dataset and {_FEWEST_RUNS} in all to cover as stated, "
+        f"its coverage needs at least {_FEWEST_SEEDS} seeds in every dataset and {_FEWEST_RUNS} in all, "
         f"and there are {have}"
     )
 
@@ -310,15 +310,15 @@ def _tests(
 
 
 def _iqms(drawn: Strata) -> Floats:
-    """Of each method over all its runs; the first half of the rows holds the scores as measured."""
+    """The statistic of each method over all its runs; the first half of the rows has the scores as measured."""
     half = drawn[0].shape[1] // 2
     return interquartile_mean(np.concatenate([block[:, :half] for block in drawn], axis=2))
 
 
 def _chances(drawn: Strata, pairs: list[tuple[int, int]]) -> Floats:
-    """Of each pair, the mean over datasets with runs on two seeds, those of one seed not compared with each other.
+    """For each pair, the mean over datasets with at least two seeds; runs with the same seed are not compared.
 
-    The second half of the rows holds the scores with low being good, the last one the seeds.
+    The second half of the rows has the scores with lower as better, the last row the seeds.
     """
     half = drawn[0].shape[1] // 2
     columns = []

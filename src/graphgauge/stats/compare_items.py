@@ -1,4 +1,4 @@
-"""Methods compared item by item, such as rankers query by query: these trained models, any further items."""
+"""Methods compared item by item, such as rankers query by query: about these trained models on new items."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ItemsPair:
 class ItemsComparison:
     """Outcome of `compare(over="items")`: all pairs, or each method against the baseline, with Holm's correction.
 
-    `omitted` items were left out, because some method has no value for them.
+    `omitted` items were left out because some method has no value for them.
     """
 
     metric: str
@@ -57,7 +57,7 @@ class ItemsComparison:
     def conclusion(self, pair: ItemsPair) -> str:
         names = pair.names
         if pair.p_adjusted > self.alpha:
-            verdict = f"not distinguished at α = {self.alpha:g}, which does not show that they are equal"
+            verdict = f"not significant at α = {self.alpha:g}, which does not show that they are equal"
             return f"{names[0]} vs {names[1]}: {verdict}."
         ahead = names[(pair.test.mean_difference > 0) == (self.better == "lower")]
         behind = names[1 - names.index(ahead)]
@@ -77,7 +77,7 @@ class ItemsComparison:
         ]
         notes = (
             *(self.conclusion(pair) for pair in self.pairs),
-            "Items were resampled, models were not: this is about these trained models, not about training again.",
+            "Items were resampled, models were not: the result is about these trained models, not about retraining.",
             *self.notes,
         )
         return Grid(["pair", "difference", "interval", "p", "p (Holm)", "higher / equal / lower"], rows, notes)
@@ -133,7 +133,7 @@ def compare_items(
     if len(view.datasets) > 1:
         raise InputError(f"items of {listing(view.datasets)} cannot be pooled", fix="Choose one dataset.")
     if view.direction == "target":
-        raise InputError(f"{view.metric} has a target, which single items have not", fix='Use over="seeds".')
+        raise InputError(f"{view.metric} has a target, which single items do not have", fix='Use over="seeds".')
     if missing == "raise":
         view.refuse_missing([str(gap) for gap in view.gaps])
     if missing == "worst":
@@ -155,10 +155,10 @@ def compare_items(
         if ids is None:
             ids, cluster = own, groups
         elif not np.array_equal(ids, own):
-            raise InputError(f"{run} was evaluated on other items than {chosen[0]}",
+            raise InputError(f"{run} was evaluated on different items than {chosen[0]}",
                              fix="Evaluate all runs on the same items, under the same ids.")  # fmt: skip
         elif not _same(cluster, groups):
-            raise InputError(f"the items of {run} are clustered otherwise than those of {chosen[0]}",
+            raise InputError(f"the items of {run} are clustered differently from those of {chosen[0]}",
                              fix="Evaluate all runs with the same cluster=.")  # fmt: skip
         values[run.method].append(scores)
     return compared_items(
@@ -182,7 +182,7 @@ def compared_items(
     seed: int,
     notes: tuple[str, ...] = (),
 ) -> ItemsComparison:
-    """The comparison of methods whose values lie at hand, one a method and item, items in one order."""
+    """Compare methods by given values, one per method and item, with items in the same order."""
     known = ~np.isnan(list(values.values())).any(axis=0)
     values = {method: scores[known] for method, scores in values.items()}
     cluster = None if cluster is None else cluster[known]
@@ -210,7 +210,7 @@ def _same(one: NDArray[np.int64] | None, other: NDArray[np.int64] | None) -> boo
 
 
 def _items(run: Run, view: Panel) -> tuple[NDArray[Any], Floats, NDArray[np.int64] | None]:
-    """Ids in order, the items' values and clusters; the family's own reader knows how values come about."""
+    """Sorted ids, and the values and clusters of the items, read by the family."""
     assert run.items is not None
     require_unchanged(run.items.path, run.items.hash)
     reader = importlib.import_module(f"graphgauge.{run.family}.items").Items
@@ -220,5 +220,5 @@ def _items(run: Run, view: Panel) -> tuple[NDArray[Any], Floats, NDArray[np.int6
     values = np.asarray(items.values(view.metric, **rules), dtype=float)
     ids = items.ids[order]
     if (ids[1:] == ids[:-1]).any():
-        raise InputError("an id occurs twice", where=str(run.items.path), fix="Give each item an id of its own.")
+        raise InputError("an id occurs twice", where=str(run.items.path), fix="Give each item a different id.")
     return ids, values[order], None if items.cluster is None else items.cluster[order]

@@ -1,8 +1,8 @@
-"""Confidence intervals, in closed form wherever there is one.
+"""Confidence intervals, in closed form where possible.
 
-Bounds come as two arrays with one entry a group. Items come as cells with counts, so that a million queries with few
-distinct ranks cost as much as their histogram. NaN means that no interval is defensible: too few units, or units that
-are equal up to rounding, whose spread says nothing. `is_rounding` decides that for all families.
+Bounds are two arrays with one entry per group. Items are cells with counts, so that a million queries with few
+distinct ranks cost as much as their histogram. NaN means that there is no valid interval: too few units, or units that
+are equal up to rounding and have no spread. `is_rounding` decides that for all families.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ Integers = NDArray[np.int64]
 Bounds = tuple[Floats, Floats]
 
 _BLOCK = 1 << 17
-# What sums of many numbers lose, in units of their size.
+# Relative rounding error of sums of many numbers.
 _ROUNDING = 1e-12
 
 
 def tail(confidence: float) -> float:
-    """The probability left outside on either side."""
+    """The probability outside on either side."""
     return (1 - confidence_level(confidence)) / 2
 
 
@@ -40,21 +40,21 @@ def t_quantile(df: ArrayLike, confidence: float) -> Floats:
 
 
 def is_rounding(spread: ArrayLike, scale: ArrayLike) -> NDArray[np.bool_]:
-    """Whether a spread of numbers of this size is only rounding: what is equal up to rounding is equal."""
+    """Whether a spread of numbers of this size is only rounding error."""
     return np.asarray(np.asarray(spread) <= _ROUNDING * np.abs(scale))
 
 
 def without_rounding(spread: float | np.floating, values: ArrayLike) -> float:
-    """The spread of these values, and 0 where it is only rounding."""
+    """The spread of these values, or 0 if it is only rounding error."""
     return 0.0 if is_rounding(spread, np.max(np.abs(values), initial=0.0)) else float(spread)
 
 
 def t_interval(
     value: ArrayLike, standard_error: ArrayLike, df: ArrayLike, confidence: float, *, scale: ArrayLike = 0.0
 ) -> Bounds:
-    """value ± t·se. NaN where df < 1, and where the error is only rounding of the value.
+    """value ± t·se. NaN if df < 1 or if the error is only rounding of the value.
 
-    `scale` is the size of the numbers that the value was computed from, where they may be larger than itself.
+    `scale` is the size of the numbers that the value was computed from, if they may be larger than the value.
     """
     value, error = np.asarray(value, dtype=float), np.asarray(standard_error, dtype=float)
     flat = is_rounding(error, np.maximum(np.abs(value), scale))
@@ -63,7 +63,7 @@ def t_interval(
 
 
 def sample_std(scores: Floats) -> float:
-    """Standard deviation with ddof 1; NaN of a single score, or where one is infinite."""
+    """Standard deviation with ddof 1; NaN for a single score, or if a score is infinite."""
     if len(scores) < 2 or not np.isfinite(scores).all():
         return math.nan
     return without_rounding(float(scores.std(ddof=1)), scores)
@@ -72,7 +72,7 @@ def sample_std(scores: Floats) -> float:
 def sample_interval(
     scores: Floats, confidence: float, over: str, bounds: tuple[float, float] = (-math.inf, math.inf)
 ) -> Interval | None:
-    """Student's t-interval of the mean of independent scores; None where they have no spread: too few, or all equal."""
+    """Student's t-interval of the mean of independent scores; None if they have no spread: too few, or all equal."""
     n, std = len(scores), sample_std(scores)
     if math.isnan(std):
         return None
@@ -82,7 +82,7 @@ def sample_interval(
 
 
 def wilson_interval(successes: ArrayLike, n: ArrayLike, confidence: float) -> Bounds:
-    """Score interval of a share of independent 0/1 items (Wilson 1927). NaN where n = 0.
+    """Score interval of a share of independent 0/1 items (Wilson 1927). NaN if n = 0.
 
     Clustered items are not independent: use `logit_t_interval` with the clusters' standard error.
     """
@@ -103,12 +103,12 @@ def wilson_interval(successes: ArrayLike, n: ArrayLike, confidence: float) -> Bo
 def logit_t_interval(
     p: ArrayLike, standard_error: ArrayLike, df: ArrayLike, confidence: float, *, scale: ArrayLike = 0.0
 ) -> Bounds:
-    """Delta-method t-interval on the logit scale, for shares and areas that may lie near 0 or 1.
+    """Delta-method t-interval on the logit scale, for shares and areas that may be near 0 or 1.
 
     At 0 or 1 there is no spread to measure. The bound is then Clopper and Pearson's for df + 1 independent
     units that all agree: 1 comes with low = (α/2)^(1/(df+1)). An AUC of 1 from m positives and n negatives has
     df + 1 = min(m, n), and the bound is conservative: that many disjoint pairs are all in order with probability
-    AUC^min(m, n). NaN where df < 1, and where the error is only rounding (see `t_interval`) of a share in between.
+    AUC^min(m, n). NaN if df < 1, and if the error is only rounding (see `t_interval`) of a share in between.
     """
     from scipy.special import expit, logit
 
@@ -133,7 +133,7 @@ def agreement_interval(value: ArrayLike, units: ArrayLike, possible: tuple[float
     """Interval of a mean when all units have the same value and the possible values are bounded.
 
     With confidence, at most a share 1 − (α/2)^(1/units) of the population differs (Clopper and Pearson); that share
-    may lie anywhere between the bounds.
+    may be anywhere between the bounds.
     """
     value, units = np.asarray(value, dtype=float), np.asarray(units, dtype=float)
     with np.errstate(divide="ignore"):
@@ -161,8 +161,8 @@ def t_or_agreement_interval(
 ) -> Bounds:
     """t-interval of a mean of shares, counts and other numbers of about this size (see `t_interval`).
 
-    NaN with fewer than two units, and where all are equal up to rounding. Only where they all lie at an end of the
-    possible values, as a share of 0 or 1 does, their number bounds how many may not: `units`, or df + 1.
+    NaN with fewer than two units, or if all are equal up to rounding. Only if they are all at an end of the
+    possible values, such as a share of 0 or 1, their number (`units`, or df + 1) bounds how many may differ.
     """
     low, high = t_interval(value, error, df, confidence, scale=scale)
     if possible is None:
@@ -182,11 +182,11 @@ def standard_error(
     groups: int = 1,
     cluster: NDArray[np.integer] | None = None,
 ) -> tuple[Floats, Floats]:
-    """Standard error and degrees of freedom of one estimate a group, from the first-order error of each cell.
+    """Standard error and degrees of freedom of one estimate per group, from the first-order error of each cell.
 
-    `influence` is what one item of a cell adds to the estimate's error: x − mean for a mean, the linearisation for a
-    ratio. `count` items stand in each cell (or their weight), `group` says where a cell belongs. Items in one `cluster`
-    (a label a cell, which may span cells) err together: their influences are summed before they are squared. A large
+    `influence` is the contribution of one item of a cell to the error: x − mean for a mean, the linearisation for a
+    ratio. `count` items are in each cell (or their weight), `group` is the group of a cell. Items in one `cluster`
+    (a label per cell, which may span cells) err together: their influences are summed before they are squared. A large
     cluster pulls the mean towards itself, so its square is raised by 1 / (1 − its share of the items): CR2 of Bell and
     McCaffrey (2002). Degrees of freedom follow from the sizes, see `_size_df`. NaN with fewer than two units.
     """
@@ -211,19 +211,19 @@ def standard_error(
 def _size_df(share: Floats, owner: Integers, units: Integers) -> Floats:
     """Satterthwaite's degrees of freedom of the CR2 variance of a mean, from the clusters' shares of the items.
 
-    Its expectation and variance where the items of a cluster err alike, which is when sizes matter most: a quadratic
+    Its expectation and variance if the items of a cluster err alike, which is when sizes matter most: a quadratic
     form in as many normal cluster effects, with the matrix a_g a_h (δ_gh − w_g − w_h + Σw²), a_g² = w_g² / (1 − w_g).
     Clusters of one size have their number less one, and two clusters have one.
     """
     groups = len(units)
-    # The largest cluster stands apart: one that holds nearly everything would cancel all digits of the sums.
+    # The largest cluster is kept apart: if it contains nearly everything, the sums would lose all digits.
     order = np.lexsort((share, owner))
     largest = order[np.cumsum(np.bincount(owner, minlength=groups))[units > 0] - 1]
     others = np.ones(len(share), bool)
     others[largest] = False
     big, kin, w = np.zeros(groups), owner[others], share[others]
     big[owner[largest]] = share[largest]
-    rest, even = _totals(kin, w, groups), _totals(kin, w**2, groups)  # 1 − w and Σw² but for the largest
+    rest, even = _totals(kin, w, groups), _totals(kin, w**2, groups)  # 1 − w and Σw² without the largest
     with np.errstate(invalid="ignore", divide="ignore"):
         weight, big_weight = w**2 / (1 - w), big**2 / rest
         diagonal, big_diagonal = weight * (1 - 2 * w + (big**2 + even)[kin]), big_weight * (rest**2 + even)
@@ -233,7 +233,7 @@ def _size_df(share: Floats, owner: Integers, units: Integers) -> Floats:
         with_largest = 2 * big_weight * _totals(kin, weight * ((even - big * rest)[kin] - w) ** 2, groups)
         squares = _totals(kin, diagonal**2, groups) + big_diagonal**2 + pairs + with_largest
         df = (_totals(kin, diagonal, groups) + big_diagonal) ** 2 / squares
-    # It lies between one and the number of clusters less one, which equal sizes reach but for rounding.
+    # It is between one and the number of clusters less one, which equal sizes reach up to rounding.
     most = np.maximum(units - 1, 1)
     return np.where(df > most * (1 - 1e-9), most, np.maximum(df, 1.0))
 
@@ -248,14 +248,14 @@ def quantile_interval(
     groups: int = 1,
     cluster: NDArray[np.integer] | None = None,
 ) -> Bounds:
-    """Interval of a quantile, without assuming a shape; `probability` = 0.5 for the median.
+    """Interval of a quantile, for any distribution; `probability` = 0.5 for the median.
 
     Independent items: the two order statistics whose ranks leave at most α/2 outside under the binomial. Clusters: the
-    distribution function is inverted at probability ± t·se, its error taken over clusters (Woodruff 1952). NaN where
+    distribution function is inverted at probability ± t·se, its error taken over clusters (Woodruff 1952). NaN if
     the items are too few for the bound to exist (below six for a 95 % interval of the median).
     """
     if not 0 < probability < 1:
-        raise OptionError(f"probability must lie between 0 and 1, not {probability}")
+        raise OptionError(f"probability must be between 0 and 1, not {probability}")
     values, count = np.asarray(values, dtype=float), np.asarray(count, dtype=float)
     group = np.zeros(len(values), dtype=np.int64) if group is None else np.asarray(group)
     order = np.lexsort((values, group))
@@ -291,8 +291,8 @@ def delong(
 
     Without `offsets` all scores are independent (DeLong et al. 1988), df = min(positives, negatives) − 1. With them,
     the negatives of positive i are neg[offsets[i]:offsets[i+1]] and a query errs as one unit (Obuchowski 1997);
-    `cluster`, a label a positive, joins queries that err together. Near 1 a few units carry most of the error, so df
-    is that of a variance estimated from units of their kurtosis (their number less one for normal ones), and for
+    `cluster`, a label per positive, joins queries that err together. Near 1 few units carry most of the error, so df
+    is that of a variance estimated from units of this kurtosis (their number less one for normal ones), and for
     clusters at most what their sizes allow. Memory beyond the input stays at a few arrays of the positives' size:
     negatives are read in blocks.
     """
@@ -351,10 +351,10 @@ def histogram_bootstrap(
     seed: int | np.random.Generator,
     resamples: int = 4000,
 ) -> tuple[float, float]:
-    """Bootstrap interval of a statistic of independent items that are known by their histogram.
+    """Bootstrap interval of a statistic of independent items, given their histogram.
 
-    `statistic` takes an array (resamples, cells) of counts and gives one number a row. Resamples are multinomial
-    draws of the cells, in blocks, so memory does not grow with the items. NaN with fewer than two items, or where the
+    `statistic` takes an array (resamples, cells) of counts and gives one number per row. Resamples are multinomial
+    draws of the cells, in blocks, so memory does not grow with the items. NaN with fewer than two items, or if the
     statistic is undefined in some resample.
     """
     counts = np.asarray(counts, dtype=np.int64)
@@ -371,11 +371,11 @@ def histogram_bootstrap(
 
 
 def percentile_interval(drawn: Floats, items: int, strata: int, confidence: float) -> tuple[float, float]:
-    """Percentiles of a bootstrap distribution, widened as Student's t is against the normal.
+    """Percentiles of a bootstrap distribution, widened as Student's t is relative to the normal.
 
     A resample of n items spreads too little, by √((n − 1)/n), and the plain percentiles ignore that the spread was
-    estimated: at n = 5 they cover .83 of a nominal .95 (Hesterberg 2015). NaN where every stratum holds one item,
-    or all draws are equal up to rounding.
+    estimated: at n = 5 they cover .83 of a nominal .95 (Hesterberg 2015). NaN if every stratum has one item,
+    or if all draws are equal up to rounding.
     """
     from scipy.special import ndtr
 
@@ -402,7 +402,7 @@ def _cluster_sums(
     cluster = np.asarray(cluster)
     if cluster.size == 0:
         return np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0)
-    if int(cluster.max()) - int(cluster.min()) > 1 << 32:  # labels such as hashes, which the sums below cannot hold
+    if int(cluster.max()) - int(cluster.min()) > 1 << 32:  # labels such as hashes, which overflow the sums below
         cluster = np.unique(cluster, return_inverse=True)[1]
     cluster = cluster - cluster.min()
     span = int(cluster.max()) + 1
@@ -415,7 +415,7 @@ def _cluster_sums(
 
 
 def _order_statistics(total: Floats, probability: float, outside: float) -> Bounds:
-    """Ranks of the lowest and highest item between which the quantile lies; 0 and total + 1 where there are none."""
+    """Ranks of the lowest and highest item around the quantile; 0 and total + 1 if there are none."""
     return _binomial_point(total, probability, outside), total + 1 - _binomial_point(total, 1 - probability, outside)
 
 
@@ -433,7 +433,7 @@ def _binomial_point(total: Floats, probability: float, outside: float) -> Floats
 
 
 def _at_rank(values: Floats, mass: Floats, start: Integers, rank: Floats) -> Floats:
-    """The rank-th smallest item of each group, from cells in order and their cumulated mass; NaN for NaN."""
+    """The rank-th smallest item of each group, from cells in order and their cumulated mass; NaN stays NaN."""
     empty = np.isnan(rank) | (start[1:] == start[:-1])
     position = np.searchsorted(mass[1:], mass[start[:-1]] + np.where(empty, 1, rank) - 1e-9)
     return np.where(empty, np.nan, values[np.minimum(position, len(values) - 1)] if len(values) else np.nan)

@@ -28,7 +28,7 @@ from graphgauge.core.truths import truths_of
 from graphgauge.io.rows import sound_parquet
 from graphgauge.stats.runs import Run, Runs, Score, Seed, SideFile
 
-# `metrics_{dataset}_{seed}.json`; the seed is what follows the last underscore.
+# `metrics_{dataset}_{seed}.json`; the seed follows the last underscore.
 _FLAT_NAME = re.compile(r"metrics_(?P<dataset>.+)_(?P<seed>[^_]+)")
 _FAMILY_FOLDERS = ("ranking", "recovery", "forecasting", "generation", "explanation", "evolution")
 _LABELS = ("method", "dataset", "seed")
@@ -40,7 +40,7 @@ def load(source: Any) -> Runs:
 
     A folder is searched for result files and for flat JSON named `metrics_{dataset}_{seed}.json` in a folder named
     after the method. Tables (.csv, .parquet, frames, lists of dictionaries) have the columns `method`, `dataset` and
-    `seed`, as far as they differ, and one for each metric, or the two columns `metric` and `value`.
+    `seed`, if they differ, and one column per metric, or the two columns `metric` and `value`.
     """
     if isinstance(source, Runs):
         return source
@@ -54,7 +54,7 @@ def load(source: Any) -> Runs:
         return Runs(_from_records(source.to_dict(orient="records"), "frame"))
     if isinstance(source, Iterable):
         return Runs(_from_sequence(list(source)))
-    raise InputError(f"cannot be read as runs: {type(source).__name__}", fix="Pass a path, a frame or a list.")
+    raise InputError(f"cannot read runs from {type(source).__name__}", fix="Pass a path, a frame or a list.")
 
 
 def _from_sequence(parts: list[Any]) -> Iterator[Run]:
@@ -80,7 +80,7 @@ def _from_path(path: Path) -> Iterator[Run]:
             raise InputError(
                 "neither a result file nor flat metrics",
                 where=str(path),
-                fix="Flat metrics are named metrics_{dataset}_{seed}.json or hold method, dataset and seed.",
+                fix="Flat metrics are named metrics_{dataset}_{seed}.json or contain method, dataset and seed.",
             )
         yield found
     else:
@@ -103,7 +103,7 @@ def _from_folder(folder: Path) -> Iterator[Run]:
 
 
 def _from_json(path: Path) -> Run | None:
-    """A result file or flat metrics; None for other JSON, such as a breakdown beside its result."""
+    """A result file or flat metrics; None for other JSON, such as the side file of a result."""
     content = read_json(path)
     if not isinstance(content, dict):
         return None
@@ -154,7 +154,7 @@ def _from_evaluation(evaluation: Evaluation, source: str = "evaluation", items: 
 def _labels(run: Mapping[str, Any], source: str) -> tuple[str, str, Seed]:
     missing = [name for name in ("method", "dataset") if run.get(name) is None]
     if missing:
-        raise InputError(f"the run names no {' and no '.join(missing)}", where=source,
+        raise InputError(f"the run has no {' and no '.join(missing)}", where=source,
                          fix="Evaluate with --method, --dataset and --run-seed.")  # fmt: skip
     return str(run["method"]), str(run["dataset"]), _seed(0 if run.get("seed") is None else run["seed"])
 
@@ -178,7 +178,7 @@ def _from_csv(path: Path) -> Iterator[Run]:
         raise InputError(f"has the column {twice[0]!r} twice", where=str(path))
     for number, row in enumerate(rows):
         if None in row:
-            raise InputError("has more cells than the head", where=f"{path}, record {number + 1}")
+            raise InputError("has more cells than the header", where=f"{path}, record {number + 1}")
     yield from _from_records(rows, str(path))
 
 
@@ -189,7 +189,7 @@ def _from_parquet(path: Path) -> Iterator[Run]:
 
 
 def _from_records(records: Sequence[Mapping[str, Any]], source: str) -> Iterator[Run]:
-    """One run a record, or one run for all records that share method, dataset and seed when they are in long form."""
+    """One run per record, or, in long form, one run for all records that share method, dataset and seed."""
     for name in dict.fromkeys(name for record in records for name in record):
         label = str(name).strip().lower()
         if label in _LABELS and name != label:
@@ -205,13 +205,13 @@ def _from_records(records: Sequence[Mapping[str, Any]], source: str) -> Iterator
         records = list(wide.values())
     text = _text_columns(records)
     for number, record in enumerate(records):
-        # Records without a seed are repetitions in the order given, unless datasets tell them apart.
+        # Records without a seed are repetitions in the given order, unless their datasets differ.
         seed = 0 if "dataset" in record else number
         yield _record({"seed": seed, **{name: record[name] for name in record if name not in text}}, source, number)
 
 
 def _text_columns(records: Sequence[Mapping[str, Any]]) -> set[str]:
-    """Columns without a single number: remarks, not metrics."""
+    """Columns without any number: remarks, not metrics."""
     names = {name for record in records for name in record if name not in _LABELS}
     return {name for name in names if not any(_is_number(record.get(name)) for record in records)} - {
         name for name in names if all(_is_empty(record.get(name)) for record in records)
@@ -229,14 +229,14 @@ def _record(record: Mapping[str, Any], source: str, row: int | None = None) -> R
         direction, target, bounds = _known(str(name))
         scores[str(name)] = Score(math.nan if _is_empty(value) else _number(value), direction, target, bounds)
     if not scores:
-        raise InputError("no metric in it", where=source, fix="Give each metric a column of numbers.")
+        raise InputError("contains no metric", where=source, fix="Give each metric a column of numbers.")
     method, dataset = (str(record.get(name, "")) for name in ("method", "dataset"))
     return Run(method, dataset, _seed(record.get("seed", 0)), scores, source=source)
 
 
 @cache
 def _known(key: str) -> tuple[Direction | None, float | None, tuple[float, float]]:
-    """What the registry says of a metric that comes as a bare number."""
+    """The registered properties of a metric given as a plain number."""
     from graphgauge.core.metric import find
 
     try:
@@ -263,7 +263,7 @@ def _number(value: Any) -> float:
 
 
 def _seed(value: Any) -> Seed:
-    """Seeds are compared as integers where they look like them, whatever the file made of them."""
+    """Seeds that look like integers are compared as integers, in any file format."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     text = str(value).strip()

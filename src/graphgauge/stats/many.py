@@ -16,16 +16,16 @@ from graphgauge.stats.power import require_alpha
 
 Floats = NDArray[np.float64]
 
-# Arrays of this many rank-sum states are enumerated; more methods or blocks take the chi-squared approximation.
+# Up to this many rank-sum states are enumerated; larger designs use the chi-squared approximation.
 _MAX_STATES = 1 << 20
 
 
 def holm(p_values: ArrayLike) -> Floats:
     """Adjusted p of Holm's step-down procedure, in the order given; rejecting those ≤ α keeps the family-wise error."""
     p = as_numeric(p_values, "p_values").astype(float)
-    require_shape(p, (None,), "p_values", "Pass one p a test.")
+    require_shape(p, (None,), "p_values", "Pass one p per test.")
     if not ((p >= 0) & (p <= 1)).all():
-        raise InputError("some do not lie between 0 and 1", where="p_values", fix="Leave out tests without a p.")
+        raise InputError("some are not between 0 and 1", where="p_values", fix="Leave out tests without a p.")
     order = np.argsort(p, kind="stable")
     stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
     adjusted = np.empty(len(p))
@@ -40,7 +40,7 @@ def mean_ranks(scores: ArrayLike) -> Floats:
 
 @dataclass(frozen=True)
 class Friedman:
-    """`statistic` is the tie-corrected chi-squared; p comes from all orders of the ranks where they can be counted."""
+    """`statistic` is the tie-corrected chi-squared; p is exact if all orders of the ranks can be counted."""
 
     statistic: float
     p_value: float
@@ -68,7 +68,7 @@ def friedman(scores: ArrayLike) -> Friedman:
 
 
 def critical_difference(methods: int, blocks: int, alpha: float = 0.05) -> float:
-    """How far two mean ranks must lie apart for Nemenyi's test to tell the methods apart (Demšar 2006).
+    """The difference of two mean ranks that is significant in Nemenyi's test (Demšar 2006).
 
     >>> round(critical_difference(4, 14, alpha=0.05), 2)
     1.25
@@ -98,7 +98,7 @@ def _matrix(scores: ArrayLike) -> Floats:
     scores = as_numeric(scores, "scores").astype(float)
     if scores.ndim != 2 or scores.shape[0] < 1 or scores.shape[1] < 2:
         raise InputError(
-            f"expected a matrix with a row for each seed or dataset and at least two methods, found {scores.shape}",
+            f"expected a matrix with one row per seed or dataset and at least two methods, found {scores.shape}",
             where="scores",
         )
     refuse_nan(scores, "scores", fix="Drop or impute those rows first.")

@@ -43,7 +43,7 @@ class PairedItems:
     resamples: int
 
     def __str__(self) -> str:
-        interval = "(no interval: all differ by the same)" if self.ci is None else "[{:.4g}, {:.4g}]".format(*self.ci)
+        interval = "(no interval: all differ equally)" if self.ci is None else "[{:.4g}, {:.4g}]".format(*self.ci)
         certainty = f"± {self.p_error:.1g} by {self.resamples:,} sign flips" if self.p_error else "by all sign flips"
         return (
             f"mean difference {self.mean_difference:.4g} {interval} over {self.n:,} items"
@@ -63,7 +63,7 @@ def paired_items(
 ) -> PairedItems:
     """Is the mean of paired per-item differences zero? Two-sided sign-flip permutation test and t-interval.
 
-    `differences` is one number an item (first ranker minus second, same items in the same order); `cluster`, a label an
+    `differences` is one number per item (first ranker minus second, items in the same order); `cluster`, a label per
     item, marks items that are not independent, which are summed and flipped together. Memory does not grow
     with the number of resamples times items: equal sizes are flipped by one binomial draw, others eight at a time.
     """
@@ -72,7 +72,7 @@ def paired_items(
         raise InputError(f"expected at least two differences in a row, found shape {differences.shape}", where="items")
     if not np.isfinite(differences).all():
         bad = int(np.argmin(np.isfinite(differences)))
-        raise InputError(f"differences must be finite, the first that is not stands at index {bad}", where="items")
+        raise InputError(f"differences must be finite, the first that is not is at index {bad}", where="items")
     whole_number("resamples", resamples, 1)
     if cluster is not None:
         cluster = np.unique(as_labels(cluster, "cluster"), return_inverse=True)[1]
@@ -102,9 +102,9 @@ def paired_items(
 
 
 def _sign_flip(sums: Floats, resamples: int, generator: np.random.Generator) -> tuple[float, float, int]:
-    """P(|sum under random signs| ≥ |sum|), its Monte-Carlo error, and how many patterns were looked at."""
+    """P(|sum under random signs| ≥ |sum|), its Monte-Carlo error, and the number of patterns."""
     sizes = np.abs(sums[sums != 0])
-    # Sums that are equal on paper may differ in their last bits.
+    # Equal sums may differ in their last bits.
     observed = abs(float(sums.sum())) - 1e-12 * float(sizes.sum())
     if len(sizes) <= _ENUMERATE:
         patterns = _all_sums(sizes)

@@ -1,4 +1,4 @@
-"""What a design can show at all, before any data."""
+"""What a design can show, before any data."""
 
 from __future__ import annotations
 
@@ -29,4 +29,4 @@ def seeds_needed(comparisons: int = 1, alpha: float = 0.05) -> int:
 
 def require_alpha(alpha: Any) -> None:
     if not isinstance(alpha, float | np.floating) or not 0 < alpha < 1:
-        raise OptionError(f"alpha must lie between 0 and 1, not {alpha!r:.60}", fix="Use 0.05 for a 5 % test.")
+        raise OptionError(f"alpha must be between 0 and 1, not {alpha!r:.60}", fix="Use 0.05 for a 5 % test.")

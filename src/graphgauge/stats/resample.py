@@ -16,11 +16,11 @@ from graphgauge.stats.intervals import Bounds, percentile_interval
 Floats = NDArray[np.float64]
 # Scores of each dataset, methods × seeds; in a block of resamples, resamples × methods × seeds.
 Strata = Sequence[Floats]
-_NO_NAN = "Leave failed runs out and say so, or score them at the metric's worst value."
+_NO_NAN = "Leave failed runs out and report it, or score them at the metric's worst value."
 
 
 def interquartile_mean(scores: ArrayLike) -> Floats:
-    """Mean of what is left along the last axis after the lowest and the highest quarter, each rounded down, are cut.
+    """Mean along the last axis without the lowest and the highest quarter, each rounded down.
 
     >>> float(interquartile_mean([0, 1, 2, 3, 100]))
     2.0
@@ -37,8 +37,8 @@ def interquartile_mean(scores: ArrayLike) -> Floats:
 def probability_of_improvement(a: ArrayLike, b: ArrayLike, *, seeds: ArrayLike | None = None) -> Floats:
     """How often a run of a beats a run of b, ties counting half, along the last axis.
 
-    `seeds` says with which seed each run of both was made: runs that share one are not independent, and are not
-    compared with each other. NaN where no pair is left.
+    `seeds` has the seed of each run: runs that share a seed are not independent, and are not
+    compared with each other. NaN if no pair is left.
 
     >>> float(probability_of_improvement([1, 2, 3], [0, 2, 2]))
     0.6666666666666666
@@ -54,7 +54,7 @@ def probability_of_improvement(a: ArrayLike, b: ArrayLike, *, seeds: ArrayLike |
     labels = np.asarray(seeds)
     if labels.shape != first.shape or first.shape != second.shape:
         raise InputError(
-            f"expected a seed for each run of both, found shapes {labels.shape}, {first.shape} and {second.shape}",
+            f"expected one seed per run of both, found shapes {labels.shape}, {first.shape} and {second.shape}",
             where="seeds",
         )
     apart = labels[..., :, None] != labels[..., None, :]
@@ -73,8 +73,8 @@ def stratified_interval(
 ) -> Bounds:
     """Bootstrap interval of statistics of several datasets, drawing seeds within each of them.
 
-    A seed is drawn for all methods at once, because methods that share a seed may share its split. `statistic` gives
-    one row of numbers a resample, NaN where a resample has none. NaN where every dataset has one seed only.
+    A seed is drawn for all methods at once, because methods with the same seed may share a split. `statistic` gives
+    one row of numbers per resample, NaN if a resample has none. NaN if every dataset has only one seed.
     """
     generator = generator_of(seed)
     cells = sum(stratum.size for stratum in strata) * max(stratum.shape[-1] for stratum in strata)

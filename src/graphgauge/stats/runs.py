@@ -21,13 +21,13 @@ Better = Literal["higher", "lower"]
 Seed = int | str
 MISSING = ("raise", "omit", "worst")
 _SIZES_LISTED = 4
-# How an output is read, which may well differ between methods; the other conventions define the number.
+# Conventions for reading outputs, which may differ between methods; the others define the number.
 READING = ("nan", "sign", "edges", "encoding", "threshold")
 
 
 @dataclass(frozen=True)
 class Score:
-    """A metric's value in one run, with what decides whether it can be compared. Direction None: not known."""
+    """A metric's value in one run, with the facts that decide whether it can be compared. Direction None: unknown."""
 
     value: float
     direction: Direction | None = None
@@ -40,7 +40,7 @@ class Score:
 
 @dataclass(frozen=True)
 class SideFile:
-    """A file beside a result, and the hash that the result has of it."""
+    """A side file of a result, and its hash in the result."""
 
     path: Path
     hash: str
@@ -48,9 +48,9 @@ class SideFile:
 
 @dataclass(frozen=True)
 class Run:
-    """One trained and evaluated model. `failed` says why there are no scores, `items` where per-item values lie.
+    """One trained and evaluated model. `failed` says why there are no scores, `items` where the per-item values are.
 
-    `truths` are the inputs that it was measured against, by name, where a receipt records them.
+    `truths` are the inputs that it was measured against, by name, if a receipt records them.
     """
 
     method: str
@@ -81,13 +81,13 @@ class Gap:
 
 
 def seed_order(seed: object) -> tuple[bool, float, str]:
-    """Numbers by size, then names: an order that does not depend on that of the rows."""
+    """Numbers by size, then names: an order independent of that of the rows."""
     number = isinstance(seed, Real)
     return not number, float(seed) if isinstance(seed, Real) else 0.0, str(seed)
 
 
 def on_dataset(name: str, dataset: str) -> str:
-    """`transe on wn18rr`, or `transe` alone where the dataset has no name."""
+    """`transe on wn18rr`, or `transe` if the dataset has no name."""
     return f"{name} on {dataset}" if dataset else name
 
 
@@ -129,7 +129,7 @@ class Runs:
         return list(dict.fromkeys(key for run in self for key in run.scores))
 
     def only(self, *, method: Iterable[str] = (), dataset: Iterable[str] = (), family: str | None = None) -> Runs:
-        """The runs of some methods, datasets or of one family; a name that nobody has is an error."""
+        """The runs of some methods, datasets or of one family; an unknown name is an error."""
         methods, datasets = list(method), list(dataset)
         for name in methods:
             one_of("method", name, self.methods)
@@ -148,7 +148,7 @@ class Runs:
 
 @dataclass(frozen=True)
 class Panel:
-    """One metric over methods, datasets and seeds; NaN where a run has no value, and `gaps` says why."""
+    """One metric over methods, datasets and seeds; NaN if a run has no value; `gaps` says why."""
 
     metric: str
     direction: Direction | None
@@ -158,7 +158,7 @@ class Panel:
     values: Mapping[str, Mapping[str, Mapping[Seed, float]]]  # dataset → method → seed
     gaps: tuple[Gap, ...]
     notes: tuple[str, ...]
-    conflicts: Mapping[str, str] = field(default_factory=dict)  # datasets whose truth is not the same for all methods
+    conflicts: Mapping[str, str] = field(default_factory=dict)  # datasets whose truth differs between methods
 
     @property
     def methods(self) -> list[str]:
@@ -170,13 +170,13 @@ class Panel:
 
     @property
     def better(self) -> Better | None:
-        """Which way is good; a target is approached from both sides, by its distance."""
+        """The good direction; with a target, the distance from it is to be low."""
         if self.direction == "target":
             return "lower"
         return None if self.direction == "none" else self.direction
 
     def badness(self, value: float) -> float:
-        """Lower is better, whatever the direction."""
+        """The value with lower as better, for any direction."""
         if self.direction == "target" and self.target is not None:
             return abs(value - self.target)
         return -value if self.direction == "higher" else value
@@ -205,7 +205,7 @@ class Panel:
 
     @property
     def worst(self) -> float:
-        """The bound that is farthest from good, for runs that gave nothing."""
+        """The worst bound, for runs without a value."""
         low, high = self.bounds
         if self.direction == "target" and self.target is not None:
             worst = low if abs(low - self.target) >= abs(high - self.target) else high
@@ -220,8 +220,8 @@ class Panel:
 def panel(runs: Runs, metric: str, *, direction: Better | None = None, truths: Truths = "same") -> Panel:
     """The values of one metric; runs scored under different conventions are refused with the list.
 
-    So are methods that were measured against different truths, unless any will do, and then a note says so. How outputs
-    were read may differ, and a note says so.
+    So are methods measured against different truths, unless `truths="any"`, which adds a note. Conventions for reading
+    outputs may differ, and a note lists them.
     """
     one_of("truths", truths, TRUTHS)
     if not len(runs):
@@ -276,7 +276,7 @@ def _values(runs: list[Run], metric: str) -> tuple[dict[str, dict[str, dict[Seed
 
 
 def _absent(by_method: Mapping[str, Mapping[Seed, float]]) -> list[tuple[str, Seed]]:
-    """Runs that a method has fewer of than the fullest one: absence must not help. Other labels alone are no gap."""
+    """Runs missing compared to the method with the most: absence must not help. Different labels alone are no gap."""
     fullest = max(by_method.values(), key=len)
     return [
         (method, seed)
@@ -289,7 +289,7 @@ def _refuse_mixed(metric: str, name: str, stated: list[tuple[Run, str]]) -> None
     if len({value for _, value in stated}) > 1:
         raise InputError(
             f"{metric} was measured under different conventions: {name} is {_by_value(stated)}",
-            fix="Measure all runs alike, or compare them apart.",
+            fix="Use the same conventions for all runs, or compare them separately.",
         )
 
 
@@ -301,11 +301,11 @@ def _by_value(stated: list[tuple[Run, str]]) -> str:
 
 
 def _notes(scored: list[tuple[Run, Score]], metric: str) -> Iterator[str]:
-    """What does not forbid a comparison but should be known."""
+    """Notes that do not prevent a comparison."""
     for dataset in dict.fromkeys(run.dataset for run, _ in scored):
         sizes = Counter(score.n for run, score in scored if run.dataset == dataset and score.n is not None)
         if len(sizes) > 1:
             counts = ", ".join(f"{n:,} in {times} runs" for n, times in sorted(sizes.items()))
             if len(sizes) > _SIZES_LISTED:
                 counts = f"{min(sizes):,} to {max(sizes):,}"
-            yield f"{metric} on {dataset} rests on different numbers of items: {counts}"
+            yield f"{metric} on {dataset} is computed on different numbers of items: {counts}"

@@ -1,4 +1,4 @@
-"""Whether methods were measured against the same truth, as far as the receipts of their results say."""
+"""Whether methods were measured against the same truth, according to the receipts of their results."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ Truths = Literal["same", "any"]
 TRUTHS = ("same", "any")
 _SHOWN = 2
 
-# Methods and the truth of each, by its hashes: the first method that has it stands for all.
+# Truths by their hashes, each with the first method that has it.
 _Held = dict[tuple[str, ...], tuple[str, Truth]]
 
 
 def different_truths(runs: Iterable[Run], *, items: bool = False) -> dict[str, str]:
-    """The datasets on which methods were measured against different truths, and which these are.
+    """The datasets on which methods were measured against different truths, with the truths.
 
     Truths may differ from seed to seed, as simulated graphs do, so methods are compared seed by seed. Over items they
-    are not paired by seed: there, methods with different seeds must have the same truths altogether.
+    are not paired by seed: there, methods with different seeds must all have the same truth.
     """
     runs = list(runs)
     found: dict[str, list[str]] = defaultdict(list)
@@ -40,15 +40,15 @@ def refuse_different(conflicts: dict[str, str]) -> None:
         where = "; ".join(f"on {dataset}: {said}" if dataset else said for dataset, said in conflicts.items())
         raise InputError(
             f"methods were measured against different truths, {where}",
-            fix="Measure all against the same files; equal content in other files is known as such only in .npy and "
-            '.npz. truths="any" (--truths any) compares them all the same, with a warning.',
+            fix="Measure all against the same files; equal content in other files is recognised only in .npy and "
+            '.npz. truths="any" (--truths any) compares them with a warning.',
         )
 
 
 def warnings_of(conflicts: dict[str, str]) -> Iterator[str]:
     for dataset, said in conflicts.items():
         where = f" on {dataset}" if dataset else ""
-        yield f"warning: methods were measured against different truths{where}, which need not be comparable: {said}"
+        yield f"warning: methods were measured against different truths{where}, which may not be comparable: {said}"
 
 
 def _by_seed(runs: list[Run]) -> list[str]:
@@ -60,14 +60,14 @@ def _by_seed(runs: list[Run]) -> list[str]:
 
 
 def _across_seeds(runs: list[Run], items: bool) -> list[str]:
-    """Of methods that share no seed: each has one truth for all of its seeds, and not the same."""
+    """Methods that share no seed, each with one truth for all of its seeds, and these truths differ."""
     found = []
     for name in dict.fromkeys(name for run in runs for name in run.truths):
         held: _Held = {}
         for method in dict.fromkeys(run.method for run in runs):
             own = [run for run in runs if run.method == method and name in run.truths]
             hashes = {run.truths[name].hashes for run in own}
-            # A single seed may have a truth of its own.
+            # A single seed may have its own truth.
             if len(hashes) == 1 and (items or len(own) > 1):
                 held.setdefault(hashes.pop(), (method, own[0].truths[name]))
         if len(held) > 1:

@@ -12,7 +12,7 @@ from graphgauge.core.arrays import as_numeric, refuse_nan, require_shape
 
 Floats = NDArray[np.float64]
 
-# The exact distribution of 500 differences takes a tenth of a second; beyond, the normal is good to three digits.
+# The exact distribution of 500 differences takes a tenth of a second; beyond, the normal is exact to three digits.
 EXACT_LIMIT = 500
 
 
@@ -37,14 +37,14 @@ class SignedRank:
 
 
 def signed_rank(differences: ArrayLike) -> SignedRank:
-    """Test that differences are symmetric about zero; zeros are dropped, equal sizes share their mean rank.
+    """Test that differences are symmetric about zero; zeros are dropped, ties get their mean rank.
 
     Up to 500 differences p is exact: the distribution of twice the rank sum, an integer even with ties, is built up
-    difference by difference. Beyond, the normal approximation with the variance of the ranks as they are.
+    difference by difference. Beyond, it is the normal approximation with the variance of the tied ranks.
     """
     signed = as_numeric(differences, "differences").astype(float)
-    require_shape(signed, (None,), "differences", "Pass one difference a pair.")
-    refuse_nan(signed, "differences", fix="A failed run cannot be paired: leave its pair out and say so.")
+    require_shape(signed, (None,), "differences", "Pass one difference per pair.")
+    refuse_nan(signed, "differences", fix="A failed run cannot be paired: leave its pair out and report it.")
     signed = signed[signed != 0]
     n = len(signed)
     doubled = _doubled_midranks(np.abs(signed))
@@ -65,8 +65,8 @@ def paired_differences(a: Floats, b: Floats) -> Floats:
 
 
 def as_on_paper(computed: Floats, largest: float) -> Floats:
-    """What was computed from scores up to `largest`, to 12 digits of that: what is equal on paper is equal."""
-    if not 1e-280 < largest < math.inf:  # 0, or beyond what can be rounded
+    """Values computed from scores up to `largest`, rounded to 12 digits of that, so that exact ties are ties."""
+    if not 1e-280 < largest < math.inf:  # 0, or too large or small to be rounded
         return computed
     return np.round(computed, 11 - math.floor(math.log10(largest)))
 
