@@ -34,7 +34,7 @@ def examples(cora: str) -> Iterator[tuple[str, str]]:
 
 
 def told(family: str | None = None, subject: Any = None, *, check: str, **materials: Any) -> str:
-    """What the check says, or that it says nothing."""
+    """The check's message, or `nothing`."""
     found = audit.run(subject, family=family, only=[check], **materials)
     return found[0].message if found else "nothing"
 
@@ -86,11 +86,12 @@ def contacts() -> Iterator[tuple[str, str]]:
         "duplicated-queries",
         (
             f"The last fifth of the {len(pairs):,} contacts in a hospital ward, as test edges: "
-            f"{told('ranking', check='duplicated-queries', test_edges=test)}. Of the same edges the check "
-            f"`seen-in-training` says: {told('ranking', check='seen-in-training', test_edges=test, train_edges=train)}."
+            f"{told('ranking', check='duplicated-queries', test_edges=test)}. On the same edges the "
+            f"check `seen-in-training` reports: "
+            f"{told('ranking', check='seen-in-training', test_edges=test, train_edges=train)}."
         ),
     )
-    # A model that knows who was there, and nothing about pairs.
+    # A model that knows how active each node is, and nothing about pairs.
     rng = np.random.default_rng(0)
     everybody = int(pairs.max()) + 1
     targets = rng.integers(0, everybody, (len(test), 20))
@@ -181,16 +182,16 @@ def proteins() -> Iterator[tuple[str, str]]:
         (
             f"causal-learn's DirectLiNGAM writes `B[i, j]` for j → i. On the protein data of Sachs et al. "
             f"({len(data):,} "
-            f"cells, {truth.sum()} edges) its matrix read as it stands finds {values[0]['tp']:.0f} true edges "
-            f"(F1 {values[0]['directed_f1']:.3f}), turned round {values[1]['tp']:.0f} (F1 "
+            f"cells, {truth.sum()} edges) its matrix finds {values[0]['tp']:.0f} true edges "
+            f"(F1 {values[0]['directed_f1']:.3f}), transposed {values[1]['tp']:.0f} (F1 "
             f"{values[1]['directed_f1']:.3f}). "
-            f"The check says {told(subject=as_given, check='transposed-prediction')!r}: with so few edges the "
+            f"The check finds {told(subject=as_given, check='transposed-prediction')}: with so few edges the "
             f"difference may be "
-            "luck, and a check that called it a fault would be wrong as often as right."
+            "chance, and a check that called it a fault would be wrong as often as right."
         ),
     )
     for name in ("worse-than-empty", "no-better-than-random"):
-        yield name, f"The same graph, turned the right way: {told(subject=turned, check=name)}."
+        yield name, f"The same graph, transposed: {told(subject=turned, check=name)}."
     correlation = np.abs(np.corrcoef(data.T))
     np.fill_diagonal(correlation, 0)
     best = recovery.evaluate(truth, correlation)["best_threshold"].value
@@ -200,7 +201,7 @@ def proteins() -> Iterator[tuple[str, str]]:
         (
             f"The same proteins, scored by correlation: {told(subject=chosen, check='threshold-from-truth')}. "
             f"At 0.3, which "
-            f"nobody chose by the truth, F1 is {fixed['directed_f1']:.3f}."
+            f"was not chosen on the truth, F1 is {fixed['directed_f1']:.3f}."
         ),
     )
     evaluation = recovery.evaluate(truth, correlation)
@@ -212,9 +213,9 @@ def proteins() -> Iterator[tuple[str, str]]:
     yield (
         "variance-tells-order",
         (
-            f"Linear data as most simulations draw them (20 variables, 40 edges, weights of 0.5 to 2, noise "
+            f"Linear data as in most simulations (20 variables, 40 edges, weights of 0.5 to 2, noise "
             f"of one scale): "
-            f"{made}. On the measured proteins the check says {raw!r}: real variances do not give this order away."
+            f"{made}. On the measured proteins the check finds {raw}: real variances do not reveal this order."
         ),
     )
 

@@ -50,7 +50,7 @@ def examples(checkpoint: str, classifier: str) -> Iterator[tuple[str, str]]:
 
 
 def told(evaluation: Evaluation, check: str, **materials: Any) -> str:
-    """What the check says, or that it says nothing."""
+    """The check's message, or `nothing`."""
     findings = audit.run(evaluation, only=[check], **materials)
     return findings[0].message if findings else "nothing"
 
@@ -59,7 +59,7 @@ def told(evaluation: Evaluation, check: str, **materials: Any) -> str:
 
 
 class Squashed:
-    """The network's probabilities, handed over as if they were logits."""
+    """The network's probabilities, passed as logits."""
 
     model_output = "logit"
 
@@ -78,19 +78,19 @@ def contacts() -> Iterator[tuple[str, str]]:
     right = accuracy(model, asked.held_out)
     run = Experiment.of(model, chosen, ["random", "recency", "occlusion", "oracle", "reversed"], dataset="planted",
                         accuracy=right)  # fmt: skip
-    what = f"A network that is right on {right:.1%} of later questions (the planted rule of the zoo), {EVENTS} answers"
+    what = f"A network that is right on {right:.1%} of later queries (the planted rule of the zoo), {EVENTS} answers"
     said = {name: told(run.evaluations[name], "random-not-beaten") for name in ("random", "recency")}
     yield (
         "random-not-beaten",
-        f"{what}, an explainer that draws importance at random: {said['random']}. Of the explainer that takes the "
-        f"latest contacts, which is better than nothing, the check says {said['recency']!r}.",
+        f"{what}, an explainer that draws importance at random: {said['random']}. For the explainer that takes the "
+        f"latest contacts, which is better than random, the check finds {said['recency']}.",
     )
     reverse = run.evaluations["reversed"]
     yield (
         "inverted-explanation",
-        f"{what}, an explainer that turns the importance of occlusion round: "
-        f"{told(reverse, 'inverted-explanation')}. Of random importance the check says "
-        f"{told(run.evaluations['random'], 'inverted-explanation')!r}.",
+        f"{what}, an explainer that reverses the importance of occlusion: "
+        f"{told(reverse, 'inverted-explanation')}. For random importance the check finds "
+        f"{told(run.evaluations['random'], 'inverted-explanation')}.",
     )
     oracle = [each for each in run.explanations if each.explainer == "oracle"]
     average = explanation.evaluate(explanation.collect(model, oracle, ties="average"))
@@ -101,8 +101,8 @@ def contacts() -> Iterator[tuple[str, str]]:
     yield (
         "tied-importance",
         f"{what}, explained by an oracle that gives 1 to the contacts that the rule takes and 0 to the others: "
-        f"{told(run.evaluations['oracle'], 'tied-importance')}. By time the values are {by_time}; in the mean over "
-        f"orders of tied contacts {over_orders}.",
+        f"{told(run.evaluations['oracle'], 'tied-importance')}. With ties by time the values are {by_time}; averaged "
+        f"over orders of tied contacts {over_orders}.",
     )
     shown = [each for each in run.explanations if each.explainer == "occlusion"]
     wrong = explanation.evaluate(explanation.collect(Squashed(model), shown))
@@ -110,9 +110,9 @@ def contacts() -> Iterator[tuple[str, str]]:
         "probabilities-as-logits",
         f"The same network asked for probabilities, which were declared as logits: "
         f"{told(wrong, 'probabilities-as-logits')}. fidelity_drop@0.2 of occlusion is "
-        f"{float(wrong['fidelity_drop@0.2']):.3f} so, and "
+        f"{float(wrong['fidelity_drop@0.2']):.3f} then, and "
         f"{float(run.evaluations['occlusion']['fidelity_drop@0.2']):.3f} with the logits; a perfect explanation could "
-        f"not pass {float(1 / (1 + np.exp(-1)) - 0.5):.3f} any more.",
+        f"not exceed {float(1 / (1 + np.exp(-1)) - 0.5):.3f}.",
     )
 
 
@@ -169,11 +169,11 @@ def cached() -> tuple[str, str]:
     drop = [float(each["fidelity_drop@0.1"]) for each in evaluations]
     return (
         "model-ignores-edges",
-        f"Two layers of torch_geometric's `GCNConv(cached=True)`, trained to tell the places in a house "
+        f"Two layers of torch_geometric's `GCNConv(cached=True)`, trained to classify the positions in a house "
         f"({rights[0]:.0%} of the nodes right), 20 nodes explained by their neighbourhood: "
-        f"{told(evaluations[0], 'model-ignores-edges')}. The layers keep the graph that they saw first, so that "
-        f"fidelity_drop@0.1 is {drop[0]:.3f}; trained without `cached=True` it is {drop[1]:.3f}, and the check says "
-        f"{told(evaluations[1], 'model-ignores-edges')!r}.",
+        f"{told(evaluations[0], 'model-ignores-edges')}. The layers keep the first graph that they saw, so "
+        f"fidelity_drop@0.1 is {drop[0]:.3f}; trained without `cached=True` it is {drop[1]:.3f}, and the check finds "
+        f"{told(evaluations[1], 'model-ignores-edges')}.",
     )
 
 
@@ -192,26 +192,27 @@ def digits() -> Iterator[tuple[str, str]]:
     once, again = (judged(example["TrainingSet"](learnt, replace=replaced)) for replaced in (False, True))
     yield (
         "copied-training-set",
-        f"Digits, their training half handed out as a generator: {told(once, 'copied-training-set')}. "
+        f"Digits, with the training half as the output of a generator: {told(once, 'copied-training-set')}. "
         f"Nothing else is wrong with it: its distance from real digits is {float(once['overall_mean_distance']):.2f}, "
-        f"within what halves of real ones differ by, the energy test gives p = {float(once['energy_p_value']):.2f}, "
-        f"and {float(once['overall_exact_accuracy']):.1%} are the digit that was asked for.",
+        f"within the distance between halves of real ones, the energy test gives "
+        f"p = {float(once['energy_p_value']):.2f}, and "
+        f"{float(once['overall_exact_accuracy']):.1%} are the requested digit.",
     )
     everything = generation.Labelled(*(np.concatenate(parts) for parts in zip(learnt, held, strict=True)))
     copies = example["TrainingSet"](learnt, replace=False)
     whole = generation.evaluate(generation.collect(copies, **options | {"data": everything}))
     yield (
         "learned-real-samples",
-        f"All digits given as held out, of which one half was trained on: {told(whole, 'learned-real-samples')}. "
-        f"Of the other half alone the check finds the few images that stand in both: "
+        f"All digits passed as held out, half of which were trained on: {told(whole, 'learned-real-samples')}. "
+        f"With the other half alone the check finds the few images that are in both: "
         f"{told(once, 'learned-real-samples')}.",
     )
     yield (
         "repeated-samples",
-        f"The training half of the digits, each image once and drawn with replacement. Of the first the check says "
-        f"{told(once, 'repeated-samples')!r}, of the second: {told(again, 'repeated-samples')}. The energy test gives "
+        f"The training half of the digits, each image once and drawn with replacement. For the first the check finds "
+        f"{told(once, 'repeated-samples')}, for the second: {told(again, 'repeated-samples')}. The energy test gives "
         f"p = {float(once['energy_p_value']):.3f} for the first and {float(again['energy_p_value']):.3f} for the "
-        f"second: the same images, and their repeats alone make them look unlike real ones.",
+        f"second: the same images; only their repeats make them look unlike real ones.",
     )
     yield (
         "distance-within-noise",
@@ -227,9 +228,9 @@ def digits() -> Iterator[tuple[str, str]]:
     grey = judged(example["Mixture"](learnt, components=8), _grey())
     yield (
         "blind-classifier",
-        f"Digits judged by a support vector machine that was trained on grey pixels from 0 to 16 and is given bits, 0 "
-        f"or 1: {told(grey, 'blind-classifier')}. A good mixture is given "
-        f"{float(grey['overall_exact_accuracy']):.2f}, by the same machine trained on bits "
+        f"Digits classified by a support vector machine that was trained on grey pixels from 0 to 16 and gets bits, 0 "
+        f"or 1: {told(grey, 'blind-classifier')}. A good mixture scores "
+        f"{float(grey['overall_exact_accuracy']):.2f}, and with the same machine trained on bits "
         f"{float(judged(example['Mixture'](learnt, components=8))['overall_exact_accuracy']):.2f}.",
     )
 
@@ -263,7 +264,7 @@ def _grey() -> Any:
 
 
 def boards(checkpoint: str, classifier: str) -> Iterator[tuple[str, str]]:
-    """The MoonBoard VAE of the zoo."""
+    """The zoo's MoonBoard VAE."""
     case = generation.open_checkpoint(checkpoint, classifier=classifier)
     trained = restore(read_checkpoint(checkpoint), "generator")
     learnt = held_out(trained.origin, trained.grades, None, checkpoint).train
@@ -273,7 +274,7 @@ def boards(checkpoint: str, classifier: str) -> Iterator[tuple[str, str]]:
     judged = generation.evaluate(generation.collect(copies, sections=["conditioning"]), metrics="conditioning")
     yield (
         "claim-above-classifier",
-        f"Climbing problems copied from the training set, judged by a classifier that learned from the same problems: "
+        f"Climbing problems copied from the training set, with a classifier that was trained on the same problems: "
         f"{told(judged, 'claim-above-classifier')}.",
     )
     untrained = Moonboard(train_generator(learnt, Schedule(epochs=0))[0], trained.grades)
@@ -285,21 +286,21 @@ def boards(checkpoint: str, classifier: str) -> Iterator[tuple[str, str]]:
     )
     yield (
         "condition-in-latents",
-        f"The VAE of the zoo before any training: {told(latent, 'condition-in-latents')}. After training its "
+        f"The zoo's VAE before training: {told(latent, 'condition-in-latents')}. After training its "
         f"silhouette is {float(other['silhouette_score']):.2f}, and still {told(other, 'condition-in-latents')}.",
     )
     yield "hidden-retries", _retried(subject)
 
 
 def _retried(subject: Moonboard, wanted: int = 100) -> str:
-    """Problems of each grade until there are enough valid ones, as a caller would make them."""
+    """Draw problems of each grade until there are enough valid ones, as a caller would."""
     made, codes, drawn = [], [], []
     for code in range(len(subject.conditions)):
         valid: list[Any] = []
         asked = 0
         while len(valid) < wanted:
             batch = np.asarray(subject.generate(code, wanted, seed=1000 * code + asked)) > 0.5
-            # The last batch is asked only as far as it is needed.
+            # Of the last batch, only the attempts that were needed count.
             places = np.flatnonzero(subject.validate(batch))[: wanted - len(valid)]
             valid += list(batch[places])
             asked += wanted if len(valid) < wanted else int(places[-1]) + 1
@@ -312,7 +313,7 @@ def _retried(subject: Moonboard, wanted: int = 100) -> str:
     )
     said = told(evaluation, "hidden-retries", drawn=np.array(drawn))
     what = f"{wanted} valid problems of each of {len(drawn)} grades"
-    return f"{what}, asked of the zoo's VAE until there were enough: {said}."
+    return f"{what}, drawn from the zoo's VAE until there were enough: {said}."
 
 
 if __name__ == "__main__":

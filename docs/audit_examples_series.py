@@ -67,12 +67,12 @@ def incomes(real: Any) -> Iterator[tuple[str, str]]:
         "biased",
         f"Incomes of US states grow, and the naive forecast does not: {told(naive, 'biased')} (in logarithms: 0.17 is "
         f"about 17 %). With the mean growth added its `rmse` falls from {naive['rmse']:.3f} to {drift['rmse']:.3f}, "
-        f"and the check says {told(drift, 'biased')!r}.",
+        f"and the check finds {told(drift, 'biased')}.",
     )
     yield (
         "last-value",
-        f"The same naive forecast, as the check sees it: {told(naive, 'last-value')}. Of {real.GRAPH} it says "
-        f"{told(judged[real.GRAPH], 'last-value')!r}.",
+        f"The same naive forecast: {told(naive, 'last-value')}. For {real.GRAPH} the check finds "
+        f"{told(judged[real.GRAPH], 'last-value')}.",
     )
     made = forecasts[real.GRAPH]
     late = slice(len(made.truth) - 20, None)
@@ -81,8 +81,8 @@ def incomes(real: Any) -> Iterator[tuple[str, str]]:
     yield (
         "few-time-steps",
         f"{real.GRAPH} on the last 20 of {len(made.truth)} years: {told(short, 'few-time-steps')}. `mae` is "
-        f"{interval(short['mae'])}, over all years {interval(whole['mae'])}: fewer years, and an interval that is "
-        "nevertheless narrower, because the last years were calm. What the early ones would have added it cannot know.",
+        f"{interval(short['mae'])}, over all years {interval(whole['mae'])}: fewer years, but an interval that is "
+        "narrower, because the last years were calm. It does not account for the early years.",
     )
     _, values, _ = real.incomes()
     peeking = real.naive
@@ -93,8 +93,8 @@ def incomes(real: Any) -> Iterator[tuple[str, str]]:
     yield (
         "leaked-target",
         f"The naive forecast of the same incomes, written with `series[: origin + 2]` where `series[: origin + 1]` is "
-        f"right: {told(shifted, 'leaked-target')}. `mae` is {shifted['mae']:.4f} in place of {right['mae']:.4f}, which "
-        f"nobody would find suspicious. Of the right one the check says {told(right, 'leaked-target')!r}.",
+        f"right: {told(shifted, 'leaked-target')}. `mae` is {shifted['mae']:.4f} instead of {right['mae']:.4f}, which "
+        f"looks plausible. For the right one the check finds {told(right, 'leaked-target')}.",
     )
 
 
@@ -123,9 +123,9 @@ def firms(real: Any) -> Iterator[tuple[str, str]]:
         check,
         f"Grunfeld's market values of {len(names)} firms, 1935 to 1954, each forecast as the year before: "
         f"{told(value, check)}. It is {names[int(np.argmax(errors))]}, with an `rmse` of {max(errors):.0f}; the pooled "
-        f"one is {value['rmse']:.0f}, the median over firms {np.median(errors):.0f}. In logarithms the check says "
-        f"{told(judged('value', np.log), check)!r}. Of the same firms' investments it says "
-        f"{told(judged('invest'), check)!r}: the worst firm of the first years is not that of the last.",
+        f"one is {value['rmse']:.0f}, the median over firms {np.median(errors):.0f}. In logarithms the check finds "
+        f"{told(judged('value', np.log), check)}. For the same firms' investments it finds "
+        f"{told(judged('invest'), check)}: the worst firm of the first years is not the worst of the last.",
     )
 
 
@@ -143,12 +143,12 @@ def citations(path: str) -> Iterator[tuple[str, str]]:
     yield (
         "circular-auc",
         f"Cora, grown for 10 cycles by the engine of [](../evolution_cora.md) with a smoothing of 0.5, three seeds: "
-        f"{told(suite.evaluation(), 'circular-auc')}. Off draws its edges at random, and 0.5 is what it deserves.",
+        f"{told(suite.evaluation(), 'circular-auc')}. Off draws its edges at random, so 0.5 is the right value.",
     )
 
 
 def undeclared(path: str) -> Iterator[tuple[str, str]]:
-    """Cora, grown at random for a cycle; of its births the ten whose ends are nearest are declared, or all."""
+    """Cora, grown at random for one cycle; either all births are declared, or the ten whose ends are nearest."""
     data = read_graph_data(path)
     engine = Zaratustra(data, Settings(seeds_per_cycle=100), seed=0)
     before, points = engine.edges, engine.embeddings
@@ -174,7 +174,7 @@ def undeclared(path: str) -> Iterator[tuple[str, str]]:
     )
     yield (
         "undeclared-removals",
-        f"{what}, while 50 old ones were taken away without a word: {told(said[2], 'undeclared-removals')}.",
+        f"{what}, while 50 old ones were removed without being declared: {told(said[2], 'undeclared-removals')}.",
     )
 
 
@@ -196,10 +196,10 @@ def labelled_words(path: str) -> Iterator[tuple[str, str]]:
         check,
         f"Cora's {data.features.shape[1]:,} words with the classes appended as {codes.shape[1]} more. After one cycle "
         f"of the engine of [](../evolution_cora.md) the probe gets {right[1]:.1%} of the nodes right, without them "
-        f"{right[0]:.1%}. The check, given the words and codes that the embeddings are made from, says: {said[2]}. Of "
-        f"the words alone it says {said[0]!r}. Of the embeddings themselves it says {said[3]!r}, and {said[1]!r} of "
+        f"{right[0]:.1%}. The check, given the words and codes that the embeddings are made from, reports: {said[2]}. "
+        f"In the words alone it finds {said[0]}. In the embeddings it finds {said[3]}, and {said[1]} in "
         f"those without the codes: {engine.embeddings.shape[1]} directions of a singular value decomposition, smoothed "
-        f"over the graph, hold the labels only nearly.",
+        f"over the graph, contain the labels only approximately.",
     )
 
 

@@ -1,11 +1,11 @@
-"""What all checks find in the demo and in the real data at hand, for docs/audit/demo.md:
+"""The findings of all checks on the demo and on real data, for docs/audit/demo.md:
 
     pip download --no-deps aeon==1.6.0
     graphgauge demo --output demo
     python docs/audit_real.py cora.npz aeon-1.6.0-py3-none-any.whl demo/results
 
-needs torch and the peer libraries, whose wheels hold the other data, and takes some minutes. Every finding is judged in
-docs/audit/found/judged.toml; one that is not, or a judgement of what is not found any more, is an error.
+needs torch and the peer libraries, whose wheels contain the other data, and takes some minutes. Every finding is judged
+in docs/audit/found/judged.toml; a missing or an outdated judgement is an error.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def table(judged: list[Judging], verdicts: Mapping[str, str]) -> tuple[str, set[str]]:
-    """What was found, each check once, with where and with what is thought of it; then what was silent."""
+    """The findings, each check once, with places and judgement; then the checks that found nothing."""
     messages: dict[str, str] = {}
     places: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     silent: set[str] = set()
@@ -73,7 +73,7 @@ def table(judged: list[Judging], verdicts: Mapping[str, str]) -> tuple[str, set[
         for check, message in messages.items()
     ]
     quiet = sorted((silent | set(findings.silent)) - set(messages))
-    lines = ["| finding | where | it says | judged |", "|---|---|---|---|", *rows, ""]
+    lines = ["| finding | where | message | judgement |", "|---|---|---|---|", *rows, ""]
     lines += [f"Silent: {', '.join(f'`{check}`' for check in quiet)}."] if quiet else []
     never = [
         f"`{check}` (needs {' and '.join(sorted(needs))})"
@@ -85,7 +85,7 @@ def table(judged: list[Judging], verdicts: Mapping[str, str]) -> tuple[str, set[
 
 
 def _where(places: Mapping[str, list[str]], judged: list[Judging]) -> str:
-    """The methods on each set of data, or how many where it is all of them."""
+    """The methods on each dataset, or their number if it is all of them."""
     if not places:
         return "all results together"
     several = len({each.data for each in judged}) > 1

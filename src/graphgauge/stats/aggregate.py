@@ -26,7 +26,7 @@ from graphgauge.stats.truths import Truths
 
 @dataclass(frozen=True)
 class Summary:
-    """One metric of one method on one dataset over its seeds; `planned` counts the seeds that should be there."""
+    """One metric of one method on one dataset over its seeds; `planned` counts the expected seeds."""
 
     metric: str
     method: str
@@ -70,7 +70,7 @@ class Aggregate:
         if len(rows) > 1:
             open_names = names[len(wanted) :]
             raise InputError(
-                f"{', '.join(wanted)} stands for {len(rows)} rows", fix=f"Also name the {' and the '.join(open_names)}."
+                f"{', '.join(wanted)} matches {len(rows)} rows", fix=f"Also name the {' and the '.join(open_names)}."
             )
         return rows[0]
 
@@ -80,10 +80,10 @@ class Aggregate:
         return tuple(dict.fromkeys(gap for panel in self.panels.values() for gap in panel.gaps))
 
     def marks(self, metric: str, dataset: str) -> dict[str, str]:
-        """`best` for the best mean, `close` for methods that the data do not tell apart from it.
+        """`best` for the best mean, `close` for methods that do not differ significantly from it.
 
         Close means: not rejected by paired Wilcoxon tests with Holm's correction over all pairs of methods. Nothing is
-        marked where the direction is not known, a method's mean is open, seeds do not pair, or truths differ.
+        marked if the direction is unknown, a method's mean is NaN, seeds do not pair, or truths differ.
         """
         view = self.panels[one_of("metric", metric, self.panels)]
         one_of("dataset", dataset, view.datasets)
@@ -104,7 +104,7 @@ class Aggregate:
         return {best: "best", **dict.fromkeys(close, "close")}
 
     def grid(self) -> Grid:
-        """The table of the paper: a row for each method, a column for each dataset and metric."""
+        """The table for a paper: a row per method, a column per dataset and metric."""
         methods = dict.fromkeys(row.method for row in self.rows)
         columns = list(dict.fromkeys((row.dataset, row.metric) for row in self.rows))
         several_sets = len({dataset for dataset, _ in columns}) > 1
@@ -125,22 +125,22 @@ class Aggregate:
     def _notes(self, marks: Mapping[tuple[str, str], Mapping[str, str]]) -> Iterator[str]:
         planned = sorted({row.planned for row in self.rows})
         runs = several(planned[-1], "run") if len(planned) == 1 else f"{planned[0]} to {planned[-1]} runs"
-        yield f"Mean ± standard deviation over {runs} a cell."
+        yield f"Mean ± standard deviation over {runs} per cell."
         methods = max(len(view.methods) for view in self.panels.values())
         if any(marks.values()):
             yield (
-                "Marked: the best mean, and what paired Wilcoxon tests with Holm's correction over all pairs "
-                f"do not tell apart from it at α = {self.alpha:g}."
+                "Marked: the best mean, and means that do not differ significantly from it (paired Wilcoxon tests, "
+                f"Holm's correction over all pairs, α = {self.alpha:g})."
             )
             needed = seeds_needed(methods * (methods - 1) // 2, self.alpha)
             if planned[-1] < needed:
                 yield (
                     f"With fewer than {needed} seeds the paired signed-rank tests of {methods} methods cannot reject, "
-                    "whatever the scores."
+                    "regardless of the scores."
                 )
         unknown = [metric for metric, view in self.panels.items() if view.better is None]
         if methods > 1 and unknown:
-            yield f"No direction is known, so nothing is marked: {listing(unknown)}."
+            yield f"The better direction is unknown, so nothing is marked: {listing(unknown)}."
         unpaired = [on_dataset(m, d) for (d, m), found in marks.items()
                     if not found and m not in unknown and d not in self.panels[m].conflicts]  # fmt: skip
         if methods > 1 and unpaired:
@@ -173,7 +173,7 @@ class Aggregate:
         return dumps(self.to_dict())
 
     def to_csv(self) -> str:
-        """Every summary in full, one a line."""
+        """Every summary in full, one per line."""
         names = list(Summary.__dataclass_fields__)
         lines = [[Cell(_plain(getattr(row, name))) for name in names] for row in self.rows]
         return Grid(names, lines, ()).csv()
@@ -185,7 +185,7 @@ class Aggregate:
         if form == "csv":
             return self.to_csv()
         grid = self.grid()
-        # A terminal is narrow: many metrics go down, not across.
+        # A terminal is narrow: many metrics become rows, not columns.
         return (grid.turned("metric") if form == "table" and len(grid.head) > 7 else grid).render(form)
 
     def __str__(self) -> str:
@@ -203,10 +203,10 @@ def aggregate(
 ) -> Aggregate:
     """Summaries of every metric over seeds, with Student's t-interval.
 
-    `runs` is anything `load` takes. A run that failed, is NaN or is not there must not improve a mean: by default the
-    mean is NaN with the reason; `missing="omit"` averages what is there and states how many; `missing="worst"` scores
-    it at the metric's bad bound. Methods that were measured against different truths, as the receipts of their results
-    say, are refused; `truths="any"` lists them all the same, with a warning and without marks.
+    `runs` is anything `load` takes. A run that failed, is NaN or is missing must not improve a mean: by default the
+    mean is NaN with the reason; `missing="omit"` averages the others and states how many; `missing="worst"` scores
+    it at the metric's worst bound. Methods that were measured against different truths, according to their
+    receipts, are refused; `truths="any"` lists them anyway, with a warning and without marks.
 
     >>> round(aggregate([{"f1": 0.9}, {"f1": 0.8}])["f1"].ci_lower, 4)
     0.2147
@@ -232,7 +232,8 @@ def aggregate(
 
 def _checked_directions(directions: Mapping[str, Better], metrics: list[str]) -> Mapping[str, Better]:
     if not isinstance(directions, Mapping):
-        raise OptionError(f"directions must say it of each metric, not {directions!r:.60}", fix='{"f1": "higher"}.')
+        what = f"directions must be a mapping from metric to direction, not {directions!r:.60}"
+        raise OptionError(what, fix='{"f1": "higher"}.')
     for name in directions:
         one_of("metric", name, metrics)
     return directions
@@ -280,7 +281,7 @@ def _plain(value: Any) -> str:
 
 _ARROWS = {"higher": "↑", "lower": "↓", "target": "◎"}
 _POLICY = {
-    "raise": 'Their means are left open; missing="omit" or "worst" closes them.',
+    "raise": 'Their means are NaN; missing="omit" or "worst" gives them a value.',
     "omit": "They are left out.",
     "worst": "They are scored at the metric's worst value.",
 }

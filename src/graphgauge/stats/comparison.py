@@ -1,4 +1,4 @@
-"""The outcome of a comparison: who stands where, what was tested, and how it reads."""
+"""The outcome of a comparison: standings, tests, and their text."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Standing:
 class Improvement:
     """How often a run of `first` beats a run of `second` on the same dataset and another seed.
 
-    `ci` is a bootstrap interval, or NaN where `no_interval` says why there is none.
+    `ci` is a bootstrap interval, or NaN with the reason in `no_interval`.
     """
 
     first: str
@@ -51,10 +51,10 @@ class Improvement:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Outcome of `compare`; methods stand in the order of their mean ranks, best first.
+    """Outcome of `compare`; methods are in the order of their mean ranks, best first.
 
-    `unit` is `seed` within one dataset and `dataset` over several; `scores` has a row for each unit and a column for
-    each method. `best` has the best mean. Where the metric has a target, all judgement is on the distance from it.
+    `unit` is `seed` within one dataset and `dataset` over several; `scores` has a row per unit and a column per
+    method. `best` has the best mean. If the metric has a target, methods are judged by the distance from it.
     """
 
     metric: str
@@ -80,7 +80,7 @@ class Comparison:
 
     @property
     def not_distinguished(self) -> list[str]:
-        """Methods that no test tells apart from the best; against a baseline, also those never tested against it."""
+        """Methods that do not differ significantly from the best, or were not tested against it."""
         return [name for name in self.methods if name != self.best and not self.told_apart(name, self.best)]
 
     def told_apart(self, first: str, second: str) -> bool:
@@ -92,7 +92,7 @@ class Comparison:
 
     @property
     def cliques(self) -> list[list[str]]:
-        """Largest groups of methods within which no pair is told apart; empty against a baseline."""
+        """Largest groups of methods without a significant difference; empty against a baseline."""
         if self.baseline is not None:
             return []
         groups = _maximal_cliques(self.methods, self.told_apart)
@@ -122,7 +122,7 @@ class Comparison:
         for test in self.tests:
             digits = _digits(test.ci, 4)
             item = improvement[test.names]
-            verdict = "told apart" if test.significant else "not told apart" if test.can_reject else "cannot reject"
+            verdict = "significant" if test.significant else "not significant" if test.can_reject else "cannot reject"
             rows.append(
                 [
                     Cell(" vs ".join(test.names)),
@@ -140,7 +140,7 @@ class Comparison:
 
     @property
     def summary(self) -> str:
-        """All of it in words, for a terminal."""
+        """The comparison as text, for a terminal."""
         over = several(len(self.units), self.unit)
         way = f"target {self.target:g}" if self.target is not None else f"{self.better} is better"
         stated = "; ".join(f"{name}: {value}" for name, value in self.conventions.items())
@@ -166,7 +166,7 @@ class Comparison:
         yield from self.notes
 
     def render(self, form: str) -> str:
-        """The comparison as `table`, `markdown`, `latex`, `csv` (one line a pair) or `json`."""
+        """The comparison as `table`, `markdown`, `latex`, `csv` (one line per pair) or `json`."""
         if form == "json":
             return self.to_json()
         if form == "csv":
@@ -215,10 +215,10 @@ def _digits(interval: Iterable[float] | None, otherwise: int) -> int:
 
 
 def _maximal_cliques(names: list[str], apart: Callable[[str, str], bool]) -> list[list[str]]:
-    """Groups that cannot grow without holding a pair told apart, in the order of the names (Bron and Kerbosch).
+    """Maximal groups without a significant pair, in the order of the names (Bron and Kerbosch).
 
-    Every group holds the name with the most neighbours, or one that is not among these (Tomita et al. 2006): where
-    nothing is told apart, one group is found at once.
+    Every group contains the name with the most neighbours, or one that is not among these (Tomita et al. 2006): if
+    no pair is significant, one group is found at once.
     """
     near = {name: {other for other in names if other != name and not apart(name, other)} for name in names}
     found: list[list[str]] = []

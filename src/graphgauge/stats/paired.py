@@ -1,4 +1,4 @@
-"""Two methods on the same seeds or datasets: one test, its effect size, and a sentence that claims no more."""
+"""Compare two methods on the same seeds or datasets: one test, its effect size, and a conclusion."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from graphgauge.stats.wilcoxon import paired_differences, signed_rank
 
 Floats = NDArray[np.float64]
 
-# Cohen's words for correlations.
+# Cohen's terms for correlations.
 _WORDS = ((0.5, "large"), (0.3, "medium"), (0.1, "small"), (0.0, "negligible"))
 
 
 @dataclass(frozen=True)
 class PairedTest:
-    """Outcome of `paired_test`. Differences are first minus second, as measured; `ci` is None where they do not vary.
+    """Outcome of `paired_test`. Differences are first minus second, as measured; `ci` is None if they do not vary.
 
-    `effect_size_r` is positive where the first is better, or scores higher if `better` does not say which way is good.
-    `p_value` is the test's own; `p_adjusted` accounts for `comparisons` tests, and `significant` and `can_reject` are
-    decided on it. `n` counts the pairs that differ: only they carry evidence.
+    `effect_size_r` is positive if the first is better, or scores higher if `better` is not given.
+    `p_value` is unadjusted; `p_adjusted` accounts for `comparisons` tests, and `significant` and `can_reject` are
+    based on it. `n` counts the pairs that differ: only they carry evidence.
     """
 
     names: tuple[str, str]
@@ -54,12 +54,12 @@ class PairedTest:
 
     @property
     def no_interval(self) -> str | None:
-        """Why there is no interval, where there is none."""
+        """Why there is no interval, if there is none."""
         if self.ci is not None:
             return None
         if self.pairs == 1:
             return "one pair has no interval"
-        return "it is the same in every pair, which leaves no spread to make an interval from"
+        return "it is the same in every pair, so there is no spread for an interval"
 
     @property
     def significant(self) -> bool:
@@ -72,7 +72,7 @@ class PairedTest:
 
     @property
     def can_reject(self) -> bool:
-        """Whether some scores could; after others were rejected, Holm asks less than of the first."""
+        """Whether any scores could reject; after other rejections, Holm's threshold is less strict."""
         return self.significant or self.p_min_attainable * self.comparisons <= self.alpha
 
     @property
@@ -118,7 +118,7 @@ class PairedTest:
 
     def _test(self) -> str:
         if self.n == 0:
-            return "none, as no pair differs"
+            return "none, because no pair differs"
         kind = "exact" if self.exact else "normal approximation"
         dropped = f", {several(self.pairs - self.n, 'equal pair')} dropped" if self.pairs > self.n else ""
         adjusted = (
@@ -131,7 +131,7 @@ class PairedTest:
 
     @property
     def conclusion(self) -> str:
-        """What the data support, and no more."""
+        """What the data support."""
         if self.n == 0:
             return f"all {several(self.pairs, 'pair')} are equal, so there is nothing to test."
         if not self.can_reject:
@@ -141,8 +141,8 @@ class PairedTest:
             leader, other = self.names if self.effect_size_r > 0 else self.names[::-1]
             return f"{leader} {verb} than {other} ({p_text(self.p_adjusted)} at α = {self.alpha:g})."
         return (
-            f"not distinguished at α = {self.alpha:g}; this does not show that they are equal, "
-            "the interval says which differences remain possible."
+            f"no significant difference at α = {self.alpha:g}; this does not show that they are equal, "
+            "the interval shows which differences remain possible."
         )
 
     def _cannot_reject(self) -> str:
@@ -150,10 +150,10 @@ class PairedTest:
         lowest = min(1.0, self.p_min_attainable * self.comparisons)
         text = (
             f"the paired signed-rank test cannot reject: with {several(self.n, 'differing pair')} p{over} cannot fall "
-            f"below {lowest:.4g}, whatever the scores; it takes at least {several(self.seeds_needed, self.unit)}."
+            f"below {lowest:.4g}, regardless of the scores; it takes at least {several(self.seeds_needed, self.unit)}."
         )
         if self.ci is not None and 0 not in self.ci:
-            text += " The interval excludes 0, on the assumption that differences are normal."
+            text += " The interval excludes 0, assuming normal differences."
         return text
 
     def to_dict(self) -> dict[str, Any]:
@@ -200,8 +200,8 @@ def paired_test(
 ) -> PairedTest:
     """Wilcoxon's signed-rank test of two methods on the same seeds (or datasets, as `unit` says).
 
-    Arrays pair by position, mappings from seed to score by seed; what does not match is refused. Two-sided always. Ties
-    and zeros are exact. `better` says which direction is good, so that the conclusion can.
+    Arrays pair by position, mappings from seed to score by seed; unmatched entries are an error. Always two-sided. Ties
+    and zeros are exact. `better` gives the better direction, which the conclusion names.
 
     >>> test = paired_test([.91, .93, .95, .90, .91], [.64, .70, .66, .58, .67], names=("first", "second"))
     >>> test.p_value, test.can_reject, test.seeds_needed
@@ -222,7 +222,7 @@ def paired_test(
         means=(float(first.mean()), float(second.mean())),
         stds=(sample_std(first), sample_std(second)),
         mean_difference=float(differences.mean()),
-        # Differences are rounded as on paper: equal ones have no spread to judge by.
+        # Differences are rounded, so that equal ones have no spread.
         ci=sample_interval(differences, 1 - alpha, f"{unit}s") if np.ptp(differences) > 0 else None,
         test_statistic=ranks.statistic,
         p_value=ranks.p_value,
@@ -244,7 +244,7 @@ def _matched(a: ArrayLike | Mapping[Any, float], b: ArrayLike | Mapping[Any, flo
         seeds = sorted(a, key=seed_order)
         a, b = [a[seed] for seed in seeds], [b[seed] for seed in seeds]
     elif isinstance(a, Mapping) or isinstance(b, Mapping):
-        raise InputError("one side has seeds, the other has not", fix="Pass two arrays or two mappings.")
+        raise InputError("one side has seeds, the other does not", fix="Pass two arrays or two mappings.")
     first, second = (as_numeric(scores, name).astype(float) for scores, name in ((a, "a"), (b, "b")))
     if first.ndim != 1 or first.shape != second.shape or len(first) == 0:
         raise InputError(
@@ -257,6 +257,6 @@ def _matched(a: ArrayLike | Mapping[Any, float], b: ArrayLike | Mapping[Any, flo
             raise InputError(
                 f"{len(bad)} of {len(scores)} scores are NaN or infinite, the first at index {bad[0]}",
                 where=name,
-                fix="A failed run cannot be paired: repeat it, or leave its seed out on both sides and say so.",
+                fix="A failed run cannot be paired: repeat it, or leave its seed out on both sides and report it.",
             )
     return first, second
