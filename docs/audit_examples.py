@@ -34,7 +34,7 @@ def examples(cora: str) -> Iterator[tuple[str, str]]:
 
 
 def told(family: str | None = None, subject: Any = None, *, check: str, **materials: Any) -> str:
-    """The message of the check, or "no finding"."""
+    """The check's message, or `nothing`."""
     found = audit.run(subject, family=family, only=[check], **materials)
     return found[0].message if found else "no finding"
 
@@ -86,11 +86,12 @@ def contacts() -> Iterator[tuple[str, str]]:
         "duplicated-queries",
         (
             f"The last fifth of the {len(pairs):,} contacts in a hospital ward, as test edges: "
-            f"{told('ranking', check='duplicated-queries', test_edges=test)}. For the same edges, `seen-in-training` "
-            f"reports: {told('ranking', check='seen-in-training', test_edges=test, train_edges=train)}."
+            f"{told('ranking', check='duplicated-queries', test_edges=test)}. On the same edges the "
+            f"check `seen-in-training` reports: "
+            f"{told('ranking', check='seen-in-training', test_edges=test, train_edges=train)}."
         ),
     )
-    # A model that knows how active each node is, but nothing about pairs.
+    # A model that knows how active each node is, and nothing about pairs.
     rng = np.random.default_rng(0)
     everybody = int(pairs.max()) + 1
     targets = rng.integers(0, everybody, (len(test), 20))
@@ -181,12 +182,12 @@ def proteins() -> Iterator[tuple[str, str]]:
         (
             f"causal-learn's DirectLiNGAM writes `B[i, j]` for j → i. On the protein data of Sachs et al. "
             f"({len(data):,} "
-            f"cells, {truth.sum()} edges) its matrix, read without `edges=`, finds {values[0]['tp']:.0f} true edges "
+            f"cells, {truth.sum()} edges) its matrix finds {values[0]['tp']:.0f} true edges "
             f"(F1 {values[0]['directed_f1']:.3f}), transposed {values[1]['tp']:.0f} (F1 "
             f"{values[1]['directed_f1']:.3f}). "
-            f"The check reports {told(subject=as_given, check='transposed-prediction')}: with so few edges the "
+            f"The check finds {told(subject=as_given, check='transposed-prediction')}: with so few edges the "
             f"difference may be "
-            "chance, and a check that called it a fault would often be wrong."
+            "chance, and a check that called it a fault would be wrong as often as right."
         ),
     )
     for name in ("worse-than-empty", "no-better-than-random"):
@@ -199,8 +200,8 @@ def proteins() -> Iterator[tuple[str, str]]:
         "threshold-from-truth",
         (
             f"The same proteins, scored by correlation: {told(subject=chosen, check='threshold-from-truth')}. "
-            f"At 0.3, "
-            f"chosen without the truth, F1 is {fixed['directed_f1']:.3f}."
+            f"At 0.3, which "
+            f"was not chosen on the truth, F1 is {fixed['directed_f1']:.3f}."
         ),
     )
     evaluation = recovery.evaluate(truth, correlation)
@@ -214,7 +215,7 @@ def proteins() -> Iterator[tuple[str, str]]:
         (
             f"Linear data as in most simulations (20 variables, 40 edges, weights of 0.5 to 2, noise "
             f"of one scale): "
-            f"{made}. On the measured proteins the check reports {raw}: real variances do not reveal this order."
+            f"{made}. On the measured proteins the check finds {raw}: real variances do not reveal this order."
         ),
     )
 

@@ -50,7 +50,7 @@ def examples(checkpoint: str, classifier: str) -> Iterator[tuple[str, str]]:
 
 
 def told(evaluation: Evaluation, check: str, **materials: Any) -> str:
-    """The message of the check, or "no finding"."""
+    """The check's message, or `nothing`."""
     findings = audit.run(evaluation, only=[check], **materials)
     return findings[0].message if findings else "no finding"
 
@@ -59,7 +59,7 @@ def told(evaluation: Evaluation, check: str, **materials: Any) -> str:
 
 
 class Squashed:
-    """The network's probabilities, passed as if they were logits."""
+    """The network's probabilities, passed as logits."""
 
     model_output = "logit"
 
@@ -78,18 +78,18 @@ def contacts() -> Iterator[tuple[str, str]]:
     right = accuracy(model, asked.held_out)
     run = Experiment.of(model, chosen, ["random", "recency", "occlusion", "oracle", "reversed"], dataset="planted",
                         accuracy=right)  # fmt: skip
-    what = f"A network that is right on {right:.1%} of later questions (the planted rule of the zoo), {EVENTS} answers"
+    what = f"A network that is right on {right:.1%} of later queries (the planted rule of the zoo), {EVENTS} answers"
     said = {name: told(run.evaluations[name], "random-not-beaten") for name in ("random", "recency")}
     yield (
         "random-not-beaten",
-        f"{what}, an explainer that draws importance at random: {said['random']}. For the explainer that takes "
-        f"the latest contacts, which is better than random, the check reports {said['recency']}.",
+        f"{what}, an explainer that draws importance at random: {said['random']}. For the explainer that takes the "
+        f"latest contacts, which is better than random, the check finds {said['recency']}.",
     )
     reverse = run.evaluations["reversed"]
     yield (
         "inverted-explanation",
-        f"{what}, an explainer that negates the importance of occlusion: "
-        f"{told(reverse, 'inverted-explanation')}. For random importance the check reports "
+        f"{what}, an explainer that reverses the importance of occlusion: "
+        f"{told(reverse, 'inverted-explanation')}. For random importance the check finds "
         f"{told(run.evaluations['random'], 'inverted-explanation')}.",
     )
     oracle = [each for each in run.explanations if each.explainer == "oracle"]
@@ -101,7 +101,7 @@ def contacts() -> Iterator[tuple[str, str]]:
     yield (
         "tied-importance",
         f"{what}, explained by an oracle that gives 1 to the contacts that the rule takes and 0 to the others: "
-        f"{told(run.evaluations['oracle'], 'tied-importance')}. Sorted by time, the values are {by_time}; averaged "
+        f"{told(run.evaluations['oracle'], 'tied-importance')}. With ties by time the values are {by_time}; averaged "
         f"over orders of tied contacts {over_orders}.",
     )
     shown = [each for each in run.explanations if each.explainer == "occlusion"]
@@ -110,7 +110,7 @@ def contacts() -> Iterator[tuple[str, str]]:
         "probabilities-as-logits",
         f"Probabilities of the same network, declared as logits: "
         f"{told(wrong, 'probabilities-as-logits')}. fidelity_drop@0.2 of occlusion is "
-        f"{float(wrong['fidelity_drop@0.2']):.3f}, and "
+        f"{float(wrong['fidelity_drop@0.2']):.3f} then, and "
         f"{float(run.evaluations['occlusion']['fidelity_drop@0.2']):.3f} with the logits; a perfect explanation could "
         f"not exceed {float(1 / (1 + np.exp(-1)) - 0.5):.3f}.",
     )
@@ -169,10 +169,10 @@ def cached() -> tuple[str, str]:
     drop = [float(each["fidelity_drop@0.1"]) for each in evaluations]
     return (
         "model-ignores-edges",
-        f"Two layers of torch_geometric's `GCNConv(cached=True)`, trained to classify the places in a house "
+        f"Two layers of torch_geometric's `GCNConv(cached=True)`, trained to classify the positions in a house "
         f"({rights[0]:.0%} of the nodes right), 20 nodes explained by their neighbourhood: "
-        f"{told(evaluations[0], 'model-ignores-edges')}. The layers cache the first graph that they see, so "
-        f"fidelity_drop@0.1 is {drop[0]:.3f}; trained without `cached=True` it is {drop[1]:.3f}, and the check reports "
+        f"{told(evaluations[0], 'model-ignores-edges')}. The layers keep the first graph that they saw, so "
+        f"fidelity_drop@0.1 is {drop[0]:.3f}; trained without `cached=True` it is {drop[1]:.3f}, and the check finds "
         f"{told(evaluations[1], 'model-ignores-edges')}.",
     )
 
@@ -192,26 +192,27 @@ def digits() -> Iterator[tuple[str, str]]:
     once, again = (judged(example["TrainingSet"](learnt, replace=replaced)) for replaced in (False, True))
     yield (
         "copied-training-set",
-        f"Digits, with a generator that returns the training half: {told(once, 'copied-training-set')}. "
-        f"No other metric shows it: its distance from real digits is {float(once['overall_mean_distance']):.2f}, "
-        f"within the difference of two real halves, the energy test gives p = {float(once['energy_p_value']):.2f}, "
-        f"and {float(once['overall_exact_accuracy']):.1%} are the requested digit.",
+        f"Digits, with the training half as the output of a generator: {told(once, 'copied-training-set')}. "
+        f"Nothing else is wrong with it: its distance from real digits is {float(once['overall_mean_distance']):.2f}, "
+        f"within the distance between halves of real ones, the energy test gives "
+        f"p = {float(once['energy_p_value']):.2f}, and "
+        f"{float(once['overall_exact_accuracy']):.1%} are the requested digit.",
     )
     everything = generation.Labelled(*(np.concatenate(parts) for parts in zip(learnt, held, strict=True)))
     copies = example["TrainingSet"](learnt, replace=False)
     whole = generation.evaluate(generation.collect(copies, **options | {"data": everything}))
     yield (
         "learned-real-samples",
-        f"All digits passed as held out, although one half was used for training: "
-        f"{told(whole, 'learned-real-samples')}. For the other half alone the check finds the few images that "
-        f"are in both: {told(once, 'learned-real-samples')}.",
+        f"All digits passed as held out, half of which were trained on: {told(whole, 'learned-real-samples')}. "
+        f"With the other half alone the check finds the few images that are in both: "
+        f"{told(once, 'learned-real-samples')}.",
     )
     yield (
         "repeated-samples",
-        f"The training half of the digits, each image once and drawn with replacement. For the first the check reports "
+        f"The training half of the digits, each image once and drawn with replacement. For the first the check finds "
         f"{told(once, 'repeated-samples')}, for the second: {told(again, 'repeated-samples')}. The energy test gives "
         f"p = {float(once['energy_p_value']):.3f} for the first and {float(again['energy_p_value']):.3f} for the "
-        f"second: the images are the same, and only the repeats make them differ from real ones.",
+        f"second: the same images; only their repeats make them look unlike real ones.",
     )
     yield (
         "distance-within-noise",
@@ -227,9 +228,9 @@ def digits() -> Iterator[tuple[str, str]]:
     grey = judged(example["Mixture"](learnt, components=8), _grey())
     yield (
         "blind-classifier",
-        f"Digits judged by a support vector machine that was trained on grey values from 0 to 16 and is given bits, 0 "
+        f"Digits classified by a support vector machine that was trained on grey pixels from 0 to 16 and gets bits, 0 "
         f"or 1: {told(grey, 'blind-classifier')}. A good mixture scores "
-        f"{float(grey['overall_exact_accuracy']):.2f}; with the same machine trained on bits "
+        f"{float(grey['overall_exact_accuracy']):.2f}, and with the same machine trained on bits "
         f"{float(judged(example['Mixture'](learnt, components=8))['overall_exact_accuracy']):.2f}.",
     )
 
@@ -263,7 +264,7 @@ def _grey() -> Any:
 
 
 def boards(checkpoint: str, classifier: str) -> Iterator[tuple[str, str]]:
-    """The MoonBoard VAE of the zoo."""
+    """The zoo's MoonBoard VAE."""
     case = generation.open_checkpoint(checkpoint, classifier=classifier)
     trained = restore(read_checkpoint(checkpoint), "generator")
     learnt = held_out(trained.origin, trained.grades, None, checkpoint).train
@@ -273,7 +274,7 @@ def boards(checkpoint: str, classifier: str) -> Iterator[tuple[str, str]]:
     judged = generation.evaluate(generation.collect(copies, sections=["conditioning"]), metrics="conditioning")
     yield (
         "claim-above-classifier",
-        f"Climbing problems copied from the training set, judged by a classifier that learned from the same problems: "
+        f"Climbing problems copied from the training set, with a classifier that was trained on the same problems: "
         f"{told(judged, 'claim-above-classifier')}.",
     )
     untrained = Moonboard(train_generator(learnt, Schedule(epochs=0))[0], trained.grades)
@@ -285,21 +286,21 @@ def boards(checkpoint: str, classifier: str) -> Iterator[tuple[str, str]]:
     )
     yield (
         "condition-in-latents",
-        f"The VAE of the zoo before any training: {told(latent, 'condition-in-latents')}. After training its "
-        f"silhouette is {float(other['silhouette_score']):.2f}, but still: {told(other, 'condition-in-latents')}.",
+        f"The zoo's VAE before training: {told(latent, 'condition-in-latents')}. After training its "
+        f"silhouette is {float(other['silhouette_score']):.2f}, and still {told(other, 'condition-in-latents')}.",
     )
     yield "hidden-retries", _retried(subject)
 
 
 def _retried(subject: Moonboard, wanted: int = 100) -> str:
-    """Problems of each grade until there are enough valid ones, as a caller would make them."""
+    """Draw problems of each grade until there are enough valid ones, as a caller would."""
     made, codes, drawn = [], [], []
     for code in range(len(subject.conditions)):
         valid: list[Any] = []
         asked = 0
         while len(valid) < wanted:
             batch = np.asarray(subject.generate(code, wanted, seed=1000 * code + asked)) > 0.5
-            # The last batch counts only as far as it is needed.
+            # Of the last batch, only the attempts that were needed count.
             places = np.flatnonzero(subject.validate(batch))[: wanted - len(valid)]
             valid += list(batch[places])
             asked += wanted if len(valid) < wanted else int(places[-1]) + 1
@@ -312,7 +313,7 @@ def _retried(subject: Moonboard, wanted: int = 100) -> str:
     )
     said = told(evaluation, "hidden-retries", drawn=np.array(drawn))
     what = f"{wanted} valid problems of each of {len(drawn)} grades"
-    return f"{what}, generated by the zoo's VAE until there were enough: {said}."
+    return f"{what}, drawn from the zoo's VAE until there were enough: {said}."
 
 
 if __name__ == "__main__":

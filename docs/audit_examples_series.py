@@ -66,12 +66,12 @@ def incomes(real: Any) -> Iterator[tuple[str, str]]:
     yield (
         "biased",
         f"Incomes of US states grow, and the naive forecast does not: {told(naive, 'biased')} (in logarithms: 0.17 is "
-        f"about 17 %). With the mean growth added, its `rmse` falls from {naive['rmse']:.3f} to {drift['rmse']:.3f}, "
-        f"and the check reports {told(drift, 'biased')}.",
+        f"about 17 %). With the mean growth added its `rmse` falls from {naive['rmse']:.3f} to {drift['rmse']:.3f}, "
+        f"and the check finds {told(drift, 'biased')}.",
     )
     yield (
         "last-value",
-        f"The same naive forecast: {told(naive, 'last-value')}. For {real.GRAPH} it reports "
+        f"The same naive forecast: {told(naive, 'last-value')}. For {real.GRAPH} the check finds "
         f"{told(judged[real.GRAPH], 'last-value')}.",
     )
     made = forecasts[real.GRAPH]
@@ -81,8 +81,8 @@ def incomes(real: Any) -> Iterator[tuple[str, str]]:
     yield (
         "few-time-steps",
         f"{real.GRAPH} on the last 20 of {len(made.truth)} years: {told(short, 'few-time-steps')}. `mae` is "
-        f"{interval(short['mae'])}, over all years {interval(whole['mae'])}: with fewer years the interval is "
-        "narrower, because the last years were calm. It does not include the variation of the early years.",
+        f"{interval(short['mae'])}, over all years {interval(whole['mae'])}: fewer years, but an interval that is "
+        "narrower, because the last years were calm. It does not account for the early years.",
     )
     _, values, _ = real.incomes()
     peeking = real.naive
@@ -92,10 +92,9 @@ def incomes(real: Any) -> Iterator[tuple[str, str]]:
     right = forecasting.evaluate(truth, np.stack([peeking(values[: origin + 1]) for origin in origins]))
     yield (
         "leaked-target",
-        f"The naive forecast of the same incomes, written with `series[: origin + 2]` instead of "
-        f"`series[: origin + 1]`: {told(shifted, 'leaked-target')}. `mae` is {shifted['mae']:.4f} instead of "
-        f"{right['mae']:.4f}, which does not look suspicious. For the correct one the check reports "
-        f"{told(right, 'leaked-target')}.",
+        f"The naive forecast of the same incomes, written with `series[: origin + 2]` where `series[: origin + 1]` is "
+        f"right: {told(shifted, 'leaked-target')}. `mae` is {shifted['mae']:.4f} instead of {right['mae']:.4f}, which "
+        f"looks plausible. For the right one the check finds {told(right, 'leaked-target')}.",
     )
 
 
@@ -124,9 +123,9 @@ def firms(real: Any) -> Iterator[tuple[str, str]]:
         check,
         f"Grunfeld's market values of {len(names)} firms, 1935 to 1954, each forecast as the year before: "
         f"{told(value, check)}. It is {names[int(np.argmax(errors))]}, with an `rmse` of {max(errors):.0f}; the pooled "
-        f"one is {value['rmse']:.0f}, the median over firms {np.median(errors):.0f}. In logarithms the check reports "
-        f"{told(judged('value', np.log), check)}. For the same firms' investments it reports "
-        f"{told(judged('invest'), check)}: the worst firm of the first half is not that of the second.",
+        f"one is {value['rmse']:.0f}, the median over firms {np.median(errors):.0f}. In logarithms the check finds "
+        f"{told(judged('value', np.log), check)}. For the same firms' investments it finds "
+        f"{told(judged('invest'), check)}: the worst firm of the first years is not the worst of the last.",
     )
 
 
@@ -144,12 +143,12 @@ def citations(path: str) -> Iterator[tuple[str, str]]:
     yield (
         "circular-auc",
         f"Cora, grown for 10 cycles by the engine of [](../evolution_cora.md) with a smoothing of 0.5, three seeds: "
-        f"{told(suite.evaluation(), 'circular-auc')}. Off draws its edges at random, so 0.5 is correct.",
+        f"{told(suite.evaluation(), 'circular-auc')}. Off draws its edges at random, so 0.5 is the right value.",
     )
 
 
 def undeclared(path: str) -> Iterator[tuple[str, str]]:
-    """Cora, grown at random for a cycle; of its births the ten whose ends are nearest are declared, or all."""
+    """Cora, grown at random for one cycle; either all births are declared, or the ten whose ends are nearest."""
     data = read_graph_data(path)
     engine = Zaratustra(data, Settings(seeds_per_cycle=100), seed=0)
     before, points = engine.edges, engine.embeddings
@@ -197,9 +196,9 @@ def labelled_words(path: str) -> Iterator[tuple[str, str]]:
         check,
         f"Cora's {data.features.shape[1]:,} words with the classes appended as {codes.shape[1]} more. After one cycle "
         f"of the engine of [](../evolution_cora.md) the probe gets {right[1]:.1%} of the nodes right, without them "
-        f"{right[0]:.1%}. Given the words and codes that the embeddings are made from, the check reports: {said[2]}. "
-        f"For the words alone it reports {said[0]}, for the embeddings {said[3]}, and for those without the codes "
-        f"{said[1]}: {engine.embeddings.shape[1]} directions of a singular value decomposition, smoothed "
+        f"{right[0]:.1%}. The check, given the words and codes that the embeddings are made from, reports: {said[2]}. "
+        f"In the words alone it finds {said[0]}. In the embeddings it finds {said[3]}, and {said[1]} in "
+        f"those without the codes: {engine.embeddings.shape[1]} directions of a singular value decomposition, smoothed "
         f"over the graph, contain the labels only approximately.",
     )
 

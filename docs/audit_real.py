@@ -1,11 +1,11 @@
-"""The findings of all checks in the demo and in real data, for docs/audit/demo.md:
+"""The findings of all checks on the demo and on real data, for docs/audit/demo.md:
 
     pip download --no-deps aeon==1.6.0
     graphgauge demo --output demo
     python docs/audit_real.py cora.npz aeon-1.6.0-py3-none-any.whl demo/results
 
-needs torch and the peer libraries, whose wheels contain the other data, and takes some minutes. Every finding must
-be judged in docs/audit/found/judged.toml; a missing or an outdated judgement is an error.
+needs torch and the peer libraries, whose wheels contain the other data, and takes some minutes. Every finding is judged
+in docs/audit/found/judged.toml; a missing or an outdated judgement is an error.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def table(judged: list[Judging], verdicts: Mapping[str, str]) -> tuple[str, set[str]]:
-    """The findings, each check once, with where it fired and how it was judged; then the checks without a finding."""
+    """The findings, each check once, with places and judgement; then the checks that found nothing."""
     messages: dict[str, str] = {}
     places: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     silent: set[str] = set()
@@ -73,7 +73,7 @@ def table(judged: list[Judging], verdicts: Mapping[str, str]) -> tuple[str, set[
         for check, message in messages.items()
     ]
     quiet = sorted((silent | set(findings.silent)) - set(messages))
-    lines = ["| finding | where | message | judged |", "|---|---|---|---|", *rows, ""]
+    lines = ["| finding | where | message | judgement |", "|---|---|---|---|", *rows, ""]
     lines += [f"Silent: {', '.join(f'`{check}`' for check in quiet)}."] if quiet else []
     never = [
         f"`{check}` (needs {' and '.join(sorted(needs))})"

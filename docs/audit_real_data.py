@@ -1,4 +1,4 @@
-"""The demo and the real data of docs/audit_real.py: every result, with all inputs that checks can take."""
+"""The demo and the real data for docs/audit_real.py: every result, with all materials that checks can take."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DOCS = Path(__file__).parent
 
 @dataclass
 class Judging:
-    """One result of a method on some data, with all inputs of its checks; for a stored one, its findings."""
+    """One result of a method on some data, with all materials for its checks; of a stored one, its findings."""
 
     data: str
     method: str
@@ -57,7 +57,7 @@ def demo(sources: Sources) -> Iterator[Judging]:
 
 
 def nations(sources: Sources) -> Iterator[Judging]:
-    """Two trained models and a count, under the three protocols of docs/ranking.md."""
+    """Two trained models and a count, evaluated in the three ways of docs/ranking.md."""
     example = module(DOCS.parent / "examples" / "ranking_nations.py")
     graph = example.Graph.read(example.nations())
     scorers = {kind: example.train(graph, kind) for kind in ("DistMult", "TransE")}
@@ -69,7 +69,7 @@ def nations(sources: Sources) -> Iterator[Judging]:
     answers = asked["test_edges"][:, 2]
     others = np.array([np.delete(np.arange(len(graph.entities)), answer) for answer in answers])
     for protocol, candidates in example.protocols(graph).items():
-        # Which candidates are left differs from query to query once true ones are filtered out.
+        # After filtering, the candidates differ from query to query.
         targets = {"neg_targets": others} if protocol == "unfiltered" else {}
         for name, scores in scorers.items():
             evaluation = example.evaluate(graph, scores, candidates)
@@ -323,8 +323,8 @@ def _accuracy(value: float, seed: int | None, values: Any = None) -> Evaluation:
     return Evaluation("classification", [result], run={"seed": seed})
 
 
-def significant_pairs(judged: list[Judging]) -> str:
-    """How many datasets that the check names have two best methods that differ significantly in a paired test."""
+def told_apart(judged: list[Judging]) -> str:
+    """The datasets on which the check names the best two although a paired test over resamples separates them."""
     scores: dict[str, dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
     means: dict[str, list[Judging]] = defaultdict(list)
     for each in judged:
@@ -342,8 +342,8 @@ def significant_pairs(judged: list[Judging]) -> str:
         pair = [np.array(list(scores[dataset][each.method].values())) for each in (first, second)]
         paired += bool((pair[0] != pair[1]).any()) and stats.paired_test(*pair).p_value < 0.05
     return (
-        f"Of the {len(means)} datasets the check names {len(means) - silent}; in {paired} of these the two differ "
-        "significantly at 5 % in a paired test over the resamples."
+        f"Of the {len(means)} datasets the check names {len(means) - silent}; in {paired} of these a paired test over "
+        "the resamples finds a significant difference at 5 %."
     )
 
 

@@ -157,7 +157,7 @@ CASES = [
     Case("distance-within-noise", shifted, shifted,
          {"60 samples, a shift of a tenth": (60, 0.1), "20 samples, the same": (20, 0.1), "no shift": (60, 0.0)}),
     Case("condition-in-latents", encoded, encoded,
-         {"told as much as a bit": 1.0, "twice": 2.0, "ten times": 10.0}),
+         {"as strong as one bit": 1.0, "twice": 2.0, "ten times": 10.0}),
     Case("blind-classifier", lambda rng: classified(rng, 0.7), blind,
          {"a tenth known": 0.1, "nothing": 0.0, "less than nothing": -0.3}),
     Case("claim-above-classifier", perfect, lambda rng, right: classified(rng, right, 0.9),

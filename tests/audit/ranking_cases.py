@@ -39,7 +39,7 @@ def pooled(rng, ratio=1, signal=2.2, positives=300):
 
 
 def graph(rng, n=1500, nodes=300, relations=3):
-    """Distinct triples without loops, none of them the turned round of another."""
+    """Distinct triples without loops, none of them the reverse of another."""
     cells = rng.choice(nodes * (nodes - 1) // 2 * relations, n, replace=False)
     pair, relation = cells // relations, cells % relations
     head = (1 + np.sqrt(1 + 8 * pair)).astype(np.int64) // 2
@@ -60,7 +60,7 @@ def leaked(rng, fault):
     kind, share = fault
     edges = split(rng)
     test, train = edges["test_edges"], edges["train_edges"]
-    if kind == "inverse":  # relation 3 is what relation 0 is, turned round
+    if kind == "inverse":  # relation 3 is relation 0 reversed
         mine = np.concatenate([test, train])
         mine = mine[mine[:, 1] == 0]
         copies = np.stack([mine[:, 2], np.full(len(mine), 3), mine[:, 0]], axis=1)
@@ -128,9 +128,9 @@ CASES = [
     Case("cutoff-above-candidates", plain, few_candidates,
          {"7 % of queries with 9 candidates": 0.07, "20 %": 0.2, "all": 1.0}),
     Case("imbalance-hidden-by-auc", pooled, lambda rng, ratio: pooled(rng, ratio),
-         {"50 negatives to a positive": 50, "200": 200, "1,000": 1000}),
+         {"50 negatives per positive": 50, "200": 200, "1,000": 1000}),
     Case("seen-in-training", split, leaked,
-         {"1 % as they are": ("same", 0.01), "10 % turned round": ("turned", 0.1),
+         {"1 % unchanged": ("same", 0.01), "10 % reversed": ("turned", 0.1),
           "an inverse relation": ("inverse", 1.0)}),
     Case("duplicated-queries", split, repeated,
          {"2 % repeated": 0.02, "10 %": 0.1, "as many again": 1.0}),

@@ -167,16 +167,16 @@ def test_options_of_another_form_are_refused(forms: Path, form: str) -> None:
         outcome = run(*CALLS[form], f"--{name}", VALUES[name])
         assert isinstance(outcome.exception, OptionError), (form, name, outcome.exception)
         # The name of the option that is too much, or of the two that exclude each other.
-        assert f"--{name}" in str(outcome.exception) or "does not belong to" in str(outcome.exception)
+        assert f"--{name}" in str(outcome.exception) or "cannot be used with" in str(outcome.exception)
 
 
 @pytest.mark.parametrize(
     ("extra", "message"),
     [
-        (["--start", "5"], "--start means nothing without --save-state"),
-        (["--season", "2"], "--season means nothing without --naive"),
-        (["--horizons", "1"], "--horizons means nothing without --by horizon"),
-        (["--horizons", "1", "--by", "node"], "--horizons means nothing without --by horizon"),
+        (["--start", "5"], "--start needs --save-state"),
+        (["--season", "2"], "--season needs --naive"),
+        (["--horizons", "1"], "--horizons needs --by horizon"),
+        (["--horizons", "1", "--by", "node"], "--horizons needs --by horizon"),
     ],
 )
 def test_options_that_need_another(forms: Path, extra: list[str], message: str) -> None:
@@ -292,9 +292,9 @@ def test_result_file_gate_and_figure(files: Path) -> None:
     [
         (["--pred", "mean.npy"], OptionError, "--true missing"),
         ([], OptionError, "give --true and --pred, or --table"),
-        (["--table", "table.csv", "--true", "y.npy"], OptionError, "--true does not belong to --table"),
-        (["--table", "table.csv", "--start", "3"], OptionError, "--start does not belong to --table"),
-        (["--table", "table.csv", "--axes", "time,node"], OptionError, "--axes does not belong to --table"),
+        (["--table", "table.csv", "--true", "y.npy"], OptionError, "--true cannot be used with --table"),
+        (["--table", "table.csv", "--start", "3"], OptionError, "--start cannot be used with --table"),
+        (["--table", "table.csv", "--axes", "time,node"], OptionError, "--axes cannot be used with --table"),
         (
             ["--true", "y-0.npy", "--true", "y-0.npy", "--pred", "mean-0.npy", "--pred", "mean-1.npy"],
             InputError,
@@ -306,7 +306,7 @@ def test_result_file_gate_and_figure(files: Path) -> None:
         (["--table", "y.npy"], InputError, "is not a table"),
         (["--table", "headless.csv"], InputError, "no column 'id'"),
         (["--table", "ragged.csv"], InputError, "line 3 has too few columns"),
-        (["--table", "text.csv"], InputError, "column 'y' has values that are no numbers"),
+        (["--table", "text.csv"], InputError, "column 'y' has values that are not numbers"),
         (["--table", "negative.csv"], InputError, "std: 1 of 2 values are not above 0, the first at index 1"),
         (["--table", "hole.csv"], InputError, "y_true: 1 of 2 values are NaN, the first at index 0"),
         (["--table", "empty.csv"], InputError, "has no rows"),
@@ -348,7 +348,7 @@ def test_empty_cells_of_a_table_can_be_left_out(files: Path) -> None:
 def test_times_that_are_text_are_said_to_be(files: Path) -> None:
     (files / "text.csv").write_text("id,time,y,mean\na,9,1,3\na,10 am,2,3\n")
     outcome = run("--table", files / "text.csv", "--metrics", "mae")
-    assert "times are text, in the order of the alphabet: 10 am … 9" in outcome.stderr
+    assert "times are text, in alphabetical order: 10 am … 9" in outcome.stderr
     assert "times are text" not in run("--table", files / "table.csv", "--metrics", "mae").stderr
 
 

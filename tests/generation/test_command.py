@@ -102,7 +102,7 @@ def test_other_options_begin_anew(tmp_path):
     again = run(*SUBJECT, "--metrics", "diversity", "-o", path)
     assert "diversity: as" in again.stderr
     other = run(*SUBJECT, "--metrics", "diversity", "-o", path, "--seed", "1")
-    assert "of other options, so everything is evaluated anew" in other.stderr
+    assert "different options, so everything is evaluated again" in other.stderr
     run(*SUBJECT, "--metrics", "novelty", "-o", path)
     more = run(*SUBJECT, "--metrics", "diversity", "-o", path)
     assert "diversity: as" not in more.stderr

@@ -241,9 +241,9 @@ def test_other_samples_or_another_version_begin_anew(tmp_path):
     assert "diversity: as" in run(*asked).stderr
     np.save(made, np.concatenate([SAMPLES[:20]] * 2))
     again = run(*asked)
-    assert "of other inputs, so everything is evaluated anew" in again.stderr
+    assert "different inputs, so everything is evaluated again" in again.stderr
     content = json.loads(path.read_text())
     assert {entry["key"]: entry["value"] for entry in content["results"]}["overall_uniqueness_ratio"] == 0.5
     content["receipt"]["versions"]["graphgauge"] = "0.0"
     write_sealed(path, content)
-    assert "of other version, so everything is evaluated anew" in run(*asked).stderr
+    assert "different version, so everything is evaluated again" in run(*asked).stderr

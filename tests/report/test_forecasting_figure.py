@@ -97,5 +97,5 @@ def test_markup_in_names_is_text(tmp_path: Path) -> None:
 
 
 def test_other_endings_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="figures are not drawn"):
+    with pytest.raises(OptionError, match="figures cannot be written"):
         forecasting.evaluate(**drawn()).plot(tmp_path / "f.gif")

@@ -1,4 +1,4 @@
-"""What the page says in words: limits, verdict, gates, findings; each from results made for it."""
+"""The texts of the page: limits, verdict, gates, findings; each from results made for it."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ def limits_of(root: Path) -> list[str]:
 # -------------------------------------------------------------------------- limits
 
 
-def test_how_many_seeds_it_takes_to_tell_methods_apart(tmp_path: Path):
+def test_how_many_seeds_a_significant_difference_needs(tmp_path: Path):
     # Of 2 ** n signs, two are as extreme as all alike: 2 / 2 ** 6 is the first below 0.05.
     few = {method: values[:5] for method, values in CLEAR.items()}
     sentence = (
         "In ranking, 5 seeds are too few for the paired signed-rank tests of 2 methods on toy to reject, "
-        "whatever the scores: it takes at least 6."
+        "regardless of the scores: it takes at least 6."
     )
     assert sentence in limits_of(write_runs(tmp_path / "few", few))
-    assert "cannot tell" not in " ".join(limits_of(write_runs(tmp_path / "more", CLEAR)))
+    assert "too few" not in " ".join(limits_of(write_runs(tmp_path / "more", CLEAR)))
 
 
 @pytest.mark.parametrize(("seeds", "said"), [(1, True), (2, False)])
@@ -78,7 +78,7 @@ def test_runs_that_failed_are_told_from_those_that_are_not_there(tmp_path: Path)
     failed = {"schema": "graphgauge/result/1", "status": "failed", "error": "no file", "run": run}
     write_sealed(root / "failed.json", failed)
     (line,) = [line for line in limits_of(root) if "failed or missing" in line]
-    assert line == "1 run failed or missing: b on toy seed 1 (failed: no file). Means leave them out and say so."
+    assert line == "1 run failed or missing: b on toy seed 1 (failed: no file). Means leave them out and state how many."
     (root / "failed.json").unlink()
     (line,) = [line for line in limits_of(root) if "failed or missing" in line]
     assert "b on toy seed 1 (no run)" in line
@@ -86,7 +86,7 @@ def test_runs_that_failed_are_told_from_those_that_are_not_there(tmp_path: Path)
 
 @pytest.mark.parametrize("oracle", [True, False])
 def test_what_was_chosen_with_the_truth_in_hand_is_named(tmp_path: Path, oracle: bool):
-    said = "Chosen with the truth in hand, out of reach for a user, in ranking: mrr."
+    said = "Chosen with knowledge of the truth, so not reachable in use, in ranking: mrr."
     assert (said in limits_of(write_runs(tmp_path, {"a": [0.5]}, oracle=oracle))) == oracle
 
 
@@ -96,7 +96,7 @@ def test_what_was_chosen_with_the_truth_in_hand_is_named(tmp_path: Path, oracle:
 def test_a_dataset_on_which_methods_are_close_is_not_claimed(tmp_path: Path):
     write_runs(write_runs(tmp_path, CLEAR, "one"), CLOSE, "two")
     sentence = verdict([read(tmp_path)], ())
-    assert sentence == ("In ranking, on 1 of 2 datasets one method is told apart from all others by mrr: good on one.")
+    assert sentence == ("In ranking, on 1 of 2 datasets one method differs significantly from all others in mrr: good on one.")
 
 
 def test_the_interval_of_several_runs_is_over_seeds(tmp_path: Path):
@@ -129,7 +129,7 @@ def test_a_gate_holds_where_it_holds_in_every_run(tmp_path: Path):
     assert (line.passed, line.where, line.found) == (False, "a on toy, 1 of 2 runs fail", "0.2500 to 0.7500")
 
 
-def test_pairs_are_told_apart_by_their_corrected_p(tmp_path: Path):
+def test_pairs_are_significant_by_their_corrected_p(tmp_path: Path):
     test = {"names": ["a", "b"], "mean_difference": 0.1, "ci": [0.0, 0.2], "p_value": 0.01}
     tests = [
         {**test, "p_adjusted": adjusted, "can_reject": able}
@@ -137,13 +137,13 @@ def test_pairs_are_told_apart_by_their_corrected_p(tmp_path: Path):
     ]
     (comparison,) = outcome(tmp_path, tests=tests).comparisons
     assert comparison.table is not None
-    assert [row[-1].text for row in comparison.table.rows] == ["told apart", "not told apart", "cannot reject"]
+    assert [row[-1].text for row in comparison.table.rows] == ["significant", "not significant", "cannot reject"]
 
 
 # ------------------------------------------------------------------------ findings
 
 
-def test_findings_stand_by_gravity_and_without_those_that_are_ignored():
+def test_findings_are_sorted_by_severity_without_ignored_ones():
     def found(check: str, severity: Any, *, ignored: bool = False) -> Finding:
         return Finding(check, severity, "message", {}, "remedy", ignored)
 

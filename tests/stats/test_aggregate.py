@@ -189,7 +189,7 @@ def test_directions_are_checked() -> None:
         aggregate(records(), directions={"f1": "up"})  # type: ignore[dict-item]
     with pytest.raises(UnknownNameError, match=r"unknown metric 'f2'\. Did you mean 'f1'"):
         aggregate(records(), directions={"f2": "higher"})
-    with pytest.raises(OptionError, match="directions must be a mapping, not 'higher'"):
+    with pytest.raises(OptionError, match="directions must be a mapping from metric to direction, not 'higher'"):
         aggregate(records(), directions="higher")  # type: ignore[arg-type]
 
 

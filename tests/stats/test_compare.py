@@ -65,7 +65,7 @@ def test_baseline_tests_each_method_once(three: dict[str, np.ndarray]) -> None:
 
 def test_direction_decides_who_is_best(three: dict[str, np.ndarray]) -> None:
     assert compare(records(three), metric="f1", direction="lower").best == "low"
-    with pytest.raises(OptionError, match=r"not known\. Pass direction= \(--higher or --lower\)"):
+    with pytest.raises(OptionError, match=r"not known\. Pass --higher or --lower"):
         compare(records(three), metric="f1")
 
 
@@ -142,15 +142,6 @@ def test_too_few_seeds_give_no_interval_whatever_the_scores(datasets: int, seeds
         assert (not math.isnan(item.ci[0])) == given
         assert (item.no_interval is None) == given
         assert ("P(first better) has no interval: its coverage needs at least 3 seeds" in comparison.summary) != given
-
-
-def test_resamples_that_all_agree_give_no_interval_with_a_reason() -> None:
-    scores = noisy(np.random.default_rng(2), 5, 3, 0.15)
-    comparison = compare(records(scores, list("stuvw")), metric="f1", direction="higher", resamples=50)
-    (item,) = comparison.improvements
-    assert item.probability == 0.5
-    assert math.isnan(item.ci[0])
-    assert item.no_interval == "all resamples give the same value"
 
 
 def test_one_seed_has_no_other_to_be_compared_with() -> None:
@@ -242,7 +233,7 @@ def test_targets_are_compared_by_distance(write_run: Any, results: Path) -> None
 def test_counts_are_not_compared(write_run: Any, results: Path) -> None:
     for method in ("a", "b"):
         write_run(method, "x", 0, {"tp": 3.0}, direction="none")
-    with pytest.raises(OptionError, match="has no direction: neither higher nor lower is better"):
+    with pytest.raises(OptionError, match="has no better direction"):
         compare(results, metric="tp")
 
 

@@ -234,7 +234,7 @@ def test_results_of_single_commands_are_not_recomputed_and_no_success(folder):
     write_sealed(folder / "x.json", content)
     done = graphgauge("verify", "x.json", cwd=folder)
     assert done.returncode == 1
-    assert "not recomputed: it names no inputs, but no study says how it was made" in done.stdout
+    assert "not recomputed: it names no inputs, but no study describes how it was made" in done.stdout
     (folder / "x.json").write_text(dumps({**content, "id": "0" * 64}))
     assert "damaged: it names no inputs" in graphgauge("verify", "x.json", cwd=folder).stdout
 

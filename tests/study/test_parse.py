@@ -72,7 +72,7 @@ def test_one_method_without_seeds(tmp_path):
         ("{method}/{seed}/pos", "{metod}/{seed}/pos", 13, ["unknown placeholder 'metod'", "'method'"]),
         ("{method}/{seed}/pos", "{method/{seed}/pos", 13, ["pos_scores", "brace"]),
         ("{method}/{seed}/pos", "{method.__class__}/{seed}/pos", 13, ["unknown placeholder"]),
-        ("{method}/{seed}/pos", "{seed:9999999999}/pos", 13, ["has a form that is not read"]),
+        ("{method}/{seed}/pos", "{seed:9999999999}/pos", 13, ["has an unsupported format"]),
         ('groups = { relation = "relation.npy" }', "threads = 2", 15, ["threads is not set in a study", "--jobs"]),
         ('groups = { relation = "relation.npy" }', 'save_state = "x"', 15, ["save_state is not set in a study"]),
         ('groups = { relation = "relation.npy" }', 'ties = "hopeful"', 15, ["ties", "'hopeful'", "'realistic'"]),

@@ -138,7 +138,7 @@ def test_rehash_does_not_ask_the_hashes_that_are_kept(finished):
 def test_only_runs_what_fits_and_judges_when_all_is_there(study):
     done, evaluated = ran(study, "--only", "good")
     assert evaluated == [("good", str(seed)) for seed in range(3)]
-    assert "Not compared, and no gate held: --only left out 3 evaluations" in done.stderr
+    assert "Not compared, and no gate checked: --only left out 3 evaluations" in done.stderr
     assert not (study / "results/study.json").exists()
     done, evaluated = ran(study, "--only", "ranking/p*")
     assert (study / "results/study.json").exists()

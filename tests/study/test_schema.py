@@ -71,7 +71,7 @@ def test_init_writes_once(tmp_path):
     (tmp_path / "study.toml").write_text("mine")
     again = command("init", cwd=tmp_path)
     assert again.returncode == 2
-    assert "study.toml: is there already" in again.stderr
+    assert "study.toml: already exists" in again.stderr
     assert (tmp_path / "study.toml").read_text() == "mine"
     assert command("init", "--force", cwd=tmp_path).returncode == 0
     unknown = command("init", "rankings", "-o", "new.toml", cwd=tmp_path)

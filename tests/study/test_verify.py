@@ -89,7 +89,7 @@ def test_another_version_with_the_same_numbers_is_equal_and_named(finished):
         (lambda content: content["results"][0].update(value=None, reason="x"), ["nan →"]),
         (lambda content: content["conventions"].update(ties="optimistic"), ["conventions differ"]),
         (lambda content: content["breakdowns"][0]["columns"]["mrr"].reverse(), ["breakdowns differ"]),
-        (lambda content: content["results"][0].update(direction="lower"), ["what is said about the values differs"]),
+        (lambda content: content["results"][0].update(direction="lower"), ["the metadata of the values differs"]),
     ],
 )
 def test_edited_results_are_found(finished, change, words):
@@ -129,7 +129,7 @@ def test_failed_and_foreign_results(finished):
     scores = ("--pos-scores", "scores/poor/1/pos.npy", "--neg-scores", "scores/poor/1/neg-*.npy")
     command("ranking", *scores, "-o", "x.json", cwd=finished)
     done = command("verify", "x.json", cwd=finished)
-    assert "not recomputed: its inputs are unchanged, but no study says how it was made" in done.stdout
+    assert "not recomputed: its inputs are unchanged, but no study describes how it was made" in done.stdout
     assert done.returncode == 1
 
 

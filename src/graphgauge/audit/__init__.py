@@ -1,4 +1,4 @@
-"""Where an evaluation misleads: checks of inputs and results, each with its evidence and how to fix it."""
+"""Checks of inputs and results that find misleading evaluations, each with its evidence and how to fix it."""
 
 from graphgauge.audit.findings import Findings, run
 from graphgauge.audit.pages import explain

@@ -1,4 +1,4 @@
-"""Edges of training and test as numbers that can be looked up."""
+"""Training and test edges as integers for fast lookup."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Edges:
         widths = {name: np.shape(edges)[1] for name, edges in given.items()}
         if len(set(widths.values())) > 1:
             named = ", ".join(f"{name} (n, {width})" for name, width in widths.items())
-            raise InputError(f"pairs beside triples: {named}", fix="Pass all with relations, or all without.")
+            raise InputError(f"pairs and triples are mixed: {named}", fix="Pass all with relations, or all without.")
         return found
 
     def __len__(self) -> int:
@@ -65,7 +65,7 @@ class Edges:
 
     @cached_property
     def repeats(self) -> float:
-        """The share that repeats another one."""
+        """The share of edges that repeat another one."""
         rows = np.stack([self.head, self.relation, self.tail], axis=1)
         return 1 - len(np.unique(rows, axis=0)) / len(self) if len(self) else 0.0
 

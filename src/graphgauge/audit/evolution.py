@@ -1,4 +1,4 @@
-"""Checks of graphs that rewrite themselves."""
+"""Checks of systems that rewrite their own graph."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from graphgauge.evolution.births import Ledger
 from graphgauge.evolution.inputs import Floats, Ints, Labelled, original_nodes
 
 _AFTER, _BEFORE = "auc_synthetic", "auc_birth"
-# Less than this is no other story, however certain.
+# Smaller differences do not matter, even if significant.
 _FAR = 0.05
-# Nodes of a class, and nodes beyond the directions and classes, below which a feature may fit the labels by chance: a
-# yes or no that is right by luck is so once in 2 ** 20 times.
+# With fewer nodes per class, or fewer nodes beyond directions and classes, a feature may fit the labels by chance: a
+# binary feature does so once in 2 ** 20 times.
 _ENOUGH = 20
-# What rounding leaves of the variance within classes, as a share of all along a direction.
+# Rounding error of the variance within classes, as a share of all variance along a direction.
 _ROUNDING = 1e-8
 
 
@@ -29,7 +29,7 @@ _ROUNDING = 1e-8
     family="evolution",
     severity="warning",
     message="births{where} score {after:.3f} on the embeddings after them and {before:.3f} on those before: the first "
-    "number is made by the births themselves",
+    "number is caused by the births themselves",
     remedy="Judge growth by auc_birth or auc_matched.",
 )
 def circular_auc(results: Mapping[str, Result], by_condition: Table | None = None) -> Evidence | None:
@@ -43,7 +43,7 @@ def circular_auc(results: Mapping[str, Result], by_condition: Table | None = Non
 def _areas(
     results: Mapping[str, Result], by_condition: Table | None
 ) -> Iterator[tuple[str, tuple[float, float], tuple[float, float]]]:
-    """The area after, with its lower end, and before, with its upper: of each condition where there are several."""
+    """The area after, with its lower end, and before, with its upper end; per condition if there are several."""
     after, before = results.get(_AFTER), results.get(_BEFORE)
     if after is None or before is None:
         return
@@ -62,9 +62,9 @@ def _areas(
     "undeclared-births",
     family="evolution",
     severity="error",
-    message="{appeared:,} edges appeared without being declared, beside {declared:,} declared births ({share:.0%} of "
-    "all), in {cycles} of {known} cycles: the values are about the declared ones alone",
-    remedy="Pass every edge that the system added as new_edges; a choice of them says nothing about the system.",
+    message="{appeared:,} edges appeared without being declared, in addition to {declared:,} declared births "
+    "({share:.0%} of all), in {cycles} of {known} cycles: the values cover only the declared ones",
+    remedy="Pass every edge that the system added as new_edges; a selection says nothing about the system.",
 )
 def undeclared_births(ledgers: Sequence[Ledger]) -> Evidence | None:
     """Edges appeared in the graph that the system did not declare as births."""
@@ -82,9 +82,9 @@ def undeclared_births(ledgers: Sequence[Ledger]) -> Evidence | None:
     "undeclared-removals",
     family="evolution",
     severity="note",
-    message="{lost:,} edges disappeared without being declared, in {cycles} of {known} cycles, beside {declared:,} "
-    "births",
-    remedy="Declare what the system takes away as removed_edges. An edge that was removed can be born again, and "
+    message="{lost:,} edges disappeared without being declared, in {cycles} of {known} cycles, in addition to "
+    "{declared:,} births",
+    remedy="Declare removed edges as removed_edges. An edge that was removed can be born again, and "
     "counts as a birth each time.",
 )
 def undeclared_removals(ledgers: Sequence[Ledger]) -> Evidence | None:
@@ -102,20 +102,20 @@ def undeclared_removals(ledgers: Sequence[Ledger]) -> Evidence | None:
     "label-in-embeddings",
     family="evolution",
     severity="error",
-    message="along {directions} of {dimensions} directions of the {what} all {nodes} nodes of {classes} classes stand "
-    "in {points} points, and no class in two of them{column}: the probe is given the label",
-    remedy="Find the labels among what the embeddings are made from, and build these without them.",
+    message="along {directions} of {dimensions} directions of the {what} all {nodes} nodes of {classes} classes fall "
+    "on {points} points, and no class on two of them{column}: the probe is given the label",
+    remedy="Find the labels among the inputs of the embeddings, and build the embeddings without them.",
 )
 def label_in_embeddings(labels: Any, embeddings: Any, node_ids: Any = None) -> Evidence | None:
-    """A coordinate that the probe reads, or a sum of several, is the label itself."""
+    """One embedding coordinate, or a sum of several, is the label itself."""
     labelled = Labelled.of(original_nodes(labels, node_ids), labels)
     for what, given in _named(embeddings):
         rows = as_numeric(given, "embeddings")
-        require_shape(rows, (None, None), "embeddings", "Pass one row for each node.")
+        require_shape(rows, (None, None), "embeddings", "Pass one row per node.")
         if len(labelled) and labelled.ids[-1] >= len(rows):
             raise InputError(
                 f"node {labelled.ids[-1]} has a label, and there are {len(rows)} rows", where="embeddings",
-                fix="The row of a node is its number; say which nodes the labels are of with node_ids.",
+                fix="Row i belongs to node i; pass node_ids if the labels belong to other nodes.",
             )  # fmt: skip
         found = _given_away(rows[labelled.ids].astype(np.float64), labelled.classes)
         if found is not None:
@@ -147,7 +147,7 @@ def _given_away(rows: Floats, classes: Ints) -> dict[str, Any] | None:
     nodes, dimensions = basis.shape
     if nodes - dimensions - len(names) < _ENOUGH:
         return None
-    # Canonical directions: those of unit length along which the class means lie farthest apart.
+    # Canonical directions: unit vectors along which the class means are farthest apart.
     turned = basis @ np.linalg.svd(_means(basis, classes) * np.sqrt(np.bincount(classes))[:, None])[2].T
     exact = turned[:, _within(turned, classes) < _ROUNDING]
     if not exact.shape[1]:
@@ -167,5 +167,5 @@ def _means(columns: Floats, classes: Ints) -> Floats:
 
 
 def _within(columns: Floats, classes: Ints) -> Floats:
-    """The share of each column's squares, which sum to 1, that lies within classes."""
+    """The share of each column's squares, which sum to 1, that is within classes."""
     return np.asarray(((columns - _means(columns, classes)[classes]) ** 2).sum(axis=0))

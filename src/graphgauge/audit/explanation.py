@@ -13,11 +13,11 @@ from graphgauge.explanation.inputs import Floats
 from graphgauge.explanation.samples import Sample, Scored
 from graphgauge.stats.intervals import sample_std
 
-# From this share of cuts between equal edges on, the order of ties decides much.
+# From this share of tied cuts, the order of ties matters.
 _TIED = 0.25
-# Answers that are this near each other are the same but for rounding.
+# Answers this close are equal up to rounding.
 _ROUNDING = 1e-6
-# Above this share of events without anything to explain, a mean over events is mostly about those.
+# Above this share of events with nothing to explain, a mean over events mostly describes those.
 _MOST = 0.5
 _ALPHA = 0.05
 # An explainer that knows nothing is worse than random orders by chance, dropped and kept, far less often than this.
@@ -28,12 +28,12 @@ _INVERTED = 0.001
     "tied-importance",
     family="explanation",
     severity="warning",
-    message="{share:.0%} of the {cuts} cuts fall between edges of equal importance, so that the rule for ties decides "
-    "what an explanation holds",
-    remedy='Collect with ties="average", or let the explainer tell edges apart.',
+    message="{share:.0%} of the {cuts} cuts fall between edges of equal importance, so the tie rule decides "
+    "what an explanation contains",
+    remedy='Collect with ties="average", or use an explainer that gives edges different importance.',
 )
 def tied_importance(answers: Sample) -> Evidence | None:
-    """Importance is tied where explanations are cut, and the rule for ties decides what they hold."""
+    """Importance is tied where explanations are cut, and the tie rule decides what they contain."""
     cuts = np.array([tied for event in answers.events for tied in _cuts(event, answers)])
     if not len(cuts) or answers.events[0].settings.ties == "average" or cuts.mean() <= _TIED:
         return None
@@ -41,7 +41,7 @@ def tied_importance(answers: Sample) -> Evidence | None:
 
 
 def _cuts(event: Scored, answers: Sample) -> Iterator[bool]:
-    """For each place where an explanation is cut: whether the units before and after it are tied."""
+    """For each cut of an explanation: whether the units before and after it are tied."""
     counts = sorted({level.of(event.units) for level in answers.grid})
     for importance in event.importances:
         falling = -np.sort(-importance)
@@ -52,7 +52,7 @@ def _cuts(event: Scored, answers: Sample) -> Iterator[bool]:
     "probabilities-as-logits",
     family="explanation",
     severity="warning",
-    message="all {answers} answers are declared as logits and look like probabilities: they lie between 0 and 1{sums}",
+    message="all {answers} answers are declared as logits and look like probabilities: they are between 0 and 1{sums}",
     remedy='If they are, collect with model_output="probability"; a second softmax flattens every score.',
 )
 def probabilities_as_logits(answers: Sample) -> Evidence | None:
@@ -75,7 +75,7 @@ def probabilities_as_logits(answers: Sample) -> Evidence | None:
     "events are about something else.",
 )
 def model_ignores_edges(answers: Sample) -> Evidence | None:
-    """The model answers the same whatever edges it is given, in most events."""
+    """In most events the model's answer does not depend on the edges."""
     moved = [np.ptp(event.probabilities, axis=0).max() for event in answers.events if event.units]
     same = int(np.count_nonzero(np.array(moved) <= _ROUNDING))
     return {"same": same, "events": len(moved)} if same > _MOST * len(moved) else None
@@ -87,8 +87,8 @@ def model_ignores_edges(answers: Sample) -> Evidence | None:
     severity="warning",
     message="over {events} events fidelity_drop.signed is {drop:.3f} and that of random orders of the same edges "
     "{drop_random:.3f} (p = {drop_p:.3f}), fidelity_keep.signed {keep:.3f} and {keep_random:.3f} (p = {keep_p:.3f}), "
-    "in the mean over levels: neither p is below 0.025, so that neither is shown to be better",
-    remedy="Do not claim that these explanations say what the model used; explain more events.",
+    "in the mean over levels: neither p is below 0.025, so neither is significantly better",
+    remedy="Do not claim that these explanations show what the model used; explain more events.",
 )
 def random_not_beaten(answers: Sample) -> Evidence | None:
     """The explainer is not better than random orders of the same edges, event by event."""
@@ -105,7 +105,7 @@ def random_not_beaten(answers: Sample) -> Evidence | None:
     message="over {events} events the explanations are worse than random orders of the same edges: "
     "fidelity_drop.signed {drop:.3f} and {drop_random:.3f} (p = {drop_p:.2g}), fidelity_keep.signed {keep:.3f} and "
     "{keep_random:.3f} (p = {keep_p:.2g}), in the mean over levels",
-    remedy="Check the sign of the importance: a high value has to mean that an edge speaks for the predicted class.",
+    remedy="Check the sign of the importance: a high value must mean that an edge supports the predicted class.",
 )
 def inverted_explanation(answers: Sample) -> Evidence | None:
     """The explainer is worse than random orders of the same edges, dropped and kept, event by event."""
@@ -116,7 +116,7 @@ def inverted_explanation(answers: Sample) -> Evidence | None:
 
 
 class _Paired(NamedTuple):
-    """Means of the explainer and of random orders, the p-value of a one-sided paired t-test, and over how many."""
+    """Means of the explainer and of random orders, a one-sided paired t-test's p-value, and the number of events."""
 
     own: float
     blind: float

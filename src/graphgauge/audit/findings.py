@@ -1,4 +1,4 @@
-"""Running checks, and what they said: what was found, what is in order, and what could not be looked at."""
+"""Run checks and collect their findings, the checks that found nothing, and those that could not run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from graphgauge.stats.text import listing, several
 
 @dataclass(frozen=True)
 class Findings(Sequence[Finding]):
-    """What checks found, the worst first; `silent` found nothing, `not_run` lack the materials named."""
+    """Findings, most severe first; checks in `silent` found nothing, those in `not_run` lack the named materials."""
 
     found: tuple[Finding, ...]
     silent: tuple[str, ...] = ()
@@ -69,20 +69,20 @@ def run(
     ignore: Collection[str] = (),
     **materials: Any,
 ) -> Findings:
-    """Run all checks that the materials at hand allow, the costly ones too.
+    """Run all checks that the given materials allow, including costly ones.
 
     Parameters
     ----------
     subject
         An evaluation, several of them, or a folder of results. Checks of many results together run over the last two,
-        and what was found when each was evaluated is repeated. Without it, `family` says whose checks look at the
+        and the findings of each evaluation are repeated. Without it, `family` selects the checks that look at the
         materials.
     only
         Names of the checks to run.
     ignore
         Checks whose findings are marked as ignored, besides those that the study of a folder names.
     materials
-        What only an audit is given, such as `train_edges`: the parameters of the checks name them.
+        Inputs that only an audit takes, such as `train_edges`; they are named after the parameters of the checks.
     """
     wanted = {item.name for item in checks()} if only is None else _names(only)
     ignored = _names(ignore) | _names(_ignored_by_study(subject))
@@ -96,7 +96,7 @@ def run(
         outcome = _outcome([item for item in known if item.name in wanted], at_hand)
     elif materials:
         raise OptionError(
-            f"{', '.join(materials)} cannot be looked at beside several results", fix="Audit them one by one."
+            f"{', '.join(materials)} cannot be combined with several results", fix="Audit them one by one."
         )
     else:
         outcome = _many(_evaluations(subject), wanted)
@@ -145,7 +145,7 @@ def _evaluations(subject: str | Path | Iterable[Evaluation]) -> list[Evaluation]
     if damaged:
         raise InputError(
             f"{several(len(damaged), 'result')} cannot be audited: {listing(damaged, 20)}",
-            where=str(subject), fix="Evaluate again, or remove what is damaged.",
+            where=str(subject), fix="Evaluate again, or remove the damaged files.",
         )  # fmt: skip
     return [record.evaluation for record in collected.records if record.evaluation is not None]
 
@@ -157,7 +157,7 @@ def _named(evaluation: Evaluation) -> str:
 
 
 def _ignored_by_study(subject: Any) -> Collection[str]:
-    """What the study that wrote a folder of results says to ignore."""
+    """The checks that the study of a results folder ignores."""
     return asked([Path(subject)]).ignored if isinstance(subject, str | Path) else ()
 
 

@@ -1,7 +1,7 @@
 """Checks of forecasts.
 
-Errors that are near in time, or of one moment, are no independent evidence: what is said of their size is tested over
-time, by the standard errors that stand behind the intervals. Where these are too few steps for one, nothing is said.
+Errors that are close in time, or at one time, are not independent. Statements about their size are tested over time,
+with the standard errors of the intervals. If there are too few steps for one, nothing is reported.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from graphgauge.forecasting.metrics import r2
 from graphgauge.forecasting.samples import Cells
 from graphgauge.forecasting.serial import FEWEST, cosine_error
 
-# Cells below which nothing is said, and how unlikely a departure has to be.
+# The fewest cells to test, and the significance level.
 _CELLS, _ALPHA = 100, 0.01
-# A twentieth of the nodes, one at least, the share of the error that is too much for it, and nodes below which one is
-# not few.
+# A twentieth of the nodes, at least one; the share of the error that is too much for it; and the fewest nodes for
+# which one node counts as few.
 _FEW, _MOST, _NODES = 0.05, 0.5, 10
-# Below so many steps the t of an interval over time has 5 degrees of freedom or fewer, and is a third wider.
+# With fewer steps the t of an interval over time has at most 5 degrees of freedom, and the interval is a third wider.
 _STEPS = 50
 
 
 def _unlikely(value: float, influence: Any) -> bool:
-    """Whether a number that should be 0 is not, by what each block of time adds to it."""
+    """Whether a number that should be 0 differs significantly from 0, by its sums over blocks of time."""
     from scipy.special import stdtr
 
     (error,), (freedom,) = cosine_error(influence)
@@ -37,7 +37,7 @@ def _unlikely(value: float, influence: Any) -> bool:
     family="forecasting",
     severity="warning",
     message="errors are {ratio:.2f} times as large as the predicted standard deviations say (root mean squares)",
-    remedy="Rescale on held-out data and report both, or find out where the spread is lost.",
+    remedy="Rescale on held-out data and report both, or find out why the spread is wrong.",
 )
 def mis_scaled_spread(cells: Cells) -> Evidence | None:
     """Predicted standard deviations are too small or too large by half or more."""
@@ -60,7 +60,7 @@ def mis_scaled_spread(cells: Cells) -> Evidence | None:
 def biased(cells: Cells) -> Evidence | None:
     """Most of the squared error is bias."""
     n, square = int(cells.n[0]), float(cells.total("square")[0])
-    if n < _CELLS or square <= 0:  # where the bias is not counted it is 0, and says nothing
+    if n < _CELLS or square <= 0:  # a bias that was not counted is 0
         return None
     bias = float(cells.total("error")[0]) / n
     share = bias**2 * n / square
@@ -79,7 +79,7 @@ def biased(cells: Cells) -> Evidence | None:
 def no_better_than_the_mean(cells: Cells) -> Evidence | None:
     """The mean of the truth would have a smaller squared error."""
     estimate = r2(cells)
-    value = float(estimate.value[0])  # NaN where the truth was not summed
+    value = float(estimate.value[0])  # NaN if the truth was not summed
     if cells.n[0] < _CELLS or not value < 0 or not _unlikely(value, estimate.influence):
         return None
     return {"r2": value}
@@ -89,11 +89,11 @@ def no_better_than_the_mean(cells: Cells) -> Evidence | None:
     "last-value",
     family="forecasting",
     severity="warning",
-    message="{share:.0%} of the forecasts are the last truth that was known: this is the naive forecast",
-    remedy="If that is not the baseline that was meant, look for a model that has learnt to copy its input.",
+    message="{share:.0%} of the forecasts equal the last known truth: this is the naive forecast",
+    remedy="If this is not an intended baseline, the model may have learnt to copy its input.",
 )
 def last_value(copied: float) -> Evidence | None:
-    """Forecasts are the last value that was known."""
+    """Forecasts equal the last known value."""
     return {"share": copied} if copied > 0.9 else None
 
 
@@ -101,11 +101,11 @@ def last_value(copied: float) -> Evidence | None:
     "leaked-target",
     family="forecasting",
     severity="error",
-    message="{share:.0%} of the forecasts are the truth to the last digit: the truth was among the inputs",
-    remedy="Look for the target among the features, for gaps filled with what came later, and for a shift by one step.",
+    message="{share:.0%} of the forecasts equal the truth to the last digit: the truth was among the inputs",
+    remedy="Look for the target among the features, for gaps filled with later values, and for a shift by one step.",
 )
 def leaked_target(hit: float) -> Evidence | None:
-    """Forecasts are the truth itself, to the last digit."""
+    """Forecasts equal the truth to the last digit."""
     return {"share": hit} if hit > 0.02 else None
 
 
@@ -113,12 +113,12 @@ def leaked_target(hit: float) -> Evidence | None:
     "errors-in-few-nodes",
     family="forecasting",
     severity="warning",
-    message="{worst} of {nodes} nodes, found in one half of the test period, make {share:.0%} of the squared error in "
-    "the other: the pooled number is about them",
+    message="{worst} of {nodes} nodes, found in one half of the test period, account for {share:.0%} of the squared "
+    "error in the other: the pooled number is mostly about them",
     remedy="Report by node, or the median over nodes, or scale each node by its naive error (mase).",
 )
 def errors_in_few_nodes(by_node: Cells) -> Evidence | None:
-    """A twentieth of the nodes, or one alone, makes more than half of the squared error."""
+    """A twentieth of the nodes, or a single node, accounts for more than half of the squared error."""
     there = by_node.n > 0
     nodes, blocks = int(there.sum()), by_node.blocks
     if nodes < _NODES or blocks < 2:
@@ -128,7 +128,7 @@ def errors_in_few_nodes(by_node: Cells) -> Evidence | None:
     if not (halves.sum(axis=1) > 0).all():
         return None
     worst = max(1, round(_FEW * nodes))
-    # Nodes are chosen in one half and judged in the other: the luckless of equals are no worse there than any.
+    # Nodes are selected in one half and tested in the other: nodes that were worst by chance are average there.
     chosen = np.argsort(-halves, axis=1, kind="stable")[::-1, :worst]
     share = float((np.take_along_axis(halves, chosen, axis=1).sum(axis=1) / halves.sum(axis=1)).mean())
     return {"worst": worst, "nodes": nodes, "share": share} if share > _MOST else None
@@ -138,10 +138,10 @@ def errors_in_few_nodes(by_node: Cells) -> Evidence | None:
     "few-time-steps",
     family="forecasting",
     severity="note",
-    message="{steps} time steps: intervals over time rest on very little",
+    message="{steps} time steps: too few for reliable intervals over time",
     remedy="Evaluate on a longer test period, or over several of them.",
 )
 def few_time_steps(cells: Cells) -> Evidence | None:
-    """Intervals over time rest on few time steps."""
+    """Intervals over time are based on few time steps."""
     steps = cells.blocks << cells.sums.shift
     return {"steps": steps} if cells.ordered and FEWEST <= steps < _STEPS else None

@@ -18,11 +18,11 @@ from graphgauge.generation.sections.common import FEWEST_VALID
 from graphgauge.generation.sections.diversity import Attempts
 from graphgauge.generation.sections.latent_space import LEAK
 
-# Below these shares of what real samples have: new ones, distinct ones, and the distance between distinct ones.
+# Shares of the level of real samples: new samples, distinct samples, and the distance between distinct ones.
 _MOSTLY_NEW = 0.8
 _MOSTLY_DISTINCT = 0.85
 _HALF_AS_FAR = 0.5
-# A rate that is printed with two digits does not show less.
+# A smaller difference does not show in a rate printed with two digits.
 _HIDDEN = 0.01
 
 
@@ -36,7 +36,7 @@ def _level(result: Result, name: str) -> float | None:
     severity="warning",
     message="{novelty:.0%} of the samples are new, {real:.0%} of real held-out ones are: the generator copies what it "
     "learned from",
-    remedy="Regularise it, or say that it memorises, and judge it by its new samples alone.",
+    remedy="Regularise it, or report that it memorises, and evaluate only its new samples.",
 )
 def copied_training_set(results: Mapping[str, Result]) -> Evidence | None:
     """The generator copies its training set."""
@@ -52,10 +52,10 @@ def copied_training_set(results: Mapping[str, Result]) -> Evidence | None:
     family="generation",
     severity="warning",
     message="{excluded} of {given} real samples are in the training set: they are left out, and {compared} remain",
-    remedy="Give real samples that the generator has not learned from; more of them, where few are left.",
+    remedy="Pass real samples that were not in training; pass more if few are left.",
 )
 def learned_real_samples(held_out: HeldOut) -> Evidence | None:
-    """Real samples that are said to be held out are in the training set."""
+    """Real samples that should be held out are in the training set."""
     if not held_out.excluded:
         return None
     given = held_out.compared + held_out.excluded
@@ -67,17 +67,17 @@ def learned_real_samples(held_out: HeldOut) -> Evidence | None:
     family="generation",
     severity="warning",
     message="{unique:.0%} of the valid samples are distinct, {real:.0%} of as many real ones are: the generator "
-    "repeats itself, and intervals and tests that take repeats for independent samples are too sure",
-    remedy="Read them with overall_uniqueness_ratio beside them, and test on distinct samples.",
+    "repeats itself, and intervals and tests that treat repeats as independent samples are overconfident",
+    remedy="Report overall_uniqueness_ratio with them, and test on distinct samples.",
 )
 def repeated_samples(attempts: Attempts) -> Evidence | None:
-    """Samples repeat each other, and tests take repeats for independent samples."""
+    """Samples repeat each other, and tests treat repeats as independent samples."""
     valid = attempts.valid
     if valid.real_ids is None:
         return None
     sizes, shares = [], []
     for mine, real in zip(valid.rows, valid.real_rows, strict=True):
-        # Of more samples fewer are distinct: as many of both.
+        # More samples have a smaller distinct share, so both sides have the same size.
         size = min(len(mine), len(real))
         if size >= FEWEST_VALID:
             sizes.append(size)
@@ -94,10 +94,10 @@ def repeated_samples(attempts: Attempts) -> Evidence | None:
     severity="warning",
     message="two distinct samples of a condition differ in {own:.2%} of their bits, two real ones in {real:.2%}: the "
     "generator makes variants of few samples",
-    remedy="Report mean_jaccard or prdc_recall beside validity; uniqueness does not see it.",
+    remedy="Report mean_jaccard or prdc_recall next to validity; uniqueness does not show it.",
 )
 def collapsed_samples(pairs: Attempts) -> Evidence | None:
-    """Samples are distinct, and yet lie much nearer to each other than real ones do."""
+    """Samples are distinct, but much closer to each other than real ones."""
     valid = pairs.valid
     if valid.real is None or valid.real_ids is None:
         return None
@@ -113,7 +113,7 @@ def collapsed_samples(pairs: Attempts) -> Evidence | None:
 
 
 def _apart(ids: Codes, found: Any) -> float:
-    """The mean distance of two samples that are not the same."""
+    """The mean distance between two different samples."""
     counts = np.unique(ids, return_counts=True)[1]
     n = len(ids)
     different = 1 - float((counts * (counts - 1)).sum()) / max(n * (n - 1), 1)
@@ -129,13 +129,13 @@ def _apart(ids: Codes, found: Any) -> float:
     remedy="Evaluate every attempt, valid or not, or report the rate over all of them.",
 )
 def hidden_retries(attempts: Attempts, drawn: Any) -> Evidence | None:
-    """Invalid attempts were left out or made again, and the validity rate does not count them."""
+    """Invalid attempts were dropped or retried, and the validity rate does not count them."""
     numbers = as_numeric(drawn, "drawn")
     given, valid = len(attempts.codes), len(attempts.valid.codes)
     if not given:
         return None
     if numbers.dtype.kind not in "iuf" or not np.isfinite(numbers).all() or (numbers < 0).any():
-        raise InputError("expected how often the generator was asked, one number or several", where="drawn")
+        raise InputError("expected the number of attempts, one number or several", where="drawn")
     asked = float(numbers.sum())
     if asked < given:
         raise InputError(f"{asked:g} attempts cannot have given {given} samples", where="drawn")
@@ -148,11 +148,11 @@ def hidden_retries(attempts: Attempts, drawn: Any) -> Evidence | None:
     family="generation",
     severity="note",
     message="overall_mean_distance is {value:.3f}, and two draws of real samples are that far apart by chance "
-    "({mean:.3f} on average, more than {noise:.3f} once in 20 times): so small a distance ranks no generators",
-    remedy="Take more samples, real and generated, before one is called closer to the data than another.",
+    "({mean:.3f} on average, more than {noise:.3f} once in 20 times): a distance this small cannot rank generators",
+    remedy="Take more samples, real and generated, before you rank generators by distance.",
 )
 def distance_within_noise(results: Mapping[str, Result]) -> Evidence | None:
-    """The distance from real samples is one that draws of real samples have from each other."""
+    """The distance from real samples is no larger than between two draws of real samples."""
     distance = results.get("overall_mean_distance")
     noise = None if distance is None else _level(distance, "real against real, 95th percentile")
     if distance is None or noise is None or not distance.value <= noise:
@@ -165,11 +165,11 @@ def distance_within_noise(results: Mapping[str, Result]) -> Evidence | None:
     family="generation",
     severity="warning",
     message="the encoder is given the condition, and {key} is {value:.2f} (chance {chance:.2f}): latent vectors may "
-    "lie apart by copying it",
-    remedy="Encode without the condition, or with another one, before anything is said of the latent space.",
+    "be separated because they copy it",
+    remedy="Encode without the condition, or with another one, before you draw conclusions about the latent space.",
 )
 def condition_in_latents(results: Mapping[str, Result]) -> Evidence | None:
-    """Latent vectors tell conditions apart, and the encoder was told them."""
+    """Latent vectors separate the conditions, but the encoder was given them."""
     for key in ("silhouette_score", "ordinal_spearman"):
         result = results.get(key)
         if result is None or LEAK not in result.warnings or result.interval is None or not result.chance:
@@ -184,11 +184,11 @@ def condition_in_latents(results: Mapping[str, Result]) -> Evidence | None:
     "blind-classifier",
     family="generation",
     severity="warning",
-    message="the classifier gets {accuracy:.0%} of real held-out samples right, one answer for all {blind:.0%}",
-    remedy="Conditioning cannot be judged with it; train a better one.",
+    message="the classifier gets {accuracy:.0%} of real held-out samples right, a constant answer {blind:.0%}",
+    remedy="Conditioning cannot be judged with this classifier; train a better one.",
 )
 def blind_classifier(results: Mapping[str, Result]) -> Evidence | None:
-    """The classifier that judges conditioning is no better than one answer for all."""
+    """The classifier that judges conditioning is no better than a constant answer."""
     accuracy = results.get("classifier_exact_accuracy")
     if accuracy is None or not _is_blind(accuracy):
         return None
@@ -205,17 +205,17 @@ def _is_blind(accuracy: Result) -> bool:
     "claim-above-classifier",
     family="generation",
     severity="warning",
-    message="the classifier takes {claim:.0%} [{low:.0%}, {high:.0%}] of generated samples for what was asked for, and "
-    "gets {accuracy:.0%} [{real_low:.0%}, {real_high:.0%}] of real held-out ones right: no generator can be that good "
-    "by a judge that errs alike on both",
-    remedy="Judge with a classifier that has not seen what the generator learned from, and give its accuracy beside.",
+    message="the classifier assigns {claim:.0%} [{low:.0%}, {high:.0%}] of generated samples to the requested "
+    "condition, and gets {accuracy:.0%} [{real_low:.0%}, {real_high:.0%}] of real held-out ones right: no "
+    "generator can score higher if the classifier errs equally on both",
+    remedy="Use a classifier that was not trained on the generator's training data, and report its accuracy.",
 )
 def claim_above_classifier(results: Mapping[str, Result]) -> Evidence | None:
     """Conditioning scores above what its classifier reaches on real samples."""
     claim, accuracy = results.get("overall_exact_accuracy"), results.get("classifier_exact_accuracy")
     if claim is None or accuracy is None or _is_blind(accuracy):
         return None
-    # Both with each condition counting the same: real samples are seldom as many of each.
+    # Both weight conditions equally, because real samples rarely have equally many of each.
     real = results.get("classifier_exact_accuracy_macro_condition", accuracy)
     if claim.interval is None or real.interval is None or claim.interval.low <= real.interval.high:
         return None

@@ -1,4 +1,4 @@
-"""What an audit can be given beyond what a family measured, and how it is read from files."""
+"""Inputs of an audit beyond those of the family's evaluation, and how they are read from files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graphgauge.io.arrays import Shards, open_arrays, read_array, read_labels
 
 @dataclass(frozen=True)
 class Material:
-    """`otherwise` finds it among the family's own options, where it is not named."""
+    """`otherwise` gets it from the family's own options if it is not given."""
 
     help: str
     read: Callable[[Any], Any] = read_array
@@ -25,7 +25,7 @@ def _shards(patterns: Sequence[str]) -> AnyArray:
 
 
 def _logged(options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The embeddings of the stored runs, those before the first cycle too."""
+    """The embeddings of the stored runs, including those before the first cycle."""
     from graphgauge.evolution import EvolutionLog
     from graphgauge.evolution.evaluate import stored_runs
 
@@ -38,27 +38,27 @@ def _logged(options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield f"embeddings of cycle {stored.cycle} ({run})", stored.embeddings
 
 
-# By family and by the name under which its checks ask for it; each is an option of `graphgauge audit FAMILY`, its own
-# or one that the family has already.
+# By family and by parameter name of its checks; each is an option of `graphgauge audit FAMILY`, either a new one
+# or one that the family already has.
 MATERIALS: dict[str, dict[str, Material]] = {
     "ranking": {
         "test_edges": Material("The edges that were ranked, (n, 2), or triples (n, 3): head, relation, tail."),
         "train_edges": Material("The edges that were trained on, likewise."),
-        "known_edges": Material("All edges that are true, likewise; without it those of training and test."),
-        "neg_targets": Material("The tails behind the negatives, (n, k)."),
+        "known_edges": Material("All true edges, likewise; default: those of training and test."),
+        "neg_targets": Material("The tail nodes of the negatives, (n, k)."),
         "pos_scores": Material("Scores of the positives (n,).", _shards),
         "neg_scores": Material("Scores of their negatives (n, k).", _shards),
     },
     "explanation": {},
     "generation": {
-        "drawn": Material("How often the generator was asked: one number, or one for each condition or batch."),
+        "drawn": Material("Number of attempts of the generator: one number, or one per condition or batch."),
     },
     "forecasting": {},
     "evolution": {
-        "labels": Material("One label for each original node.", read_labels),
+        "labels": Material("One label per original node.", read_labels),
         "node_ids": Material("The numbers of the original nodes, if not 0, 1, 2 …"),
         "embeddings": Material(
-            "What the probe reads, or what that is made from, (n, d); without it the embeddings of the log.",
+            "Embeddings that the probe reads, or their inputs, (n, d); default: the embeddings of the log.",
             otherwise=_logged,
         ),
     },
@@ -69,7 +69,7 @@ MATERIALS: dict[str, dict[str, Material]] = {
 
 
 def read_materials(family: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The materials that options name, or that can be found by them."""
+    """The materials that the options name or imply."""
     found = {}
     for name, material in MATERIALS[family].items():
         if options.get(name):

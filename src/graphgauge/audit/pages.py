@@ -8,7 +8,7 @@ from pathlib import Path
 from graphgauge.core.errors import InputError, one_of
 from graphgauge.core.findings import checks
 
-# In a wheel the pages lie beside this module; a checkout has them among the docs.
+# In a wheel the pages are next to this module; in a checkout they are in the docs.
 _PLACES = (Path(__file__).with_name("markdown"), Path(__file__).parents[3] / "docs" / "audit")
 _INCLUDE = re.compile(r"```\{include\} ([\w.-]+)\n```")
 

@@ -16,15 +16,15 @@ from graphgauge.ranking.evaluate import mrr as plain_mrr
 from graphgauge.ranking.metrics import hits_at_k, mrr
 from graphgauge.ranking.samples import Pooled, Ranks
 
-# Below these shares of the queries a fault does not move a number that is printed with three digits.
+# Below these shares of queries a fault does not change a number printed with three digits.
 _SEEN = 0.001
 _SOME = 0.05
 _FEW = 0.01
-# Two relations are inverse where so many pairs of one stand turned round in the other.
+# Two relations are inverse if this share of the pairs of one is reversed in the other.
 _INVERSE = 0.8
-# Where more than half of the edges repeat another they are events: what has happened before need not happen now.
+# If more than half of the edges repeat another, they are events, and a past event is not a known positive.
 _EVENTS = 0.5
-# Scores that are looked at together.
+# Scores processed together.
 _AT_ONCE = 1 << 20
 
 
@@ -37,7 +37,7 @@ _AT_ONCE = 1 << 20
     remedy='Report ties="expected" or both bounds, and find out why scores collide (saturation, rounding, float16).',
 )
 def tied_scores(ranks: Ranks) -> Evidence | None:
-    """Ties decide the number: who wins them moves MRR by more than a hundredth."""
+    """Ties decide the number: MRR changes by more than 0.01 with the tie rule."""
     if not ranks.equal.any():
         return None
     optimistic, pessimistic = (float(mrr(ranks.under(rule)).value[0]) for rule in ("optimistic", "pessimistic"))
@@ -54,7 +54,7 @@ def _share(ranks: Ranks, which: AnyArray) -> float:
     "cutoff-above-candidates",
     family="ranking",
     severity="warning",
-    message="{key} counts {share:.1%} of the queries as hits whatever the model says: they have no more than k = "
+    message="{key} counts {share:.1%} of the queries as hits regardless of the model: they have no more than k = "
     "{candidates} candidates",
     remedy="Choose a k well below the number of candidates, or rank among more of them.",
 )
@@ -75,12 +75,12 @@ def cutoff_above_candidates(ranks: Ranks, results: Mapping[str, Result]) -> Evid
     "imbalance-hidden-by-auc",
     family="ranking",
     severity="warning",
-    message="ROC-AUC is {auc:.3f} and average precision {ap:.3f} with {ratio:.0f} negatives to a positive: half of the "
+    message="ROC-AUC is {auc:.3f} and average precision {ap:.3f} with {ratio:.0f} negatives per positive: half of the "
     "positives can only be found among {false:.0f} times as many negatives",
-    remedy="Report average precision beside ROC-AUC, and Hits@K at the K that would be acted on.",
+    remedy="Report average precision next to ROC-AUC, and Hits@K at the K that users would act on.",
 )
 def imbalance_hidden_by_auc(pooled: Pooled, results: Mapping[str, Result]) -> Evidence | None:
-    """A high ROC-AUC stands beside a low precision, because negatives are many."""
+    """ROC-AUC is high although precision is low, because there are many negatives."""
     if "roc_auc" not in results or "average_precision" not in results:
         return None
     auc, ap = results["roc_auc"].value, results["average_precision"].value
@@ -95,12 +95,12 @@ def imbalance_hidden_by_auc(pooled: Pooled, results: Mapping[str, Result]) -> Ev
     "seen-in-training",
     family="ranking",
     severity="error",
-    message="of {n} test edges {same:.1%} stand in the training edges as they are, {turned:.1%} turned round and "
+    message="of {n} test edges {same:.1%} are in the training edges, {turned:.1%} reversed and "
     "{inverse:.1%} under an inverse relation",
-    remedy="Take these edges out of the test set, or report them apart: a memory of the training set answers them.",
+    remedy="Remove these edges from the test set, or report them separately: memorising the training set answers them.",
 )
 def seen_in_training(test_edges: Any, train_edges: Any) -> Evidence | None:
-    """Test edges were seen in training, also turned round, also through an inverse relation."""
+    """Test edges were seen in training, as given, reversed, or under an inverse relation."""
     test, train = Edges.all_of(test_edges=test_edges, train_edges=train_edges)
     if not len(test) or not len(train):
         return None
@@ -114,7 +114,7 @@ def seen_in_training(test_edges: Any, train_edges: Any) -> Evidence | None:
 
 
 def _through_inverse(test: Edges, train: Edges) -> Any:
-    """Which test triples stand in training with head and tail exchanged, under a relation that is inverse to theirs."""
+    """Which test triples are in training with head and tail exchanged, under an inverse relation."""
     found = np.zeros(len(test), dtype=bool)
     for relation in np.unique(test.relation):
         pairs = train.take(train.relation == relation)
@@ -132,12 +132,12 @@ def _through_inverse(test: Edges, train: Edges) -> Any:
     "duplicated-queries",
     family="ranking",
     severity="warning",
-    message="{share:.1%} of the {n} test edges repeat another one: what that scores counts again and again, and "
+    message="{share:.1%} of the {n} test edges repeat another one: such edges count several times, and "
     "intervals are too narrow",
-    remedy="Ask each question once, or pass cluster= so that repetitions count as one.",
+    remedy="Ask each query once, or pass cluster= so that repetitions count as one.",
 )
 def duplicated_queries(test_edges: Any) -> Evidence | None:
-    """The same question is asked several times."""
+    """The same query is asked several times."""
     test = Edges.of(test_edges, "test_edges")
     return {"share": test.repeats, "n": len(test)} if test.repeats >= _FEW else None
 
@@ -147,13 +147,13 @@ def duplicated_queries(test_edges: Any) -> Evidence | None:
     family="ranking",
     severity="error",
     message="{share:.1%} of the queries have a true edge among their negatives ({count} in all): a model that knows "
-    "it is marked down",
+    "it is penalised",
     remedy="Filter the negatives by all known edges (training, validation, test).",
 )
 def known_positives_as_negatives(
     test_edges: Any, neg_targets: Any, train_edges: Any = None, known_edges: Any = None
 ) -> Evidence | None:
-    """Negatives are edges that are known to be true, and true once and for all."""
+    """Negatives are edges that are known to be true."""
     lists = Edges.all_of(test_edges=test_edges, train_edges=train_edges, known_edges=known_edges)
     test, targets = lists[0], _targets(neg_targets, len(lists[0]))
     if any(each.repeats > _EVENTS for each in lists):
@@ -171,15 +171,15 @@ def known_positives_as_negatives(
     family="ranking",
     severity="warning",
     message="ranking the candidates by how often they occur in training gives MRR {heuristic:.3f}, the model "
-    "{model:.3f} [{low:.3f}, {high:.3f}]: these negatives do not ask for more than a count",
-    remedy="Draw negatives that are as frequent as the positives, or from history, and report the count beside the "
+    "{model:.3f} [{low:.3f}, {high:.3f}]: these negatives require no more than a count",
+    remedy="Draw negatives that are as frequent as the positives, or from history, and report the count next to the "
     "model.",
     costly=True,
 )
 def easy_negatives(
     results: Mapping[str, Result], test_edges: Any, train_edges: Any, neg_targets: Any
 ) -> Evidence | None:
-    """A degree heuristic, which looks at no pair, ranks as well as the model."""
+    """A degree heuristic, which ignores the pairs, ranks as well as the model."""
     test, train = Edges.all_of(test_edges=test_edges, train_edges=train_edges)
     targets = _targets(neg_targets, len(test))
     result = results.get("mrr")
@@ -198,7 +198,7 @@ def _targets(neg_targets: Any, queries: int) -> AnyArray:
     if targets.ndim != 2 or len(targets) != queries or targets.dtype.kind not in "iu":
         raise InputError(
             f"expected whole numbers of shape ({queries}, k), found {targets.dtype} {targets.shape}",
-            where="neg_targets", fix="One row of tails for each test edge.",
+            where="neg_targets", fix="One row of tails per test edge.",
         )  # fmt: skip
     if targets.size and targets.min() < 0:
         raise InputError(f"names the node {targets.min()}", where="neg_targets", fix="Number nodes from 0.")
@@ -209,9 +209,9 @@ def _targets(neg_targets: Any, queries: int) -> AnyArray:
     "rounded-scores",
     family="ranking",
     severity="warning",
-    message="every score is a {dtype} number and {share:.1%} of the queries have ties: scores that were different have "
+    message="every score is a {dtype} number and {share:.1%} of the queries have ties: different scores have "
     "become equal by rounding",
-    remedy="Score in float32 or float64; casting back afterwards does not bring the difference back.",
+    remedy="Score in float32 or float64; casting back afterwards does not restore the difference.",
     costly=True,
 )
 def rounded_scores(ranks: Ranks, pos_scores: Any, neg_scores: Any) -> Evidence | None:
@@ -219,7 +219,7 @@ def rounded_scores(ranks: Ranks, pos_scores: Any, neg_scores: Any) -> Evidence |
     share = _share(ranks, ranks.equal > 0)
     if not share >= _FEW:
         return None
-    # Counts are ties of another kind.
+    # Ties of whole numbers do not come from rounding.
     if all(np.array_equal(np.round(block), block) for block in _blocks(pos_scores, neg_scores)):
         return None
     for dtype, kept in (("float16", _as_float16), ("bfloat16", _as_bfloat16)):
@@ -229,7 +229,7 @@ def rounded_scores(ranks: Ranks, pos_scores: Any, neg_scores: Any) -> Evidence |
 
 
 def _blocks(*arrays: Any) -> Iterator[AnyArray]:
-    """All numbers in float64, some rows at a time."""
+    """All numbers in float64, in blocks of rows."""
     for array in (as_numeric(each, "scores") for each in arrays):
         rows = max(1, _AT_ONCE // max(1, array[:1].size))
         for start in range(0, len(array), rows):

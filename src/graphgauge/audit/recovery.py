@@ -15,7 +15,7 @@ from graphgauge.core.result import Result
 from graphgauge.recovery.comparison import Comparison
 from graphgauge.recovery.samples import EdgeCounts
 
-# How many standard errors of a coin flip make the transposed prediction clearly better: 1 in 200.
+# Standard errors of a coin flip from which the transposed prediction is clearly better: 1 in 200.
 _CLEARLY = 2.58
 
 
@@ -24,11 +24,11 @@ _CLEARLY = 2.58
     family="recovery",
     severity="warning",
     message="the transposed prediction finds {transposed} true edges, the prediction as given {given}: its matrix was "
-    "probably written the other way round",
+    "probably written in the other direction",
     remedy='If the tool writes B[i, j] for j → i, pass edges="column_to_row".',
 )
 def transposed_prediction(edges: EdgeCounts) -> Evidence | None:
-    """The prediction fits much better when it is read the other way round."""
+    """The transposed prediction fits much better."""
     given, transposed = int(edges["tp"].sum()), int(edges.transposed["tp"].sum())
     if transposed - given <= _CLEARLY * sqrt(transposed + given):
         return None
@@ -40,10 +40,10 @@ def transposed_prediction(edges: EdgeCounts) -> Evidence | None:
     family="recovery",
     severity="warning",
     message="the prediction is at a distance of {shd:g} from the truth, the graph without edges at {empty:g}",
-    remedy="Raise the threshold, or say what the edges that are right are worth against those that are not.",
+    remedy="Raise the threshold, or state the cost of wrong edges relative to right ones.",
 )
 def worse_than_empty(results: Mapping[str, Result]) -> Evidence | None:
-    """Predicting nothing at all would have a smaller SHD."""
+    """Predicting no edges would have a smaller SHD."""
     result = results.get("directed_shd")
     empty = {} if result is None else {level.name: level.value for level in result.chance}
     if result is None or "empty graph" not in empty or not result.value > empty["empty graph"]:
@@ -60,7 +60,7 @@ def worse_than_empty(results: Mapping[str, Result]) -> Evidence | None:
     remedy="Do not report an F1 as evidence of recovery: it is that of a random graph of this size.",
 )
 def no_better_than_random(edges: EdgeCounts) -> Evidence | None:
-    """The right edges are as many as a random graph of the same size would have."""
+    """A random graph of the same size would have as many right edges."""
     from scipy.stats import norm
 
     tp, true, predicted, cells = (edges[name] for name in ("tp", "true", "predicted", "cells"))
@@ -72,7 +72,7 @@ def no_better_than_random(edges: EdgeCounts) -> Evidence | None:
     spread = sqrt(float(np.sum(expected * rest)))
     if not spread > 0:
         return None
-    # The count minus a half: it is a whole number.
+    # Continuity correction, because the count is a whole number.
     p = float(norm.sf((tp.sum() - 0.5 - expected.sum()) / spread))
     if p < 0.05:
         return None
@@ -83,14 +83,14 @@ def no_better_than_random(edges: EdgeCounts) -> Evidence | None:
     "threshold-from-truth",
     family="recovery",
     severity="warning",
-    message="the threshold {threshold!r} gives the best F1 that any threshold gives ({best:.3f}) and is no round "
+    message="the threshold {threshold!r} gives the best F1 of all thresholds ({best:.3f}) and is not a round "
     "number: it was probably chosen on the truth",
-    remedy="Choose it on other graphs, or report auprc, which needs none, and best_f1 under its own name.",
+    remedy="Choose it on other graphs, or report auprc, which needs none, or best_f1.",
 )
 def threshold_from_truth(comparison: Comparison, results: Mapping[str, Result]) -> Evidence | None:
-    """The threshold is the one that the truth would choose."""
+    """The threshold is the best one given the truth."""
     best, f1 = results.get("best_f1"), results.get("directed_f1")
-    # As a number of its own precision is written; 0.1 + 0.2 is as round as 0.3.
+    # As written at its own precision; 0.1 + 0.2 is as round as 0.3.
     threshold = float(str(comparison.options.threshold))
     digits = len(f"{threshold:.12g}".partition("e")[0].replace(".", "").strip("-0"))
     if best is None or f1 is None or digits < 4 or not f1.defined or f1.value < best.value:
@@ -107,7 +107,7 @@ def threshold_from_truth(comparison: Comparison, results: Mapping[str, Result]) 
     remedy="Standardise the data and evaluate again; report a sort by variance as a baseline.",
 )
 def variance_tells_order(comparison: Comparison, data: Any) -> Evidence | None:
-    """The variances of the variables give the order of the true graph away (varsortability)."""
+    """The variances of the variables reveal the order of the true graph (varsortability)."""
     from scipy.stats import binomtest
 
     values, d = as_numeric(data, "data"), comparison.pair.d
@@ -115,7 +115,7 @@ def variance_tells_order(comparison: Comparison, data: Any) -> Evidence | None:
         return None
     if values.ndim != 2 or values.shape[1] != d:
         raise InputError(f"expected (samples, {d}), found {values.shape}", where="data")
-    refuse_nan(values, "data", fix="Leave incomplete samples out.")
+    refuse_nan(values, "data", fix="Drop incomplete samples.")
     variance = values.var(axis=0, dtype=np.float64)
     source, target = np.divmod(comparison.pair.true_arrows(0), d)
     rising = int((variance[source] < variance[target]).sum())

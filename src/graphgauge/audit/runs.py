@@ -18,11 +18,11 @@ from graphgauge.stats.power import attainable_p, seeds_needed
 from graphgauge.stats.runs import READING
 
 Methods = Mapping[str, Sequence[Evaluation]]
-# Made by what it judges, and no evidence for or against a method.
+# Caused by the births it judges, so no evidence for or against a method.
 _CIRCULAR = ("auc_synthetic",)
-# Levels of what is as good as can be, which stand beside a number as chance does.
+# Levels of the best possible value, which are listed with chance levels.
 _IDEALS = ("real ", "perfect ")
-# From so many variants with one run each on, the best of them is a selection.
+# From this number of variants with one run each, the best one is a selection.
 _MANY = 5
 _ALPHA = 0.05
 
@@ -45,14 +45,14 @@ def _shared(runs: Sequence[Evaluation]) -> str | None:
 
 
 def _with_sign(key: str | None, runs: Sequence[Evaluation]) -> str | None:
-    """The signed form of a metric that is a size, where all results have it: a change for the worse is no success."""
+    """The signed form of an absolute metric if all results have it: a change for the worse is not a success."""
     name, at, level = (key or "").partition("@")
     signed = f"{name}.signed{at}{level}"
     return signed if all(signed in each for each in runs) else key
 
 
 def _single(evaluations: Sequence[Evaluation]) -> Iterator[tuple[str, str, Mapping[str, Result]]]:
-    """Where every method has one run: the first judged metric that all have, and its results that have an interval."""
+    """If every method has one run: the first judged metric that all have, and its results with an interval."""
     for where, methods in _panels(evaluations):
         runs = [each for own in methods.values() for each in own]
         key = _shared(runs)
@@ -67,13 +67,13 @@ def _best_first(results: Mapping[str, Result]) -> list[str]:
 
 
 def _seeds(methods: Methods) -> dict[str, list[str]]:
-    """The seeds of each method that has any: a count, or a forecast by rule, has none to be run with."""
+    """The seeds of each method that has any: a count, or a forecast by rule, has none."""
     found = {method: {each.run["seed"] for each in runs} - {None} for method, runs in methods.items()}
     return {method: sorted(map(str, seeds)) for method, seeds in found.items() if seeds}
 
 
 def _everywhere(function: Callable[..., Iterator[Evidence]]) -> Callable[..., Evidence | None]:
-    """A check that says what it found first, and where else it is so."""
+    """A check that reports its first case and where else it applies."""
 
     @wraps(function)
     def found(evaluations: Sequence[Evaluation]) -> Evidence | None:
@@ -91,8 +91,8 @@ def _everywhere(function: Callable[..., Iterator[Evidence]]) -> Callable[..., Ev
     "few-seeds",
     family="runs",
     severity="warning",
-    message="{where}: {methods} methods are compared on {on}, and {needed} is the fewest with which paired tests of "
-    "all {comparisons} pairs can reject at all (p cannot fall below {smallest:.3f}){also}",
+    message="{where}: {methods} methods are compared on {on}, and paired tests of "
+    "all {comparisons} pairs need at least {needed} to reject (p cannot fall below {smallest:.3f}){also}",
     remedy="Run more seeds, or claim no difference between methods.",
 )
 @_everywhere
@@ -115,9 +115,9 @@ def few_seeds(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
     "unpaired-seeds",
     family="runs",
     severity="warning",
-    message="{where}: {method} has the seeds {mine}, {other} has {theirs}: what differs between seeds is counted as a "
+    message="{where}: {method} has the seeds {mine}, {other} has {theirs}: differences between seeds count as a "
     "difference between methods{also}",
-    remedy="Run every method with the same seeds, so that they can be compared pair by pair.",
+    remedy="Run every method with the same seeds, so that runs can be paired.",
 )
 @_everywhere
 def unpaired_seeds(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
@@ -142,11 +142,11 @@ def _listed(names: Sequence[str]) -> str:
     severity="error",
     message="{where}: {key} of {method} was computed with {name} = {mine}, that of {other} with {name} = {theirs}: "
     "these are different numbers under one name{also}",
-    remedy="Evaluate all of them with the same options; a study file holds them in one place.",
+    remedy="Evaluate all of them with the same options; a study file keeps them in one place.",
 )
 @_everywhere
 def mixed_conventions(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
-    """One table holds numbers of one name that were computed by different conventions."""
+    """Numbers of one name were computed under different conventions."""
     for where, methods in _panels(evaluations):
         seen: dict[tuple[str, str], tuple[str, str]] = {}
         for method, runs in methods.items():
@@ -176,7 +176,7 @@ def _stated(evaluation: Evaluation) -> Iterator[tuple[str, str, str]]:
 )
 @_everywhere
 def best_of_many(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
-    """The best of a sweep stands out no more than the luckiest of as many equals."""
+    """The best of a sweep is no better than the luckiest of as many equal variants."""
     for where, key, results in _single(evaluations):
         if len(results) < _MANY:
             continue
@@ -194,11 +194,11 @@ def best_of_many(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
     severity="note",
     message="{where}: {first} is ahead of {second} in {key} by {difference:.4f}, and the error of that difference is "
     "{error:.4f}{also}",
-    remedy="Say that they are not told apart, or compare them item by item on the same data.",
+    remedy="Say that they do not differ significantly, or compare them item by item on the same data.",
 )
 @_everywhere
 def difference_within_error(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
-    """The best is ahead of the second by less than the uncertainty of the two."""
+    """The best is ahead of the second by less than the error of the difference."""
     for where, key, results in _single(evaluations):
         if len(results) < 2:
             continue
@@ -217,11 +217,11 @@ def difference_within_error(evaluations: Sequence[Evaluation]) -> Iterator[Evide
     severity="warning",
     message="{where}: {key} of {method} is {value:.4f} [{low:.4f}, {high:.4f}], and {baseline} alone scores "
     "{chance:.4f}{also}",
-    remedy="Report the baseline beside it: this number does not show that anything was learned.",
+    remedy="Report the baseline next to it: this number does not show that anything was learned.",
 )
 @_everywhere
 def not_above_chance(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
-    """The first judged metric of a method is not distinguishable from what a baseline without knowledge scores."""
+    """The first judged metric of a method does not differ significantly from a baseline without knowledge."""
     for where, methods in _panels(evaluations):
         for method, runs in methods.items():
             found = _level_with_chance(runs)
@@ -230,7 +230,7 @@ def not_above_chance(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
 
 
 def _level_with_chance(runs: Sequence[Evaluation]) -> dict[str, Any] | None:
-    """Of several runs the mean and its interval over them: one of many that reaches chance shows nothing."""
+    """The mean over several runs and its interval: one run of many that reaches chance shows nothing."""
     key = _with_sign(_shared(runs), runs)
     results = [] if key is None else [each[key] for each in runs]
     judged = [each for each in results if _has_error(each) or _has_no_spread(each)]
@@ -250,12 +250,12 @@ def _level_with_chance(runs: Sequence[Evaluation]) -> dict[str, Any] | None:
 
 
 def _blind(result: Result) -> Chance | None:
-    """What a baseline without knowledge scores: the last that is named, and the hardest."""
+    """The score of a baseline without knowledge: the last one listed, which is the hardest."""
     return next((level for level in reversed(result.chance) if not level.name.startswith(_IDEALS)), None)
 
 
 def _span(results: Sequence[Result], chance: Sequence[float]) -> tuple[float, float]:
-    """The interval of one result as it stands, of several Student's t over them; the value where there is no spread."""
+    """The interval of a single result, or Student's t over several; the value if there is no spread."""
     if len(results) == 1:
         own = results[0].interval
         return (results[0].value, results[0].value) if own is None else (own.low, own.high)
@@ -264,7 +264,7 @@ def _span(results: Sequence[Result], chance: Sequence[float]) -> tuple[float, fl
     error, df = standard_error(ahead - ahead.mean(), np.ones(len(ahead)))
     mean = float(np.mean([each.value for each in results]))
     lows, highs = t_interval(mean, error, df, 0.95)
-    # Runs that all agree have no interval: what is left to compare is their value.
+    # Runs that all agree have no interval; compare their value.
     return (mean, mean) if np.isnan(lows[0]) else (float(lows[0]), float(highs[0]))
 
 
@@ -273,7 +273,7 @@ def _has_error(result: Result) -> bool:
 
 
 def _has_no_spread(result: Result) -> bool:
-    """Whether all items have the same value, as those of a constant scorer do: what is left to judge is that value."""
+    """Whether all items have the same value, as with a constant scorer."""
     return result.interval is None and result.n > 1 and (result.no_interval or "").endswith(NO_SPREAD)
 
 
@@ -285,7 +285,7 @@ def _error(result: Result) -> float:
 
 
 def _homogeneity(results: Sequence[Result]) -> float:
-    """Cochran's Q: the probability that equal methods differ this much or more; 0 where one has no error at all."""
+    """Cochran's Q: the probability that equal methods differ this much or more; 0 if one has no error."""
     from scipy.stats import chi2
 
     values = np.array([result.value for result in results])

@@ -1,4 +1,4 @@
-"""The command line: it parses, calls the library and prints."""
+"""The command line: it parses arguments, calls the library and prints."""
 
 from graphgauge.cli.app import main
 

@@ -21,18 +21,18 @@ from graphgauge.stats.truths import TRUTHS
 F = TypeVar("F", bound=Callable[..., Any])
 
 _BY_ENDING = {".json": "json", ".csv": "csv", ".tex": "latex", ".md": "markdown"}
-# What `compare` has, too.
+# Options that `compare` shares.
 FORMAT = click.option(
-    "--format", "form", type=click.Choice(FORMS), default="table", show_default=True, help="What stdout gets."
+    "--format", "form", type=click.Choice(FORMS), default="table", show_default=True, help="Format of stdout."
 )
 SAME_TRUTHS = click.option(
     "--truths", type=click.Choice(TRUTHS), default="same", show_default=True,
-    help="Refuse methods that were measured against different truths, or take any, with a warning.",
+    help="Refuse methods that were measured against different truths, or accept them with a warning.",
 )  # fmt: skip
 
 
 def missing_option(meaning: str) -> Callable[[F], F]:
-    """What becomes of a run that failed or is absent, which means something else to a mean than to a test."""
+    """The `--missing` option, whose meaning differs between a mean and a test."""
     return click.option("--missing", type=click.Choice(MISSING), default="raise", show_default=True, help=meaning)
 
 
@@ -41,11 +41,11 @@ def missing_option(meaning: str) -> Callable[[F], F]:
 @click.option("--metric", "metrics", multiple=True, metavar="KEY", help="Only this metric. Repeatable.")
 @DATASETS
 @FAMILY
-@missing_option("A failed or absent run leaves its mean open, is left out and counted, or scores the bad bound.")
+@missing_option("A failed or missing run makes its mean NaN, is left out and counted, or scores the worst bound.")
 @SAME_TRUTHS
 @CONFIDENCE
-@click.option("--higher", multiple=True, metavar="KEY", help="This metric is better high. Repeatable.")
-@click.option("--lower", multiple=True, metavar="KEY", help="This metric is better low. Repeatable.")
+@click.option("--higher", multiple=True, metavar="KEY", help="Higher is better for this metric. Repeatable.")
+@click.option("--lower", multiple=True, metavar="KEY", help="Lower is better for this metric. Repeatable.")
 @FORMAT
 @OUTPUT
 @click.option("--figure", type=OUTPUT_FILE, help="Draw means with intervals (.svg, .png, .pdf).")
@@ -67,7 +67,7 @@ def command(
 ) -> None:
     """Mean, spread and interval over seeds, from folders of results, flat JSON, .csv or .parquet.
 
-    The best mean of a column is marked, and what is not told apart from it.
+    The best mean of a column is marked, and means that do not differ significantly from it.
     """
     directions: dict[str, Any] = {**dict.fromkeys(higher, "higher"), **dict.fromkeys(lower, "lower")}
     runs = load(list(results)).only(dataset=datasets, family=family)
@@ -76,7 +76,7 @@ def command(
 
 
 def emit(result: Any, form: str, output: str | None, figure: str | None, drawing: str) -> None:
-    """The result in a file in the form that its ending names, as a figure, and on stdout."""
+    """Write the result to a file in the format of its suffix, as a figure, and to stdout."""
     files: list[Callable[[], object]] = []
     if output is not None:
         files.append(lambda: write_text(output, result.render(_BY_ENDING.get(Path(output).suffix.lower(), form))))

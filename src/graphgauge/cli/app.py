@@ -1,4 +1,4 @@
-"""The command group. Commands load when they are called, so that `--help` costs no more than click."""
+"""The command group. Commands load when they are called, so that `--help` imports only click."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from graphgauge.cli.lazy import LazyGroup
 
 # One line each, shown by --help without importing the command.
 COMMANDS = {
-    "ranking": "Link prediction: MRR, Hits@K and their kin.",
+    "ranking": "Link prediction: MRR, Hits@K and related metrics.",
     "recovery": "Learned graphs against true ones: SHD, F1, AUPRC.",
     "forecasting": "Forecasts on nodes: errors, calibration and coverage.",
     "generation": "Generators: reconstruction, diversity, statistics, latent space, conditioning.",
     "explanation": "Explanations of models: fidelity, acc-AUC, cohesiveness.",
-    "evolution": "Graphs that grow by themselves: what a system adds, cycle by cycle.",
+    "evolution": "Graphs that a system grows itself, cycle by cycle.",
     "merge": "Merge saved states of parts of one evaluation.",
     "aggregate": "Means, spreads and intervals over runs, as a table.",
     "compare": "Which method is better, over seeds, datasets or items.",
     "init": "Write a commented study.toml to start from.",
-    "run": "Run a study: evaluate, compare, hold its gates.",
+    "run": "Run a study: evaluate, compare, check its gates.",
     "verify": "Recompute results from their inputs.",
     "report": "One HTML page from a folder of results.",
-    "audit": "Where an evaluation misleads: checks of inputs and results.",
+    "audit": "Find misleading evaluations: checks of inputs and results.",
     "metrics": "List all metrics, or explain one.",
-    "zoo": "Systems to evaluate: train them, run them, draw what they make.",
-    "demo": "A built-in study: data, results, comparisons and what they show.",
+    "zoo": "Systems to evaluate: train them, run them, draw their output.",
+    "demo": "A built-in study: data, results, comparisons and conclusions.",
 }
 
-# Of none of the outcomes that scripts act on: what it means is that nothing is known.
+# Distinct from the outcomes that scripts act on.
 INTERNAL_FAULT = 70
 # Set by the shell that asks for completions.
 _COMPLETION = "_GRAPHGAUGE_COMPLETE"
@@ -44,12 +44,12 @@ _COMPLETION = "_GRAPHGAUGE_COMPLETE"
     place="graphgauge.cli.{}",
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 ok; 1 a gate failed; 2 usage; 3 bad input, or a file that cannot be written; "
-    "4 some of a study failed; 70 internal fault; 130 interrupted.",
+    "4 some evaluations of a study failed; 70 internal fault; 130 interrupted.",
 )
 @click.version_option(__version__, prog_name="graphgauge")
 def cli() -> None:
-    """How good is a model that learns on graphs, and how far can the number be trusted."""
-    # numba unpickles what lies in its cache; a `.numba_config.yaml` in the current folder must not say where that is.
+    """Evaluate models that learn on graphs, and show how far the numbers can be trusted."""
+    # numba unpickles its cache; a `.numba_config.yaml` in the current folder must not set its path.
     os.environ.setdefault("NUMBA_CACHE_DIR", "")
 
 
@@ -67,7 +67,7 @@ def main() -> None:
 
 
 def _status() -> int:
-    """Run, and say what went wrong; the exit code."""
+    """Run the command and report errors; return the exit code."""
     try:
         status = cli.main(standalone_mode=False)
     except click.exceptions.Exit as stop:
@@ -80,8 +80,8 @@ def _status() -> int:
     except SystemExit as stop:
         if _COMPLETION in os.environ:
             raise
-        # Code that a command imports may call sys.exit, which says nothing about gates.
-        return _told(stop, f"internal fault: something called sys.exit({stop.code!r:.60}).", INTERNAL_FAULT)
+        # Code that a command imports may call sys.exit; this is not a failed gate.
+        return _told(stop, f"internal fault: imported code called sys.exit({stop.code!r:.60}).", INTERNAL_FAULT)
     except Exception as error:
         return _told(error, *_explained(error))
     return status if isinstance(status, int) else 0
@@ -102,7 +102,7 @@ def _explained(error: Exception) -> tuple[str, int]:
         return f"{what} Evaluate fewer items at once, or on a larger machine.", GraphgaugeError.exit_code
     said = " ".join(str(error).split())
     what = f"internal fault: {type(error).__name__}{f': {said:.300}' if said else ''}."
-    return f"{what} Please report it, unless code of yours that was imported raised it", INTERNAL_FAULT
+    return f"{what} Please report it, unless your own imported code raised it", INTERNAL_FAULT
 
 
 def _told(error: BaseException, text: str, status: int) -> int:

@@ -22,10 +22,10 @@ from graphgauge.study.recipe import Watch
 
 _OWN = [
     click.option("--only", metavar="NAMES", help="Checks to run, separated by commas."),
-    click.option("--ignore", multiple=True, metavar="NAME", help="Mark what this check finds as ignored. Repeatable."),
-    click.option("--fail-on", type=click.Choice(SEVERITIES), help="Exit with 1 if anything as bad is found."),
+    click.option("--ignore", multiple=True, metavar="NAME", help="Mark findings of this check as ignored. Repeatable."),
+    click.option("--fail-on", type=click.Choice(SEVERITIES), help="Exit with 1 on a finding this severe or worse."),
     click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,
-                 help="What stdout gets."),
+                 help="Format of stdout."),
 ]  # fmt: skip
 
 
@@ -42,7 +42,7 @@ class _Subjects(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        # Anything that is no family is a folder of results, and the command's own argument.
+        # Anything other than a family is a folder of results, the command's own argument.
         return (name, _family(name), args[1:]) if name in FAMILIES else ("results", _results, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -52,11 +52,11 @@ class _Subjects(click.Group):
 
 
 @click.group(name="audit", cls=_Subjects, invoke_without_command=True, subcommand_metavar="FAMILY|DIR [OPTIONS]")
-@click.option("--list", "listed", is_flag=True, help="All checks, with what they need.")
+@click.option("--list", "listed", is_flag=True, help="List all checks with their inputs.")
 @click.option("--explain", metavar="NAME", help="The page of a check: what goes wrong, an example, how to fix it.")
 @click.pass_context
 def command(ctx: click.Context, listed: bool, explain: str | None) -> None:
-    """Look at inputs and results, and say where an evaluation misleads."""
+    """Check inputs and results for misleading evaluations."""
     if explain is not None:
         click.echo(explain_check(explain))
     elif listed:
@@ -72,7 +72,7 @@ def command(ctx: click.Context, listed: bool, explain: str | None) -> None:
 @click.argument("folder", metavar="DIR")
 @click.option("--debug", is_flag=True, help="Show tracebacks.")
 def _results(folder: str, debug: bool, **options: Any) -> None:
-    """Look over all results in a folder: each, and all together."""
+    """Audit all results in a folder, individually and together."""
     _tell(run_checks(folder, **_choice(options)), options)
 
 
@@ -81,12 +81,12 @@ for _option in reversed(_OWN):
 
 
 def _family(name: str) -> click.Command:
-    """The family's own options, with what its checks may be given besides."""
+    """The family's own options, and those for its checks."""
     family = family_command(name)
     its_own = {option.name for option in family.params}
     extra = [click.Option([f"--{key.replace('_', '-')}"], metavar="FILE", help=material.help)
              for key, material in MATERIALS[name].items() if key not in its_own]  # fmt: skip
-    # An audit judges, and writes nothing but the result.
+    # An audit writes no files other than the result.
     files = {str(option.name): None for option in family.params if isinstance(option.type, click.Path)}
     left_out: dict[str, Any] = {**files, "gates": (), "form": "table"}
     del left_out["output"]

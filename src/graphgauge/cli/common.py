@@ -1,4 +1,4 @@
-"""What every family's command shares: options, output, gates and the exit code."""
+"""Shared parts of the families' commands: options, output, gates and the exit code."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _SHARED = [
     CONFIDENCE,
     click.option("--nan", type=click.Choice(["raise", "omit"]), default="raise", show_default=True,
                  help="NaN is an error, or is dropped and counted."),
-    click.option("--seed", type=int, default=0, show_default=True, help="For anything random."),
-    click.option("--method", help="Name of what is evaluated; with it the result file has a default place."),
+    click.option("--seed", type=int, default=0, show_default=True, help="Random seed."),
+    click.option("--method", help="Name of the evaluated method; with it the result file has a default path."),
     click.option("--dataset", help="Name of the data."),
     click.option("--run-seed", type=int, help="Seed that the evaluated run was trained with."),
     click.option("--output", "-o", type=OUTPUT_FILE, help="Write the result file (JSON)."),
     click.option("--flat", type=OUTPUT_FILE, help="Also write a plain key → number JSON."),
     click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True,
-                 help="What stdout gets."),
+                 help="Format of stdout."),
     click.option("--figure", type=OUTPUT_FILE, help="Draw the figure (.svg, .png, .pdf)."),
     click.option("--gate", "gates", multiple=True, metavar="'KEY >= NUMBER'",
                  help="Exit with 1 unless it holds; KEY.low and KEY.high are the interval. Repeatable."),
@@ -49,7 +49,7 @@ Evaluate = Callable[..., tuple[Evaluation, Inputs]]
 
 
 class FamilyCallback:
-    """What click calls: evaluates, then writes, draws, prints and judges. `evaluate` alone does only the first."""
+    """The click callback: evaluates, then writes, draws, prints and checks gates. `evaluate` does only the first."""
 
     def __init__(self, evaluate: Evaluate) -> None:
         self.evaluate = evaluate
@@ -70,7 +70,7 @@ class FamilyCallback:
 
 
 def family_options(evaluate: Evaluate) -> FamilyCallback:
-    """Make a command of a function that evaluates: it gets the shared options as one `Run` beside its own.
+    """Make a command of a function that evaluates: it gets the shared options as one `Run`, and its own.
 
     The function returns the evaluation and a callable that describes its input files, which only a result file needs:
     hashing them takes longer than evaluating them.
@@ -82,12 +82,12 @@ def family_options(evaluate: Evaluate) -> FamilyCallback:
 
 
 def evaluated(command: click.Command, arguments: list[str]) -> tuple[Run, Evaluation, Inputs]:
-    """What a family's command evaluates, given its arguments, without printing or writing anything."""
+    """The evaluation of a family's command for these arguments, without printing or writing anything."""
     return evaluated_with(command, command.make_context(command.name, arguments).params)
 
 
 def evaluated_with(command: click.Command, parameters: Mapping[str, Any]) -> tuple[Run, Evaluation, Inputs]:
-    """The same, given its parameters."""
+    """The same for parsed parameters."""
     run, own = Run.split(parameters)
     assert isinstance(command.callback, FamilyCallback)
     evaluation, inputs = command.callback.evaluate(run=run, **own)
@@ -97,7 +97,7 @@ def evaluated_with(command: click.Command, parameters: Mapping[str, Any]) -> tup
 
 @dataclass
 class Run:
-    """The shared options of one call, and what is done with its evaluation."""
+    """The shared options of one call, and the output of its evaluation."""
 
     metrics: str | None
     confidence: float
@@ -119,7 +119,7 @@ class Run:
     writes: bool = False
 
     def __post_init__(self) -> None:
-        # A gate that cannot be read should fail before an hour of work, not after it.
+        # An invalid gate should fail before the evaluation, not after it.
         self._gates = [Gate.parse(text) for text in self.gates]
 
     @classmethod
@@ -140,7 +140,7 @@ class Run:
         return None if self.metrics is None else list(names_in(self.metrics))
 
     def finish(self, evaluation: Evaluation, inputs: Inputs) -> None:
-        """Write and draw, print, and judge."""
+        """Write, draw, print, and check gates."""
         evaluation.run |= self.identity
         path, flat, figure = self.place(evaluation.family), self.flat, self.figure
         files: list[Callable[[], object]] = []
@@ -160,13 +160,13 @@ class Run:
             raise click.exceptions.Exit(1)
 
     def place(self, family: str) -> Path | None:
-        """Where the result file goes, if there is to be one."""
+        """The path of the result file, if one is written."""
         if self.output is not None:
             return Path(self.output)
         return None if self.method is None else result_path("results", family, self.identity)
 
     def write(self, evaluation: Evaluation, path: Path, inputs: Inputs) -> Path:
-        """Write the result file, with what it was computed from."""
+        """Write the result file with its receipt."""
         evaluation.run |= self.identity
         seconds = time.time() - self.started
         started = datetime.fromtimestamp(self.started, UTC).isoformat(timespec="seconds")
@@ -189,7 +189,7 @@ def progress(blocks: Iterable[slice], total: int, run: Run) -> Iterator[slice]:
 
 @contextmanager
 def stage_bars(run: Run) -> Iterator[Callable[[str, int, int], None]]:
-    """A function of stage, done and total that keeps a bar a stage on a terminal's stderr."""
+    """A function of stage, done and total that shows one progress bar per stage on a terminal's stderr."""
     if run.quiet or not sys.stderr.isatty():
         yield lambda stage, done, total: None
         return
@@ -208,9 +208,9 @@ def stage_bars(run: Run) -> Iterator[Callable[[str, int, int], None]]:
 
 
 def files_then_words(files: Iterable[Callable[[], object]], words: Callable[[], object]) -> None:
-    """Write every file, then print: a reader that goes away loses no file, a full disk neither words nor other files.
+    """Write every file, then print: a closed pipe loses no file, and a full disk loses neither output nor other files.
 
-    What prevented a file is raised at the end; if several could not be written, the others are printed before.
+    A write error is raised at the end; if there are several, the others are printed before.
     """
     failures: list[Exception] = []
     for write in files:
@@ -226,7 +226,7 @@ def files_then_words(files: Iterable[Callable[[], object]], words: Callable[[], 
 
 
 def emit(evaluation: Evaluation, form: str) -> None:
-    """The result on stdout, and nothing else."""
+    """Print only the result on stdout."""
     if form == "json":
         click.echo(evaluation.to_json(), nl=False)
     elif form == "csv":
@@ -249,7 +249,7 @@ def as_csv(evaluation: Evaluation) -> str:
     for result in evaluation.values():
         low, high = result.interval or (None, None)
         cells = [result.value if result.defined else None, low, high, result.n, result.unit, result.direction]
-        # Why the interval is approximate, where it is.
+        # Why the interval is approximate, if it is.
         note = (result.interval.note or "yes") if result.interval and result.interval.approximate else None
         writer.writerow([result.key, *cells, note])
     return stream.getvalue()

@@ -30,13 +30,13 @@ _FIGURES = ("ranks", "differences", "profile")
 @click.option("--method", "methods", multiple=True, help="Only this method. Repeatable.")
 @DATASETS
 @FAMILY
-@missing_option("A failed or absent run is an error, is left out for all methods, or scores the bad bound.")
+@missing_option("A failed or missing run is an error, is left out for all methods, or scores the worst bound.")
 @SAME_TRUTHS
 @click.option(
     "--alpha", type=OPEN_SHARE, default=0.05, show_default=True, help="Level of the tests; intervals have 1 − alpha."
 )
-@click.option("--higher", "direction", flag_value="higher", help="The metric is better high.")
-@click.option("--lower", "direction", flag_value="lower", help="The metric is better low.")
+@click.option("--higher", "direction", flag_value="higher", help="Higher is better for the metric.")
+@click.option("--lower", "direction", flag_value="lower", help="Lower is better for the metric.")
 @click.option("--seed", type=int, default=0, show_default=True, help="For the bootstrap and for sign flips.")
 @FORMAT
 @OUTPUT
@@ -46,7 +46,7 @@ _FIGURES = ("ranks", "differences", "profile")
     type=click.Choice(_FIGURES),
     default="ranks",
     show_default=True,
-    help="Mean ranks with groups not told apart, paired differences, or performance profiles.",
+    help="Mean ranks with groups without significant differences, paired differences, or performance profiles.",
 )
 @DEBUG
 def command(
@@ -68,7 +68,7 @@ def command(
     draw: str,
     debug: bool,
 ) -> None:
-    """Which methods are told apart, and by how much, with tests that hold at the number of seeds there are."""
+    """Show which methods differ significantly, and by how much, with tests that are valid for few seeds."""
     if figure is not None and over == "items":
         raise OptionError("there is no figure over items", fix="Drop --figure, or compare over seeds.")
     runs = load(list(results)).only(method=methods, dataset=datasets, family=family)

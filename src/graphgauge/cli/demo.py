@@ -15,11 +15,11 @@ from graphgauge.core.errors import MissingExtraError
     "--output", type=click.Path(file_okay=False), default="graphgauge-demo", show_default=True, metavar="DIR",
     help="Folder of the data, the study and its results.",
 )  # fmt: skip
-@click.option("--why", is_flag=True, help="Only show how evaluators answer the same input, and end.")
+@click.option("--why", is_flag=True, help="Only show how evaluators differ on the same input, and exit.")
 @JOBS
 @DEBUG
 def command(output: str, why: bool, jobs: int | None, debug: bool) -> None:
-    """Make data, evaluate several methods on them as a study, compare them, and say what was found."""
+    """Make data, evaluate and compare several methods on them as a study, and summarise the results."""
     if why:
         from graphgauge.demo.why import tables as comparisons
 

@@ -18,7 +18,7 @@ from graphgauge.io.hashing import receipt_input
 
 @click.command(name="evolution")
 @click.option("--log", required=True, metavar="FOLDER", help="The stored runs, or one of them.")
-@click.option("--labels", required=True, metavar="FILE", help="One label for each original node.")
+@click.option("--labels", required=True, metavar="FILE", help="One label per original node.")
 @click.option("--node-ids", metavar="FILE", help="The numbers of the original nodes, if not 0, 1, 2 …")
 @click.option("--conditions", type=NAMES, help="Evaluate these conditions only, separated by commas.")
 @click.option("--seeds", type=SEEDS, help="Evaluate runs of these seeds only, separated by commas.")
@@ -50,9 +50,9 @@ def command(
     test_edges: str | None,
     **options: Any,
 ) -> tuple[Evaluation, Inputs]:
-    """Judge what a system added to its own graph, cycle by cycle.
+    """Evaluate the edges that a system added to its own graph, cycle by cycle.
 
-    A log is a folder of runs, CONDITION/seed-N/, each with a file for every cycle (.npz), or with births.parquet and
+    A log is a folder of runs, CONDITION/seed-N/, each with one file per cycle (.npz), or with births.parquet and
     embeddings.npz.
     """
     stored = EvolutionLog(log)

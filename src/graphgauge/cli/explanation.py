@@ -17,24 +17,24 @@ from graphgauge.explanation.masks import BY, KEEP, LEVELS, MODEL_OUTPUT, MODES, 
 from graphgauge.explanation.samples import KL, SCORES
 from graphgauge.io.hashing import receipt_input
 
-# Options of the asking: set by whoever collected, and fixed in a table.
+# Options for collecting answers, which are fixed in a table.
 _ASKING = ("levels", "topk", "model_output", "by", "normalize", "ties", "random", "batch_edges")
 
 
 @click.command(name="explanation")
 @click.option("--table", metavar="FILE", help="Answers of a model, as collected: .jsonl or .parquet.")
-@click.option("--explanations", metavar="FILE", help="Explanations to ask a model about: .jsonl, an event a line.")
-@click.option("--model", type=FACTORY, help="What makes the model: imported and called without arguments.")
+@click.option("--explanations", metavar="FILE", help="Explanations to ask a model about: .jsonl, one event per line.")
+@click.option("--model", type=FACTORY, help="Factory of the model: imported and called without arguments.")
 @click.option(
     "--save-table", type=click.Path(dir_okay=False),
-    help="Append the model's answers to this .jsonl as they come; a second run goes on where it ends.",
+    help="Append the model's answers to this .jsonl as they arrive; a second run resumes from it.",
 )  # fmt: skip
-@click.option("--explainer", help="Whose explanations to evaluate, where there are several.")
+@click.option("--explainer", help="The explainer to evaluate, if there are several.")
 @click.option("--levels", type=SHARES, help=f"Shares of the edges to keep and drop.  [default: {LEVELS}]")
-@click.option("--topk", type=INTEGERS, help="Numbers of edges to keep and drop, besides.")
-@click.option("--model-output", type=click.Choice(MODEL_OUTPUT), help="What the model returns, unless it says so.")
+@click.option("--topk", type=INTEGERS, help="Also numbers of edges to keep and drop.")
+@click.option("--model-output", type=click.Choice(MODEL_OUTPUT), help="The model's output, unless it declares it.")
 @click.option("--by", type=click.Choice(BY), help="Rank edges by importance or by its size.  [default: value]")
-@click.option("--normalize", type=click.Choice(NORMALIZE), help="Bring importances to [0, 1] first.  [default: none]")
+@click.option("--normalize", type=click.Choice(NORMALIZE), help="Scale importances to [0, 1] first.  [default: none]")
 @click.option(
     "--ties", type=click.Choice(TIES), help="Equal importance: by time, source, target, or averaged.  [default: fixed]"
 )
@@ -57,13 +57,13 @@ _ASKING = ("levels", "topk", "model_output", "by", "normalize", "ties", "random"
 @click.option("--acc-keep", type=click.Choice(KEEP), help="Keep the top s, or the top 1 − s.  [default: top]")
 @click.option("--kl", type=click.Choice(KL), default="forward", show_default=True, help="Of unfaithfulness.")
 @click.option("--delta-t", type=float, help="Time scale of cohesiveness.  [default: range of the candidates' times]")
-@click.option("--keep", type=click.Choice(["items"]), help="Keep the values of single events beside the result.")
+@click.option("--keep", type=click.Choice(["items"]), help="Store the values of single events next to the result.")
 @family_options
 def command(
     run: Run, table: str | None, explanations: str | None, model: str | None, save_table: str | None, signed: bool,
     best_mode: str, kl: str, delta_t: float | None, **options: Any,
 ) -> tuple[Evaluation, Inputs]:  # fmt: skip
-    """Say whether explanations name what a model used.
+    """Evaluate whether explanations show what a model used.
 
     Either --table, or --explanations with --model.
     """
@@ -85,7 +85,7 @@ def command(
         given = [*asking, *(["save_table"] if save_table else [])]
         if given:
             flags = ", ".join(f"--{name.replace('_', '-')}" for name in given)
-            raise OptionError(f"{flags}: for asking a model; a table has its answers")
+            raise OptionError(f"{flags}: only with --model; a table already has the answers")
         assert table is not None
         return evaluate(read_table(table), **options), lambda: [receipt_input("table", table)]
     with stage_bars(run) as progress:

@@ -34,7 +34,7 @@ _ARRAYS = {
     "mask": "mask",
 }
 _KEYS = ("id", "time", "horizon")
-# The forms of a call, and the options that each has beside those of every form. What a form has not is refused.
+# The forms of a call, and the options of each in addition to the common ones. Others are refused.
 _SHARED_BY_ARRAYS = ("true", "pred", "mask", "axes", "start")
 FORMS: dict[str, tuple[str, ...]] = {
     "a point forecast": _SHARED_BY_ARRAYS,
@@ -45,15 +45,15 @@ FORMS: dict[str, tuple[str, ...]] = {
     "--table without a column std": ("table",),
 }
 EVERY_FORM = ("null_value", "horizons", "by", "naive", "season", "save_state")
-# Options that mean something only beside another.
+# Options that need another one.
 _BESIDE = {"start": "save_state", "season": "naive"}
 _DEFAULTS: dict[str, Any] = {"axes": AXES, "coverage": COVERAGE, "bins": 10}
-# Cells of a table that are watched for a second row, a bit each.
+# The most table cells that are checked for a second row, one bit per cell.
 _MOST_CELLS = 1 << 33
 
 
 class _FormCommand(click.Command):
-    """Refuses what does not belong to the form while it reads arguments, so that a study does before it runs."""
+    """Refuses options of another form while parsing, so that a study fails before it runs."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         rest = super().parse_args(ctx, args)
@@ -72,9 +72,9 @@ def _require_form(options: Mapping[str, Any]) -> None:
     _refuse_ignored(form, given)
     for name, other in _BESIDE.items():
         if name in given and other not in given:
-            raise OptionError(f"{_flag(name)} means nothing without {_flag(other)}", fix="Give both, or leave it out.")
+            raise OptionError(f"{_flag(name)} needs {_flag(other)}", fix="Pass both, or leave it out.")
     if "horizons" in given and "horizon" not in options["by"]:
-        raise OptionError("--horizons means nothing without --by horizon", fix="Give both, or leave it out.")
+        raise OptionError("--horizons needs --by horizon", fix="Pass both, or leave it out.")
 
 
 def _refuse_ignored(form: str, given: Sequence[str]) -> None:
@@ -82,7 +82,7 @@ def _refuse_ignored(form: str, given: Sequence[str]) -> None:
         if name not in (*FORMS[form], *EVERY_FORM):
             known = [other for other, names in FORMS.items() if name in names]
             raise OptionError(
-                f"{_flag(name)} does not belong to {form}", fix=f"It belongs to {', '.join(known)}: leave it out."
+                f"{_flag(name)} cannot be used with {form}", fix=f"It goes with {', '.join(known)}; leave it out here."
             )
 
 
@@ -91,9 +91,7 @@ def _flag(name: str) -> str:
 
 
 @click.command(name="forecasting", cls=_FormCommand)
-@click.option(
-    "--true", multiple=True, help="The truth: a file or quoted pattern, shards in the order of time. Repeatable."
-)
+@click.option("--true", multiple=True, help="The truth: a file or quoted pattern, shards in time order. Repeatable.")
 @click.option("--pred", multiple=True, help="The forecast, of the same shape, likewise.")
 @click.option("--std", multiple=True, help="Standard deviations of Gaussian forecasts.")
 @click.option("--quantiles", multiple=True, help="Quantiles along a last axis, with --levels.")
@@ -101,7 +99,7 @@ def _flag(name: str) -> str:
 @click.option("--samples", multiple=True, help="Members or draws along a last axis.")
 @click.option("--table", help="Instead of arrays: a .parquet or .csv with columns id, time, horizon, y, mean, std.")
 @click.option("--mask", multiple=True, help="Booleans: which cells were observed.")
-@click.option("--null-value", type=float, help="The truth where nothing was observed: 0 in traffic data, or nan.")
+@click.option("--null-value", type=float, help="Truth value of missing observations: 0 in traffic data, or nan.")
 @click.option("--axes", type=NAMES, default=",".join(AXES), show_default=True, help="Names of the axes, in order.")
 @click.option("--horizons", type=INTEGERS, help="Steps ahead to report by horizon, 1 the first.")
 @click.option("--by", type=NAMES, default="", help="Break down by these axes: horizon, node.")
@@ -168,7 +166,7 @@ def _from_arrays(
     arrays = {name: parts for name, parts in files.items() if name in _ARRAYS}
     reading = {name: sources[name] for name in ("levels", "null_value")}
     if not streamed and all(len(parts) == 1 for parts in arrays.values()):
-        # Memory-mapped arrays are read in slabs, twice where bins of spread have to be exact.
+        # Memory-mapped arrays are read in slabs, twice if bins of spread must be exact.
         whole: dict[str, Any] = {_ARRAYS[name]: _values(parts[0]) for name, parts in arrays.items()}
         return evaluate(**whole, **common | reading, axes=sources["axes"], threads=run.threads, **shown), None
     _refuse_twice(arrays["true"])
@@ -186,13 +184,13 @@ def _from_arrays(
                 **part, **reading, start=(sources["start"] or 0) + block.start, nan=run.nan, threads=run.threads
             )
         except InputError as error:
-            where = f"{error.where or 'shard'} ({arrays['true'][number].path.name} and its like)"
+            where = f"{error.where or 'shard'} ({arrays['true'][number].path.name} and its counterparts)"
             raise type(error)(error.what, where=where, fix=error.fix) from None
     return state.evaluate(**shown), state
 
 
 def _counting(run: Run, kept: bool, **options: Any) -> ForecastState:
-    """A state for what was asked; one that is kept counts everything, since later more may be asked of it."""
+    """A state for the requested metrics; a saved one counts everything, because later requests may differ."""
     levels = interval_levels(options.pop("coverage"), run.metric_keys)
     return empty_state(**options, coverage=levels, metrics=None if kept else run.metric_keys)
 
@@ -207,14 +205,14 @@ def _refuse_twice(files: Sequence[ArrayFile]) -> None:
 
 
 def _content(files: Sequence[ArrayFile]) -> str:
-    """A name for a shard that does not say where it stands in time: the same content is the same shard."""
+    """A name for a shard without a start time: the same content is the same shard."""
     hashes = [f"{file_hash(file.path)} {file.member}" for file in files]
     return f"content {sha256(' '.join(hashes).encode()).hexdigest()[:32]}"
 
 
 def _check_shards(lengths: Mapping[str, list[int]], axes: tuple[str, ...]) -> None:
     if not axes or axes[0] != "time":
-        raise OptionError("shards are parts of time, which has to be the first axis", fix="Write --axes time,….")
+        raise OptionError("shards are parts of time, which must be the first axis", fix="Write --axes time,….")
     for name, parts in lengths.items():
         if parts != lengths["true"]:
             raise InputError(
@@ -229,7 +227,7 @@ def _whole(files: dict[str, list[ArrayFile]], name: str, path: str) -> Any:
 
 
 def _values(file: ArrayFile) -> Any:
-    """All rows, with the names of the columns where the file has some."""
+    """All rows, with column names if the file has some."""
     values = file.rows(0, len(file))
     return values if file.columns is None else NamedColumns(values, file.columns)
 
@@ -238,7 +236,7 @@ def _values(file: ArrayFile) -> Any:
 
 
 def _from_table(run: Run, path: str, options: dict[str, Any], kept: bool) -> ForecastState:
-    """Two passes: which nodes, times and horizons there are, then the sums."""
+    """Two passes: first the nodes, times and horizons, then the sums."""
     there = column_names(path)
     if "std" not in there:
         given = [name for name in ("coverage", "bins") if options[name] != _DEFAULTS[name]]
@@ -253,14 +251,14 @@ def _from_table(run: Run, path: str, options: dict[str, Any], kept: bool) -> For
     if options["naive"] is not None and labels["id"].dtype.kind not in "iu":
         run.say(f"note: the columns of --naive are taken in the order of the ids, {labels['id'][0]} first")
     if labels["time"].dtype.kind == "U" and shape[0]:
-        run.say(f"note: times are text, in the order of the alphabet: {labels['time'][0]} … {labels['time'][-1]}")
+        run.say(f"note: times are text, in alphabetical order: {labels['time'][0]} … {labels['time'][-1]}")
     shard = f"content {file_hash(path)[:32]}" if kept else None
     names = {"nodes": labels["id"].tolist(), "ahead": labels["horizon"].tolist()}
     state = _counting(run, kept, shard=shard, **names, **options)
     values = ["y", "mean", *(["std"] if "std" in there else [])]
     once = Once(shape) if prod(shape) <= _MOST_CELLS else None
     if once is None:
-        run.say(f"note: {prod(shape):,} cells are too many to look for one that has two rows")
+        run.say(f"note: {prod(shape):,} cells are too many to check for duplicate rows")
     for batch in column_batches(path, [*keys, *values]):
         place = {name: np.searchsorted(labels[name], batch[name]) for name in keys}
         count = len(batch["y"])
@@ -297,5 +295,5 @@ def _alike(one: AnyArray, other: AnyArray, path: str, name: str) -> tuple[AnyArr
 
 def _numbers(column: AnyArray, path: str, name: str) -> AnyArray:
     if column.dtype.kind not in "fiu":
-        raise InputError(f"column {name!r} has values that are no numbers", where=path)
+        raise InputError(f"column {name!r} has values that are not numbers", where=path)
     return column

@@ -1,4 +1,4 @@
-"""Forms of input: which options make one and which go with it. What goes with another is refused, never ignored."""
+"""Forms of input: which options select one and which go with it. Options of other forms are refused."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from click.core import ParameterSource
 class Form:
     """One way to give a command its input.
 
-    Any option of `begins` chooses it, those of `takes` go with it, and `needs` names for some of them the options of
-    which at least one has to be there too.
+    Any option of `begins` selects it, those of `takes` go with it, and `needs` maps some of them to options of
+    which at least one is required.
     """
 
     begins: tuple[str, ...]
@@ -32,7 +32,7 @@ class Misplaced(click.UsageError):
 
 
 class FormCommand(click.Command):
-    """A command whose `forms` say what goes together. Options of no form go with all of them."""
+    """A command whose `forms` define which options go together. Options of no form go with all of them."""
 
     def __init__(self, *args: Any, forms: Mapping[str, Form], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -67,7 +67,7 @@ class FormCommand(click.Command):
 
 
 def form_of(forms: Mapping[str, Form], parameters: Mapping[str, Any]) -> str:
-    """The form that the parameters of a command have chosen."""
+    """The form that the parameters of a command select."""
     return _begun(forms, parameters)[0]
 
 

@@ -31,7 +31,7 @@ from graphgauge.io.arrays import read_array, read_labels
 from graphgauge.io.hashing import receipt_input
 from graphgauge.study.code import sources
 
-# What a generator is asked with.
+# Options for sampling from a generator.
 _ASKING = ("num_samples", "temperature", "threshold", "empty")
 _CONDITIONS = ("real_conditions", "conditions")
 FORMS = {
@@ -67,18 +67,18 @@ class _Command(FormCommand):
 @click.option("--subject", type=FACTORY, help="Instead of a checkpoint: code that makes a subject, or a case.")
 @click.option("--real", metavar="FILE", help="Without a model: real samples, an array of bits or .json with graphs.")
 @click.option("--generated", metavar="FILE", help="Generated samples, likewise.")
-@click.option("--real-conditions", metavar="FILE", help="What each real sample is.")
-@click.option("--conditions", metavar="FILE", help="What each generated sample was asked to be.")
-@click.option("--train", metavar="FILE", help="The samples that the generator learned from, for novelty.")
-@click.option("--valid", metavar="FILE", help="Which generated samples keep the rules.")
-@click.option("--labels", type=NAMES, metavar="A,B,…", help="Names of these conditions, from the first to the last.")
-@click.option("--ordered", is_flag=True, help="Their order means something: that of --labels, or of numbers.")
-@click.option("--table", metavar="FILE", help="Answers that were collected before.")
+@click.option("--real-conditions", metavar="FILE", help="The condition of each real sample.")
+@click.option("--conditions", metavar="FILE", help="The requested condition of each generated sample.")
+@click.option("--train", metavar="FILE", help="The generator's training samples, for novelty.")
+@click.option("--valid", metavar="FILE", help="Which generated samples are valid.")
+@click.option("--labels", type=NAMES, metavar="A,B,…", help="Names of the conditions, in order.")
+@click.option("--ordered", is_flag=True, help="The conditions are ordered, as in --labels or by number.")
+@click.option("--table", metavar="FILE", help="Answers collected before.")
 @click.option("--save-table", type=click.Path(dir_okay=False), help="Write the collected answers (.npz).")
 @click.option(
-    "--num-samples", type=click.IntRange(min=1), default=100, show_default=True, help="Attempts for each condition."
+    "--num-samples", type=click.IntRange(min=1), default=100, show_default=True, help="Attempts per condition."
 )
-@click.option("--temperature", type=float, default=1.0, show_default=True, help="Spread of what is generated.")
+@click.option("--temperature", type=float, default=1.0, show_default=True, help="Sampling temperature.")
 @click.option("--threshold", type=float, default=0.5, show_default=True, help="Probabilities above it become bits.")
 @click.option("--k", type=INTEGERS, default="10", show_default=True, help="Sizes of unique@k.")
 @click.option(
@@ -86,34 +86,34 @@ class _Command(FormCommand):
     type=click.Choice(["1", "nan", "skip"]),
     default="1",
     show_default=True,
-    help="What two empty sides of a reconstruction score.",
+    help="Score of a reconstruction if both sides are empty.",
 )
 @click.option(
-    "--resamples", type=click.IntRange(min=1), default=1000, show_default=True, help="Draws of nulls and bootstraps."
+    "--resamples", type=click.IntRange(min=1), default=1000, show_default=True, help="Draws for nulls and bootstraps."
 )
 @click.option(
     "--permutations", type=click.IntRange(min=1), default=999, show_default=True, help="Permutations of tests."
 )
-@click.option("--cpu", is_flag=True, help="Leave an accelerator alone.")
+@click.option("--cpu", is_flag=True, help="Do not use an accelerator.")
 @family_options
 def command(
     run: Run, k: tuple[int, ...], empty: str, resamples: int, permutations: int, save_table: str | None, **options: Any
 ) -> tuple[Evaluation, Inputs]:
-    """Say whether what a generator makes is good, new, varied, and what was asked for.
+    """Evaluate whether generated samples are valid, new, diverse, realistic, and match their condition.
 
-    With --output the result file is written anew after each section; a run that was stopped goes on from there.
+    With --output the result file is rewritten after each section; a stopped run resumes from there.
     """  # fmt: skip
     request = Request(
         None if run.metric_keys is None else tuple(run.metric_keys), k, 1 if empty == "1" else empty, run.confidence,
         Draws(run.seed, resamples, permutations), run.nan, run.threads,
     )  # fmt: skip
-    names = list(request.by_section)  # an unknown name should fail before an hour of work
+    names = list(request.by_section)  # an unknown name should fail before the evaluation
     form = form_of(FORMS, options)
     if run.nan == "omit" and form != "samples":
         raise OptionError("--nan omit goes with --real and --generated", fix="Elsewhere NaN is an error.")
     with stage_bars(run) as progress:
         source = _SOURCES[form](options, run, progress)
-        described = cache(source.inputs)  # hashing takes time: once is enough
+        described = cache(source.inputs)  # hash only once
         path = run.place("generation") if run.writes else None
         earlier = None if path is None else _earlier(path, {**source.options, **request.options}, described, run)
         parts: list[Evaluation] = []
@@ -122,7 +122,7 @@ def command(
             if part is None:
                 part = evaluate_section(source.table(name), name, request)
             else:
-                run.say(f"{name}: as {path} has it")
+                run.say(f"{name}: taken from {path}")
             parts.append(part)
             progress("sections", place + 1, len(names))
             evaluation = _tagged(joined(parts, request), source.model)
@@ -136,7 +136,7 @@ def command(
 
 @dataclass(frozen=True)
 class Source:
-    """Where samples come from: the table that a section needs (None: the whole), and what it was made of."""
+    """The source of samples: the table that a section needs (None: the whole), and its inputs."""
 
     table: Callable[[str | None], Table]
     options: Mapping[str, Any]
@@ -234,7 +234,7 @@ def _pair(path: str) -> Labelled:
 
 
 def _earlier(path: Path, options: Mapping[str, Any], inputs: Inputs, run: Run) -> Evaluation | None:
-    """What an earlier run has left, if it was given the same."""
+    """The results of an earlier run with the same inputs and options."""
     if not path.exists():
         return None
     try:
@@ -243,19 +243,19 @@ def _earlier(path: Path, options: Mapping[str, Any], inputs: Inputs, run: Run) -
         hashes = {entry["name"]: entry["hash"] for entry in content["receipt"]["inputs"]}
         version = content["receipt"]["versions"]["graphgauge"]
     except (InputError, KeyError, TypeError):
-        raise InputError("is no result file", where=str(path), fix="Name another --output, or remove it.") from None
+        raise InputError("is not a result file", where=str(path), fix="Name another --output, or remove it.") from None
     fresh = Evaluation("generation", [], options=options).to_dict()
     same = {
         "options": {name: content["options"].get(name) for name in fresh["options"]} == fresh["options"],
         "inputs": hashes == {entry["name"]: entry["hash"] for entry in inputs()},
         "version": version == fresh["receipt"]["versions"]["graphgauge"],
         "nan": evaluation.conventions.get("nan") == run.nan,
-        # What is too long for the file itself is not read back.
+        # Breakdowns in side files are not read back.
         "length": not content["side_files"],
     }
     changed = [name for name, unchanged in same.items() if not unchanged]
     if evaluation.family != "generation" or changed:
-        run.say(f"{path}: of other {', '.join(changed) or 'family'}, so everything is evaluated anew")
+        run.say(f"{path}: different {', '.join(changed) or 'family'}, so everything is evaluated again")
         return None
     return evaluation
 

@@ -15,7 +15,7 @@ from graphgauge.core.files import write_text
 @click.command(name="init")
 @click.argument("families", nargs=-1, metavar="[FAMILY]...")
 @click.option("--output", "-o", type=OUTPUT_FILE, default="study.toml", show_default=True, help="The file to write.")
-@click.option("--force", is_flag=True, help="Overwrite a file that is there.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @DEBUG
 def command(families: tuple[str, ...], output: str, force: bool, debug: bool) -> None:
     """Write a commented study of these families, or of all."""
@@ -23,8 +23,6 @@ def command(families: tuple[str, ...], output: str, force: bool, debug: bool) ->
 
     text = study_text(families)
     if Path(output).exists() and not force:
-        raise OptionError(
-            "is there already", where=output, fix="Name another with --output, or overwrite with --force."
-        )
+        raise OptionError("already exists", where=output, fix="Name another with --output, or overwrite with --force.")
     write_text(output, text)
     click.echo(f"wrote {output}; fill it in, then: graphgauge run {output}", err=True)

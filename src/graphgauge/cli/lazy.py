@@ -1,4 +1,4 @@
-"""A group of commands that load when they are called, so that `--help` costs no more than click."""
+"""A group of commands that load when they are called, so that `--help` imports only click."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 
 
 class LazyGroup(click.Group):
-    """A group whose commands live in modules: `place` names the module of a command, `lines` its line of help."""
+    """A group whose commands are in modules: `place` names the module of a command, `lines` its line of help."""
 
     def __init__(self, *args: Any, lines: Mapping[str, str], place: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -29,7 +29,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in self._lines and not ctx.resilient_parsing:  # completion goes on without it
+        if args[0] not in self._lines and not ctx.resilient_parsing:  # completion does not need it
             from graphgauge.core.errors import UnknownNameError
 
             raise UnknownNameError("command", args[0], self._lines)

@@ -12,7 +12,7 @@ from graphgauge.core.references import REFERENCES
 @click.argument("key", required=False)
 @click.option("--family", type=click.Choice(FAMILIES), help="Only this family.")
 def command(key: str | None, family: str | None) -> None:
-    """List all metrics, or explain the one that KEY names."""
+    """List all metrics, or explain the metric KEY."""
     click.echo(listing(family) if key is None else explanation(find(key, family)[0]))
 
 
@@ -29,7 +29,7 @@ def listing(family: str | None) -> str:
 
 
 def explanation(entry: Metric) -> str:
-    """Everything that is declared about a metric."""
+    """All declared facts about a metric."""
     low, high = entry.bounds
     interval = entry.interval.reason if isinstance(entry.interval, NoInterval) else _doc(entry.interval)
     chance = entry.chance.reason if isinstance(entry.chance, NoChance) else _doc(entry.chance)

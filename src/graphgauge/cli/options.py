@@ -10,10 +10,10 @@ CONFIDENCE = click.option(
     "--confidence", type=OPEN_SHARE, default=0.95, show_default=True, help="Level of the intervals."
 )
 DEBUG = click.option("--debug", is_flag=True, help="Show tracebacks.")
-JOBS = click.option("--jobs", type=click.IntRange(min=1), help="Processes at once (default: one a core, at most 4).")
+JOBS = click.option("--jobs", type=click.IntRange(min=1), help="Processes at once (default: one per core, at most 4).")
 
-# Of commands about many results.
+# For commands about many results.
 RESULTS = click.argument("results", nargs=-1, required=True, type=click.Path())
 DATASETS = click.option("--dataset", "datasets", multiple=True, help="Only this dataset. Repeatable.")
-FAMILY = click.option("--family", help="Only this family, where several have the metric.")
-OUTPUT = click.option("--output", "-o", type=OUTPUT_FILE, help="Also write it; .json, .csv, .tex or .md decides how.")
+FAMILY = click.option("--family", help="Only this family, if several have the metric.")
+OUTPUT = click.option("--output", "-o", type=OUTPUT_FILE, help="Also write this .json, .csv, .tex or .md file.")

@@ -26,14 +26,14 @@ from graphgauge.ranking.forms import ALL_ENTITIES, FLAT, MATRIX, Form, chosen_fo
 from graphgauge.ranking.items import Items
 from graphgauge.ranking.ties import TIES, rank
 
-# What is read at once from a shard.
+# Read at once from a shard.
 _BLOCK_BYTES = 1 << 25
 
 
 def form_of(parameters: Mapping[str, Any]) -> Form:
-    """The form of input that the command's parameters make up; an error before anything is read."""
+    """The form of input that the command's parameters select; errors are raised before anything is read."""
     given = given_names(parameters)
-    if parameters.get("nan") == "raise":  # what every form does
+    if parameters.get("nan") == "raise":  # the behaviour of every form
         given.remove("nan")
     form = chosen_form(given, shown=_flag)
     if form is ALL_ENTITIES and ("relations" in given) != (parameters["score"] == "distmult"):
@@ -42,7 +42,7 @@ def form_of(parameters: Mapping[str, Any]) -> Form:
 
 
 class RankingCommand(click.Command):
-    """Refuses options of another form of input while it parses, so that a study does so before it runs."""
+    """Refuses options of another form while parsing, so that a study fails before it runs."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         rest = super().parse_args(ctx, args)
@@ -62,16 +62,16 @@ class RankingCommand(click.Command):
 @click.option("--queries-emb", help="Rank among all entities: embeddings of the queries (q, d).")
 @click.option("--entities", help="Embeddings of all entities (m, d).")
 @click.option("--targets", help="The right entity of each query, by number.")
-@click.option("--known-values", help="Other right answers, to be left out: entity numbers of all queries.")
+@click.option("--known-values", help="Other right answers, which are left out: entity numbers of all queries.")
 @click.option("--known-offsets", help="Where each query's known answers begin, q + 1 integers.")
 @click.option("--relations", help="With --score distmult: the relation embedding of each query (q, d).")
 @click.option("--score", type=click.Choice(SCORES), show_default=SCORES[0], help="How embeddings are scored.")
 @click.option("--groups", multiple=True, metavar="NAME=FILE", help="Labels per query to break down by. Repeatable.")
-@click.option("--cluster", help="Integers per query; queries of one cluster err together.")
+@click.option("--cluster", help="Integers per query; queries of one cluster are not independent.")
 @click.option("--k", type=INTEGERS, default="1,3,10", show_default=True, help="Cut-offs, separated by commas.")
 @click.option("--ties", type=click.Choice(TIES), default="realistic", show_default=True, help="How equal scores rank.")
 @click.option("--per-query", type=OUTPUT_FILE, help="Write each query's rank (.parquet, .csv, .npz).")
-@click.option("--keep", type=click.Choice(["items"]), help="Keep each query's counts beside the result, to compare.")
+@click.option("--keep", type=click.Choice(["items"]), help="Store each query's counts next to the result.")
 @click.option("--save-state", type=OUTPUT_FILE, help="Write the counts, for `graphgauge merge`.")
 @family_options
 def command(

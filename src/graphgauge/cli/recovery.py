@@ -19,7 +19,7 @@ from graphgauge.recovery.pairs import SIGNS
 
 
 @click.command(name="recovery")
-@click.option("--true", required=True, metavar="FILE", help="The true graph: an edge is what is not 0.")
+@click.option("--true", required=True, metavar="FILE", help="The true graph: nonzero entries are edges.")
 @click.option("--pred", required=True, metavar="FILE", help="The scores of the predicted graph.")
 @click.option(
     "--threshold", type=float, default=0.5, show_default=True, help="An edge is predicted where its score is greater."
@@ -27,7 +27,7 @@ from graphgauge.recovery.pairs import SIGNS
 @click.option(
     "--shd", type=click.Choice(SHD), default="pair", show_default=True, help="A reversal costs 1 (pair) or 2 (cell)."
 )
-@click.option("--sign", type=click.Choice(SIGNS), help="What negative scores are: weights (absolute) or scores (keep).")
+@click.option("--sign", type=click.Choice(SIGNS), help="Negative scores are weights (absolute) or scores (keep).")
 @click.option(
     "--edges", type=OneOrTwo(EDGES), default="row_to_column", show_default=True,
     help="How the prediction writes i → j; TRUTH,PREDICTION sets both.",
@@ -36,7 +36,7 @@ from graphgauge.recovery.pairs import SIGNS
     "--encoding", type=OneOrTwo(tuple(ENCODINGS)),
     help="How the prediction writes undirected edges; TRUTH,PREDICTION sets both, and either may be empty.",
 )  # fmt: skip
-@click.option("--nodes", type=click.IntRange(min=1), help="How many nodes there are, where edges are listed.")
+@click.option("--nodes", type=click.IntRange(min=1), help="Number of nodes, for edge lists.")
 @click.option("--lagged", is_flag=True, help="The matrices are (d, d, lags + 1).")
 @click.option(
     "--fractions", type=NUMBERS, default="0.5,0.75,1,1.5,2", show_default=True, help="Sizes of F1@K, in true edges."

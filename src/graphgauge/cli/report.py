@@ -14,9 +14,9 @@ from graphgauge.cli.types import OUTPUT_FILE
 @click.option("--title", help="The page's heading (default: the study's name).")
 @DEBUG
 def command(results: tuple[str, ...], output: str, title: str | None, debug: bool) -> None:
-    """One page from folders of results or from result files: verdict, tables, charts, comparisons, downloads.
+    """Write one page from folders of results or result files: verdict, tables, charts, comparisons, downloads.
 
-    The page is one file that needs no network; nothing that a result file names is imported or opened.
+    The page is one file that needs no network. Code and files named in results are not imported or opened.
     """
     from graphgauge.report.html import write_report
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from graphgauge.study.plan import Plan
     from graphgauge.study.runner import Done, Outcome, Share
 
-# Lines of the plan and of failures that a terminal gets; the result files have them all.
+# The most lines of the plan and of failures on a terminal; the result files have them all.
 _LISTED = 12
 
 
@@ -28,18 +28,18 @@ _LISTED = 12
 @click.argument("study", type=click.Path(dir_okay=False))
 @JOBS
 @click.option(
-    "--only", metavar="PATTERN", help="Only evaluations whose FAMILY/METHOD/DATASET/SEED, or one of these, fits."
+    "--only", metavar="PATTERN", help="Only evaluations whose FAMILY/METHOD/DATASET/SEED, or one of these, matches."
 )
-@click.option("--rehash", is_flag=True, help="Read every input again, even where size and time are unchanged.")
-@click.option("--plan", "plan_only", is_flag=True, help="Say what would run and which code it would import, and stop.")
+@click.option("--rehash", is_flag=True, help="Read every input again, even if size and time are unchanged.")
+@click.option("--plan", "plan_only", is_flag=True, help="Show what would run and which code it would import, and exit.")
 @click.option("--quiet", is_flag=True, help="No plan and no progress on stderr.")
 @DEBUG
 def command(
     study: str, jobs: int | None, only: str | None, rehash: bool, plan_only: bool, quiet: bool, debug: bool
 ) -> None:
-    """Evaluate what STUDY (a study.toml) asks for and is not up to date, compare, and hold its gates.
+    """Evaluate everything in STUDY (a study.toml) that is not up to date, compare, and check its gates.
 
-    Interrupted or killed, the next run goes on where this one stopped.
+    After an interruption, the next run resumes where this one stopped.
     """
     from graphgauge.study import run
 
@@ -52,7 +52,7 @@ def command(
 
 
 def report(outcome: Outcome) -> None:
-    """The tables on stdout; what failed, on stderr."""
+    """Print tables on stdout and failures on stderr."""
     from graphgauge.study.summary import tables
 
     for text in tables(outcome.study):
@@ -60,7 +60,7 @@ def report(outcome: Outcome) -> None:
     report_failures(outcome)
     if outcome.judgement is None:
         left = several(len(outcome.plan.left_out), "evaluation")
-        click.echo(f"Not compared, and no gate held: --only left out {left} that are not up to date.", err=True)
+        click.echo(f"Not compared, and no gate checked: --only left out {left} that are not up to date.", err=True)
         return
     for verdict in outcome.judgement.comparisons:
         if verdict.comparison is not None:
@@ -83,7 +83,7 @@ def report_failures(outcome: Outcome) -> None:
 
 
 def _gate_lines(verdicts: Sequence[GateVerdict]) -> Iterator[str]:
-    """One line a gate that holds; where it does not, one for each result that breaks it."""
+    """One line per gate that holds; otherwise, one per result that fails it."""
     for gate in dict.fromkeys(verdict.gate for verdict in verdicts):
         own = [verdict for verdict in verdicts if verdict.gate == gate]
         broken = [str(verdict) for verdict in own if not verdict.passed]
@@ -105,7 +105,7 @@ class _Watch:
         self._line = False
 
     def planned(self, study: Study, plan: Plan, share: Share) -> None:
-        # Which code runs is said whatever else is not.
+        # Imported code is always listed, even with --quiet.
         for factory in plan.code:
             click.echo(f"imports {shown(factory)}", err=True)
         if not self._quiet or self._plan_only:
@@ -135,7 +135,7 @@ class _Watch:
         left = elapsed / self._done * (self._total - self._done)
         rest = f", about {duration(left)} left" if self._done < self._total else ""
         text = f"[{self._done}/{self._total}] {done.item}: {done.status}, {duration(done.seconds)}{rest}"
-        if sys.stderr.isatty():  # one line that is written over
+        if sys.stderr.isatty():  # one line that is overwritten
             click.echo(f"\r\x1b[2K{text}", err=True, nl=False)
             self._line = True
         else:
@@ -147,7 +147,7 @@ class _Watch:
         if self._done and not self._quiet:
             spent = duration(time.perf_counter() - self._begin)
             failed = f", {self._failed} failed" if self._failed else ""
-            hashing = f", {duration(self._hashing)} of hashing among it" if self._hashing >= 0.05 else ""
+            hashing = f", {duration(self._hashing)} of it hashing" if self._hashing >= 0.05 else ""
             click.echo(f"{several(self._done, 'evaluation')} in {spent}{failed}{hashing}", err=True)
 
 

@@ -1,4 +1,4 @@
-"""Parts of one evaluation, known by what they hold: none is counted twice, whatever its files are called."""
+"""Parts of one evaluation, identified by content: none is counted twice, even under another file name."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from graphgauge.io.hashing import content_hash
 
 Files = Mapping[str, Sequence[ArrayFile]]
 
-# What describes queries and does not score them: the same scores under other labels are the same part.
+# Inputs that describe queries without scoring them: the same scores under other labels are the same part.
 _LABELS = ("groups.", "cluster")
 
 
 def content_names(files: Files) -> list[str]:
-    """A name for each part that was read, made of all of its scores; of an empty one there is none."""
+    """A name for each non-empty part that was read, from all of its scores."""
     return [_name(part) for part in _parts(files)]
 
 
 def refuse_repeated(files: Files) -> None:
-    """An error where a file of positives and its negatives come again, as themselves, a copy or a link."""
+    """Raise an error if a file of positives and its negatives occurs again, as itself, a copy or a link."""
     parts = list(_parts(files))
-    if len(parts) == 1:  # not cut into parts: then something of everything has to come again
+    if len(parts) == 1:  # not split into parts: then a file of every array must occur again
         again = [_repeated(files[name]) for name in ("pos_scores", "neg_scores")]
         if again[0] is not None and again[1] is not None:
             _refuse(*again[0])
         return
-    # Positives are short: only where they repeat is all the rest of a part read too.
+    # Positives are short: the rest of a part is read only if they repeat.
     by_positives: dict[str, list[Files]] = {}
     for part in parts:
         by_positives.setdefault(content_hash(part["pos_scores"]), []).append(part)
@@ -41,15 +41,15 @@ def refuse_repeated(files: Files) -> None:
 
 
 def _refuse(first: ArrayFile, second: ArrayFile) -> None:
-    same = "is given twice" if first.path == second.path else f"holds what {first.path.name} holds"
+    same = "is given twice" if first.path == second.path else f"has the same content as {first.path.name}"
     raise InputError(
         f"{same}, and its queries would count twice", where=str(second.path),
-        fix="Name every shard once. Different queries that score alike have to stand in one file.",
+        fix="Name every shard once. Different queries with equal scores must be in one file.",
     )  # fmt: skip
 
 
 def _parts(files: Files) -> Iterator[Files]:
-    """The files that belong together, one of each array, where all are cut alike; else everything as one part."""
+    """The files that belong together, one per array, if all are split alike; else everything as one part."""
     scores = _scores(files)
     cut = [[len(file) for file in opened] for opened in scores.values()]
     if len(cut[0]) > 1 and all(lengths == cut[0] for lengths in cut):

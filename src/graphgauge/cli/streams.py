@@ -1,4 +1,4 @@
-"""Standard streams that never stop a command: readers go away, disks fill up, and encodings lack characters."""
+"""Standard streams that do not stop a command if readers close, disks fill up, or encodings lack characters."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
-# What tables and sentences use, for a stream that has no such character; anything else becomes a question mark.
+# Replacements for characters that the stream's encoding lacks; others become a question mark.
 _PLAIN = {
     "−": "-", "–": "-", "─": "-", "…": "...", "·": ".", "×": "x", "±": "+/-", "≤": "<=", "≥": ">=", "≈": "~",
     "→": "->", "←": "<-", "↑": "^", "↓": "v", "◎": "o", "★": "*", "∞": "inf", "√": "sqrt", "²": "2", "⁴": "4",
     "½": "1/2", "α": "alpha", "σ": "sigma", "τ": "tau", "χ": "chi", "Δ": "Delta", "Σ": "Sum", "µ": "u", "‖": "||",
 }  # fmt: skip
 _HANDLER = "graphgauge.plain"
-# The reader has left, or never was there: what it does not want is no error.
+# The reader has closed the stream, or there was none; this is not an error.
 _GONE = (errno.EPIPE, errno.EBADF, errno.ESHUTDOWN, errno.ECONNRESET)
 
 
@@ -33,9 +33,9 @@ codecs.register_error(_HANDLER, _plain)
 
 
 class Lasting(io.TextIOBase):
-    """A stream to which everything can be written; `failure` is why some of it was lost, unless its reader left.
+    """A stream to which everything can be written; `failure` is why output was lost, unless its reader closed.
 
-    It has no `buffer`, so that nobody writes past it.
+    It has no `buffer`, so that all output goes through it.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -61,7 +61,7 @@ class Lasting(io.TextIOBase):
         return True
 
     def reconfigure(self, **options: Any) -> None:
-        """As imported code may ask for; a stream that cannot is left as it is."""
+        """For imported code; a stream that does not support it is unchanged."""
         if isinstance(self._stream, io.TextIOWrapper):
             self._stream.reconfigure(**options)
 
@@ -90,11 +90,11 @@ class Lasting(io.TextIOBase):
         return text
 
     def _give_up(self, error: OSError | ValueError) -> None:
-        """Say no more. A ValueError is a stream that was closed."""
+        """Stop writing. A ValueError means that the stream was closed."""
         self._lost = True
         if isinstance(error, OSError) and error.errno not in _GONE:
             self.failure = error
-        # What still lies in its buffer would fail again when the interpreter ends.
+        # Text left in its buffer would fail again when the interpreter ends.
         with suppress(OSError, ValueError):
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self._stream.fileno())
@@ -103,10 +103,10 @@ class Lasting(io.TextIOBase):
 
 @contextmanager
 def lasting_streams() -> Iterator[tuple[Lasting, Lasting]]:
-    """Stdout and stderr that nothing written to them can break, for the time of this block."""
+    """Stdout and stderr that cannot fail on writes, for this block."""
     _occupy_closed()
     before = sys.stdout, sys.stderr
-    # Python has no object for a stream that was closed before it began.
+    # Python has no object for a stream that was closed before it started.
     stdout, stderr = (Lasting(stream or io.StringIO()) for stream in before)
     sys.stdout, sys.stderr = stdout, stderr
     try:
@@ -118,9 +118,9 @@ def lasting_streams() -> Iterator[tuple[Lasting, Lasting]]:
 
 
 def _occupy_closed() -> None:
-    """A file opened later must not become the standard stream that was closed: a library may write there."""
+    """A file opened later must not take the number of a closed standard stream: a library may write there."""
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free, which is this one
+            os.open(os.devnull, os.O_RDWR)  # the lowest free number, which is this one

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Listed(_ParamType, Generic[T]):
-    """Values separated by commas; `each` reads one, and raises ValueError where it cannot."""
+    """Values separated by commas; `each` reads one, and raises ValueError if it cannot."""
 
     def __init__(self, name: str, each: Callable[[str], T], kind: str, example: str) -> None:
         self.name = name
@@ -40,7 +40,7 @@ class _Integers(Listed[int]):
 
 
 class _Names(_ParamType):
-    """Names, separated by commas; none where there is nothing between two of them."""
+    """Names, separated by commas; empty ones are dropped."""
 
     name = "names"
 
@@ -49,7 +49,7 @@ class _Names(_ParamType):
 
 
 class _Factory(_ParamType):
-    """Code to import and call; studies print it before they do, and know its options by this type."""
+    """Code to import and call; studies print it first, and recognise such options by this type."""
 
     name = "module:factory"
 

@@ -15,14 +15,14 @@ from graphgauge.study.text import cleaned
 @click.command(name="verify")
 @click.argument("results", type=click.Path())
 @JOBS
-@click.option("--quiet", is_flag=True, help="Only results that are not equal.")
+@click.option("--quiet", is_flag=True, help="Show only results that are not equal.")
 @DEBUG
 def command(results: str, jobs: int | None, quiet: bool, debug: bool) -> None:
     """Recompute every result in RESULTS (a folder or one file) from its inputs.
 
-    Each is equal, drifted (and by how much), not what its study says, damaged or edited since it was written, or its
-    inputs changed or are missing (and which). What cannot be recomputed is named, too: exit code 0 means that every
-    result was recomputed and is equal, 1 anything else. Nothing in RESULTS is run or imported.
+    Each is equal, drifted (and by how much), different from its study, damaged or edited since it was written, or its
+    inputs changed or are missing (and which). Results that cannot be recomputed are listed too: exit code 0 means that
+    every result was recomputed and is equal, 1 anything else. Code named in RESULTS is not run or imported.
     """
     from graphgauge.study.verifier import verify
 

@@ -16,4 +16,4 @@ SYSTEMS: dict[str, str] = {
 
 @click.group(name="zoo", cls=LazyGroup, lines=SYSTEMS, place="graphgauge.zoo.{}.cli")
 def command() -> None:
-    """Real systems to evaluate, small enough to train here."""
+    """Real systems to evaluate, small enough to train on one machine."""

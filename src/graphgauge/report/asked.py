@@ -1,4 +1,4 @@
-"""What a study asked for and got: its name, gates, comparisons, and what it ignores, from beside its results."""
+"""A study's requests and outcomes: its name, gates, comparisons and ignored checks, read from its results folder."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HEADS = ("Pair", "Difference", "Interval", "p", "p (Holm)", "Verdict")
 
 @dataclass(frozen=True)
 class GateLine:
-    """A requirement, the method and dataset it was held against, and how it came out over their runs."""
+    """A requirement, the method and dataset it applies to, and its outcome over their runs."""
 
     gate: str
     where: str
@@ -49,7 +49,7 @@ class Asked:
 
 
 def asked(folders: Iterable[Path]) -> Asked:
-    """Of the first folder that a study wrote its outcome to; a folder of plain results asked for nothing."""
+    """The outcome of the first folder that has one; a folder of plain results has none."""
     for folder in folders:
         path = folder / _SUMMARY
         if path.is_file():
@@ -66,7 +66,7 @@ def _read(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"cannot be read ({type(error).__name__})", where=path.name) from None
     if not isinstance(content, dict):
-        raise InputError("holds no table", where=path.name)
+        raise InputError("contains no table", where=path.name)
     return content
 
 
@@ -80,7 +80,7 @@ def _asked(folder: Path, content: Mapping[str, Any]) -> Asked:
                 comparisons.append(AskedComparison(title, None, str(entry["error"])))
                 continue
             try:
-                # Only the name counts, so that a file cannot be asked for from elsewhere.
+                # Only the file name counts, so that no file outside the folder is read.
                 found = _read(folder / _COMPARISONS / Path(str(entry["file"])).name)
                 comparisons.append(AskedComparison(title, _table(found, title)))
                 metrics.append(str(found["metric"]))
@@ -93,7 +93,7 @@ def _asked(folder: Path, content: Mapping[str, Any]) -> Asked:
 
 
 def _gates(verdicts: Iterable[Mapping[str, Any]]) -> list[GateLine]:
-    """One line for each gate, method and dataset; it holds where it holds in every run."""
+    """One line per gate, method and dataset; a gate holds if it holds in every run."""
     runs = defaultdict(list)
     for verdict in verdicts:
         run = verdict["run"]
@@ -112,16 +112,16 @@ def _gates(verdicts: Iterable[Mapping[str, Any]]) -> list[GateLine]:
 
 
 def _as_text(gate: str) -> Callable[[float], str]:
-    """Values as on the rest of the page, unless rounding would hide why the gate holds or not."""
+    """Values rounded as on the rest of the page, unless rounding would hide why the gate holds or fails."""
     try:
         requirement = Gate.parse(gate)
-    except InputError:  # a file may hold any text
+    except InputError:  # a file may contain any text
         return number
     return lambda value: requirement.shown(value, number)
 
 
 def _table(content: Mapping[str, Any], title: str) -> PageTable:
-    """Tests over seeds and datasets stand under `tests`, those over items under `pairs`."""
+    """Tests over seeds and datasets are under `tests`, those over items under `pairs`."""
     over_items = "pairs" in content
     rows = []
     for test in content["pairs"] if over_items else content["tests"]:
@@ -131,7 +131,7 @@ def _table(content: Mapping[str, Any], title: str) -> PageTable:
         p, adjusted = number_from_json(test["p_value"]), number_from_json(test["p_adjusted"])
         apart = adjusted <= number_from_json(content["alpha"])
         able = over_items or test["can_reject"] is True
-        verdict = "told apart" if apart else "not told apart" if able else "cannot reject"
+        verdict = "significant" if apart else "not significant" if able else "cannot reject"
         interval = f"[{number(low)}, {number(high)}]" if low == low else "–"
         rows.append([
             Cell(" vs ".join(str(name) for name in test["names"])), Cell(number(difference), sort=difference),

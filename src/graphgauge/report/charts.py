@@ -1,4 +1,4 @@
-"""The page's charts as Vega-Lite: data comes by name from the page, colours from its style sheet."""
+"""The page's charts as Vega-Lite: data come by name from the page, colours from its style sheet."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from graphgauge.report.console import ARROWS
 from graphgauge.report.family import Compared, Family
 from graphgauge.stats.text import several
 
-# Groups that a chart shows: the largest ones.
+# The number of groups in a chart: the largest ones.
 _GROUPS = 25
-# Points that a chart of groups may have before it stops being readable, and the page light.
+# The most points in a chart of groups that keep it readable and the page small.
 _POINTS = 5000
 SHAPES = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right"]
 # Colours are variables of the page, so that charts follow dark mode and print without being drawn again.
@@ -40,7 +40,7 @@ _CONFIG = {
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart, what it shows in words, and the rows it shows: its own, or a named part of the page's."""
+    """A chart, its description, and its rows: its own, or a named part of the page's data."""
 
     id: str
     title: str
@@ -89,8 +89,8 @@ def values_chart(family: Family, identifier: str) -> Chart:
     return Chart(
         identifier,
         "Methods side by side",
-        "Large dot: mean over runs, or the only run; line: its 95 % interval, of an only run its own; open circles: "
-        "single runs; orange tick: what chance would score.",
+        "Large dot: mean over runs, or the only run; line: its 95 % interval; open circles: "
+        "single runs; orange tick: chance level.",
         finished(alt, layers.add_params(*chosen), 34 * len(family.methods) + 20),
         ["dataset", "method", "metric", "value", "low", "high", "over", "runs", "planned"],
         family=family.name,
@@ -98,7 +98,7 @@ def values_chart(family: Family, identifier: str) -> Chart:
 
 
 def ranks_chart(compared: Compared, identifier: str) -> Chart | None:
-    """The critical-difference diagram: mean ranks on a line, bars below joining what is not told apart."""
+    """The critical-difference diagram: mean ranks on a line, bars joining methods without a significant difference."""
     comparison = compared.outcome
     if comparison is None or len(comparison.standings) < 3:
         return None
@@ -137,7 +137,7 @@ def ranks_chart(compared: Compared, identifier: str) -> Chart | None:
             .mark_text(align=align, dx=shift, fontSize=12, color="var(--ink)", aria=False, limit=320, **outline)
             .encode(axis, line, text="label:N")
             for rule, align, shift in ((left, "left", 9), (f"!({left})", "right", -9))
-            # Lines that lead up from other methods end at the outline of a name.
+            # Lines from other methods end at the outline of a name.
             for outline in ({"stroke": "var(--page)", "strokeWidth": 5}, {})
         ),
         alt.Chart(alt.NamedData("bars"))
@@ -151,7 +151,7 @@ def ranks_chart(compared: Compared, identifier: str) -> Chart | None:
     return Chart(
         identifier,
         f"Critical-difference diagram, {comparison.metric} on {compared.scope}",
-        f"Mean rank over {over}. A bar joins methods of which no pair is told apart by Wilcoxon tests with Holm's "
+        f"Mean rank over {over}. A bar joins methods without a significant difference by Wilcoxon tests with Holm's "
         f"correction at α = {comparison.alpha:g}. Nemenyi's critical difference: {comparison.critical_difference:.3g}.",
         finished(alt, layers, 26 * height + 10),
         ["method", "mean_rank"],
@@ -161,7 +161,7 @@ def ranks_chart(compared: Compared, identifier: str) -> Chart | None:
 
 
 def groups_charts(family: Family, identifier: str) -> list[Chart]:
-    """The leading metric of every run along each axis that results were broken down by."""
+    """The leading metric of every run along each breakdown axis."""
     alt = need("altair", "the HTML report")
     charts = []
     for number, axis in enumerate(_axes(family)):
@@ -192,7 +192,7 @@ def groups_charts(family: Family, identifier: str) -> list[Chart]:
             Chart(
                 f"{identifier}-{number}",
                 f"{metric} by {axis}",
-                f"One mark for each run and group; the {_GROUPS} largest groups where there are more.",
+                f"One mark per run and group; at most the {_GROUPS} largest groups.",
                 finished(
                     alt, points.add_params(*params) if params else points, len(groups) * max(18, 9 * len(methods)) + 10
                 ),
@@ -209,7 +209,7 @@ def _axes(family: Family) -> list[str]:
 
 
 def _group_rows(family: Family, axis: str) -> tuple[str, list[dict[str, Any]]]:
-    """The leading metric that the axis has, for the groups that are largest where they first occur."""
+    """The axis's leading metric, for the groups that are largest where they first occur."""
     evaluated = [(record.run, record.evaluation) for record in family.records if record.evaluation is not None]
     broken = [(run, evaluation, evaluation.breakdowns[axis]) for run, evaluation in evaluated
               if axis in evaluation.breakdowns]  # fmt: skip
@@ -245,14 +245,14 @@ def _choice(alt: Any, name: str, title: str, options: Sequence[str], labels: Seq
 
 
 def _ticks(alt: Any) -> Any:
-    """So many that their labels stand apart, also on a phone."""
+    """As many as leave room for their labels, even on a phone."""
     return alt.Axis(tickCount=alt.ExprRef("clamp(width / 75, 2, 8)"))
 
 
 def finished(alt: Any, chart: Any, height: Any) -> dict[str, Any]:
     whole = chart.properties(width="container", height=height).configure(**_CONFIG)
-    # The charts are the same for all data, so the tests validate them once for everybody.
+    # The charts are the same for all data, so the tests validate them once.
     spec: dict[str, Any] = whole.to_dict(validate=False)
-    # The page says how its charts are drawn; an address, even of a schema, has no business in it.
+    # The page contains no URL, not even of a schema.
     spec.pop("$schema")
     return spec

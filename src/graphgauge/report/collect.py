@@ -1,4 +1,4 @@
-"""What a report is made of: the result files below a folder, read with suspicion."""
+"""Collect the result files of a report from folders; their content is not trusted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ UNNAMED = "unnamed"
 
 @dataclass(frozen=True)
 class Record:
-    """One result file: the run that statistics see, the evaluation unless it failed, and the receipt."""
+    """One result file: the run for the statistics, the evaluation unless it failed, and the receipt."""
 
     run: Run
     evaluation: Evaluation | None
@@ -32,20 +32,20 @@ class Record:
 
 @dataclass(frozen=True)
 class Collected:
-    """All records, in the order of their paths, and the files that name the schema but cannot be read."""
+    """All records, in the order of their paths, and the result files that cannot be read."""
 
     records: tuple[Record, ...]
     unreadable: tuple[str, ...]
 
     @property
     def families(self) -> list[str]:
-        """Those that are built in, in the order that everything else has them in; then others as they come."""
+        """Built-in families in their usual order, then others in order of appearance."""
         found = dict.fromkeys(record.run.family for record in self.records)
         return [*(name for name in FAMILIES if name in found), *(name for name in found if name not in FAMILIES)]
 
 
 def collect(source: Source) -> Collected:
-    """Read a folder, a file or several of them; in folders, files that are something else are passed over."""
+    """Read a folder, a file or several of them; other files in folders are skipped."""
     records, unreadable = [], []
     for path, named in _files(source):
         try:
@@ -73,7 +73,7 @@ def parts_of(source: Source) -> list[Path]:
 
 
 def _files(source: Source) -> Iterator[tuple[Path, bool]]:
-    """Each file once, and whether it was named itself."""
+    """Each file once, and whether it was named explicitly."""
     seen = set()
     for path in parts_of(source):
         found = [(file, False) for file in result_files(path)] if path.is_dir() else [(path, True)]
@@ -84,7 +84,7 @@ def _files(source: Source) -> Iterator[tuple[Path, bool]]:
 
 
 def _is_result(path: Path) -> bool:
-    """Flat copies, breakdowns and other JSON do not name the schema; one that is damaged has the other fields."""
+    """Flat copies, breakdowns and other JSON do not name the schema; a damaged result has the other fields."""
     try:
         data = path.read_bytes()
         return SCHEMA.encode() in data or is_result(json.loads(data))
@@ -116,7 +116,7 @@ def _record(path: Path) -> Record:
 
 
 def _identity(run: Mapping[str, Any]) -> dict[str, Any]:
-    """Names as text; what has none is called so, since a table needs something in its place."""
+    """Names as text, with a placeholder for missing ones."""
     named = {name: UNNAMED if run.get(name) is None else str(run[name]) for name in ("family", "method", "dataset")}
     seed = run.get("seed")
     return {**run, **named, "seed": seed if isinstance(seed, int) else 0 if seed is None else str(seed)}

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 ARROWS = {"higher": "↑", "lower": "↓", "target": "◎", "none": ""}
 _HEADS = ("metric", "", "value", "interval", "chance", "n")
-# Before an interval that may hold the truth less often than its level says.
+# Marks an interval that may cover the truth less often than its level.
 APPROXIMATE = "≈"
-# Rows and metrics of a breakdown that a terminal shows; the file has them all.
+# The most rows and metrics of a breakdown on a terminal; the file has them all.
 _SHOWN = 20
 _COLUMNS = 4
 
 
 def number(value: float) -> str:
-    """At most six significant digits, without trailing noise; NaN as a dash."""
+    """At most six significant digits, without trailing zeros; NaN as a dash."""
     if value != value:
         return "–"
     return f"{value:.4f}" if 1e-3 <= abs(value) < 1000 and value != int(value) else f"{value:.6g}"
@@ -36,7 +36,7 @@ def number(value: float) -> str:
 def result_cells(result: Result) -> tuple[str, ...]:
     interval = result.interval
     bounds = f"{interval_mark(interval)}[{number(interval.low)}, {number(interval.high)}]" if interval else ""
-    # Several baselines: the last is the one that no tie rule flatters.
+    # Of several baselines, the last is the one that no tie rule favours.
     chance = number(result.chance[-1].value) if result.chance else ""
     return result.key, ARROWS[result.direction], number(result.value), bounds, chance, f"{result.n:,}"
 
@@ -46,7 +46,7 @@ def interval_mark(interval: Interval) -> str:
 
 
 def interval_notes(results: Mapping[str, Result]) -> list[str]:
-    """Why intervals are marked as approximate, each reason once, with the results that it is about."""
+    """Why intervals are marked as approximate: each reason once, with its results."""
     marked = {
         key: r.interval.note or "approximate" for key, r in results.items() if r.interval and r.interval.approximate
     }
@@ -54,7 +54,7 @@ def interval_notes(results: Mapping[str, Result]) -> list[str]:
 
 
 def render(evaluation: Evaluation) -> RenderableType:
-    """The whole evaluation: a table of all results, or one a section with a summary, and what a reader has to know."""
+    """The whole evaluation: a table of all results, or one per section with a summary, and remarks."""
     parts: list[RenderableType] = [Text(_title(evaluation), style="bold")]
     for name in evaluation.sections:
         parts += [Text(f"\n{name}", style="bold"), *_tables(evaluation, evaluation.section(name))]
@@ -68,25 +68,25 @@ def render(evaluation: Evaluation) -> RenderableType:
 
 
 def _tables(evaluation: Evaluation, results: Mapping[str, Result]) -> list[RenderableType]:
-    """Results, and under them the axes that they are broken down by."""
+    """Results, and below them their breakdowns."""
     table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
     for head in _HEADS:
         table.add_column(head, justify="right" if head in ("value", "interval", "chance", "n") else "left")
     for result in results.values():
-        if not result.is_companion:  # stands under its breakdown
+        if not result.is_companion:  # shown under its breakdown
             table.add_row(*(Text(cell) for cell in result_cells(result)))
     broken = {axis: _broken_down(evaluation.by(axis), results) for axis in evaluation.breakdowns}
     return [table, *(_breakdown(evaluation.by(axis), evaluation, keys) for axis, keys in broken.items() if keys)]
 
 
 def _broken_down(table: Table, results: Mapping[str, Result]) -> list[str]:
-    """The results that a breakdown has a column for, as many as a terminal shows."""
+    """The results with a column in a breakdown, as many as a terminal shows."""
     keys = [key for key, result in results.items() if not result.is_companion]
     return [key for key in keys if table.column_of(key) in table.columns][:_COLUMNS]
 
 
 def _summary(evaluation: Evaluation) -> Iterator[str]:
-    """What each section's result means, and whether it reaches its goal."""
+    """The meaning of each section's result, and whether it reaches its goal."""
     for result in evaluation.values():
         if (result.priority is None and result.interpretation is None) or result.is_companion:
             continue
@@ -147,7 +147,7 @@ def _remarks(evaluation: Evaluation) -> Iterator[str]:
 
 
 def _grouped(reasons: Mapping[str, str]) -> list[tuple[str, list[str]]]:
-    """What shares a reason, in the order of the first of each."""
+    """Keys grouped by reason, in the order of the first of each."""
     groups: dict[str, list[str]] = {}
     for key, reason in reasons.items():
         groups.setdefault(reason, []).append(key)
@@ -169,7 +169,7 @@ def _breakdown(table: Table, evaluation: Evaluation, keys: list[str]) -> Rendera
     shown = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left")
     for name in (table.axis, "n", *names):
         shown.add_column(Text(name), justify="left" if name == table.axis else "right")
-    own = f"{names[0]}.n"  # where metrics are of different samples, each says of how many
+    own = f"{names[0]}.n"  # metrics of different samples have their own counts
     counts = table[own if own in table.columns else "n"]
     for row in range(min(len(table), _SHOWN)):
         values = (number(float(table[name][row])) for name in names)
@@ -184,7 +184,7 @@ def _breakdown(table: Table, evaluation: Evaluation, keys: list[str]) -> Rendera
 
 
 def _average(evaluation: Evaluation, key: str, average: str, axis: str) -> Result | None:
-    """A metric's mean over an axis: a result that stands beside it, or itself where it is that mean."""
+    """A metric's mean over an axis: a companion result, or the metric if it is that mean."""
     companion: Result | None = evaluation.get(f"{key}_{average}_{axis}")
     other = "micro" if average == "macro" else "macro"
     is_own = companion is None and f"{key}_{other}_{axis}" in evaluation and "average" in evaluation[key].conventions

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # Lines differ in colour, dashes and marks: any one of the three is enough.
 _DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 1)))
 _HATCHES = ("", "///", "...", "xxx", "\\\\\\", "++", "oo")
-# Marks of a scatter that a vector file can hold; more are drawn as one image in it.
+# The most scatter marks drawn as vectors; more are drawn as an image.
 _VECTOR = 3000
 
 
@@ -46,7 +46,7 @@ def _colour(index: int) -> str:
 
 
 def _of(choices: tuple[Any, ...], index: int) -> Any:
-    """Moved on by one with each round of colours, so that two conditions of one colour differ in all else."""
+    """Shifted by one after each round of colours, so that two conditions of one colour differ otherwise."""
     return choices[(index + index // len(COLOURS)) % len(choices)]
 
 

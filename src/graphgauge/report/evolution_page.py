@@ -1,4 +1,4 @@
-"""The evolution dashboard as one HTML file: charts that follow dark mode and print, with their numbers in a table."""
+"""The evolution dashboard as one HTML file: charts that follow dark mode and print, with a table of their numbers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _scales(alt: Any, picture: Picture) -> dict[str, Any]:
     key = alt.Legend(title=None, orient="top", columns=4, symbolOpacity=1)
 
     def scale(choices: Any) -> Any:
-        # Moved on by one with each round of colours: two conditions of one colour differ in all else.
+        # Shifted by one after each round of colours: two conditions of one colour differ otherwise.
         chosen = [choices[(index + index // _COLOURS) % len(choices)] for index in count]
         return alt.Scale(domain=names, range=chosen)
 
@@ -154,5 +154,5 @@ def _means(picture: Picture) -> Chart:
         .mark_tick(color="var(--ink)", thickness=2, aria=False)
         .encode(place, alt.Y("chance:Q", title=None), offset),
     )
-    said = "Line: interval over seeds; tick: chance. Conditions stand from left to right as listed."
+    said = "Line: interval over seeds; tick: chance. Conditions are from left to right as listed."
     return Chart("means", "Means over cycles and seeds", said, finished(alt, layers, 280), list(rows[0]), rows)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _NAME = 18
 _RIGHT = COLOURS[2]
 _HELD = COLOURS[1]
-# Legends stand under the name of the axis, whatever its height: the distance is in heights of their text.
+# Legends are below the axis label at any figure height: the distance is in text heights.
 _BELOW: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "borderaxespad": 5, "ncols": 3}
 
 
@@ -43,7 +43,7 @@ def draw_explanation(picture: Picture, path: str | Path) -> None:
 
 
 def _styles(picture: Picture) -> dict[str, tuple[str, str]]:
-    """Colour and line of every curve; what knows nothing is grey and dashed."""
+    """Colour and line of every curve; random baselines are grey and dashed."""
     colours = {name: COLOURS[index % len(COLOURS)] for index, name in enumerate(picture.explainers)}
     return {name: (colours.get(name, CHANCE), "-" if name in colours else "--") for name in picture.drop}
 
@@ -69,7 +69,7 @@ def _bars(axis: Any, picture: Picture) -> None:
 
 
 def _strengths(drawn: Drawn) -> Any:
-    """Importance brought to [0.15, 1], for widths and shades."""
+    """Importance scaled to [0.15, 1], for widths and shades."""
     finite = np.clip(np.nan_to_num(drawn.importance), -1e300, 1e300)
     span = float(np.ptp(finite)) if finite.size else 0.0
     return 0.15 + 0.85 * ((finite - finite.min()) / span if span else np.zeros(len(finite)))

@@ -1,4 +1,4 @@
-"""One family's results as the page tells them: a row for each metric, dataset and method, and who is told apart."""
+"""One family's results for the page: a row per metric, dataset and method, and comparisons of methods."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from graphgauge.stats.compare import compare
 from graphgauge.stats.comparison import Comparison
 from graphgauge.stats.runs import Runs
 
-# What a reader of the family looks for first; other families lead with the first metrics of their results.
+# The leading metrics of a family; other families lead with the first metrics of their results.
 _HEADLINES = {
     "ranking": ("mrr", "hits@10", "adjusted_mrr"),
     "recovery": ("directed_f1", "directed_shd", "auprc"),
@@ -28,7 +28,7 @@ _HEADLINES = {
     "evolution": ("auc_birth", "delta_homophily", "nca_mean"),
 }
 _HEADLINE_METRICS = 3
-# Pairs grow with the square of the methods; past this a table of all pairs is nothing to read.
+# Pairs grow with the square of the methods; a larger table of pairs is not readable.
 _MOST_COMPARED = 20
 
 
@@ -52,12 +52,12 @@ class Row:
 
     @property
     def approximate(self) -> bool:
-        """Whether the interval is a single run's own and may hold the truth less often than its level says."""
+        """Whether the interval is of a single run and may cover the truth less often than its level."""
         return self.own is not None and self.own.approximate
 
     @property
     def chance(self) -> list[float]:
-        """Several baselines: the last is the one that no convention flatters."""
+        """Of several baselines, the last is the one that no convention favours."""
         return [result.chance[-1].value for result in self.results if result.chance]
 
     @property
@@ -104,7 +104,7 @@ class Family:
         return [key for key in self.facts if key not in self.refused]
 
     def digits(self, metric: str) -> int | None:
-        """One number of digits for a whole column: what most intervals need, within reason for the widest."""
+        """One number of digits for a whole column: enough for most intervals, limited by the widest."""
         wanted = [
             digits_of(row.value, row.low, row.high) for row in self.rows.values() if row.metric == metric and row.over
         ]
@@ -115,22 +115,22 @@ class Family:
 
 
 def family(name: str, records: Iterable[Record], asked: Sequence[str] = ()) -> Family:
-    """Summaries and comparisons of one family; `asked` are metrics that somebody named, which then lead."""
+    """Summaries and comparisons of one family; metrics in `asked` lead."""
     mine = tuple(record for record in records if record.run.family == name)
     runs = Runs(record.run for record in mine)
     facts: dict[str, Result] = {}
     found = defaultdict(list)
     for record in mine:
         for key, result in (record.evaluation or {}).items():
-            if not result.is_companion:  # the mean over groups stands beside the groups
+            if not result.is_companion:  # the mean over groups is shown with the groups
                 facts.setdefault(key, result)
                 found[key, record.run.dataset, record.run.method].append(result)
     tables, refused = {}, {}
     for key in facts:
         try:
-            # Infinite values have an infinite mean and no spread, which is no reason to warn.
+            # Infinite values have an infinite mean and no spread; do not warn.
             with np.errstate(invalid="ignore"):
-                # Means are shown whatever they were measured against; only comparing them needs the same truth.
+                # Means are shown for any truth; only comparisons need the same one.
                 tables[key] = aggregate(runs, missing="omit", metrics=[key], truths="any")
         except InputError as error:
             refused[key] = str(error)
@@ -176,7 +176,7 @@ def _headlines(name: str, facts: dict[str, Result], asked: list[str], refused: d
 
 
 def _compare(runs: Runs, metric: str) -> Iterable[Compared]:
-    """Over all datasets, which then are the units, and within each, where seeds are."""
+    """Over all datasets, with datasets as units, and within each, with seeds as units."""
     scopes: list[str | None] = list(runs.datasets)
     for dataset in [None, *scopes] if len(scopes) > 1 else scopes:
         part = runs if dataset is None else runs.only(dataset=[dataset])

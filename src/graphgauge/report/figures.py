@@ -1,4 +1,4 @@
-"""Printable figures: one style, colours that colour-blind readers tell apart."""
+"""Printable figures: one style, with colours that colour-blind readers can distinguish."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "graphgauge",
 }
-# What each kind of file would say of its making, left out.
+# Creation metadata of each file type, left out.
 _UNDATED: dict[str, dict[str, None]] = {
     "svg": {"Date": None},
     "png": {"Software": None},
@@ -43,12 +43,12 @@ def figure(path: str | Path, columns: int = 1, *, width: float = 4.6, height: fl
 
 @contextmanager
 def canvas(path: str | Path, *, width: float, height: float) -> Iterator[Any]:
-    """An empty figure; the file is written when the block ends, undated, so that equal data give equal files."""
+    """An empty figure; the file is written when the block ends, without a date, so that equal data give equal files."""
     target = Path(path)
     kind = target.suffix.lower()[1:]
     if kind not in _UNDATED:
         raise OptionError(
-            f"figures are not drawn as {target.suffix or 'files without ending'}", fix="Use .svg, .png or .pdf."
+            f"figures cannot be written as {target.suffix or 'files without a suffix'}", fix="Use .svg, .png or .pdf."
         )
     matplotlib = need("matplotlib", "drawing a figure")
     figures = need("matplotlib.figure", "drawing a figure")

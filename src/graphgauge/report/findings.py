@@ -1,4 +1,4 @@
-"""What the checks found, in lines for a reader: of each evaluation, and of all of them together."""
+"""Findings as lines of text: of each evaluation, and of all of them together."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class FindingLine:
 
 
 def finding_lines(evaluations: Sequence[Evaluation], ignored: Collection[str] = ()) -> list[FindingLine]:
-    """Each once, the gravest first, with the runs that it was found in; without those that are ignored."""
+    """Each once, most severe first, with the runs it was found in; without ignored ones."""
     found: dict[tuple[Any, ...], list[tuple[Finding, Evaluation]]] = defaultdict(list)
     for evaluation in evaluations:
         for finding in evaluation.findings:

@@ -1,4 +1,4 @@
-"""The forecasting figure: where truths fall in their forecasts, spread against error, errors by horizon and node."""
+"""The forecasting figure: PIT and reliability, spread against error, errors by horizon and node."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from graphgauge.report.figures import CHANCE, COLOURS, canvas
 if TYPE_CHECKING:
     from graphgauge.forecasting.picture import Picture
 
-# Nodes up to which each has its name beside its error; of more, the errors are shown in order.
+# The most nodes shown by name; with more, the errors are shown in order.
 _NAMED = 30
 # Panels in a row.
 _ACROSS = 3
@@ -44,7 +44,7 @@ def draw_forecasting(evaluation: Evaluation, picture: Picture, path: str | Path)
         panels.append(partial(_overall, evaluation))
     rows = [panels[start : start + _ACROSS] for start in range(0, len(panels), _ACROSS)]
     with canvas(path, width=4.2 * len(rows[0]), height=3.5 * len(rows)) as whole:
-        # Each row is as wide as the figure, with however many panels.
+        # Each row is as wide as the figure, with any number of panels.
         grid = whole.add_gridspec(len(rows), math.lcm(*map(len, rows)))
         for number, row in enumerate(rows):
             span = grid.ncols // len(row)
@@ -96,7 +96,7 @@ def _spread(table: Table, axis: Any) -> None:
     if ends[0] == ends[1]:
         ends = (0.9 * low, 1.1 * high)
     axis.plot(ends, ends, color=CHANCE, ls="--", lw=1, label="as predicted")
-    # The standard error of a bin's RMSE, were its errors Gaussian and independent.
+    # The standard error of a bin's RMSE if its errors are Gaussian and independent.
     error = rmse / np.sqrt(2 * table["n"])
     axis.errorbar(rmv, rmse, yerr=1.96 * error, fmt="o-", ms=4, lw=1, color=COLOURS[0], ecolor=CHANCE, label="bins")
     axis.set(title="spread and error", xlabel="RMV (predicted)", ylabel="RMSE (observed)", xscale=scale, yscale=scale)
@@ -112,7 +112,7 @@ def _spread(table: Table, axis: Any) -> None:
 
 
 def _text(label: object) -> str:
-    """A label as it stands: between dollars matplotlib would read mathematics."""
+    """The label with dollars escaped, because matplotlib reads text between them as mathematics."""
     return str(label)[:14].replace("$", r"\$")
 
 
@@ -121,7 +121,7 @@ def _shown(table: Table | None) -> list[str]:
 
 
 def _interval(table: Table, key: str) -> Any:
-    """How far the interval reaches below and above the value, 0 where there is none."""
+    """How far the interval reaches below and above the value; 0 if there is none."""
     if f"{key}.low" not in table.columns:
         return None
     reach = np.stack([table[key] - table[f"{key}.low"], table[f"{key}.high"] - table[key]])
@@ -169,7 +169,7 @@ def _nodes(table: Table, shown: list[str], axis: Any) -> None:
 
 
 def _overall(evaluation: Evaluation, axis: Any) -> None:
-    """Where there is nothing to compare, the errors themselves beside their chance."""
+    """If there is nothing to compare, the errors next to their chance level."""
     keys = [key for key in _ERRORS if key in evaluation and np.isfinite(evaluation[key].value)]
     axis.barh([_ERRORS[key] for key in keys], [evaluation[key].value for key in keys], color=COLOURS[0], height=0.5)
     axis.set(title="error", xlim=(0, None))

@@ -1,4 +1,4 @@
-"""The generation figure: what each section measures, condition by condition, against chance and its goal."""
+"""The generation figure: the main metric of each section by condition, with chance level and goal."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.result import Evaluation, Result
 from graphgauge.report.figures import CHANCE, COLOURS, canvas
 
-# What stands for each section, and how it is called on its axis.
+# The main metric of each section, and its axis label.
 _PANELS = {
     "mean_iou": "reconstruction: IoU",
     "validity_rate": "share of attempts that are valid",
     "overall_uniqueness_ratio": "share of distinct samples",
     "overall_mean_distance": "scaled distance from real samples",
     "silhouette_score": "latent space: silhouette",
-    "overall_exact_accuracy": "taken for what was asked for",
+    "overall_exact_accuracy": "classified as requested",
 }
 _AXIS = "condition"
-# Conditions up to which their names are written.
+# The most conditions shown by name.
 _NAMED = 40
 
 
 def draw_generation(evaluation: Evaluation, path: str | Path) -> None:
-    """Draw a panel for each section: its conditions with their intervals, its value, chance and goal."""
+    """Draw a panel per section: its conditions with their intervals, its value, chance level and goal."""
     shown = [evaluation[key] for key in _PANELS if key in evaluation and evaluation[key].defined]
     if not shown:
         raise InputError("nothing to draw: no section has a value")

@@ -1,4 +1,4 @@
-"""`write_report`: one HTML file with everything in it, from which no request leaves."""
+"""`write_report`: one self-contained HTML file that makes no network requests."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from graphgauge.report.page import page
 from graphgauge.report.scrub import clean
 
 _TEMPLATES = Path(__file__).parent / "templates"
-# What would end a script element or begin a comment in one, as JSON may spell it too.
+# Characters that could end a script element or begin a comment in one, with their JSON escapes.
 _IN_SCRIPT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
 def write_report(source: Source, path: str | Path, *, title: str | None = None) -> Path:
     """Write the report of a folder of results, or of some result files, and return its path.
 
-    The title is the study's name where there is one, unless it is given.
+    The default title is the study's name, if there is one.
     """
     target, parts = Path(path), parts_of(source)
     found = page(
@@ -35,7 +35,7 @@ def write_report(source: Source, path: str | Path, *, title: str | None = None) 
 
 
 def rendered(name: str, data: Any, **content: Any) -> str:
-    """The page of a template, `{name}.html.j2` with `{name}.js`, in the house's style; scripts find `data` in it."""
+    """The page of a template, `{name}.html.j2` with `{name}.js`, in the common style; scripts read `data` from it."""
     jinja2 = need("jinja2", "the HTML report")
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
@@ -57,7 +57,7 @@ def rendered(name: str, data: Any, **content: Any) -> str:
 
 
 def script_json(content: Any) -> str:
-    """JSON that can stand inside a script element, whatever it holds."""
+    """JSON that is safe inside a script element."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character, spelled in _IN_SCRIPT.items():
         text = text.replace(character, spelled)
@@ -65,7 +65,7 @@ def script_json(content: Any) -> str:
 
 
 def _csp_hash(script: str) -> str:
-    """Only scripts with these hashes run: what slipped through the escaping of data would not."""
+    """Only scripts with these hashes run, even if data were not escaped correctly."""
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 

@@ -1,4 +1,4 @@
-"""What a study cannot say, derived from what is not in it."""
+"""The limits of a study, derived from what is missing in it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graphgauge.stats.text import listing, several
 
 
 def limits(collected: Collected, asked: Asked, families: Sequence[Family]) -> list[str]:
-    """Sentences, the gravest first."""
+    """Sentences, most severe first."""
     sentences = [
         *_not_run(families),
         *_unreadable([*collected.unreadable, *asked.unreadable]),
@@ -36,7 +36,7 @@ def _not_run(families: Sequence[Family]) -> Iterator[str]:
     }  # fmt: skip
     if gaps:
         names = listing([str(gap) for gap in gaps], 4)
-        yield f"{several(len(gaps), 'run')} failed or missing: {names}. Means leave them out and say so."
+        yield f"{several(len(gaps), 'run')} failed or missing: {names}. Means leave them out and state how many."
     lone = [str(record.run) for family in families if not family.facts for record in family.records]
     if lone:
         yield f"Nothing in these runs has a value: {listing(lone, 4)}."
@@ -74,8 +74,8 @@ def _too_few(families: Sequence[Family]) -> Iterator[str]:
                 where = "over datasets" if item.dataset is None else f"on {item.scope}"
                 yield (
                     f"In {family.name}, {several(len(comparison.units), comparison.unit)} are too few for the paired "
-                    f"signed-rank tests of {len(comparison.methods)} methods {where} to reject, whatever the scores: "
-                    f"it takes at least {needed}."
+                    f"signed-rank tests of {len(comparison.methods)} methods {where} to reject, regardless of the "
+                    f"scores: it takes at least {needed}."
                 )
 
 
@@ -85,7 +85,7 @@ def _one_run(families: Sequence[Family]) -> Iterator[str]:
         if single and len(single) == len(family.rows):
             yield (
                 f"In {family.name} every method ran once on each dataset: nothing is known about the spread between "
-                "seeds, and intervals speak of the evaluated items only."
+                "seeds, and intervals are over the evaluated items only."
             )
 
 
@@ -121,13 +121,13 @@ def _oracles(families: Sequence[Family]) -> Iterator[str]:
     for family in families:
         keys = [key for key, result in family.facts.items() if result.oracle]
         if keys:
-            yield f"Chosen with the truth in hand, out of reach for a user, in {family.name}: {listing(keys, 4)}."
+            yield f"Chosen with knowledge of the truth, so not reachable in use, in {family.name}: {listing(keys, 4)}."
 
 
 def _one_dataset(families: Sequence[Family]) -> Iterator[str]:
     for family in families:
         if len(family.datasets) == 1:
-            yield f"In {family.name} there is one dataset, {family.datasets[0]}: nothing is said about others."
+            yield f"In {family.name} there is one dataset, {family.datasets[0]}: the results do not cover others."
 
 
 def _unhashed(collected: Collected) -> Iterator[str]:

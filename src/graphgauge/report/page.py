@@ -1,4 +1,4 @@
-"""The page as data for its template: what stands on the first screen, each family below, and what scripts need."""
+"""The page as data for its template: the first screen, each family below, and the data for scripts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from graphgauge.stats.comparison import Comparison
 from graphgauge.stats.runs import Seed
 from graphgauge.stats.text import several
 
-# Findings on the first screen; the rest stands below.
+# Findings on the first screen; the rest are below.
 _TOP = 4
 
 
@@ -160,7 +160,7 @@ def _runs(families: Sequence[Family]) -> list[dict[str, Any]]:
 
 
 def _rows(families: Sequence[Family]) -> list[dict[str, Any]]:
-    """Every mean, as the tables show it."""
+    """Every mean, as shown in the tables."""
     return [
         {
             "family": item.name,
@@ -182,7 +182,7 @@ def _rows(families: Sequence[Family]) -> list[dict[str, Any]]:
 
 
 def _columns(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Rows as columns; texts, which repeat, as numbers into a list of those that occur."""
+    """Rows as columns; repeated texts become indices into a list."""
     columns: dict[str, Any] = {}
     for name in rows[0] if rows else ():
         values: list[float | Seed | None] = [row[name] for row in rows]
@@ -195,7 +195,7 @@ def _columns(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _latex(item: Family) -> str:
-    """The leading metrics as the statistics print them; nothing where their marks cannot be decided."""
+    """The leading metrics as LaTeX; nothing if their marks cannot be decided."""
     tables = [item.tables[key] for key in item.headlines]
     if not tables:
         return ""

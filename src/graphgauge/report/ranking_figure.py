@@ -1,4 +1,4 @@
-"""The ranking figure: Hits@k over k beside chance, and the groups apart."""
+"""The ranking figure: Hits@k over k with its chance level, and the groups."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from graphgauge.core.result import Evaluation, Table
 from graphgauge.report.figures import CHANCE, COLOURS, figure
 
-# Groups that a figure shows: the largest ones.
+# The number of groups in a figure: the largest ones.
 _GROUPS = 25
 
 
 def draw_ranking(evaluation: Evaluation, curve: Table, path: str | Path) -> None:
-    """Draw the curve of hits, and where there are groups the mean reciprocal rank of each."""
+    """Draw the curve of hits and, if there are groups, the mean reciprocal rank of each."""
     axes_of_groups = [axis for axis, table in evaluation.breakdowns.items() if "mrr" in table.columns]
     with figure(path, 1 + len(axes_of_groups)) as axes:
         k = curve["k"]

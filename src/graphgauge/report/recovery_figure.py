@@ -1,4 +1,4 @@
-"""The recovery figure: both graphs as matrices with their differences marked, and the curves behind the scores."""
+"""The recovery figure: both graphs as matrices with their differences marked, and the curves of the scores."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from graphgauge.report.figures import CHANCE, COLOURS, canvas
 if TYPE_CHECKING:
     from graphgauge.recovery.picture import Ends, Picture
 
-# What a cell of the prediction is: colour, marker and size against a full cell.
+# Kinds of predicted cells: colour, marker and size relative to a full cell.
 _MARKS = {
     "correct": ("#333333", "s", 1.0),
     "missing": (COLOURS[4], "s", 1.0),
@@ -19,7 +19,7 @@ _MARKS = {
     "reversed": (COLOURS[3], "D", 0.75),
     "undirected in one": (COLOURS[2], "o", 0.6),
 }
-# Nodes up to which their names are written.
+# The most nodes shown by name.
 _NAMED = 30
 
 

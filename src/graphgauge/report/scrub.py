@@ -1,4 +1,4 @@
-"""Text from files, made fit to be shown: no control characters, no changes of direction, no end without an end."""
+"""Make text from files safe to show: no control characters, no changes of direction, limited length."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import re
 from typing import Any
 
-# Longer texts are cut; nothing that a person wrote to be read in a table is longer.
+# Longer texts are cut.
 LIMIT = 300
 # Control characters, marks that turn the direction of writing, line separators, byte-order marks, lone surrogates.
 _HARMFUL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
@@ -14,7 +14,7 @@ _BREAKS = re.compile(r"[\n\r\t]")
 
 
 def clean(text: str, limit: int = LIMIT) -> str:
-    """The text as it can be shown; what was cut or replaced ends in a hash, so that two names never become one."""
+    """The text made safe; a changed text ends in a hash, so that two names stay different."""
     if len(text) <= limit and text.isprintable():
         return text
     flat = _BREAKS.sub(" ", text[:limit])

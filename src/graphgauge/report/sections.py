@@ -17,15 +17,15 @@ from graphgauge.report.tables import BETTER, Cell, Head, PageTable, span
 from graphgauge.stats.text import bounds, fixed, listing, several
 
 _COUNT_HEADS = (Head("Runs", numeric=True), Head("n", numeric=True))
-# Warnings and notes that a family's list has room for.
+# The most warnings and notes in a family's list.
 _WARNINGS = 20
 _MARKS_NOTE = (
-    "★ best mean; ≈ not told apart from it by paired Wilcoxon tests with Holm's correction over all pairs (α = 0.05)."
+    "★ best mean; ≈ not significantly different (paired Wilcoxon tests, Holm's correction over all pairs, α = 0.05)."
 )
 
 
 def headline(families: Sequence[Family]) -> PageTable:
-    """One family: methods by its leading metrics. Several: each by its first metric, a line a method."""
+    """One family: methods by its leading metrics. Several: each by its first metric, one line per method."""
     return _leading_metrics(families[0]) if len(families) == 1 else _leading_metric_of_each(families)
 
 
@@ -62,7 +62,7 @@ def _leading_metric_of_each(families: Sequence[Family]) -> PageTable:
 
 
 def dataset_table(family: Family, dataset: str) -> PageTable:
-    """All metrics of all methods on one dataset, and what chance would score."""
+    """All metrics of all methods on one dataset, with chance levels."""
     of_key = {key: family.by(key, dataset) for key in family.keys}
     keys = [key for key, found in of_key.items() if any(row.runs for row in found)]
     digits = {key: family.digits(key) for key in keys}
@@ -80,7 +80,7 @@ def dataset_table(family: Family, dataset: str) -> PageTable:
 
 
 def metric_table(family: Family) -> PageTable:
-    """What each metric is, which way is good, and under which conventions it was measured."""
+    """The definition, better direction and conventions of each metric."""
     rows = []
     for key, result in family.facts.items():
         summary, reference = _registered(key, family.name)
@@ -109,7 +109,7 @@ def warnings(family: Family) -> list[str]:
 
 
 def shared_conventions(family: Family) -> list[tuple[str, str]]:
-    """Options that decide the answer, and the values that occur."""
+    """Options that affect the values, and the settings that occur."""
     values: dict[str, dict[str, None]] = defaultdict(dict)
     for record in family.records:
         for name, value in record.evaluation.conventions.items() if record.evaluation else ():
@@ -144,7 +144,7 @@ def _moment(started: object) -> datetime | None:
 
 
 def _registered(key: str, name: str) -> tuple[str, str]:
-    """A metric's one-line definition and reference; a family that is not built in is not looked for."""
+    """A metric's one-line definition and reference; only built-in families have one."""
     if name not in FAMILIES:
         return "", ""
     try:
@@ -188,14 +188,14 @@ def _table_notes(rows: Sequence[Sequence[Cell]], families: Sequence[Family]) -> 
     if "seeds" in over:
         yield "In brackets: 95 % interval of the mean over seeds (Student's t)."
     if items:
-        yield f"In brackets, where there is one run: its own interval, over {listing(items, 3)}."
+        yield f"In brackets, if there is one run: its own interval, over {listing(items, 3)}."
     yield from _approximate_notes(rows, families)
     if any(cell.mark in ("best", "close") for row in rows for cell in row):
         yield _MARKS_NOTE
 
 
 def _approximate_notes(rows: Sequence[Sequence[Cell]], families: Sequence[Family]) -> Iterator[str]:
-    """Why intervals of this table are marked, each reason once, with the metrics that it is about."""
+    """Why intervals of this table are marked: each reason once, with its metrics."""
     if not any(cell.note.startswith(APPROXIMATE) for row in rows for cell in row):
         return
     reasons: dict[str, dict[str, None]] = {}

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from graphgauge.stats.aggregate import Aggregate
     from graphgauge.stats.comparison import Comparison
 
-# Shapes repeat what colours say.
+# Shapes repeat the information of colours.
 SHAPES = ("o", "s", "^", "D", "v", "P", "X")
 
 
 def draw_ranks(comparison: Comparison, path: str | Path) -> None:
-    """Mean ranks on a line; bars join groups within which no pair is told apart, with a dot at each member."""
+    """Mean ranks on a line; bars join groups without a significant difference, with a dot at each member."""
     standings, cliques = comparison.standings, comparison.cliques
     count = len(standings)
     half = (count + 1) // 2
@@ -42,7 +42,7 @@ def draw_ranks(comparison: Comparison, path: str | Path) -> None:
             axes.text(edge, depth, label, ha="right" if left else "left", va="center", fontsize=9)
         over = f"{len(comparison.units)} {comparison.unit}s"
         axes.set_title(
-            f"Mean rank by {comparison.metric} over {over}; bars join methods not told apart", fontsize=9, pad=16
+            f"Mean rank by {comparison.metric} over {over}; bars: no significant difference", fontsize=9, pad=16
         )
         axes.set_xlim(1 - 8 * reach, count + 8 * reach)
         axes.axis("off")
@@ -83,7 +83,7 @@ def draw_differences(comparison: Comparison, path: str | Path) -> None:
         axes.set_yticks(range(len(tests)), [" − ".join(test.names) for test in tests])
         axes.set_ylim(len(tests) - 0.5, -0.5)
         over = f"{len(comparison.units)} {comparison.unit}s"
-        axes.set_xlabel(f"difference in {comparison.metric} over {over} (orange diamond: told apart)")
+        axes.set_xlabel(f"difference in {comparison.metric} over {over} (orange diamond: significant)")
 
 
 def draw_profile(comparison: Comparison, path: str | Path) -> None:

@@ -1,4 +1,4 @@
-"""The tables of the page: heads, cells, and how a summary reads in one."""
+"""The tables of the page: heads, cells and formatted summaries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Cell:
-    """What is shown, a smaller second line, what the column sorts by, and a mark: `best`, `close` or none."""
+    """The text, a smaller second line, the sort key, and a mark: `best`, `close` or none."""
 
     text: str
     note: str = ""
@@ -55,12 +55,12 @@ def from_grid(grid: Grid, caption: str) -> PageTable:
 
 
 def digits_of(value: float, low: float, high: float) -> int:
-    """So many that an interval shows its width in two figures."""
+    """Enough digits to show two digits of an interval's width."""
     return decimals(high - low, value)
 
 
 def span(values: Iterable[float], digits: int | None = None, *, as_text: Callable[[float], str] = number) -> str:
-    """One number where all agree as printed, else the two ends."""
+    """One number if all agree as printed, else the two ends."""
     shown = sorted(value for value in values if value == value)
     if not shown:
         return ""

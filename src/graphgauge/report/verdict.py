@@ -1,4 +1,4 @@
-"""One sentence about the whole, which claims no more than the comparisons do."""
+"""One sentence about all results, which claims no more than the comparisons show."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graphgauge.report.tables import digits_of, span
 from graphgauge.stats.comparison import Comparison
 from graphgauge.stats.text import bounds, fixed, listing, several
 
-# Families whose claims one sentence can hold; of more it only counts.
+# The most families whose claims fit in one sentence; more are only counted.
 _CLAUSES = 2
 
 
@@ -23,7 +23,7 @@ def verdict(families: Sequence[Family], gates: Sequence[GateLine]) -> str:
     else:
         decided = [f"{family.name} ({claim.best})" for family, claim in claims if claim.best]
         named = f": {listing(decided)}" if decided else ""
-        parts = [f"in {len(decided)} of {len(claims)} families one method is told apart from all others{named}"]
+        parts = [f"in {len(decided)} of {len(claims)} families one method differs significantly from all others{named}"]
     if gates:
         parts.append(_gate_words(gates))
     text = "; ".join(parts)
@@ -32,7 +32,7 @@ def verdict(families: Sequence[Family], gates: Sequence[GateLine]) -> str:
 
 @dataclass(frozen=True)
 class _Claim:
-    """`best` names a method that is told apart from every other, everywhere."""
+    """`best` names a method that differs significantly from every other on all datasets."""
 
     text: str
     best: str = ""
@@ -40,7 +40,7 @@ class _Claim:
 
 def _claim(family: Family) -> _Claim:
     if not family.headlines:
-        return _Claim("no run has a value that could be judged")
+        return _Claim("no run has a value to judge")
     if len(family.methods) == 1:
         return _Claim(_alone(family))
     outcomes = [item for item in family.comparisons if item.outcome is not None]
@@ -61,13 +61,15 @@ def _standing(comparison: Comparison, where: str) -> _Claim:
     if not _can_reject(comparison):
         needed = max(test.seeds_needed for test in comparison.tests)
         return _Claim(
-            f"{best} has the best mean {metric}{where}, too few to tell methods apart (at least {needed} are needed)"
+            f"{best} has the best mean {metric}{where}, too few for a significant difference "
+            f"(at least {needed} are needed)"
         )
     close = comparison.not_distinguished
     if not close:
         whom = others[0] if len(others) == 1 else "both others" if len(others) == 2 else f"all {len(others)} others"
-        return _Claim(f"{best} has the best {metric}{where} and is told apart from {whom}", best)
-    return _Claim(f"{best} has the best mean {metric}{where}, but is not told apart from {listing(close, 3)}")
+        return _Claim(f"{best} has the best {metric}{where} and differs significantly from {whom}", best)
+    rivals = listing(close, 3)
+    return _Claim(f"{best} has the best mean {metric}{where}, but does not differ significantly from {rivals}")
 
 
 def _over_datasets(within: Sequence[Compared], metric: str) -> _Claim:
@@ -80,12 +82,16 @@ def _over_datasets(within: Sequence[Compared], metric: str) -> _Claim:
     if len(leaders) == len(within) and len(names) == 1:
         best = names.pop()
         every = "both" if len(within) == 2 else f"each of {len(within)}"
-        return _Claim(f"{best} has the best {metric} on {every} datasets and is told apart from all others", best)
+        text = f"{best} has the best {metric} on {every} datasets and differs significantly from all others"
+        return _Claim(text, best)
     if not leaders:
-        return _Claim(f"on none of {len(within)} datasets is one method told apart from all others by {metric}")
+        return _Claim(
+            f"on none of {len(within)} datasets does one method differ significantly from all others in {metric}"
+        )
     where = listing([f"{best} on {dataset}" for dataset, best in leaders.items()], 3)
     return _Claim(
-        f"on {len(leaders)} of {len(within)} datasets one method is told apart from all others by {metric}: {where}"
+        f"on {len(leaders)} of {len(within)} datasets one method differs significantly from all others in {metric}: "
+        f"{where}"
     )
 
 

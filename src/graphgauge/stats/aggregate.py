@@ -82,8 +82,8 @@ class Aggregate:
     def marks(self, metric: str, dataset: str) -> dict[str, str]:
         """`best` for the best mean, `close` for methods that do not differ significantly from it.
 
-        Tests are paired Wilcoxon tests with Holm's correction over all pairs of methods. Nothing is marked if the
-        direction is unknown, a method's mean is NaN, seeds do not pair, or truths differ.
+        Close means: not rejected by paired Wilcoxon tests with Holm's correction over all pairs of methods. Nothing is
+        marked if the direction is unknown, a method's mean is NaN, seeds do not pair, or truths differ.
         """
         view = self.panels[one_of("metric", metric, self.panels)]
         one_of("dataset", dataset, view.datasets)
@@ -104,7 +104,7 @@ class Aggregate:
         return {best: "best", **dict.fromkeys(close, "close")}
 
     def grid(self) -> Grid:
-        """The table for a paper: one row per method, one column per dataset and metric."""
+        """The table for a paper: a row per method, a column per dataset and metric."""
         methods = dict.fromkeys(row.method for row in self.rows)
         columns = list(dict.fromkeys((row.dataset, row.metric) for row in self.rows))
         several_sets = len({dataset for dataset, _ in columns}) > 1
@@ -129,18 +129,18 @@ class Aggregate:
         methods = max(len(view.methods) for view in self.panels.values())
         if any(marks.values()):
             yield (
-                "Marked: the best mean, and methods that do not differ significantly from it (paired Wilcoxon tests "
-                f"with Holm's correction over all pairs, α = {self.alpha:g})."
+                "Marked: the best mean, and means that do not differ significantly from it (paired Wilcoxon tests, "
+                f"Holm's correction over all pairs, α = {self.alpha:g})."
             )
             needed = seeds_needed(methods * (methods - 1) // 2, self.alpha)
             if planned[-1] < needed:
                 yield (
                     f"With fewer than {needed} seeds the paired signed-rank tests of {methods} methods cannot reject, "
-                    "whatever the scores."
+                    "regardless of the scores."
                 )
         unknown = [metric for metric, view in self.panels.items() if view.better is None]
         if methods > 1 and unknown:
-            yield f"Nothing is marked, because the direction is unknown: {listing(unknown)}."
+            yield f"The better direction is unknown, so nothing is marked: {listing(unknown)}."
         unpaired = [on_dataset(m, d) for (d, m), found in marks.items()
                     if not found and m not in unknown and d not in self.panels[m].conflicts]  # fmt: skip
         if methods > 1 and unpaired:
@@ -185,7 +185,7 @@ class Aggregate:
         if form == "csv":
             return self.to_csv()
         grid = self.grid()
-        # A terminal is narrow, so many metrics become rows.
+        # A terminal is narrow: many metrics become rows, not columns.
         return (grid.turned("metric") if form == "table" and len(grid.head) > 7 else grid).render(form)
 
     def __str__(self) -> str:
@@ -204,9 +204,9 @@ def aggregate(
     """Summaries of every metric over seeds, with Student's t-interval.
 
     `runs` is anything `load` takes. A run that failed, is NaN or is missing must not improve a mean: by default the
-    mean is NaN with the reason; `missing="omit"` averages the other runs and states how many; `missing="worst"` scores
-    it at the metric's worst bound. Methods measured against different truths, according to the receipts of their
-    results, are refused; `truths="any"` lists them with a warning and without marks.
+    mean is NaN with the reason; `missing="omit"` averages the others and states how many; `missing="worst"` scores
+    it at the metric's worst bound. Methods that were measured against different truths, according to their
+    receipts, are refused; `truths="any"` lists them anyway, with a warning and without marks.
 
     >>> round(aggregate([{"f1": 0.9}, {"f1": 0.8}])["f1"].ci_lower, 4)
     0.2147
@@ -232,7 +232,8 @@ def aggregate(
 
 def _checked_directions(directions: Mapping[str, Better], metrics: list[str]) -> Mapping[str, Better]:
     if not isinstance(directions, Mapping):
-        raise OptionError(f"directions must be a mapping, not {directions!r:.60}", fix='For example {"f1": "higher"}.')
+        what = f"directions must be a mapping from metric to direction, not {directions!r:.60}"
+        raise OptionError(what, fix='{"f1": "higher"}.')
     for name in directions:
         one_of("metric", name, metrics)
     return directions
@@ -280,7 +281,7 @@ def _plain(value: Any) -> str:
 
 _ARROWS = {"higher": "↑", "lower": "↓", "target": "◎"}
 _POLICY = {
-    "raise": 'Their means are NaN; pass missing="omit" or "worst" to compute them.',
+    "raise": 'Their means are NaN; missing="omit" or "worst" gives them a value.',
     "omit": "They are left out.",
     "worst": "They get the metric's worst value.",
 }

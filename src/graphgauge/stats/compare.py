@@ -1,4 +1,4 @@
-"""Many methods on the same seeds or datasets: which of them differ significantly."""
+"""Compare many methods on the same seeds or datasets: which ones differ significantly."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from graphgauge.stats.wilcoxon import as_on_paper
 
 Floats = NDArray[np.float64]
 
-# The fewest seeds per dataset, and in all datasets together, for an interval of P(first better).
+# The fewest seeds per dataset, and over all datasets, for an interval of P(first better).
 _FEWEST_SEEDS = 3
 _FEWEST_RUNS = 15
 
@@ -66,8 +66,8 @@ def compare(
     """Compare methods on one metric: all pairs, or each against a baseline, with Holm's correction.
 
     Within one dataset the seed is the unit; over several, seeds are averaged within each and the dataset is the unit,
-    because runs on one dataset are not independent evidence about others. All methods must have the same runs: missing
-    runs are an error that lists them, or left out for all (`missing="omit"`), or scored at the metric's worst bound
+    because runs on one dataset are no independent evidence about others. All methods must have the same runs: missing
+    ones are an error, or left out for all (`missing="omit"`), or scored at the metric's worst bound
     (`missing="worst"`). `over="items"` compares the per-item values of one dataset by sign flips instead.
 
     Result files record the hashes of their inputs: methods measured against different truths on the same
@@ -94,9 +94,9 @@ def _better(view: Panel) -> Better:
     if len(view.methods) < 2:
         raise InputError(f"only {view.methods[0]!r} has {view.metric}", fix="A comparison needs at least two methods.")
     if view.direction == "none":
-        raise OptionError(f"{view.metric} has no direction: neither higher nor lower is better", fix="Use another.")
+        raise OptionError(f"{view.metric} has no better direction", fix="Compare another metric.")
     if view.better is None:
-        raise OptionError(f"the direction of {view.metric} is not known", fix="Pass direction= (--higher or --lower).")
+        raise OptionError(f"the better direction of {view.metric} is not known", fix="Pass --higher or --lower.")
     return view.better
 
 
@@ -159,7 +159,7 @@ def _compared(
     resamples: int,
 ) -> Comparison:
     largest = max(float(np.abs(values).max()) for values in strata)
-    # Tests round differences; ranks and wins must have the same ties.
+    # Tests round differences; ranks and wins must see the same ties.
     judged = [as_on_paper(np.vectorize(view.badness)(values), largest) for values in strata]
     one = len(strata) == 1
     scores = strata[0].T if one else np.array([values.mean(axis=1) for values in strata])
@@ -240,7 +240,7 @@ def _improvements(
             for pair, chance in zip(names, chances.tolist(), strict=True)
         )
     units = len(seeds) * min(seeds)
-    # A method that always wins, or always loses, has no spread: all units agree.
+    # A method that always wins, or always loses, has no spread to resample.
     always = (chances == 0) | (chances == 1)
     agreement = agreement_interval(chances, np.full(len(names), units), (0.0, 1.0), confidence)
     low, high = (np.where(always, sure, drawn).tolist() for sure, drawn in zip(agreement, bounds, strict=True))
@@ -260,9 +260,9 @@ def _one_seed(seeds: list[int]) -> list[str]:
 
 
 def _too_few_seeds(seeds: list[int]) -> str | None:
-    """Why runs on this many seeds of each dataset give no interval of P(first better).
+    """Why runs on this many seeds per dataset give no interval of P(first better).
 
-    If a seed affects all methods alike, few seeds rarely disagree, and a bootstrap has no spread: in
+    If methods share much of the effect of a seed, few seeds rarely disagree, and a bootstrap sees no spread: in
     simulations a nominal .95 covered .33 to .66 at 1 × 5 seeds, .80 at 1 × 10 and 10 × 2, .91 at 2 × 5, and .91 or more
     from three seeds per dataset and 15 in all.
     """
@@ -310,15 +310,15 @@ def _tests(
 
 
 def _iqms(drawn: Strata) -> Floats:
-    """The statistic of each method over all its runs; the first half of the rows has the scores as measured."""
+    """Of each method over all its runs; the first half of the rows contains the scores as measured."""
     half = drawn[0].shape[1] // 2
     return interquartile_mean(np.concatenate([block[:, :half] for block in drawn], axis=2))
 
 
 def _chances(drawn: Strata, pairs: list[tuple[int, int]]) -> Floats:
-    """For each pair, the mean over datasets with at least two seeds; runs with the same seed are not compared.
+    """Of each pair, the mean over datasets with runs on two seeds; runs of the same seed are not compared.
 
-    The second half of the rows has the scores with lower as better, the last row the seeds.
+    The second half of the rows contains the scores with lower being better, the last row the seeds.
     """
     half = drawn[0].shape[1] // 2
     columns = []

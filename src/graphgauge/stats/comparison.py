@@ -1,4 +1,4 @@
-"""The outcome of a comparison: ranks, tests and their texts."""
+"""The outcome of a comparison: standings, tests, and their text."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Standing:
 class Improvement:
     """How often a run of `first` beats a run of `second` on the same dataset with another seed.
 
-    `ci` is a bootstrap interval. If there is none it is NaN, and `no_interval` says why.
+    `ci` is a bootstrap interval, or NaN with the reason in `no_interval`.
     """
 
     first: str
@@ -53,8 +53,8 @@ class Improvement:
 class Comparison:
     """Outcome of `compare`; methods are in the order of their mean ranks, best first.
 
-    `unit` is `seed` within one dataset and `dataset` over several; `scores` has one row per unit and one column per
-    method. `best` has the best mean. If the metric has a target, methods are compared by the distance from it.
+    `unit` is `seed` within one dataset and `dataset` over several; `scores` has a row per unit and a column per
+    method. `best` has the best mean. If the metric has a target, methods are judged by the distance from it.
     """
 
     metric: str
@@ -80,7 +80,7 @@ class Comparison:
 
     @property
     def not_distinguished(self) -> list[str]:
-        """Methods not significantly different from the best; against a baseline, also those not tested against it."""
+        """Methods that do not differ significantly from the best, or were not tested against it."""
         return [name for name in self.methods if name != self.best and not self.told_apart(name, self.best)]
 
     def told_apart(self, first: str, second: str) -> bool:
@@ -92,7 +92,7 @@ class Comparison:
 
     @property
     def cliques(self) -> list[list[str]]:
-        """Largest groups of methods in which no pair differs significantly; empty against a baseline."""
+        """Largest groups of methods without a significant difference; empty against a baseline."""
         if self.baseline is not None:
             return []
         groups = _maximal_cliques(self.methods, self.told_apart)
@@ -140,7 +140,7 @@ class Comparison:
 
     @property
     def summary(self) -> str:
-        """The whole comparison as text, for a terminal."""
+        """The comparison as text, for a terminal."""
         over = several(len(self.units), self.unit)
         way = f"target {self.target:g}" if self.target is not None else f"{self.better} is better"
         stated = "; ".join(f"{name}: {value}" for name, value in self.conventions.items())
@@ -215,10 +215,10 @@ def _digits(interval: Iterable[float] | None, otherwise: int) -> int:
 
 
 def _maximal_cliques(names: list[str], apart: Callable[[str, str], bool]) -> list[list[str]]:
-    """Maximal groups without a significantly different pair, in the order of the names (Bron and Kerbosch).
+    """Maximal groups without a significant pair, in the order of the names (Bron and Kerbosch).
 
-    Every group contains the name with the most neighbours, or one that is not a neighbour (Tomita et al. 2006). If
-    no pair differs, one group is found at once.
+    Every group contains the name with the most neighbours, or one that is not among these (Tomita et al. 2006): if
+    no pair is significant, one group is found at once.
     """
     near = {name: {other for other in names if other != name and not apart(name, other)} for name in names}
     found: list[list[str]] = []

@@ -1,4 +1,4 @@
-"""Two methods on the same seeds or datasets: one test, its effect size, and its conclusion."""
+"""Compare two methods on the same seeds or datasets: one test, its effect size, and a conclusion."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from graphgauge.stats.wilcoxon import paired_differences, signed_rank
 
 Floats = NDArray[np.float64]
 
-# Cohen's words for correlations.
+# Cohen's terms for correlations.
 _WORDS = ((0.5, "large"), (0.3, "medium"), (0.1, "small"), (0.0, "negligible"))
 
 
@@ -54,12 +54,12 @@ class PairedTest:
 
     @property
     def no_interval(self) -> str | None:
-        """Why there is no interval, or None if there is one."""
+        """Why there is no interval, if there is none."""
         if self.ci is not None:
             return None
         if self.pairs == 1:
             return "one pair has no interval"
-        return "it is the same in every pair, so its spread is not known and there is no interval"
+        return "it is the same in every pair, so there is no spread for an interval"
 
     @property
     def significant(self) -> bool:
@@ -72,7 +72,7 @@ class PairedTest:
 
     @property
     def can_reject(self) -> bool:
-        """Whether some scores could reject; after other rejections Holm's procedure requires less."""
+        """Whether any scores could reject; after other rejections, Holm's threshold is less strict."""
         return self.significant or self.p_min_attainable * self.comparisons <= self.alpha
 
     @property
@@ -131,7 +131,7 @@ class PairedTest:
 
     @property
     def conclusion(self) -> str:
-        """The conclusion that the data support."""
+        """What the data support."""
         if self.n == 0:
             return f"all {several(self.pairs, 'pair')} are equal, so there is nothing to test."
         if not self.can_reject:
@@ -141,7 +141,7 @@ class PairedTest:
             leader, other = self.names if self.effect_size_r > 0 else self.names[::-1]
             return f"{leader} {verb} than {other} ({p_text(self.p_adjusted)} at α = {self.alpha:g})."
         return (
-            f"not significant at α = {self.alpha:g}; this does not show that they are equal: "
+            f"no significant difference at α = {self.alpha:g}; this does not show that they are equal, "
             "the interval shows which differences remain possible."
         )
 
@@ -150,10 +150,10 @@ class PairedTest:
         lowest = min(1.0, self.p_min_attainable * self.comparisons)
         text = (
             f"the paired signed-rank test cannot reject: with {several(self.n, 'differing pair')} p{over} cannot fall "
-            f"below {lowest:.4g}, whatever the scores; it takes at least {several(self.seeds_needed, self.unit)}."
+            f"below {lowest:.4g}, regardless of the scores; it takes at least {several(self.seeds_needed, self.unit)}."
         )
         if self.ci is not None and 0 not in self.ci:
-            text += " The interval excludes 0, on the assumption that differences are normal."
+            text += " The interval excludes 0, assuming normal differences."
         return text
 
     def to_dict(self) -> dict[str, Any]:
@@ -200,8 +200,8 @@ def paired_test(
 ) -> PairedTest:
     """Wilcoxon's signed-rank test of two methods on the same seeds (or datasets, as `unit` says).
 
-    Arrays pair by position, mappings from seed to score by seed; unmatched seeds are refused. Two-sided. Ties
-    and zeros are exact. `better` is the good direction; the conclusion then says which method is better.
+    Arrays pair by position, mappings from seed to score by seed; unmatched entries are an error. Always two-sided. Ties
+    and zeros are exact. `better` gives the better direction, which the conclusion names.
 
     >>> test = paired_test([.91, .93, .95, .90, .91], [.64, .70, .66, .58, .67], names=("first", "second"))
     >>> test.p_value, test.can_reject, test.seeds_needed
@@ -222,7 +222,7 @@ def paired_test(
         means=(float(first.mean()), float(second.mean())),
         stds=(sample_std(first), sample_std(second)),
         mean_difference=float(differences.mean()),
-        # Differences are rounded: those that are equal on paper have no spread.
+        # Differences are rounded, so that equal ones have no spread.
         ci=sample_interval(differences, 1 - alpha, f"{unit}s") if np.ptp(differences) > 0 else None,
         test_statistic=ranks.statistic,
         p_value=ranks.p_value,

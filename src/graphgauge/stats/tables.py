@@ -15,7 +15,7 @@ FORMS = ("table", "csv", "latex", "markdown", "json")
 
 @dataclass(frozen=True)
 class Cell:
-    """A text and its mark: `best`, `close` (does not differ significantly from the best) or none."""
+    """A text and its mark: `best`, `close` (not significantly different from the best) or none."""
 
     text: str
     mark: str = ""
@@ -23,7 +23,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Grid:
-    """A header, rows of cells of which the first names the row, and notes below."""
+    """A head, rows of cells whose first cell names the row, and notes below."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[Cell]]
@@ -40,7 +40,7 @@ class Grid:
         return {"table": self.text, "csv": self.csv, "latex": self.latex, "markdown": self.markdown}[form]()
 
     def text(self) -> str:
-        """For a terminal: `*` marks the best, `~` those that do not differ significantly from it."""
+        """For a terminal: `*` marks the best, `~` cells not significantly different from it."""
         sign = {"best": " *", "close": " ~", "": ""}
         marked = any(cell.mark for row in self.rows for cell in row)
         table = [list(self.head)] + [[cell.text + sign[cell.mark] for cell in row] for row in self.rows]
@@ -48,13 +48,13 @@ class Grid:
         lines = [
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table
         ]
-        legend = ("* best, ~ does not differ significantly from the best.",) if marked else ()
+        legend = ("* best, ~ not significantly different from the best.",) if marked else ()
         return (
             "\n".join([lines[0], "─" * len(max(lines, key=len)), *lines[1:], "", *legend, *self.notes]).rstrip() + "\n"
         )
 
     def markdown(self) -> str:
-        """Bold marks the best, italics those that do not differ significantly from it."""
+        """Bold marks the best, italics cells not significantly different from it."""
         sign = {"best": "**", "close": "*", "": ""}
         lines = [
             _row(_escape_markdown(head) for head in self.head),
@@ -67,7 +67,7 @@ class Grid:
         return "\n".join([*lines, "", *(_escape_markdown(note) for note in self.notes)]).rstrip() + "\n"
 
     def latex(self) -> str:
-        """For booktabs: bold marks the best, underlining those that do not differ significantly from it."""
+        """For booktabs: bold marks the best, underlining cells not significantly different from it."""
         macro = {"best": r"\textbf{%s}", "close": r"\underline{%s}", "": "%s"}
         lines = [
             r"\begin{tabular}{l" + "r" * (len(self.head) - 1) + "}",

@@ -1,4 +1,4 @@
-"""Formatting of numbers in sentences and tables."""
+"""Numbers formatted for sentences and tables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def decimals(spread: float, value: float = 0.0) -> int:
-    """Digits after the point that show two figures of the spread, or four of the value if there is no spread."""
+    """Decimals that show two digits of the spread, or four of the value if there is no spread."""
     if math.isfinite(spread) and spread > 0:
         return min(max(1 - math.floor(math.log10(spread)), 0), 10)
     if math.isfinite(value) and value != 0:
@@ -26,7 +26,7 @@ def plus_minus(mean: float, std: float, digits: int | None = None) -> str:
 
 
 def bounds(interval: Iterable[float] | None, digits: int | None = None) -> str:
-    """`[0.21, 0.33]`, with two figures of a quarter of its width unless digits are given; a dash if there is none."""
+    """`[0.21, 0.33]`, with two digits of a quarter of its width unless digits are given; a dash for none."""
     low, high = interval or (math.nan, math.nan)
     if math.isnan(low) or math.isnan(high):
         return "–"
@@ -44,6 +44,6 @@ def several(count: int, noun: str) -> str:
 
 
 def listing(names: list[str], limit: int = 8) -> str:
-    """The first names, and the number of the others."""
+    """The first names, and a count of the rest."""
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
     return ", ".join(names[:limit]) + more

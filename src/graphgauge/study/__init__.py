@@ -1,4 +1,4 @@
-"""A study: one file that says what to evaluate, compare and require; run with resume, and verified later."""
+"""Studies: one file lists what to evaluate, compare and require; runs can be resumed and verified."""
 
 from graphgauge.study.parse import read_study
 from graphgauge.study.runner import run

@@ -1,4 +1,4 @@
-"""What a result file says of itself, checked against its id, its inputs and its study without computing anything."""
+"""Check a result file against its id, its inputs and its study, without recomputing it."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from graphgauge.study.text import shown
 Status = Literal[
     "equal", "drifted", "inputs changed", "inputs missing", "study differs", "damaged", "not recomputed", "failed"
 ]
-# Where receipts do not say which file the study was.
+# Used if receipts do not name the study file.
 _USUAL_STUDY = "study.toml"
-_DECLARED = "method, dataset and seed are as declared, there is no study file that names them"
+_DECLARED = "method, dataset and seed are as declared; no study file names them"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of one result; `version` is that of the library which made it."""
+    """The verdict on one result; `version` is the library version that made it."""
 
     path: Path
     status: Status
@@ -49,7 +49,7 @@ class Verdict:
         return self.status != "equal"
 
     def beside(self, faults: tuple[str, ...]) -> Verdict:
-        """The same, with what is not as it was written; nothing of that passes for a success or for no verdict."""
+        """The same verdict with these faults added; a fault is always a failure."""
         if not faults:
             return self
         status = "damaged" if self.status in ("equal", "not recomputed", "failed") else self.status
@@ -62,9 +62,9 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Claim:
-    """A result file whose inputs are as they were, and how it says that it was made from them.
+    """A result file whose inputs are unchanged, and how it was made from them.
 
-    `faults` say what is not as it was written, in the file and beside it; `remark` says what could not be checked.
+    `faults` list changes in the file and its side files; `remark` lists what could not be checked.
     """
 
     path: Path
@@ -82,14 +82,14 @@ class Claim:
 
 
 class Examiner:
-    """Reads result files, and remembers the hashes of inputs and the studies that several of them share."""
+    """Reads result files, and caches the input hashes and studies that they share."""
 
     def __init__(self) -> None:
         self.indexes: dict[Path, HashIndex] = {}
         self._studies: dict[Path, tuple[Study, frozenset[Item]] | InputError] = {}
 
     def examined(self, path: Path) -> Claim | Verdict | None:
-        """A claim to recompute, or what can be said already; None for files that are no results."""
+        """A claim to recompute, or a verdict without recomputing; None for files that are not results."""
         try:
             content = read_json(path)
         except InputError:
@@ -122,7 +122,7 @@ class Examiner:
                 return _verdict(path, content, "inputs changed", name)
         if study is None:
             inputs = "its inputs are unchanged" if receipt["inputs"] else "it names no inputs"
-            return _verdict(path, content, "not recomputed", f"{inputs}, but no study says how it was made")
+            return _verdict(path, content, "not recomputed", f"{inputs}, but no study describes how it was made")
         run = content["run"]
         item = Item(
             str(run["family"]), str(run["method"]), str(run["dataset"]),
@@ -140,7 +140,7 @@ class Examiner:
         return Claim(path, content, item, folder, remark)
 
     def _against_study(self, path: Path, item: Item, folder: Path, named: object) -> tuple[str, str]:
-        """How the study contradicts what the result says it is, and what the study does not say; both mostly empty."""
+        """Contradictions between study and result, and what the study does not cover; both usually empty."""
         file = folder / (_USUAL_STUDY if named is None else Path(str(named)).name)
         if not file.is_file():
             return "", _DECLARED
@@ -149,7 +149,7 @@ class Examiner:
         if isinstance(found, InputError):
             return f"{name} cannot be read ({shown(found)})", ""
         study, items = found
-        # Results of an older version do not name their study, and may be those of another file.
+        # Results of older versions do not name their study, and may come from another file.
         if named is None and not path.resolve().is_relative_to(study.results.resolve()):
             return "", _DECLARED
         if item in items:
@@ -173,7 +173,7 @@ class Examiner:
 
 def _faults(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
     if not is_unchanged(content):
-        yield "the file was changed after it was written, its id does not fit"
+        yield "the file was changed after it was written, its id does not match"
     for side in side_files(content, str(path)):
         try:
             require_unchanged(side_path(path.parent, side), side.get("hash"))

@@ -1,4 +1,4 @@
-"""Which files of a results folder a study has written, and so may replace or remove; all others are somebody's own."""
+"""Records which files in a results folder a study wrote, and so may replace or remove."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from graphgauge.study.model import COMPARISONS, SUMMARY, Item, Study
 from graphgauge.study.store import private
 
 _SUMMARY_KEYS = {"study", "gates", "comparisons", "findings", "ignore"}
-_FIX = "Move it away, or give the study a results folder of its own."
+_FIX = "Move it away, or give the study another results folder."
 
 
 class Claims:
-    """The claims of all studies on a folder, kept in it; a claim is made before its file is written."""
+    """The claims of all studies on a folder, stored in it; a claim is made before its file is written."""
 
     def __init__(self, study: Study) -> None:
         self._study, self._results = study, study.results
@@ -29,7 +29,7 @@ class Claims:
         self._name = _relative(study.path, study.results)
         self._by_study = _read_claims(self._file)
         for other in [name for name in self._by_study if not (self._results / name).exists()]:
-            self.own.update(self._by_study.pop(other))  # a study file that was renamed, or is gone
+            self.own.update(self._by_study.pop(other))  # a study file that was renamed or removed
         self._claimed = set[str]().union(*self._by_study.values())
 
     @property
@@ -37,7 +37,7 @@ class Claims:
         return self._by_study.setdefault(self._name, set())
 
     def refuse_foreign(self) -> None:
-        """What the study would overwrite has to be its own."""
+        """Refuse to overwrite files that are not the study's own."""
         foreign = [str(self._results / name) for name in self._study.judged_files if not self._is_judged(name)]
         for item in self._study.items:
             path = item.path(self._results)
@@ -49,13 +49,13 @@ class Claims:
             raise InputError(f"{listing(foreign)}: not written by this study, which would overwrite it", fix=_FIX)
 
     def make(self) -> None:
-        """Claim all that the study writes, and what it wrote before without a claim."""
+        """Claim all files that the study writes, and files it wrote before without a claim."""
         self.own.update(self._listed(), self._study.judged_files)
         self.own.update(self._named(item.path(self._results)) for item in self._study.items)
         self._save()
 
     def forget_judged(self) -> None:
-        """Remove what was judged; the claims on it go with it."""
+        """Remove the comparisons and the summary, with their claims."""
         for name in [name for name in self.own if _is_judged_name(name)]:
             if not (self._results / name).is_dir():
                 (self._results / name).unlink(missing_ok=True)
@@ -63,7 +63,7 @@ class Claims:
         self._save()
 
     def _is_judged(self, name: str) -> bool:
-        """Whether there is nothing under this name, or what this study has judged."""
+        """Whether the name is free, or the file is this study's comparison or summary."""
         if not os.path.lexists(self._results / name) or name in self.own:
             return True
         return not self._claimed_elsewhere(name) and name in self._listed()
@@ -72,7 +72,7 @@ class Claims:
         return any(name in files for other, files in self._by_study.items() if other != self._name)
 
     def _is_result_of(self, item: Item, path: Path) -> bool:
-        """Whether there is nothing in this place, or the item's result: a study's, a single command's, or damaged."""
+        """Whether the path is free, or contains the item's result: of a study, of a single command, or damaged."""
         if not os.path.lexists(path) or self._named(path) in self._claimed:
             return True
         try:
@@ -82,8 +82,8 @@ class Claims:
         return SCHEMA.encode() in content and _is_about(item, content)
 
     def _listed(self) -> set[str]:
-        """A summary of this study that nobody claims, and the comparisons that it lists: a folder may be copied without
-        what is hidden in it."""
+        """An unclaimed summary of this study and the comparisons that it lists: a folder may be copied without its
+        hidden files."""
         summary = self._results / SUMMARY
         content = _json(summary)
         if self._claimed_elsewhere(summary.name) or not content.keys() >= _SUMMARY_KEYS:
@@ -105,7 +105,7 @@ class Claims:
 
 
 def _read_claims(file: Path) -> dict[str, set[str]]:
-    """Damaged or absent: no claims, and files are known by what is in them."""
+    """No claims if damaged or absent; files are then recognised by their content."""
     studies = _json(file).get("studies")
     if not isinstance(studies, dict):
         return {}
@@ -125,7 +125,7 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def _relative(path: Path, folder: Path) -> str:
-    """From the folder, so that both can move together."""
+    """Relative to the folder, so that both can be moved together."""
     try:
         return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
     except ValueError:  # another drive
@@ -133,7 +133,7 @@ def _relative(path: Path, folder: Path) -> str:
 
 
 def _is_judged_name(name: str) -> bool:
-    """A name that claims may remove, whatever a file of claims says."""
+    """Whether claims may remove this name; the claims file is not trusted."""
     return name == SUMMARY or PurePosixPath(name).parts[:-1] == (COMPARISONS,)
 
 
@@ -148,7 +148,7 @@ def _is_about(item: Item, content: bytes) -> bool:
 
 
 def _beside(path: Path) -> Iterator[Path]:
-    """What a result would write beside itself: items, and breakdowns that are too long for it."""
+    """The side files of a result: items, and breakdowns that are too long for it."""
     if path.parent.is_dir():
         for side in path.parent.glob(f"{glob.escape(path.stem)}.*"):
             if side.name.endswith((".items.npz", ".json")) and not side.name.endswith(".flat.json"):

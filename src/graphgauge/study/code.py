@@ -13,7 +13,7 @@ from graphgauge.core.errors import InputError
 
 
 def source_hash(factory: str, folder: Path) -> str:
-    """SHA-256 over the factory's module and what that imports of its own package and of the study's folder."""
+    """SHA-256 over the factory's module and its imports from its own package and the study's folder."""
     digest = hashlib.sha256()
     for name, path in sorted(sources(factory, folder).items()):
         content = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -22,11 +22,11 @@ def source_hash(factory: str, folder: Path) -> str:
 
 
 def sources(factory: str, folder: Path) -> dict[str, Path]:
-    """Module name → file, for all source whose edit may change what the factory makes."""
+    """Module name → file, for all source that may change what the factory makes."""
     first = factory.partition(":")[0]
     top = first.partition(".")[0]
     if _located(first, folder) is None:
-        raise InputError(f"no module {first!r}", where=factory, fix="It is looked for beside the study file first.")
+        raise InputError(f"no module {first!r}", where=factory, fix="The study file's folder is searched first.")
     found: dict[str, Path] = {}
     pending = [first]
     while pending:
@@ -55,7 +55,7 @@ def _imports(path: Path, package: str) -> Iterator[str]:
     try:
         tree = ast.parse(path.read_bytes())
     except (SyntaxError, ValueError, RecursionError):
-        return  # the evaluation will say so
+        return  # the evaluation will report it
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -67,7 +67,7 @@ def _imports(path: Path, package: str) -> Iterator[str]:
 
 
 def _located(name: str, folder: Path) -> Path | None:
-    """Where Python would find a module's source. `importlib.util.find_spec` would import its packages to say that."""
+    """Where Python would find a module's source. Unlike `importlib.util.find_spec`, this imports no packages."""
     search: list[str] | None = [str(folder), *sys.path]
     spec, full = None, ""
     for part in name.split("."):

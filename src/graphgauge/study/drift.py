@@ -1,4 +1,4 @@
-"""How far two results of the same item are apart."""
+"""Differences between two results of the same item."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 from graphgauge.core.schema import number_from_json
 from graphgauge.study.text import shown
 
-# What is compared as a whole; values and intervals are compared number by number.
+# Fields compared as a whole; values and intervals are compared number by number.
 _PARTS = ("status", "run", "conventions", "options", "breakdowns", "skipped", "findings", "notes", "error")
 _SHOWN = 3
 
 
 def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """In words, the farthest first; empty where the two are equal in all but receipts and files beside them."""
+    """Descriptions, largest difference first; empty if the two are equal apart from receipts and side files."""
     old, new = ({entry["key"]: entry for entry in content["results"]} for content in (then, now))
     moved = sorted(
         (
@@ -30,15 +30,15 @@ def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     found = [words for _, words in moved[:_SHOWN]]
     if len(moved) > _SHOWN:
         found.append(f"{len(moved) - _SHOWN} more numbers")
-    found += [f"{shown(key)} is gone" for key in old if key not in new]
+    found += [f"{shown(key)} is missing" for key in old if key not in new]
     found += [f"{shown(key)} is new" for key in new if key not in old]
     if not moved and set(old) == set(new) and old != new:
-        found.append("what is said about the values differs")
+        found.append("the metadata of the values differs")
     return found + [f"{part} differ" for part in _PARTS if _text(then.get(part)) != _text(now.get(part))]
 
 
 def _text(part: Any) -> str:
-    """As it stands in the file: to Python 1 and true are equal, though nobody would take one for the other."""
+    """The JSON text, because Python treats 1 and true as equal."""
     return json.dumps(part, sort_keys=True)
 
 

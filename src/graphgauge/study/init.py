@@ -14,30 +14,30 @@ from graphgauge.study.toml import lines, value
 _HEAD = """\
 # What to evaluate, what to compare, and what must hold.
 #
-#   graphgauge run study.toml       evaluates what is not up to date, compares and judges
+#   graphgauge run study.toml       evaluates what is not up to date, compares, and checks gates
 #   graphgauge verify results/      recomputes every result from its inputs
 #   graphgauge report results/      makes a page of them
 #
-# Paths are taken from this file. Every option of a command is a key of the same name.
+# Paths are relative to this file. Every option of a command is a key of the same name.
 schema = 1
 name = "My study"
 results = "results/"
 """
 
 _TAIL = """\
-# What must hold, for every result that it is about; a failed gate ends the run with exit code 1.
+# What must hold for every matching result; a failed gate ends the run with exit code 1.
 # [[gate]]
 # require = "{metric}.low >= 0.5"    # the lower end of the interval; without .low the value
 # method = "ours"                    # or dataset = …, family = …
 
-# Findings that are known and accepted, with the reason.
+# Known and accepted findings, with the reason.
 # [audit]
 # ignore = [{{ check = "tied-scores", because = "the scores are counts" }}]
 """
 
 
 def study_text(chosen: Sequence[str] = ()) -> str:
-    """A study of these families, or of all; every option stands in it with what it means."""
+    """A study of these families, or of all; it contains every option with its help text."""
     names = [family_command(family).name or "" for family in chosen] or list(FAMILIES)
     parts = [_HEAD, *("\n".join(_family(family)) for family in names)]
     metric = metrics(names[0])[0]
@@ -57,7 +57,7 @@ def _family(family: str) -> Iterator[str]:
     yield from lines(
         {"family": family, "dataset": "my-data", "methods": ["ours", "baseline"], "seeds": [0, 1, 2, 3, 4]}
     )
-    yield "# {method}, {seed} and {dataset} stand for each of them in turn; several files, or a pattern, are one input."
+    yield "# {method}, {seed} and {dataset} take each value in turn; several files, or a pattern, are one input."
     yield from lines(inputs)
     yield from _described(
         {key: option for key, option in options.items() if key not in inputs and not _is_setting(option)}
@@ -65,12 +65,12 @@ def _family(family: str) -> Iterator[str]:
     yield ""
     yield "[[compare]]"
     yield from lines({"metric": metric.key_of(**metric.params), "baseline": "baseline"})
-    yield '# over = "items"    # query by query instead of seed by seed, where the family keeps items'
+    yield '# over = "items"    # query by query instead of seed by seed, if the family keeps items'
     yield ""
 
 
 def _is_setting(option: click.Option) -> bool:
-    """An option with a meaning of its own, not the name of a file."""
+    """Whether an option is a setting, not the name of a file."""
     return option.name == "metrics" or not isinstance(option.type, click.types.StringParamType)
 
 
@@ -84,7 +84,7 @@ def _example(option: click.Option) -> str:
         return "true"
     if takes_names(option):
         return '{ name = "…" }'
-    # click hands out a sentinel where there is no default.
+    # click returns a sentinel if there is no default.
     if isinstance(option.default, str | int | float) and option.default == option.default:
         return value(option.default)
     return value(option.type.choices[0]) if isinstance(option.type, click.Choice) else "…"

@@ -1,4 +1,4 @@
-"""Gates and comparisons over the finished results of a study, and what the checks found in them."""
+"""Gates, comparisons and findings over the finished results of a study."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COMPARE_OPTIONS = ("metric", "baseline", "over", "missing", "alpha", "direction
 
 @dataclass(frozen=True)
 class GateVerdict:
-    """A gate on one result; `reason` says why nothing could be held against it."""
+    """A gate on one result; `reason` explains why it could not be checked."""
 
     gate: str
     run: Mapping[str, Any]
@@ -43,7 +43,7 @@ class GateVerdict:
 
 @dataclass(frozen=True)
 class ComparisonVerdict:
-    """A comparison and the file that holds it, or why there is none."""
+    """A comparison and its file, or why there is none."""
 
     title: str
     file: str
@@ -63,12 +63,12 @@ class Judgement:
 
     @property
     def incomplete(self) -> bool:
-        """Whether a comparison that was asked for could not be made."""
+        """Whether a requested comparison could not be made."""
         return any(verdict.error is not None for verdict in self.comparisons)
 
 
 def judge(study: Study) -> Judgement:
-    """Hold every gate, make every comparison, look for what misleads: in `study.json` and `comparisons/`."""
+    """Check every gate, make every comparison and run the audit; write `study.json` and `comparisons/`."""
     evaluations = {item: _evaluation(item.path(study.results)) for item in study.items}
     gates = tuple(verdict for request in study.gates for verdict in _gate(request, evaluations))
     comparisons: list[ComparisonVerdict] = []
@@ -85,7 +85,7 @@ def judge(study: Study) -> Judgement:
 
 
 def _evaluation(path: Path) -> Evaluation | str:
-    """The results, or the error that took their place."""
+    """The results, or the error that replaced them."""
     content = read_content(path)
     if content["status"] == "failed":
         return str(content["error"])
@@ -93,7 +93,7 @@ def _evaluation(path: Path) -> Evaluation | str:
 
 
 def _gate(request: GateRequest, evaluations: Mapping[Item, Evaluation | str]) -> Iterator[GateVerdict]:
-    """One verdict for each result of the families that measure what the gate is about."""
+    """One verdict per result of the families that have the gate's metric."""
     gate = request.gate
     chosen = {item: found for item, found in evaluations.items() if request.concerns(item)}
     families = {

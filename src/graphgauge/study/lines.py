@@ -1,4 +1,4 @@
-"""Where tables and keys stand in a TOML text, for messages; tomllib knows it only while it reads."""
+"""Line numbers of tables and keys in a TOML text, for messages; tomllib does not keep them."""
 
 from __future__ import annotations
 

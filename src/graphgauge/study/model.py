@@ -1,4 +1,4 @@
-"""A study as it was read: what to evaluate, what to compare, what must hold."""
+"""A parsed study: what to evaluate, what to compare, what must hold."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from graphgauge.core.gates import Gate
 from graphgauge.core.schema import file_part, result_path
 from graphgauge.study.text import shown
 
-# What a study writes into its results folder beside the results: comparisons in a folder, and its outcome.
+# Files that a study writes next to the results: comparisons in a folder, and its outcome.
 COMPARISONS, SUMMARY = "comparisons", "study.json"
 
 
 class StudyError(InputError):
-    """The study file cannot be read as one."""
+    """The study file is not valid."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Item:
 
     @property
     def label(self) -> str:
-        """`ranking/transe/wn18rr/0`: what `--only` patterns are held against."""
+        """`ranking/transe/wn18rr/0`, which `--only` patterns are matched against."""
         seed = [] if self.seed is None else [str(self.seed)]
         return "/".join([self.family, self.method, self.dataset, *seed])
 
@@ -76,7 +76,7 @@ class ComparisonRequest:
 
 @dataclass(frozen=True)
 class GateRequest:
-    """A `[[gate]]` table: a requirement, and the results it is about; no names mean all of them."""
+    """A `[[gate]]` table: a requirement, and the results it applies to; no names mean all of them."""
 
     gate: Gate
     family: tuple[str, ...] = ()
@@ -96,7 +96,7 @@ class GateRequest:
 
 @dataclass(frozen=True)
 class Study:
-    """`folder` is where the file stands, from which all its paths are taken; `ignore` names checks, with reasons."""
+    """`folder` contains the file, and all its paths are relative to it; `ignore` names checks, with reasons."""
 
     path: Path
     folder: Path
@@ -109,7 +109,7 @@ class Study:
 
     @property
     def comparison_files(self) -> list[str]:
-        """Of each comparison, from the results folder."""
+        """The path of each comparison, relative to the results folder."""
         metrics = [request.options["metric"] for request in self.comparisons]
         return [f"{COMPARISONS}/{number}-{file_part(metric)}.json" for number, metric in enumerate(metrics, 1)]
 

@@ -1,4 +1,4 @@
-"""Commands as a study sees them: which keys a table may have, and the arguments that they make."""
+"""Commands in a study: which keys a table may have, and the arguments that they become."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from graphgauge.cli.types import FACTORY
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.metric import FAMILIES
 
-# What a study decides by other means, and by which.
+# Options that a study sets in another way, and how.
 ELSEWHERE = {
     "gate": "Write a [[gate]] table.",
     "threads": "`graphgauge run --jobs` divides the cores.",
@@ -26,7 +26,7 @@ ELSEWHERE = {
     "debug": "It is an option of `graphgauge run`.",
 }
 IDENTITY = ("method", "dataset", "run_seed")
-# Other texts that name no file.
+# Other text options that are not file names.
 _NAMES = ("metrics", "explainer")
 
 
@@ -42,7 +42,7 @@ def family_command(family: str) -> click.Command:
 
 @cache
 def keys_of(command: click.Command) -> dict[str, click.Option]:
-    """The options that may stand in a study. Files that a command writes may not: a study writes its own."""
+    """The options that a study may have. Output files may not: a study writes its own."""
     return {
         key: option
         for key, option in _options(command)
@@ -51,14 +51,14 @@ def keys_of(command: click.Command) -> dict[str, click.Option]:
 
 
 def refused(command: click.Command, key: str) -> str | None:
-    """Why an option of the command is no key of a study, if it is one of those."""
+    """Why an option of the command is not a key of a study, if so."""
     if key not in dict(_options(command)) or key in keys_of(command):
         return None
     return ELSEWHERE.get(key, f"Studies write their results themselves; use `graphgauge {command.name}` for --{key}.")
 
 
 def arguments_of(option: click.Option, value: Any) -> list[str]:
-    """A value from a study file as arguments of the command; `--name=value` keeps values apart from options."""
+    """A value from a study file as arguments of the command; `--name=value` keeps values separate from options."""
     flag = flag_of(option)
     if isinstance(value, bool) or option.is_flag:
         if not (isinstance(value, bool) and option.is_flag):
@@ -75,16 +75,16 @@ def arguments_of(option: click.Option, value: Any) -> list[str]:
 
 
 def checked(command: click.Command, arguments: Sequence[str]) -> dict[str, Any]:
-    """The command's parameters; the message of an argument that it does not take stands in click's exception."""
+    """The command's parameters; for a wrong argument, click's exception has the message."""
     return command.make_context(command.name, list(arguments)).params  # click empties the list that it is given
 
 
 def refuse_foreign(command: click.Command, arguments: Sequence[str]) -> None:
-    """Arguments that come from a result file have to be options that a study may have."""
+    """Arguments from a result file must be options that a study may have."""
     allowed = {flag_of(option) for key, option in keys_of(command).items() if key not in IDENTITY}
     for argument in arguments:
         if argument.partition("=")[0] not in allowed:
-            raise OptionError(f"{argument!r:.60} is no option of a study")
+            raise OptionError(f"{argument!r:.60} is not an option of a study")
 
 
 def named_paths(command: click.Command, parameters: dict[str, Any]) -> Iterator[str]:
@@ -96,7 +96,7 @@ def named_paths(command: click.Command, parameters: dict[str, Any]) -> Iterator[
 
 
 def located(command: click.Command, arguments: Sequence[str], folder: Path) -> list[str]:
-    """The arguments with all paths taken from a folder, for a process that does not work there."""
+    """The arguments with all paths relative to a folder, for a process with another working directory."""
     options = {flag_of(option): option for option in _file_options(command)}
     return [_located(argument, options, folder) for argument in arguments]
 
@@ -122,7 +122,7 @@ def _file_options(command: click.Command) -> list[click.Option]:
 
 
 def named_factories(command: click.Command, parameters: dict[str, Any]) -> list[str]:
-    """Every `module:factory` that evaluating would import."""
+    """Every `module:factory` that the evaluation would import."""
     return [
         parameters[str(option.name)]
         for option in keys_of(command).values()
@@ -131,7 +131,7 @@ def named_factories(command: click.Command, parameters: dict[str, Any]) -> list[
 
 
 def takes_names(option: click.Option) -> bool:
-    """Whether it is repeated as NAME=FILE, which a study writes as a table."""
+    """Whether it is repeated as NAME=FILE, which is a table in a study."""
     return option.multiple and "=" in (option.metavar or "")
 
 

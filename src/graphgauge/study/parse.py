@@ -1,4 +1,4 @@
-"""From `study.toml` to a Study; what is wrong is said with its line and the nearest name that is right."""
+"""Parse `study.toml` into a Study; errors name the line and the closest valid name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from graphgauge.study.text import shown
 
 SCHEMA = 1
 TOP = ("schema", "name", "results", "defaults", "evaluate", "compare", "gate", "audit")
-# An axis of a study: the key for one value, the key for several, and what a value is.
+# An axis of a study: the key for one value, the key for several, and the type of a value.
 AXES = {
     "dataset": ("dataset", "datasets", str),
     "method": ("method", "methods", str),
@@ -33,7 +33,7 @@ AXES = {
 GATE_FILTERS = ("family", "method", "dataset")
 # Tables are as wide as their longest name.
 _LONGEST_NAME = 1000
-# A few short lists multiply to more than any machine can hold.
+# A few short lists can multiply to more than fits into memory.
 _MOST_EVALUATIONS = 100_000
 _KINDS = {str: "a text", int: "a whole number", list: "a list", dict: "a table"}
 
@@ -59,7 +59,7 @@ def read_study(path: str | Path) -> Study:
 
 
 class _Reader:
-    """One study file being read; every method ends with what it read or with an error at its line."""
+    """One study file being read; every method returns the parsed part or raises an error with its line."""
 
     def __init__(self, path: Path, content: dict[str, Any], lines: Lines) -> None:
         self._path, self._content, self._lines = path, content, lines
@@ -115,7 +115,7 @@ class _Reader:
             self._option_keys(command, table, f"defaults.{family}", 0)
             for key in options.IDENTITY:
                 if key in table:
-                    fix = "It belongs to [[evaluate]]."
+                    fix = "Put it into [[evaluate]]."
                     self._fail(f"{key} is not a default", f"defaults.{family}", 0, key, fix=fix)
         return tables
 
@@ -181,7 +181,7 @@ class _Reader:
     def _accepted(
         self, command: click.Command, arguments: list[str], table: str, index: int, places: Mapping[str, Place]
     ) -> dict[str, Any]:
-        """The parameters as the command takes them; its own refusal, at the line of the option that it is about."""
+        """The parameters for the command; its error is raised with the line of the option."""
         try:
             return options.checked(command, arguments)
         except click.UsageError as error:
@@ -198,7 +198,7 @@ class _Reader:
         own = {key: value for key, value in table.items() if key != "correction"}
         if table.get("correction", "holm") != "holm":
             self._fail(f"unknown correction {shown(table['correction'])}", "compare", index, "correction",
-                       fix="Comparisons are corrected after Holm.")  # fmt: skip
+                       fix="Comparisons use Holm's correction.")  # fmt: skip
         self._option_keys(command, own, "compare", index, also=("correction",))
         arguments: list[str] = []
         places = {key: ("compare", index, key) for key in own}
@@ -222,7 +222,7 @@ class _Reader:
     def _names_of(
         self, table: dict[str, Any], key: str, axis: str, kind: str, index: int, items: tuple[Item, ...]
     ) -> list[str]:
-        """The methods, datasets or families that a table names, all of which the study must have."""
+        """The methods, datasets or families that a table names; the study must have all of them."""
         if key not in table:
             return []
         names = table[key] if isinstance(table[key], list) else [table[key]]
@@ -278,7 +278,7 @@ class _Reader:
     def _told_at(
         self, place: str = "", index: int = 0, key: str | None = None, about: str | None = None
     ) -> Iterator[None]:
-        """An error in this block is told with the line that it is about."""
+        """Add the line number to an error in this block."""
         try:
             yield
         except InputError as error:
@@ -301,5 +301,5 @@ def _syntax_error(path: str, message: str) -> StudyError:
 
 
 def _as_key(message: str) -> str:
-    """Click's message about an option, about the key of the same name."""
+    """Click's message about an option, rewritten for the key of the same name."""
     return re.sub(r"'?--([\w-]+)'?(?: / '-\w')?", lambda found: found[1].replace("-", "_"), message)

@@ -1,4 +1,4 @@
-"""What a run will do: which results are up to date, which are to be made and why, and which code that imports."""
+"""The plan of a run: which results are up to date, which must be evaluated and why, and which code is imported."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from graphgauge.study.model import Item, Study
 from graphgauge.study.recipe import Recipe, factories
 from graphgauge.study.store import whole
 
-_PATTERNS = "Patterns are held against FAMILY/METHOD/DATASET/SEED and each of the four."
+_PATTERNS = "Patterns are matched against FAMILY/METHOD/DATASET/SEED and each of the four."
 
 
 @dataclass(frozen=True)
 class Step:
-    """An item, the place of its result, and why it has to be evaluated: None where its result is up to date."""
+    """An item, the path of its result, and why it must be evaluated: None if its result is up to date."""
 
     item: Item
     path: Path
@@ -49,12 +49,12 @@ class Plan:
 
     @property
     def left_out(self) -> list[Step]:
-        """Not up to date, and not asked for."""
+        """Not up to date, and not selected."""
         return [step for step in self.steps if step.reason is not None and not step.chosen]
 
 
 def plan(study: Study, index: HashIndex, only: str | None = None) -> Plan:
-    """Look at every result there is; inputs are hashed only where a result may be up to date."""
+    """Check every existing result; inputs are hashed only if a result may be up to date."""
     if not isinstance(only, str | None):
         raise OptionError(f"only is {only!r:.60}", fix=f"Pass one pattern as a text. {_PATTERNS}")
 
@@ -66,7 +66,7 @@ def plan(study: Study, index: HashIndex, only: str | None = None) -> Plan:
         steps = tuple(threads.map(step, study.items))
     if not any(step.chosen for step in steps):
         raise OptionError(
-            f"no evaluation fits --only {only!r}",
+            f"no evaluation matches --only {only!r}",
             fix=_PATTERNS,
         )
     code = dict.fromkeys(factory for step in steps if step.runs for factory in factories(step.item))
@@ -81,7 +81,7 @@ def _fits(item: Item, only: str | None) -> bool:
 
 
 def _reason(item: Item, path: Path, folder: Path, index: HashIndex) -> str | None:
-    """Why the item has to be evaluated, if it has to."""
+    """Why the item must be evaluated, or None."""
     if not path.exists():
         return "new"
     with using(index):
@@ -95,14 +95,14 @@ def _reason(item: Item, path: Path, folder: Path, index: HashIndex) -> str | Non
         if content["receipt"].get("key") == recipe.key:
             return _changed_input(content["receipt"], index)
         return _difference(content["receipt"], recipe, index)
-    except (OSError, InputError) as error:  # the evaluation will say the same, and fail alone
+    except (OSError, InputError) as error:  # the evaluation will report the same error
         return str(error)
-    except (KeyError, TypeError, AttributeError):  # no hash covers it
+    except (KeyError, TypeError, AttributeError):  # the receipt has no hash
         return "its receipt is damaged"
 
 
 def _difference(receipt: Mapping[str, Any], recipe: Recipe, index: HashIndex) -> str:
-    """In words, what the key says in a number."""
+    """Describe the change behind a different key."""
     study = receipt.get("study", {})
     if receipt["versions"].get("graphgauge") != __version__:
         return f"made by version {receipt['versions'].get('graphgauge')}"

@@ -1,4 +1,4 @@
-"""Worker processes: as many as asked for, each with one item at a time; one that dies takes only its item with it."""
+"""Worker processes, each with one item at a time; if one dies, only its item is lost."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Task = Mapping[str, Any]
 Answer = dict[str, Any]
 
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-# How long a process that has closed its output may take to end.
+# Seconds that a process may take to end after it closed its output.
 _ENDING_SECONDS = 2.0
 
 
@@ -35,10 +35,10 @@ def task(
     trusted: bool = True,
     debug: bool = False,
 ) -> Task:
-    """What a worker is asked: evaluate the item from this folder into this file, with hashes that are known.
+    """A request to a worker: evaluate the item from this folder into this file, with known hashes.
 
-    `file` is the name of the study file. In a folder that is not `trusted` the worker reads the inputs and does
-    nothing else: it does not work there, and imports nothing.
+    `file` is the name of the study file. In a folder that is not `trusted` the worker only reads the inputs:
+    it does not change into the folder, and imports nothing from it.
     """
     return {
         "item": item.to_dict(),
@@ -55,9 +55,9 @@ def task(
 def answered(
     tasks: Sequence[Task], *, jobs: int, threads: int, start_in: Path | None = None
 ) -> Iterator[tuple[int, Answer]]:
-    """The place of each task and its answer, as they come; ending the iteration ends the processes.
+    """The index of each task and its answer, as they arrive; ending the iteration ends the processes.
 
-    Libraries look for their settings in the current folder: `start_in` is where the processes start.
+    Libraries look for settings in the current folder: `start_in` is the folder where the processes start.
     """
     pending = deque(enumerate(tasks))
     answers: SimpleQueue[tuple[int, Answer]] = SimpleQueue()
@@ -87,7 +87,7 @@ def _drain(worker: _Worker, pending: deque[tuple[int, Task]], answers: SimpleQue
 
 
 class _Worker:
-    """A process that is started when it is first needed, and again after it died."""
+    """A process that is started when first needed, and again after it died."""
 
     def __init__(self, threads: int, start_in: Path | None = None) -> None:
         self._environment = {**_environment(), **dict.fromkeys(_THREAD_VARIABLES, str(threads))}
@@ -111,7 +111,7 @@ class _Worker:
             self._process.kill()
 
     def close(self) -> int | None:
-        """Wait for the end of the process; its exit code."""
+        """Wait for the process to end; return its exit code."""
         process, self._process = self._process, None
         if process is None:
             return None
@@ -124,7 +124,7 @@ class _Worker:
         return process.returncode
 
     def _started(self) -> subprocess.Popen[str]:
-        # -P: a file of the current folder must not pass for a library.
+        # -P: a file in the current folder must not shadow a library.
         command = [sys.executable, "-P", "-m", "graphgauge.study.worker"]
         return subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8",
@@ -142,9 +142,9 @@ class _Worker:
 
 
 def _environment() -> dict[str, str]:
-    """The environment, less what would have code taken from whatever folder is the current one."""
+    """The environment without settings that would load code from the current folder."""
     kept = dict(os.environ)
-    # numba unpickles what lies in its cache. Set, though empty, it wins over a `.numba_config.yaml`.
+    # numba unpickles its cache. An empty value overrides a `.numba_config.yaml`.
     cache = kept.get("NUMBA_CACHE_DIR", "")
     kept["NUMBA_CACHE_DIR"] = cache if Path(cache).is_absolute() else ""
     package = Path(__file__).parents[2]

@@ -1,4 +1,4 @@
-"""What a result is made from, and the key under which it is known to be up to date."""
+"""The inputs of a result, and the key that shows whether it is up to date."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Recipe:
 
 
 class Watch:
-    """The input files of a command as they are before it begins, so that a receipt names what was read."""
+    """The input files of a command before it begins, so that a receipt names the files that were read."""
 
     def __init__(self, command: click.Command, parameters: dict[str, Any], folder: Path) -> None:
         self._folder = folder
@@ -55,7 +55,7 @@ class Watch:
         self._begun = {path: signature_of(path) for path in map(self._path, names)}
 
     def unchanged(self, inputs: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-        """The entries of a receipt, hashed after evaluating, if the files are still those of the beginning."""
+        """The entries of a receipt, hashed after evaluating, if the files have not changed since the beginning."""
         entries = list(inputs)
         for entry in entries:
             path = self._path(entry["path"])
@@ -68,13 +68,13 @@ class Watch:
 
 
 def factories(item: Item) -> list[str]:
-    """The code that evaluating the item would import."""
+    """The code that the item's evaluation would import."""
     command = family_command(item.family)
     return named_factories(command, checked(command, item.arguments))
 
 
 def _files(text: str, folder: Path) -> Iterator[str]:
-    """The files that a value names: a path, a pattern, `archive.npz:member`, or all in a folder; else none."""
+    """The files that a value names: a path, a pattern, `archive.npz:member`, or all files in a folder; else none."""
     if is_pattern(text, folder):
         yield from (path for path in matching(text, folder) if _is(Path.is_file, folder / path))
         return

@@ -1,4 +1,4 @@
-"""Run a study: plan, evaluate what is not up to date, judge the whole."""
+"""Run a study: plan, evaluate what is not up to date, then check gates and compare."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from graphgauge.study.plan import Plan, plan
 from graphgauge.study.pool import answered, task
 from graphgauge.study.store import hashes_file, sole_writer, sweep, write_failure
 
-# More processes than this at once ask for more memory than most machines have.
+# More processes at once need more memory than most machines have.
 _DEFAULT_JOBS = 4
 
 
 @dataclass(frozen=True)
 class Done:
-    """One item evaluated in this run; `hashing` are the seconds that its inputs took to hash."""
+    """One item evaluated in this run; `hashing` is the time in seconds to hash its inputs."""
 
     item: Item
     path: Path
@@ -43,7 +43,7 @@ class Share:
     @classmethod
     def of(cls, items: int, jobs: int | None) -> Share:
         if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
-            raise OptionError(f"jobs is {jobs!r:.60}", fix="Pass a whole number from 1 on, or None for at most 4.")
+            raise OptionError(f"jobs is {jobs!r:.60}", fix="Pass a positive whole number, or None for at most 4.")
         cores = available_threads()
         processes = max(1, min(jobs or _DEFAULT_JOBS, cores, items))
         return cls(processes, cores // processes)
@@ -51,7 +51,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Everything that one run did. `judgement` is None while results are missing that `--only` left out."""
+    """Everything that one run did. `judgement` is None if `--only` left out results that are not up to date."""
 
     study: Study
     plan: Plan
@@ -80,9 +80,9 @@ def run(
     on_plan: Callable[[Study, Plan, Share], None] = lambda study, plan, share: None,
     on_done: Callable[[Done], None] = lambda done: None,
 ) -> Outcome:
-    """Bring all results of a study up to date, each in a process of its own kind, and judge them.
+    """Bring all results of a study up to date in worker processes, and judge them.
 
-    `only` is a pattern of evaluations to run, `rehash` reads every input again instead of trusting size and time.
+    `only` is a pattern of evaluations to run; `rehash` reads every input again instead of trusting size and time.
     `on_plan` is called before anything is evaluated or imported, `on_done` after each evaluation.
     """
     study = read_study(path)
@@ -98,7 +98,7 @@ def run(
         on_plan(study, planned, share)
         done = []
         claims.make()
-        if planned.to_run:  # what was judged of the old results must not stand beside new ones
+        if planned.to_run:  # remove outdated comparisons and gates
             claims.forget_judged()
         try:
             for entry in _evaluated(study, planned, share, index, debug):
@@ -119,7 +119,7 @@ def _evaluated(study: Study, planned: Plan, share: Share, index: HashIndex, debu
     for place, answer in answered(tasks, jobs=share.jobs, threads=share.threads):
         step = steps[place]
         status = answer["status"]
-        if status == "lost":  # the process can no longer say so itself
+        if status == "lost":  # the process can no longer report it
             status = "failed"
             write_failure(step.item, step.path, answer["error"], {})
         index.add(answer["hashes"])

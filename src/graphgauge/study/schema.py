@@ -1,4 +1,4 @@
-"""The JSON Schema of study files, made from the commands' own options.
+"""The JSON Schema of study files, made from the options of the commands.
 
 `python -m graphgauge.study.schema` writes `schema/study-1.json`; the tests fail when it is out of date.
 """
@@ -32,7 +32,7 @@ def study_schema() -> dict[str, Any]:
         "properties": {
             "schema": {"const": SCHEMA},
             "name": _TEXT,
-            "results": {**_TEXT, "description": "Folder of the results, from the study file; default results/."},
+            "results": {**_TEXT, "description": "Results folder, relative to the study file; default results/."},
             "defaults": _object({family: {"$ref": f"#/$defs/{family}-defaults"} for family in FAMILIES}),
             "evaluate": {"type": "array", "minItems": 1, "items": _any_family()},
             "compare": {"type": "array", "items": _comparison()},
@@ -108,7 +108,7 @@ def _value(option: click.Option) -> dict[str, Any]:
 
 
 def _is_free(option: click.Option) -> bool:
-    """Whether the command reads the text itself, for example as a list with commas."""
+    """Whether the command parses the text, for example as a comma-separated list."""
     return not option.is_flag and _single(option).get("type") in ("string", ["string", "number"])
 
 

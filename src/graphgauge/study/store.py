@@ -1,4 +1,4 @@
-"""The results folder of a study: who may write there, what is in it, and what was left behind."""
+"""The results folder of a study: its lock, its results, and leftover files."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from graphgauge.io.hashing import file_hash
 from graphgauge.study.model import COMPARISONS, Item, Study
 
 _PRIVATE = ".graphgauge"
-# What flock says where somebody else has the lock; everything else is about the file system.
+# The errors of flock if another process has the lock; other errors concern the file system.
 _LOCKED = (errno.EWOULDBLOCK, errno.EAGAIN)
 
 
 @contextmanager
 def sole_writer(results: Path) -> Iterator[None]:
-    """One run at a time; the lock goes with its process, however that ends."""
+    """Allow one run at a time; the lock is released when its process ends."""
     try:
         import fcntl
-    except ImportError:  # elsewhere results are still whole, but two runs at once may do the same work
+    except ImportError:  # without locks results are still complete, but two runs may do the same work
         yield
         return
     try:
@@ -41,7 +41,7 @@ def sole_writer(results: Path) -> Iterator[None]:
             if error.errno in _LOCKED:
                 raise InputError("another run is writing here", where=str(results), fix="Wait for it to end.") from None
             warnings.warn(
-                f"{results}: this file system has no locks ({error.strerror}), so nothing keeps a second run from "
+                f"{results}: this file system has no locks ({error.strerror}), so nothing prevents a second run from "
                 "writing here at the same time",
                 stacklevel=2,
             )
@@ -49,7 +49,7 @@ def sole_writer(results: Path) -> Iterator[None]:
 
 
 def private(results: Path) -> Path:
-    """Where a run keeps what is no result; no method's folder begins with a dot."""
+    """The folder for a run's internal files; no method's folder begins with a dot."""
     return results / _PRIVATE
 
 
@@ -58,7 +58,7 @@ def hashes_file(results: Path) -> Path:
 
 
 def sweep(study: Study) -> None:
-    """Remove the half-written files of runs that were killed, from the folders that the study writes to."""
+    """Remove incomplete files of killed runs from the folders that the study writes to."""
     results = study.results
     written = {results, results / COMPARISONS, private(results), *(item.path(results).parent for item in study.items)}
     for folder in written:
@@ -69,7 +69,7 @@ def sweep(study: Study) -> None:
 
 
 def whole(path: Path) -> dict[str, Any] | None:
-    """The content of a result file if it and the files beside it are as they were written, else None."""
+    """The content of a result file if it and its side files are unchanged, else None."""
     try:
         content = read_content(path)
         beside = [(side_path(path.parent, side), side["hash"]) for side in content["side_files"]]
@@ -80,7 +80,7 @@ def whole(path: Path) -> dict[str, Any] | None:
 
 
 def write_failure(item: Item, path: Path, error: str, receipt: Mapping[str, Any]) -> None:
-    """A failed item is a result too, so that nobody takes its absence for anything else."""
+    """Write a failed item as a result too, so that failures are recorded."""
     content = Evaluation(item.family, [], run=item.run).to_dict()
     content |= {"status": "failed", "error": error}
     content["receipt"] |= dict(receipt)

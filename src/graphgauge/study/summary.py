@@ -1,4 +1,4 @@
-"""The results of a study as small tables: one a family, methods by their first metrics."""
+"""The results of a study as small tables: one per family, methods by their first metrics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COLUMNS = 4
 
 
 def tables(study: Study) -> Iterator[str]:
-    """Mean and spread over seeds of what comparisons and gates name, and of the first metrics beside it."""
+    """Mean and spread over seeds of the metrics in comparisons and gates, and of the first metrics."""
     paths = [item.path(study.results) for item in study.items]
     runs = load([path for path in paths if path.exists()])
     for family in dict.fromkeys(run.family for run in runs):

@@ -42,16 +42,16 @@ def _filled(text: str, values: Mapping[str, Any]) -> str:
 def _field(name: str, form: str, conversion: str | None, values: Mapping[str, Any]) -> str:
     value = values[name]
     if value is None:
-        raise InputError(f"{{{name}}} stands for nothing here", fix=f"Give {name}s.")
+        raise InputError(f"{{{name}}} has no value here", fix=f"Give {name}s.")
     if conversion or not _WIDTH.fullmatch(form):
         raise InputError(
-            f"{{{name}…}} has a form that is not read", fix=f"Write {{{name}}}, or a width as in {{seed:03d}}."
+            f"{{{name}…}} has an unsupported format", fix=f"Write {{{name}}}, or a width as in {{seed:03d}}."
         )
     try:
         text = format(value, form)
     except ValueError:
-        raise InputError(f"{{{name}:{form}}} does not fit a text", fix=f"Write {{{name}}}.") from None
+        raise InputError(f"{{{name}:{form}}} does not apply to text", fix=f"Write {{{name}}}.") from None
     if glob.has_magic(text):
-        # Filled into a path it would be a pattern and might find the files of another method.
+        # In a path it would be a pattern and might match the files of another method.
         raise InputError(f"{name} {text!r:.60} cannot be filled in", fix="Names with *, ? or [ are patterns in a path.")
     return text

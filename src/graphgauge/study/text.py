@@ -1,4 +1,4 @@
-"""Text that comes from files on a terminal: short, in its line, and without commands to it."""
+"""Make text from files safe for a terminal: short, on one line, without control sequences."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _LONGEST_LINE = 500
 
 
 def shown(name: object) -> str:
-    """A name on one line; a long one is cut and told apart by a hash."""
+    """A name on one line; a long one is cut and gets a hash to stay unique."""
     text = str(name)
     if len(text) > _LONGEST_NAME:
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
@@ -18,7 +18,7 @@ def shown(name: object) -> str:
 
 
 def cleaned(text: str) -> str:
-    """Several lines, none of them endless."""
+    """Several lines, each of limited length."""
     lines = (line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…" for line in text.split("\n"))
     return "\n".join(map(_harmless, lines))
 

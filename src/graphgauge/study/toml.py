@@ -1,4 +1,4 @@
-"""Values and tables as TOML text; the standard library only reads it."""
+"""Write values and tables as TOML; the standard library only reads it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def value(content: Any) -> str:
     if isinstance(content, bool):
         return "true" if content else "false"
     if isinstance(content, str):
-        # A JSON text is a TOML text, as long as what lies beyond 16 bits is not escaped.
+        # A JSON string is a TOML string if characters beyond 16 bits are not escaped.
         return json.dumps(content, ensure_ascii=False).replace("\x7f", "\\u007f")
     return repr(content)
 

@@ -1,7 +1,7 @@
-"""Recompute results from their inputs, and say whether they still are what the inputs give.
+"""Recompute results from their inputs, and report whether they are still equal.
 
-Everything in a result file, beside it and in its study is data: no code that it names is imported, no process works in
-its folder, and its arguments are taken only where a study could have given them.
+Result files, their side files and their study are untrusted data: no code that they name is imported, no process works
+in their folder, and only arguments that a study could have are accepted.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from graphgauge.study.pool import answered, task
 from graphgauge.study.runner import Share
 from graphgauge.study.text import shown
 
-# What a receipt says of an input beside its path.
+# Fields of a receipt's input other than its path.
 _INPUT_FACTS = ("name", "bytes", "hash", "shape", "dtype")
 _LACKING = "Install it with: "
-# Bytes of an archive that are not those of its arrays.
+# Bytes of an archive in addition to its arrays.
 _HEADERS = 1 << 20
 
 
@@ -64,7 +64,7 @@ def _recomputed(claims: list[Claim], indexes: Mapping[Path, HashIndex], jobs: in
         kept = {folder: scratch / f"{number}.hashes" for number, folder in enumerate(indexes)}
         for folder, index in indexes.items():
             index.save(kept[folder])
-        # The same file name, because the files beside a result are named after it.
+        # The same file name, because side files are named after it.
         outputs = [scratch / str(number) / claim.path.name for number, claim in enumerate(claims)]
         tasks = [
             task(claim.item, claim.folder, output, threads=share.threads, hashes=kept[claim.folder], trusted=False)
@@ -94,10 +94,10 @@ def _compared(claim: Claim, output: Path) -> Verdict:
 
 
 def _receipt(claim: Claim, now: Mapping[str, Any]) -> Iterator[str]:
-    """Where the receipt names other inputs, or code, than what was read to recompute the result."""
+    """Differences between the inputs and code in the receipt and those used to recompute the result."""
     then = claim.content["receipt"]
     if _inputs(then, claim.folder) != _inputs(now["receipt"], claim.folder):
-        yield "its receipt names other inputs than are read"
+        yield "its receipt names other inputs than were read"
     if then.get("code"):
         yield "its receipt names code that it does not use"
 
@@ -110,12 +110,12 @@ def _inputs(receipt: Mapping[str, Any], folder: Path) -> list[str]:
 
 
 def _beside(claim: Claim, now: Mapping[str, Any], output: Path) -> Iterator[str]:
-    """Which files beside the result are not what is written beside it now."""
+    """Which side files differ from the recomputed ones."""
     old, new = ({str(side.get("path")): side for side in content["side_files"]} for content in (claim.content, now))
     if len(old) < len(claim.content["side_files"]):
         yield "side_files differ, a name occurs twice"
     for name in sorted(old.keys() ^ new.keys()):
-        yield f"side_files differ, {shown(name)} is {'gone' if name in old else 'new'}"
+        yield f"side_files differ, {shown(name)} is {'missing' if name in old else 'new'}"
     for name in sorted(old.keys() & new.keys()):
         places = side_path(claim.path.parent, old[name]), side_path(output.parent, new[name])
         same = {**old[name], "hash": ""} == {**new[name], "hash": ""}
@@ -124,9 +124,9 @@ def _beside(claim: Claim, now: Mapping[str, Any], output: Path) -> Iterator[str]
 
 
 def _same_arrays(one: Path, other: Path) -> bool:
-    """Whether two archives hold the same: another version of Python or NumPy may pack them into other bytes.
+    """Whether two archives have equal arrays: another version of Python or NumPy may write different bytes.
 
-    The first may be anybody's, and is not unpacked if that takes much more memory than the second.
+    The first is untrusted, and is not unpacked if that takes much more memory than the second.
     """
     try:
         if _unpacked(one) > 2 * _unpacked(other) + _HEADERS:

@@ -1,6 +1,6 @@
-"""A process that evaluates items, one after the other, for a run that asks it on stdin and reads answers on its stdout.
+"""A process that evaluates items one by one: it reads requests on stdin and writes answers to stdout.
 
-It ends as soon as the run does, also in the middle of an item: a worker that outlived its run could overwrite a newer
+It ends with its run, even in the middle of an item: a worker that outlived its run could overwrite a newer
 result.
 """
 
@@ -36,7 +36,7 @@ _LONGEST_ERROR = 2000
 
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the run, which ends its workers
-    # What a library prints must not be taken for an answer.
+    # Library output must not be read as an answer.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     tasks: SimpleQueue[str] = SimpleQueue()
@@ -58,7 +58,7 @@ def _listen(tasks: SimpleQueue[str]) -> None:
 
 
 def perform(task: Mapping[str, Any], index: HashIndex) -> dict[str, Any]:
-    """Evaluate one item and write its result, or what prevented it; says how that went."""
+    """Evaluate one item and write its result or its error; return the outcome."""
     item, folder, output = Item.from_dict(task["item"]), Path(task["folder"]), Path(task["output"])
     trusted, file = task.get("trusted", True), task.get("file")
     if trusted:
@@ -82,7 +82,7 @@ def perform(task: Mapping[str, Any], index: HashIndex) -> dict[str, Any]:
         receipt |= made_from | {"seconds": _rounded(time.perf_counter() - begin - hashing)}
         write_result(evaluation, output, receipt=receipt)
         status = evaluation_to_dict(evaluation)["status"]
-    except (Exception, SystemExit) as failure:  # code that ends its process has finished nothing
+    except (Exception, SystemExit) as failure:  # code that exits the process has not finished
         if task["debug"]:
             sys.excepthook(*sys.exc_info())
         status, error, hashing = "failed", _told(failure), index.seconds - hashed
@@ -114,7 +114,7 @@ def _evaluated(item: Item, folder: Path, index: HashIndex, threads: int) -> tupl
 
 
 def _recomputed(item: Item, folder: Path, index: HashIndex, threads: int) -> tuple[Evaluation, dict[str, Any]]:
-    """The item as somebody else says that it was evaluated, from inputs in a folder of theirs."""
+    """Evaluate an item from an untrusted folder as its result file describes."""
     code = factories(item)
     if code:
         raise InputError(f"{', '.join(code)} is not imported")

@@ -4,7 +4,7 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   for (const chart of data.charts) {
     const place = document.getElementById(chart.id);
-    const description = `${place.closest("figure").querySelector(".chart-title").textContent}. Means stand in the table.`;
+    const description = `${place.closest("figure").querySelector(".chart-title").textContent}. The means are in the table.`;
     vegaEmbed(place, { ...chart.spec, description, datasets: { rows: chart.rows } },
       { mode: "vega-lite", renderer: "svg", actions: false, ast: true, tooltip: { theme: "page" } })
       .then(() => { place.dataset.drawn = "true"; });

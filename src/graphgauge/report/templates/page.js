@@ -1,4 +1,4 @@
-// Sorting, filters, charts, the browser of runs, and downloads. Text from data goes into the page as text, never as HTML.
+// Sorting, filters, charts, the browser of runs, and downloads. Text from data goes into the page as text, not as HTML.
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
@@ -10,7 +10,7 @@
     return element;
   };
 
-  // Columns, in which texts are numbers into a list, as rows.
+  // Convert columns, in which texts are indices into a list, to rows.
   const rowsOf = (columns) => {
     const names = Object.keys(columns);
     const read = names.map((name) => {
@@ -23,7 +23,7 @@
   const runs = rowsOf(data.runs);
   const rows = rowsOf(data.rows);
 
-  // ---- tables: sort by a column, show rows and columns that hold a text
+  // ---- tables: sort by a column, show rows and columns that contain a text
   const sortKey = (cell) => {
     if (!cell) return null;
     if (cell.dataset.sort !== undefined) return Number(cell.dataset.sort);
@@ -108,7 +108,7 @@
     const chart = charts.get(place.id);
     const datasets = { ...chart.more, rows: chartRows(chart) };
     if (!chart.rows) datasets.runs = runs.filter((row) => row.family === chart.family);
-    const description = `${place.closest("figure").querySelector(".chart-title").textContent}. The data stand in a table below the chart.`;
+    const description = `${place.closest("figure").querySelector(".chart-title").textContent}. The data are in a table below the chart.`;
     await vegaEmbed(place, { ...chart.spec, description, datasets },
       { mode: "vega-lite", renderer: "svg", actions: false, ast: true, bind: `#${place.id}-tools`, tooltip: { theme: "page" } });
     place.dataset.drawn = "true";
