@@ -323,7 +323,7 @@ def _accuracy(value: float, seed: int | None, values: Any = None) -> Evaluation:
     return Evaluation("classification", [result], run={"seed": seed})
 
 
-def told_apart(judged: list[Judging]) -> str:
+def significant_pairs(judged: list[Judging]) -> str:
     """The datasets on which the check names the best two although a paired test over resamples separates them."""
     scores: dict[str, dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
     means: dict[str, list[Judging]] = defaultdict(list)

@@ -144,6 +144,15 @@ def test_too_few_seeds_give_no_interval_whatever_the_scores(datasets: int, seeds
         assert ("P(first better) has no interval: its coverage needs at least 3 seeds" in comparison.summary) != given
 
 
+def test_resamples_that_all_agree_give_no_interval_with_a_reason() -> None:
+    scores = noisy(np.random.default_rng(2), 5, 3, 0.15)
+    comparison = compare(records(scores, list("stuvw")), metric="f1", direction="higher", resamples=50)
+    (item,) = comparison.improvements
+    assert item.probability == 0.5
+    assert math.isnan(item.ci[0])
+    assert item.no_interval == "all resamples give the same value"
+
+
 def test_one_seed_has_no_other_to_be_compared_with() -> None:
     scores = {"a": np.arange(8.0)[:, None] + 1, "b": np.arange(8.0)[:, None]}
     comparison = compare(records(scores, list("stuvwxyz")), metric="f1", direction="higher", resamples=20)
