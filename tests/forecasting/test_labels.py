@@ -139,7 +139,7 @@ def test_what_differs_is_refused() -> None:
         forecasting.evaluate(frame(Y), frame(MEAN, index=TIMES.shift(1)), axes=AXES)
     with pytest.raises(InputError, match="it has duplicates"):
         forecasting.evaluate(frame(Y, columns=list("abcc")), frame(MEAN, columns=list("abca")), axes=AXES)
-    with pytest.raises(InputError, match="has the dimensions time, station, where y_true has time, node"):
+    with pytest.raises(InputError, match="has the dimensions time, station, but y_true has time, node"):
         forecasting.evaluate(xarray(Y), data_array()(MEAN, dims=("time", "station"), coords={}), axes=AXES)
     with pytest.raises(OptionError, match="y_true has the dimensions time, node, but axes= names time, horizon"):
         forecasting.evaluate(xarray(Y), MEAN, axes=("time", "horizon"))
@@ -199,3 +199,25 @@ def test_streams_and_histories() -> None:
 def test_engines_take_plain_arrays() -> None:
     with pytest.raises(InputError, match="y_pred: a DataFrame names its axes"):
         Fold.of("forecasting", (Y, frame(MEAN)), {"axes": AXES})
+
+
+def test_columns_of_a_long_table_are_no_series_in_time() -> None:
+    long = pd.DataFrame({"sensor": np.repeat(["a", "b"], 30), "step": np.tile(np.arange(30), 2), "y": np.arange(60.0)})
+    by_cell = long.set_index(["sensor", "step"])["y"]
+    by_step = long.set_index("step")["y"]
+    for column, words in ((by_cell, "levels sensor, step"), (by_step, "repeated values")):
+        with pytest.raises(InputError, match=words):
+            forecasting.evaluate(column, column + 1)
+        with pytest.raises(InputError, match=words):
+            forecasting.evaluate(np.arange(60.0), column)
+    wide = by_cell.unstack("sensor")
+    assert forecasting.evaluate(wide, wide + 1, axes=("time", "node"))["mae"] == 1
+
+
+def test_dimensions_of_other_names_are_not_taken_by_position() -> None:
+    truth = Labelled(np.arange(60.0).reshape(2, 30), ("sensor", "step"), {})
+    with pytest.raises(OptionError, match="the dimensions sensor, step: which of them are time, horizon, node"):
+        forecasting.evaluate(truth, truth)
+    named = forecasting.evaluate(truth, truth, axes=("node", "time"))
+    assert named["mae"] == 0
+    assert named["mae"].n == 60

@@ -56,9 +56,16 @@ def has_names(value: Any) -> bool:
 def axes_of(y_true: Any, axes: Iterable[str]) -> Iterable[str]:
     """The dimensions of the truth if they are axis names and `axes` does not contradict them; otherwise `axes`."""
     dims = _dims(y_true)
-    if dims is None or not set(dims) <= set(AXES) or isinstance(axes, str) or not isinstance(axes, Iterable):
+    if dims is None or isinstance(axes, str) or not isinstance(axes, Iterable):
         return axes
     asked = tuple(axes)
+    if not set(dims) <= set(AXES):
+        if asked == AXES:  # by position, a dimension of sensors would be taken for time
+            raise OptionError(
+                f"y_true has the dimensions {', '.join(dims)}: which of them are {', '.join(AXES)}?",
+                fix="Rename the dimensions, or pass axes= in their order.",
+            )
+        return asked
     if set(dims) == set(asked):
         return asked
     if asked != AXES:
@@ -203,12 +210,25 @@ def _read(value: Any) -> _Array | None:
     index, columns = getattr(value, "index", None), getattr(value, "columns", None)
     if callable(index) or not hasattr(value, "to_numpy"):
         return None
+    _refuse_long(index, len(np.shape(value)))
     sides = [side for side in (index, columns) if side is not None]
     if len(np.shape(value)) == 2 and columns is not None:
         sides = [index, columns]
     if not sides or len(sides) != len(np.shape(value)):
         return None
     return _Array(value.to_numpy(), None, [None if side is None else _labels(side) for side in sides])
+
+
+def _refuse_long(index: Any, ndim: int) -> None:
+    """Refuse a column of a long table, whose rows are cells and not time steps."""
+    levels = [str(name) for name in getattr(index, "names", ()) or ()]
+    if len(levels) > 1 or (ndim == 1 and getattr(index, "has_duplicates", False)):
+        what = f"levels {', '.join(levels)}" if len(levels) > 1 else "repeated values"
+        raise InputError(
+            f"has an index with {what}: a long table has one row per cell, and rows must be time steps",
+            fix="Pivot it to one row per time step and one column per node, or pass the table to "
+            "`graphgauge forecasting --table`.",
+        )
 
 
 def _labels(side: Any) -> tuple[list[Any], bool]:
