@@ -223,3 +223,16 @@ def test_groups_are_labels_under_names(groups: object) -> None:
         ranking.evaluate(POS, NEG, groups=groups)
     with pytest.raises(InputError, match="groups: expected labels under a name"):
         ranking.evaluate(**FLAT, groups=groups)
+
+
+def test_one_pool_repeated_for_every_positive_is_no_matrix_of_negatives() -> None:
+    rng = np.random.default_rng(0)
+    pos, pool = rng.normal(1, 1, 40), rng.normal(0, 1, 300)
+    for repeated in (np.broadcast_to(pool, (40, 300)), torch.as_tensor(pool).expand(40, 300)):
+        for key in ("roc_auc", "average_precision", "pooled_hits@20"):
+            with pytest.raises(InputError, match="one row repeated 40 times"):
+                ranking.evaluate(pos, repeated, metrics=[key])
+        ranking.evaluate(pos, repeated)  # ranks against the whole pool are what they seem
+    with pytest.raises(InputError, match=r"One pool \(m,\) for all positives is taken by ranking.roc_auc"):
+        ranking.evaluate(pos, pool, metrics=["pooled_hits@20"])
+    assert ranking.roc_auc(pos, pool) == np.mean(pos[:, None] > pool)

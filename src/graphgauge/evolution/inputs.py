@@ -324,6 +324,6 @@ def _refuse_outside(rows: Floats, name: str) -> None:
             f"{np.count_nonzero(outside)} of {len(rows)} rows have norm 1 or more, the first is row {node} with "
             f"norm {hypot(*rows[node].tolist()):.17g}",
             where=name,
-            fix="Points must be inside the unit ball. If yours are Euclidean, multiply all of them by one small constant "
+            fix="Points must be inside the unit ball. If yours are Euclidean, multiply all by one small constant "
             "(1e-4 / largest norm, the same in every cycle): distances then keep their order. Do not clip single rows.",
         )

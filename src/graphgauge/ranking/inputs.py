@@ -20,7 +20,10 @@ Ints = NDArray[np.int64]
 
 _MEND_NAN = 'Repair the model, or pass nan="omit" to drop and count them.'
 _RAGGED = "Pass ragged negatives as one flat array with offsets=, or as a padded matrix with mask=."
-_SHAPES = "One positive score per query, and one row of negatives per query: pos (n,), neg (n, k)."
+_SHAPES = (
+    "One positive score per query, and one row of negatives per query: pos (n,), neg (n, k). One pool (m,) for all "
+    "positives is taken by ranking.roc_auc and ranking.average_precision."
+)
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,12 @@ class Scores:
 
     def __len__(self) -> int:
         return len(self.pos)
+
+    @property
+    def repeats_one_row(self) -> bool:
+        """Whether the matrix is one row of memory, broadcast to all queries."""
+        strides = self.neg.stride() if is_cuda(self.neg) else self.neg.strides
+        return self.offsets is None and len(self) > 1 and self.neg.shape[1] > 0 and strides[0] == 0
 
     def count(self, threads: int | None) -> RowCounts:
         if is_cuda(self.neg):

@@ -148,6 +148,12 @@ class RankingState:
     def _update_scores(
         self, batch: Scores, groups: Mapping[str, Any] | None, cluster: Any, ids: Any, nan: str, threads: int | None
     ) -> None:
+        if self.pooled and batch.repeats_one_row:
+            raise InputError(
+                f"is one row repeated {len(batch)} times: a pooled metric would count every negative that often",
+                where="neg_scores",
+                fix="One pool (m,) for all positives is taken by ranking.roc_auc and ranking.average_precision.",
+            )
         self._mark()
         matrix = batch.offsets is None and batch.mask is None
         if matrix and self._counts_only and groups is cluster is None:
