@@ -360,7 +360,9 @@ def test_candidates_are_what_can_reach_the_target(
     assert subgraph.nodes[found.context.target] == node
     whole = ex.PyGModel(module).predict(subgraph, found.context.target, np.ones((1, len(edges)), bool))
     torch.testing.assert_close(whole[0], asked(module, node)["prediction"][node])
-    more = f"; {len(context)} more are kept because they change degrees" if context else ""
+    more = {0: "", 1: "; 1 more is kept because it changes degrees"}.get(
+        len(context), f"; {len(context)} more are kept because they change degrees"
+    )
     assert ex.evaluate(ex.PyGModel(module), [found]).notes[0] == (
         f"{len(edges)} of 18 edges can carry a message to the target and are candidates{more}"
     )
@@ -370,7 +372,7 @@ def test_notes_on_candidates_of_ones_own_claim_nothing() -> None:
     module = Net(2)
     found = ex.from_pyg(asked(module), ex.PyGModel(module), candidates=[17, 8])
     notes = ex.evaluate(ex.PyGModel(module), [found]).notes
-    assert notes[0] == "2 of 18 edges are candidates; 1 more are kept in every mask"
+    assert notes[0] == "2 of 18 edges are candidates; 1 more is kept in every mask"
 
 
 def constant(kind: str) -> Any:

@@ -225,11 +225,13 @@ def _reach(sample: Sample) -> list[str]:
     parts = [context.subgraph for context in cut]
     counted, whole = _span([len(part) for part in parts]), _span([part.graph_edges or 0 for part in parts])
     fixed = [part.edges - len(part) for part in parts]
+    one = max(fixed) == 1
     if all(follow_messages(context.subgraph, context.target) for context in cut):
-        why, because = "can carry a message to the target and are", "because they change degrees"
+        why = "can carry a message to the target and are"
+        because = "because it changes degrees" if one else "because they change degrees"
     else:  # chosen by the user
         why, because = "are", "in every mask"
-    more = f"; {_span(fixed)} more are kept {because}" if any(fixed) else ""
+    more = f"; {_span(fixed)} more {'is' if one else 'are'} kept {because}" if any(fixed) else ""
     return [f"{counted} of {whole} edges {why} candidates{more}"]
 
 
