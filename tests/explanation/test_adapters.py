@@ -350,9 +350,7 @@ def numbers_of(explanation: ex.Explanation) -> list[int]:
         (Net(2, normalize=True, flow="target_to_source"), 0, [0, 1], [2]),
     ],
 )
-def test_candidates_are_what_can_reach_the_target(
-    module: Net, node: int, edges: list[int], context: list[int]
-) -> None:
+def test_candidates_are_what_can_reach_the_target(module: Net, node: int, edges: list[int], context: list[int]) -> None:
     found = ex.from_pyg(asked(module, node), ex.PyGModel(module))
     subgraph = found.context.subgraph
     assert numbers_of(found) == edges

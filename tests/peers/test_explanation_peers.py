@@ -556,7 +556,7 @@ def table_text() -> str:
             "",
             "<!-- Written by tests/peers/test_explanation_peers.py; GRAPHGAUGE_REGENERATE=1 rewrites it. -->",
             "",
-            '`convention="pyg"` gives torch_geometric\'s numbers under its names: the same tests check fidelity,',
+            '`convention="pyg"` gives torch_geometric\'s numbers under its names on the same masks: the same tests check fidelity,',
             "characterization, unfaithfulness and the curve's area on GCN, GraphSAGE and GIN networks, with the same",
             "hard masks, and precision, recall, F1 and AUROC against a known truth. Names and rules differ as follows.",
             "",

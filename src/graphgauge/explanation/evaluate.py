@@ -19,8 +19,8 @@ from graphgauge.explanation.declared import directed
 from graphgauge.explanation.inputs import Explanation, Floats
 from graphgauge.explanation.items import Items
 from graphgauge.explanation.masks import AccAuc
-from graphgauge.explanation.records import grouped
 from graphgauge.explanation.reach import follow_messages
+from graphgauge.explanation.records import grouped
 from graphgauge.explanation.samples import Rules, Sample, available, sample_of
 from graphgauge.explanation.table import Table, chosen_explainer
 

@@ -234,8 +234,8 @@ def from_pyg(
         The module that was explained, as `PyGModel`. Its layers determine how far a message travels. It is run to
         check that its answer is the explained one, and that the kept part gives the same answer as the whole graph.
     event
-        The event's id; by default the node, pair or graph that `target` or the explanation's `index` names. Explanations
-        of nodes of different graphs need ids that differ.
+        The event's id; by default the node, pair or graph that `target` or the explanation's `index` names. Give ids if
+        the explanations come from different graphs.
     target
         The node, the pair or the graph that was explained; by default the explanation's `index`.
     truth, units

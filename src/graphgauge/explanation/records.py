@@ -30,7 +30,7 @@ class Event:
             name, seed = next(one for index, one in enumerate(said) if one in said[:index])
             raise InputError(
                 f"event {self.id!r:.80} is explained twice by {name!r:.80}, seed {seed}", where="explanations",
-                fix="Name every explainer (explainer=), and give runs of one explainer on one event different seeds (seed=).",
+                fix="Name every explainer (explainer=); give runs of one explainer different seeds (seed=).",
             )  # fmt: skip
 
     @property
@@ -136,7 +136,7 @@ def _event(event: EventId, explanations: list[Explanation]) -> Event:
         if different:
             raise InputError(
                 f"event {event!r:.80} has two different {different}", where="explanations",
-                fix="Use one subgraph, target, label and truth per event, or give different events different ids (event=).",
+                fix="Use one subgraph, target, label and truth per event; give different events different ids (event=).",
             )  # fmt: skip
     label = next((context.label for context in (first, *others) if context.label is not None), None)
     truth = next((context.truth for context in (first, *others) if context.truth is not None), None)
