@@ -339,24 +339,118 @@ def numbers_of(explanation: ex.Explanation) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("module", "node", "edges"),
+    ("module", "node", "edges", "context"),
     [
-        (Net(1), 9, [8]),
-        (Net(2), 9, [7, 8, 17]),  # 7 → 8 → 9, and 28 → 8
-        (Net(3), 9, [6, 7, 8, 16, 17]),
-        (Net(1, normalize=True), 9, [7, 8, 17]),  # the degree of 8
-        (Net(2, flow="target_to_source"), 0, [0, 1]),
+        (Net(1), 9, [8], []),
+        (Net(2), 9, [7, 8, 17], []),  # 7 → 8 → 9, and 28 → 8
+        (Net(3), 9, [6, 7, 8, 16, 17], []),
+        (Net(1, normalize=True), 9, [8], [7, 17]),  # the degree of 8
+        (Net(2, normalize=True), 9, [7, 8, 17], [6, 16]),
+        (Net(2, flow="target_to_source"), 0, [0, 1], []),
+        (Net(2, normalize=True, flow="target_to_source"), 0, [0, 1], [2]),
     ],
 )
-def test_candidates_are_what_can_reach_the_target(module: Net, node: int, edges: list[int]) -> None:
+def test_candidates_are_what_can_reach_the_target(module: Net, node: int, edges: list[int], context: list[int]) -> None:
     found = ex.from_pyg(asked(module, node), ex.PyGModel(module))
     subgraph = found.context.subgraph
     assert numbers_of(found) == edges
-    assert subgraph.nodes[subgraph.edge_index].tolist() == PATH[:, edges].tolist()
+    assert subgraph.nodes[subgraph.edge_index].tolist() == PATH[:, sorted(edges + context)].tolist()
     assert subgraph.nodes[found.context.target] == node
-    assert ex.evaluate(ex.PyGModel(module), [found]).notes[0] == (
-        f"{len(edges)} of 18 edges can matter to an answer and are candidates"
+    whole = ex.PyGModel(module).predict(subgraph, found.context.target, np.ones((1, len(edges)), bool))
+    torch.testing.assert_close(whole[0], asked(module, node)["prediction"][node])
+    more = {0: "", 1: "; 1 more is kept because it changes degrees"}.get(
+        len(context), f"; {len(context)} more are kept because they change degrees"
     )
+    assert ex.evaluate(ex.PyGModel(module), [found]).notes[0] == (
+        f"{len(edges)} of 18 edges can carry a message to the target and are candidates{more}"
+    )
+
+
+def test_notes_on_candidates_of_ones_own_claim_nothing() -> None:
+    module = Net(2)
+    found = ex.from_pyg(asked(module), ex.PyGModel(module), candidates=[17, 8])
+    notes = ex.evaluate(ex.PyGModel(module), [found]).notes
+    assert notes[0] == "2 of 18 edges are candidates; 1 more is kept in every mask"
+
+
+def constant(kind: str) -> Any:
+    return {"ones": torch.ones(29, 1), "zeros": torch.zeros(29, 1), "true": torch.ones(29, 1, dtype=torch.bool)}[kind]
+
+
+@pytest.mark.parametrize("kind", ["ones", "zeros", "true"])
+def test_features_that_are_the_same_everywhere(kind: str) -> None:
+    """With constant features, only the number of messages shows: degrees and messages still differ."""
+
+    class Shifted(Net):
+        def forward(self, x: Any, edge_index: Any) -> Any:  # type: ignore[override]
+            return super().forward(x.float() + 1, edge_index, steps=2)
+
+    for normalize, context in ((False, 0), (True, 2)):
+        module = Shifted(1, normalize=normalize)
+        said = Said(asked(Net(1)), x=constant(kind), prediction=None)
+        found = ex.from_pyg(said, ex.PyGModel(module))
+        assert numbers_of(found) == [7, 8, 17]  # one layer, used twice
+        assert found.context.subgraph.edges == 3 + context
+
+
+def test_a_category_that_the_module_may_not_know_widens_the_candidates() -> None:
+    class Embedded(Net):
+        def __init__(self) -> None:
+            super().__init__(1, normalize=True)
+            self.table = torch.nn.Embedding(1, 2)
+
+        def forward(self, x: Any, edge_index: Any) -> Any:  # type: ignore[override]
+            return super().forward(self.table(x), edge_index)
+
+    module = Embedded()
+    for x in (torch.zeros(29, dtype=torch.int64), torch.zeros(29)):
+        if x.is_floating_point():
+            module.forward = lambda x, edge_index: Embedded.forward(module, x.long(), edge_index)  # type: ignore[method-assign]
+        found = ex.from_pyg(Said(asked(Net(1)), x=x, prediction=None), ex.PyGModel(module))
+        assert numbers_of(found) == [7, 8, 17]
+
+
+@pytest.mark.parametrize(("steps", "candidates"), [(1, [1]), (2, [0, 1])])
+def test_messages_that_return_to_the_target(steps: int, candidates: list[int]) -> None:
+    """Of 0 → 1 → 0, the first edge carries a message in two steps only, though no node is further away."""
+    module = Net(1, normalize=True)
+    module.forward = lambda x, edge_index: Net.forward(module, x, edge_index, steps=steps)  # type: ignore[method-assign]
+    said = Said(
+        x=torch.tensor([[1.0], [3.0]]), edge_index=torch.tensor([[0, 1], [1, 0]]), edge_mask=torch.tensor([0.0, 1.0]),
+        index=0,
+    )  # fmt: skip
+    found = ex.from_pyg(said, ex.PyGModel(module))
+    assert found.importance.tolist() == candidates
+    assert found.context.subgraph.edges == 2
+
+
+def test_noise_that_is_zero_where_no_message_travels_scores_chance() -> None:
+    rng = np.random.default_rng(0)
+    ends = rng.integers(0, 60, (2, 80))
+    edge_index = np.concatenate([ends, ends[::-1]], axis=1)
+    source, sink = edge_index
+    x = torch.tensor(rng.normal(size=(60, 2)), dtype=torch.float32)
+    module = Net(2, normalize=True)
+    model, default, wider = ex.PyGModel(module), [], []
+    for node in range(40):
+        entering = sink == node
+        near = entering | np.isin(sink, source[entering])  # two layers
+        further = near | np.isin(sink, source[near])
+        truth = near & (rng.random(160) < 0.5)
+        if not truth.any() or truth[near].all() or near.sum() < 6:
+            continue
+        said = Said(
+            x=x, edge_index=torch.tensor(edge_index), edge_mask=torch.tensor(np.where(near, rng.random(160), 0.0)),
+            index=torch.tensor([node]),
+        )  # fmt: skip
+        default.append(ex.from_pyg(said, model, truth=truth))
+        wider.append(ex.from_pyg(said, model, truth=truth, candidates=further))
+        assert default[-1].context.event == node
+        assert len(default[-1].importance) == near.sum()
+        assert default[-1].context.subgraph.edges >= further.sum()
+    scores = [ex.evaluate(model, each, metrics=["truth_auc"])["truth_auc"].value for each in (default, wider)]
+    assert scores[0] == pytest.approx(0.5, abs=0.08)
+    assert scores[1] > 0.65
 
 
 def test_layers_that_reach_farther_than_they_are_many() -> None:
@@ -366,6 +460,34 @@ def test_layers_that_reach_farther_than_they_are_many() -> None:
     with pytest.raises(InputError, match="num_hops: edges beyond 1 hops change the answer of Net"):
         ex.from_pyg(asked(module), ex.PyGModel(module), num_hops=1)
     assert numbers_of(ex.from_pyg(asked(module), ex.PyGModel(module), num_hops=3)) == [6, 7, 8, 16, 17]
+
+
+def test_events_are_named_by_the_index() -> None:
+    module = Net(2)
+    model, said = ex.PyGModel(module), [asked(module, node) for node in (7, 8, 9)]
+    one, two = ([ex.from_pyg(each, model, explainer=name) for each in said] for name in ("one", "two"))
+    assert [each.context.event for each in one] == [7, 8, 9]
+    assert ex.from_pyg(said[0], model, event="seven").context.event == "seven"
+    assert len(ex.collect(model, one + two)) == 3
+    with pytest.raises(InputError, match=r"event 7 is explained twice by 'explainer', seed None.*\(explainer=\)"):
+        ex.collect(model, [ex.from_pyg(each, model) for each in said * 2])
+    pair = Said(asked(module), index=None, edge_label_index=torch.tensor([[1], [4]]))
+    object.__setattr__(pair, "_model_args", ["edge_label_index"])
+    object.__setattr__(pair, "_model_config", SimpleNamespace(task_level="edge"))
+    assert ex.from_pyg(pair, num_hops=1).context.event == "1-4"
+
+
+def test_events_without_an_index_are_not_pooled() -> None:
+    whole = Said(asked(Net(2)), index=None)
+    first, again, named = (ex.from_pyg(whole, candidates=range(18), explainer=name) for name in ("a", "a", "b"))
+    assert first.context.event is None
+    with pytest.raises(InputError, match=r"'a' explains the same subgraph and target twice, without event ids"):
+        ex.write_explanations([first, again], "unwritten.jsonl")
+    model = ex.PyGModel(Net(2), task="graph")
+    model.predict_many = lambda subgraphs, targets, masks: [each.sum(1) / 20.0 for each in masks]  # type: ignore[method-assign]
+    table = ex.collect(model, [first, named])
+    with pytest.raises(InputError, match=r"0 events have necessity_auc for all of a, b.*same id \(event=\)"):
+        ex.compare(table, "necessity_auc")
 
 
 def test_hops_that_are_given_without_a_model() -> None:
@@ -422,7 +544,7 @@ def test_answers_that_were_not_explained_are_refused() -> None:
     with pytest.raises(InputError, match=r"prediction: Net answers .* on the whole graph, but .* was explained"):
         ex.from_pyg(forgotten, ex.PyGModel(module))
     few = Said(asked(module), prediction=torch.ones(3, 2))
-    with pytest.raises(InputError, match="prediction: 3 rows, and the target is row 9"):
+    with pytest.raises(InputError, match="prediction: 3 rows, but the target is row 9"):
         ex.from_pyg(few, ex.PyGModel(module))
 
 
@@ -430,7 +552,7 @@ def test_answers_that_were_not_explained_are_refused() -> None:
     ("given", "said"),
     [
         ({"steps": 2}, "steps cannot be cut to a part of the graph: it is int"),
-        ({"root_index": torch.arange(29)}, "root_index cannot be cut .* node numbers"),
+        ({"root_index": torch.arange(29)}, "root_index cannot be cut .* contains node numbers"),
         ({"shift": torch.ones(1, 2)}, r"shift cannot be cut .* shape \(1, 2\) for 29 nodes and 18 edges"),
         ({"unknown": torch.ones(29)}, "was made with unknown, which Net.forward does not take"),
     ],

@@ -186,7 +186,24 @@ def reaching(kind: str) -> Any:
     return nn.Sequential("x, edge_index", layers[kind]).eval()
 
 
-KINDS = ("GCN", "GraphSAGE", "GIN", "GAT", "SGConv", "ChebConv", "APPNP", "GraphNorm", "against")
+# How far their messages travel. GCN, SGConv, ChebConv and APPNP also look at degrees one hop further.
+HOPS = {
+    "GCN": 2, "GraphSAGE": 2, "GIN": 2, "GAT": 2, "SGConv": 2, "ChebConv": 2, "APPNP": 3, "GraphNorm": None,
+    "against": 1,
+}  # fmt: skip
+KINDS = tuple(HOPS)
+
+
+def entering(data: tuple[Any, Any], node: int, kind: str) -> set[int]:
+    """The edges on paths to a node of as many edges as messages travel."""
+    hops, (source, sink) = HOPS[kind], data[1].numpy()[:: -1 if kind == "against" else 1]
+    if hops is None:
+        return set(range(len(source)))
+    reached, found = {node}, set()
+    for _ in range(hops):
+        found = {edge for edge, end in enumerate(sink.tolist()) if end in reached}
+        reached |= set(source[list(found)].tolist())
+    return found
 
 
 @cache
@@ -223,8 +240,11 @@ def test_candidates_are_the_edges_that_can_matter(kind: str, undirected: bool) -
         found = ex.from_pyg(said, model)
         subgraph = found.context.subgraph
         numbers = np.rint(found.importance * edges).astype(int)  # each edge's importance is its number
-        assert that_matter(module, data, node) <= set(numbers.tolist())
-        assert (subgraph.nodes[subgraph.edge_index] == data[1].numpy()[:, numbers]).all()
+        ends = {tuple(pair) for pair in subgraph.nodes[subgraph.edge_index].T.tolist()}
+        kept = {edge for edge, pair in enumerate(data[1].T.tolist()) if tuple(pair) in ends}
+        assert that_matter(module, data, node) <= kept
+        assert set(numbers.tolist()) == entering(data, node, kind)
+        assert (subgraph.nodes[subgraph.edge_index[:, subgraph.candidates]] == data[1].numpy()[:, numbers]).all()
         assert subgraph.nodes[found.context.target] == node
         assert subgraph.graph_edges == edges
         if kind != "GraphNorm":
@@ -253,6 +273,62 @@ def test_noise_among_what_can_matter_is_no_explanation() -> None:
     checks = [{each.check for each in ex.evaluate(model, said).findings} for said in (everywhere, near)]
     assert "random-not-beaten" not in checks[0]
     assert "random-not-beaten" in checks[1]
+
+
+@pytest.mark.parametrize("kind", ["GCN", "GraphSAGE", "SGConv"])
+def test_noise_that_is_zero_beyond_the_messages_scores_chance(kind: str) -> None:
+    """As explainers that learn masks: no gradient reaches an edge that carries no message, so its mask stays 0."""
+    module, data = reaching(kind), sparse_graph(True)
+    model, edges = ex.PyGModel(module), data[1].shape[1]
+    rng = np.random.default_rng(0)
+    explanations = []
+    for node in range(60):
+        near = np.isin(np.arange(edges), list(entering(data, node, kind)))
+        truth = near & (rng.random(edges) < 0.5)
+        if near.sum() >= 6 and truth.any() and not truth[near].all():
+            said = explanation_of(module, data, node, np.where(near, rng.random(edges), 0))
+            explanations.append(ex.from_pyg(said, model, truth=truth))
+    assert len(explanations) > 30
+    found = ex.evaluate(model, explanations, metrics=["truth_auc"])["truth_auc"]
+    assert found.value == pytest.approx(0.5, abs=0.08)
+
+
+def test_learned_masks_have_no_free_edges() -> None:
+    pyg, torch = peer("torch_geometric.explain"), peer("torch")
+    module, data = reaching("GCN"), sparse_graph(True)
+    config = {"mode": "multiclass_classification", "task_level": "node", "return_type": "raw"}
+    explainer = pyg.Explainer(
+        module, pyg.GNNExplainer(epochs=5), explanation_type="model", edge_mask_type="object", model_config=config
+    )
+    torch.manual_seed(0)
+    for node in (17, 40):
+        found = ex.from_pyg(explainer(*data, index=node), ex.PyGModel(module), explainer="GNNExplainer")
+        assert found.context.event == node
+        assert (found.importance > 0).all()
+        assert found.context.subgraph.edges > len(found.importance)
+
+
+@pytest.mark.parametrize("layer", ["GCN", "GIN"])
+def test_settings_that_give_the_numbers_of_torch_geometric(layer: str) -> None:
+    """The settings of the page on coming from torch_geometric: its hard top k of all edges, one by one."""
+    pyg, metric = peer("torch_geometric.explain"), peer("torch_geometric.explain.metric")
+    module, data = network(layer), graph(1, True)
+    config = {"mode": "multiclass_classification", "task_level": "node", "return_type": "raw"}
+    explainer = pyg.Explainer(
+        module, pyg.GNNExplainer(epochs=5), explanation_type="model", edge_mask_type="object", model_config=config,
+        threshold_config=("topk_hard", 5),
+    )  # fmt: skip
+    peer("torch").manual_seed(0)
+    said = [explainer(*data, index=node) for node in range(12)]
+    edges = np.arange(data[1].shape[1])
+    model = ex.PyGModel(module, masking="weight")
+    explanations = [ex.from_pyg(one, model, explainer="GNNExplainer", candidates=edges, units=edges) for one in said]
+    found = ex.evaluate(ex.collect(model, explanations, topk=[5]), convention="pyg")
+    pairs = np.array([metric.fidelity(explainer, one) for one in said])
+    assert found["pos_fidelity@k=5"].value == pytest.approx(pairs[:, 0].mean(), abs=1e-12)
+    assert found["neg_fidelity@k=5"].value == pytest.approx(pairs[:, 1].mean(), abs=1e-12)
+    divergence = np.mean([metric.unfaithfulness(explainer, one) for one in said])
+    assert found["unfaithfulness@k=5"].value == pytest.approx(divergence, abs=2e-6)
 
 
 def test_stored_events_hold_what_can_matter(tmp_path: Path) -> None:
@@ -321,7 +397,7 @@ def test_one_graph_of_a_batch() -> None:
         )
     with pytest.raises(InputError, match="expected one of 3 graphs"):
         ex.from_pyg(explained(pooled, "graph", data, batch=joined.batch), model)
-    with pytest.raises(InputError, match="at the level of graphs"):
+    with pytest.raises(InputError, match="explains a graph-level model"):
         ex.from_pyg(said, ex.PyGModel(pooled))
 
 
@@ -480,7 +556,7 @@ def table_text() -> str:
             "",
             "<!-- Written by tests/peers/test_explanation_peers.py; GRAPHGAUGE_REGENERATE=1 rewrites it. -->",
             "",
-            '`convention="pyg"` gives torch_geometric\'s numbers under its names: the same tests check fidelity,',
+            '`convention="pyg"` gives torch_geometric\'s numbers under its names on the same masks: the same tests check fidelity,',
             "characterization, unfaithfulness and the curve's area on GCN, GraphSAGE and GIN networks, with the same",
             "hard masks, and precision, recall, F1 and AUROC against a known truth. Names and rules differ as follows.",
             "",

@@ -51,7 +51,10 @@ def compare(
         values[name] = np.array([by_event.get(row.id, np.nan) for row in table])
     common = int(np.count_nonzero(np.isfinite(list(values.values())).all(axis=0)))
     if common < 2:
-        raise InputError(f"{common} events have {metric} for all of {', '.join(names)}", fix="Two are needed.")
+        raise InputError(
+            f"{common} events have {metric} for all of {', '.join(names)}",
+            fix="Two are needed. Give all explanations of one event the same id (event=).",
+        )
     better: Better = "lower" if entry.direction == "lower" else "higher"
     return compared_items(
         f"{metric}, signed" if entry.name in ABSOLUTE and not absolute else metric,

@@ -19,6 +19,7 @@ from graphgauge.explanation.declared import directed
 from graphgauge.explanation.inputs import Explanation, Floats
 from graphgauge.explanation.items import Items
 from graphgauge.explanation.masks import AccAuc
+from graphgauge.explanation.reach import follow_messages
 from graphgauge.explanation.records import grouped
 from graphgauge.explanation.samples import Rules, Sample, available, sample_of
 from graphgauge.explanation.table import Table, chosen_explainer
@@ -217,12 +218,23 @@ def _notes(table: Table, sample: Sample, explainer: str) -> tuple[str, ...]:
 
 
 def _reach(sample: Sample) -> list[str]:
-    """How many edges of the whole graphs can affect the answers."""
-    cut = [event.row.subgraph for event in sample.events if event.row.subgraph.graph_edges is not None]
+    """How many edges of the whole graphs are candidates, and how many more are in every mask."""
+    cut = [event.row.context for event in sample.events if event.row.subgraph.graph_edges is not None]
     if not cut:
         return []
-    sizes, wholes = ([f"{each:,}" for each in (min(of), max(of))] for of in (
-        [len(subgraph) for subgraph in cut], [subgraph.graph_edges or 0 for subgraph in cut]
-    ))  # fmt: skip
-    counted, whole = (low if low == high else f"{low} to {high}" for low, high in (sizes, wholes))
-    return [f"{counted} of {whole} edges can matter to an answer and are candidates"]
+    parts = [context.subgraph for context in cut]
+    counted, whole = _span([len(part) for part in parts]), _span([part.graph_edges or 0 for part in parts])
+    fixed = [part.edges - len(part) for part in parts]
+    one = max(fixed) == 1
+    if all(follow_messages(context.subgraph, context.target) for context in cut):
+        why = "can carry a message to the target and are"
+        because = "because it changes degrees" if one else "because they change degrees"
+    else:  # chosen by the user
+        why, because = "are", "in every mask"
+    more = f"; {_span(fixed)} more {'is' if one else 'are'} kept {because}" if any(fixed) else ""
+    return [f"{counted} of {whole} edges {why} candidates{more}"]
+
+
+def _span(counts: Sequence[int]) -> str:
+    low, high = min(counts), max(counts)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"

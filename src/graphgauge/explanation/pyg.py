@@ -64,12 +64,13 @@ class PyGModel:
 
     @property
     def hops(self) -> int | None:
-        """How many edges a message can travel, by the number of message-passing layers; None if there are none.
+        """How many edges a message can travel, by the number of message-passing layers; None if there are none."""
+        return sum(1 for _ in self._layers()) or None
 
-        A layer that divides by degrees also depends on the edges into the last nodes.
-        """
-        layers = list(self._layers())
-        return len(layers) + any(getattr(layer, "normalize", False) for layer in layers) if layers else None
+    @property
+    def counts_degrees(self) -> bool:
+        """Whether a layer divides by degrees, so that edges one hop beyond the messages change the answer."""
+        return any(getattr(layer, "normalize", False) for layer in self._layers())
 
     @property
     def flow(self) -> str:
@@ -232,14 +233,18 @@ def from_pyg(
     model
         The module that was explained, as `PyGModel`. Its layers determine how far a message travels. It is run to
         check that its answer is the explained one, and that the kept part gives the same answer as the whole graph.
+    event
+        The event's id; by default the node, pair or graph that `target` or the explanation's `index` names. Give ids if
+        the explanations come from different graphs.
     target
         The node, the pair or the graph that was explained; by default the explanation's `index`.
     truth, units
         One value per edge of the explanation; those of the candidates are kept.
     num_hops
         Candidates are the edges on paths of at most this many edges to the target. By default they are the edges that
-        can affect `model`: as many hops as it has message-passing layers, one more if these divide by degrees, and
-        more as long as the rest of the graph changes the answer. For a whole graph, all edges are candidates.
+        can carry a message to it: as many hops as `model` has message-passing layers, and more only if messages arrive
+        from further. Edges beyond that change the answer only through degrees; they are kept in every mask. For a
+        whole graph, all edges are candidates.
     candidates
         The edges that can be masked, as booleans or as edge numbers, to override this choice.
     """
@@ -255,7 +260,8 @@ def from_pyg(
         question.refuse_other_prediction(explanation.get("prediction"), model)
     part = _part(question, model, num_hops, _chosen(candidates, question.edges))
     flags = None if truth is None else lined_up(truth, question.edges, "truth", "edge")[part.candidates]
-    context = Context(question.cut(part, units), question.relabelled(part), event, truth=flags)
+    named = question.event if event is None else event
+    context = Context(question.cut(part, units), question.relabelled(part), named, truth=flags)
     return Explanation(context, importance[part.candidates], explainer, elapsed, seed)
 
 
@@ -330,6 +336,13 @@ class _Question:
         return int(self.edge_index.shape[1])
 
     @property
+    def event(self) -> str | int | None:
+        """The target as an id: the number of a node or a graph, or the two nodes of a pair."""
+        if self.task == "edge":
+            return "-".join(map(str, self.target))
+        return self.target if isinstance(self.target, int) else None
+
+    @property
     def ends(self) -> list[int]:
         """The nodes that the answer is about; empty for a whole graph."""
         return [] if self.task == "graph" or self.target is None else np.atleast_1d(self.target).tolist()
@@ -384,13 +397,51 @@ class _Question:
         said = model.predict(self.cut(whole), self.relabelled(whole), masks[:, part.kept])
         return as_numeric(said, "answers of the module").reshape(len(masks), -1)
 
+    def all_and_half(self, edges: Ints) -> Masks:
+        """Two masks over all edges: one keeps everything, one removes every other of the given edges."""
+        masks = np.ones((2, self.edges), bool)
+        masks[1, edges[::2]] = False
+        return masks
+
     def same_answers(self, model: PyGModel, part: _Part) -> bool:
         """Whether edges outside a part have no effect, tested with all edges inside and with every other one."""
-        every_other = np.ones(self.edges, bool)
-        every_other[part.kept[::2]] = False
-        masks = np.stack([np.ones(self.edges, bool), every_other])
-        alone, together = self.answers(model, part, masks), self.answers(model, self.whole(), masks)
-        return np.allclose(alone, together, rtol=_SAME, atol=_SAME / 10)
+        masks = self.all_and_half(part.kept)
+        return _same(self.answers(model, part, masks), self.answers(model, self.whole(), masks))
+
+    def carries_all_messages(self, model: PyGModel, part: _Part, edges: Ints) -> bool:
+        """Whether the target gets messages over these edges only; other edges of the part may count in degrees.
+
+        The part is joined to a copy of itself with other features: every other edge starts in one of the two and ends
+        in the other. All degrees stay the same, so the answer changes only if a message crosses.
+        """
+        altered = self._altered(part.nodes)
+        if altered is None:
+            return False
+        shift = np.full(self.edges, self.nodes)
+        shift[edges] = 0
+        source, sink = self.edge_index
+        crossed = np.where(shift > 0, source, source + self.nodes)  # sources of the edges that end in the copy
+        both = _Question(
+            self.task, np.concatenate([[source + shift, sink], [crossed, sink + self.nodes]], axis=1), 2 * self.nodes,
+            {name: np.concatenate([array, altered[name]]) for name, array in self.by_node.items()},
+            {name: np.concatenate([array, array]) for name, array in self.by_edge.items()},
+            self.target, np.tile(self.own, 2), self.place,
+        )  # fmt: skip
+        kept = np.concatenate([part.kept, part.kept + self.edges])
+        joined = _Part(np.concatenate([part.nodes, part.nodes + self.nodes]), kept, kept)
+        masks = self.all_and_half(edges)
+        try:
+            answers = both.answers(model, joined, np.tile(masks, 2))
+        except InputError:  # the module does not take the altered features
+            return False
+        return _same(answers, self.answers(model, part, masks))
+
+    def _altered(self, nodes: Ints) -> dict[str, AnyArray] | None:
+        """Node inputs in which all rows of these nodes differ, where possible; None if no input can be altered."""
+        altered = {name: _other_rows(array, nodes) for name, array in self.by_node.items() if name != "batch"}
+        if all(array is None for array in altered.values()):
+            return None
+        return {name: array if altered.get(name) is None else altered[name] for name, array in self.by_node.items()}
 
     def refuse_other_prediction(self, prediction: Any, model: PyGModel) -> None:
         """Raise an error unless this module gives the answer that was explained."""
@@ -446,6 +497,21 @@ def _part(question: _Question, model: PyGModel | None, num_hops: int | None, cho
 
 
 def _widened(question: _Question, model: PyGModel, hops: int) -> _Part:
+    """The smallest part with the same answer as the whole graph; candidates are the edges that carry messages."""
+    part = _sufficient(question, model, hops + model.counts_degrees)
+    for steps in count(hops):
+        reached = question.within(steps, model.flow)
+        carrying = np.intersect1d(reached, part.kept)
+        if len(carrying) == len(part.kept):
+            return part
+        if question.carries_all_messages(model, part, carrying):
+            return _Part(part.nodes, part.kept, carrying)
+        if len(question.within(steps + 1, model.flow)) == len(reached):
+            break
+    return part  # messages come from everywhere, such as by a norm over all nodes
+
+
+def _sufficient(question: _Question, model: PyGModel, hops: int) -> _Part:
     """The smallest part, from this many hops on, with the same answer as the whole graph.
 
     Edges are followed as messages flow. If that is not enough, they are followed both ways, because degrees may count
@@ -460,6 +526,27 @@ def _widened(question: _Question, model: PyGModel, hops: int) -> _Part:
             if len(question.within(steps + 1, flow)) == len(kept):
                 break
     return question.whole()  # unconnected parts matter too, such as in a norm over all nodes
+
+
+def _same(one: AnyArray, other: AnyArray) -> bool:
+    return np.allclose(one, other, rtol=_SAME, atol=_SAME / 10)
+
+
+def _other_rows(array: AnyArray, nodes: Ints) -> AnyArray | None:
+    """The array with another row for each of these nodes, taken from the array if its rows differ."""
+    rows = array[nodes].reshape(len(nodes), -1)
+    distinct, which = np.unique(rows, axis=0, return_inverse=True)
+    if len(distinct) > 1:
+        other = distinct[(which.reshape(-1) + 1) % len(distinct)]
+    elif array.dtype.kind == "f":
+        other = rows + 1
+    elif array.dtype.kind == "b":
+        other = ~rows
+    else:
+        return None  # a number that the module may not know, such as a category
+    altered = array.copy()
+    altered[nodes] = other.reshape(len(nodes), *array.shape[1:])
+    return altered
 
 
 def _chosen(candidates: Any, edges: int) -> Ints | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from graphgauge.explanation.inputs import Ints, Masks
+from graphgauge.explanation.inputs import Ints, Masks, Subgraph
 
 FLOWS = ("source_to_target", "target_to_source")
 # Layers of both kinds: messages flow along edges and against them.
@@ -30,3 +31,23 @@ def edges_within(
         if flow == BOTH_WAYS:
             reached[sink[used]] = True
     return used
+
+
+def follow_messages(subgraph: Subgraph, target: Any) -> bool:
+    """Whether the candidates are all the edges within some number of hops of the target, as messages flow."""
+    ends = [target] if isinstance(target, int) else target
+    nodes = len(subgraph.nodes)
+    if not isinstance(ends, Sequence) or not all(isinstance(end, int) and 0 <= end < nodes for end in ends):
+        return False
+    wanted = np.zeros(subgraph.edges, bool)
+    wanted[subgraph.candidates] = True
+    for flow in (*FLOWS, BOTH_WAYS):
+        hops, found = 0, np.zeros(subgraph.edges, bool)
+        while not (found & ~wanted).any():
+            if (found == wanted).all():
+                return True
+            hops, before = hops + 1, found
+            found = edges_within(subgraph.edge_index, nodes, ends, hops, flow)
+            if (found == before).all():
+                break
+    return False

@@ -30,7 +30,7 @@ class Event:
             name, seed = next(one for index, one in enumerate(said) if one in said[:index])
             raise InputError(
                 f"event {self.id!r:.80} is explained twice by {name!r:.80}, seed {seed}", where="explanations",
-                fix="Give runs of one explainer on one event different seeds.",
+                fix="Name every explainer (explainer=); give runs of one explainer different seeds (seed=).",
             )  # fmt: skip
 
     @property
@@ -85,6 +85,7 @@ def grouped(explanations: Iterable[Explanation]) -> list[Event]:
         explanations = [explanations]
     by_id: dict[EventId, list[Explanation]] = {}
     ids: dict[int, EventId] = {}
+    nameless: dict[Any, list[Explanation]] = {}
     contexts: list[Context] = []  # kept alive: the keys of `ids` are object ids
     for explanation in explanations:
         if not isinstance(explanation, Explanation):
@@ -92,6 +93,8 @@ def grouped(explanations: Iterable[Explanation]) -> list[Event]:
             raise InputError(f"expected Explanation objects, found {found}", where="explanations", fix=_ADAPT)
         context = explanation.context
         if id(context) not in ids:
+            if context.event is None:
+                _refuse_repeated(explanation, nameless)
             ids[id(context)] = len(contexts) if context.event is None else context.event
             contexts.append(context)
         by_id.setdefault(ids[id(context)], []).append(explanation)
@@ -110,6 +113,20 @@ def grouped(explanations: Iterable[Explanation]) -> list[Event]:
     return [_event(event, found) for event, found in by_id.items()]
 
 
+def _refuse_repeated(explanation: Explanation, earlier: dict[Any, list[Explanation]]) -> None:
+    """Raise an error if the explainer already explained this question; without ids it would count as two events."""
+    context = explanation.context
+    key = explanation.explainer, explanation.seed, context.subgraph.edge_index.tobytes()
+    for other in earlier.setdefault(key, []):
+        if same_question(context, other.context):
+            raise InputError(
+                f"{explanation.explainer!r:.80} explains the same subgraph and target twice, without event ids",
+                where="explanations",
+                fix="Name every explainer (explainer=), and give explanations of one event the same id (event=).",
+            )
+    earlier[key].append(explanation)
+
+
 def _event(event: EventId, explanations: list[Explanation]) -> Event:
     first, *others = (explanation.context for explanation in explanations)
     for other in others:
@@ -119,7 +136,7 @@ def _event(event: EventId, explanations: list[Explanation]) -> Event:
         if different:
             raise InputError(
                 f"event {event!r:.80} has two different {different}", where="explanations",
-                fix="Use one subgraph, target, label and truth per event, or give different events different ids.",
+                fix="Use one subgraph, target, label and truth per event; give different events different ids (event=).",
             )  # fmt: skip
     label = next((context.label for context in (first, *others) if context.label is not None), None)
     truth = next((context.truth for context in (first, *others) if context.truth is not None), None)
