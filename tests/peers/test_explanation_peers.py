@@ -559,7 +559,7 @@ def table_text() -> str:
             "",
             "<!-- Written by tests/peers/test_explanation_peers.py; GRAPHGAUGE_REGENERATE=1 rewrites it. -->",
             "",
-            '`convention="pyg"` gives torch_geometric\'s numbers on the same masks under its names: tests check fidelity,',
+            '`convention="pyg"` gives torch_geometric\'s numbers on the same masks: tests check fidelity,',
             "characterization, unfaithfulness and the curve's area on GCN, GraphSAGE and GIN networks, with the same",
             "hard masks, and precision, recall, F1 and AUROC against a known truth. Names and rules differ as follows.",
             "",
