@@ -275,7 +275,7 @@ def test_noise_among_what_can_matter_is_no_explanation() -> None:
     assert "random-not-beaten" in checks[1]
 
 
-@pytest.mark.parametrize("kind", ["GCN", "GraphSAGE", "SGConv"])
+@pytest.mark.parametrize("kind", ["GCN", "SGConv"])
 def test_noise_that_is_zero_beyond_the_messages_scores_chance(kind: str) -> None:
     """As explainers that learn masks: no gradient reaches an edge that carries no message, so its mask stays 0."""
     module, data = reaching(kind), sparse_graph(True)
@@ -286,11 +286,14 @@ def test_noise_that_is_zero_beyond_the_messages_scores_chance(kind: str) -> None
         near = np.isin(np.arange(edges), list(entering(data, node, kind)))
         truth = near & (rng.random(edges) < 0.5)
         if near.sum() >= 6 and truth.any() and not truth[near].all():
-            said = explanation_of(module, data, node, np.where(near, rng.random(edges), 0))
-            explanations.append(ex.from_pyg(said, model, truth=truth))
-    assert len(explanations) > 30
-    found = ex.evaluate(model, explanations, metrics=["truth_auc"])["truth_auc"]
-    assert found.value == pytest.approx(0.5, abs=0.08)
+            found = ex.from_pyg(explanation_of(module, data, node, np.arange(edges) / edges), model, truth=truth)
+            numbers = np.rint(found.importance * edges).astype(int)
+            for seed in range(6):  # one draw per node is too few: its standard error is 0.04
+                noise = np.where(near, rng.random(edges), 0)[numbers]
+                explanations.append(ex.Explanation(found.context, noise, "noise", seed=seed))
+    assert len(explanations) > 6 * 30
+    score = ex.evaluate(model, explanations, metrics=["truth_auc"])["truth_auc"]
+    assert score.value == pytest.approx(0.5, abs=0.08)
 
 
 def test_learned_masks_have_no_free_edges() -> None:
@@ -556,7 +559,7 @@ def table_text() -> str:
             "",
             "<!-- Written by tests/peers/test_explanation_peers.py; GRAPHGAUGE_REGENERATE=1 rewrites it. -->",
             "",
-            '`convention="pyg"` gives torch_geometric\'s numbers under its names on the same masks: the same tests check fidelity,',
+            '`convention="pyg"` gives torch_geometric\'s numbers on the same masks: tests check fidelity,',
             "characterization, unfaithfulness and the curve's area on GCN, GraphSAGE and GIN networks, with the same",
             "hard masks, and precision, recall, F1 and AUROC against a known truth. Names and rules differ as follows.",
             "",

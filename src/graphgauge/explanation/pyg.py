@@ -438,10 +438,9 @@ class _Question:
 
     def _altered(self, nodes: Ints) -> dict[str, AnyArray] | None:
         """Node inputs in which all rows of these nodes differ, where possible; None if no input can be altered."""
-        altered = {name: _other_rows(array, nodes) for name, array in self.by_node.items() if name != "batch"}
-        if all(array is None for array in altered.values()):
-            return None
-        return {name: array if altered.get(name) is None else altered[name] for name, array in self.by_node.items()}
+        others = {name: _other_rows(array, nodes) for name, array in self.by_node.items() if name != "batch"}
+        altered = {name: array for name, array in others.items() if array is not None}
+        return {**self.by_node, **altered} if altered else None
 
     def refuse_other_prediction(self, prediction: Any, model: PyGModel) -> None:
         """Raise an error unless this module gives the answer that was explained."""

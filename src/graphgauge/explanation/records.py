@@ -136,7 +136,7 @@ def _event(event: EventId, explanations: list[Explanation]) -> Event:
         if different:
             raise InputError(
                 f"event {event!r:.80} has two different {different}", where="explanations",
-                fix="Use one subgraph, target, label and truth per event; give different events different ids (event=).",
+                fix="Use one subgraph, target, label and truth per event; give other events other ids (event=).",
             )  # fmt: skip
     label = next((context.label for context in (first, *others) if context.label is not None), None)
     truth = next((context.truth for context in (first, *others) if context.truth is not None), None)
