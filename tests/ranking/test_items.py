@@ -131,3 +131,18 @@ def test_options_and_items_are_checked() -> None:
         kept.values("hits@0")
     with pytest.raises(InputError, match=r'items_b: expected the items of a ranker, found Evaluation.*keep="items"'):
         ranking.compare(kept, ranking.evaluate(POS_B, NEG))
+
+
+def test_items_are_compared_under_the_tie_rule_of_their_evaluations() -> None:
+    rng = np.random.default_rng(3)
+    pos, neg = rng.integers(0, 3, (2, 60)), rng.integers(0, 3, (2, 60, 20))
+    for ties in ("realistic", "expected", "optimistic", "pessimistic"):
+        first, second = (
+            ranking.evaluate(pos[side], neg[side], ties=ties, keep="items", metrics=["mrr"]) for side in (0, 1)
+        )
+        found = ranking.compare(first.per_item, second.per_item, resamples=50)
+        assert found.mean_difference == pytest.approx(first["mrr"].value - second["mrr"].value, abs=1e-12)
+    other = ranking.evaluate(pos[1], neg[1], ties="expected", keep="items").per_item
+    with pytest.raises(OptionError, match="the tie rules differ: expected and pessimistic"):
+        ranking.compare(first.per_item, other)
+    ranking.compare(first.per_item, other, ties="realistic", resamples=50)

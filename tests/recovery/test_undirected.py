@@ -1,7 +1,9 @@
 """Undirected edges claim no direction: counted pair by pair, in every encoding and on either side."""
 
 import itertools
+from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given
@@ -275,3 +277,42 @@ def test_a_sweep_and_a_figure(tmp_path):
     evaluation = recovery.evaluate(truth, marks, encoding="pcalg")
     evaluation.plot(tmp_path / "undirected.svg")
     assert "undirected in one 10" in (tmp_path / "undirected.svg").read_text(encoding="utf-8")
+
+
+class FakePDAG(nx.DiGraph):
+    """As pgmpy's PDAG: a directed graph that has its undirected edges both ways, with weights that are None."""
+
+    undirected_edges: tuple[tuple[int, int], ...] = ((1, 2),)
+
+
+class FakeGeneralGraph:
+    """As causal-learn's GeneralGraph: marks in `graph`."""
+
+    def __init__(self, marks: Any) -> None:
+        self.graph = np.array(marks)
+
+    def get_node_names(self) -> list[str]:
+        return ["X1", "X2", "X3"]
+
+
+class FakeCausalGraph:
+    def __init__(self, graph: FakeGeneralGraph) -> None:
+        self.G = graph
+
+
+def test_graphs_of_other_libraries_keep_their_undirected_edges() -> None:
+    """0 → 1 — 2, as each library writes it, against the chain 0 → 1 → 2."""
+    truth = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+    pdag = FakePDAG()
+    pdag.add_nodes_from(range(3))
+    pdag.add_edges_from([(0, 1), (1, 2), (2, 1)], weight=None)
+    marks = FakeGeneralGraph([[0, -1, 0], [1, 0, -1], [0, -1, 0]])
+    both = np.array([[0, 1, 0], [0, 0, 1], [0, 1, 0]])
+    inputs: list[tuple[Any, dict[str, Any]]] = [
+        (pdag, {}), (marks, {}), (FakeCausalGraph(marks), {}), ({"G": marks}, {}), (both, {"encoding": "gcastle"}),
+    ]  # fmt: skip
+    for graph, options in inputs:
+        found = recovery.evaluate(truth, graph, metrics=["tp", "fp", "fn", "directed_shd", "skeleton_shd"], **options)
+        assert {key: result.value for key, result in found.items()} == {
+            "tp": 1, "fp": 0, "fn": 1, "directed_shd": 1, "skeleton_shd": 0,
+        }  # fmt: skip

@@ -144,7 +144,7 @@ def evaluate_state(
         breakdowns={axis: Table(axis, columns) for axis, columns in tables.items()},
         materials={"ranks": ranks, "pooled": samples.get("pooled")},
         notes=_notes(state),
-        per_item=state.items(),
+        per_item=None if (items := state.items()) is None else replace(items, ties=ties),
         figure=draw,
     )
 

@@ -26,13 +26,17 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Items:
-    """One row per query: its id, the negatives above and tied with its positive, and the candidates."""
+    """One row per query: its id, the negatives above and tied with its positive, and the candidates.
+
+    `ties` is the tie rule of the evaluation that kept them, if there was one.
+    """
 
     ids: AnyArray
     greater: Ints
     equal: Ints
     candidates: Ints
     cluster: Ints | None = None
+    ties: str | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -84,14 +88,15 @@ def compare(
     items_b: Items,
     metric: str = "mrr",
     *,
-    ties: str = "realistic",
+    ties: str | None = None,
     confidence: float = 0.95,
     resamples: int = 10_000,
     seed: int = 0,
 ) -> PairedItems:
     """Do two rankers differ on the same queries? Paired by id, tested by flipping the signs of differences.
 
-    The estimate is the mean of a − b. If the items have clusters, whole clusters are flipped together.
+    The estimate is the mean of a − b. If the items have clusters, whole clusters are flipped together. `ties` is the tie
+    rule of the two evaluations unless another is given.
     """
     from graphgauge.stats.permutation import paired_items
 
@@ -99,6 +104,7 @@ def compare(
         if not isinstance(items, Items):
             raise InputError(f"expected the items of a ranker, found {type(items).__name__}", where=name,
                              fix='Pass evaluate(..., keep="items").per_item.')  # fmt: skip
+    ties = ties or _common_rule(items_a, items_b)
     order_a, order_b = _matched(items_a.ids, items_b.ids)
     differences = items_a.values(metric, ties=ties)[order_a] - items_b.values(metric, ties=ties)[order_b]
     cluster, other = (
@@ -108,6 +114,14 @@ def compare(
     if (cluster is None) != (other is None) or (cluster is not None and (cluster != other).any()):
         raise InputError("the two rankers' queries are clustered differently", fix="Give both the same cluster=.")
     return paired_items(differences, cluster=cluster, seed=seed, resamples=resamples, confidence=confidence)
+
+
+def _common_rule(items_a: Items, items_b: Items) -> str:
+    """The tie rule that both were evaluated under; `realistic`, the default, if neither says."""
+    rules = {items.ties for items in (items_a, items_b) if items.ties is not None}
+    if len(rules) > 1:
+        raise OptionError(f"the tie rules differ: {' and '.join(sorted(rules))}", fix="Pass ties= to use one for both.")
+    return rules.pop() if rules else "realistic"
 
 
 def _matched(first: AnyArray, second: AnyArray) -> tuple[Ints, Ints]:

@@ -56,6 +56,11 @@ def _pcalg(marks: Marks) -> Cells:
     return np.asarray(marks.T == 1)
 
 
+def _gcastle(marks: Marks) -> Cells:
+    """1 is row → column; both cells of a pair are an undirected edge."""
+    return np.asarray(marks == 1)
+
+
 def _gadjid(marks: Marks) -> Cells:
     """1 is row → column; 2 is undirected, and one of the two cells is enough."""
     return np.asarray((marks == 1) | (marks == 2) | (marks.T == 2))
@@ -87,6 +92,7 @@ _UNDIRECTED = ("o-o", "x-x")
 ENCODINGS: dict[str, Callable[[Marks], Cells]] = {
     "causal-learn": _causal_learn,
     "pcalg": _pcalg,
+    "gcastle": _gcastle,
     "gadjid": _gadjid,
     "tigramite": _tigramite,
 }
@@ -97,6 +103,7 @@ _UNKNOWN: dict[str, Callable[[Marks, Marks], Cells]] = {
         ~((marks == 0) & (turned == 0) | (marks == -1) & (np.abs(turned) == 1) | (marks == 1) & (turned == -1))
     ),
     "pcalg": lambda marks, turned: (marks != 0) & (marks != 1),
+    "gcastle": lambda marks, turned: (marks != 0) & (marks != 1),
     "gadjid": lambda marks, turned: (
         ~np.isin(marks, (0, 1, 2)) | (marks == 1) & (turned != 0) | (marks == 2) & (turned == 1)
     ),

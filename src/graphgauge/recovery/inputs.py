@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -148,6 +148,9 @@ def _known_names(side: Graph | EdgeList) -> Names | None:
 
 def _as_matrix(value: Any, name: str, encoding: str | None, lagged: bool) -> Graph | EdgeList:
     """The input as a matrix, or as edges whose nodes are not numbered yet."""
+    marks = _causal_learn_marks(value)
+    if marks is not None:
+        value, encoding = marks, encoding or "causal-learn"
     if _is_frame(value):
         columns = tuple(value.columns)
         if columns in _EDGE_LIST_COLUMNS:
@@ -294,11 +297,23 @@ def _square_frame(frame: Any, name: str) -> AnyArray:
 
 
 def _networkx_edges(graph: Any) -> EdgeList:
-    """Every edge with its `weight`, or 1; an undirected edge is listed both ways."""
-    listed = [(source, target, weight) for source, target, weight in graph.edges(data="weight", default=1)]
+    """Every edge with its `weight`, or 1 without one (pgmpy writes None); an undirected edge is listed both ways.
+
+    pgmpy's `PDAG` is a directed graph that lists its undirected edges both ways.
+    """
+    weighted = ((*ends, 1 if weight is None else weight) for *ends, weight in graph.edges(data="weight"))
+    listed = list(weighted)
     if not graph.is_directed():
         listed += [(target, source, weight) for source, target, weight in listed if source != target]
-    return EdgeList(listed, tuple(graph.nodes), undirected=not graph.is_directed())
+    return EdgeList(listed, tuple(graph.nodes), undirected=not graph.is_directed() or hasattr(graph, "undirected_edges"))
+
+
+def _causal_learn_marks(value: Any) -> Any:
+    """The marks of causal-learn's `CausalGraph`, `GeneralGraph` or GES record; None for everything else."""
+    if isinstance(value, Mapping):
+        value = value.get("G")
+    graph = getattr(value, "G", value)
+    return graph.graph if hasattr(graph, "get_node_names") and hasattr(graph, "graph") else None
 
 
 _SQUARE = "Row i, column j is the edge i → j; pass a list of edges as a list of tuples."

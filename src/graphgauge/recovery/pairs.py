@@ -61,7 +61,8 @@ def compared(truth: Graph, prediction: Graph, options: Options) -> DensePair | S
         raise InputError(
             "the arguments look swapped: the first has values other than 0 and 1, the second does not",
             where="A_true and A_pred",
-            fix="The truth comes first. If it has weights, pass A_true != 0.",
+            fix="The truth comes first. If it has weights, pass A_true != 0; if it has the marks of a CPDAG, name the "
+            'encoding of both, such as encoding=("causal-learn", "causal-learn").',
         )
     return pair
 
