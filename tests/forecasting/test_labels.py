@@ -139,7 +139,7 @@ def test_what_differs_is_refused() -> None:
         forecasting.evaluate(frame(Y), frame(MEAN, index=TIMES.shift(1)), axes=AXES)
     with pytest.raises(InputError, match="it has duplicates"):
         forecasting.evaluate(frame(Y, columns=list("abcc")), frame(MEAN, columns=list("abca")), axes=AXES)
-    with pytest.raises(InputError, match="has the dimensions time, station, where y_true has time, node"):
+    with pytest.raises(InputError, match="has the dimensions time, station, but y_true has time, node"):
         forecasting.evaluate(xarray(Y), data_array()(MEAN, dims=("time", "station"), coords={}), axes=AXES)
     with pytest.raises(OptionError, match="y_true has the dimensions time, node, but axes= names time, horizon"):
         forecasting.evaluate(xarray(Y), MEAN, axes=("time", "horizon"))
