@@ -242,7 +242,7 @@ def test_a_shard_that_is_saved_twice_is_not_merged_twice(files: Path) -> None:
             run(*arrays(files, "-1"), "--save-state", files / f"{name}.npz", "--quiet", *start)
         merged = CliRunner().invoke(merge, [str(files / f"{name}.npz") for name in ("one", "two")])
         assert isinstance(merged.exception, InputError)
-        assert ("time steps 20 to 39 are counted already" if start else "both states have") in str(merged.exception)
+        assert ("time steps 20 to 39 were already counted" if start else "both states have") in str(merged.exception)
     for name in ("one", "two"):
         run("--table", files / "table.csv", "--save-state", files / f"{name}.npz", "--quiet")
     merged = CliRunner().invoke(merge, [str(files / f"{name}.npz") for name in ("one", "two")])

@@ -56,9 +56,9 @@ def test_what_is_no_checkpoint_is_refused_and_not_run(tmp_path):
     [
         ({"format": "other"}, "its format is 'other'"),
         ({"subject": "os:system"}, "names the unknown subject 'os:system'"),
-        ({"subject": None}, "without its subject"),
-        ({"weights": [1]}, "without its weights"),
-        ({"config": None, "role": 3}, "without its role and config"),
+        ({"subject": None}, "lacks subject"),
+        ({"weights": [1]}, "lacks weights"),
+        ({"config": None, "role": 3}, "lacks role and config"),
     ],
 )
 def test_content_that_is_not_whole(tmp_path, change, message):

@@ -116,7 +116,7 @@ class Silent:
         (Fewer(), "generate returned 4 samples of 6A, but 5 were requested"),
         (Logits(), "expected probabilities, found values from -4 to 4"),
         (Broken(), "values are NaN"),
-        (Silent(), "can be asked nothing"),
+        (Silent(), "is not a subject: it has none of the methods of a subject"),
     ],
 )
 def test_a_subject_that_misbehaves(subject, message):
@@ -168,7 +168,7 @@ def test_an_error_that_is_a_paragraph_already_stays_as_it_is():
         ("reconstruct", np.zeros((20, 2)), r"Mine.reconstruct: shape \(20, 2\), real samples have"),
         ("encode", None, "Mine.encode: gave NoneType answers to 20 samples"),
         ("encode", np.zeros((3, 2)), "Mine.encode: gave 3 answers to 20 samples"),
-        ("encode", np.full((20, 2), np.nan), "Mine.encode: 40 of 40 values are NaN.*Repair the model"),
+        ("encode", np.full((20, 2), np.nan), "Mine.encode: 40 of 40 values are NaN.*Fix the model"),
         ("encode", np.zeros(20), "Mine.encode: expected shape"),
         ("validate", None, "Mine.validate: returned nothing"),
         ("validate", True, "Mine.validate: expected shape"),

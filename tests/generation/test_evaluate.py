@@ -177,7 +177,7 @@ def test_conditions_with_too_few_samples_are_listed():
         statistics={"size": samples.sum((1, 2, 3))}, generated_statistics={"size": samples[rare].sum((1, 2, 3))},
         **QUICK,
     )  # fmt: skip
-    assert found.skipped["statistical of 6B+"] == "5 valid generated samples, at least 10 are needed"
+    assert found.skipped["statistical of 6B+"] == "5 valid generated samples; at least 10 are needed"
     assert found.skipped["diversity of 7A"] == "no samples were generated"
     assert "diversity of 6B+" not in found.skipped
     assert math.isnan(found.by("condition")["mean_distance"][3])

@@ -88,7 +88,7 @@ REFUSED = {
     "validity": ({"generated": SAMPLES, "valid": [2] * 40}, "True, False or None"),
     "answers": ({"generated": SAMPLES, "predicted": CODES + 1}, "some answers are not among"),
     "answers alone": ({"predicted": CODES}, "predicted without generated"),
-    "half": ({"generated": SAMPLES, "predicted": CODES * 0, "classifier_labels": CODES}, "go together"),
+    "half": ({"generated": SAMPLES, "predicted": CODES * 0, "classifier_labels": CODES}, "must be given together"),
     "reconstructed": ({"real": SAMPLES, "reconstructed": SAMPLES[:3]}, "real samples have"),
     "channels": ({"real": SAMPLES, "channels": ["a"]}, "1 channels named"),
     "labels": ({"real": SAMPLES, "real_conditions": CODES, "labels": ["a", "a"]}, "must be given and must differ"),
@@ -137,7 +137,7 @@ def test_text_has_no_order_of_its_own(kind, side):
         given |= {"real": SAMPLES, "real_conditions": names}
     if side != "real":
         given |= {"generated": SAMPLES, "conditions": names}
-    with pytest.raises(OptionError, match=r"order is not said.*labels=\[…\] in Python, --labels .* in a study"):
+    with pytest.raises(OptionError, match=r"order is not given.*labels=\[…\] in Python, --labels .* in a study"):
         Table.of(ordered=True, **given)
     assert Table.of(**given).labels == ("easy", "expert", "hard", "middle")
     assert Table.of(ordered=True, labels=TEXT, **given).labels == tuple(TEXT)

@@ -94,7 +94,7 @@ def test_usage(arguments):
 def test_grades_without_problems(tmp_path):
     outcome = moonboard("train", "--grades", "8C+", "--problems", 5, "-o", tmp_path / "vae.pth")
     assert isinstance(outcome.exception, InputError)
-    assert "too few problems of the grades 8C+, 0," in str(outcome.exception)
+    assert "too few problems of the grades 8C+ (0)" in str(outcome.exception)
     assert not list(tmp_path.iterdir())
 
 

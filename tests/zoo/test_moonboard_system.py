@@ -313,7 +313,7 @@ def test_a_classifier_of_other_grades_is_refused(tmp_path, files):
         ({"config": {"latent": "8"}}, "latent is '8'"),
         ({"config": {"depth": 3}}, "must have exactly"),
         ({"weights": {}}, "found none"),
-        ({"weights": {"posterior.3.weight": 3}}, "not tensors"),
+        ({"weights": {"posterior.3.weight": 3}}, "not named tensors"),
         ({"weights": {"extra": torch.zeros(2)}}, "weights that the model lacks: extra"),
         ({"weights": {"cells": torch.full(SHAPE, float("nan"))}}, "NaN or infinite"),
         ({"label_to_grade": {0: "6A", 1: "6B", 2: "9C"}}, "no valid grades for its labels"),
@@ -340,7 +340,7 @@ def test_a_checkpoint_that_does_not_fit(files, change, says):
 def test_missing_facts(files):
     content = read_checkpoint(files[0])
     del content["split_seed"]
-    with pytest.raises(InputError, match="does not say 'split_seed'"):
+    with pytest.raises(InputError, match="does not record 'split_seed'"):
         load(content)
 
 

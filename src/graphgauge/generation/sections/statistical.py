@@ -155,7 +155,7 @@ def _read(result: Result) -> str:
     if result.reached is None:
         return "no null distribution to compare with"
     if result.reached:
-        return "no further than two samples of real data are from each other"
+        return "within the distance between two samples of real data"
     ratio = result.value / result.goal if result.goal else np.inf
     return f"{ratio:.1f} times the 95th percentile of the distance between two samples of real data"
 
