@@ -134,7 +134,7 @@ def test_a_birth_without_another_target_is_left_out_and_counted():
     evaluator = AdaptiveEvaluator(range(40), graph.labels, metrics=["auc_matched"])
     result = evaluator.evaluate_cycle(graph.points, new, edges, 0, graph.points, pools=pools)["auc_matched"]
     assert 0 < result.n < len(new)
-    assert "without another target" in result.warnings[0]
+    assert "their pool has no other target" in result.warnings[0]
     alone = AdaptiveEvaluator(range(40), graph.labels, metrics=["auc_matched"])
     result = alone.evaluate_cycle(graph.points, new, edges, 0, graph.points, pools=np.arange(40))["auc_matched"]
     assert not result.defined
@@ -157,7 +157,7 @@ def test_negatives_run_out():
     evaluator = AdaptiveEvaluator(range(12), graph.labels, **options)
     found = evaluator.evaluate_cycle(graph.points, new, np.concatenate([edges, new]), 0)
     assert found["n_synthetic_negatives"] == 12 * 11 // 2 - len(edges) - 3
-    assert "all are taken" in found["auc_synthetic"].warnings[0]
+    assert "all are used" in found["auc_synthetic"].warnings[0]
     assert found["auc_synthetic"].value == pytest.approx(auc_synthetic(graph.points, new, np.concatenate([edges, new])))
 
 

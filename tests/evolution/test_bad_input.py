@@ -39,7 +39,7 @@ def bad_cycles() -> dict[str, tuple[dict[str, Any], str]]:
         "norm before": ({"previous_embeddings": lambda g: spoiled(g.points, 1.5)}, "previous_embeddings: 1 of 120"),
         "infinite": ({"embeddings": lambda g: spoiled(g.points, math.inf)}, "norm inf"),
         "NaN": ({"embeddings": lambda g: spoiled(g.points, math.nan)}, r"1 of 480 values are NaN, the first at .*7, 1"),
-        "too few rows": ({"embeddings": lambda g: g.points[:100]}, "node 119 is among the node ids"),
+        "too few rows": ({"embeddings": lambda g: g.points[:100]}, "node 119 is in node_ids"),
         "flat": ({"embeddings": lambda g: g.points.ravel()}, "embeddings: expected shape"),
         "text": ({"embeddings": lambda g: g.points.astype(str)}, "embeddings: expected numbers"),
         "fewer after": ({"previous_embeddings": lambda g: np.zeros((121, 4))}, "121 rows before the cycle, 120 after"),
@@ -49,11 +49,11 @@ def bad_cycles() -> dict[str, tuple[dict[str, Any], str]]:
         "columns": ({"new_edges": np.zeros((2, 5), int)}, r"new_edges: found shape \(2, 5\), .* edge_index.T"),
         "edge_index": ({"all_edges": lambda g: g.edges.T}, r"all_edges: .*Transpose it"),
         "triples": ({"new_edges": [[0, 1, 2]]}, "new_edges: expected shape"),
-        "halves": ({"new_edges": [[0.5, 1]]}, "0.5 is no node number"),
+        "halves": ({"new_edges": [[0.5, 1]]}, "0.5 is not a node number"),
         "NaN edge": ({"new_edges": [[math.nan, 1]]}, "new_edges: 1 of 2 values are NaN"),
         "booleans": ({"new_edges": np.ones((3, 2), bool)}, "booleans"),
         "whole graph": ({"new_edges": lambda g: np.concatenate([g.edges, NEW])}, "Pass only the edges born in this"),
-        "whole graph turned": ({"new_edges": lambda g: np.concatenate([g.edges, NEW])[:, ::-1]}, "holds all"),
+        "whole graph turned": ({"new_edges": lambda g: np.concatenate([g.edges, NEW])[:, ::-1]}, "contains all"),
         "graph before": (
             {"new_edges": lambda g: np.concatenate([g.edges, NEW]), "previous_edges": lambda g: g.edges},
             "edges_created_at_cycle",
@@ -145,13 +145,13 @@ def test_fewer_nodes_than_folds():
     points = np.linspace(-0.5, 0.5, 4)[:, None]
     evaluator = AdaptiveEvaluator(range(4), [0, 0, 1, 1])
     found = evaluator.evaluate_cycle(points, [[0, 1]], [[0, 1], [2, 3]], 0)
-    assert found["nca_mean"].reason == "no class has 5 nodes, one for each fold"
+    assert found["nca_mean"].reason == "no class has 5 nodes, one per fold"
 
 
 def test_no_embeddings_before(graph: Graph):
     found = judged(graph, AdaptiveEvaluator(range(120), graph.labels, folds=2), previous_embeddings=None)
     for key in ("auc_birth", "auc_matched"):
-        assert found[key].reason == "no embeddings before the cycle are known"
+        assert found[key].reason == "the embeddings before the cycle are unknown"
 
 
 def test_births_of_nodes_that_are_new_are_left_out_of_auc_birth_and_counted(graph: Graph):
@@ -160,10 +160,10 @@ def test_births_of_nodes_that_are_new_are_left_out_of_auc_birth_and_counted(grap
     found = evaluator.evaluate_cycle(graph.points, new, np.concatenate([graph.edges, new]), 0, graph.points[:115])
     assert found["auc_synthetic"].n == 2
     assert found["auc_birth"].n == found["auc_matched"].n == 1
-    assert any("not in auc_birth: 1" in note for note in found.notes)
+    assert any("a node had no embedding before the cycle: 1" in note for note in found.notes)
     only = AdaptiveEvaluator(range(110), graph.labels[:110], metrics=["auc_birth"])
     found = only.evaluate_cycle(graph.points, new[:1], np.concatenate([graph.edges, new]), 0, graph.points[:115])
-    assert found["auc_birth"].reason == "every birth touches a node that is new"
+    assert found["auc_birth"].reason == "every birth has a new node"
 
 
 def test_what_is_no_birth_is_left_out_and_counted(graph: Graph):
@@ -175,9 +175,9 @@ def test_what_is_no_birth_is_left_out_and_counted(graph: Graph):
     assert found["n_synthetic_positives"] == 3
     assert found.notes == (
         "loops among the births, left out: 1",
-        "births listed again, counted once: 2",
+        "births listed more than once, counted once: 2",
         "births that stood before the cycle, left out: 3",
-        "births that all_edges lacks: 1",
+        "births missing from all_edges: 1",
     )
 
 
@@ -186,7 +186,7 @@ def test_a_graph_that_began_without_edges(graph: Graph):
     evaluator = AdaptiveEvaluator(range(120), graph.labels, metrics=["auc_synthetic", "delta_homophily_degree"])
     found = evaluator.evaluate_cycle(graph.points, NEW, NEW, 0, previous_edges=none)
     assert found["auc_synthetic"].n == 2
-    assert found["delta_homophily_degree"].reason == "no edge stood before the cycle"
+    assert found["delta_homophily_degree"].reason == "the graph before the cycle has no edges"
 
 
 def test_nan_is_omitted_where_asked(graph: Graph):
@@ -204,7 +204,7 @@ def test_nan_is_omitted_where_asked(graph: Graph):
         frozenset((3, 55)),
     }
     assert found["n_synthetic_negatives"] == 119 * 118 // 2 - len(edges)
-    assert "nodes left out, because their embedding has NaN: 1" in found.notes
+    assert "nodes left out because their embedding has NaN: 1" in found.notes
 
 
 def test_large_node_numbers_do_not_overflow():
@@ -241,7 +241,7 @@ def test_pools_of_nodes_before_an_unknown_past(graph: Graph):
     grown = np.concatenate([graph.points, graph.points[:2]])
     evaluator = AdaptiveEvaluator(range(120), graph.labels, folds=2)
     found = judged(graph, evaluator, embeddings=grown, previous_embeddings=None, pools=np.zeros(120, int))
-    assert found["auc_matched"].reason == "no embeddings before the cycle are known"
+    assert found["auc_matched"].reason == "the embeddings before the cycle are unknown"
     with pytest.raises(InputError, match="pools: expected one number for each of the 122 nodes"):
         judged(graph, evaluator, 1, embeddings=grown, previous_embeddings=None, pools=np.zeros(123, int))
 
@@ -252,7 +252,7 @@ def test_births_do_not_depend_on_their_order_or_on_how_often_they_are_listed(gra
     both = [Births.of(edges, np.concatenate([graph.edges, free]), None, 120) for edges in (listed, listed[::-1])]
     for births in both:
         assert births.edges.tolist() == sorted(free.tolist())
-        assert births.notes == ("births listed again, counted once: 9",)
+        assert births.notes == ("births listed more than once, counted once: 9",)
     turned = Births.of(free[:, ::-1], np.concatenate([graph.edges, free]), None, 120)
     assert turned.edges.tolist() == sorted(free[:, ::-1].tolist())
 

@@ -87,7 +87,9 @@ def test_births_that_were_not_declared(folder: Path, tmp_path: Path):
     refused = call(*asked)
     assert isinstance(refused.exception, GraphgaugeError)
     assert refused.exception.exit_code == 3
-    assert f"{len(born) - 4} edges stood neither before the cycle nor among new_edges" in str(refused.exception)
+    assert f"{len(born) - 4} edges were neither in the graph before the cycle nor in new_edges" in str(
+        refused.exception
+    )
     reported = call(*asked, "--undeclared", "report", "--format", "json")
     assert [finding["check"] for finding in json.loads(reported.stdout)["findings"]] == ["undeclared-births"]
 

@@ -74,7 +74,7 @@ def test_births_that_were_not_declared_are_refused(graph: Graph, tmp_path: Path,
     births = growth(graph)
     declared = [births[0], births[1], births[2][:kept]]
     with pytest.raises(
-        InputError, match=rf"all_edges: {12 - kept} edges stood neither before .*\(\d+, \d+\)"
+        InputError, match=rf"all_edges: {12 - kept} edges were neither in the graph before .*\(\d+, \d+\)"
     ) as caught:
         door(graph, births, declared, tmp_path)
     assert "undeclared=" in str(caught.value)
@@ -99,7 +99,7 @@ def test_the_examples_are_the_edges_themselves(graph: Graph):
         evaluator.evaluate_cycle(
             graph.points, births[:-1], np.concatenate([graph.edges, births]), 0, previous_edges=graph.edges
         )
-    assert f"1 edges stood neither before the cycle nor among new_edges: {hidden}" in str(caught.value)
+    assert f"1 edges were neither in the graph before the cycle nor in new_edges: {hidden}" in str(caught.value)
     assert not evaluator.evaluations  # the history stays as it was
 
 
@@ -116,8 +116,8 @@ def test_a_first_cycle_without_a_past_says_what_was_not_checked(graph: Graph):
     births = growth(graph, 2)
     evaluator = AdaptiveEvaluator(range(graph.nodes), graph.labels, metrics=METRICS)
     first = evaluator.evaluate_cycle(graph.points, births[0][:5], after(graph, births, 0), 0)
-    assert any("is checked from the next cycle on" in note for note in first.notes)
-    with pytest.raises(InputError, match="7 edges stood neither"):
+    assert any("are checked from the next cycle on" in note for note in first.notes)
+    with pytest.raises(InputError, match="7 edges were neither"):
         evaluator.evaluate_cycle(graph.points, births[1][:5], after(graph, births, 1), 1)
     second = evaluator.evaluate_cycle(graph.points, births[1], after(graph, births, 1), 1)
     assert not any("next cycle on" in note for note in second.notes)

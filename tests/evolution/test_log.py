@@ -135,12 +135,12 @@ def test_births_in_a_parquet_file(tmp_path: Path, graph: Graph):
         "embeddings.npz",
     ]
     np.savez(place / "embeddings.npz", **{"0": graph.points})
-    with pytest.raises(InputError, match="cycle 1 has births and no embeddings"):
+    with pytest.raises(InputError, match="cycle 1 has births but no embeddings"):
         evaluate(tmp_path / "run", graph.labels)
     (place / "embeddings.npz").unlink()
     with pytest.raises(InputError, match="no such file"):
         evaluate(tmp_path / "run", graph.labels)
-    for name, said in (("²", "cycle 0 has births and no embeddings"), ("000", None)):
+    for name, said in (("²", "cycle 0 has births but no embeddings"), ("000", None)):
         np.savez(place / "embeddings.npz", **{name: graph.points, "1": graph.points, "2": graph.points})
         if said is None:
             assert [cycle.cycle for cycle in EvolutionLog(tmp_path / "run").cycles("Off", 0)] == [0, 1, 2]
@@ -192,15 +192,15 @@ def test_cycles_from_memory(tmp_path: Path, graph: Graph):
 
 @pytest.mark.parametrize("name", ["", ".hidden", "..", "a/b", "a\\b", "a\nb", "x" * 65, "/root"])
 def test_conditions_that_are_no_folder_names(tmp_path: Path, graph: Graph, name: str):
-    with pytest.raises(InputError, match="cannot name a condition"):
+    with pytest.raises(InputError, match="is not a valid condition name"):
         EvolutionLog(tmp_path).begin(name, 0, edges=graph.edges, embeddings=graph.points)
     assert not list(tmp_path.iterdir())
 
 
 def test_what_cannot_be_read(tmp_path: Path, graph: Graph):
-    with pytest.raises(InputError, match="holds no run"):
+    with pytest.raises(InputError, match="contains no run"):
         evaluate(tmp_path, graph.labels)
-    with pytest.raises(InputError, match="holds no run"):
+    with pytest.raises(InputError, match="contains no run"):
         evaluate(tmp_path / "absent", graph.labels)
     (tmp_path / "file").write_text("x")
     with pytest.raises(InputError, match="is a file"):
@@ -266,8 +266,8 @@ def test_a_run_is_read_whatever_its_folder_is_called(tmp_path: Path, graph: Grap
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"condition": 5}, "5 cannot name a condition"), ({"condition": None}, "None cannot name"),
-        ({"condition": []}, "cannot name"), ({"seed": 1.5}, "seed must be a whole number of at least 0, not 1.5"),
+        ({"condition": 5}, "5 is not a valid"), ({"condition": None}, "None is not a valid condition name"),
+        ({"condition": []}, "is not a valid"), ({"seed": 1.5}, "seed must be a whole number of at least 0, not 1.5"),
         ({"seed": "x"}, "seed must be"), ({"seed": -1}, "seed must be"), ({"cycle": 0.0}, "cycle must be"),
         ({"cycle": "0"}, "cycle must be"), ({"tgc": "a"}, "tgc: expected numbers"), ({"tgc": [1, 2]}, "tgc: found"),
         ({"tgc": math.nan}, "tgc: found nan"), ({"embeddings": [1, 2]}, "embeddings: expected shape"),
@@ -292,7 +292,7 @@ def test_a_log_is_a_folder(folder: object):
     ("options", "said"),
     [
         ({"seeds": 7}, "no run has seed 7. Stored: 0, 1"), ({"seeds": "0"}, "no run has seed '0'. Stored: 0, 1"),
-        ({"seeds": []}, "seeds names none"), ({"conditions": []}, "conditions names none"),
+        ({"seeds": []}, "seeds is empty"), ({"conditions": []}, "conditions is empty"),
         ({"conditions": 5}, "unknown condition '5'"), ({"conditions": ["Of"]}, "Off"),
     ],
 )  # fmt: skip
@@ -322,7 +322,7 @@ def test_a_cycle_that_is_missing_is_noticed_where_edges_are_added_up(tmp_path: P
     for cycle, new in enumerate(graph.free()[:3]):
         log.append_cycle("Off", 0, cycle, embeddings=graph.points, new_edges=new[None])
     (tmp_path / "Off" / "seed-0" / "cycle-00001.npz").unlink()
-    with pytest.raises(InputError, match="no cycle 1 stands before it"):
+    with pytest.raises(InputError, match="cycle 1 is missing"):
         list(log.cycles("Off", 0))
 
 

@@ -66,7 +66,7 @@ def test_embeddings_before_each_cycle_are_remembered(graph: Graph):
     first = births(graph, rng, "Off")
     edges = np.concatenate([edges, first])
     found = suite.step("Off", points, first, edges, 0)
-    assert found["auc_birth"].reason == "no embeddings before the cycle are known"
+    assert found["auc_birth"].reason == "the embeddings before the cycle are unknown"
     second = births(graph, rng, "Off")
     points[:] = rng.uniform(-0.4, 0.4, points.shape)  # in place
     found = suite.step("Off", points, second, np.concatenate([edges, second]), 1)
@@ -242,7 +242,7 @@ def test_nothing_to_draw(graph: Graph, tmp_path: Path):
         with pytest.raises(InputError, match="no cycle was evaluated"):
             ask()
     bare = run(graph, ["Off"], seeds=1, cycles=1, metrics=["tgc"])
-    with pytest.raises(InputError, match="none of the metrics that are drawn"):
+    with pytest.raises(InputError, match="no metric of the dashboard was computed"):
         bare.plot(tmp_path / "x.png")
     with pytest.raises(OptionError, match=r"\.bmp"):
         run(graph, ["Off"], seeds=1, cycles=1).plot(tmp_path / "x.bmp")
@@ -352,8 +352,7 @@ def test_notes_of_many_cycles_are_said_once(graph: Graph):
         new = np.array([[119 - i, 10 * cycle + i] for i in range(cycle + 1)])
         suite.step("Off", graph.points, new, np.concatenate([graph.edges, new]), cycle)
     assert suite.evaluation().notes == (
-        "the graph before the cycle is not known: whether all births were declared is checked from the next cycle on "
-        "(cycle 0)",
+        "the graph before the cycle is unknown; undeclared births are checked from the next cycle on (cycle 0)",
         "births with both labels known: 0 of 1 (cycle 0)",
     )
 

@@ -124,7 +124,7 @@ def test_a_model_that_is_not_batch_invariant_is_asked_mask_by_mask() -> None:
     explanations = random_explanations(1, 5)
     model = Dependent()
     table = ex.collect(model, explanations)
-    assert any("depend on what else is in a batch" in note for note in table.notes)
+    assert any("depend on the rest of the batch" in note for note in table.notes)
     assert set(model.sizes[1:]) == {1}
     singly = ex.collect(Dependent(), explanations, batch_edges=1)
     same_values(ex.evaluate(table), ex.evaluate(singly))
@@ -209,7 +209,7 @@ def test_what_cannot_be_asked() -> None:
     for wrong in (None, 5, "model"):
         with pytest.raises(InputError, match=f"model: {type(wrong).__name__} has neither predict nor"):
             ex.collect(wrong, random_explanations(0, 1))
-    with pytest.raises(InputError, match=r"model: Fixed is a class\. Pass an object of it"):
+    with pytest.raises(InputError, match=r"model: Fixed is a class\. Pass an instance of it"):
         ex.collect(Fixed, random_explanations(0, 1), model_output="logit")
     for explanations in (None, 5, path_of(3), "run.jsonl"):
         with pytest.raises(InputError, match=f"expected Explanation objects, found {type(explanations).__name__}"):
@@ -230,7 +230,7 @@ def test_wrong_options_are_said_before_the_model_is_asked(wrong: dict[str, Any])
 
 
 def test_logits_declared_as_probabilities_are_refused() -> None:
-    with pytest.raises(InputError, match=r'3 is no probability. Logits\? Pass model_output="logit"'):
+    with pytest.raises(InputError, match=r'3 is not a probability. For logits, pass model_output="logit"'):
         ex.collect(Fixed(lambda rows: np.full(rows, 3.0), "probability"), random_explanations(0, 2))
     with pytest.raises(InputError, match=r"sum to 1\.4"):
         ex.collect(Fixed(lambda rows: np.full((rows, 2), 0.7), "probability"), random_explanations(0, 2))
@@ -253,7 +253,7 @@ def test_what_the_model_returns_has_to_be_said_once() -> None:
         def predict(self, subgraph: Any, target: Any, masks: np.ndarray) -> Any:
             return np.zeros((len(masks), 2))
 
-    with pytest.raises(OptionError, match="is not said"):
+    with pytest.raises(OptionError, match="model_output is missing"):
         ex.collect(Silent(), random_explanations(0, 1))
     assert ex.collect(Silent(), random_explanations(0, 1), model_output="logit").settings.model_output == "logit"
     with pytest.raises(OptionError, match="the model says"):
@@ -270,7 +270,7 @@ def test_a_different_number_of_classes_is_refused() -> None:
             self.calls += 1
             return np.zeros((len(masks), 2 + (self.calls > 2)))
 
-    with pytest.raises(InputError, match="3 outputs a mask, and 2 before"):
+    with pytest.raises(InputError, match="3 outputs per mask, but 2 before"):
         ex.collect(Moody(), random_explanations(0, 2))
 
 
@@ -282,11 +282,13 @@ def test_nan_importance_raises_or_is_left_out_and_counted() -> None:
     spoiled = explanations[1].importance.copy()
     spoiled[1] = np.nan
     explanations[1] = ex.Explanation(explanations[1].context, spoiled, "one")
-    with pytest.raises(InputError, match=r"importance: 1 of \d+ values are NaN, the first at index 1. It is of 'one'"):
+    with pytest.raises(
+        InputError, match=r"importance: 1 of \d+ values are NaN, the first at index 1. It comes from 'one'"
+    ):
         ex.collect(Weighted(2), explanations)
     table = ex.collect(Weighted(2), explanations, nan="omit")
     assert [row.id for row in table] == ["e0", "e2", "e3"]
-    assert "1 explanations left out: they have NaN" in ex.evaluate(table).notes
+    assert "1 explanations with NaN were left out" in ex.evaluate(table).notes
 
 
 def test_a_model_that_answers_nan_loses_those_events_only() -> None:
@@ -302,7 +304,7 @@ def test_a_model_that_answers_nan_loses_those_events_only() -> None:
         ex.collect(Sometimes(2), explanations)
     table = ex.collect(Sometimes(2), explanations, nan="omit", batch_edges=60)
     assert [row.id for row in table] == ["e0", "e1", "e3"]
-    assert "1 events left out: the model answered NaN" in table.notes
+    assert "1 events were left out, because the model answered NaN" in table.notes
 
 
 def test_nan_in_answers_of_the_wrong_shape_is_an_error_all_the_same() -> None:
@@ -327,7 +329,7 @@ def test_no_candidates_and_one() -> None:
     drop = evaluation["fidelity_drop@0.1"]
     assert drop.n == 1
     assert "1 of 2 events have no value (no candidate edges)" in drop.warnings[0]
-    assert evaluation["cohesiveness@0.1"].reason == "no times, no span of time, or fewer than two edges"
+    assert evaluation["cohesiveness@0.1"].reason == "no times, all times equal, or fewer than two edges"
     assert evaluation["fidelity_keep@0.5"].value == 0  # the one edge is the whole graph
     alone = ex.evaluate(Weighted(0), [ex.Explanation(nothing, [])])
     assert all(result.n == 0 and result.reason for result in alone.values())
@@ -370,7 +372,7 @@ def test_an_unfinished_line_is_cut_off_and_asked_again(tmp_path: Path) -> None:
     path.write_bytes(content[:-40])
     read = ex.read_table(path)
     assert len(read) == 5
-    assert "the last line of the file is not whole and was left out" in read.notes
+    assert "the last line of the file is incomplete and was left out" in read.notes
     model = Weighted(4)
     resumed = ex.collect(model, explanations, path=path)
     assert model.rows == len(resumed.rows[-1].masks) + 1
@@ -390,7 +392,7 @@ def test_a_line_that_lacks_only_its_end_counts(tmp_path: Path) -> None:
 def test_other_settings_or_explanations_do_not_mix(tmp_path: Path) -> None:
     explanations, path = random_explanations(4, 3), tmp_path / "run.jsonl"
     ex.collect(Weighted(4), explanations, path=path)
-    with pytest.raises(InputError, match="other settings: levels"):
+    with pytest.raises(InputError, match="different settings: levels"):
         ex.collect(Weighted(4), explanations, path=path, levels=(0.1,))
     changed = [ex.Explanation(one.context, -one.importance - 1, "one") for one in explanations]
     with pytest.raises(InputError, match="event 'e0' with another subgraph"):
@@ -498,7 +500,7 @@ def test_what_was_left_out_stands_in_the_file(tmp_path: Path) -> None:
     explanations[0] = ex.Explanation(explanations[0].context, explanations[0].importance * np.nan, "one")
     ex.collect(Weighted(2), explanations, nan="omit", path=path)
     ex.collect(Weighted(2), explanations, nan="omit", path=path)
-    assert ex.read_table(path).notes == ("1 explanations left out: they have NaN",)
+    assert ex.read_table(path).notes == ("1 explanations with NaN were left out",)
     assert [json.loads(line).get("notes") for line in path.read_text().splitlines()].count(None) == 3
 
 
@@ -525,7 +527,7 @@ def test_a_file_is_not_continued_with_another_question(tmp_path: Path, changed: 
     else:
         facts[changed] = {"target": 99, "label": 1 - (context.label or 0), "truth": ~context.truth}[changed]
     other = ex.Explanation(ex.Context(graph, event=context.event, **facts), one.importance, one.explainer)
-    with pytest.raises(InputError, match="with another subgraph, target, truth or importance"):
+    with pytest.raises(InputError, match="with a different subgraph, target, truth or importance"):
         ex.collect(Weighted(6), [other], path=path)
     again = ex.Explanation(context, one.importance, one.explainer, elapsed=9.0)
     assert len(ex.collect(Weighted(6), [again], path=path)) == 1
@@ -537,7 +539,7 @@ def test_one_event_is_one_question() -> None:
     explanations = [ex.Explanation(context, [1, 2, 3, 4], "one"), ex.Explanation(other, [1, 2, 3, 4], "two")]
     with pytest.raises(InputError, match="two different subgraphs or targets"):
         ex.collect(Weighted(0), explanations)
-    with pytest.raises(InputError, match="a number and a text"):
+    with pytest.raises(InputError, match="once as a number and once as text"):
         ex.collect(Weighted(0), [ex.Explanation(path_of(4, event), [1, 2, 3, 4]) for event in (1, "1")])
 
 
@@ -561,11 +563,11 @@ def test_a_different_number_of_classes_within_an_event_is_refused(tmp_path: Path
             return np.zeros((len(masks), 2 + (len(masks) < 5)))
 
     for nan in ("raise", "omit"):
-        with pytest.raises(InputError, match="3 outputs a mask, and 2 before"):
+        with pytest.raises(InputError, match="3 outputs per mask, but 2 before"):
             ex.collect(Moody(), [ex.Explanation(path_of(12), range(12))], batch_edges=60, nan=nan)
     path = tmp_path / "run.jsonl"
     ex.collect(Weighted(0), random_explanations(0, 3)[:2], path=path)
-    with pytest.raises(InputError, match="4 outputs a mask, and 2 before"):
+    with pytest.raises(InputError, match="4 outputs per mask, but 2 before"):
         ex.collect(Weighted(0, 4), random_explanations(0, 3), path=path)
     assert len(ex.read_table(path)) == 2
 

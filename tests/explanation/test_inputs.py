@@ -34,19 +34,19 @@ def ranked(explanation: ex.Explanation, **settings: Any) -> list[int]:
         ({"edge_index": [[0.0, 1.5], [1, 0]]}, "edge_index: expected whole numbers"),
         ({"edge_index": [[0, -1], [1, 0]]}, "there is no node -1"),
         ({"edge_index": PATH, "nodes": [7, 8]}, "there is no node 2 among 2"),
-        ({"edge_index": PATH, "nodes": [7, 7, 8, 9]}, "an id stands twice"),
+        ({"edge_index": PATH, "nodes": [7, 7, 8, 9]}, "an id is listed twice"),
         ({"edge_index": PATH, "nodes": [1.5, 2, 3, 4]}, "whole numbers or of text"),
         ({"edge_index": PATH, "times": [1, 2]}, r"times: shape \(2,\) for 3"),
         ({"edge_index": PATH, "times": [1, 2, np.nan]}, "a time is NaN"),
         ({"edge_index": PATH, "candidates": [0, 3]}, "there is no edge 3"),
-        ({"edge_index": PATH, "candidates": [1, 1]}, "named twice"),
+        ({"edge_index": PATH, "candidates": [1, 1]}, "listed twice"),
         ({"edge_index": PATH, "units": [0, 1]}, "2 ids for 3 candidate edges"),
-        ({"edge_index": PATH, "edge_features": np.zeros((2, 1))}, "one row for each edge"),
-        ({"edge_index": PATH, "node_features": np.zeros(4)}, "one row for each node"),
+        ({"edge_index": PATH, "edge_features": np.zeros((2, 1))}, "one row per edge"),
+        ({"edge_index": PATH, "node_features": np.zeros(4)}, "one row per node"),
         ({"edge_index": PATH, "node_features": [[1], [2, 3]]}, "node_features: rows of different lengths"),
         ({"edge_index": PATH, "times": np.ma.masked_equal([1.0, 2.0, 3.0], 2)}, "times: found a masked array"),
         ({"edge_index": PATH, "edge_features": np.ma.masked_equal([[1], [2], [3]], 2)}, "found a masked array"),
-        ({"edge_index": PATH, "candidates": [[0]]}, "candidates: expected one number an edge"),
+        ({"edge_index": PATH, "candidates": [[0]]}, "candidates: expected one number per edge"),
     ],
 )
 def test_subgraphs_that_cannot_be(given: dict[str, Any], message: str) -> None:
@@ -65,7 +65,7 @@ def test_inputs_are_copied_from_and_cannot_be_written_to() -> None:
 def test_importance_of_the_wrong_length_says_whose() -> None:
     context = ex.Context(ex.Subgraph(PATH), event="e7")
     with pytest.raises(
-        InputError, match=r"importance: shape \(2,\) for 3 candidate edges. It is of 'gradient', event 'e7'"
+        InputError, match=r"importance: shape \(2,\) for 3 candidate edges. It comes from 'gradient', event 'e7'"
     ):
         ex.Explanation(context, [1, 2], "gradient")
     with pytest.raises(InputError, match="expected numbers"):
@@ -74,7 +74,7 @@ def test_importance_of_the_wrong_length_says_whose() -> None:
 
 @pytest.mark.parametrize("elapsed", [-1.0, np.nan, np.inf])
 def test_times_that_nothing_takes(elapsed: float) -> None:
-    with pytest.raises(InputError, match="is no number of seconds"):
+    with pytest.raises(InputError, match="is not a number of seconds"):
         ex.Explanation(ex.Context(ex.Subgraph(PATH)), [1, 2, 3], elapsed=elapsed)
 
 
@@ -302,7 +302,7 @@ def test_what_makes_no_sense_together_is_refused() -> None:
     for ids in ((1, None), (None, 0)):  # the second is counted as 1, the first as 0
         unnamed = [ex.Context(ex.Subgraph(PATH), event=event) for event in ids]
         said = [ex.Explanation(one, [1, 2, 3], name) for one, name in zip(unnamed, "ab", strict=True)]
-        with pytest.raises(InputError, match="Give every event an id, or none"):
+        with pytest.raises(InputError, match="Give ids to all events or to none"):
             ex.collect(Weighted(0), said)
     with pytest.raises(InputError, match="event"):
         ex.collect(Weighted(0), [ex.Explanation(ex.Context(ex.Subgraph(PATH), event=1.5), [1, 2, 3])])

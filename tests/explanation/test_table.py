@@ -111,12 +111,12 @@ def changed(record: dict[str, Any], place: tuple[Any, ...], value: Any) -> None:
     ("place", "value", "message"),
     [
         (("masks",), ["zz"], "masks: expected hexadecimal"),
-        (("masks",), ["00" * 40], "bytes a mask"),
+        (("masks",), ["00" * 40], "bytes per mask"),
         (("masks",), 3, "masks: expected a list"),
         (("masks",), [], "masks: expected a list"),
         (("outputs",), [[1, 2]], "outputs: shape"),
-        (("outputs",), [["a"]], "outputs: expected rows of numbers"),
-        (("outputs",), None, "outputs: expected rows of numbers"),
+        (("outputs",), [["a"]], "outputs: expected one row of numbers per mask"),
+        (("outputs",), None, "outputs: expected one row of numbers per mask"),
         (("subgraph",), None, "subgraph: expected a table"),
         (("subgraph", "edge_index"), [[0], [10**9]], "there is no|candidate|shape"),
         (("subgraph", "edge_index"), "__import__('os')", "edge_index"),
@@ -129,7 +129,7 @@ def changed(record: dict[str, Any], place: tuple[Any, ...], value: Any) -> None:
         (("explanations",), {}, "explanations: expected a list"),
         (("event",), None, "event: is missing"),
         (("event",), [1], "event: expected a whole number or text"),
-        (("truth",), [999], "truth: expected numbers of candidates"),
+        (("truth",), [999], "truth: expected candidate numbers"),
         (("label",), "yes", "label"),
     ],
 )
@@ -185,13 +185,13 @@ def test_other_parquet_files_and_endings(tmp_path: Path) -> None:
     for name in ("t.csv", "absent.jsonl", "absent.parquet"):
         with pytest.raises(InputError):
             ex.read_table(tmp_path / name)
-    with pytest.raises(InputError, match=r"ending in \.pkl"):
+    with pytest.raises(InputError, match=r"unknown file ending '\.pkl'"):
         table_of(3).save(tmp_path / "t.pkl")
 
 
 def test_an_event_that_stands_twice(tmp_path: Path) -> None:
     records = lines(tmp_path)
-    with pytest.raises(InputError, match="stands twice"):
+    with pytest.raises(InputError, match="is in the table twice"):
         ex.read_table(written(tmp_path, [*records, records[1]]))
 
 
@@ -201,7 +201,7 @@ def test_tables_lacking_masks_say_what_to_collect(tmp_path: Path) -> None:
         ex.evaluate(table, explainer="one", metrics=["fidelity_drop@0.9"])
     records = lines(tmp_path)
     records[1]["masks"], records[1]["outputs"] = records[1]["masks"][2:], records[1]["outputs"][2:]
-    with pytest.raises(InputError, match="lacks the whole or the empty graph"):
+    with pytest.raises(InputError, match="has no mask for the whole or the empty graph"):
         ex.evaluate(ex.Table.of(records), explainer="one")
 
 
@@ -209,7 +209,7 @@ def test_tables_lacking_masks_say_what_to_collect(tmp_path: Path) -> None:
 def test_a_truth_is_a_list_of_candidates(tmp_path: Path, truth: Any) -> None:
     records = lines(tmp_path)
     records[2]["truth"] = truth
-    with pytest.raises(InputError, match="truth: expected numbers of candidates"):
+    with pytest.raises(InputError, match="truth: expected candidate numbers"):
         ex.Table.of(records)
 
 
@@ -254,7 +254,7 @@ def test_explanations_that_are_not_whole_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     ex.write_explanations(random_explanations(5, 4), path)
     path.write_bytes(path.read_bytes()[:-40])
-    with pytest.raises(InputError, match=r"run\.jsonl: its last line is not whole"):
+    with pytest.raises(InputError, match=r"run\.jsonl: the last line is incomplete"):
         ex.read_explanations(path)
     path.write_text("")
     with pytest.raises(InputError, match="is empty"):

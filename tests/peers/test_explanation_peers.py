@@ -295,7 +295,7 @@ def test_what_a_module_was_given_is_given_again() -> None:
         assert not np.allclose(said.prediction[11], module(*data)[11].detach(), atol=1e-3)
         forgotten = explanation_of(module, data, 11, importances(data, 1))
         forgotten.prediction = said.prediction
-        with pytest.raises(InputError, match=r"on the whole graph, and .* was explained"):
+        with pytest.raises(InputError, match=r"on the whole graph, but .* was explained"):
             ex.from_pyg(forgotten, ex.PyGModel(module))
 
 

@@ -219,7 +219,7 @@ def test_edges_that_are_no_candidates_always_stay(model, asked):
         ({}, {"time": -1e9}, "after the time"),
         ({}, {"time": math.nan}, "after the time"),
         ({"times": None}, {}, "has no times"),
-        ({"edge_features": None}, {}, "0 columns, where the network was trained with 1"),
+        ({"edge_features": None}, {}, "0 columns, but the network was trained with 1"),
         ({"node_features": np.ones((2, 3))}, {}, "3 columns"),
     ],
 )
@@ -278,7 +278,7 @@ def test_a_file_that_is_no_checkpoint_is_refused_and_never_run(model, content, t
         path.write_bytes(made)
     else:
         torch.save(made, path)
-    with pytest.raises(InputError, match=r"no checkpoint of this network.*zoo temporal train"):
+    with pytest.raises(InputError, match=r"is not a checkpoint of this network.*zoo temporal train"):
         TemporalGNN.load(path)
 
 
@@ -377,7 +377,7 @@ def test_what_an_explainer_cannot_do_is_said(model, some):
     many = Subgraph([[0] * 13, range(1, 14)])
     with pytest.raises(OptionError, match="13 units"):
         importance(model, Context(many, None, event="e"), "exhaustive")
-    with pytest.raises(InputError, match="no truth is known"):
+    with pytest.raises(InputError, match="the truth is unknown"):
         importance(model, Context(many, None), "oracle")
     with pytest.raises(InputError, match="no times"):
         importance(model, Context(many, None), "recency")
@@ -476,14 +476,14 @@ def test_lines_without_a_break_are_one_contact(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "holds no contacts"),
+        ("", "contains no contacts"),
         ("1\t2\t3\tA", "line 1 is not time, person"),
         ("100\t7\t3\tA\tB\n1.5\t7\t3\tA\tB\n", "line 2"),
         ("-1\t7\t3\tA\tB", "line 1"),
         ("9" * 30 + "\t7\t3\tA\tB", "line 1"),
         ("²\t7\t3\tA\tB", "line 1"),
         ("\n\n100\t7\t3\tA\n", "line 3 is not .*: '100"),
-        ("100\t7\t3\tA\tB\n\n120\t8\t08\tA\tA\n", "line 3 has person 8 face themselves"),
+        ("100\t7\t3\tA\tB\n\n120\t8\t08\tA\tA\n", "line 3 has a contact of person 8 with themselves"),
     ],
 )
 def test_a_file_that_holds_no_contacts_is_named(text, message, tmp_path):
@@ -569,7 +569,7 @@ def test_train_and_explain_from_the_command_line(tmp_path, monkeypatch):
     setting, program, *arguments = shlex.split(hint.partition("evaluate with: ")[2])
     assert (setting, program) == ("GRAPHGAUGE_TEMPORAL=temporal.pt", "graphgauge")
     assert CliRunner().invoke(cli, arguments, catch_exceptions=False).exit_code == 0
-    with pytest.raises(OptionError, match="--explainers names none"):
+    with pytest.raises(OptionError, match="--explainers is empty"):
         call("explain", "--events", 3, "--explainers", " , ")
     with pytest.raises(OptionError, match="unknown explainer 'oclusion'"):
         call("run", "--explainers", "oclusion", "--contacts", "absent.tsv")  # before anything is read or trained

@@ -180,7 +180,7 @@ def arrays(**changes):
         ({"labels": None}, "labels"),
         ({"edges": np.array([[0, 9]])}, "outside"),
         ({"edges": np.arange(6).reshape(2, 3)}, r"edges: found shape \(2, 3\)"),
-        ({"edges": np.array([[0.5, 1]])}, "0.5 is no node number"),
+        ({"edges": np.array([[0.5, 1]])}, "0.5 is not a node number"),
         ({"labels": np.array(["a", "b", "c", "d"])}, "labels: expected numbers"),
         ({"labels": np.array([0.5, 0, 1, 1])}, "labels: 0.5 is no"),
         ({"labels": np.array(5)}, "labels: expected shape"),
@@ -206,7 +206,7 @@ def test_a_file_of_arrays_is_read(tmp_path):
     data = read_graph_data(path)
     assert data.edges.tolist() == [[0, 1], [1, 2]]
     assert isinstance(data, GraphData)
-    with pytest.raises(GraphgaugeError, match=r"torch_geometric|holds no Cora/raw"):
+    with pytest.raises(GraphgaugeError, match=r"torch_geometric|contains no Cora/raw"):
         read_graph_data(tmp_path)  # nothing is fetched into a folder that Planetoid has not filled
     with pytest.raises(GraphgaugeError, match="no such file"):
         read_graph_data(tmp_path / "none.npz")
@@ -218,7 +218,7 @@ def test_a_file_that_is_no_archive_is_refused(tmp_path, content):
     with pytest.raises(GraphgaugeError, match=r"graph\.npz: cannot be read"):
         read_graph_data(tmp_path / "graph.npz")
     np.save(tmp_path / "one.npy", np.eye(3))
-    with pytest.raises(GraphgaugeError, match="one array, and not several by name"):
+    with pytest.raises(GraphgaugeError, match="one array instead of several named ones"):
         read_graph_data(tmp_path / "one.npy")
 
 
@@ -252,7 +252,7 @@ def test_a_stopped_run_goes_on_as_if_it_had_not_been_stopped(tmp_path, graph):
             np.testing.assert_array_equal(one.new_edges, other.new_edges)
             np.testing.assert_array_equal(one.embeddings, other.embeddings)
             assert one.tgc == other.tgc
-    with pytest.raises(GraphgaugeError, match="other settings"):
+    with pytest.raises(GraphgaugeError, match="different settings"):
         list(grow(graph, Settings(), ["Off"], 1, 1, parts))
     fewer = GraphData(graph.edges[1:], graph.labels, graph.features)
     with pytest.raises(GraphgaugeError, match="Off, seed 0, began from another graph"):
@@ -285,7 +285,7 @@ def test_settings_out_of_range_are_refused(settings):
 @pytest.mark.parametrize(
     ("conditions", "cycles", "seeds", "said"),
     [
-        ([], 1, 1, "conditions names none"),
+        ([], 1, 1, "conditions is empty"),
         (["Of"], 1, 1, "Off"),
         (["Off"], "a", 1, "cycles"),
         (["Off"], 1, -1, "seeds"),

@@ -56,7 +56,9 @@ def as_edges(value: Any, name: str, nodes: int | None = None) -> Ints:
     if edges.size == 0 and edges.shape in ((0,), (0, 2), (2, 0), (1, 0)):
         return np.empty((0, 2), np.int64)
     if edges.ndim == 2 and edges.shape[0] == 2 and edges.shape[1] != 2:
-        raise InputError(f"found shape {edges.shape}, one edge per column", where=name, fix="Pass edge_index.T.")
+        raise InputError(
+            f"found shape {edges.shape}, one edge per column", where=name, fix="Transpose it: edge_index.T."
+        )
     require_shape(edges, (None, 2), name, _PAIRS)
     last = np.iinfo(np.int64).max if nodes is None else nodes - 1
     # As unsigned integers, negative numbers are the largest.

@@ -36,7 +36,7 @@ def means(evaluators: Sequence[AdaptiveEvaluator], conditions: int = 1) -> dict[
 
 
 def summary(runs: Runs, figure: Callable[[Evaluation, str | Path], None]) -> Evaluation:
-    """All runs: by condition if there are several, otherwise by cycle. A single cycle is returned as it is."""
+    """All runs: by condition if there are several, otherwise by cycle. A single cycle is returned unchanged."""
     evaluators = list(runs.values())
     first = evaluators[0]
     if len(evaluators) == len(first.evaluations) == 1:
