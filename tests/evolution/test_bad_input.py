@@ -176,7 +176,7 @@ def test_what_is_no_birth_is_left_out_and_counted(graph: Graph):
     assert found.notes == (
         "loops among the births, left out: 1",
         "births listed more than once, counted once: 2",
-        "births that stood before the cycle, left out: 3",
+        "births that were in the graph before the cycle, left out: 3",
         "births missing from all_edges: 1",
     )
 
