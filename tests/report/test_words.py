@@ -78,7 +78,8 @@ def test_runs_that_failed_are_told_from_those_that_are_not_there(tmp_path: Path)
     failed = {"schema": "graphgauge/result/1", "status": "failed", "error": "no file", "run": run}
     write_sealed(root / "failed.json", failed)
     (line,) = [line for line in limits_of(root) if "failed or missing" in line]
-    assert line == "1 run failed or missing: b on toy seed 1 (failed: no file). Means leave them out and state how many."
+    named = "b on toy seed 1 (failed: no file)"
+    assert line == f"1 run failed or missing: {named}. Means leave them out and state how many."
     (root / "failed.json").unlink()
     (line,) = [line for line in limits_of(root) if "failed or missing" in line]
     assert "b on toy seed 1 (no run)" in line
@@ -96,7 +97,8 @@ def test_what_was_chosen_with_the_truth_in_hand_is_named(tmp_path: Path, oracle:
 def test_a_dataset_on_which_methods_are_close_is_not_claimed(tmp_path: Path):
     write_runs(write_runs(tmp_path, CLEAR, "one"), CLOSE, "two")
     sentence = verdict([read(tmp_path)], ())
-    assert sentence == ("In ranking, on 1 of 2 datasets one method differs significantly from all others in mrr: good on one.")
+    claim = "one method differs significantly from all others in mrr: good on one."
+    assert sentence == f"In ranking, on 1 of 2 datasets {claim}"
 
 
 def test_the_interval_of_several_runs_is_over_seeds(tmp_path: Path):

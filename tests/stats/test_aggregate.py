@@ -38,7 +38,7 @@ def test_the_numbers_of_one_metric() -> None:
 def test_rows_are_found_by_name() -> None:
     table = aggregate(records())
     assert table["f1", "a"] is table["f1", "a", "sachs"]
-    with pytest.raises(InputError, match=r"stands for 2 rows\. Also name the method and the dataset"):
+    with pytest.raises(InputError, match=r"matches 2 rows\. Also name the method and the dataset"):
         table["f1"]
     with pytest.raises(UnknownNameError, match="unknown method 'c'"):
         table["f1", "c"]
@@ -103,11 +103,11 @@ def test_best_and_close_are_marked() -> None:
     }
     lower = aggregate(records(scores), directions={"f1": "lower"})
     assert lower.marks("f1", "sachs") == {"b": "best"}
-    assert "No direction is known" in str(aggregate(records(scores)))
+    assert "The better direction is unknown" in str(aggregate(records(scores)))
     few = {name: values[:5] for name, values in scores.items()}
     table = aggregate(records(few), directions={"f1": "higher"})
     assert set(table.marks("f1", "sachs").values()) == {"best", "close"}
-    assert len(table.marks("f1", "sachs")) == 3  # five seeds tell nobody apart
+    assert len(table.marks("f1", "sachs")) == 3  # no difference is significant with five seeds
     assert "With fewer than 7 seeds the paired signed-rank tests of 3 methods cannot reject" in str(table)
 
 

@@ -48,7 +48,7 @@ def test_equal_differences_have_no_interval() -> None:
     for a, b in (([0.2, 0.3, 0.4], [0.1, 0.2, 0.3]), ([1.2, 1.3, 1.7], [1.1, 1.2, 1.6]), ([3.0, 4.0], [1.0, 2.0])):
         test = paired_test(a, b)
         assert test.ci is None
-        assert "in every pair, so its spread is not known and there is no interval" in test.summary
+        assert "in every pair, so there is no spread for an interval" in test.summary
         assert "excludes 0" not in test.summary
 
 
