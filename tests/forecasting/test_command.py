@@ -187,20 +187,24 @@ def test_options_that_need_another(forms: Path, extra: list[str], message: str) 
 
 
 def test_refusals_have_an_exit_code_also_in_a_study(forms: Path) -> None:
-    def exits(message: str, *arguments: str) -> int:
+    def exits(*arguments: str, message: str) -> int:
         done = subprocess.run([sys.executable, "-m", "graphgauge", *arguments], capture_output=True, text=True)
         assert "Traceback" not in done.stderr
         assert message in done.stderr, done.stderr
         return done.returncode
 
-    command = ("forecasting", "--table", "table.csv", "--mask", "nosuch.npy")
-    assert exits("--mask does not belong to --table", *command) == 2
+    assert (
+        exits(
+            "forecasting", "--table", "table.csv", "--mask", "nosuch.npy", message="--mask cannot be used with --table"
+        )
+        == 2
+    )
     Path("study.toml").write_text(
         'schema = 1\nname = "s"\n[[evaluate]]\nfamily = "forecasting"\nmethods = ["m"]\ndatasets = ["d"]\nseeds = [0]\n'
         'table = "table.csv"\nmask = "nosuch.npy"\n'
     )
-    # A study has keys instead of flags.
-    assert exits("study.toml, line 3: mask does not belong to table", "run", "study.toml") == 2
+    message = "line 3: mask cannot be used with table"
+    assert exits("run", "study.toml", message=message) == 2
 
 
 @pytest.mark.parametrize("key", ["coverage_73", "interval_score_73", "mae"])
