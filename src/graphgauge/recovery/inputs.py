@@ -305,7 +305,9 @@ def _networkx_edges(graph: Any) -> EdgeList:
     listed = list(weighted)
     if not graph.is_directed():
         listed += [(target, source, weight) for source, target, weight in listed if source != target]
-    return EdgeList(listed, tuple(graph.nodes), undirected=not graph.is_directed() or hasattr(graph, "undirected_edges"))
+    return EdgeList(
+        listed, tuple(graph.nodes), undirected=not graph.is_directed() or hasattr(graph, "undirected_edges")
+    )
 
 
 def _causal_learn_marks(value: Any) -> Any:
