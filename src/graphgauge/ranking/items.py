@@ -95,8 +95,8 @@ def compare(
 ) -> PairedItems:
     """Do two rankers differ on the same queries? Paired by id, tested by flipping the signs of differences.
 
-    The estimate is the mean of a − b. If the items have clusters, whole clusters are flipped together. `ties` is the tie
-    rule of the two evaluations unless another is given.
+    The estimate is the mean of a − b. If the items have clusters, whole clusters are flipped together. `ties` defaults to
+    the tie rule of the two evaluations.
     """
     from graphgauge.stats.permutation import paired_items
 
