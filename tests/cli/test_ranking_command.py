@@ -262,8 +262,8 @@ def bad_input(folder):
     yield pair("row.npy"), 3, ["four.npy has 4 rows", "row.npy has 1"]
     yield pair("nan.npy"), 3, ["neg_scores", "1 of 8 values are NaN", "(2, 1)", "omit"]
     yield pair("text.npy"), 3, ["neg_scores", "expected numbers"]
-    yield pair("objects.npy"), 3, ["objects.npy", "never read"]
-    yield pair("plain.pt"), 3, ["plain.pt", "never loaded"]
+    yield pair("objects.npy"), 3, ["objects.npy", "not read"]
+    yield pair("plain.pt"), 3, ["plain.pt", "not loaded"]
     yield pair("cut.npy"), 3, ["cut.npy", "cannot be read"]
     yield pair("missing.npy"), 3, ["missing.npy", "no such file"]
     yield pair("*.nothing"), 3, ["no file matches"]
@@ -276,11 +276,11 @@ def bad_input(folder):
     yield pair("four.npy"), 3, ["neg_scores", "(n, k)"]
     yield ("ranking", "--pos-scores", "four.npy"), 2, ["--neg-scores not given"]
     yield (*pair("n-0.npy"), "--offsets", "o.npy", "--mask", "nosuch.npy"), 2, ["--offsets and --mask exclude"]
-    yield (*pair("n-0.npy"), "--known-values", "nosuch.npy"), 2, ["excludes --known-values"]
+    yield (*pair("n-0.npy"), "--known-values", "nosuch.npy"), 2, ["does not take --known-values"]
     yield (
         ("ranking", "--scores", "s.npy", "--labels", "y.npy", "--queries", "q.npy", "--mask", "m.npy"),
         2,
-        ["the flat form excludes --mask"],
+        ["the flat form does not take --mask"],
     )
     yield ("ranking",), 2, ["nothing to evaluate"]
     yield (*pair("n-0.npy"), "--groups", "relation"), 2, ["NAME=FILE"]

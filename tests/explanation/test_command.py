@@ -168,7 +168,8 @@ def test_a_model_that_fails_is_one_paragraph_and_with_debug_the_place(folder: Pa
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr == (
-        "Error: event 'e0', model Failing.predict: raised KeyError: 'weights'. Run it alone; --debug shows the traceback.\n"
+        "Error: event 'e0', model Failing.predict: raised KeyError: 'weights'. "
+        "Run it alone; --debug shows the traceback.\n"
     )
     shown = subprocess.run([*command, "--debug"], capture_output=True, text=True, check=False).stderr
     assert 'return {}["weights"]' in shown

@@ -89,7 +89,7 @@ def test_blocks_of_queries_do_not_change_anything(monkeypatch):
         ({"targets": [0.5, 1.5]}, InputError, "entity numbers"),
         ({"queries": [[1.0, np.nan], [0, 0]]}, InputError, "NaN"),
         ({"queries": [[1.0, np.inf], [0, 0]]}, InputError, "infinite"),
-        ({"queries": [[1.0], [0]]}, InputError, "one width"),
+        ({"queries": [[1.0], [0]]}, InputError, "the same width"),
         ({"score": "dto"}, UnknownNameError, "dot"),
         ({"score": "distmult"}, OptionError, "heads, relations"),
         ({"known": ([5], [0, 1, 1])}, InputError, "0 … 3"),

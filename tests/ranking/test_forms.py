@@ -93,7 +93,7 @@ ENTRIES = [ranking.evaluate, ranking.RankingState().update]
 def test_the_library_refuses_the_same(form: Form, entry: Any) -> None:
     given = {name: GIVEN[name] for name in form.needs}
     for name in GIVEN.keys() - form.own:
-        with pytest.raises(OptionError, match=f"excludes {name}"):
+        with pytest.raises(OptionError, match=f"does not take {name}"):
             entry(**given, **{name: GIVEN[name]})
     for pair in form.apart:
         with pytest.raises(OptionError, match="exclude each other"):

@@ -224,7 +224,7 @@ def test_nan_on_the_diagonal_is_of_no_account():
 def test_a_truth_with_weights_is_noted():
     evaluation = recovery.evaluate(TRUTH * 0.7, SCORES)
     np.testing.assert_equal(evaluation.to_flat(), EXPECTED)
-    assert any("every cell that is not 0 is an edge" in note for note in evaluation.notes)
+    assert any("every cell other than 0 is an edge" in note for note in evaluation.notes)
 
 
 @pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_matrix])
@@ -271,13 +271,13 @@ BAD = {
     "edges of NaN": (recovery.EdgeList(np.array([[0, np.nan]])), SCORES, {}, r"\(0.0, nan\) is not between nodes"),
     "too few names": (recovery.NamedMatrix(TRUTH, NAMES[:3]), SCORES, {}, "A_true: 3 names for 4 nodes"),
     "no names": (recovery.NamedMatrix(TRUTH, None), SCORES, {}, "A_true: None cannot name nodes"),
-    "a name twice": (recovery.NamedMatrix(TRUTH, "abca"), SCORES, {}, "A_true: the node 'a' stands twice"),
-    "a node twice": ([("a", "b")], [("a", "b")], {"nodes": "aab"}, "nodes: the node 'a' stands twice"),
+    "a name twice": (recovery.NamedMatrix(TRUTH, "abca"), SCORES, {}, "A_true: the node 'a' occurs twice"),
+    "a node twice": ([("a", "b")], [("a", "b")], {"nodes": "aab"}, "nodes: the node 'a' occurs twice"),
     "lists for names": (TRUTH, SCORES, {"nodes": [[1], [2], [3], [4]]}, "cannot name nodes"),
     "other lags": (np.zeros((3, 3, 2)), np.zeros((3, 3, 3)), {"lagged": True}, "2 true lags with 3 predicted ones"),
     "no lags": (np.zeros((3, 3, 0)), np.zeros((3, 3, 0)), {"lagged": True}, r"expected shape \(d, d, lags \+ 1\)"),
     "ragged marks": (TRUTH, [[0, 1], [0]], {"encoding": "pcalg"}, "A_pred"),
-    "ragged links": (TRUTH, [["-->"], []], {"encoding": "tigramite"}, "no array of tigramite's links"),
+    "ragged links": (TRUTH, [["-->"], []], {"encoding": "tigramite"}, "not an array of tigramite links"),
     "no marks": (TRUTH, None, {"encoding": "gadjid"}, "A_pred: expected numbers"),
     "unknown names": (edges(TRUTH, "abcd"), SCORES, {"nodes": NAMES}, "unknown nodes: 'a', 'b', 'c', 'd'"),
     "names that differ": (frame(TRUTH), frame(SCORES).rename(index={"akt": "pka"}, columns={"akt": "pka"}), {},

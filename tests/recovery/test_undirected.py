@@ -152,7 +152,7 @@ def test_the_right_class_of_a_chain(encoding):
     assert evaluation["skeleton_f1"].value == 1
     assert evaluation["cpdag_shd"].value == 0
     assert [evaluation[f"shd_{part}"].value for part in ("missing", "extra", "reversed", "undirected")] == [0, 0, 0, 5]
-    assert any("5 undirected edges in A_pred claim no direction" in note for note in evaluation.notes)
+    assert any("5 undirected edges in A_pred have no direction" in note for note in evaluation.notes)
     assert not any("A_true" in note for note in evaluation.notes)
     same = recovery.evaluate(chain(encoding), chain(encoding), encoding=(encoding, encoding))
     assert same["directed_shd"].value == same["cpdag_shd"].value == 0

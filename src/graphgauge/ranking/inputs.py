@@ -18,7 +18,7 @@ from graphgauge.ranking.forms import MATRIX, given_names
 
 Ints = NDArray[np.int64]
 
-_MEND_NAN = 'Repair the model, or pass nan="omit" to drop and count them.'
+_FIX_NAN = 'Repair the model, or pass nan="omit" to drop and count them.'
 _RAGGED = "Pass ragged negatives as one flat array with offsets=, or as a padded matrix with mask=."
 _SHAPES = "One positive score per query, and one row of negatives per query: pos (n,), neg (n, k)."
 
@@ -139,7 +139,7 @@ class FlatLists:
         labels, queries = _binary(labels, len(scores)), as_labels(queries, "queries")
         require_shape(queries, (len(scores),), "queries", "One query id per score.")
         if nan == "raise":
-            refuse_nan(scores, "scores", fix=_MEND_NAN)
+            refuse_nan(scores, "scores", fix=_FIX_NAN)
         missing = np.isnan(scores) if scores.dtype.kind == "f" else np.zeros(len(scores), bool)
         given, place = np.unique(queries, return_inverse=True)
         relevant, unscored, negatives, left = (
@@ -237,7 +237,7 @@ def _binary(labels: Any, length: int) -> NDArray[np.bool_]:
 
 def _report_nan(scores: Scores, counts: RowCounts) -> None:
     if counts.pos_missing.any():
-        refuse_nan(as_numeric(scores.pos, "pos_scores"), "pos_scores", fix=_MEND_NAN)
+        refuse_nan(as_numeric(scores.pos, "pos_scores"), "pos_scores", fix=_FIX_NAN)
     row = int(np.argmax(counts.missing > 0))
     if scores.offsets is None:
         valid = True if scores.mask is None else scores.mask[row]
@@ -248,7 +248,7 @@ def _report_nan(scores: Scores, counts: RowCounts) -> None:
         where = str(start + int(np.argmax(np.isnan(scores.neg[start : int(scores.offsets[row + 1])]))))
     total = int(counts.missing.sum(dtype=np.int64))
     size = int(counts.negatives.sum(dtype=np.int64))
-    raise InputError(f"{total} of {size} values are NaN, the first at index {where}", where="neg_scores", fix=_MEND_NAN)
+    raise InputError(f"{total} of {size} values are NaN, the first at index {where}", where="neg_scores", fix=_FIX_NAN)
 
 
 def cutoffs(k: Any) -> tuple[int, ...]:

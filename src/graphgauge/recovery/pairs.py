@@ -53,10 +53,10 @@ def compared(truth: Graph, prediction: Graph, options: Options) -> DensePair | S
     if pair.missing_truth:
         raise InputError(_missing(pair, "A_true"), where="A_true", fix="Cells must be 0 or not 0.")
     if pair.missing_scores and options.nan == "raise":
-        raise InputError(_missing(pair, "A_pred"), where="A_pred", fix=_MEND_NAN)
+        raise InputError(_missing(pair, "A_pred"), where="A_pred", fix=_FIX_NAN)
     if pair.negative_scores and options.sign is None:
         found, first = pair.offending("A_pred", lambda part: part < 0)
-        raise InputError(f"{found.sum()} scores are negative, the first at {first}", where="A_pred", fix=_MEND_SIGN)
+        raise InputError(f"{found.sum()} scores are negative, the first at {first}", where="A_pred", fix=_FIX_SIGN)
     if pair.weighted_truth and not pair.offending("A_pred", lambda part: (part != 0) & (part != 1))[0].any():
         raise InputError(
             "the arguments look swapped: the first has values other than 0 and 1, the second does not",
@@ -342,8 +342,8 @@ def _absolute(scores: AnyArray) -> AnyArray:
     return np.abs(widened) if scores.dtype.kind in "if" else scores
 
 
-_MEND_NAN = 'Repair the model, or pass nan="omit": such cells are then left out of both graphs and reported.'
-_MEND_SIGN = (
+_FIX_NAN = 'Repair the model, or pass nan="omit": such cells are then left out of both graphs and reported.'
+_FIX_SIGN = (
     'For weights pass sign="absolute". For scores that are negative where no edge is likely: sign="keep". '
     "For marks of a CPDAG: encoding=."
 )
