@@ -33,7 +33,7 @@ def test_it_ends_with_the_page_and_three_sentences(demo):
     assert (folder / "here" / "report.html").stat().st_size <= 2_000_000
     assert empty == ""
     for family, part in demos().items():
-        assert re.search(rf"in {family} \({part.metric} 0\.\d+, where chance gives 0\.\d+\)", first)
+        assert re.search(rf"in {family} \({part.metric} 0\.\d+, chance 0\.\d+\)", first)
         assert re.search(rf"\d of 3 in {family} \({len(part.seeds)} seeds\)", second)
     assert "tied-scores" in third
     assert list(folder.iterdir()) == [folder / "here"]
