@@ -422,7 +422,7 @@ def test_answers_that_were_not_explained_are_refused() -> None:
     with pytest.raises(InputError, match=r"prediction: Net answers .* on the whole graph, but .* was explained"):
         ex.from_pyg(forgotten, ex.PyGModel(module))
     few = Said(asked(module), prediction=torch.ones(3, 2))
-    with pytest.raises(InputError, match="prediction: 3 rows, and the target is row 9"):
+    with pytest.raises(InputError, match="prediction: 3 rows, but the target is row 9"):
         ex.from_pyg(few, ex.PyGModel(module))
 
 

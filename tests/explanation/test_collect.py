@@ -256,7 +256,7 @@ def test_what_the_model_returns_has_to_be_said_once() -> None:
     with pytest.raises(OptionError, match="model_output is missing"):
         ex.collect(Silent(), random_explanations(0, 1))
     assert ex.collect(Silent(), random_explanations(0, 1), model_output="logit").settings.model_output == "logit"
-    with pytest.raises(OptionError, match="the model says"):
+    with pytest.raises(OptionError, match="but the model has model_output='logit'"):
         ex.collect(Weighted(0), random_explanations(0, 1), model_output="probability")
     with pytest.raises(InputError, match="neither predict nor predict_proba_with_mask"):
         ex.collect(object(), random_explanations(0, 1), model_output="logit")
