@@ -395,11 +395,11 @@ def test_other_settings_or_explanations_do_not_mix(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="different settings: levels"):
         ex.collect(Weighted(4), explanations, path=path, levels=(0.1,))
     changed = [ex.Explanation(one.context, -one.importance - 1, "one") for one in explanations]
-    with pytest.raises(InputError, match="event 'e0' with another subgraph"):
+    with pytest.raises(InputError, match="event 'e0' with a different subgraph"):
         ex.collect(Weighted(4), changed, path=path)
     subgraph = explanations[0].context.subgraph
     turned = ex.Context(ex.Subgraph(subgraph.edge_index[::-1], candidates=subgraph.candidates), event="e0")
-    with pytest.raises(InputError, match="event 'e0' with another subgraph"):
+    with pytest.raises(InputError, match="event 'e0' with a different subgraph"):
         ex.collect(Weighted(4), [ex.Explanation(turned, explanations[0].importance, "one")], path=path)
     with pytest.raises(OptionError, match="are appended to"):
         ex.collect(Weighted(4), explanations, path=tmp_path / "run.parquet")
