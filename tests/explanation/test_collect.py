@@ -256,7 +256,7 @@ def test_what_the_model_returns_has_to_be_said_once() -> None:
     with pytest.raises(OptionError, match="model_output is missing"):
         ex.collect(Silent(), random_explanations(0, 1))
     assert ex.collect(Silent(), random_explanations(0, 1), model_output="logit").settings.model_output == "logit"
-    with pytest.raises(OptionError, match="the model says"):
+    with pytest.raises(OptionError, match="but the model has model_output='logit'"):
         ex.collect(Weighted(0), random_explanations(0, 1), model_output="probability")
     with pytest.raises(InputError, match="neither predict nor predict_proba_with_mask"):
         ex.collect(object(), random_explanations(0, 1), model_output="logit")
@@ -395,11 +395,11 @@ def test_other_settings_or_explanations_do_not_mix(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="different settings: levels"):
         ex.collect(Weighted(4), explanations, path=path, levels=(0.1,))
     changed = [ex.Explanation(one.context, -one.importance - 1, "one") for one in explanations]
-    with pytest.raises(InputError, match="event 'e0' with another subgraph"):
+    with pytest.raises(InputError, match="event 'e0' with a different subgraph"):
         ex.collect(Weighted(4), changed, path=path)
     subgraph = explanations[0].context.subgraph
     turned = ex.Context(ex.Subgraph(subgraph.edge_index[::-1], candidates=subgraph.candidates), event="e0")
-    with pytest.raises(InputError, match="event 'e0' with another subgraph"):
+    with pytest.raises(InputError, match="event 'e0' with a different subgraph"):
         ex.collect(Weighted(4), [ex.Explanation(turned, explanations[0].importance, "one")], path=path)
     with pytest.raises(OptionError, match="are appended to"):
         ex.collect(Weighted(4), explanations, path=tmp_path / "run.parquet")
