@@ -146,7 +146,7 @@ def test_only_runs_what_fits_and_judges_when_all_is_there(study):
     assert "gate passed" in done.stdout
     nothing = command("run", "study.toml", "--only", "best", cwd=study)
     assert nothing.returncode == 2
-    assert "no evaluation fits" in nothing.stderr
+    assert "no evaluation matches" in nothing.stderr
 
 
 def test_an_old_judgement_does_not_stand_beside_new_results(finished):

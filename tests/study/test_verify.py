@@ -85,7 +85,7 @@ def test_another_version_with_the_same_numbers_is_equal_and_named(finished):
     [
         (lambda content: content["results"][0].update(value=0.9), ["mrr 0.9 →", "changed after it was written"]),
         (lambda content: content["results"].pop(), ["is new"]),
-        (lambda content: content["results"].append({**content["results"][0], "key": "made@1"}), ["made@1 is gone"]),
+        (lambda content: content["results"].append({**content["results"][0], "key": "made@1"}), ["made@1 is missing"]),
         (lambda content: content["results"][0].update(value=None, reason="x"), ["nan →"]),
         (lambda content: content["conventions"].update(ties="optimistic"), ["conventions differ"]),
         (lambda content: content["breakdowns"][0]["columns"]["mrr"].reverse(), ["breakdowns differ"]),
