@@ -58,7 +58,7 @@ class Items:
         return columns if self.cluster is None else columns | {"cluster": self.cluster}
 
     @classmethod
-    def from_columns(cls, columns: Mapping[str, AnyArray]) -> Items:
+    def from_columns(cls, columns: Mapping[str, Any]) -> Items:
         if len({values.shape for values in columns.values()}) != 1 or columns["ids"].ndim != 1:
             raise ValueError("columns of different lengths")
         return cls(**columns)
@@ -67,8 +67,11 @@ class Items:
     def join(cls, parts: Sequence[Items]) -> Items:
         parts = [part for part in parts if len(part)]
         if not parts:
-            return cls(*(np.empty(0, np.int64) for _ in range(4)))
-        columns = {name: np.concatenate([part.columns()[name] for part in parts]) for name in parts[0].columns()}
+            nothing = np.empty(0, np.int64)
+            return cls(nothing, nothing, nothing, nothing)
+        columns: dict[str, Any] = {
+            name: np.concatenate([part.columns()[name] for part in parts]) for name in parts[0].columns()
+        }
         return cls(**columns)
 
     def save(self, path: str | Path) -> None:
@@ -95,8 +98,8 @@ def compare(
 ) -> PairedItems:
     """Do two rankers differ on the same queries? Paired by id, tested by flipping the signs of differences.
 
-    The estimate is the mean of a − b. If the items have clusters, whole clusters are flipped together. `ties` defaults to
-    the tie rule of the two evaluations.
+    The estimate is the mean of a − b. If the items have clusters, whole clusters are flipped together. By default
+    `ties` is the tie rule of the two evaluations.
     """
     from graphgauge.stats.permutation import paired_items
 
