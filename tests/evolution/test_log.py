@@ -221,7 +221,7 @@ def test_what_cannot_be_read(tmp_path: Path, graph: Graph):
         evaluate(log, graph.labels)
     for wrong, said in (
         ({"tgc": np.array("fast")}, "tgc: expected numbers"),
-        ({"tgc": np.zeros(2)}, "tgc holds 2 numbers"),
+        ({"tgc": np.zeros(2)}, "tgc contains 2 numbers"),
         ({"tgc": np.array(np.nan)}, "tgc: found nan"),
         ({"pools": np.array(["a"])}, "pools: expected numbers"),
         ({"new_edges": np.array(["ab"])}, "new_edges: expected numbers"),

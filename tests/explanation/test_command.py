@@ -127,7 +127,7 @@ def test_options_reach_the_library(folder: Path) -> None:
         ((), 2, "give --table, or --explanations with --model"),
         (("--table", "table.jsonl", "--explanations", "run.jsonl"), 2, "give --table"),
         (("--explanations", "run.jsonl"), 2, "with --model"),
-        (("--table", "table.jsonl", "--levels", "0.1"), 2, "--levels: for asking a model"),
+        (("--table", "table.jsonl", "--levels", "0.1"), 2, "--levels: only with --model"),
         (("--table", "table.jsonl", "--levels", "some"), 2, "not a list of shares"),
         (("--table", "absent.jsonl"), 3, "absent.jsonl: no such file"),
         (("--table", "run.jsonl"), 3, "not a table"),

@@ -92,7 +92,7 @@ def test_the_file_is_written_after_each_section_and_the_next_run_goes_on(tmp_pat
     outcome = run(*SUBJECT, "-o", stopped)
     assert outcome.exit_code == 0, outcome.output
     assert evaluated[evaluated.index("second run") + 1 :] == ["latent_space", "conditioning"]
-    assert "diversity: as" in outcome.stderr
+    assert "diversity: taken from" in outcome.stderr
     assert comparable(stopped) == comparable(whole)
 
 
@@ -100,12 +100,12 @@ def test_other_options_begin_anew(tmp_path):
     path = tmp_path / "result.json"
     run(*SUBJECT, "--metrics", "diversity", "-o", path)
     again = run(*SUBJECT, "--metrics", "diversity", "-o", path)
-    assert "diversity: as" in again.stderr
+    assert "diversity: taken from" in again.stderr
     other = run(*SUBJECT, "--metrics", "diversity", "-o", path, "--seed", "1")
     assert "different options, so everything is evaluated again" in other.stderr
     run(*SUBJECT, "--metrics", "novelty", "-o", path)
     more = run(*SUBJECT, "--metrics", "diversity", "-o", path)
-    assert "diversity: as" not in more.stderr
+    assert "diversity: taken from" not in more.stderr
     assert "mean_jaccard" in {entry["key"] for entry in content(path)["results"]}
     path.write_text("no result")
     assert isinstance(run(*SUBJECT, "-o", path).exception, InputError)

@@ -238,7 +238,7 @@ def test_other_samples_or_another_version_begin_anew(tmp_path):
     np.save(made, SAMPLES)
     asked = ("--generated", made, "--metrics", "diversity", "-o", path)
     assert run(*asked).exit_code == 0
-    assert "diversity: as" in run(*asked).stderr
+    assert "diversity: taken from" in run(*asked).stderr
     np.save(made, np.concatenate([SAMPLES[:20]] * 2))
     again = run(*asked)
     assert "different inputs, so everything is evaluated again" in again.stderr
