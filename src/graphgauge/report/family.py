@@ -17,6 +17,7 @@ from graphgauge.stats.aggregate import Aggregate, Summary, aggregate
 from graphgauge.stats.compare import compare
 from graphgauge.stats.comparison import Comparison
 from graphgauge.stats.runs import Runs
+from graphgauge.stats.text import listing
 
 # The leading metrics of a family; other families lead with the first metrics of their results.
 _HEADLINES = {
@@ -165,7 +166,7 @@ def _row(summary: Summary, results: tuple[Result, ...], mark: str) -> Row:
     reasons = dict.fromkeys(result.reason for result in results if result.reason)
     return Row(
         summary.metric, summary.dataset, summary.method, summary.mean, low, high, over, summary.n, summary.planned,
-        "; ".join(reasons) or (summary.reason or ""), results, mark, own,
+        listing(list(reasons), 1) or (summary.reason or ""), results, mark, own,
     )  # fmt: skip
 
 
