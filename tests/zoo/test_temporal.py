@@ -424,7 +424,7 @@ def test_models_that_cannot_be_explained_are_named():
         (Fails(), "gradient", "event 'e', model Fails.slopes: raised RuntimeError: no gradient"),
         (Few(), "occlusion", r"answers of the model, event 'e': shape \(4,\) for 5 masks"),
         (Few(), "gradient", r"slopes: shape \(1,\) for 3 edges"),
-        (Weights(), "gradient", "Weights has no slopes. Leave gradient out"),
+        (Weights(), "gradient", "Weights has no method slopes. Leave gradient out"),
     ):
         with pytest.raises(InputError, match=message):
             importance(model, context, name)

@@ -255,7 +255,7 @@ def test_a_stopped_run_goes_on_as_if_it_had_not_been_stopped(tmp_path, graph):
     with pytest.raises(GraphgaugeError, match="different settings"):
         list(grow(graph, Settings(), ["Off"], 1, 1, parts))
     fewer = GraphData(graph.edges[1:], graph.labels, graph.features)
-    with pytest.raises(GraphgaugeError, match="Off, seed 0, began from another graph"):
+    with pytest.raises(GraphgaugeError, match="Off, seed 0, started from a different graph"):
         list(grow(fewer, SMALL, ["Off"], 5, 1, parts))
 
 
