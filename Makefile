@@ -18,10 +18,10 @@ $(VENV)/.demo: pyproject.toml constraints.txt | $(BIN)/python
 # torch first and alone: together with packages that depend on torch, a resolver may fetch another release. If an index
 # has the CPU build, pip takes it (its version, 2.13.0+cpu, sorts above 2.13.0).
 $(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
-	@echo 'Fetching torch: about 200 MB as a CPU build, several GB as the CUDA build that the default index has for Linux.'
+	@echo 'Fetching torch: 190 MB as a CPU build, several GB as the CUDA build that the default index has for Linux.'
 	@echo '(Set TORCH_INDEX=ADDRESS for an index of CPU builds, or PIP_FIND_LINKS for a folder of wheels.)'
 	$(PIP) $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) torch
-	@echo 'Fetching the other packages of the tests: about 300 MB.'
+	@echo 'Fetching the other packages of the tests: 310 MB.'
 	$(PIP) -e '.[test,report,arrow,frames,torch,causal,dask,docs]'
 	@touch $@ $(VENV)/.demo
 
