@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
+from tests import fuzz
 
 CI = os.environ.get("CI") == "true"
 
@@ -39,6 +40,8 @@ def pytest_runtest_setup() -> None:
 ALLOWED_SKIPS = ("no CUDA", "shared data absent")
 if os.environ.get("GRAPHGAUGE_NUMBA") == "0":  # the run that proves the NumPy twins has no compiled loops to test
     ALLOWED_SKIPS += ("numba is not there or switched off",)
+if fuzz.DEADLINE in os.environ:  # the tests that a round of random search has no time left for
+    ALLOWED_SKIPS += (fuzz.TIME_IS_UP,)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -16,12 +16,13 @@ import time
 
 import pytest
 
-_DEADLINE = "GRAPHGAUGE_FUZZ_UNTIL"
+DEADLINE = "GRAPHGAUGE_FUZZ_UNTIL"
+TIME_IS_UP = "the time is up"
 
 
 def main(minutes: str, *arguments: str) -> int:
     deadline = time.time() + 60 * float(minutes)
-    environment = os.environ | {_DEADLINE: str(deadline)}
+    environment = os.environ | {DEADLINE: str(deadline)}
     rounds = 0
     while time.time() < deadline:
         rounds += 1
@@ -45,8 +46,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_runtest_setup() -> None:
-    if time.time() > float(os.environ.get(_DEADLINE, "inf")):
-        pytest.skip("the time is up")
+    if time.time() > float(os.environ.get(DEADLINE, "inf")):
+        pytest.skip(TIME_IS_UP)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -63,16 +63,19 @@ def test_small(number):
 """
 
 
-def fuzzed(folder: Path, limit: int, minutes: float) -> subprocess.CompletedProcess[str]:
+def fuzzed(folder: Path, limit: int, minutes: float, **environment: str) -> subprocess.CompletedProcess[str]:
     file = folder / "property_of_fuzz.py"
     file.write_text(PROPERTY.format(limit=limit))
     options = ["-p", "tests.conftest", "-p", "no:cacheprovider", f"--rootdir={folder}"]
     command = [sys.executable, "-m", "tests.fuzz", str(minutes), *options, str(file)]
-    return subprocess.run(command, cwd=Path(fuzz.__file__).parents[1], capture_output=True, text=True, check=False)
+    environment = {name: value for name, value in os.environ.items() if name != "CI"} | environment
+    root = Path(fuzz.__file__).parents[1]
+    return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_fuzzing_ends_when_the_time_is_up(tmp_path: Path) -> None:
-    done = fuzzed(tmp_path, 10**10, 0.05)
+@pytest.mark.parametrize("environment", [{}, {"CI": "true"}], ids=["at home", "in CI"])
+def test_fuzzing_ends_when_the_time_is_up(tmp_path: Path, environment: dict[str, str]) -> None:
+    done = fuzzed(tmp_path, 10**10, 0.05, **environment)
     assert done.returncode == 0, done.stdout
     assert "rounds without a failure" in done.stdout
 
