@@ -20,7 +20,7 @@ from audit_real_data import BESIDE, DOCS, SETS, Judging, Sources
 
 from graphgauge import audit
 from graphgauge.core.files import write_text
-from graphgauge.core.metric import FAMILIES
+from graphgauge.core.family import BUILT_IN as FAMILIES
 
 PLACE = DOCS / "audit" / "found"
 

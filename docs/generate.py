@@ -20,6 +20,7 @@ from graphgauge.audit.materials import MATERIALS
 from graphgauge.cli.app import cli
 from graphgauge.core import metric as registry
 from graphgauge.core.errors import UnknownNameError
+from graphgauge.core.family import BUILT_IN
 from graphgauge.core.metric import Exempt, Metric, NoChance, NoInterval
 from graphgauge.core.references import REFERENCES
 
@@ -55,7 +56,7 @@ _GUIDES = {
     "metrics": "metrics/index.md",
     "zoo": "generation_results.md",
     "demo": "quickstart.md#see-it-work",
-    **{family: f"{family}.md" for family in registry.FAMILIES},
+    **{family: f"{family}.md" for family in BUILT_IN},
 }
 
 
@@ -79,7 +80,7 @@ def main() -> None:
 
 
 def _metric_pages() -> Iterator[tuple[str, str]]:
-    families = [family for family in registry.FAMILIES if registry.metrics(family)]
+    families = [family for family in BUILT_IN if registry.metrics(family)]
     lines = [
         "# Metrics",
         "",

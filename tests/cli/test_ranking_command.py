@@ -340,7 +340,9 @@ def test_a_file_that_changes_between_reading_and_hashing_is_not_certified(scores
     from click.testing import CliRunner
 
     from graphgauge.cli.audit import command as audit
-    from graphgauge.cli.ranking import command
+    from graphgauge.cli.family import family_command
+
+    command = family_command("ranking")
     from graphgauge.core.errors import InputError
 
     folder, pos, _ = scores

@@ -22,11 +22,12 @@ from tests.docs.pages import DOCS, ROOT, name_of, prose
 from graphgauge.cli.app import cli
 from graphgauge.core import metric as registry
 from graphgauge.core.errors import GraphgaugeError
+from graphgauge.core.family import BUILT_IN
 from graphgauge.core.result import Evaluation, Result
 from graphgauge.explanation.conventions import CONVENTIONS
 
 COPIED_FROM = [DOCS / "quickstart.md", DOCS / "conventions.md", ROOT / "README.md", DOCS / "index.md"]
-FAMILIES = {name: importlib.import_module(f"graphgauge.{name}") for name in registry.FAMILIES}
+FAMILIES = {name: importlib.import_module(f"graphgauge.{name}") for name in BUILT_IN}
 STATES = [FAMILIES["ranking"].RankingState, FAMILIES["forecasting"].ForecastState]
 # What these take in `**`, another function names.
 PASSED_ON = {

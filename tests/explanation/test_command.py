@@ -15,12 +15,13 @@ from click.testing import CliRunner
 from tests.explanation.brute import Weighted, random_event, random_explanations
 
 from graphgauge import explanation as ex
-from graphgauge.cli.explanation import command
 
 MODEL = """
 import sys
 sys.path.insert(0, {root!r})
 from tests.explanation.brute import Weighted
+
+command = family_command("explanation")
 
 def load():
     return Weighted(3)
@@ -65,6 +66,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.delitem(sys.modules, "weighted_model", raising=False)
     return tmp_path
+
+
+command = family_command("explanation")
 
 
 def run(*arguments: Any) -> Any:

@@ -12,14 +12,12 @@ from click.testing import CliRunner
 from tests.generation.test_two_samples import prdc_by_hand
 from tests.generation.toy import NAMES, Attack, case, data
 
-import graphgauge.cli.generation as module
+import graphgauge.generation.from_files as module
 from graphgauge import generation
-from graphgauge.cli.common import Run
-from graphgauge.cli.generation import FORMS, command
+from graphgauge.cli.family import family_command
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
-from graphgauge.study.options import keys_of
-from graphgauge.study.parse import read_study
 
+command = family_command("generation")
 FEW = ["--resamples", "50", "--permutations", "49"]
 QUICK = [*FEW, "--num-samples", "15"]
 SECTIONS = ["reconstruction", "diversity", "statistical", "latent_space", "conditioning"]
@@ -260,76 +258,6 @@ def test_a_subject_that_exits_has_not_passed(tmp_path, method):
     found = subprocess.run(study, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert found.returncode == 4, found.stderr
     assert "SystemExit" in found.stdout + found.stderr
-
-
-OWN = {option.name: option for option in command.params if option.name not in Run.__dataclass_fields__}
-# Options that no form owns: they go with all of them.
-EVERYWHERE = {"k", "resamples", "permutations", "save_table"}
-
-
-def belongs(form, name):
-    return name in (*FORMS[form].begins, *FORMS[form].takes)
-
-
-def flag_and_value(name, path="absent.npy"):
-    """An option with a value it takes: that of a flag, its default, or a file that is not there."""
-    option = OWN[name]
-    flag = max(option.opts, key=len)
-    if option.is_flag:
-        return [flag]
-    texts = {"subject": "tests.generation.toy:case", "labels": "a,b", "num_samples": "100", "temperature": "1.0",
-             "threshold": "0.5", "empty": "1"}  # fmt: skip
-    return [flag, texts.get(name, path)]
-
-
-def test_every_option_has_its_forms():
-    assert {name for form in FORMS for name in OWN if belongs(form, name)} | EVERYWHERE == set(OWN)
-
-
-MISPLACED = [
-    (form, begin, name)
-    for form, declared in FORMS.items()
-    for begin in declared.begins
-    for name in OWN
-    if name not in EVERYWHERE and not belongs(form, name)
-]
-
-
-@pytest.mark.parametrize(("form", "begin", "name"), MISPLACED)
-def test_an_option_of_another_form_is_refused_before_anything_is_read(tmp_path, form, begin, name):
-    outcome = run(*flag_and_value(begin), *flag_and_value(name))
-    assert outcome.exit_code == 2, outcome.output
-    begun = [other for other, declared in FORMS.items() if name in declared.begins]
-    flag = flag_and_value(name)[0]
-    assert ("Give one form of input" if begun else f"{flag} goes with") in outcome.output
-
-
-@pytest.mark.parametrize(
-    ("name", "begin"),
-    [(name, begin) for name, wanted in FORMS["samples"].needs.items() for begin in ("real", "generated")
-     if begin not in wanted],
-)  # fmt: skip
-def test_an_option_without_what_it_is_about_is_refused(name, begin):
-    outcome = run(*flag_and_value(begin), *flag_and_value(name))
-    assert outcome.exit_code == 2
-    assert f"{flag_and_value(name)[0]} needs" in outcome.output
-
-
-@pytest.mark.parametrize(("form", "begin", "name"), MISPLACED)
-def test_a_study_refuses_it_at_its_line(tmp_path, form, begin, name):
-    keys = keys_of(command)
-    lines = ["schema = 1", 'name = "s"', "[[evaluate]]", 'family = "generation"', 'method = "m"', 'dataset = "d"']
-    for key in (begin, name):
-        _, *value = flag_and_value(key)
-        assert key in keys
-        lines.append(f"{key} = " + ("true" if not value else f'"{value[0]}"'))
-    path = tmp_path / "study.toml"
-    path.write_text("\n".join(lines))
-    with pytest.raises(InputError) as caught:
-        read_study(path)
-    if not any(name in declared.begins for declared in FORMS.values()):
-        assert f"{len(lines)}" in str(caught.value)
-        assert f"{name} goes with" in str(caught.value)
 
 
 def test_nan_is_omitted_only_from_samples_that_are_given(tmp_path):

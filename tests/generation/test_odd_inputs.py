@@ -10,9 +10,11 @@ from tests.generation.toy import NAMES, Toy, case, data
 from tests.sealed import write_sealed
 
 from graphgauge import generation
-from graphgauge.cli.generation import command
+from graphgauge.cli.family import family_command
 from graphgauge.core.errors import InputError
 from graphgauge.generation import Table
+
+command = family_command("generation")
 
 QUICK = {"resamples": 20, "permutations": 19}
 SAMPLES, CODES = data(40)

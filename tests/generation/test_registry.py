@@ -6,11 +6,13 @@ from click.testing import CliRunner
 from tests.generation.toy import case
 
 from graphgauge import generation
-from graphgauge.cli.generation import command
+from graphgauge.cli.family import family_command
 from graphgauge.cli.metrics import listing
 from graphgauge.core import metric as registry
 from graphgauge.core.metric import Exempt, NoChance, NoInterval, metric, metrics, sections
 from graphgauge.generation.sections.common import LAWS
+
+command = family_command("generation")
 
 QUICK = {"resamples": 20, "permutations": 19}
 

@@ -10,7 +10,7 @@ import pytest
 
 import graphgauge
 from graphgauge.core.errors import OptionError
-from graphgauge.core.metric import FAMILIES
+from graphgauge.core.family import BUILT_IN as FAMILIES
 from graphgauge.evolution import AdaptiveEvaluator
 
 RNG = np.random.default_rng(0)

@@ -9,10 +9,12 @@ import pytest
 from click.testing import CliRunner
 
 from graphgauge import recovery
-from graphgauge.cli.recovery import command
+from graphgauge.cli.family import family_command
 from graphgauge.core.errors import InputError
 from graphgauge.recovery.comparison import Comparison
 from graphgauge.recovery.picture import picture
+
+command = family_command("recovery")
 
 TRUTH = np.array([[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0], [1, 0, 0, 0]])
 SCORES = np.array([[0, 0.8, 0.1, 0], [0, 0, 0.3, 0.7], [0, 0.6, 0, 0], [0.55, 0, 0, 0]])

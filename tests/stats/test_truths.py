@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.metric import FAMILIES
+from graphgauge.core.family import BUILT_IN as FAMILIES
 from graphgauge.core.truths import TRUTHS, truths_of
 from graphgauge.report.html import write_report
 from graphgauge.stats import aggregate, compare, load

@@ -11,9 +11,9 @@ from tests.sealed import write_sealed
 from graphgauge.cli.common import family_options
 from graphgauge.cli.types import FACTORY
 from graphgauge.core.errors import InputError
+from graphgauge.io.code import source_hash, sources
 from graphgauge.io.hashing import HashIndex
 from graphgauge.study import options
-from graphgauge.study.code import source_hash, sources
 from graphgauge.study.model import Item
 from graphgauge.study.recipe import Recipe, factories
 

@@ -10,7 +10,7 @@ import sys
 import pytest
 from tests.study.conftest import graphgauge as command
 
-from graphgauge.core.metric import FAMILIES
+from graphgauge.core.family import BUILT_IN as FAMILIES
 from graphgauge.demo import demos
 from graphgauge.explanation import read_table
 

@@ -10,7 +10,7 @@ import pytest
 from tests.study.conftest import STUDY
 from tests.study.conftest import graphgauge as command
 
-from graphgauge.core.metric import FAMILIES
+from graphgauge.core.family import BUILT_IN as FAMILIES
 from graphgauge.demo import demos
 from graphgauge.demo.study import study_text as demo_text
 from graphgauge.study import read_study

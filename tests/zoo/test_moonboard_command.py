@@ -8,11 +8,13 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from graphgauge.cli.generation import command as evaluate
+from graphgauge.cli.family import family_command
 from graphgauge.core.errors import InputError, MissingExtraError, UnknownNameError
 from graphgauge.zoo.moonboard.cli import command
 from graphgauge.zoo.moonboard.problems import read_problems, write_problems
 from graphgauge.zoo.moonboard.synthetic import synthetic
+
+evaluate = family_command("generation")
 
 FAST = ("--problems", 400, "--epochs", 1, "--grades", "6A,6B,6C", "--cpu")
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, overload
 
 from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.family import family_names
 from graphgauge.core.findings import RUNS, SEVERITIES, Check, Finding, checks
-from graphgauge.core.metric import FAMILIES
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import plain
 from graphgauge.report.asked import asked
@@ -89,7 +89,7 @@ def run(
     if (subject is None) == (family is None):
         raise OptionError("audit either evaluations or the materials of a family", fix="Pass one of the two.")
     if subject is None or isinstance(subject, Evaluation):
-        known = checks(one_of("family", str(family), (*FAMILIES, RUNS)) if subject is None else subject.family)
+        known = checks(one_of("family", str(family), (*family_names(), RUNS)) if subject is None else subject.family)
         for name in materials:
             one_of("material", name, dict.fromkeys(used for item in known for used in item.uses))
         at_hand = {**({} if subject is None else subject.materials), **materials}

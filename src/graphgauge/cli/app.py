@@ -5,20 +5,16 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from collections.abc import Mapping
 
 import click
 
 from graphgauge._version import __version__
 from graphgauge.cli.lazy import LazyGroup
+from graphgauge.core.family import lines
 
-# One line each, shown by --help without importing the command.
-COMMANDS = {
-    "ranking": "Link prediction: MRR, Hits@K and related metrics.",
-    "recovery": "Learned graphs against true ones: SHD, F1, AUPRC.",
-    "forecasting": "Forecasts on nodes: errors, calibration and coverage.",
-    "generation": "Generators: reconstruction, diversity, statistics, latent space, conditioning.",
-    "explanation": "Explanations of models: fidelity, acc-AUC, cohesiveness.",
-    "evolution": "Graphs that a system grows itself, cycle by cycle.",
+# One line each, shown by --help without importing the command. The families' commands come first.
+_OTHERS = {
     "merge": "Merge saved states of parts of one evaluation.",
     "aggregate": "Means, spreads and intervals over runs, as a table.",
     "compare": "Which method is better, over seeds, datasets or items.",
@@ -38,9 +34,24 @@ INTERNAL_FAULT = 70
 _COMPLETION = "_GRAPHGAUGE_COMPLETE"
 
 
+class _Commands(LazyGroup):
+    """The commands of the families, and the others."""
+
+    @property
+    def _lines(self) -> Mapping[str, str]:
+        return {**lines(), **self._own}
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in self._own or cmd_name not in self._lines:
+            return super().get_command(ctx, cmd_name)
+        from graphgauge.cli.family import family_command
+
+        return family_command(cmd_name)
+
+
 @click.group(
-    cls=LazyGroup,
-    lines=COMMANDS,
+    cls=_Commands,
+    lines=_OTHERS,
     place="graphgauge.cli.{}",
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 ok; 1 a gate failed; 2 usage; 3 bad input, or a file that cannot be written; "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import click
@@ -12,13 +11,13 @@ from graphgauge.audit import Findings, checks
 from graphgauge.audit import explain as explain_check
 from graphgauge.audit import run as run_checks
 from graphgauge.audit.materials import MATERIALS, read_materials
-from graphgauge.cli.common import evaluated_with
+from graphgauge.cli.common import Run
+from graphgauge.cli.family import family_command, flag, with_inputs
 from graphgauge.cli.types import names_in
+from graphgauge.core.family import family, family_names
+from graphgauge.core.fields import read_all
 from graphgauge.core.findings import SEVERITIES
-from graphgauge.core.metric import FAMILIES
 from graphgauge.core.schema import dumps, write_result
-from graphgauge.study.options import family_command
-from graphgauge.study.recipe import Watch
 
 _OWN = [
     click.option("--only", metavar="NAMES", help="Checks to run, separated by commas."),
@@ -33,21 +32,21 @@ class _Subjects(click.Group):
     """A family's name, with the options of its command, or a folder of results."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*FAMILIES, "results"]
+        return [*family_names(), "results"]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return _family(cmd_name) if cmd_name in FAMILIES else _results
+        return _family(cmd_name) if cmd_name in family_names() else _results
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         # Anything other than a family is a folder of results, the command's own argument.
-        return (name, _family(name), args[1:]) if name in FAMILIES else ("results", _results, args)
+        return (name, _family(name), args[1:]) if name in family_names() else ("results", _results, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("What to audit"):
-            lines = [(name, f"Inputs, with the options of `graphgauge {name}`.") for name in FAMILIES]
+            lines = [(name, f"Inputs, with the options of `graphgauge {name}`.") for name in family_names()]
             formatter.write_dl([*lines, ("DIR", "A folder of results.")])
 
 
@@ -82,28 +81,28 @@ for _option in reversed(_OWN):
 
 def _family(name: str) -> click.Command:
     """The family's own options, and those for its checks."""
-    family = family_command(name)
-    its_own = {option.name for option in family.params}
+    declared, command = family(name), family_command(name)
+    its_own = {option.name for option in command.params}
     extra = [click.Option([f"--{key.replace('_', '-')}"], metavar="FILE", help=material.help)
-             for key, material in MATERIALS[name].items() if key not in its_own]  # fmt: skip
+             for key, material in MATERIALS.get(name, {}).items() if key not in its_own]  # fmt: skip
     # An audit writes no files other than the result.
-    files = {str(option.name): None for option in family.params if isinstance(option.type, click.Path)}
+    files = {str(option.name): None for option in command.params if isinstance(option.type, click.Path)}
     left_out: dict[str, Any] = {**files, "gates": (), "form": "table"}
     del left_out["output"]
 
     def audit(**options: Any) -> None:
         own = {key: options.pop(key) for key in ("only", "ignore", "fail_on", "form")}
         its_options = {key: value for key, value in options.items() if key in its_own}
-        parameters = {**left_out, **its_options}
-        watch = Watch(family, parameters, Path.cwd())
-        run, evaluation, inputs = evaluated_with(family, parameters)
+        run, given = Run.split({**left_out, **its_options})
+        declared.check(read_all(declared.fields, given), shown=flag)
+        evaluation, inputs = with_inputs(declared.evaluate_files, declared.fields, given, run)
         findings = run_checks(evaluation, **_choice(own), **read_materials(name, options))
         evaluation.findings = findings.found
         if run.output is not None:
-            write_result(evaluation, run.output, receipt={"inputs": watch.unchanged(inputs())})
+            write_result(evaluation, run.output, receipt={"inputs": inputs()})
         _tell(findings, own)
 
-    kept = [option for option in family.params if option.name not in left_out]
+    kept = [option for option in command.params if option.name not in left_out]
     made = click.Command(name, callback=audit, params=[*extra, *kept], help=f"Audit the inputs of `graphgauge {name}`.")
     for option in reversed(_OWN):
         made = option(made)

@@ -15,94 +15,35 @@ from typing import Any
 
 import click
 
-from graphgauge.cli.options import CONFIDENCE, DEBUG
-from graphgauge.cli.types import OUTPUT_FILE, names_in
+from graphgauge.cli.types import OUTPUT_FILE
 from graphgauge.core.files import write_text
 from graphgauge.core.gates import Gate
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import dumps, plain, result_path, write_result
 
-_SHARED = [
-    click.option("--metrics", help="Keys, or sections, to compute, separated by commas (see `graphgauge metrics`)."),
-    CONFIDENCE,
-    click.option("--nan", type=click.Choice(["raise", "omit"]), default="raise", show_default=True,
-                 help="NaN is an error, or is dropped and counted."),
-    click.option("--seed", type=int, default=0, show_default=True, help="Random seed."),
-    click.option("--method", help="Name of the evaluated method; with it the result file has a default path."),
-    click.option("--dataset", help="Name of the data."),
-    click.option("--run-seed", type=int, help="Seed that the evaluated run was trained with."),
-    click.option("--output", "-o", type=OUTPUT_FILE, help="Write the result file (JSON)."),
-    click.option("--flat", type=OUTPUT_FILE, help="Also write a plain key → number JSON."),
-    click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True,
+# What every command that evaluates can do with the result.
+OUTPUT_OPTIONS = [
+    click.Option(["--method"], help="Name of the evaluated method; with it the result file has a default path."),
+    click.Option(["--dataset"], help="Name of the data."),
+    click.Option(["--run-seed"], type=int, help="Seed that the evaluated run was trained with."),
+    click.Option(["--output", "-o"], type=OUTPUT_FILE, help="Write the result file (JSON)."),
+    click.Option(["--flat"], type=OUTPUT_FILE, help="Also write a plain key → number JSON."),
+    click.Option(["--format", "form"], type=click.Choice(["table", "json", "csv"]), default="table", show_default=True,
                  help="Format of stdout."),
-    click.option("--figure", type=OUTPUT_FILE, help="Draw the figure (.svg, .png, .pdf)."),
-    click.option("--gate", "gates", multiple=True, metavar="'KEY >= NUMBER'",
+    click.Option(["--figure"], type=OUTPUT_FILE, help="Draw the figure (.svg, .png, .pdf)."),
+    click.Option(["--gate", "gates"], multiple=True, metavar="'KEY >= NUMBER'",
                  help="Exit with 1 unless it holds; KEY.low and KEY.high are the interval. Repeatable."),
-    click.option("--threads", type=click.IntRange(min=1), help="At most this many threads (default: all cores)."),
-    click.option("--quiet", is_flag=True, help="No progress and no notes on stderr."),
-    DEBUG,
+    click.Option(["--quiet"], is_flag=True, help="No progress and no notes on stderr."),
+    click.Option(["--debug"], is_flag=True, help="Show tracebacks."),
 ]  # fmt: skip
 
-
 Inputs = Callable[[], Iterable[Mapping[str, Any]]]
-Evaluate = Callable[..., tuple[Evaluation, Inputs]]
-
-
-class FamilyCallback:
-    """The click callback: evaluates, then writes, draws, prints and checks gates. `evaluate` does only the first."""
-
-    def __init__(self, evaluate: Evaluate) -> None:
-        self.evaluate = evaluate
-        self.__doc__, self.__name__ = evaluate.__doc__, evaluate.__name__
-        self.__click_params__: list[click.Parameter] = list(getattr(evaluate, "__click_params__", []))
-
-    def __call__(self, **options: Any) -> None:
-        run, own = Run.split(options)
-        run.writes = True
-        if run.output is None and run.method is None:  # no result file, so no receipt
-            run.finish(*self.evaluate(run=run, **own))
-            return
-        from graphgauge.study.recipe import Watch
-
-        watch = Watch(click.get_current_context().command, options, Path.cwd())
-        evaluation, inputs = self.evaluate(run=run, **own)
-        run.finish(evaluation, lambda: watch.unchanged(inputs()))
-
-
-def family_options(evaluate: Evaluate) -> FamilyCallback:
-    """Make a command of a function that evaluates: it gets the shared options as one `Run`, and its own.
-
-    The function returns the evaluation and a callable that describes its input files, which only a result file needs:
-    hashing them takes longer than evaluating them.
-    """
-    callback = FamilyCallback(evaluate)
-    for option in reversed(_SHARED):
-        callback = option(callback)
-    return callback
-
-
-def evaluated(command: click.Command, arguments: list[str]) -> tuple[Run, Evaluation, Inputs]:
-    """The evaluation of a family's command for these arguments, without printing or writing anything."""
-    return evaluated_with(command, command.make_context(command.name, arguments).params)
-
-
-def evaluated_with(command: click.Command, parameters: Mapping[str, Any]) -> tuple[Run, Evaluation, Inputs]:
-    """The same for parsed parameters."""
-    run, own = Run.split(parameters)
-    assert isinstance(command.callback, FamilyCallback)
-    evaluation, inputs = command.callback.evaluate(run=run, **own)
-    evaluation.run |= run.identity
-    return run, evaluation, inputs
 
 
 @dataclass
 class Run:
-    """The shared options of one call, and the output of its evaluation."""
+    """Whose run is evaluated, and the output of its evaluation."""
 
-    metrics: str | None
-    confidence: float
-    nan: str
-    seed: int
     method: str | None
     dataset: str | None
     run_seed: int | None
@@ -111,12 +52,9 @@ class Run:
     form: str
     figure: str | None
     gates: tuple[str, ...]
-    threads: int | None
     quiet: bool
     debug: bool
     started: float = field(default_factory=time.time)
-    # Whether a command may write while it evaluates; a study keeps its own files.
-    writes: bool = False
 
     def __post_init__(self) -> None:
         # An invalid gate should fail before the evaluation, not after it.
@@ -124,7 +62,7 @@ class Run:
 
     @classmethod
     def split(cls, options: Mapping[str, Any]) -> tuple[Run, dict[str, Any]]:
-        """The shared options, and the family's own."""
+        """These options, and those of the evaluation."""
         shared = {name for name in cls.__dataclass_fields__ if name in options}
         return (
             cls(**{name: options[name] for name in shared}),
@@ -136,8 +74,9 @@ class Run:
         return {"method": self.method, "dataset": self.dataset, "seed": self.run_seed}
 
     @property
-    def metric_keys(self) -> list[str] | None:
-        return None if self.metrics is None else list(names_in(self.metrics))
+    def is_kept(self) -> bool:
+        """Whether a result file is written."""
+        return self.output is not None or self.method is not None
 
     def finish(self, evaluation: Evaluation, inputs: Inputs) -> None:
         """Write, draw, print, and check gates."""
@@ -176,15 +115,6 @@ class Run:
     def say(self, text: str) -> None:
         if not self.quiet:
             click.echo(text, err=True)
-
-
-def progress(blocks: Iterable[slice], total: int, run: Run) -> Iterator[slice]:
-    """The blocks, with a bar on a terminal's stderr."""
-    with stage_bars(run) as update:
-        for block in blocks:
-            update("counting", block.start, total)
-            yield block
-            update("counting", block.stop, total)
 
 
 @contextmanager

@@ -14,8 +14,12 @@ class LazyGroup(click.Group):
 
     def __init__(self, *args: Any, lines: Mapping[str, str], place: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._lines = lines
+        self._own = lines
         self._place = place
+
+    @property
+    def _lines(self) -> Mapping[str, str]:
+        return self._own
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self._lines)

@@ -26,9 +26,14 @@ class InputError(GraphgaugeError, ValueError):
 
 
 class OptionError(InputError):
-    """An option has an invalid value."""
+    """An option has an invalid value, or does not go with the others; `field` names it, if it is one."""
 
     exit_code = 2
+    field: str | None = None
+
+    def about(self, field: str) -> OptionError:
+        self.field = field
+        return self
 
 
 class UnknownNameError(OptionError, KeyError):

@@ -97,9 +97,9 @@ def check(
 
 def checks(family: str | None = None) -> tuple[Check, ...]:
     """All checks, or those of a family (`runs`: of many results together)."""
-    from graphgauge.core.metric import FAMILIES
+    from graphgauge.core.family import BUILT_IN
 
-    families = (*FAMILIES, RUNS) if family is None else (family,)
+    families = (*BUILT_IN, RUNS) if family is None else (family,)
     for name in families:
         importlib.import_module(f"graphgauge.audit.{name}")
     # By family, not by which was imported first.

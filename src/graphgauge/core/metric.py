@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import itertools
 import math
@@ -16,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.errors import OptionError, UnknownNameError
+from graphgauge.core.family import family as declared
+from graphgauge.core.family import family_names
 from graphgauge.core.references import REFERENCES
 from graphgauge.core.result import Chance, Direction, Interval, Result, enclosing
 
-FAMILIES = ("ranking", "recovery", "forecasting", "generation", "explanation", "evolution")
 LAWS = ("permutation", "merge", "monotone", "symmetry")
 # The convention of a metric that follows an option.
 AS_CHOSEN = "as chosen"
@@ -323,13 +323,8 @@ def metric(
 
 def metrics(family: str | None = None) -> tuple[Metric, ...]:
     """All registered metrics, of one family or of all."""
-    for name in FAMILIES if family is None else (family,):
-        try:
-            importlib.import_module(f"graphgauge.{name}.metrics")
-        except ModuleNotFoundError as error:
-            if not (error.name or "").startswith("graphgauge."):
-                raise
-            raise UnknownNameError("family", name, FAMILIES) from None
+    for name in family_names() if family is None else (family,):
+        declared(name).module("metrics")
     return tuple(entry for name, known in _REGISTRY.items() if family in (None, name) for entry in known.values())
 
 

@@ -202,6 +202,8 @@ class Evaluation(Mapping[str, Result]):
         self.notes = notes
         self.run = {"method": None, "dataset": None, "seed": None, "tags": {}, **(run or {})}
         self.per_item = per_item
+        # The files it was computed from, as a receipt lists them. Hashing them takes longer than evaluating them.
+        self.inputs: Callable[[], list[Mapping[str, Any]]] = list
         self._figure = figure
         # The measurements, for the checks; an evaluation read from a file has the findings instead.
         self.materials = {**(materials or {}), "results": self}

@@ -10,7 +10,6 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, Self
 
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.errors import InputError
+from graphgauge.core.family import families
 from graphgauge.core.files import atomic_path
 from graphgauge.kernels.tally import tally
 
@@ -25,11 +25,6 @@ Ints = NDArray[np.int64]
 # A file, or a stream to another process.
 Place = str | Path | BinaryIO
 
-# The families whose evaluations can be merged, and their states.
-STATES = {
-    "ranking": "graphgauge.ranking.state:RankingState",
-    "forecasting": "graphgauge.forecasting.state:ForecastState",
-}
 # Format 2 added what keeps items from being counted twice: ids of queries, ranges of steps.
 VERSION = "2"
 # What reading a file that is no archive, or a damaged one, can raise.
@@ -125,10 +120,10 @@ class Shards:
 
 def state_class(kind: str) -> Any:
     """The class of a family's states."""
-    if kind not in STATES:
-        raise InputError(f"evaluations of {kind} cannot be merged", fix=f"Those of {' and '.join(STATES)} can.")
-    module, _, name = STATES[kind].partition(":")
-    return getattr(import_module(module), name)
+    merged = {declared.name: declared for declared in families() if declared.state}
+    if kind not in merged:
+        raise InputError(f"evaluations of {kind} cannot be merged", fix=f"Those of {' and '.join(merged)} can.")
+    return merged[kind].state_class()
 
 
 def save_state(place: Place, kind: str, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:

@@ -6,13 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-
-@dataclass(frozen=True)
-class TruthInputs:
-    """The truth in one form of input: `decisive` inputs belong to it even if absent, `given` ones only if present."""
-
-    decisive: tuple[str, ...]
-    given: tuple[str, ...] = ()
+from graphgauge.core.family import families, family, family_names
 
 
 @dataclass(frozen=True)
@@ -29,35 +23,17 @@ class Truth:
         return f"{self.paths[0]!r}{more} ({self.hashes[0][:12]}…)"
 
 
-# By family, and by an input that only this form has. Tables and saved states mix truth and answers, and explanations
-# contain their questions, so their hashes say nothing about the truth alone.
-TRUTHS: dict[str, dict[str, TruthInputs]] = {
-    "ranking": {
-        "pos_scores": TruthInputs(("mask",), ("offsets", "groups", "cluster")),
-        "labels": TruthInputs(("labels", "queries"), ("groups", "cluster")),
-        "targets": TruthInputs(("targets", "known_values", "known_offsets"), ("groups", "cluster")),
-    },
-    "recovery": {"true": TruthInputs(("true",))},
-    "forecasting": {"true": TruthInputs(("true", "mask"), ("naive",))},
-    "generation": {
-        "real": TruthInputs(("real",), ("real_conditions", "train")),
-        "data": TruthInputs(("data",), ("train", "classifier_checkpoint")),
-    },
-    "explanation": {},
-    "evolution": {"labels": TruthInputs(("labels",), ("node_ids", "test_edges"))},
-}
-_NAMES = {name for forms in TRUTHS.values() for form in forms.values() for name in (*form.decisive, *form.given)}
-
-
 def may_be_truth(name: str) -> bool:
     """Whether an input of this name is part of the truth in some family; `groups.relation` is one of `groups`."""
-    return _kind(name) in _NAMES
+    forms = (form for declared in families() for form in declared.truths.values())
+    return any(_kind(name) in (*form.decisive, *form.given) for form in forms)
 
 
-def truths_of(family: str, receipt: Any) -> dict[str, Truth]:
+def truths_of(name: str, receipt: Any) -> dict[str, Truth]:
     """The truth of a result as recorded in its receipt; empty if unknown."""
     inputs = _inputs(receipt)
-    form = next((form for by, form in TRUTHS.get(family, {}).items() if by in inputs), None)
+    known = family(name).truths if name in family_names() else {}
+    form = next((form for by, form in known.items() if by in inputs), None)
     if form is None:
         return {}
     found = {name: _truth(entries) for name, entries in inputs.items() if _kind(name) in (*form.decisive, *form.given)}

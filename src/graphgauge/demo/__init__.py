@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from graphgauge.core.metric import FAMILIES
+from graphgauge.core.family import BUILT_IN
 
 
 @dataclass(frozen=True)
@@ -29,4 +29,4 @@ class Demo:
 
 def demos() -> dict[str, Demo]:
     """The parts of all families."""
-    return {family: importlib.import_module(f"graphgauge.demo.{family}").DEMO for family in FAMILIES}
+    return {family: importlib.import_module(f"graphgauge.demo.{family}").DEMO for family in BUILT_IN}

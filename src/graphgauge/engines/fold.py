@@ -5,18 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
+from graphgauge.core.family import family as family_named
 from graphgauge.core.result import Evaluation
 from graphgauge.core.state import state_class
-
-# Arguments with one entry per item, which are split into parts.
-_ALONG_ITEMS = {
-    "ranking": ("pos_scores", "neg_scores", "scores", "labels", "queries", "groups", "cluster", "mask", "ids"),
-    "forecasting": ("y_true", "y_pred", "std", "quantiles", "samples", "mask"),
-}
 
 
 @dataclass(frozen=True)
@@ -43,7 +37,7 @@ class Fold:
             raise OptionError("offsets= cannot be split into parts", fix="Give a padded matrix with mask=.")
         if given.get("keep") is not None and given.get("ids") is None:
             raise OptionError("items that are kept in parts need ids=", fix="One per query, the same in every method.")
-        along = _ALONG_ITEMS[family]
+        along = family_named(family).along
         if family == "forecasting":
             _refuse_names({name: value for name, value in given.items() if name in along})
         return cls(
@@ -97,4 +91,4 @@ def _refuse_names(arrays: Mapping[str, Any]) -> None:
 
 
 def _module(family: str) -> Any:
-    return import_module(f"graphgauge.{family}.evaluate")
+    return family_named(family).module("evaluate")

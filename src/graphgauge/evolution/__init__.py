@@ -3,6 +3,7 @@
 from graphgauge.evolution.distances import link_score, poincare_distance
 from graphgauge.evolution.evaluate import evaluate
 from graphgauge.evolution.evaluator import AdaptiveEvaluator
+from graphgauge.evolution.from_files import evaluate_files
 from graphgauge.evolution.functions import (
     auc_birth,
     auc_matched,
@@ -27,6 +28,7 @@ __all__ = [
     "build_evaluation_suite_from_cora",
     "delta_homophily",
     "evaluate",
+    "evaluate_files",
     "link_score",
     "node_classification_accuracy",
     "poincare_distance",

@@ -5,6 +5,7 @@ from graphgauge.explanation.cohesiveness import cohesiveness, cohesiveness_prefi
 from graphgauge.explanation.collect import collect
 from graphgauge.explanation.compare import compare
 from graphgauge.explanation.evaluate import evaluate
+from graphgauge.explanation.from_files import evaluate_files
 from graphgauge.explanation.inputs import Context, Explanation, Model, Subgraph
 from graphgauge.explanation.pyg import PyGModel, from_pyg
 from graphgauge.explanation.table import Table, read_explanations, read_table, write_explanations
@@ -21,6 +22,7 @@ __all__ = [
     "collect",
     "compare",
     "evaluate",
+    "evaluate_files",
     "from_pyg",
     "from_result",
     "read_explanations",

@@ -2,6 +2,7 @@
 
 from graphgauge.forecasting.compare import DieboldMariano, compare
 from graphgauge.forecasting.evaluate import evaluate
+from graphgauge.forecasting.from_files import evaluate_files
 from graphgauge.forecasting.functions import (
     bias,
     calibration_error,
@@ -34,6 +35,7 @@ __all__ = [
     "ece",
     "ence",
     "evaluate",
+    "evaluate_files",
     "interval_score",
     "mae",
     "mape",

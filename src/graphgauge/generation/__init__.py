@@ -3,7 +3,8 @@
 from graphgauge.generation.checkpoints import open_checkpoint
 from graphgauge.generation.collect import collect
 from graphgauge.generation.evaluate import evaluate
+from graphgauge.generation.from_files import evaluate_files
 from graphgauge.generation.subjects import Case, Labelled
 from graphgauge.generation.table import Table
 
-__all__ = ["Case", "Labelled", "Table", "collect", "evaluate", "open_checkpoint"]
+__all__ = ["Case", "Labelled", "Table", "collect", "evaluate", "evaluate_files", "open_checkpoint"]

@@ -2,6 +2,7 @@
 
 from graphgauge.ranking.all_entities import rank_all
 from graphgauge.ranking.evaluate import average_precision, evaluate, hits_at_k, mrr, ranks, roc_auc
+from graphgauge.ranking.from_files import evaluate_files
 from graphgauge.ranking.items import Items, compare
 from graphgauge.ranking.state import RankingState
 
@@ -11,6 +12,7 @@ __all__ = [
     "average_precision",
     "compare",
     "evaluate",
+    "evaluate_files",
     "hits_at_k",
     "mrr",
     "rank_all",

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, as_labels, as_numeric, is_cuda, refuse_nan, require_shape
 from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.forms import given_names, require
 from graphgauge.core.options import whole_number
 from graphgauge.kernels.counting import RowCounts, masked_counts, ragged_counts, row_counts
 from graphgauge.kernels.device import device_counts
-from graphgauge.ranking.forms import MATRIX, given_names
+from graphgauge.ranking.family import MATRIX
 
 Ints = NDArray[np.int64]
 
@@ -37,7 +38,8 @@ class Scores:
 
     @classmethod
     def of(cls, pos: Any, neg: Any, *, offsets: Any = None, mask: Any = None) -> Scores:
-        MATRIX.require(given_names({"pos_scores": pos, "neg_scores": neg, "offsets": offsets, "mask": mask}))
+        given = given_names({"pos_scores": pos, "neg_scores": neg, "offsets": offsets, "mask": mask})
+        require(MATRIX, given, [MATRIX])
         if is_cuda(pos) and is_cuda(neg) and offsets is None and mask is None:
             require_shape(pos, (None,), "pos_scores", _SHAPES)
             require_shape(neg, (len(pos), None), "neg_scores", _SHAPES)

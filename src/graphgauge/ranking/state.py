@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, as_labels, as_numeric, is_cuda, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.forms import chosen_form, given_names
 from graphgauge.core.options import NAN_POLICIES, nan_policy, thread_count
 from graphgauge.core.state import Histogram, Place, Shards, load_state, place_name, save_state
 from graphgauge.kernels.counting import joint_histogram, single_row_counts
 from graphgauge.kernels.device import device_histogram
 from graphgauge.kernels.tally import tally
-from graphgauge.ranking.forms import FLAT, MATRIX, chosen_form, given_names
+from graphgauge.ranking.family import FLAT, MATRIX
 from graphgauge.ranking.inputs import (
     Counted,
     FlatLists,
@@ -111,7 +112,7 @@ class RankingState:
         threads = thread_count(threads)
         given = {"pos_scores": pos_scores, "neg_scores": neg_scores, "offsets": offsets, "mask": mask, "ids": ids,
                  "scores": scores, "labels": labels, "queries": queries}  # fmt: skip
-        if chosen_form(given_names(given), (MATRIX, FLAT)) is FLAT:
+        if chosen_form((MATRIX, FLAT), given_names(given)) is FLAT:
             self._update_flat(FlatLists.of(scores, labels, queries, nan), groups, cluster)
         else:
             batch = Scores.of(pos_scores, neg_scores, offsets=offsets, mask=mask)

@@ -1,6 +1,7 @@
 """Causal discovery and structure learning: how close the learned graph is to the true one."""
 
 from graphgauge.recovery.evaluate import evaluate
+from graphgauge.recovery.from_files import evaluate_files
 from graphgauge.recovery.functions import (
     auprc,
     directed_f1,
@@ -19,6 +20,7 @@ __all__ = [
     "auprc",
     "directed_f1",
     "evaluate",
+    "evaluate_files",
     "f1_at_k",
     "orientation_accuracy",
     "roc_auc",

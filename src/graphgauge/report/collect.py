@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.metric import FAMILIES
+from graphgauge.core.family import family_names
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import SCHEMA, evaluation_from_dict, is_result, read_content, result_files
 from graphgauge.core.truths import truths_of
@@ -41,7 +41,8 @@ class Collected:
     def families(self) -> list[str]:
         """Built-in families in their usual order, then others in order of appearance."""
         found = dict.fromkeys(record.run.family for record in self.records)
-        return [*(name for name in FAMILIES if name in found), *(name for name in found if name not in FAMILIES)]
+        known = family_names()
+        return [*(name for name in known if name in found), *(name for name in found if name not in known)]
 
 
 def collect(source: Source) -> Collected:

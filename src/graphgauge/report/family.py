@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from graphgauge.core.errors import InputError
+from graphgauge.core.family import family as declared_family
+from graphgauge.core.family import family_names
 from graphgauge.core.result import Interval, Result
 from graphgauge.report.collect import Record
 from graphgauge.report.tables import digits_of
@@ -19,15 +21,6 @@ from graphgauge.stats.comparison import Comparison
 from graphgauge.stats.runs import Runs
 from graphgauge.stats.text import listing
 
-# The leading metrics of a family; other families lead with the first metrics of their results.
-_HEADLINES = {
-    "ranking": ("mrr", "hits@10", "adjusted_mrr"),
-    "recovery": ("directed_f1", "directed_shd", "auprc"),
-    "forecasting": ("mae", "rmse", "crps"),
-    "generation": ("overall_mean_distance", "overall_uniqueness_ratio", "validity_rate"),
-    "explanation": ("necessity_auc", "sufficiency_auc", "acc_auc"),
-    "evolution": ("auc_birth", "delta_homophily", "nca_mean"),
-}
 _HEADLINE_METRICS = 3
 # Pairs grow with the square of the methods; a larger table of pairs is not readable.
 _MOST_COMPARED = 20
@@ -172,7 +165,8 @@ def _row(summary: Summary, results: tuple[Result, ...], mark: str) -> Row:
 
 def _headlines(name: str, facts: dict[str, Result], asked: list[str], refused: dict[str, str]) -> tuple[str, ...]:
     judged = [key for key, result in facts.items() if result.direction != "none" and key not in refused]
-    known = [key for key in _HEADLINES.get(name, ()) if key in judged]
+    declared = declared_family(name).headlines if name in family_names() else ()
+    known = [key for key in declared if key in judged]
     return tuple(dict.fromkeys([*asked, *known, *judged]))[:_HEADLINE_METRICS]
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from graphgauge.core.errors import OptionError
-from graphgauge.core.metric import FAMILIES, find
+from graphgauge.core.family import family_names
+from graphgauge.core.metric import find
 from graphgauge.core.references import REFERENCES
 from graphgauge.core.result import Result
 from graphgauge.report.collect import Collected
@@ -145,7 +146,7 @@ def _moment(started: object) -> datetime | None:
 
 def _registered(key: str, name: str) -> tuple[str, str]:
     """A metric's one-line definition and reference; only built-in families have one."""
-    if name not in FAMILIES:
+    if name not in family_names():
         return "", ""
     try:
         entry, _ = find(key, name)

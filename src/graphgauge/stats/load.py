@@ -13,6 +13,7 @@ from typing import Any
 
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.extras import need
+from graphgauge.core.family import family_names
 from graphgauge.core.result import Direction, Evaluation, Result
 from graphgauge.core.schema import (
     checked_content,
@@ -30,7 +31,6 @@ from graphgauge.stats.runs import Run, Runs, Score, Seed, SideFile
 
 # `metrics_{dataset}_{seed}.json`; the seed follows the last underscore.
 _FLAT_NAME = re.compile(r"metrics_(?P<dataset>.+)_(?P<seed>[^_]+)")
-_FAMILY_FOLDERS = ("ranking", "recovery", "forecasting", "generation", "explanation", "evolution")
 _LABELS = ("method", "dataset", "seed")
 _EMPTY = ("", "nan", "na", "<na>", "nat", "null", "none")
 
@@ -122,7 +122,7 @@ def _from_json(path: Path) -> Run | None:
 
 def _method_folder(path: Path) -> str:
     parent = path.resolve().parent
-    return parent.parent.name if parent.name in _FAMILY_FOLDERS else parent.name
+    return parent.parent.name if parent.name in family_names() else parent.name
 
 
 def _from_result(content: Mapping[str, Any], path: Path) -> Run:

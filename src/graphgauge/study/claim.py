@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from graphgauge._version import __version__
 from graphgauge.core.errors import GraphgaugeError, InputError
+from graphgauge.core.fields import plain
 from graphgauge.core.schema import (
     evaluation_from_dict,
     is_result,
@@ -21,7 +22,7 @@ from graphgauge.core.schema import (
 )
 from graphgauge.io.hashing import HashIndex
 from graphgauge.study.model import Item, Study
-from graphgauge.study.options import family_command, refuse_foreign
+from graphgauge.study.options import from_arguments, options_of
 from graphgauge.study.parse import read_study
 from graphgauge.study.recipe import factories
 from graphgauge.study.text import shown
@@ -127,9 +128,8 @@ class Examiner:
         item = Item(
             str(run["family"]), str(run["method"]), str(run["dataset"]),
             None if run["seed"] is None else int(run["seed"]),
-            tuple(map(str, study["arguments"])), {str(check): str(why) for check, why in study["ignore"].items()},
+            _options(str(run["family"]), study), {str(check): str(why) for check, why in study["ignore"].items()},
         )  # fmt: skip
-        refuse_foreign(family_command(item.family), item.arguments)
         differs, remark = self._against_study(path, item, folder, study.get("file"))
         if differs:
             return _verdict(path, content, "study differs", differs)
@@ -154,7 +154,7 @@ class Examiner:
             return "", _DECLARED
         if item in items:
             return "", ""
-        same = [other for other in study.items if (other.family, other.arguments) == (item.family, item.arguments)]
+        same = [other for other in study.items if (other.family, other.options) == (item.family, item.options)]
         if same and item.run not in [other.run for other in same]:
             return f"{name} has these inputs and options for {same[0]}", ""
         if any(other.family == item.family and other.run == item.run for other in study.items):
@@ -169,6 +169,15 @@ class Examiner:
             except InputError as error:
                 self._studies[file] = error
         return self._studies[file]
+
+
+def _options(family: str, study: Mapping[str, Any]) -> dict[str, Any]:
+    """The options in a receipt; nothing in it is trusted."""
+    if "options" in study:
+        read = options_of(family, dict(study["options"]))
+    else:
+        read = from_arguments(family, [str(argument) for argument in study["arguments"]])
+    return {name: plain(value) for name, value in read.items()}
 
 
 def _faults(path: Path, content: Mapping[str, Any]) -> Iterator[str]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import click
-
-from graphgauge.core.metric import FAMILIES, metrics
-from graphgauge.demo import demos
-from graphgauge.study.options import IDENTITY, command_of, family_command, keys_of, takes_names
+from graphgauge.core.family import BUILT_IN, Family, family
+from graphgauge.core.fields import Choice, Field, File, Files, Flag, NamedFiles
+from graphgauge.core.metric import metrics
+from graphgauge.study.options import keys_of
 from graphgauge.study.toml import lines, value
 
 _HEAD = """\
@@ -38,30 +37,29 @@ _TAIL = """\
 
 def study_text(chosen: Sequence[str] = ()) -> str:
     """A study of these families, or of all; it contains every option with its help text."""
-    names = [family_command(family).name or "" for family in chosen] or list(FAMILIES)
-    parts = [_HEAD, *("\n".join(_family(family)) for family in names)]
+    names = [family(name).name for name in chosen] or list(BUILT_IN)
+    parts = [_HEAD, *("\n".join(_family(family(name))) for name in names)]
     metric = metrics(names[0])[0]
     return "\n".join([*parts, _TAIL.format(metric=metric.key_of(**metric.params))])
 
 
-def _family(family: str) -> Iterator[str]:
-    demo = demos().get(family)
-    options = {key: option for key, option in keys_of(command_of(family)).items() if key not in IDENTITY}
-    inputs = {key: text for key, text in demo.inputs.items() if isinstance(text, str)} if demo else {}
-    metric = metrics(family)[0]
-    yield f"# {'─' * 20} {family}"
-    yield f"[defaults.{family}]"
-    yield from _described({key: option for key, option in options.items() if key not in inputs and _is_setting(option)})
+def _family(declared: Family) -> Iterator[str]:
+    fields = keys_of(declared.fields)
+    inputs = _inputs(declared)
+    settings = {key: field for key, field in fields.items() if key not in inputs and not _names_files(field)}
+    others = {key: field for key, field in fields.items() if key not in inputs and _names_files(field)}
+    metric = metrics(declared.name)[0]
+    yield f"# {'─' * 20} {declared.name}"
+    yield f"[defaults.{declared.name}]"
+    yield from _described(settings)
     yield ""
     yield "[[evaluate]]"
     yield from lines(
-        {"family": family, "dataset": "my-data", "methods": ["ours", "baseline"], "seeds": [0, 1, 2, 3, 4]}
+        {"family": declared.name, "dataset": "my-data", "methods": ["ours", "baseline"], "seeds": [0, 1, 2, 3, 4]}
     )
     yield "# {method}, {seed} and {dataset} take each value in turn; several files, or a pattern, are one input."
     yield from lines(inputs)
-    yield from _described(
-        {key: option for key, option in options.items() if key not in inputs and not _is_setting(option)}
-    )
+    yield from _described(others)
     yield ""
     yield "[[compare]]"
     yield from lines({"metric": metric.key_of(**metric.params), "baseline": "baseline"})
@@ -69,22 +67,29 @@ def _family(family: str) -> Iterator[str]:
     yield ""
 
 
-def _is_setting(option: click.Option) -> bool:
-    """Whether an option is a setting, not the name of a file."""
-    return option.name == "metrics" or not isinstance(option.type, click.types.StringParamType)
+def _inputs(declared: Family) -> dict[str, str]:
+    """Example files of one form: the truth is the same for every method, the rest is of one run."""
+    form = next((form for form in declared.forms if form.needs or form.any_of), None)
+    needed = () if form is None else form.needs or form.any_of
+    names = [name for name, field in declared.fields.items() if name in needed or field.required]
+    truth = {name for inputs in declared.truths.values() for name in (*inputs.decisive, *inputs.given)}
+    return {name: f"data/{name}.npy" if name in truth else f"runs/{{method}}/{{seed}}/{name}.npy" for name in names}
 
 
-def _described(options: dict[str, click.Option]) -> Iterator[str]:
-    for key, option in options.items():
-        yield f"# {key} = {_example(option)}    # {option.help}"
+def _names_files(field: Field) -> bool:
+    return isinstance(field.kind, File | Files | NamedFiles)
 
 
-def _example(option: click.Option) -> str:
-    if option.is_flag:
+def _described(fields: dict[str, Field]) -> Iterator[str]:
+    for key, field in fields.items():
+        yield f"# {key} = {_example(field)}    # {field.kind.help}"
+
+
+def _example(field: Field) -> str:
+    if isinstance(field.kind, Flag):
         return "true"
-    if takes_names(option):
+    if isinstance(field.kind, NamedFiles):
         return '{ name = "…" }'
-    # click returns a sentinel if there is no default.
-    if isinstance(option.default, str | int | float) and option.default == option.default:
-        return value(option.default)
-    return value(option.type.choices[0]) if isinstance(option.type, click.Choice) else "…"
+    if field.default is not None and field.default != () and field.default == field.default:
+        return value(field.default)
+    return value(field.kind.names[0]) if isinstance(field.kind, Choice) else "…"

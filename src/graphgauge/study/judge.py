@@ -13,14 +13,12 @@ from graphgauge.core.gates import Gate
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import dumps, evaluation_from_dict, number_to_json, read_content
 from graphgauge.report.findings import FindingLine, finding_lines
-from graphgauge.stats.compare import compare
+from graphgauge.stats.compare_results import compare_results
 from graphgauge.stats.load import load
 from graphgauge.stats.runs import Runs
 from graphgauge.study.claims import Claims
 from graphgauge.study.model import SUMMARY, ComparisonRequest, GateRequest, Item, Study
 from graphgauge.study.text import shown
-
-_COMPARE_OPTIONS = ("metric", "baseline", "over", "missing", "alpha", "direction", "seed", "truths")
 
 
 @dataclass(frozen=True)
@@ -121,8 +119,7 @@ def _gate(request: GateRequest, evaluations: Mapping[Item, Evaluation | str]) ->
 def _comparison(request: ComparisonRequest, file: str, runs: Runs) -> ComparisonVerdict:
     options = request.options
     try:
-        chosen = runs.only(method=options["methods"], dataset=options["datasets"], family=options["family"])
-        found = compare(chosen, **{name: options[name] for name in _COMPARE_OPTIONS})
+        found = compare_results(runs, **options)
     except InputError as error:
         return ComparisonVerdict(request.title, file, error=str(error))
     return ComparisonVerdict(request.title, file, found)

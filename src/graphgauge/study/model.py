@@ -22,23 +22,18 @@ class StudyError(InputError):
 
 @dataclass(frozen=True)
 class Item:
-    """One evaluation: the arguments of a family's command, and whose run it evaluates."""
+    """One evaluation: the inputs and options of a family, as JSON has them, and whose run it evaluates."""
 
     family: str
     method: str
     dataset: str
     seed: int | None
-    arguments: tuple[str, ...]
+    options: Mapping[str, Any] = field(default_factory=dict, hash=False)
     ignore: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def run(self) -> dict[str, Any]:
         return {"method": self.method, "dataset": self.dataset, "seed": self.seed}
-
-    @property
-    def identity_arguments(self) -> list[str]:
-        seed = [] if self.seed is None else [f"--run-seed={self.seed}"]
-        return [f"--method={self.method}", f"--dataset={self.dataset}", *seed]
 
     @property
     def label(self) -> str:
@@ -50,11 +45,11 @@ class Item:
         return result_path(results, self.family, self.run)
 
     def to_dict(self) -> dict[str, Any]:
-        return {"family": self.family, **self.run, "arguments": list(self.arguments), "ignore": dict(self.ignore)}
+        return {"family": self.family, **self.run, "options": dict(self.options), "ignore": dict(self.ignore)}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Item:
-        return cls(**{**content, "arguments": tuple(content["arguments"])})
+        return cls(**content)
 
     def __str__(self) -> str:
         seed = "" if self.seed is None else f", seed {self.seed}"

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-import click
-
-from graphgauge.core.errors import GraphgaugeError, InputError, one_of
+from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.family import family, family_names
+from graphgauge.core.fields import Fields, plain, read_all
 from graphgauge.core.gates import Gate
-from graphgauge.core.metric import FAMILIES
+from graphgauge.stats import compare_results as comparing
 from graphgauge.study import options
 from graphgauge.study.lines import Lines
 from graphgauge.study.model import COMPARISONS, SUMMARY, ComparisonRequest, GateRequest, Item, Study, StudyError
@@ -106,17 +106,17 @@ class _Reader:
 
     def _defaults(self) -> dict[str, dict[str, Any]]:
         tables = self._typed(self._content, "defaults", dict, {})
-        for family, table in tables.items():
-            where = ("defaults", 0, family)
+        for name, table in tables.items():
+            where = ("defaults", 0, name)
             with self._told_at(*where):
-                command = options.family_command(family)
+                declared = family(name)
             if not isinstance(table, dict):
                 self._fail("expected a table", *where)
-            self._option_keys(command, table, f"defaults.{family}", 0)
             for key in options.IDENTITY:
                 if key in table:
                     fix = "Put it into [[evaluate]]."
-                    self._fail(f"{key} is not a default", f"defaults.{family}", 0, key, fix=fix)
+                    self._fail(f"{key} is not a default", f"defaults.{name}", 0, key, fix=fix)
+            self._option_keys(declared.fields, name, table, f"defaults.{name}", 0)
         return tables
 
     def _expanded(
@@ -124,10 +124,10 @@ class _Reader:
     ) -> Iterable[Item]:
         """The items of one `[[evaluate]]`: every dataset with every method and every seed."""
         if "family" not in table:
-            self._fail("family is missing", "evaluate", index, fix=f"One of {', '.join(FAMILIES)}.")
-        family = self._typed(table, "family", str, None, "evaluate", index)
+            self._fail("family is missing", "evaluate", index, fix=f"One of {', '.join(family_names())}.")
+        name = self._typed(table, "family", str, None, "evaluate", index)
         with self._told_at("evaluate", index, "family"):
-            command = options.family_command(family)
+            declared = family(name)
         axes = {axis: self._axis(table, axis, index) for axis in AXES}
         several = [key for _, key, _ in AXES.values()]
         count = math.prod(map(len, axes.values()))
@@ -135,16 +135,15 @@ class _Reader:
             self._fail(f"asks for {count:,} evaluations", "evaluate", index,
                        fix=f"At most {_MOST_EVALUATIONS:,} in one table.")  # fmt: skip
         own = {key: value for key, value in table.items() if key not in ("family", *several, *options.IDENTITY)}
-        self._option_keys(command, own, "evaluate", index, also=("family", *several))
-        given = {**defaults.get(family, {}), **own}
-        places = {key: ("evaluate", index, key) if key in own else (f"defaults.{family}", 0, key) for key in given}
+        self._option_keys(declared.fields, name, own, "evaluate", index, also=("family", *several))
+        given = {**defaults.get(name, {}), **own}
+        places = {key: ("evaluate", index, key) if key in own else (f"defaults.{name}", 0, key) for key in given}
         for dataset, method, seed in itertools.product(*axes.values()):
             values = {"dataset": dataset, "method": method, "seed": seed}
-            arguments = []
-            for key, value in given.items():
-                arguments += self._arguments(command, key, value, values, places[key])
-            self._accepted(command, arguments, "evaluate", index, places)
-            yield Item(family, method, dataset, seed, tuple(arguments), ignore)
+            read = {key: self._read(declared.fields, key, given[key], values, places[key]) for key in given}
+            with self._placed("evaluate", index, places):
+                declared.check(read_all(declared.fields, read))
+            yield Item(name, method, dataset, seed, {key: plain(value) for key, value in read.items()}, ignore)
 
     def _axis(self, table: dict[str, Any], axis: str, index: int) -> list[Any]:
         one, many, kind = AXES[axis]
@@ -171,40 +170,34 @@ class _Reader:
             self._fail(f"{many} {wrong}", "evaluate", index, many)
         return values
 
-    def _arguments(
-        self, command: click.Command, key: str, value: Any, values: Mapping[str, Any], place: Place
-    ) -> list[str]:
-        option = options.keys_of(command)[key]
+    def _read(self, fields: Fields, key: str, value: Any, values: Mapping[str, Any], place: Place) -> Any:
+        """The typed value of a key, with its placeholders filled in."""
         with self._told_at(*place, about=key):
-            return options.arguments_of(option, fill(value, values))
+            return fields[key].read(fill(value, values))
 
-    def _accepted(
-        self, command: click.Command, arguments: list[str], table: str, index: int, places: Mapping[str, Place]
-    ) -> dict[str, Any]:
-        """The parameters for the command; its error is raised with the line of the option."""
+    @contextmanager
+    def _placed(self, table: str, index: int, places: Mapping[str, Place]) -> Iterator[None]:
+        """Add the line of the option that an error in this block is about."""
         try:
-            return options.checked(command, arguments)
-        except click.UsageError as error:
-            option = getattr(error, "param", None)
-            key = next((key for key, known in options.keys_of(command).items() if known is option), "")
-            self._fail(_as_key(error.format_message()), *places.get(key, (table, index, None)))
-        except GraphgaugeError as error:
-            self._fail(_as_key(str(error)), table, index, exit_code=error.exit_code)
+            yield
+        except OptionError as error:
+            place = places.get(error.field or "", (table, index, None))
+            what = error.what if error.fix is None else f"{error.what}. {error.fix}"
+            self._fail(what, *place, exit_code=error.exit_code)
 
     # ----------------------------------------------------- comparisons and gates
 
     def _comparison(self, table: dict[str, Any], index: int, items: tuple[Item, ...]) -> ComparisonRequest:
-        command = options.command_of("compare")
         own = {key: value for key, value in table.items() if key != "correction"}
         if table.get("correction", "holm") != "holm":
             self._fail(f"unknown correction {shown(table['correction'])}", "compare", index, "correction",
                        fix="Comparisons use Holm's correction.")  # fmt: skip
-        self._option_keys(command, own, "compare", index, also=("correction",))
-        arguments: list[str] = []
+        self._option_keys(comparing.FIELDS, "compare", own, "compare", index, also=("correction",))
         places = {key: ("compare", index, key) for key in own}
-        for key, value in own.items():
-            arguments += self._arguments(command, key, value, {}, places[key])
-        parameters = self._accepted(command, ["results", *arguments], "compare", index, places)
+        read = {key: self._read(comparing.FIELDS, key, value, {}, places[key]) for key, value in own.items()}
+        with self._placed("compare", index, places):
+            parameters = read_all(comparing.FIELDS, read)
+            comparing.refuse(parameters)
         for key, axis in (("baseline", "method"), ("method", "method"), ("dataset", "dataset"), ("family", "family")):
             self._names_of(table, key, axis, "compare", index, items)
         return ComparisonRequest(parameters)
@@ -253,13 +246,14 @@ class _Reader:
         return tables
 
     def _option_keys(
-        self, command: click.Command, table: Mapping[str, Any], place: str, index: int, also: tuple[str, ...] = ()
-    ) -> None:
+        self, fields: Fields, command: str, table: Mapping[str, Any], place: str, index: int,
+        also: tuple[str, ...] = (),
+    ) -> None:  # fmt: skip
         for key in table:
-            why = options.refused(command, key)
+            why = options.refused(fields, command, key)
             if why is not None:
                 self._fail(f"{key} is not set in a study", place, index, key, fix=why)
-        self._known_keys(table, (*options.keys_of(command), *also), place, index)
+        self._known_keys(table, (*options.keys_of(fields), *also), place, index)
 
     def _known_keys(self, table: Mapping[str, Any], known: Iterable[str], place: str = "", index: int = 0) -> None:
         for key in table:
@@ -298,8 +292,3 @@ def _syntax_error(path: str, message: str) -> StudyError:
     line = re.match(r"line (\d+)", place)
     where = f"{path}, line {line[1]}" if line else f"{path}, at its end" if place else path
     return StudyError(f"not TOML ({what[:1].lower()}{what[1:200]})", where=where)
-
-
-def _as_key(message: str) -> str:
-    """Click's message about an option, rewritten for the key of the same name."""
-    return re.sub(r"'?--([\w-]+)'?(?: / '-\w')?", lambda found: found[1].replace("-", "_"), message)

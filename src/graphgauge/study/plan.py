@@ -106,7 +106,7 @@ def _difference(receipt: Mapping[str, Any], recipe: Recipe, index: HashIndex) ->
     study = receipt.get("study", {})
     if receipt["versions"].get("graphgauge") != __version__:
         return f"made by version {receipt['versions'].get('graphgauge')}"
-    if study.get("arguments") != list(recipe.item.arguments) or study.get("ignore") != dict(recipe.item.ignore):
+    if study.get("options") != dict(recipe.item.options) or study.get("ignore") != dict(recipe.item.ignore):
         return "its options changed"
     if {entry["factory"]: entry["source_hash"] for entry in receipt["code"]} != recipe.code:
         return "its code changed"

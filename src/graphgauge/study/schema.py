@@ -1,4 +1,4 @@
-"""The JSON Schema of study files, made from the options of the commands.
+"""The JSON Schema of study files, made from the declared fields of the families.
 
 `python -m graphgauge.study.schema` writes `schema/study-1.json`; the tests fail when it is out of date.
 """
@@ -9,10 +9,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import click
-
-from graphgauge.core.metric import FAMILIES
-from graphgauge.study.options import IDENTITY, command_of, keys_of, takes_names
+from graphgauge.core.family import BUILT_IN, family
+from graphgauge.core.fields import Fields
+from graphgauge.stats.compare_results import FIELDS as COMPARISON
+from graphgauge.study.options import keys_of
 from graphgauge.study.parse import AXES, GATE_FILTERS, SCHEMA
 
 SCHEMA_FILE = Path(__file__).parent.parent / "schema" / "study-1.json"
@@ -33,15 +33,15 @@ def study_schema() -> dict[str, Any]:
             "schema": {"const": SCHEMA},
             "name": _TEXT,
             "results": {**_TEXT, "description": "Results folder, relative to the study file; default results/."},
-            "defaults": _object({family: {"$ref": f"#/$defs/{family}-defaults"} for family in FAMILIES}),
+            "defaults": _object({name: {"$ref": f"#/$defs/{name}-defaults"} for name in BUILT_IN}),
             "evaluate": {"type": "array", "minItems": 1, "items": _any_family()},
             "compare": {"type": "array", "items": _comparison()},
             "gate": {"type": "array", "items": _gate()},
             "audit": _object({"ignore": {"type": "array", "items": _ignored()}}),
         },
         "$defs": {
-            **{f"{family}-defaults": _object(_options(family)) for family in FAMILIES},
-            **{f"{family}-evaluate": _evaluation(family) for family in FAMILIES},
+            **{f"{name}-defaults": _object(_values(family(name).fields)) for name in BUILT_IN},
+            **{f"{name}-evaluate": _evaluation(name) for name in BUILT_IN},
         },
     }
 
@@ -50,30 +50,29 @@ def _any_family() -> dict[str, Any]:
     return {
         "type": "object",
         "required": ["family"],
-        "properties": {"family": {"enum": list(FAMILIES)}},
+        "properties": {"family": {"enum": list(BUILT_IN)}},
         "allOf": [
             {
-                "if": {"properties": {"family": {"const": family}}},
-                "then": {"$ref": f"#/$defs/{family}-evaluate"},
+                "if": {"properties": {"family": {"const": name}}},
+                "then": {"$ref": f"#/$defs/{name}-evaluate"},
             }
-            for family in FAMILIES
+            for name in BUILT_IN
         ],
     }
 
 
-def _evaluation(family: str) -> dict[str, Any]:
+def _evaluation(name: str) -> dict[str, Any]:
     axes: dict[str, Any] = {}
     for one, many, kind in AXES.values():
         single = {"type": _TYPES[kind]}
         axes |= {one: single, many: {"type": "array", "items": single, "minItems": 1, "uniqueItems": True}}
     needed = [{"oneOf": [{"required": [key]} for key in AXES[axis][:2]]} for axis in ("dataset", "method")]
-    properties = {"family": {"const": family}, **axes, **_options(family)}
+    properties = {"family": {"const": name}, **axes, **_values(family(name).fields)}
     return {**_object(properties), "allOf": [*needed, {"not": {"required": list(AXES["seed"][:2])}}]}
 
 
 def _comparison() -> dict[str, Any]:
-    properties = {key: _value(option) for key, option in keys_of(command_of("compare")).items()}
-    return {**_object({**properties, "correction": {"const": "holm"}}), "required": ["metric"]}
+    return {**_object({**_values(COMPARISON), "correction": {"const": "holm"}}), "required": ["metric"]}
 
 
 def _gate() -> dict[str, Any]:
@@ -86,49 +85,12 @@ def _ignored() -> dict[str, Any]:
     return {**_object({"check": _TEXT, "because": _TEXT}), "required": ["check", "because"]}
 
 
-def _options(family: str) -> dict[str, Any]:
-    options = keys_of(command_of(family))
-    return {key: _value(option) for key, option in options.items() if key not in IDENTITY}
-
-
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "additionalProperties": False, "properties": properties}
 
 
-def _value(option: click.Option) -> dict[str, Any]:
-    single = _single(option)
-    forms = [single]
-    if single.get("type") != "boolean":
-        forms.append({"type": "array", "items": single, "minItems": 1})
-    if takes_names(option):
-        forms.append({"type": "object", "additionalProperties": _TEXT})
-    allowed = forms if option.multiple or _is_free(option) else forms[:1]
-    shape = allowed[0] if len(allowed) == 1 else {"anyOf": allowed}
-    return {"description": option.help, **shape} if option.help else shape
-
-
-def _is_free(option: click.Option) -> bool:
-    """Whether the command parses the text, for example as a comma-separated list."""
-    return not option.is_flag and _single(option).get("type") in ("string", ["string", "number"])
-
-
-def _single(option: click.Option) -> dict[str, Any]:
-    kind = option.type
-    if option.is_flag:
-        return {"type": "boolean"}
-    if isinstance(kind, click.Choice):
-        return {"enum": list(kind.choices)}
-    if isinstance(kind, click.IntRange | click.FloatRange):
-        return {"type": "integer" if isinstance(kind, click.IntRange) else "number", **_bounds(kind)}
-    if isinstance(kind, click.types.IntParamType | click.types.FloatParamType):
-        return {"type": "integer" if isinstance(kind, click.types.IntParamType) else "number"}
-    return _TEXT if isinstance(kind, click.types.StringParamType) else {"type": ["string", "number"]}
-
-
-def _bounds(kind: click.IntRange | click.FloatRange) -> dict[str, Any]:
-    low = "exclusiveMinimum" if kind.min_open else "minimum"
-    high = "exclusiveMaximum" if kind.max_open else "maximum"
-    return {name: bound for name, bound in ((low, kind.min), (high, kind.max)) if bound is not None}
+def _values(fields: Fields) -> dict[str, Any]:
+    return {key: {"description": field.kind.help, **field.kind.schema()} for key, field in keys_of(fields).items()}
 
 
 def text() -> str:

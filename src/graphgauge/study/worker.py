@@ -12,22 +12,20 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-import click
-
-from graphgauge.cli.common import evaluated
 from graphgauge.core.errors import GraphgaugeError, InputError, MissingExtraError
+from graphgauge.core.family import family
+from graphgauge.core.fields import located
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import evaluation_to_dict, write_result
 from graphgauge.io.hashing import HashIndex, using
 from graphgauge.study.model import Item
-from graphgauge.study.options import family_command, located
 from graphgauge.study.recipe import Recipe, factories
 from graphgauge.study.store import write_failure
 
@@ -69,7 +67,7 @@ def perform(task: Mapping[str, Any], index: HashIndex) -> dict[str, Any]:
         "study": {
             "folder": os.path.relpath(folder, output.parent),
             **({} if file is None else {"file": file}),
-            "arguments": list(item.arguments),
+            "options": dict(item.options),
             "ignore": dict(item.ignore),
         },
     }
@@ -103,7 +101,7 @@ def _evaluated(item: Item, folder: Path, index: HashIndex, threads: int) -> tupl
     before = Recipe.of(item, folder, index)
     if before.code and str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
-    evaluation, described = _by_command(item, item.arguments, threads)
+    evaluation, described = _of_family(item, family(item.family).read(item.options), threads)
     after = Recipe.of(item, folder, index)
     if after != before:
         paths = {*before.inputs.items(), *before.code.items()} ^ {*after.inputs.items(), *after.code.items()}
@@ -118,15 +116,19 @@ def _recomputed(item: Item, folder: Path, index: HashIndex, threads: int) -> tup
     code = factories(item)
     if code:
         raise InputError(f"{', '.join(code)} is not imported")
-    evaluation, described = _by_command(item, located(family_command(item.family), item.arguments, folder), threads)
+    declared = family(item.family)
+    placed = located(declared.fields, declared.read(item.options), folder)
+    evaluation, described = _of_family(item, placed, threads)
     return evaluation, {"inputs": described, "code": []}
 
 
-def _by_command(item: Item, arguments: Sequence[str], threads: int) -> tuple[Evaluation, list[Mapping[str, Any]]]:
-    own = [*arguments, *item.identity_arguments, f"--threads={threads}", "--quiet"]
-    _, evaluation, inputs = evaluated(family_command(item.family), own)
+def _of_family(item: Item, values: Mapping[str, Any], threads: int) -> tuple[Evaluation, list[Mapping[str, Any]]]:
+    declared = family(item.family)
+    share = {"threads": threads} if "threads" in declared.fields else {}
+    evaluation: Evaluation = declared.evaluate_files(**{**values, **share})
+    evaluation.run |= item.run
     _ignore(evaluation, item.ignore)
-    return evaluation, list(inputs())
+    return evaluation, list(evaluation.inputs())
 
 
 def _ignore(evaluation: Evaluation, ignore: Mapping[str, str]) -> None:
@@ -136,8 +138,6 @@ def _ignore(evaluation: Evaluation, ignore: Mapping[str, str]) -> None:
 
 
 def _told(failure: BaseException) -> str:
-    if isinstance(failure, click.ClickException):
-        return failure.format_message()
     text = str(failure) if isinstance(failure, GraphgaugeError) else f"{type(failure).__name__}: {failure}"
     return text[:_LONGEST_ERROR]
 

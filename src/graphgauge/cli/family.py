@@ -1,0 +1,168 @@
+"""Commands made from declarations: one for each family, with the inputs and options of its `evaluate_files`."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from graphgauge.cli.common import OUTPUT_OPTIONS, Run, stage_bars
+from graphgauge.core.errors import OptionError
+from graphgauge.core.family import Family, family
+from graphgauge.core.fields import (
+    Choice,
+    Field,
+    Fields,
+    File,
+    Files,
+    Flag,
+    Kind,
+    NamedFiles,
+    Number,
+    Output,
+    Several,
+    Text,
+    Texts,
+    Whole,
+    named_paths,
+    read_all,
+)
+from graphgauge.core.metric import metrics, sections
+from graphgauge.core.progress import Progress
+from graphgauge.core.result import Evaluation
+from graphgauge.io.watch import Watch
+
+if TYPE_CHECKING:
+    _ParamType = click.ParamType[Any]
+else:
+    _ParamType = click.ParamType  # older releases of click take no argument here
+
+
+class _KindType(_ParamType):
+    """Text that a kind reads."""
+
+    def __init__(self, kind: Kind, name: str) -> None:
+        self.kind, self.name = kind, name
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return self.kind.read(value)
+        except OptionError as error:
+            self.fail(error.what, param, ctx)
+
+
+def option_of(field: Field) -> click.Option:
+    """The option of a field on the command line."""
+    kind = field.kind
+    given: dict[str, Any] = {"help": kind.help, "required": field.required}
+    if isinstance(kind, Flag):
+        return click.Option([field.flag], is_flag=True, **given)
+    if isinstance(kind, Files | NamedFiles | Texts):
+        shown = "NAME=FILE" if isinstance(kind, NamedFiles) else None
+        return click.Option([field.flag], multiple=True, metavar=shown, **given)
+    if isinstance(kind, File):
+        return click.Option([field.flag], metavar=kind.shown, **given)
+    default = _default_text(field.default)
+    return click.Option([field.flag], type=_type_of(kind), default=default, show_default=default is not None, **given)
+
+
+def _type_of(kind: Kind) -> Any:
+    if isinstance(kind, Choice):
+        return click.Choice(kind.names)
+    if isinstance(kind, Whole):
+        return click.INT if kind.least is None else click.IntRange(min=kind.least)
+    if isinstance(kind, Number):
+        if math.isinf(kind.low):
+            return click.FLOAT
+        return click.FloatRange(kind.low, kind.high, min_open=kind.inside, max_open=kind.inside)
+    if isinstance(kind, Output):
+        return click.Path(dir_okay=False)
+    if isinstance(kind, Text):
+        return click.STRING
+    each = type(kind.each).__name__.lower() if isinstance(kind, Several) else ""
+    names = {"whole": "integers", "number": "numbers", "text": "names", "": "text"}
+    return _KindType(kind, "|".join(getattr(kind, "names", ())) or names.get(each, each))
+
+
+def _default_text(default: Any) -> Any:
+    """A default as it would be typed, or None if there is none to show."""
+    if isinstance(default, tuple):
+        return ",".join(f"{part:g}" if isinstance(part, float) else str(part) for part in default) or None
+    return default
+
+
+class FamilyCommand(click.Command):
+    """The command of a family. Options that do not go together are refused while parsing."""
+
+    def __init__(self, declared: Family) -> None:
+        self.family = declared
+        options = [option_of(field) for field in declared.fields.values()]
+        super().__init__(
+            declared.name, params=[*options, *OUTPUT_OPTIONS], help=declared.help, callback=self._finish,
+        )  # fmt: skip
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        rest = super().parse_args(ctx, args)
+        if not ctx.resilient_parsing:
+            self.family.check(read_all(self.family.fields, ctx.params), shown=flag)
+        return rest
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """What `--metrics` takes, for families with sections."""
+        entries, rows = metrics(self.family.name), []
+        for section in sections(self.family.name):
+            rows.append((section.name, ", ".join(entry.key for entry in entries if entry.section == section.name)))
+        loose = [entry.key for entry in entries if entry.section is None]
+        if rows:
+            with formatter.section("Sections, and the keys in them"):
+                formatter.write_dl([*rows, *([("", ", ".join(loose))] if loose else [])])
+
+    def _finish(self, **options: Any) -> None:
+        run, own = Run.split(options)
+        run.finish(*with_inputs(self.family.evaluate_files, self.family.fields, own, run))
+
+
+def with_inputs(
+    function: Callable[..., Evaluation], fields: Fields, own: dict[str, Any], run: Run
+) -> tuple[Evaluation, Callable[[], list[Any]]]:
+    """The evaluation, and its inputs for a receipt, which must not have changed meanwhile."""
+    values = read_all(fields, own)
+    watch = Watch(named_paths(fields, values), Path.cwd()) if run.is_kept else None
+    evaluation = evaluated(function, values, run)
+    return evaluation, lambda: evaluation.inputs() if watch is None else watch.unchanged(evaluation.inputs())
+
+
+def evaluated(function: Callable[..., Evaluation], values: dict[str, Any], run: Run) -> Evaluation:
+    """The evaluation, with progress on a terminal; functions that write parts as they go are told where."""
+    keeping = {"store": run} if "store" in inspect.signature(function).parameters else {}
+    with stage_bars(run) as update:
+        evaluation = function(**values, progress=_Shown(run, update), **keeping)
+    evaluation.run |= run.identity
+    return evaluation
+
+
+class _Shown(Progress):
+    """Progress as bars, and notes on stderr."""
+
+    def __init__(self, run: Run, update: Callable[[str, int, int], None]) -> None:
+        self._run, self._update = run, update
+
+    def stage(self, name: str, done: int, total: int) -> None:
+        self._update(name, done, total)
+
+    def say(self, text: str) -> None:
+        self._run.say(text)
+
+
+@cache
+def family_command(name: str) -> FamilyCommand:
+    return FamilyCommand(family(name))
+
+
+def flag(name: str) -> str:
+    return "--" + name.replace("_", "-")

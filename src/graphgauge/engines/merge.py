@@ -1,0 +1,69 @@
+"""Merge states that were saved from parts of one evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from graphgauge.core.errors import OptionError
+from graphgauge.core.fields import (
+    Choice,
+    Confidence,
+    Files,
+    Metrics,
+    NanPolicy,
+    Output,
+    PathLike,
+    Seed,
+    Several,
+    Threads,
+    Whole,
+    fields_of,
+    read_all,
+)
+from graphgauge.core.progress import SILENT, Progress
+from graphgauge.core.result import Evaluation
+from graphgauge.core.state import load_state, state_class
+from graphgauge.io.hashing import receipt_input
+from graphgauge.ranking.ties import TIES
+
+# Options of one kind of state only.
+_OF = {"ranking": ("k", "ties"), "forecasting": ("seed", "threads")}
+
+
+def merge_files(
+    *,
+    states: Annotated[PathLike | Sequence[PathLike], Files("The saved states.")],
+    save: Annotated[PathLike | None, Output("Write the merged state (.npz).")] = None,
+    k: Annotated[Sequence[int] | int, Several("Cut-offs of ranking metrics, separated by commas.", Whole("", 1))] = (
+        1,
+        3,
+        10,
+    ),
+    ties: Annotated[str, Choice("Tie rule of ranking metrics.", TIES)] = "realistic",
+    metrics: Metrics = None,
+    confidence: Confidence = 0.95,
+    nan: NanPolicy = "raise",
+    seed: Seed = 0,
+    threads: Threads = None,
+    progress: Progress = SILENT,
+) -> Evaluation:
+    """Merge states saved from parts of one evaluation, and evaluate the whole."""
+    fields = fields_of(merge_files)
+    given = read_all(fields, locals())
+    paths, saved = given.pop("states"), given.pop("save")
+    merged: Any = None
+    for path in paths:
+        kind, _, _ = load_state(path)
+        state = state_class(kind).load(path)
+        merged = state if merged is None else merged.merge(state)
+    own = _OF[merged.kind]
+    for name in (name for names in _OF.values() for name in names if name not in own):
+        if fields[name].is_given(given.pop(name)) and name != "threads":
+            raise OptionError(f"{name} does not go with states of {merged.kind}", fix="Leave it out.")
+    if saved is not None:
+        merged.save(saved)
+        progress.say(f"wrote {saved}")
+    evaluation: Evaluation = merged.evaluate(**given)
+    evaluation.inputs = lambda: [receipt_input("state", path) for path in paths]
+    return evaluation

@@ -1,0 +1,78 @@
+"""Evaluate files: `graphgauge evolution …`, studies, and `evolution.evaluate_files`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from graphgauge.core.fields import (
+    Choice,
+    Confidence,
+    File,
+    Metrics,
+    NanPolicy,
+    PathLike,
+    Seed,
+    Several,
+    Threads,
+    Whole,
+)
+from graphgauge.core.progress import SILENT, Progress
+from graphgauge.core.result import Evaluation
+from graphgauge.evolution.cycle import NEGATIVES, NULLS, UNDECLARED
+from graphgauge.evolution.evaluate import evaluate, stored_runs
+from graphgauge.evolution.family import FAMILY
+from graphgauge.evolution.log import EvolutionLog
+from graphgauge.io.arrays import read_array, read_labels
+from graphgauge.io.hashing import receipt_input
+
+
+def evaluate_files(
+    *,
+    log: Annotated[PathLike, File("The stored runs, or one of them.", "FOLDER")],
+    labels: Annotated[PathLike, File("One label per original node.")],
+    node_ids: Annotated[PathLike | None, File("The numbers of the original nodes, if not 0, 1, 2 …")] = None,
+    conditions: Annotated[
+        Sequence[str] | str | None, Several("Evaluate these conditions only, separated by commas.")
+    ] = None,
+    seeds: Annotated[
+        Sequence[int] | int | None, Several("Evaluate runs of these seeds only, separated by commas.", Whole("", 0))
+    ] = None,
+    test_edges: Annotated[PathLike | None, File("Held-out edges (n, 2), for static_auc.")] = None,
+    negatives: Annotated[
+        str, Choice("Non-edges to score births against: drawn, or all of them.", NEGATIVES)
+    ] = "sample",
+    negatives_per_positive: Annotated[int, Whole("How many are drawn.", 1)] = 1,
+    folds: Annotated[int, Whole("Folds of the probe.", 2)] = 5,
+    homophily_null: Annotated[
+        str, Choice("Random pairs of distinct nodes, or squared shares of the classes.", NULLS)
+    ] = "pairs",
+    undeclared: Annotated[
+        str,
+        Choice("Edges that appear in a cycle and are not among its births: an error, or a finding.", UNDECLARED),
+    ] = "refuse",
+    metrics: Metrics = None,
+    confidence: Confidence = 0.95,
+    nan: NanPolicy = "raise",
+    seed: Seed = 0,
+    threads: Threads = None,
+    progress: Progress = SILENT,
+) -> Evaluation:
+    """Evaluate the edges that a system added to its own graph, cycle by cycle.
+
+    A log is a folder of runs, CONDITION/seed-N/, each with one file per cycle (.npz), or with births.parquet and
+    embeddings.npz.
+    """
+    given = FAMILY.read(locals())
+    stored = EvolutionLog(given.pop("log"))
+    runs = stored_runs(stored, given["conditions"], given["seeds"])
+    paths = {name: path for name in ("labels", "node_ids", "test_edges") if (path := given.pop(name)) is not None}
+    arrays: dict[str, Any] = {name: read_array(path) for name, path in paths.items() if name != "labels"}
+    evaluation = evaluate(stored, read_labels(paths["labels"]), **arrays, **given)
+
+    def inputs() -> list[Mapping[str, Any]]:
+        named = [receipt_input(name, path) for name, path in paths.items()]
+        return [*named, *(receipt_input("log", path) for own in runs for path in stored.files(*own))]
+
+    evaluation.inputs = inputs
+    return evaluation

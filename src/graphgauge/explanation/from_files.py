@@ -1,0 +1,109 @@
+"""Evaluate files: `graphgauge explanation …`, studies, and `explanation.evaluate_files`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from graphgauge.core.factory import made
+from graphgauge.core.fields import (
+    Choice,
+    Confidence,
+    Factory,
+    File,
+    Flag,
+    Metrics,
+    NanPolicy,
+    Number,
+    Output,
+    PathLike,
+    Seed,
+    Several,
+    Text,
+    Whole,
+)
+from graphgauge.core.progress import SILENT, Progress
+from graphgauge.core.result import Evaluation
+from graphgauge.explanation.conventions import CONVENTIONS
+from graphgauge.explanation.evaluate import evaluate
+from graphgauge.explanation.family import ASKING, FAMILY
+from graphgauge.explanation.masks import BY, KEEP, LEVELS, MODEL_OUTPUT, MODES, NORMALIZE, SWEEP, TIES
+from graphgauge.explanation.samples import KL, SCORES
+from graphgauge.explanation.table import read_explanations, read_table
+from graphgauge.io.hashing import receipt_input
+
+
+def evaluate_files(
+    *,
+    table: Annotated[PathLike | None, File("Answers of a model, as collected: .jsonl or .parquet.")] = None,
+    explanations: Annotated[
+        PathLike | None, File("Explanations to ask a model about: .jsonl, one event per line.")
+    ] = None,
+    model: Annotated[str | None, Factory("Factory of the model: imported and called without arguments.")] = None,
+    save_table: Annotated[
+        PathLike | None,
+        Output("Append the model's answers to this .jsonl as they arrive; a second run resumes from it."),
+    ] = None,
+    explainer: Annotated[str | None, Text("The explainer to evaluate, if there are several.")] = None,
+    levels: Annotated[
+        Sequence[float] | None,
+        Several(f"Shares of the edges to keep and drop.  [default: {LEVELS}]", Number("")),
+    ] = None,
+    topk: Annotated[Sequence[int] | None, Several("Also numbers of edges to keep and drop.", Whole("", 1))] = None,
+    model_output: Annotated[str | None, Choice("The model's output, unless it declares it.", MODEL_OUTPUT)] = None,
+    by: Annotated[str | None, Choice("Rank edges by importance or by its size.  [default: value]", BY)] = None,
+    normalize: Annotated[str | None, Choice("Scale importances to [0, 1] first.  [default: none]", NORMALIZE)] = None,
+    ties: Annotated[
+        str | None, Choice("Equal importance: by time, source, target, or averaged.  [default: fixed]", TIES)
+    ] = None,
+    random: Annotated[int | None, Whole("Orders that make up the random explainer.  [default: 3]", 1)] = None,
+    batch_edges: Annotated[int | None, Whole("Edges sent to the model together.  [default: 30000]", 1)] = None,
+    convention: Annotated[str | None, Choice("Names and numbers of another library.", tuple(CONVENTIONS))] = None,
+    score: Annotated[
+        str, Choice("Probability of the class predicted on the whole graph, or the largest one.", SCORES)
+    ] = "class",
+    signed: Annotated[bool, Flag("Fidelity as f(G) − f(masked), without its absolute value.")] = False,
+    label_threshold: Annotated[
+        float, Number("Probability from which an event without label counts as class 1.", 0, 1)
+    ] = 0.5,
+    best_mode: Annotated[str, Choice("Of fidelity_best.", MODES)] = "drop",
+    acc_mode: Annotated[str | None, Choice("Of acc_auc.  [default: keep]", MODES)] = None,
+    acc_cap: Annotated[float | None, Number("Largest share of acc_auc.  [default: 0.3]")] = None,
+    acc_points: Annotated[int | None, Whole("Points of acc_auc.  [default: 16]", 2)] = None,
+    acc_keep: Annotated[str | None, Choice("Keep the top s, or the top 1 − s.  [default: top]", KEEP)] = None,
+    kl: Annotated[str, Choice("Of unfaithfulness.", KL)] = "forward",
+    delta_t: Annotated[
+        float | None, Number("Time scale of cohesiveness.  [default: range of the candidates' times]")
+    ] = None,
+    keep: Annotated[str | None, Choice("Store the values of single events next to the result.", ("items",))] = None,
+    metrics: Metrics = None,
+    confidence: Confidence = 0.95,
+    nan: NanPolicy = "raise",
+    seed: Seed = 0,
+    progress: Progress = SILENT,
+) -> Evaluation:
+    """Evaluate whether explanations show what a model used.
+
+    Either --table, or --explanations with --model.
+    """
+    given = FAMILY.read(locals())
+    answers, events, path = (given.pop(name) for name in ("table", "explanations", "save_table"))
+    factory, seed = given.pop("model"), given.pop("seed")
+    asking = {name: value for name in ASKING if (value := given.pop(name)) is not None}
+    sweep = {name: value for name in SWEEP if (value := given.pop(f"acc_{name}")) is not None}
+    single: dict[str, dict[str, Any]] = {
+        "acc_auc": sweep,
+        "fidelity_best": {"mode": given.pop("best_mode")},
+        "unfaithfulness": {"kl": given.pop("kl")},
+        "cohesiveness": {"delta_t": given.pop("delta_t")},
+    }
+    options: dict[str, Any] = {"absolute": not given.pop("signed"), "options": single} | given
+    if answers is not None:
+        evaluation = evaluate(read_table(answers), **options)
+        evaluation.inputs = lambda: [receipt_input("table", answers)]
+        return evaluation
+    evaluation = evaluate(
+        made(factory), read_explanations(events), seed=seed, path=path, progress=progress.stage, **asking, **options
+    )
+    evaluation.inputs = lambda: [receipt_input("explanations", events)]
+    return evaluation

@@ -1,0 +1,267 @@
+"""Evaluate files: `graphgauge forecasting …`, studies, and `forecasting.evaluate_files`."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from math import prod
+from typing import Annotated, Any
+
+import numpy as np
+
+from graphgauge.core.arrays import AnyArray
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.fields import (
+    Confidence,
+    File,
+    Files,
+    Metrics,
+    NanPolicy,
+    Number,
+    Output,
+    PathLike,
+    Seed,
+    Several,
+    Threads,
+    Whole,
+)
+from graphgauge.core.forms import require
+from graphgauge.core.progress import SILENT, Progress
+from graphgauge.core.result import Evaluation
+from graphgauge.forecasting.evaluate import empty_state, evaluate
+from graphgauge.forecasting.family import FAMILY, TABLE_OF_POINTS
+from graphgauge.forecasting.labels import NamedColumns
+from graphgauge.forecasting.options import AXES, COVERAGE, interval_levels
+from graphgauge.forecasting.rows import Once
+from graphgauge.forecasting.state import ForecastState
+from graphgauge.io.arrays import ArrayFile, open_array, open_arrays
+from graphgauge.io.hashing import file_hash, receipt_input, receipt_inputs
+from graphgauge.io.rows import column_batches, column_names
+
+_ARRAYS = {
+    "true": "y_true",
+    "pred": "y_pred",
+    "std": "std",
+    "quantiles": "quantiles",
+    "samples": "samples",
+    "mask": "mask",
+}
+_KEYS = ("id", "time", "horizon")
+# The most table cells that are checked for a second row, one bit per cell.
+_MOST_CELLS = 1 << 33
+
+
+Paths = PathLike | Sequence[PathLike]
+
+
+def evaluate_files(
+    *,
+    true: Annotated[Paths, Files("The truth: a file or quoted pattern, shards in time order. Repeatable.")] = (),
+    pred: Annotated[Paths, Files("The forecast, of the same shape, likewise.")] = (),
+    std: Annotated[Paths, Files("Standard deviations of Gaussian forecasts.")] = (),
+    quantiles: Annotated[Paths, Files("Quantiles along a last axis, with --levels.")] = (),
+    levels: Annotated[
+        Sequence[float] | None, Several("The probabilities of the quantiles, separated by commas.", Number(""))
+    ] = None,
+    samples: Annotated[Paths, Files("Members or draws along a last axis.")] = (),
+    table: Annotated[
+        PathLike | None, File("Instead of arrays: a .parquet or .csv with columns id, time, horizon, y, mean, std.")
+    ] = None,
+    mask: Annotated[Paths, Files("Booleans: which cells were observed.")] = (),
+    null_value: Annotated[
+        float | None, Number("Truth value of missing observations: 0 in traffic data, or nan.")
+    ] = None,
+    axes: Annotated[Sequence[str] | str, Several("Names of the axes, in order.")] = AXES,
+    horizons: Annotated[
+        Sequence[int] | int | None, Several("Steps ahead to report by horizon, 1 the first.", Whole("", 1))
+    ] = None,
+    by: Annotated[Sequence[str] | str, Several("Break down by these axes: horizon, node.")] = (),
+    coverage: Annotated[Sequence[float] | float, Several("Levels of the prediction intervals.", Number(""))] = COVERAGE,
+    bins: Annotated[int, Whole("Bins of ece and ence.", 1)] = 10,
+    naive: Annotated[PathLike | None, File("The history (time, node), for mase.")] = None,
+    season: Annotated[int | None, Whole("Lag of the seasonal naive forecast.", 1)] = None,
+    start: Annotated[int | None, Whole("Time step at which the arrays begin, for states to merge.", 0)] = None,
+    save_state: Annotated[PathLike | None, Output("Write the sums, for `graphgauge merge`.")] = None,
+    metrics: Metrics = None,
+    confidence: Confidence = 0.95,
+    nan: NanPolicy = "raise",
+    seed: Seed = 0,
+    threads: Threads = None,
+    progress: Progress = SILENT,
+) -> Evaluation:
+    """Measure forecasts: errors, scores, calibration and coverage.
+
+    Arrays (.npy memory-mapped, .npz, .pt, .safetensors) and tables (.parquet, .csv) are read in blocks.
+    """
+    given = FAMILY.read(locals())
+    files: dict[str, list[ArrayFile]] = {}
+    history = None if naive is None else _whole(files, "naive", given["naive"])
+    common = {"coverage": given["coverage"], "season": given["season"], "naive": history,
+              "null_value": given["null_value"]}  # fmt: skip
+    shown = {name: given[name] for name in ("horizons", "by", "bins", "metrics", "nan", "confidence", "seed")}
+    state: ForecastState | None
+    if given["table"] is not None:
+        state = _from_table(given, common, progress)
+        evaluation = state.evaluate(**shown)
+    else:
+        files |= {name: open_arrays(given[name]) for name in _ARRAYS if given[name]}
+        evaluation, state = _from_arrays(given, files, common, shown, progress)
+    if save_state is not None:
+        assert state is not None
+        if given["start"] is None:
+            state.forget_place()
+        state.save(given["save_state"])
+
+    def inputs() -> list[Mapping[str, Any]]:
+        opened: list[Mapping[str, Any]] = [
+            entry for name, parts in files.items() for entry in receipt_inputs(name, parts)
+        ]
+        return opened if table is None else [*opened, receipt_input("table", given["table"])]
+
+    evaluation.inputs = inputs
+    return evaluation
+
+
+# --------------------------------------------------------------------- arrays
+
+
+def _from_arrays(
+    given: Mapping[str, Any], files: Mapping[str, list[ArrayFile]], common: dict[str, Any], shown: dict[str, Any],
+    progress: Progress,
+) -> tuple[Evaluation, ForecastState | None]:  # fmt: skip
+    streamed = given["save_state"] is not None
+    arrays = {name: parts for name, parts in files.items() if name in _ARRAYS}
+    reading = {name: given[name] for name in ("levels", "null_value")}
+    if not streamed and all(len(parts) == 1 for parts in arrays.values()):
+        # Memory-mapped arrays are read in slabs, twice if bins of spread must be exact.
+        whole: dict[str, Any] = {_ARRAYS[name]: _values(parts[0]) for name, parts in arrays.items()}
+        return evaluate(**whole, **common | reading, axes=given["axes"], threads=given["threads"], **shown), None
+    _refuse_twice(arrays["true"])
+    lengths = {name: [len(part) for part in parts] for name, parts in arrays.items()}
+    _check_shards(lengths, given["axes"])
+    placed = not streamed or given["start"] is not None
+    shard = None if placed else _content([file for parts in arrays.values() for file in parts])
+    state = _counting(given["metrics"], streamed, axes=given["axes"], shard=shard, **common)
+    edges = np.cumsum([0, *lengths["true"]]).tolist()
+    blocks = [slice(first, last) for first, last in itertools.pairwise(edges)]
+    for number, block in enumerate(progress.over(blocks, edges[-1])):
+        part: dict[str, Any] = {_ARRAYS[name]: _values(parts[number]) for name, parts in arrays.items()}
+        try:
+            state.update(
+                **part, **reading, start=(given["start"] or 0) + block.start, nan=given["nan"], threads=given["threads"]
+            )
+        except InputError as error:
+            where = f"{error.where or 'shard'} ({arrays['true'][number].path.name} and its counterparts)"
+            raise type(error)(error.what, where=where, fix=error.fix) from None
+    return state.evaluate(**shown), state
+
+
+def _counting(metrics: Sequence[str] | None, kept: bool, **options: Any) -> ForecastState:
+    """A state for the requested metrics; a saved one counts everything, because later requests may differ."""
+    levels = interval_levels(options.pop("coverage"), metrics)
+    return empty_state(**options, coverage=levels, metrics=None if kept else metrics)
+
+
+def _refuse_twice(files: Sequence[ArrayFile]) -> None:
+    seen = set()
+    for file in files:
+        source = file.path.resolve(), file.member
+        if source in seen:
+            raise InputError("is given twice", where=str(file.path), fix="Every shard counts once.")
+        seen.add(source)
+
+
+def _content(files: Sequence[ArrayFile]) -> str:
+    """A name for a shard without a start time: the same content is the same shard."""
+    hashes = [f"{file_hash(file.path)} {file.member}" for file in files]
+    return f"content {sha256(' '.join(hashes).encode()).hexdigest()[:32]}"
+
+
+def _check_shards(lengths: Mapping[str, list[int]], axes: tuple[str, ...]) -> None:
+    if not axes or axes[0] != "time":
+        raise OptionError("shards are parts of time, which must be the first axis", fix="Write --axes time,….")
+    for name, parts in lengths.items():
+        if parts != lengths["true"]:
+            raise InputError(
+                f"{len(parts)} files of {sum(parts)} steps, those of --true are {len(lengths['true'])} of "
+                f"{sum(lengths['true'])}", where=f"--{name}", fix="Shards go together in the order of their names.",
+            )  # fmt: skip
+
+
+def _whole(files: dict[str, list[ArrayFile]], name: str, path: str) -> Any:
+    files[name] = [open_array(path)]
+    return _values(files[name][0])
+
+
+def _values(file: ArrayFile) -> Any:
+    """All rows, with column names if the file has some."""
+    values = file.rows(0, len(file))
+    return values if file.columns is None else NamedColumns(values, file.columns)
+
+
+# --------------------------------------------------------------------- tables
+
+
+def _from_table(given: Mapping[str, Any], options: dict[str, Any], progress: Progress) -> ForecastState:
+    """Two passes: first the nodes, times and horizons, then the sums."""
+    path, kept = given["table"], given["save_state"] is not None
+    there = column_names(path)
+    if "std" not in there:
+        ignored = [name for name in ("coverage", "bins") if FAMILY.fields[name].is_given(given[name])]
+        require(TABLE_OF_POINTS, ["table", *ignored], (*FAMILY.forms, TABLE_OF_POINTS))
+    keys = [name for name in _KEYS if name in there or name != "horizon"]
+    labels = {name: _distinct(path, name) for name in keys}
+    labels.setdefault("horizon", np.array([1]))
+    if labels["horizon"].dtype.kind not in "iu":
+        raise InputError(f"column 'horizon' has {labels['horizon'].dtype}, not whole numbers", where=path)
+    shape = len(labels["time"]), len(labels["horizon"]), len(labels["id"])
+    if options["naive"] is not None and labels["id"].dtype.kind not in "iu":
+        progress.say(f"note: the columns of --naive are taken in the order of the ids, {labels['id'][0]} first")
+    if labels["time"].dtype.kind == "U" and shape[0]:
+        progress.say(f"note: times are text, in alphabetical order: {labels['time'][0]} … {labels['time'][-1]}")
+    shard = f"content {file_hash(path)[:32]}" if kept else None
+    names = {"nodes": labels["id"].tolist(), "ahead": labels["horizon"].tolist()}
+    state = _counting(given["metrics"], kept, shard=shard, **names, **options)
+    values = ["y", "mean", *(["std"] if "std" in there else [])]
+    once = Once(shape) if prod(shape) <= _MOST_CELLS else None
+    if once is None:
+        progress.say(f"note: {prod(shape):,} cells are too many to check for duplicate rows")
+    for batch in column_batches(path, [*keys, *values]):
+        place = {name: np.searchsorted(labels[name], batch[name]) for name in keys}
+        count = len(batch["y"])
+        horizon = place.get("horizon", np.zeros(count, np.int64))
+        if once is not None and len(again := once.again(place["time"], horizon, place["id"])):
+            cell = ", ".join(f"{name} {batch[name][again[0]]}" for name in keys)
+            raise InputError(
+                f"more than one row has {cell:.120}", where=path, fix="A cell is one row: drop the others."
+            )
+        cells = [_numbers(batch[name], path, name) for name in values]
+        state.update_rows(place["time"], horizon, place["id"], *cells, shape=shape, nan=given["nan"])
+    if state.layout is None:
+        raise InputError("has no rows", where=path)
+    return state
+
+
+def _distinct(path: str, name: str) -> AnyArray:
+    found: AnyArray | None = None
+    for batch in column_batches(path, [name]):
+        column = np.unique(batch[name])
+        found = column if found is None else np.unique(np.concatenate(_alike(found, column, path, name)))
+    if found is None:
+        raise InputError("has no rows", where=path)
+    if np.isnan(found).any() if found.dtype.kind == "f" else found.dtype.kind == "U" and "" in found:
+        raise InputError(f"column {name!r} has empty cells", where=path)
+    return found
+
+
+def _alike(one: AnyArray, other: AnyArray, path: str, name: str) -> tuple[AnyArray, AnyArray]:
+    if (one.dtype.kind == "U") != (other.dtype.kind == "U"):
+        raise InputError(f"column {name!r} has text in some rows and numbers in others", where=path)
+    return one, other
+
+
+def _numbers(column: AnyArray, path: str, name: str) -> AnyArray:
+    if column.dtype.kind not in "fiu":
+        raise InputError(f"column {name!r} has values that are not numbers", where=path)
+    return column

@@ -1,0 +1,257 @@
+"""Evaluate files: `graphgauge generation …`, studies, and `generation.evaluate_files`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Protocol
+
+from graphgauge.core.errors import InputError
+from graphgauge.core.factory import made
+from graphgauge.core.fields import (
+    Choice,
+    Confidence,
+    Factory,
+    File,
+    Flag,
+    Metrics,
+    NanPolicy,
+    Number,
+    Output,
+    PathLike,
+    Seed,
+    Several,
+    Threads,
+    Whole,
+)
+from graphgauge.core.progress import SILENT, Progress
+from graphgauge.core.result import Evaluation
+from graphgauge.core.schema import evaluation_from_dict, read_content
+from graphgauge.generation.checkpoints import best_device, open_checkpoint
+from graphgauge.generation.collect import Collection
+from graphgauge.generation.evaluate import evaluate_section, joined, part_of
+from graphgauge.generation.family import CHECKPOINT, FAMILY, SAMPLES, SUBJECT, TABLE
+from graphgauge.generation.graphs import Graphs
+from graphgauge.generation.request import Request
+from graphgauge.generation.sections.two_sided import Draws
+from graphgauge.generation.subjects import Case, Labelled
+from graphgauge.generation.table import Table
+from graphgauge.io.arrays import read_array, read_labels
+from graphgauge.io.code import sources
+from graphgauge.io.hashing import receipt_input
+
+_LATER = "not evaluated yet"
+Inputs = Callable[[], list[Mapping[str, Any]]]
+
+
+class Store(Protocol):
+    """Where an evaluation keeps its sections as they are done, so that a stopped one can resume."""
+
+    def place(self, family: str) -> Path | None: ...
+    def write(self, evaluation: Evaluation, path: Path, inputs: Inputs) -> Path: ...
+
+
+def evaluate_files(
+    *,
+    checkpoint: Annotated[PathLike | None, File("A trained generator; the file names its subject.")] = None,
+    data: Annotated[
+        PathLike | None, File("Real samples, as the subject reads them, or .npz: samples, conditions.")
+    ] = None,
+    classifier_checkpoint: Annotated[PathLike | None, File("A trained classifier, for conditioning.")] = None,
+    subject: Annotated[str | None, Factory("Instead of a checkpoint: code that makes a subject, or a case.")] = None,
+    real: Annotated[
+        PathLike | None, File("Without a model: real samples, an array of bits or .json with graphs.")
+    ] = None,
+    generated: Annotated[PathLike | None, File("Generated samples, likewise.")] = None,
+    real_conditions: Annotated[PathLike | None, File("The condition of each real sample.")] = None,
+    conditions: Annotated[PathLike | None, File("The requested condition of each generated sample.")] = None,
+    train: Annotated[PathLike | None, File("The generator's training samples, for novelty.")] = None,
+    valid: Annotated[PathLike | None, File("Which generated samples are valid.")] = None,
+    labels: Annotated[Sequence[str] | str | None, Several("Names of the conditions, in order.")] = None,
+    ordered: Annotated[bool, Flag("The conditions are ordered, as in --labels or by number.")] = False,
+    table: Annotated[PathLike | None, File("Answers collected before.")] = None,
+    save_table: Annotated[PathLike | None, Output("Write the collected answers (.npz).")] = None,
+    num_samples: Annotated[int, Whole("Attempts per condition.", 1)] = 100,
+    temperature: Annotated[float, Number("Sampling temperature.")] = 1.0,
+    threshold: Annotated[float, Number("Probabilities above it become bits.")] = 0.5,
+    k: Annotated[Sequence[int] | int, Several("Sizes of unique@k.", Whole("", 1))] = (10,),
+    empty: Annotated[str, Choice("Score of a reconstruction if both sides are empty.", ("1", "nan", "skip"))] = "1",
+    resamples: Annotated[int, Whole("Draws for nulls and bootstraps.", 1)] = 1000,
+    permutations: Annotated[int, Whole("Permutations of tests.", 1)] = 999,
+    cpu: Annotated[bool, Flag("Do not use an accelerator.")] = False,
+    metrics: Metrics = None,
+    confidence: Confidence = 0.95,
+    nan: NanPolicy = "raise",
+    seed: Seed = 0,
+    threads: Threads = None,
+    progress: Progress = SILENT,
+    store: Store | None = None,
+) -> Evaluation:
+    """Evaluate whether generated samples are valid, new, diverse, realistic, and match their condition.
+
+    With --output the result file is rewritten after each section; a stopped run resumes from there.
+    """
+    given = FAMILY.read(locals())
+    asked = given["metrics"]
+    request = Request(
+        None if asked is None else tuple(asked), given["k"], 1 if empty == "1" else given["empty"],
+        given["confidence"], Draws(given["seed"], given["resamples"], given["permutations"]), given["nan"],
+        given["threads"],
+    )  # fmt: skip
+    names = list(request.by_section)  # an unknown name should fail before the evaluation
+    source = _SOURCES[FAMILY.check(given)](given, progress)
+    described = cache(source.inputs)  # hash only once
+    path = None if store is None else store.place("generation")
+    earlier = None if path is None else _earlier(path, {**source.options, **request.options}, described, nan, progress)
+    parts: list[Evaluation] = []
+    for place, name in enumerate(names):
+        part = None if earlier is None else part_of(earlier, name, request)
+        if part is None:
+            part = evaluate_section(source.table(name), name, request)
+        else:
+            progress.say(f"{name}: taken from {path}")
+        parts.append(part)
+        progress.stage("sections", place + 1, len(names))
+        evaluation = _tagged(joined(parts, request), source.model)
+        if store is not None and path is not None and place + 1 < len(names):
+            evaluation.skipped |= dict.fromkeys(names[place + 1 :], _LATER)
+            store.write(evaluation, path, described)
+    if save_table is not None:
+        source.table(None).save(given["save_table"])
+    evaluation.inputs = described
+    return evaluation
+
+
+@dataclass(frozen=True)
+class Source:
+    """The source of samples: the table that a section needs (None: the whole), and its inputs."""
+
+    table: Callable[[str | None], Table]
+    options: Mapping[str, Any]
+    inputs: Inputs
+    model: str = ""
+
+
+def _from_checkpoint(given: Mapping[str, Any], progress: Progress) -> Source:
+    files = {name: given[name] for name in ("checkpoint", "data", "classifier_checkpoint") if given[name]}
+    if given["data"] is not None and not Path(given["data"]).is_file():
+        raise InputError("no such file", where=given["data"])
+    case = open_checkpoint(
+        given["checkpoint"], data=given["data"], classifier=given["classifier_checkpoint"],
+        device=best_device(given["cpu"]),
+    )  # fmt: skip
+    return _asking(case, {}, given, progress, files, given["checkpoint"])
+
+
+def _from_subject(given: Mapping[str, Any], progress: Progress) -> Source:
+    subject = made(given["subject"])
+    pairs = {name: _pair(given[name]) for name in ("data", "train") if given[name]}
+    files = {name: given[name] for name in pairs}
+    files |= {f"code.{name}": str(path) for name, path in sources(given["subject"], Path.cwd()).items()}
+    return _asking(subject, pairs, given, progress, files, given["subject"])
+
+
+def _asking(
+    subject: Case | Any, pairs: Mapping[str, Any], given: Mapping[str, Any], progress: Progress,
+    files: Mapping[str, str], model: str,
+) -> Source:  # fmt: skip
+    collection = Collection(
+        subject, num_samples=given["num_samples"], temperature=given["temperature"],
+        threshold=given["threshold"], seed=given["seed"], progress=progress.stage, **pairs,
+    )  # fmt: skip
+    return Source(
+        lambda name: collection.table(None if name is None else [name]), collection.options,
+        lambda: [receipt_input(name, path) for name, path in files.items()], model,
+    )  # fmt: skip
+
+
+def _from_samples(given: Mapping[str, Any], progress: Progress) -> Source:
+    names = ("real", "generated", "train", "real_conditions", "conditions", "valid")
+    files = {name: given[name] for name in names if given[name]}
+    read: dict[str, Any] = {name: _READERS.get(name, _read_samples)(path) for name, path in files.items()}
+    table = Table.of(labels=given["labels"], ordered=given["ordered"], nan=given["nan"], **read)
+    return Source(lambda name: table, {}, lambda: [receipt_input(name, path) for name, path in files.items()])
+
+
+def _from_table(given: Mapping[str, Any], progress: Progress) -> Source:
+    table = Table.load(given["table"])
+    return Source(lambda name: table, table.options, lambda: [receipt_input("table", given["table"])])
+
+
+_SOURCES: dict[Any, Callable[[Mapping[str, Any], Progress], Source]] = {
+    CHECKPOINT: _from_checkpoint,
+    SUBJECT: _from_subject,
+    SAMPLES: _from_samples,
+    TABLE: _from_table,
+}
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    "real_conditions": read_labels,
+    "conditions": read_labels,
+    "valid": read_array,
+}
+
+
+def _read_samples(path: str) -> Any:
+    """An array of bits, or the graphs in a JSON file: lists of edges, or {"nodes": number, "edges": […]} each."""
+    if not path.endswith(".json"):
+        return read_array(path)
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        return Graphs.of([_graph(item) for item in content], path)
+    except InputError:
+        raise
+    except FileNotFoundError:
+        raise InputError("no such file", where=path) from None
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        fix = "Each is a list of edges [source, target]."
+        raise InputError("not a JSON list of graphs", where=path, fix=fix) from None
+
+
+def _graph(item: Any) -> Any:
+    edges = [(source, target) for source, target in (item["edges"] if isinstance(item, dict) else item)]
+    return (item["nodes"], edges) if isinstance(item, dict) else edges
+
+
+def _pair(path: str) -> Labelled:
+    """Samples and their conditions from one .npz archive."""
+    if not path.endswith(".npz"):
+        raise InputError("expected an .npz with the arrays samples and conditions", where=path)
+    return Labelled(read_array(f"{path}:samples"), read_labels(f"{path}:conditions"))
+
+
+def _earlier(path: Path, options: Mapping[str, Any], inputs: Inputs, nan: str, progress: Progress) -> Evaluation | None:
+    """The results of an earlier run with the same inputs and options."""
+    if not path.exists():
+        return None
+    try:
+        content = read_content(path)
+        evaluation = evaluation_from_dict(content, where=str(path))
+        hashes = {entry["name"]: entry["hash"] for entry in content["receipt"]["inputs"]}
+        version = content["receipt"]["versions"]["graphgauge"]
+    except (InputError, KeyError, TypeError):
+        raise InputError("is not a result file", where=str(path), fix="Name another --output, or remove it.") from None
+    fresh = Evaluation("generation", [], options=options).to_dict()
+    same = {
+        "options": {name: content["options"].get(name) for name in fresh["options"]} == fresh["options"],
+        "inputs": hashes == {entry["name"]: entry["hash"] for entry in inputs()},
+        "version": version == fresh["receipt"]["versions"]["graphgauge"],
+        "nan": evaluation.conventions.get("nan") == nan,
+        # Breakdowns in side files are not read back.
+        "length": not content["side_files"],
+    }
+    changed = [name for name, unchanged in same.items() if not unchanged]
+    if evaluation.family != "generation" or changed:
+        progress.say(f"{path}: different {', '.join(changed) or 'family'}, so everything is evaluated again")
+        return None
+    return evaluation
+
+
+def _tagged(evaluation: Evaluation, model: str) -> Evaluation:
+    if model:
+        evaluation.run["tags"] = {"model": Path(model).name}
+    return evaluation

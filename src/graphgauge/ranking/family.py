@@ -1,0 +1,49 @@
+"""The ranking family."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from graphgauge.core.errors import OptionError
+from graphgauge.core.family import BUILT_IN, Family, TruthInputs
+from graphgauge.core.forms import Form, Shown
+
+MATRIX = Form(
+    "the form with positives and negatives",
+    needs=("pos_scores", "neg_scores"),
+    takes=("offsets", "mask", "ids", "keep", "per_query", "nan"),
+    apart=(("offsets", "mask"),),
+)
+FLAT = Form("the flat form", needs=("scores", "labels", "queries"), takes=("nan",))
+ALL_ENTITIES = Form(
+    "the form with embeddings",
+    needs=("queries_emb", "entities", "targets"),
+    takes=("known_values", "known_offsets", "relations", "score", "ids", "keep", "per_query"),
+    beside={"known_values": ("known_offsets",), "known_offsets": ("known_values",)},
+)
+
+
+def _refuse(values: Mapping[str, Any], shown: Shown) -> None:
+    if (values["relations"] is not None) != (values["score"] == "distmult"):
+        raise OptionError(
+            f"{shown('relations')} and {shown('score')} distmult go together", fix="Give both, or neither."
+        )
+
+
+FAMILY = Family(
+    "ranking",
+    line=BUILT_IN["ranking"],
+    question="How far up are the right answers?",
+    headlines=("mrr", "hits@10", "adjusted_mrr"),
+    package="graphgauge.ranking",
+    forms=(MATRIX, FLAT, ALL_ENTITIES),
+    truths={
+        "pos_scores": TruthInputs(("mask",), ("offsets", "groups", "cluster")),
+        "labels": TruthInputs(("labels", "queries"), ("groups", "cluster")),
+        "targets": TruthInputs(("targets", "known_values", "known_offsets"), ("groups", "cluster")),
+    },
+    state="graphgauge.ranking.state:RankingState",
+    along=("pos_scores", "neg_scores", "scores", "labels", "queries", "groups", "cluster", "mask", "ids"),
+    refuse=_refuse,
+)

@@ -1,0 +1,210 @@
+"""Evaluate files: `graphgauge ranking …`, studies, and `ranking.evaluate_files`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from graphgauge.core.arrays import AnyArray
+from graphgauge.core.errors import InputError
+from graphgauge.core.fields import (
+    Choice,
+    Confidence,
+    File,
+    Files,
+    Metrics,
+    NamedFiles,
+    NanPolicy,
+    Output,
+    PathLike,
+    Several,
+    Threads,
+    Whole,
+)
+from graphgauge.core.progress import SILENT, Progress
+from graphgauge.core.result import Evaluation
+from graphgauge.io.arrays import ArrayFile, LoadedArray, Shards, open_array, open_arrays, read_labels
+from graphgauge.io.hashing import receipt_inputs
+from graphgauge.io.tables import write_table
+from graphgauge.kernels.jit import expect
+from graphgauge.ranking.all_entities import SCORES, rank_all
+from graphgauge.ranking.evaluate import needs_pool
+from graphgauge.ranking.family import ALL_ENTITIES, FAMILY, FLAT, MATRIX
+from graphgauge.ranking.items import Items
+from graphgauge.ranking.shards import content_names, refuse_repeated
+from graphgauge.ranking.state import RankingState
+from graphgauge.ranking.ties import TIES, rank
+
+# Read at once from a shard.
+_BLOCK_BYTES = 1 << 25
+
+Paths = PathLike | Sequence[PathLike]
+Opened = dict[str, list[ArrayFile]]
+
+
+def evaluate_files(
+    *,
+    pos_scores: Annotated[Paths, Files("Scores of the positives (n,): a file or quoted pattern. Repeatable.")] = (),
+    neg_scores: Annotated[Paths, Files("Scores of their negatives (n, k), likewise.")] = (),
+    offsets: Annotated[PathLike | None, File("With flat negatives: where each query's begin, n + 1 integers.")] = None,
+    mask: Annotated[Paths, Files("Booleans (n, k): which negatives are valid.")] = (),
+    scores: Annotated[PathLike | None, File("Flat form: one score per candidate.")] = None,
+    labels: Annotated[PathLike | None, File("Flat form: 1 for positives, 0 for negatives.")] = None,
+    queries: Annotated[PathLike | None, File("Flat form: the query of each candidate.")] = None,
+    queries_emb: Annotated[PathLike | None, File("Rank among all entities: embeddings of the queries (q, d).")] = None,
+    entities: Annotated[PathLike | None, File("Embeddings of all entities (m, d).")] = None,
+    targets: Annotated[PathLike | None, File("The right entity of each query, by number.")] = None,
+    known_values: Annotated[
+        PathLike | None, File("Other right answers, which are left out: entity numbers of all queries.")
+    ] = None,
+    known_offsets: Annotated[PathLike | None, File("Where each query's known answers begin, q + 1 integers.")] = None,
+    relations: Annotated[
+        PathLike | None, File("With --score distmult: the relation embedding of each query (q, d).")
+    ] = None,
+    score: Annotated[str, Choice("How embeddings are scored.", SCORES)] = SCORES[0],
+    groups: Annotated[
+        Mapping[str, PathLike] | Sequence[str], NamedFiles("Labels per query to break down by. Repeatable.")
+    ] = (),
+    cluster: Annotated[PathLike | None, File("Integers per query; queries of one cluster are not independent.")] = None,
+    k: Annotated[Sequence[int] | int, Several("Cut-offs, separated by commas.", Whole("", 1))] = (1, 3, 10),
+    ties: Annotated[str, Choice("How equal scores rank.", TIES)] = "realistic",
+    per_query: Annotated[PathLike | None, Output("Write each query's rank (.parquet, .csv, .npz).")] = None,
+    keep: Annotated[str | None, Choice("Store each query's counts next to the result.", ("items",))] = None,
+    save_state: Annotated[PathLike | None, Output("Write the counts, for `graphgauge merge`.")] = None,
+    metrics: Metrics = None,
+    confidence: Confidence = 0.95,
+    nan: NanPolicy = "raise",
+    threads: Threads = None,
+    progress: Progress = SILENT,
+) -> Evaluation:
+    """Rank every positive among its negatives.
+
+    Several files, or a quoted pattern, are shards of one array and are read in blocks. Files: .npy (memory-mapped),
+    .npz, .pt, .safetensors, .parquet, .csv.
+    """
+    given = FAMILY.read(locals())
+    asked = given["metrics"]
+    files: Opened = {}
+    per_item = {
+        "groups": {name: _read_labels(files, f"groups.{name}", path) for name, path in dict(given["groups"]).items()}
+        or None,
+        "cluster": None if cluster is None else _read(files, "cluster", given["cluster"]),
+    }
+    count = _COUNTS[FAMILY.check(given)]
+    state = count(given | {"keep": "items" if per_query else keep}, per_item, files, progress)
+    if save_state is not None:
+        state.name_parts(content_names(files))
+        state.save(given["save_state"])
+    evaluation = state.evaluate(
+        k=given["k"], ties=given["ties"], metrics=asked, confidence=given["confidence"], nan=given["nan"]
+    )
+    items = state.items()
+    if per_query is not None and items is not None:
+        write_table(given["per_query"], _per_query(items, ties))
+    evaluation.inputs = lambda: [entry for name, opened in files.items() for entry in receipt_inputs(name, opened)]
+    return evaluation
+
+
+Count = Callable[[Mapping[str, Any], Mapping[str, Any], Opened, Progress], RankingState]
+
+
+def _from_matrix(
+    given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened, progress: Progress
+) -> RankingState:
+    pos, neg = (Shards(files.setdefault(name, open_arrays(given[name]))) for name in ("pos_scores", "neg_scores"))
+    state = RankingState(pooled=needs_pool(given["metrics"]), keep=given["keep"])
+    policy: dict[str, Any] = {"nan": given["nan"], "threads": given["threads"]}
+    if given["offsets"] is not None:
+        offsets = _read(files, "offsets", given["offsets"])
+        refuse_repeated(files)
+        return state.update(pos.rows(0, len(pos)), neg.rows(0, len(neg)), offsets=offsets, **policy, **labels)
+    _check_shards(pos, neg)
+    expect(sum(math.prod(file.shape) for file in neg.files))
+    mask = Shards(files.setdefault("mask", open_arrays(given["mask"]))) if given["mask"] else None
+    refuse_repeated(files)
+    for block in progress.over(neg.blocks(_BLOCK_BYTES), len(neg)):
+        part: dict[str, Any] = {
+            "groups": labels["groups"] and {name: values[block] for name, values in labels["groups"].items()},
+            "cluster": None if labels["cluster"] is None else labels["cluster"][block],
+            "mask": None if mask is None else mask.rows(block.start, block.stop),
+        }
+        try:
+            state.update(pos.rows(block.start, block.stop), neg.rows(block.start, block.stop), **policy, **part)
+        except InputError as error:
+            first = f"{error.where}, counted from row {block.start}" if block.start and error.where else error.where
+            raise InputError(error.what, where=first, fix=error.fix) from None
+    if not len(neg):
+        state.update(pos.rows(0, 0), neg.files[0].rows(0, 0))
+    return state
+
+
+def _from_flat(given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened, progress: Progress) -> RankingState:
+    arrays: dict[str, Any] = {name: _read(files, name, given[name]) for name in ("scores", "labels")}
+    queries = _read_labels(files, "queries", given["queries"])
+    return RankingState(keep=given["keep"]).update(**arrays, queries=queries, nan=given["nan"], **labels)
+
+
+def _from_embeddings(
+    given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened, progress: Progress
+) -> RankingState:
+    known = None
+    if given["known_values"]:
+        known = (
+            _read(files, "known_values", given["known_values"]),
+            _read(files, "known_offsets", given["known_offsets"]),
+        )
+    queries: Any = _read(files, "queries_emb", given["queries_emb"])
+    if given["relations"]:
+        queries = queries, _read(files, "relations", given["relations"])
+    entities, targets = (_read(files, name, given[name]) for name in ("entities", "targets"))
+    return rank_all(
+        queries,
+        entities,
+        targets,
+        score=given["score"],
+        known=known,
+        keep=given["keep"],
+        threads=given["threads"],
+        **labels,
+    )
+
+
+_COUNTS: dict[Any, Count] = {MATRIX: _from_matrix, FLAT: _from_flat, ALL_ENTITIES: _from_embeddings}
+
+
+def _check_shards(pos: Shards, neg: Shards) -> None:
+    for files, width, name in ((pos.files, 1, "pos_scores"), (neg.files, 2, "neg_scores")):
+        for file in files:
+            if len(file.shape) != width:
+                wanted = "(n,)" if width == 1 else "(n, k)"
+                raise InputError(f"expected shape {wanted}, found {file.shape}", where=f"{name} ({file.path.name})")
+    if len(pos.files) == len(neg.files):
+        for one, other in zip(pos.files, neg.files, strict=True):
+            if len(one) != len(other):
+                raise InputError(
+                    f"{one.path.name} has {len(one)} rows, {other.path.name} has {len(other)}",
+                    fix="Shards of positives and negatives go together in the order of their names.",
+                )
+    elif len(pos) != len(neg):
+        raise InputError(
+            f"{len(pos)} positives in {len(pos.files)} files, {len(neg)} rows of negatives in {len(neg.files)}",
+            fix="Every positive has one row of negatives.",
+        )
+
+
+def _read(files: Opened, name: str, path: str) -> AnyArray:
+    file = open_array(path)
+    files[name] = [file]
+    return file.rows(0, len(file))
+
+
+def _read_labels(files: Opened, name: str, path: str) -> AnyArray:
+    labels = read_labels(path)
+    files[name] = [LoadedArray(Path(path), labels)]
+    return labels
+
+
+def _per_query(items: Items, ties: str) -> dict[str, AnyArray]:
+    return {"rank": rank(items.greater, items.equal, ties), **items.columns()}

@@ -1,0 +1,61 @@
+"""Compare stored results: `graphgauge compare …`, and the comparisons of a study."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from graphgauge.core.errors import OptionError
+from graphgauge.core.fields import Choice, Flag, Number, Seed, Text, Texts, fields_of, read_all
+from graphgauge.core.forms import Shown
+from graphgauge.stats.compare import compare
+from graphgauge.stats.load import load
+from graphgauge.stats.runs import MISSING
+from graphgauge.stats.truths import TRUTHS
+
+
+def compare_results(
+    results: Any,
+    *,
+    metric: Annotated[str, Text("The metric to compare on.")],
+    baseline: Annotated[str | None, Text("Compare each method with this one only.")] = None,
+    over: Annotated[
+        str, Choice("Test over seeds (datasets, if several), or over the items of one dataset.", ("seeds", "items"))
+    ] = "seeds",
+    method: Annotated[Sequence[str] | str, Texts("Only this method. Repeatable.")] = (),
+    dataset: Annotated[Sequence[str] | str, Texts("Only this dataset. Repeatable.")] = (),
+    family: Annotated[str | None, Text("Only this family, if several have the metric.")] = None,
+    missing: Annotated[
+        str,
+        Choice(
+            "A failed or missing run is an error, is left out for all methods, or scores the worst bound.",
+            tuple(MISSING),
+        ),
+    ] = "raise",
+    truths: Annotated[
+        str,
+        Choice(
+            "Refuse methods that were measured against different truths, or accept them with a warning.",
+            tuple(TRUTHS),
+        ),
+    ] = "same",
+    alpha: Annotated[float, Number("Level of the tests; intervals have 1 − alpha.", 0, 1, inside=True)] = 0.05,
+    higher: Annotated[bool, Flag("Higher is better for the metric.")] = False,
+    lower: Annotated[bool, Flag("Lower is better for the metric.")] = False,
+    seed: Seed = 0,
+) -> Any:
+    """Show which methods differ significantly, and by how much, with tests that are valid for few seeds."""
+    given = read_all(FIELDS, locals())
+    refuse(given)
+    chosen: Any = load(results).only(**{name: given.pop(name) for name in ("method", "dataset", "family")})
+    directions: dict[Any, bool] = {"higher": given.pop("higher"), "lower": given.pop("lower")}
+    return compare(chosen, direction=next((name for name, is_set in directions.items() if is_set), None), **given)
+
+
+FIELDS = fields_of(compare_results)
+
+
+def refuse(values: Mapping[str, Any], shown: Shown = str) -> None:
+    """Raise an error for values that contradict each other."""
+    if values["higher"] and values["lower"]:
+        raise OptionError(f"{shown('higher')} and {shown('lower')} exclude each other", fix="Give one of them.")
