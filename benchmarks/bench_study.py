@@ -35,12 +35,10 @@ metrics = "{metrics}"
 
 _LOOP = """\
 import sys
-from graphgauge.cli.common import evaluated
-from graphgauge.cli.ranking import command
 from graphgauge.core.schema import write_result
+from graphgauge.ranking import evaluate_files
 for seed in sys.argv[2:]:
-    _, evaluation, _ = evaluated(command, ["--pos-scores", f"{seed}/pos.npy", "--neg-scores", f"{seed}/neg.npy",
-                                           "--metrics", sys.argv[1], "--quiet"])
+    evaluation = evaluate_files(pos_scores=f"{seed}/pos.npy", neg_scores=f"{seed}/neg.npy", metrics=sys.argv[1])
     write_result(evaluation, f"out/{seed}.json")
 """
 

@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import click
+
 from graphgauge._version import __version__
 from graphgauge.core.metric import metrics
 
@@ -32,9 +34,9 @@ except SystemExit:
 
 
 def test_every_command_has_help_without_error():
-    from graphgauge.cli.app import COMMANDS
+    from graphgauge.cli.app import cli
 
-    for name in COMMANDS:
+    for name in cli.list_commands(click.Context(cli)):
         done = run(name, "--help")
         assert done.returncode == 0, (name, done.stderr)
         assert "Usage" in done.stdout

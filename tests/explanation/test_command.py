@@ -15,13 +15,12 @@ from click.testing import CliRunner
 from tests.explanation.brute import Weighted, random_event, random_explanations
 
 from graphgauge import explanation as ex
+from graphgauge.cli.family import family_command
 
 MODEL = """
 import sys
 sys.path.insert(0, {root!r})
 from tests.explanation.brute import Weighted
-
-command = family_command("explanation")
 
 def load():
     return Weighted(3)
@@ -128,11 +127,11 @@ def test_options_reach_the_library(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        ((), 2, "give --table, or --explanations with --model"),
-        (("--table", "table.jsonl", "--explanations", "run.jsonl"), 2, "give --table"),
-        (("--explanations", "run.jsonl"), 2, "with --model"),
-        (("--table", "table.jsonl", "--levels", "0.1"), 2, "--levels: only with --model"),
-        (("--table", "table.jsonl", "--levels", "some"), 2, "not a list of shares"),
+        ((), 2, "Give one form: --table; or --explanations and --model."),
+        (("--table", "table.jsonl", "--explanations", "run.jsonl"), 2, "does not take --explanations"),
+        (("--explanations", "run.jsonl"), 2, "--model not given"),
+        (("--table", "table.jsonl", "--levels", "0.1"), 2, "already has the answers, does not take --levels"),
+        (("--table", "table.jsonl", "--levels", "some"), 2, "'some' is not a number"),
         (("--table", "absent.jsonl"), 3, "absent.jsonl: no such file"),
         (("--table", "run.jsonl"), 3, "not a table"),
         (("--explanations", "run.jsonl", "--model", "weighted_model:load"), 2, "2 explainers: one, two"),

@@ -282,9 +282,9 @@ def test_result_file_gate_and_figure(files: Path) -> None:
     [
         (["--pred", "mean.npy"], OptionError, "--true missing"),
         ([], OptionError, "give --true and --pred, or --table"),
-        (["--table", "table.csv", "--true", "y.npy"], OptionError, "--true cannot be used with --table"),
-        (["--table", "table.csv", "--start", "3"], OptionError, "--start cannot be used with --table"),
-        (["--table", "table.csv", "--axes", "time,node"], OptionError, "--axes cannot be used with --table"),
+        (["--table", "table.csv", "--true", "y.npy"], OptionError, "a table does not take --true"),
+        (["--table", "table.csv", "--start", "3"], OptionError, "a table does not take --start"),
+        (["--table", "table.csv", "--axes", "time,node"], OptionError, "a table does not take --axes"),
         (
             ["--true", "y-0.npy", "--true", "y-0.npy", "--pred", "mean-0.npy", "--pred", "mean-1.npy"],
             InputError,

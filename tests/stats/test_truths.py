@@ -12,10 +12,11 @@ import pytest
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.family import BUILT_IN as FAMILIES
-from graphgauge.core.truths import TRUTHS, truths_of
+from graphgauge.core.family import family as declared
+from graphgauge.core.truths import truths_of
 from graphgauge.report.html import write_report
 from graphgauge.stats import aggregate, compare, load
-from graphgauge.study.options import family_command, keys_of
+from graphgauge.study.options import keys_of
 
 REFUSED = "measured against different truths"
 
@@ -60,16 +61,15 @@ def graphgauge(*arguments, cwd):
 def every_form():
     return [
         (family, by, name)
-        for family, forms in TRUTHS.items()
-        for by, form in forms.items()
+        for family in FAMILIES
+        for by, form in declared(family).truths.items()
         for name in (*form.decisive, *form.given)
     ]
 
 
 def test_every_family_says_what_its_truth_is():
-    assert set(TRUTHS) == set(FAMILIES)
     for family, by, name in every_form():
-        assert {by, name} <= set(keys_of(family_command(family)))
+        assert {by, name} <= set(keys_of(declared(family).fields))
 
 
 @pytest.mark.parametrize(("family", "by", "name"), every_form())

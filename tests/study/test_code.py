@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
-import click
 import pytest
 from tests.sealed import write_sealed
 
-from graphgauge.cli.common import family_options
-from graphgauge.cli.types import FACTORY
-from graphgauge.core.errors import InputError
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.family import Family
+from graphgauge.core.fields import Factory
+from graphgauge.core.result import Evaluation
 from graphgauge.io.code import source_hash, sources
 from graphgauge.io.hashing import HashIndex
-from graphgauge.study import options
+from graphgauge.study import options, parse, recipe
 from graphgauge.study.model import Item
 from graphgauge.study.recipe import Recipe, factories
 
@@ -62,22 +63,25 @@ def test_a_module_that_is_not_there(tmp_path):
         source_hash("nowhere.at:all", tmp_path)
 
 
-@pytest.fixture
-def asking_family(monkeypatch):
-    """A family whose command names code, in the place of ranking."""
+class Asking:
+    """The modules of a family whose input is code."""
 
-    @click.command(name="ranking")
-    @click.option("--subject", type=FACTORY)
-    @family_options
-    def command(run, subject):
+    @staticmethod
+    def evaluate_files(*, subject: Annotated[str | None, Factory("Code.")] = None) -> Evaluation:
         raise AssertionError("not evaluated here")
 
-    monkeypatch.setattr(options, "command_of", lambda name: command)
+
+@pytest.fixture
+def asking_family(monkeypatch):
+    monkeypatch.setattr(Family, "module", lambda family, name: Asking)
+    asking = Family("ranking", line="", question="", headlines=(), package="none")
+    for module in (options, parse, recipe):
+        monkeypatch.setattr(module, "family", lambda name: asking)
 
 
 @pytest.mark.usefixtures("asking_family")
 def test_an_edited_factory_is_not_taken_from_the_cache(models):
-    item = Item("ranking", "m", "d", 0, ("--subject=models.gcn:load",))
+    item = Item("ranking", "m", "d", 0, {"subject": "models.gcn:load"})
     assert factories(item) == ["models.gcn:load"]
     before = Recipe.of(item, models, HashIndex(models))
     assert Recipe.of(item, models, HashIndex(models)).key == before.key
@@ -94,10 +98,8 @@ def test_a_run_prints_what_it_will_import_and_verify_does_not_import(models, cap
     (models / "study.toml").write_text(text)
     run.main([str(models / "study.toml"), "--plan", "--quiet"], standalone_mode=False)
     assert "imports models.gcn:load" in capsys.readouterr().err
-    from graphgauge.core.result import Evaluation
-
     content = Evaluation("ranking", [], run={"method": "m", "dataset": "d", "seed": None}).to_dict()
-    content["receipt"]["study"] = {"folder": ".", "arguments": ["--subject=models.gcn:load"], "ignore": {}}
+    content["receipt"]["study"] = {"folder": ".", "options": {"subject": "models.gcn:load"}, "ignore": {}}
     write_sealed(models / "result.json", content)
     (verdict,) = verify(models / "result.json")
     assert str(verdict) == "not recomputed: model not rerun: models.gcn:load is not imported"
@@ -106,5 +108,5 @@ def test_a_run_prints_what_it_will_import_and_verify_does_not_import(models, cap
 
 @pytest.mark.parametrize("text", ["os", "os:", ":f", "a b:c", "a.b:c d", "/tmp/x.py:f", "a:b:c"])
 def test_what_is_no_factory(text):
-    with pytest.raises(click.BadParameter):
-        FACTORY.convert(text, None, None)
+    with pytest.raises(OptionError, match="MODULE:FACTORY"):
+        Factory("").read(text)

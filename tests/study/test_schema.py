@@ -81,9 +81,10 @@ def test_init_writes_once(tmp_path):
 
 
 def test_every_option_is_explained_by_init():
-    from graphgauge.study.options import IDENTITY, command_of, keys_of
+    from graphgauge.core.family import family as declared
+    from graphgauge.study.options import keys_of
 
     for family in FAMILIES:
         written = study_text([family])
-        for key in keys_of(command_of(family)):
-            assert key in IDENTITY or f"{key} = " in written
+        for key in keys_of(declared(family).fields):
+            assert f"{key} = " in written

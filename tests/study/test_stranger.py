@@ -17,10 +17,11 @@ from tests.study.conftest import STUDY, write_scores
 
 import graphgauge
 import graphgauge.kernels
+from graphgauge.core.family import family
+from graphgauge.core.fields import located
 from graphgauge.core.schema import read_content
 from graphgauge.kernels.jit import Kernel
 from graphgauge.study import run
-from graphgauge.study.options import family_command, located
 
 SOURCE = Path(graphgauge.__file__).parents[1]
 # What a process may look for in the current folder, or beside what it works on.
@@ -150,7 +151,7 @@ def test_code_that_a_study_names_is_not_imported(stranger, tmp_path, study):
     path = next((folder / "results/good/ranking").glob("metrics_*.json"))
     content = read_content(path)
     content["run"] |= {"family": "generation"}
-    content["receipt"]["study"]["arguments"] = ["--subject=model:make"]
+    content["receipt"]["study"]["options"] = {"subject": "model:make"}
     if study:
         text = 'schema = 1\n[[evaluate]]\nfamily = "generation"\nmethod = "good"\ndataset = "toy"\nrun_seed = 0\n'
         (folder / "study.toml").write_text(text + 'subject = "model:make"\n')
@@ -169,7 +170,7 @@ def test_a_worker_refuses_code_even_if_asked(stranger, tmp_path):
     from graphgauge.study.pool import task
     from graphgauge.study.worker import perform
 
-    item = Item("generation", "m", "d", 0, ("--subject=model:make",))
+    item = Item("generation", "m", "d", 0, {"subject": "model:make"})
     asked = task(item, stranger, tmp_path / "x.json", threads=1, hashes=tmp_path / "h", trusted=False)
     before = Path.cwd()
     assert "model:make is not imported" in perform(asked, HashIndex(stranger))["error"]
@@ -187,17 +188,12 @@ def test_paths_are_taken_from_the_folder_of_the_study(tmp_path, name):
 
 
 def test_only_options_that_name_files_are_taken_from_a_folder():
-    ranking, explanation = family_command("ranking"), family_command("explanation")
-    given = [
-        "--pos-scores=a.npy",
-        "--neg-scores=n-*.npy",
-        "--mask=/b.npy",
-        "--groups=r=c.npy:x",
-        "--metrics=mrr",
-        "--k=1",
-    ]
-    assert located(ranking, given, Path("/x[1]")) == [
-        "--pos-scores=/x[1]/a.npy", "--neg-scores=/x[[]1]/n-*.npy", "--mask=/b.npy", "--groups=r=/x[1]/c.npy:x",
-        "--metrics=mrr", "--k=1",
-    ]  # fmt: skip
-    assert located(explanation, ["--explainer=me", "--signed"], Path("/x")) == ["--explainer=me", "--signed"]
+    ranking, explanation = family("ranking").fields, family("explanation").fields
+    given = {
+        "pos_scores": ("a.npy",), "neg_scores": ("n-*.npy",), "mask": ("/b.npy",), "groups": {"r": "c.npy:x"},
+        "metrics": ("mrr",), "k": (1,), "offsets": None,
+    }  # fmt: skip
+    assert located(ranking, given, Path("/x[1]")) == given | {
+        "pos_scores": ("/x[1]/a.npy",), "neg_scores": ("/x[[]1]/n-*.npy",), "groups": {"r": "/x[1]/c.npy:x"},
+    }  # fmt: skip
+    assert located(explanation, {"explainer": "me", "signed": True}, Path("/x")) == {"explainer": "me", "signed": True}
