@@ -19,8 +19,8 @@ from collections.abc import Mapping
 from audit_real_data import BESIDE, DOCS, SETS, Judging, Sources
 
 from graphgauge import audit
-from graphgauge.core.files import write_text
 from graphgauge.core.family import BUILT_IN as FAMILIES
+from graphgauge.core.files import write_text
 
 PLACE = DOCS / "audit" / "found"
 

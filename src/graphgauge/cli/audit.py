@@ -13,7 +13,7 @@ from graphgauge.audit import run as run_checks
 from graphgauge.audit.materials import MATERIALS, read_materials
 from graphgauge.cli.common import Run
 from graphgauge.cli.family import family_command, flag, with_inputs
-from graphgauge.cli.types import names_in
+from graphgauge.cli.options import names_in
 from graphgauge.core.family import family, family_names
 from graphgauge.core.fields import read_all
 from graphgauge.core.findings import SEVERITIES

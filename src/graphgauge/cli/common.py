@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from graphgauge.cli.types import OUTPUT_FILE
+from graphgauge.cli.options import OUTPUT_FILE
 from graphgauge.core.files import write_text
 from graphgauge.core.gates import Gate
 from graphgauge.core.result import Evaluation

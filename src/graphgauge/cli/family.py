@@ -7,11 +7,12 @@ import math
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from graphgauge.cli.common import OUTPUT_OPTIONS, Run, stage_bars
+from graphgauge.cli.options import ParamType
 from graphgauge.core.errors import OptionError
 from graphgauge.core.family import Family, family
 from graphgauge.core.fields import (
@@ -37,13 +38,8 @@ from graphgauge.core.progress import Progress
 from graphgauge.core.result import Evaluation
 from graphgauge.io.watch import Watch
 
-if TYPE_CHECKING:
-    _ParamType = click.ParamType[Any]
-else:
-    _ParamType = click.ParamType  # older releases of click take no argument here
 
-
-class _KindType(_ParamType):
+class _KindType(ParamType):
     """Text that a kind reads."""
 
     def __init__(self, kind: Kind, name: str) -> None:
@@ -63,7 +59,7 @@ def option_of(field: Field) -> click.Option:
     if isinstance(kind, Flag):
         return click.Option([field.flag], is_flag=True, **given)
     if isinstance(kind, Files | NamedFiles | Texts):
-        shown = "NAME=FILE" if isinstance(kind, NamedFiles) else None
+        shown = {NamedFiles: "NAME=FILE", Files: "FILE"}.get(type(kind))
         return click.Option([field.flag], multiple=True, metavar=shown, **given)
     if isinstance(kind, File):
         return click.Option([field.flag], metavar=kind.shown, **given)

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from graphgauge.cli.options import DEBUG
-from graphgauge.cli.types import OUTPUT_FILE
+from graphgauge.cli.options import DEBUG, OUTPUT_FILE
 from graphgauge.core.errors import OptionError
 from graphgauge.core.files import write_text
 

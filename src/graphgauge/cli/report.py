@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from graphgauge.cli.options import DEBUG, RESULTS
-from graphgauge.cli.types import OUTPUT_FILE
+from graphgauge.cli.options import DEBUG, OUTPUT_FILE, RESULTS
 
 
 @click.command(name="report")

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from graphgauge.cli.types import names_in
+from graphgauge.cli.options import names_in
 from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.extras import need
 from graphgauge.zoo.temporal.explainers import EXPLAINERS

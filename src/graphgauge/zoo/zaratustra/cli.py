@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from graphgauge.cli.types import NAMES
+from graphgauge.cli.options import NAMES
 from graphgauge.zoo.zaratustra.engine import ANCHORS, EMBEDDINGS, Settings
 
 
