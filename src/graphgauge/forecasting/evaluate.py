@@ -12,11 +12,13 @@ import numpy as np
 
 from graphgauge.core.arrays import as_labels
 from graphgauge.core.errors import OptionError, UnknownNameError
+from graphgauge.core.forms import chosen_form, given_names
 from graphgauge.core.metric import Metric, NoInterval, asked, find, select
 from graphgauge.core.options import confidence_level, metric_names, whole_number
 from graphgauge.core.result import Evaluation, Result, Table
 from graphgauge.forecasting import metrics as _metrics
 from graphgauge.forecasting.copies import copied, first_steps, hit
+from graphgauge.forecasting.family import ARRAYS
 from graphgauge.forecasting.inputs import Batch
 from graphgauge.forecasting.measures import ALL, Layout, counted_for
 from graphgauge.forecasting.options import AXES, COVERAGE, checked_bins, listed
@@ -99,6 +101,13 @@ def evaluate(
         Seed of the simulated perfect forecasters for `ece` and `ence`.
     """
     metrics = metric_names(metrics)
+    _refuse_unused(
+        {"true": y_true, "pred": y_pred, "std": std, "quantiles": quantiles, "samples": samples},
+        {"levels": levels, "coverage": None if np.array_equal(np.atleast_1d(coverage), COVERAGE) else coverage,
+         "bins": None if bins == 10 else bins},
+    )  # fmt: skip
+    if season is not None and naive is None:
+        raise OptionError("season needs naive", fix="Pass both, or leave it out.")
     batch = Batch.of(
         y_true, y_pred, std=std, quantiles=quantiles, levels=levels, samples=samples, mask=mask,
         null_value=null_value, axes=axes, nan=nan, nodes=None if nodes is None else as_labels(nodes, "nodes").tolist(),
@@ -112,6 +121,14 @@ def evaluate(
         state, horizons=horizons, by=by, bins=bins, metrics=metrics, nan=nan, confidence=confidence, seed=seed,
         whole=batch, threads=threads,
     )  # fmt: skip
+
+
+def _refuse_unused(forecast: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+    """Raise an error for an option that the form of the forecast would not use."""
+    extra = given_names(options)
+    if extra:
+        names = {"true": "y_true", "pred": "y_pred"}
+        chosen_form(ARRAYS, [*given_names(forecast), *extra], shown=lambda name: names.get(name, name))
 
 
 def empty_state(

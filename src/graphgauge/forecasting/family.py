@@ -15,6 +15,7 @@ GAUSSIAN = Form("a forecast with std", needs=("true", "pred", "std"), takes=(*_W
 QUANTILES = Form("a forecast of quantiles", needs=("true", "quantiles"), takes=(*_WITH_ARRAYS, "levels", "coverage"))
 SAMPLES = Form("a forecast of samples", needs=("true", "samples"), takes=(*_WITH_ARRAYS, "coverage"))
 TABLE = Form("a table", needs=("table",), takes=("coverage", "bins"))
+ARRAYS = (POINT, GAUSSIAN, QUANTILES, SAMPLES)
 # Found when the table is opened.
 TABLE_OF_POINTS = Form("a table without a column std", needs=("table",))
 # Options that need another one.
@@ -38,7 +39,7 @@ FAMILY = Family(
     question="How far are forecasts from the truth, and is their uncertainty right?",
     headlines=("mae", "rmse", "crps"),
     package="graphgauge.forecasting",
-    forms=(POINT, GAUSSIAN, QUANTILES, SAMPLES, TABLE),
+    forms=(*ARRAYS, TABLE),
     truths={"true": TruthInputs(("true", "mask"), ("naive",))},
     state="graphgauge.forecasting.state:ForecastState",
     along=("y_true", "y_pred", "std", "quantiles", "samples", "mask"),

@@ -1,0 +1,340 @@
+"""Every option gives the same bits, or the same refusal, through every door.
+
+The options are drawn from the declarations of the families: values that a kind takes, and now and then one that it
+does not. The doors are the library on arrays, `evaluate_files`, the command, a study, merged shards and Dask.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.doors.examples import arguments, study_text
+from tests.evolution.conftest import block_graph
+from tests.evolution.test_log import stored
+
+from graphgauge import evolution, forecasting, ranking, recovery
+from graphgauge.cli.family import family_command
+from graphgauge.core.errors import GraphgaugeError
+from graphgauge.core.family import family
+from graphgauge.core.fields import (
+    Choice,
+    Factory,
+    File,
+    Files,
+    Flag,
+    Kind,
+    NamedFiles,
+    Number,
+    OneOrTwo,
+    Output,
+    Several,
+    Text,
+    Whole,
+)
+from graphgauge.core.metric import metrics
+from graphgauge.core.result import Evaluation
+from graphgauge.core.schema import evaluation_to_dict, read_content
+from graphgauge.engines import dask as dask_engine
+from graphgauge.engines.merge import merge_files
+from graphgauge.io.hashing import HashIndex
+from graphgauge.study.parse import read_study
+from graphgauge.study.pool import task
+from graphgauge.study.worker import perform
+
+RNG = np.random.default_rng(0)
+N = 24
+
+
+class Data:
+    """One form of input: its files, and the call of the library on the same arrays."""
+
+    def __init__(
+        self, name: str, arrays: dict[str, Any], files: dict[str, Any] | None = None,
+        library: Callable[..., Evaluation] | None = None, prepare: Callable[[Path], None] | None = None,
+    ) -> None:  # fmt: skip
+        self.name, self.arrays, self.library, self.prepare = name, arrays, library, prepare
+        self.files = files or {key: f"{key}.npy" for key in arrays}
+        self.declared = family(name.partition(" ")[0])
+
+    def write(self, folder: Path) -> dict[str, Any]:
+        """The values of the inputs in this folder."""
+        for key, array in self.arrays.items():
+            np.save(folder / f"{key}.npy", array)
+        if self.prepare is not None:
+            self.prepare(folder)
+        fields = self.declared.fields
+        return {key: (path,) if isinstance(fields[key].kind, Files) else path for key, path in self.files.items()}
+
+
+def _ranking_scores() -> dict[str, Any]:
+    return {"pos_scores": RNG.integers(0, 9, N) / 4, "neg_scores": RNG.integers(0, 9, (N, 6)) / 4}
+
+
+def _flat() -> dict[str, Any]:
+    queries = np.repeat(np.arange(N // 4), 6)
+    return {"scores": RNG.integers(0, 9, len(queries)) / 4, "labels": np.tile([1, 0, 0, 1, 0, 0], N // 4),
+            "queries": queries}  # fmt: skip
+
+
+def _embeddings() -> dict[str, Any]:
+    return {"queries_emb": RNG.normal(size=(N, 3)), "entities": RNG.normal(size=(9, 3)),
+            "targets": RNG.integers(0, 9, N)}  # fmt: skip
+
+
+def _rank_all(queries_emb: Any, entities: Any, targets: Any, **options: Any) -> Evaluation:
+    counting = {name: options.pop(name) for name in ("score", "keep", "threads") if name in options}
+    return ranking.rank_all(queries_emb, entities, targets, **counting).evaluate(**options)
+
+
+def _series() -> dict[str, Any]:
+    truth = RNG.normal(size=(N, 2, 3))
+    return {"true": truth, "pred": truth + RNG.normal(size=truth.shape), "std": RNG.uniform(0.5, 2, truth.shape)}
+
+
+def _forecast(**given: Any) -> Evaluation:
+    given.pop("save_state", None)
+    renamed = {"true": "y_true", "pred": "y_pred"}
+    return forecasting.evaluate(**{renamed.get(name, name): value for name, value in given.items()})
+
+
+def _graphs() -> dict[str, Any]:
+    return {"true": np.triu(RNG.random((6, 6)) < 0.4, 1).astype(float), "pred": np.abs(RNG.normal(size=(6, 6)))}
+
+
+def _recovery(true: Any, pred: Any, **options: Any) -> Evaluation:
+    return recovery.evaluate(true, pred, **options)
+
+
+def _points() -> dict[str, Any]:
+    return {name: value for name, value in _series().items() if name != "std"}
+
+
+def _growth(folder: Path) -> None:
+    graph = block_graph()
+    stored(folder / "log", graph)
+    np.save(folder / "labels.npy", graph.labels)
+
+
+def _evolution(**given: Any) -> Evaluation:
+    return evolution.evaluate(given.pop("log"), np.load(given.pop("labels")), **given)
+
+
+DATA = {
+    each.name: each
+    for each in (
+        Data("ranking matrix", _ranking_scores(), library=ranking.evaluate),
+        Data("ranking flat", _flat(), library=ranking.evaluate),
+        Data("ranking embeddings", _embeddings(), library=_rank_all),
+        Data("recovery", _graphs(), library=_recovery),
+        Data("forecasting point", _points(), library=_forecast),
+        Data("forecasting std", _series(), library=_forecast),
+        Data("generation", {"real": RNG.random((12, 5)) < 0.5, "generated": RNG.random((12, 5)) < 0.5}),
+        Data("evolution", {}, {"log": "log", "labels": "labels.npy"}, _evolution, _growth),
+    )
+}
+# Cheap examples first: a run of a growing graph costs a hundred times as much as a ranking.
+EXAMPLES = {"evolution": 4, "generation": 6}
+# Options whose library counterpart is the same by construction, and which only cost time.
+_LEFT_OUT = ("threads", "resamples", "permutations")
+
+
+def drawn(kind: Kind, name: str, draw: st.DrawFn, valid: bool) -> Any:
+    """A value of the kind, or one that it does not take."""
+    if isinstance(kind, Choice):
+        return draw(st.sampled_from(kind.names)) if valid else "nonsense"
+    if isinstance(kind, OneOrTwo):
+        return draw(st.sampled_from(kind.names)) if valid else "a,b,c"
+    if isinstance(kind, Whole):
+        return (kind.least or 0) + draw(st.integers(0, 4)) if valid else -7
+    if isinstance(kind, Number):
+        return draw(st.sampled_from([0.2, 0.5, 0.9])) if valid else "nonsense"
+    if isinstance(kind, Flag):
+        return True
+    if isinstance(kind, Text):  # names of axes
+        return draw(st.sampled_from(["time", "horizon", "node"])) if valid else "nonsense"
+    assert isinstance(kind, Several)
+    return tuple(dict.fromkeys(drawn(kind.each, name, draw, valid) for _ in range(draw(st.integers(1, 3)))))
+
+
+@st.composite
+def options(draw: st.DrawFn, data: Data) -> dict[str, Any]:
+    """Some of the options that go with the form; the last one may be wrong."""
+    declared = data.declared
+    inputs = (File, Files, NamedFiles, Factory, Output, Text)
+    free = [
+        name for name, field in declared.fields.items()
+        if not isinstance(field.kind, inputs) and name not in (*_LEFT_OUT, "metrics", "seed", "start", "levels")
+    ]  # fmt: skip
+    names = draw(st.lists(st.sampled_from(free), max_size=3, unique=True))
+    wrong = draw(st.integers(0, 9)) == 0
+    keys = [entry.key_of(**entry.params) for entry in metrics(declared.name)]
+    chosen = {
+        name: drawn(declared.fields[name].kind, name, draw, valid=not (wrong and name == names[-1])) for name in names
+    }
+    if draw(st.booleans()):
+        chosen["metrics"] = tuple(draw(st.lists(st.sampled_from([*keys, "nonsense"]), min_size=1, max_size=3)))
+    return chosen
+
+
+# ------------------------------------------------------------------------- doors
+
+Outcome = Any
+
+
+def told(evaluation: Evaluation) -> Outcome:
+    content = json.loads(json.dumps(evaluation_to_dict(evaluation)["results"]))
+    return content, evaluation.conventions
+
+
+def by_library(data: Data, folder: Path, values: dict[str, Any], chosen: dict[str, Any]) -> Outcome:
+    assert data.library is not None
+    arrays = data.arrays or {"log": folder / "log", "labels": folder / "labels.npy"}
+    return told(data.library(**arrays, **chosen))
+
+
+def by_files(data: Data, folder: Path, values: dict[str, Any], chosen: dict[str, Any]) -> Outcome:
+    return told(data.declared.evaluate_files(**values, **chosen))
+
+
+def by_command(data: Data, folder: Path, values: dict[str, Any], chosen: dict[str, Any]) -> Outcome:
+    given = [*arguments(data.declared, values | chosen), "--quiet", "-o", "result.json"]
+    done = CliRunner().invoke(family_command(data.declared.name), given)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    if done.exit_code:
+        raise Refused(done.exit_code, done.output)
+    return _stored(folder / "result.json")
+
+
+def by_study(data: Data, folder: Path, values: dict[str, Any], chosen: dict[str, Any]) -> Outcome:
+    (folder / "study.toml").write_text(study_text(data.declared, values | chosen))
+    (item,) = read_study(folder / "study.toml").items
+    place = folder / "study.json"
+    done = perform(task(item, folder, place, threads=1, hashes=folder / "hashes"), HashIndex(folder))
+    if done["status"] == "failed":
+        raise Refused(2, done["error"])
+    return _stored(place)
+
+
+def by_shards(data: Data, folder: Path, values: dict[str, Any], chosen: dict[str, Any]) -> Outcome:
+    """Two parts whose states are saved and merged."""
+    of_state = {name: value for name, value in chosen.items() if name in _MERGED}
+    for part, rows in enumerate((slice(0, N // 2), slice(N // 2, N))):
+        for key, array in data.arrays.items():
+            np.save(folder / f"{key}-{part}.npy", array[rows])
+        cut = {key: (f"{key}-{part}.npy",) for key in data.arrays}
+        start = {"start": part * N // 2} if data.declared.name == "forecasting" else {}
+        data.declared.evaluate_files(**cut, **start, **chosen, save_state=f"{part}.npz")
+    return told(merge_files(states=["0.npz", "1.npz"], **of_state))
+
+
+_MERGED = ("k", "ties", "metrics", "confidence", "nan")
+
+
+def by_dask(data: Data, folder: Path, values: dict[str, Any], chosen: dict[str, Any]) -> Outcome:
+    array = pytest.importorskip("dask.array")
+    blocks = {key: array.from_array(value, chunks=N // 3) for key, value in data.arrays.items()}
+    renamed = {"true": "y_true", "pred": "y_pred"} if data.declared.name == "forecasting" else {}
+    given = {renamed.get(key, key): value for key, value in blocks.items()}
+    return told(dask_engine.evaluate(data.declared.name, **given, **chosen))
+
+
+class Refused(Exception):
+    """A refusal of a door that has only an exit code."""
+
+    def __init__(self, exit_code: int, text: str) -> None:
+        super().__init__(text)
+        self.exit_code = exit_code
+
+
+def _stored(path: Path) -> Outcome:
+    content = read_content(path)
+    return content["results"], content["conventions"]
+
+
+COUNTED: Counter[tuple[str, str, str]] = Counter()
+
+
+@cache
+def _folder(name: str, root: Path) -> tuple[Path, dict[str, Any]]:
+    folder = root / name.replace(" ", "-")
+    folder.mkdir()
+    return folder, DATA[name].write(folder)
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    before = Path.cwd()
+    yield tmp_path_factory.mktemp("doors")
+    os.chdir(before)
+
+
+def outcome(door: Callable[..., Outcome], *given: Any) -> Outcome:
+    """The results, or that it was refused."""
+    try:
+        return door(*given)
+    except (GraphgaugeError, Refused) as error:
+        return "refused" if error.exit_code in (2, 3) else f"failed: {error}"
+    except TypeError as error:  # a parameter that the function does not have
+        return "refused" if "unexpected keyword" in str(error) else f"failed: {error}"
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_the_same_bits_or_the_same_refusal(name: str, root: Path) -> None:
+    data = DATA[name]
+    folder, values = _folder(name, root)
+    os.chdir(folder)
+
+    @settings(max_examples=EXAMPLES.get(name, 25), suppress_health_check=list(HealthCheck))
+    @given(chosen=options(data))
+    def every_door(chosen: dict[str, Any]) -> None:
+        doors = [by_files, by_command, by_study, *([] if data.library is None else [by_library])]
+        found = {door.__name__: outcome(door, data, folder, values, chosen) for door in doors}
+        for door in found:
+            COUNTED.update((name, option, door) for option in chosen or ["none"])
+        expected = found["by_files"]
+        for door, answer in found.items():
+            assert answer == expected, (door, chosen)
+
+    every_door()
+
+
+@pytest.mark.parametrize("door", [by_shards, by_dask], ids=["shards", "dask"])
+@pytest.mark.parametrize("name", ["ranking matrix", "forecasting point", "forecasting std"])
+def test_parts_give_what_the_whole_gives(name: str, door: Callable[..., Outcome], root: Path) -> None:
+    """Counts to the last bit, sums to rounding; what the whole refuses, the parts refuse."""
+    data = DATA[name]
+    folder, values = _folder(name, root)
+    os.chdir(folder)
+    rounding = 0.0 if data.declared.name == "ranking" else 1e-9
+
+    @settings(max_examples=10, suppress_health_check=list(HealthCheck))
+    @given(chosen=options(data))
+    def parts(chosen: dict[str, Any]) -> None:
+        chosen = {key: value for key, value in chosen.items() if key in _MERGED and key != "keep"}
+        whole, found = (outcome(each, data, folder, values, chosen) for each in (by_files, door))
+        if "refused" in (whole, found):
+            assert whole == found, chosen
+            return
+        got = {entry["key"]: entry["value"] for entry in found[0]}
+        for entry in whole[0]:
+            if entry["key"] in _BINNED or entry["value"] is None:
+                continue
+            assert got[entry["key"]] == pytest.approx(entry["value"], rel=rounding, abs=rounding), entry["key"]
+
+    parts()
+
+
+# Streamed calibration has its stated discretisation.
+_BINNED = ("ece", "ence")
