@@ -1,4 +1,4 @@
-"""Checks of the fields of subgraphs, events and explanations."""
+"""Fields of subgraphs, events and explanations: converted and validated."""
 
 from __future__ import annotations
 
