@@ -14,7 +14,7 @@ from graphgauge.core.metric import FAMILIES
 from graphgauge.demo import demos
 from graphgauge.demo.study import study_text as demo_text
 from graphgauge.study import read_study
-from graphgauge.study.init import study_text
+from graphgauge.study.init import study_text as commented_text
 from graphgauge.study.schema import SCHEMA_FILE, text
 
 
@@ -29,7 +29,11 @@ def test_the_schema_is_current():
     assert SCHEMA_FILE.read_text(encoding="utf-8") == text(), "run: python -m graphgauge.study.schema"
 
 
-EXAMPLES = [STUDY, study_text(), *(study_text([family]) for family in FAMILIES), demo_text(demos().values())]
+def study_text(*families):
+    return commented_text(families, {family: demo.inputs for family, demo in demos().items()})
+
+
+EXAMPLES = [STUDY, study_text(), *(study_text(family) for family in FAMILIES), demo_text(demos().values())]
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -84,6 +88,6 @@ def test_every_option_is_explained_by_init():
     from graphgauge.study.options import IDENTITY, command_of, keys_of
 
     for family in FAMILIES:
-        written = study_text([family])
+        written = study_text(family)
         for key in keys_of(command_of(family)):
             assert key in IDENTITY or f"{key} = " in written

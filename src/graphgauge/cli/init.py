@@ -19,9 +19,10 @@ from graphgauge.core.files import write_text
 @DEBUG
 def command(families: tuple[str, ...], output: str, force: bool, debug: bool) -> None:
     """Write a commented study of these families, or of all."""
+    from graphgauge.demo import demos
     from graphgauge.study.init import study_text
 
-    text = study_text(families)
+    text = study_text(families, {family: demo.inputs for family, demo in demos().items()})
     if Path(output).exists() and not force:
         raise OptionError("already exists", where=output, fix="Name another with --output, or overwrite with --force.")
     write_text(output, text)

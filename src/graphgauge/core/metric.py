@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import itertools
 import math
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.errors import OptionError, UnknownNameError
+from graphgauge.core.families import part
 from graphgauge.core.references import REFERENCES
 from graphgauge.core.result import Chance, Direction, Interval, Result, enclosing
 
@@ -325,7 +325,7 @@ def metrics(family: str | None = None) -> tuple[Metric, ...]:
     """All registered metrics, of one family or of all."""
     for name in FAMILIES if family is None else (family,):
         try:
-            importlib.import_module(f"graphgauge.{name}.metrics")
+            part(name, "metrics")
         except ModuleNotFoundError as error:
             if not (error.name or "").startswith("graphgauge."):
                 raise

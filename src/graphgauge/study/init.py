@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import click
 
 from graphgauge.core.metric import FAMILIES, metrics
-from graphgauge.demo import demos
 from graphgauge.study.options import IDENTITY, command_of, family_command, keys_of, takes_names
 from graphgauge.study.toml import lines, value
 
@@ -36,18 +36,17 @@ _TAIL = """\
 """
 
 
-def study_text(chosen: Sequence[str] = ()) -> str:
-    """A study of these families, or of all; it contains every option with its help text."""
+def study_text(chosen: Sequence[str], examples: Mapping[str, Mapping[str, Any]]) -> str:
+    """A study of these families, or of all; it contains every option with its help text, and example inputs."""
     names = [family_command(family).name or "" for family in chosen] or list(FAMILIES)
-    parts = [_HEAD, *("\n".join(_family(family)) for family in names)]
+    parts = [_HEAD, *("\n".join(_family(family, examples.get(family, {}))) for family in names)]
     metric = metrics(names[0])[0]
     return "\n".join([*parts, _TAIL.format(metric=metric.key_of(**metric.params))])
 
 
-def _family(family: str) -> Iterator[str]:
-    demo = demos().get(family)
+def _family(family: str, example: Mapping[str, Any]) -> Iterator[str]:
     options = {key: option for key, option in keys_of(command_of(family)).items() if key not in IDENTITY}
-    inputs = {key: text for key, text in demo.inputs.items() if isinstance(text, str)} if demo else {}
+    inputs = {key: text for key, text in example.items() if isinstance(text, str)}
     metric = metrics(family)[0]
     yield f"# {'─' * 20} {family}"
     yield f"[defaults.{family}]"
