@@ -1,7 +1,7 @@
 """The layers of the package: their order, what the code imports, and the table and drawing of docs/architecture.md.
 
-`python docs/layers.py` brings docs/layers.inc and docs/_static/layers.svg up to date. The tests fail if they are not, or
-if a package imports one that is not below it.
+`python docs/layers.py` brings docs/layers.inc and docs/_static/layers.svg up to date. The tests fail if they are not,
+or if a package imports one that is not below it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""One evaluation as tables for a terminal, laid out by rich; nothing is computed here."""
+"""One evaluation as tables for a terminal, laid out by rich; nothing is computed here.
+
+Imported only when an evaluation is printed, because rich takes longer to load than a small evaluation.
+"""
 
 from __future__ import annotations
 
