@@ -155,6 +155,10 @@ def _ranking(pos, neg):
     return ranking.evaluate(pos, neg, metrics=["mrr", "roc_auc", "average_precision"])
 
 
+def _recovery_omit(truth, prediction):
+    return recovery.evaluate(truth, prediction, nan="omit", metrics=["best_threshold"])
+
+
 def _state(y, forecast):
     state = forecasting.ForecastState().update(y, forecast, start=0)
     found = state.evaluate()
@@ -177,6 +181,7 @@ def _cases(rng):
         "ranking": (_ranking, (pos, neg)),
         "ranking state": (_ranking_state, (pos, neg)),
         "recovery": (recovery.evaluate, (truth, truth.T.copy())),
+        "recovery with gaps": (_recovery_omit, (truth, np.where(rng.random((12, 12)) < 0.1, np.nan, truth.T))),
         "recovery stack": (recovery.evaluate, (np.stack([truth] * 2), np.stack([truth.T] * 2))),
         "forecasting": (forecasting.evaluate, (y, y + 5)),
         "forecasting state": (_state, (y, y + 5)),
