@@ -270,8 +270,8 @@ def _audit_pages() -> Iterator[tuple[str, str]]:
     lines = [
         "# Audit",
         "",
-        "The checks of `graphgauge audit`. Cheap checks run in every `evaluate`. Checks on request, and checks that",
-        "need further inputs, run in `graphgauge audit` and `graphgauge.audit.run`. Each check has a page with the",
+        "The checks of `graphgauge audit`. Cheap checks give the findings of every evaluation. Checks on request, and",
+        "those that need further inputs, run in `graphgauge audit` and `graphgauge.audit.run`. Each check has a page with the",
         "fault, a real example and the fix; [](demo.md) judges their findings in the demo and in real data. The last",
         "column lists the inputs of a check: samples that an evaluation keeps, its results, and in *italics* inputs",
         "that you must pass to the audit.",
