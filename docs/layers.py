@@ -50,6 +50,8 @@ _ROOT = ("__init__.py", "__main__.py", "_version.py")
 _LEVEL = {package: level for level, packages in enumerate(LAYERS) for package in packages} | {
     "families": list(LAYERS).index(FAMILIES)
 }
+# What imports modules by name.
+_IMPORTERS = {"importlib", "runpy", "pkgutil", "__import__"}
 _DOTTED = re.compile(rf"{NAME}\.(?P<package>\w*)(?P<more>\S*)")
 
 
@@ -110,12 +112,15 @@ class _Module:
 
     @classmethod
     def of(cls, tree: ast.Module) -> _Module:
-        called = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-        called |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        names = [each for node in ast.walk(tree) if isinstance(node, ast.Import) for each in node.names]
-        # `import a.b` binds `a`.
-        aliases = {each.asname or NAME for each in names if each.name.partition(".")[0] == NAME}
-        return cls(bool(called & {"import_module", "__import__", "find_spec", "run_module"}), frozenset(aliases))
+        nodes = list(ast.walk(tree))
+        names = [each for node in nodes if isinstance(node, ast.Import) for each in node.names]
+        origins = {each.name for each in names} | {
+            str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)
+        }
+        origins |= {node.id for node in nodes if isinstance(node, ast.Name) and node.id == "__import__"}
+        # `import a.b` binds `a`; `import a.b as c` binds `a.b`.
+        aliases = {NAME} | {each.asname for each in names if each.name == NAME and each.asname is not None}
+        return cls(bool({each.partition(".")[0] for each in origins} & _IMPORTERS), frozenset(aliases))
 
 
 def _executed(node: ast.AST) -> Iterator[ast.AST]:

@@ -63,6 +63,8 @@ def test_the_packages_without_those_still_to_go_have_no_cycle(found):
         ("core/a.py", "TABLE = {\n'x': 'graphgauge.zoo.moonboard.subject:load'}\n", "zoo"),
         ("core/a.py", "import importlib\nimportlib.import_module(f'graphgauge.audit.{name}')\n", "audit"),
         ("core/a.py", "import importlib\nimportlib.import_module(f'graphgauge.{name}.checks')\n", "families"),
+        ("core/a.py", "from importlib import import_module as load\nload(f'graphgauge.{name}')\n", "families"),
+        ("core/a.py", "name = 'x'\n__import__(f'graphgauge.{name}')\n", "families"),
         ("core/a.py", "import importlib\nplace = 'graphgauge.' + name; importlib.import_module(place)\n", "families"),
         ("core/a.py", "import importlib\nimportlib.import_module('graphgauge.{}'.format(name))\n", "families"),
         ("core/a.py", "if TYPE_CHECKING: pass\nelse: import graphgauge.cli\n", "cli"),
@@ -86,6 +88,7 @@ def test_an_upward_import_of_any_kind_is_reported_with_file_and_line(tmp_path, f
         "import typing\nif typing.TYPE_CHECKING:\n    import graphgauge.cli\n",
         '"""Calls graphgauge.report in words."""\n',
         "log = f'graphgauge.{name}'\n",
+        "import graphgauge.core.text as text\ntext.report()\n",
         "from graphgauge.core.errors import InputError\nfrom . import result\n",
     ],
 )
