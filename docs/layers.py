@@ -151,7 +151,7 @@ def _packages(node: ast.AST, parts: list[str], module: _Module) -> Iterator[tupl
         dotted = _DOTTED.fullmatch(text)
         if dotted is None:
             continue
-        if dotted["package"] in _LEVEL:
+        if dotted["package"] in _LEVEL.keys() - {"families"}:
             yield node.lineno, dotted["package"]
         elif not dotted["package"] and module.imports_by_name:
             yield node.lineno, "families"

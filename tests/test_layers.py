@@ -88,6 +88,7 @@ def test_an_upward_import_of_any_kind_is_reported_with_file_and_line(tmp_path, f
         "import typing\nif typing.TYPE_CHECKING:\n    import graphgauge.cli\n",
         '"""Calls graphgauge.report in words."""\n',
         "log = f'graphgauge.{name}'\n",
+        "from importlib import metadata\nGROUP = 'graphgauge.families'\n",
         "import graphgauge.core.text as text\ntext.report()\n",
         "from graphgauge.core.errors import InputError\nfrom . import result\n",
     ],
