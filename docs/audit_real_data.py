@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from graphgauge import audit, evolution, forecasting, generation, ranking, recovery, stats
+from graphgauge.core.graphs import NamedMatrix
 from graphgauge.core.result import Evaluation, Interval, Result
 from graphgauge.io.graphs import read_graph
-from graphgauge.recovery.inputs import NamedMatrix
-from graphgauge.report.collect import collect
+from graphgauge.stats.collect import collect
 from graphgauge.stats.intervals import t_interval
 
 DOCS = Path(__file__).parent

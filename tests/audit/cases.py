@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.findings import Check, checks
+from graphgauge.audit import Check, checks
 
 Materials = Mapping[str, Any]
 

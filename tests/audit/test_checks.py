@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from tests.audit.cases import all_cases
 
-from graphgauge.audit import explain
-from graphgauge.core.findings import checks
+from graphgauge.audit import checks, explain
 
 CASES = {case.check: case for case in all_cases()}
 PAGES = Path(__file__).parents[2] / "docs" / "audit"

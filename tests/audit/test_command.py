@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from graphgauge import audit, recovery
+from graphgauge.audit import checks
 from graphgauge.core.errors import GraphgaugeError
-from graphgauge.core.findings import checks
 from graphgauge.core.schema import read_result, write_result
 from graphgauge.ranking import evaluate
 

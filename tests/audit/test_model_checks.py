@@ -9,8 +9,8 @@ from tests.audit import explanation_cases, generation_cases
 from tests.generation.toy import data
 
 from graphgauge import audit, generation
+from graphgauge.audit import checks
 from graphgauge.core.errors import InputError
-from graphgauge.core.findings import checks
 from graphgauge.core.schema import read_result, write_result
 from graphgauge.generation.evaluate import Request, joined, part_of
 

@@ -122,9 +122,9 @@ def test_references() -> None:
 
 
 def test_a_check_is_registered_once_and_formats_its_evidence() -> None:
+    assert "tied-scores" in {item.name for item in checks("ranking")}
     with pytest.raises(ValueError, match="'tied-scores' is registered twice"):
         check("tied-scores", family="ranking", severity="note", message="", remedy="")(lambda: None)
-    assert "tied-scores" in {item.name for item in checks("ranking")}
     fired = Check("x", "ranking", "note", "{share:.0%}", "Mend.", lambda share, more=None: {"share": share})
     assert (fired.needs, fired.uses) == (("share",), ("share", "more"))
     assert fired.missing({"more": 1}) == ("share",)

@@ -115,7 +115,7 @@ def checkpoints() -> None:
     """A generator and a classifier of climbing problems, hardly trained."""
     from click.testing import CliRunner
 
-    from graphgauge.zoo.moonboard.cli import command
+    from graphgauge.cli.zoo.moonboard import command
 
     small = ["--problems", "400", "--grades", "6A,6B+,7A", "--epochs", "2", "--batch-size", "32", "--cpu", "--quiet"]
     for name, more in (("train", ["--latent", "4"]), ("train-classifier", [])):

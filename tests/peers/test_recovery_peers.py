@@ -22,8 +22,8 @@ from tests.peers.agreement import assert_current, lines, peer, versions
 
 from graphgauge import recovery
 from graphgauge.core.errors import InputError
+from graphgauge.core.graphs import NamedMatrix
 from graphgauge.io.graphs import read_graph
-from graphgauge.recovery.inputs import NamedMatrix
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
 

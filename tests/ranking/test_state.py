@@ -14,7 +14,8 @@ import pytest
 
 from graphgauge import ranking
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.state import Histogram, load_state
+from graphgauge.core.state import load_state
+from graphgauge.kernels.histogram import Histogram
 from graphgauge.ranking import RankingState
 
 RANDOM = np.random.default_rng(0)

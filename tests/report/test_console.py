@@ -10,9 +10,9 @@ import numpy as np
 
 from graphgauge import ranking
 from graphgauge.cli.common import as_csv
+from graphgauge.core.console import evaluation_text
 from graphgauge.core.result import Evaluation, Result, Table
 from graphgauge.core.schema import read_result, write_result
-from graphgauge.report.console import evaluation_text
 from graphgauge.report.html import write_report
 
 

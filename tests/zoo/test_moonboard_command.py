@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from graphgauge.cli.family import family_command
+from graphgauge.cli.zoo.moonboard import command
 from graphgauge.core.errors import InputError, MissingExtraError, UnknownNameError
-from graphgauge.zoo.moonboard.cli import command
 from graphgauge.zoo.moonboard.problems import read_problems, write_problems
 from graphgauge.zoo.moonboard.synthetic import synthetic
 

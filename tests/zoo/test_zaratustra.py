@@ -5,10 +5,10 @@ import pytest
 import scipy.sparse as sp
 from click.testing import CliRunner
 
+from graphgauge.cli.zoo.zaratustra import command
 from graphgauge.core.errors import GraphgaugeError, OptionError
 from graphgauge.evolution import EvaluationSuite, EvolutionLog, poincare_distance
 from graphgauge.zoo.zaratustra import RULES, GraphData, Growth, Settings, Zaratustra, block_model, read_graph_data
-from graphgauge.zoo.zaratustra.cli import command
 from graphgauge.zoo.zaratustra.data import CLASS_SIZES, EDGES, from_arrays
 from graphgauge.zoo.zaratustra.runs import grow
 

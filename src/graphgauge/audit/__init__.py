@@ -2,6 +2,7 @@
 
 from graphgauge.audit.findings import Findings, run
 from graphgauge.audit.pages import explain
-from graphgauge.core.findings import Check, Finding, check, checks
+from graphgauge.audit.runs import checks
+from graphgauge.core.findings import Check, Finding, check
 
 __all__ = ["Check", "Finding", "Findings", "check", "checks", "explain", "run"]

@@ -7,13 +7,14 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, overload
 
+from graphgauge.audit.outcome import ignored_in
+from graphgauge.audit.runs import checks
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.family import family_names
-from graphgauge.core.findings import RUNS, SEVERITIES, Check, Finding, checks
+from graphgauge.core.findings import RUNS, SEVERITIES, Check, Finding
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import plain
-from graphgauge.report.asked import asked
-from graphgauge.report.collect import collect
+from graphgauge.stats.collect import collect
 from graphgauge.stats.text import listing, several
 
 
@@ -158,7 +159,7 @@ def _named(evaluation: Evaluation) -> str:
 
 def _ignored_by_study(subject: Any) -> Collection[str]:
     """The checks that the study of a results folder ignores."""
-    return asked([Path(subject)]).ignored if isinstance(subject, str | Path) else ()
+    return ignored_in(Path(subject)) if isinstance(subject, str | Path) else ()
 
 
 def _sorted(outcome: Findings, ignore: Collection[str]) -> Findings:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from graphgauge.audit.runs import checks
 from graphgauge.core.errors import InputError, one_of
-from graphgauge.core.findings import checks
 
 # In a wheel the pages are next to this module; in a checkout they are in the docs.
 _PLACES = (Path(__file__).with_name("markdown"), Path(__file__).parents[3] / "docs" / "audit")

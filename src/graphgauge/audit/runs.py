@@ -1,4 +1,4 @@
-"""Checks of many results together."""
+"""Checks of many results together, and the list of all checks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.findings import Evidence, check
+from graphgauge.core.family import family_names
+from graphgauge.core.findings import RUNS, Check, Evidence, check
+from graphgauge.core.findings import checks as checks_of
 from graphgauge.core.metric import NO_SPREAD
 from graphgauge.core.result import Chance, Evaluation, Result
 from graphgauge.stats.intervals import is_rounding, standard_error, t_interval
@@ -25,6 +27,12 @@ _IDEALS = ("real ", "perfect ")
 # From this number of variants with one run each, the best one is a selection.
 _MANY = 5
 _ALPHA = 0.05
+
+
+def checks(family: str | None = None) -> tuple[Check, ...]:
+    """All checks, or those of a family (`runs`: of many results together)."""
+    families = (*family_names(), RUNS) if family is None else (family,)
+    return tuple(item for name in families for item in checks_of(name))
 
 
 def _panels(evaluations: Sequence[Evaluation]) -> Iterator[tuple[str, Methods]]:

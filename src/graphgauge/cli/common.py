@@ -164,7 +164,7 @@ def emit(evaluation: Evaluation, form: str) -> None:
     else:
         from rich.console import Console
 
-        from graphgauge.report.console import evaluation_text, render
+        from graphgauge.core.console import evaluation_text, render
 
         if sys.stdout.isatty():
             Console(highlight=False).print(render(evaluation))

@@ -2,18 +2,19 @@
 
 A check is a function of materials: measurements of a family (`ranks`), its results (`results`), or inputs of an audit
 (`train_edges`). Its parameters name the materials that it needs, and it runs if they are available. It returns the
-evidence, or None if there is no finding. Checks are in `graphgauge.audit`, in one module per
-family; `evaluate()` runs the cheap ones.
+evidence, or None if there is no finding. Checks of a family are in its `checks.py`; the cheap ones give the findings of
+an evaluation. Checks of many results are in `graphgauge.audit`.
 """
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
+
+from graphgauge.core.family import family as family_named
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("note", "warning", "error")
@@ -95,15 +96,17 @@ def check(
     return register
 
 
-def checks(family: str | None = None) -> tuple[Check, ...]:
-    """All checks, or those of a family (`runs`: of many results together)."""
-    from graphgauge.core.family import BUILT_IN
+def _load(name: str) -> None:
+    declared = family_named(name)
+    if declared.has("checks"):
+        declared.module("checks")
 
-    families = (*BUILT_IN, RUNS) if family is None else (family,)
-    for name in families:
-        importlib.import_module(f"graphgauge.audit.{name}")
-    # By family, not by which was imported first.
-    return tuple(item for name in families for item in _CHECKS.values() if item.family == name)
+
+def checks(family: str) -> tuple[Check, ...]:
+    """The checks of a family; those of many results (`runs`) are registered by the audit."""
+    if family != RUNS:
+        _load(family)
+    return tuple(item for item in _CHECKS.values() if item.family == family)
 
 
 def find(family: str, materials: Mapping[str, Any]) -> tuple[Finding, ...]:

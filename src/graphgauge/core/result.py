@@ -207,7 +207,7 @@ class Evaluation(Mapping[str, Result]):
         self._figure = figure
         # The measurements, for the checks; an evaluation read from a file has the findings instead.
         self.materials = {**(materials or {}), "results": self}
-        self.findings = findings if materials is None else find(family, self.materials)
+        self._findings = findings if materials is None else None
 
     def __getitem__(self, key: str) -> Result:
         if key not in self._results:
@@ -228,6 +228,22 @@ class Evaluation(Mapping[str, Result]):
 
     def __len__(self) -> int:
         return len(self._results)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What the cheap checks of the family find; they run when this is first read."""
+        if self._findings is None:
+            self._findings = find(self.family, self.materials)
+        return self._findings
+
+    @findings.setter
+    def findings(self, found: tuple[Finding, ...]) -> None:
+        self._findings = found
+
+    def checked(self) -> Evaluation:
+        """This evaluation after its checks have run: for materials that the caller may change later."""
+        self._findings = find(self.family, self.materials)
+        return self
 
     @property
     def sections(self) -> tuple[str, ...]:
@@ -289,7 +305,7 @@ class Evaluation(Mapping[str, Result]):
         self._figure(self, path)
 
     def __str__(self) -> str:
-        from graphgauge.report.console import evaluation_text
+        from graphgauge.core.console import evaluation_text
 
         return evaluation_text(self)
 
@@ -298,6 +314,6 @@ class Evaluation(Mapping[str, Result]):
         return f"<Evaluation {self.family}: {values}{', …' if len(self) > 6 else ''}>"
 
     def _repr_html_(self) -> str:
-        from graphgauge.report.console import evaluation_html
+        from graphgauge.core.text import evaluation_html
 
         return evaluation_html(self)

@@ -1,4 +1,4 @@
-"""Shared parts of mergeable states: a sparse histogram, the names of counted shards, a file format without pickle."""
+"""Shared parts of mergeable states: the names of counted shards, a file format without pickle."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ from numpy.typing import NDArray
 from graphgauge.core.errors import InputError
 from graphgauge.core.family import families
 from graphgauge.core.files import atomic_path
-from graphgauge.kernels.tally import tally
 
-Ints = NDArray[np.int64]
 # A file, or a stream to another process.
 Place = str | Path | BinaryIO
 
@@ -41,48 +39,6 @@ class State(Protocol):
     def save(self, place: Place) -> None: ...
     @classmethod
     def load(cls, place: Place) -> Self: ...
-
-
-class Histogram:
-    """Counts of integer rows. Rows are kept sorted, so equal contents have equal bits in any order of arrival."""
-
-    # Rows are collected up to this number before they are folded in: sorting rarely is cheaper.
-    FOLD_AT = 1 << 18
-
-    def __init__(self, columns: int, max_bytes: int) -> None:
-        self._columns = columns
-        self._max_bytes = max_bytes
-        self._rows: list[Sequence[Ints]] = []
-        self._counts: list[Ints] = []
-        self._pending = 0
-        self._folded = 0
-
-    def add(self, rows: Sequence[Ints], counts: Ints | None = None) -> None:
-        length = len(rows[0])
-        if length == 0:
-            return
-        self._rows.append(rows)
-        self._counts.append(np.ones(length, np.int64) if counts is None else counts)
-        self._pending += length
-        if self._pending - self._folded > max(self.FOLD_AT, self._folded):
-            self.cells()
-
-    def cells(self) -> tuple[list[Ints], Ints]:
-        """The distinct rows, column by column, sorted, and how often each occurred."""
-        if not self._rows:
-            return [np.empty(0, np.int64) for _ in range(self._columns)], np.empty(0, np.int64)
-        if len(self._rows) > 1 or self._pending != self._folded:
-            columns = [np.concatenate([rows[column] for rows in self._rows]) for column in range(self._columns)]
-            distinct, counts = tally(columns, np.concatenate(self._counts))
-            self._rows, self._counts = [distinct], [counts]
-            self._pending = self._folded = len(counts)
-        size = (self._columns + 1) * 8 * self._folded
-        if size > self._max_bytes:
-            raise InputError(
-                f"the counts take {size / 1e6:.0f} MB, max_memory allows {self._max_bytes / 1e6:.0f} MB",
-                fix="Raise max_memory, drop cluster= or a group, or evaluate in parts.",
-            )
-        return list(self._rows[0]), self._counts[0]
 
 
 class Shards:

@@ -144,8 +144,8 @@ class EvaluationSuite:
 
     def plot(self, path: str | Path) -> None:
         """Draw the dashboard into a .png, .svg, .pdf or .html file."""
+        from graphgauge.evolution.figure import draw_evolution
         from graphgauge.evolution.picture import picture
-        from graphgauge.report.evolution_figure import draw_evolution
 
         draw_evolution(picture(self), path)
 

@@ -9,7 +9,7 @@ import numpy as np
 from graphgauge.core.arrays import as_labels, as_numeric, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.factory import own_code
-from graphgauge.explanation.checks import whole_numbers
+from graphgauge.explanation.fields import whole_numbers
 from graphgauge.explanation.inputs import Context, Explanation, ManyModel, Masks, Model, Subgraph
 from graphgauge.explanation.masks import MODEL_OUTPUT
 

@@ -112,13 +112,13 @@ def evaluate(
             columns[key] = estimate.facts["events"]
 
     def draw(evaluation: Evaluation, path: str | Path) -> None:
+        from graphgauge.explanation.figure import draw_explanation
         from graphgauge.explanation.picture import picture
-        from graphgauge.report.explanation_figure import draw_explanation
 
         draw_explanation(picture(answers, who, rules, confidence), path)
 
     ids = np.array([str(event.row.id) for event in sample.events], np.str_)
-    return Evaluation(
+    evaluation = Evaluation(
         "explanation",
         results,
         conventions=shown,
@@ -134,6 +134,8 @@ def evaluate(
         per_item=Items(ids, columns) if keep == "items" else None,
         figure=draw,
     )
+    # Checked now: the checks read the answers of the table, and the caller may change them later.
+    return evaluation.checked()
 
 
 def as_table(table: Any) -> Table:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, refuse_nan
 from graphgauge.core.errors import InputError
-from graphgauge.explanation.checks import (
+from graphgauge.explanation.fields import (
     event_id,
     feature_rows,
     frozen,

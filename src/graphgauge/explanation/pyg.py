@@ -15,7 +15,7 @@ from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.extras import need
 from graphgauge.core.factory import own_code
 from graphgauge.core.options import whole_number
-from graphgauge.explanation.checks import lined_up, whole_numbers, within
+from graphgauge.explanation.fields import lined_up, whole_numbers, within
 from graphgauge.explanation.inputs import Context, Explanation, Ints, Masks, Subgraph
 from graphgauge.explanation.masks import MODEL_OUTPUT
 from graphgauge.explanation.reach import BOTH_WAYS, FLOWS, edges_within

@@ -195,7 +195,7 @@ def evaluate_state(
     begin = first_steps(whole)
 
     def draw(evaluation: Evaluation, path: str | Path) -> None:
-        from graphgauge.report.forecasting_figure import draw_forecasting
+        from graphgauge.forecasting.figure import draw_forecasting
 
         draw_forecasting(evaluation, picture(evaluation, samples.get("reliability"), samples.get("spread")), path)
 

@@ -13,7 +13,7 @@ from graphgauge.core.arrays import as_labels
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.metric import find
 from graphgauge.core.options import metric_names, thread_count
-from graphgauge.core.state import Histogram, Place, Shards
+from graphgauge.core.state import Place, Shards
 from graphgauge.forecasting.inputs import Batch, Slab, checked_null, naive_scale, null_text, observed
 from graphgauge.forecasting.labels import history_of, named
 from graphgauge.forecasting.measures import GRID, Layout, counted_for, gaussian_edges, measured
@@ -24,6 +24,7 @@ from graphgauge.forecasting.steps import Steps
 from graphgauge.forecasting.sums import BlockSums
 from graphgauge.kernels.forecast import Sums
 from graphgauge.kernels.forecast_calibration import StdCells, pit_counts, std_cells
+from graphgauge.kernels.histogram import Histogram
 from graphgauge.kernels.jit import expect
 from graphgauge.kernels.threads import available_threads, even_blocks, map_blocks
 

@@ -211,6 +211,6 @@ def _notes(table: Table) -> tuple[str, ...]:
 
 
 def _draw(evaluation: Evaluation, path: str | Path) -> None:
-    from graphgauge.report.generation_figure import draw_generation
+    from graphgauge.generation.figure import draw_generation
 
     draw_generation(evaluation, path)

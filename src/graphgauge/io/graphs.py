@@ -15,9 +15,9 @@ import numpy as np
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
+from graphgauge.core.graphs import EdgeList, NamedMatrix
 from graphgauge.io.arrays import read_array
 from graphgauge.io.text import first_line, is_number
-from graphgauge.recovery.inputs import EdgeList, NamedMatrix
 
 _EDGE_COLUMNS = (("source", "target"), ("source", "target", "weight"))
 

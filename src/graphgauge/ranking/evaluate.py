@@ -132,7 +132,7 @@ def evaluate_state(
     assert isinstance(ranks, Ranks)
 
     def draw(evaluation: Evaluation, path: str | Path) -> None:
-        from graphgauge.report.ranking_figure import draw_ranking
+        from graphgauge.ranking.figure import draw_ranking
 
         draw_ranking(evaluation, hits_curve(ranks, confidence), path)
 

@@ -12,9 +12,10 @@ from graphgauge.core.arrays import AnyArray, as_labels, as_numeric, is_cuda, req
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.forms import chosen_form, given_names
 from graphgauge.core.options import NAN_POLICIES, nan_policy, thread_count
-from graphgauge.core.state import Histogram, Place, Shards, load_state, place_name, save_state
+from graphgauge.core.state import Place, Shards, load_state, place_name, save_state
 from graphgauge.kernels.counting import joint_histogram, single_row_counts
 from graphgauge.kernels.device import device_histogram
+from graphgauge.kernels.histogram import Histogram
 from graphgauge.kernels.tally import tally
 from graphgauge.ranking.family import FLAT, MATRIX
 from graphgauge.ranking.inputs import (

@@ -1,5 +1,6 @@
 """Causal discovery and structure learning: how close the learned graph is to the true one."""
 
+from graphgauge.core.graphs import EdgeList, NamedMatrix
 from graphgauge.recovery.evaluate import evaluate
 from graphgauge.recovery.from_files import evaluate_files
 from graphgauge.recovery.functions import (
@@ -12,7 +13,6 @@ from graphgauge.recovery.functions import (
     skeleton_shd,
     threshold_sweep,
 )
-from graphgauge.recovery.inputs import EdgeList, NamedMatrix
 
 __all__ = [
     "EdgeList",

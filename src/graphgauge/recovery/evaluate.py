@@ -115,12 +115,12 @@ def evaluate(
         breakdowns[axis] = Table(axis, {axis: np.array(labels), "n": each["edges"]["cells"], **columns})
 
     def draw(evaluation: Evaluation, path: str | Path) -> None:
+        from graphgauge.recovery.figure import draw_recovery
         from graphgauge.recovery.picture import picture
-        from graphgauge.report.recovery_figure import draw_recovery
 
         draw_recovery(evaluation, picture(comparison), path)
 
-    return Evaluation(
+    evaluation = Evaluation(
         "recovery",
         results,
         conventions=conventions,
@@ -131,6 +131,8 @@ def evaluate(
         notes=_notes(comparison),
         figure=draw,
     )
+    # Checked now: a check may compare the graphs again, and the caller may change them later.
+    return evaluation.checked()
 
 
 def checked_fractions(fractions: Sequence[float] | float) -> tuple[float, ...]:

@@ -10,32 +10,13 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray, as_numeric
 from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.graphs import EdgeList, NamedMatrix, Names
 from graphgauge.recovery.encodings import Cells, decode
-from graphgauge.recovery.nodes import Ints, Names, checked_names, counted_or_named, numbered_edges, same_names
+from graphgauge.recovery.nodes import Ints, checked_names, counted_or_named, numbered_edges, same_names
 
 EDGES = ("row_to_column", "column_to_row")
 _ARGUMENTS = ("A_true", "A_pred")
 _EDGE_LIST_COLUMNS = (("source", "target"), ("source", "target", "weight"))
-
-
-@dataclass(frozen=True)
-class EdgeList:
-    """Edges (source, target) or (source, target, weight), and the nodes if they are known.
-
-    `edges` are tuples, or an array (edges, 2) or (edges, 3) of node numbers and weights.
-    """
-
-    edges: Sequence[tuple[Any, ...]] | AnyArray
-    nodes: Names | None = None
-    undirected: bool = False
-
-
-@dataclass(frozen=True)
-class NamedMatrix:
-    """A square matrix whose rows and columns are named nodes."""
-
-    values: Any
-    names: Names
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Set
+from collections.abc import Iterable, Set
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, as_numeric, is_tensor
 from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.graphs import Names
 
 Ints = NDArray[np.int64]
-Names = tuple[Hashable, ...]
 
 _EDGE = "An edge is (source, target) or (source, target, weight)."
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.graphs import Names
 from graphgauge.core.result import Table
 from graphgauge.recovery.comparison import Comparison
 from graphgauge.recovery.functions import swept
-from graphgauge.recovery.nodes import Names
 from graphgauge.recovery.pairs import curves_of
 
 Ints = NDArray[np.int64]

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
+from graphgauge.core.graphs import Names
 from graphgauge.kernels.dags import compelled_edges, cycle_of, sinks_first
 from graphgauge.kernels.graphs import sparse_pair_table
 from graphgauge.recovery.counts import Counts
-from graphgauge.recovery.nodes import Names
 
 Ints = NDArray[np.int64]
 

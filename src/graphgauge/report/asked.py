@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from graphgauge.audit.outcome import SUMMARY, ignored_checks, read_part
 from graphgauge.core.errors import InputError
 from graphgauge.core.gates import Gate
 from graphgauge.core.schema import number_from_json
-from graphgauge.report.console import number
-from graphgauge.report.scrub import clean, scrub
+from graphgauge.core.scrub import clean
+from graphgauge.core.text import number
 from graphgauge.report.tables import Cell, Head, PageTable, span
 from graphgauge.stats.text import listing, several
 
-_SUMMARY, _COMPARISONS = "study.json", "comparisons"
+_COMPARISONS = "comparisons"
 _HEADS = ("Pair", "Difference", "Interval", "p", "p (Holm)", "Verdict")
 
 
@@ -51,23 +51,13 @@ class Asked:
 def asked(folders: Iterable[Path]) -> Asked:
     """The outcome of the first folder that has one; a folder of plain results has none."""
     for folder in folders:
-        path = folder / _SUMMARY
+        path = folder / SUMMARY
         if path.is_file():
             try:
-                return _asked(folder, _read(path))
+                return _asked(folder, read_part(path))
             except InputError as error:
                 return Asked(unreadable=[clean(str(error))])
     return Asked()
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        content = scrub(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"cannot be read ({type(error).__name__})", where=path.name) from None
-    if not isinstance(content, dict):
-        raise InputError("contains no table", where=path.name)
-    return content
 
 
 def _asked(folder: Path, content: Mapping[str, Any]) -> Asked:
@@ -81,15 +71,14 @@ def _asked(folder: Path, content: Mapping[str, Any]) -> Asked:
                 continue
             try:
                 # Only the file name counts, so that no file outside the folder is read.
-                found = _read(folder / _COMPARISONS / Path(str(entry["file"])).name)
+                found = read_part(folder / _COMPARISONS / Path(str(entry["file"])).name)
                 comparisons.append(AskedComparison(title, _table(found, title)))
                 metrics.append(str(found["metric"]))
             except InputError as error:
                 unreadable.append(str(error))
-        ignored = frozenset(str(check) for check in content.get("ignore") or {})
-        return Asked(str(content["study"]), gates, comparisons, metrics, unreadable, ignored)
+        return Asked(str(content["study"]), gates, comparisons, metrics, unreadable, ignored_checks(content))
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise InputError(f"not the outcome of a study ({type(error).__name__})", where=_SUMMARY) from None
+        raise InputError(f"not the outcome of a study ({type(error).__name__})", where=SUMMARY) from None
 
 
 def _gates(verdicts: Iterable[Mapping[str, Any]]) -> list[GateLine]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from graphgauge.core.extras import need
+from graphgauge.core.pages import SHAPES, Chart, finished
 from graphgauge.core.schema import number_to_json
-from graphgauge.report.console import ARROWS
+from graphgauge.core.text import ARROWS
 from graphgauge.report.family import Compared, Family
 from graphgauge.stats.text import several
 
@@ -16,46 +16,6 @@ from graphgauge.stats.text import several
 _GROUPS = 25
 # The most points in a chart of groups that keep it readable and the page small.
 _POINTS = 5000
-SHAPES = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right"]
-# Colours are variables of the page, so that charts follow dark mode and print without being drawn again.
-_CONFIG = {
-    "background": "transparent",
-    "font": "system-ui, sans-serif",
-    "view": {"stroke": None},
-    "axis": {
-        "labelColor": "var(--ink)",
-        "titleColor": "var(--ink)",
-        "domainColor": "var(--rule)",
-        "tickColor": "var(--rule)",
-        "gridColor": "var(--rule)",
-        "gridOpacity": 0.6,
-        "labelFontSize": 12,
-        "titleFontSize": 12,
-        "labelLimit": 200,
-    },
-    "tooltipFormat": {"numberFormat": ".6~g"},
-    "legend": {"labelColor": "var(--ink)", "titleColor": "var(--ink)", "labelFontSize": 12, "labelLimit": 220},
-}
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A chart, its description, and its rows: its own, or a named part of the page's data."""
-
-    id: str
-    title: str
-    caption: str
-    spec: dict[str, Any]
-    columns: Sequence[str]
-    rows: Sequence[dict[str, Any]] | None = None
-    family: str = ""
-    more: dict[str, Sequence[dict[str, Any]]] = field(default_factory=dict)
-
-    def content(self) -> dict[str, Any]:
-        return {
-            "id": self.id, "spec": self.spec, "columns": self.columns, "rows": self.rows, "family": self.family,
-            "more": self.more,
-        }  # fmt: skip
 
 
 def values_chart(family: Family, identifier: str) -> Chart:
@@ -247,12 +207,3 @@ def _choice(alt: Any, name: str, title: str, options: Sequence[str], labels: Seq
 def _ticks(alt: Any) -> Any:
     """As many as leave room for their labels, even on a phone."""
     return alt.Axis(tickCount=alt.ExprRef("clamp(width / 75, 2, 8)"))
-
-
-def finished(alt: Any, chart: Any, height: Any) -> dict[str, Any]:
-    whole = chart.properties(width="container", height=height).configure(**_CONFIG)
-    # The charts are the same for all data, so the tests validate them once.
-    spec: dict[str, Any] = whole.to_dict(validate=False)
-    # The page contains no URL, not even of a schema.
-    spec.pop("$schema")
-    return spec

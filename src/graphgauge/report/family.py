@@ -13,9 +13,9 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.family import family as declared_family
 from graphgauge.core.family import family_names
 from graphgauge.core.result import Interval, Result
-from graphgauge.report.collect import Record
 from graphgauge.report.tables import digits_of
 from graphgauge.stats.aggregate import Aggregate, Summary, aggregate
+from graphgauge.stats.collect import Record
 from graphgauge.stats.compare import compare
 from graphgauge.stats.comparison import Comparison
 from graphgauge.stats.runs import Runs

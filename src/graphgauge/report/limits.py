@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from graphgauge.report.asked import Asked
-from graphgauge.report.collect import Collected
 from graphgauge.report.family import Family, Row
+from graphgauge.stats.collect import Collected
 from graphgauge.stats.text import listing, several
 
 

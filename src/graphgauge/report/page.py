@@ -6,18 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from graphgauge.audit.lines import FindingLine, finding_lines
 from graphgauge.core.errors import InputError
+from graphgauge.core.pages import Chart
 from graphgauge.core.schema import number_to_json
 from graphgauge.report import sections
 from graphgauge.report.asked import Asked, AskedComparison, GateLine
-from graphgauge.report.charts import Chart, groups_charts, ranks_chart, values_chart
-from graphgauge.report.collect import Collected
+from graphgauge.report.charts import groups_charts, ranks_chart, values_chart
 from graphgauge.report.family import Family, family
-from graphgauge.report.findings import FindingLine, finding_lines
 from graphgauge.report.limits import limits
 from graphgauge.report.tables import PageTable, from_grid
 from graphgauge.report.verdict import verdict
 from graphgauge.stats.aggregate import Aggregate
+from graphgauge.stats.collect import Collected
 from graphgauge.stats.comparison import Comparison
 from graphgauge.stats.runs import Seed
 from graphgauge.stats.text import several

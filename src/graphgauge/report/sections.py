@@ -11,10 +11,10 @@ from graphgauge.core.family import family_names
 from graphgauge.core.metric import find
 from graphgauge.core.references import REFERENCES
 from graphgauge.core.result import Result
-from graphgauge.report.collect import Collected
-from graphgauge.report.console import APPROXIMATE, ARROWS, number
+from graphgauge.core.text import APPROXIMATE, ARROWS, number
 from graphgauge.report.family import Family, Row
 from graphgauge.report.tables import BETTER, Cell, Head, PageTable, span
+from graphgauge.stats.collect import Collected
 from graphgauge.stats.text import bounds, fixed, listing, several
 
 _COUNT_HEADS = (Head("Runs", numeric=True), Head("n", numeric=True))

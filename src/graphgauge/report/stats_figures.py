@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphgauge.report.figures import CHANCE, COLOURS, figure
+from graphgauge.core.figures import CHANCE, COLOURS, SHAPES, figure
 
 if TYPE_CHECKING:
     from graphgauge.stats.aggregate import Aggregate
     from graphgauge.stats.comparison import Comparison
-
-# Shapes repeat the information of colours.
-SHAPES = ("o", "s", "^", "D", "v", "P", "X")
 
 
 def draw_ranks(comparison: Comparison, path: str | Path) -> None:

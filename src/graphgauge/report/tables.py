@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from graphgauge.report.console import number
+from graphgauge.core.text import number
 from graphgauge.stats.tables import Grid
 from graphgauge.stats.text import decimals, fixed
 

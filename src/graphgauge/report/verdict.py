@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from graphgauge.core.text import APPROXIMATE
 from graphgauge.report.asked import GateLine
-from graphgauge.report.console import APPROXIMATE
 from graphgauge.report.family import Compared, Family, Row
 from graphgauge.report.tables import digits_of, span
 from graphgauge.stats.comparison import Comparison

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.family import family
 from graphgauge.core.options import generator_of
 from graphgauge.core.schema import dumps, require_unchanged
 from graphgauge.stats.comparison import jsonable
@@ -213,7 +213,7 @@ def _items(run: Run, view: Panel) -> tuple[NDArray[Any], Floats, NDArray[np.int6
     """Sorted ids, and the values and clusters of the items, read by the family."""
     assert run.items is not None
     require_unchanged(run.items.path, run.items.hash)
-    reader = importlib.import_module(f"graphgauge.{run.family}.items").Items
+    reader = family(run.family).module("items").Items
     items = reader.load(run.items.path)
     rules = {"ties": view.conventions["ties"]} if "ties" in view.conventions else {}
     order = np.argsort(items.ids, kind="stable")

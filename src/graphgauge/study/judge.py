@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from graphgauge.audit.lines import FindingLine, finding_lines
 from graphgauge.core.errors import InputError
 from graphgauge.core.files import write_text
 from graphgauge.core.gates import Gate
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import dumps, evaluation_from_dict, number_to_json, read_content
-from graphgauge.report.findings import FindingLine, finding_lines
 from graphgauge.stats.compare_results import compare_results
 from graphgauge.stats.load import load
 from graphgauge.stats.runs import Runs

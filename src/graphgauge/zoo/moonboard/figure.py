@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.report.figures import CHANCE, COLOURS, figure
+from graphgauge.core.figures import CHANCE, COLOURS, figure
 from graphgauge.zoo.moonboard.board import CHANNELS, COLUMNS, ROWS
 
 _ACROSS = 5

@@ -17,7 +17,7 @@ from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.factory import own_code
 from graphgauge.explanation.adapters import said_output
 from graphgauge.explanation.answers import answer_rows, checked_outputs, probabilities
-from graphgauge.explanation.checks import lined_up
+from graphgauge.explanation.fields import lined_up
 from graphgauge.explanation.inputs import Context, Explanation
 
 Floats = NDArray[np.float64]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphgauge.report.figures import CHANCE, COLOURS, figure
+from graphgauge.core.figures import CHANCE, COLOURS, figure
 
 if TYPE_CHECKING:
     from graphgauge.explanation.picture import Band, Drawn, Picture

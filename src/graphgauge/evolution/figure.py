@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from graphgauge.report.figures import CHANCE, COLOURS, canvas
-from graphgauge.report.stats_figures import SHAPES
+from graphgauge.core.figures import CHANCE, COLOURS, SHAPES, canvas
+from graphgauge.evolution.picture import AREAS, TITLES, Picture
 from graphgauge.stats.text import p_text
-
-if TYPE_CHECKING:
-    from graphgauge.evolution.picture import Picture
 
 # Lines differ in colour, dashes and marks: any one of the three is enough.
 _DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 1)))
@@ -24,7 +21,7 @@ _VECTOR = 3000
 def draw_evolution(picture: Picture, path: str | Path) -> None:
     """Draw the dashboard into a .svg, .png, .pdf or .html file."""
     if Path(path).suffix.lower() == ".html":
-        from graphgauge.report.evolution_page import write_dashboard
+        from graphgauge.evolution.page import write_dashboard
 
         write_dashboard(picture, path)
         return
@@ -51,8 +48,6 @@ def _of(choices: tuple[Any, ...], index: int) -> Any:
 
 
 def _curves(axis: Any, picture: Picture, key: str) -> None:
-    from graphgauge.evolution.picture import AREAS, TITLES
-
     if key in picture.chance:
         axis.axhline(picture.chance[key], ls=(0, (1, 2)), lw=1.2, color=CHANCE)
     for index, (name, curve) in enumerate(picture.curves[key].items()):

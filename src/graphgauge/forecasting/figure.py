@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphgauge.core.extras import need
+from graphgauge.core.figures import CHANCE, COLOURS, canvas
 from graphgauge.core.result import Evaluation, Table
-from graphgauge.report.figures import CHANCE, COLOURS, canvas
 
 if TYPE_CHECKING:
     from graphgauge.forecasting.picture import Picture

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from graphgauge.core.extras import need
 from graphgauge.core.files import write_text
+from graphgauge.core.pages import SHAPES, Chart, finished, rendered
 from graphgauge.core.schema import number_to_json
-from graphgauge.report.charts import SHAPES, Chart, finished
-from graphgauge.report.html import rendered
-from graphgauge.report.scrub import clean
+from graphgauge.core.scrub import clean
+from graphgauge.evolution.picture import AREAS, TITLES, Picture
 from graphgauge.stats.text import bounds, fixed, p_text
 
-if TYPE_CHECKING:
-    from graphgauge.evolution.picture import Picture
-
+_TEMPLATE = Path(__file__).parent / "templates" / "dashboard"
 _DASHES = ([1, 0], [7, 3], [2, 3], [7, 3, 2, 3], [12, 3], [4, 2, 1, 2], [1, 2])
 _HEIGHT = 220
 # Colours of the style sheet.
@@ -31,7 +29,7 @@ def write_dashboard(picture: Picture, path: str | Path) -> None:
         for name in picture.conditions
     ]
     content = {"charts": [{"id": chart.id, "spec": chart.spec, "rows": chart.rows} for chart in charts]}
-    text = rendered("dashboard", content, charts=charts, heads=["condition", *picture.means], rows=rows,
+    text = rendered(_TEMPLATE, content, charts=charts, heads=["condition", *picture.means], rows=rows,
                     band=picture.band)  # fmt: skip
     write_text(path, text)
 
@@ -60,8 +58,6 @@ def _scales(alt: Any, picture: Picture) -> dict[str, Any]:
 
 
 def _curves(picture: Picture) -> list[Chart]:
-    from graphgauge.evolution.picture import AREAS, TITLES
-
     alt = need("altair", "the HTML dashboard")
     scales = _scales(alt, picture)
     charts = []

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.audit.edges import Edges
 from graphgauge.core.arrays import AnyArray, as_numeric
 from graphgauge.core.errors import InputError
 from graphgauge.core.findings import Evidence, check
 from graphgauge.core.result import Result
+from graphgauge.ranking.edges import Edges
 from graphgauge.ranking.evaluate import mrr as plain_mrr
 from graphgauge.ranking.metrics import hits_at_k, mrr
 from graphgauge.ranking.samples import Pooled, Ranks

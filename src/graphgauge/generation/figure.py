@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import InputError
+from graphgauge.core.figures import CHANCE, COLOURS, canvas
 from graphgauge.core.result import Evaluation, Result
-from graphgauge.report.figures import CHANCE, COLOURS, canvas
 
 # The main metric of each section, and its axis label.
 _PANELS = {

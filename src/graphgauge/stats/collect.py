@@ -12,8 +12,8 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.family import family_names
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import SCHEMA, evaluation_from_dict, is_result, read_content, result_files
+from graphgauge.core.scrub import clean, scrub
 from graphgauge.core.truths import truths_of
-from graphgauge.report.scrub import clean, scrub
 from graphgauge.stats.load import load
 from graphgauge.stats.runs import Run
 

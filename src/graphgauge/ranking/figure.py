@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from graphgauge.core.figures import CHANCE, COLOURS, figure
 from graphgauge.core.result import Evaluation, Table
-from graphgauge.report.figures import CHANCE, COLOURS, figure
 
 # The number of groups in a figure: the largest ones.
 _GROUPS = 25

@@ -1,6 +1,6 @@
 """Generated problems of trained VAEs, stored for the demo, which runs without torch and without training.
 
-`python -m graphgauge.zoo.moonboard.stored` trains one VAE for each seed of the demo and rewrites the file.
+`python -m graphgauge.demo.stored` trains one VAE for each seed of the demo and rewrites the file.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graphgauge.core.figures import CHANCE, COLOURS, canvas
 from graphgauge.core.result import Evaluation
-from graphgauge.report.figures import CHANCE, COLOURS, canvas
 
 if TYPE_CHECKING:
     from graphgauge.recovery.picture import Ends, Picture

@@ -14,6 +14,8 @@ from graphgauge.core.files import atomic_path
 # Okabe and Ito's palette, without its yellow, which is too light for lines on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 CHANCE = "#777777"
+# Shapes repeat the information of colours.
+SHAPES = ("o", "s", "^", "D", "v", "P", "X")
 _STYLE = {
     "axes.spines.top": False,
     "axes.spines.right": False,

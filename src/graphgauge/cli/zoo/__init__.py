@@ -14,6 +14,6 @@ SYSTEMS: dict[str, str] = {
 }
 
 
-@click.group(name="zoo", cls=LazyGroup, lines=SYSTEMS, place="graphgauge.zoo.{}.cli")
+@click.group(name="zoo", cls=LazyGroup, lines=SYSTEMS, place="graphgauge.cli.zoo.{}")
 def command() -> None:
     """Real systems to evaluate, small enough to train on one machine."""

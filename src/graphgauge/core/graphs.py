@@ -1,0 +1,31 @@
+"""Graphs with named nodes, as readers return them and families take them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from graphgauge.core.arrays import AnyArray
+
+Names = tuple[Hashable, ...]
+
+
+@dataclass(frozen=True)
+class EdgeList:
+    """Edges (source, target) or (source, target, weight), and the nodes if they are known.
+
+    `edges` are tuples, or an array (edges, 2) or (edges, 3) of node numbers and weights.
+    """
+
+    edges: Sequence[tuple[Any, ...]] | AnyArray
+    nodes: Names | None = None
+    undirected: bool = False
+
+
+@dataclass(frozen=True)
+class NamedMatrix:
+    """A square matrix whose rows and columns are named nodes."""
+
+    values: Any
+    names: Names
