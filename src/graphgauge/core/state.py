@@ -17,11 +17,11 @@ from typing import Any, BinaryIO, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.arrays import Ints
 from graphgauge.core.errors import InputError
 from graphgauge.core.files import atomic_path
 from graphgauge.kernels.tally import tally
 
-Ints = NDArray[np.int64]
 # A file, or a stream to another process.
 Place = str | Path | BinaryIO
 

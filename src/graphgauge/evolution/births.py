@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.arrays import Ints
 from graphgauge.core.errors import InputError
-from graphgauge.evolution.inputs import Ints, among, as_edges, distinct, distinct_pairs, pair_codes, without
+from graphgauge.evolution.inputs import among, as_edges, distinct, distinct_pairs, pair_codes, without
 
 # Number of example edges in an error message.
 _SHOWN = 3

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_numeric
+from graphgauge.core.arrays import Ints, as_numeric
 from graphgauge.core.errors import InputError
-from graphgauge.evolution.inputs import Ints
 
 WEIGHT = 0.1
 

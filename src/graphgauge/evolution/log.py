@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, as_numeric, require_shape
+from graphgauge.core.arrays import AnyArray, Ints, as_numeric, require_shape
 from graphgauge.core.errors import InputError, UnknownNameError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.evolution.growth import checked_tgc
-from graphgauge.evolution.inputs import COORDINATES, Ints, as_edges, pair_codes
+from graphgauge.evolution.inputs import COORDINATES, as_edges, pair_codes
 from graphgauge.evolution.stored import LAYOUT, archive, read_arrays, read_births, write_arrays
 
 # A letter first, because the name is a folder: it must stay inside the log and not be hidden.

@@ -7,7 +7,7 @@ from threading import Lock
 
 import numpy as np
 
-from graphgauge.evolution.inputs import Floats, Ints
+from graphgauge.core.arrays import Floats, Ints
 from graphgauge.evolution.samples import Folds
 
 _STEPS = 1000

@@ -10,8 +10,9 @@ from math import isqrt
 
 import numpy as np
 
+from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.metric import Bounds, Estimate, IntervalRule, NoInterval
-from graphgauge.evolution.inputs import Flags, Floats, Ints
+from graphgauge.evolution.inputs import Flags
 from graphgauge.stats.intervals import (
     logit_t_interval,
     mean_interval,

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import refuse_nan
+from graphgauge.core.arrays import Floats, refuse_nan
 from graphgauge.core.errors import InputError
 from graphgauge.explanation.checks import numbers
-from graphgauge.explanation.inputs import Floats
 
 # Tolerance for rounding: how far probabilities may be outside [0, 1], and their sum from 1.
 _OUTSIDE = 1e-6

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
-from graphgauge.explanation.inputs import Explanation, Floats, Ints, Masks, Subgraph
+from graphgauge.explanation.inputs import Explanation, Masks, Subgraph
 
 LEVELS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 BY = ("value", "abs")

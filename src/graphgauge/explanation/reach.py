@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.explanation.inputs import Ints, Masks, Subgraph
+from graphgauge.core.arrays import Ints
+from graphgauge.explanation.inputs import Masks, Subgraph
 
 FLOWS = ("source_to_target", "target_to_source")
 # Layers of both kinds: messages flow along edges and against them.

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.schema import number_from_json, number_to_json
 from graphgauge.explanation.answers import answer_rows, checked_outputs
 from graphgauge.explanation.files import path_of, read_lines, read_parquet, write_lines, write_parquet
-from graphgauge.explanation.inputs import Context, Explanation, Floats, Masks, Subgraph
+from graphgauge.explanation.inputs import Context, Explanation, Masks, Subgraph
 from graphgauge.explanation.masks import Settings
 from graphgauge.explanation.records import Event, EventId, grouped, masks_from_text, masks_to_text
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.arrays import Floats
 from graphgauge.kernels.doubled import dd_add, folded
 
-Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]
 
 # Numbers split into parts of 26 bits can be added 2**26 at a time without rounding.

@@ -6,13 +6,10 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray, as_numeric, require_shape
+from graphgauge.core.arrays import AnyArray, Ints, as_numeric, require_shape
 from graphgauge.core.errors import InputError
 from graphgauge.forecasting.inputs import Slab
-
-Ints = NDArray[np.int64]
 
 
 class Once:

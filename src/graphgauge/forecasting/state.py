@@ -7,9 +7,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from graphgauge.core.arrays import as_labels
+from graphgauge.core.arrays import Ints, as_labels
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.metric import find
 from graphgauge.core.options import metric_names, thread_count
@@ -30,8 +29,6 @@ from graphgauge.kernels.threads import available_threads, even_blocks, map_block
 if TYPE_CHECKING:
     from graphgauge.core.result import Evaluation
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # Rows of a long table that are arranged into arrays at once.
 _ROWS = 1 << 18

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError
 from graphgauge.generation.permuted import at_most, kernel_sums, p_value, two_samples
 from graphgauge.kernels.euclidean import Points, tiles
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import InputError
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # Ridge penalties, as shares of the largest squared singular value.
 _PENALTIES = np.logspace(-8, 2, 21)

@@ -6,12 +6,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphgauge.core.arrays import Floats
 from graphgauge.generation.permuted import KernelSums, Strip, at_most, kernel_sums, p_value, two_samples
 from graphgauge.kernels.euclidean import Points, tiles
-
-Floats = NDArray[np.float64]
 
 LEVEL = 0.05
 

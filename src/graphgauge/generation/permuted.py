@@ -10,12 +10,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError
 from graphgauge.kernels.euclidean import tiles
 
-Floats = NDArray[np.float64]
 # Kernel values between a range of items and all items.
 Strip = Callable[[slice], Floats]
 

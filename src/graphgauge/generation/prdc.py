@@ -7,11 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError
 from graphgauge.kernels.euclidean import Points, tiles
 from graphgauge.kernels.threads import map_blocks
-
-Floats = NDArray[np.float64]
 
 
 class PRDC(NamedTuple):

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from graphgauge.kernels.jit import kernel
 from graphgauge.kernels.threads import map_blocks, row_blocks
+from graphgauge.kernels.types import Ints
 
 Scores = NDArray[np.floating[Any]]
-Ints = NDArray[np.int64]
 
 # Scores processed together: mostly none is inside, and then they cost only two counts.
 _STRIDE = 1024

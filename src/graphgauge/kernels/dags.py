@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.kernels.jit import kernel
-
-Ints = NDArray[np.int64]
+from graphgauge.kernels.types import Ints
 
 # A few interpreted steps on one edge, in comparisons of two scores.
 _STEP_WORK = 256

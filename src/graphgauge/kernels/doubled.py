@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphgauge.kernels.jit import inlined
-
-Floats = NDArray[np.float64]
+from graphgauge.kernels.types import Floats
 
 
 @inlined

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.kernels.jit import expect, kernel
-
-Floats = NDArray[np.float64]
+from graphgauge.kernels.types import Floats
 
 # Points per side of a tile that stays in the cache.
 TILE = 128

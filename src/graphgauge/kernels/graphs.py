@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from graphgauge.kernels.jit import kernel
 from graphgauge.kernels.threads import map_blocks, row_blocks
+from graphgauge.kernels.types import Ints
 
 Scores = NDArray[Any]
 Words = NDArray[np.uint64]
 Table = NDArray[np.int64]
-Ints = NDArray[np.int64]
 
 STATES = 16
 MARKED_STATES = 64

@@ -9,11 +9,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphgauge.kernels.jit import kernel
-
-Ints = NDArray[np.int64]
+from graphgauge.kernels.types import Ints
 
 # Above this share of pairs that are edges or wanted, ranks are drawn: rejections would dominate.
 _CROWDED = 0.5

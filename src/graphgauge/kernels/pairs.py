@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from graphgauge.kernels.jit import expect, kernel
 from graphgauge.kernels.threads import even_blocks, map_blocks, sum_blocks
+from graphgauge.kernels.types import Ints
 
 Bits = NDArray[np.bool_]
 Words = NDArray[np.uint64]
-Ints = NDArray[np.int64]
 
 _WORD = np.uint64
 # The cost of a pair of words for a twin, in units of work.

@@ -7,9 +7,7 @@ from numpy.typing import NDArray
 
 from graphgauge.kernels.euclidean import Points, tiles
 from graphgauge.kernels.threads import map_blocks, row_blocks
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from graphgauge.kernels.types import Floats, Ints
 
 # Tables of sums that are filled at the same time, and the numbers in all of them.
 _MOST_TABLES = 8

@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.kernels.jit import kernel
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from graphgauge.kernels.types import Floats, Ints
 
 # Cells of a table of counts for each value that goes into it, up to which counting is faster than sorting.
 _CELLS_A_VALUE = 4

@@ -7,8 +7,8 @@ from itertools import combinations
 from typing import Any, Literal, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.stats.compare_items import ItemsComparison, compare_items
@@ -23,8 +23,6 @@ from graphgauge.stats.runs import MISSING, Better, Missing, Panel, Seed, on_data
 from graphgauge.stats.text import listing, several
 from graphgauge.stats.truths import Truths
 from graphgauge.stats.wilcoxon import as_on_paper
-
-Floats = NDArray[np.float64]
 
 # The fewest seeds per dataset, and over all datasets, for an interval of P(first better).
 _FEWEST_SEEDS = 3

@@ -13,12 +13,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import OptionError
 from graphgauge.core.options import confidence_level, generator_of
 from graphgauge.core.result import Interval, enclosing
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Bounds = tuple[Floats, Floats]
 
 _BLOCK = 1 << 17
@@ -208,7 +207,7 @@ def standard_error(
     return np.where(enough, error, np.nan), np.where(enough, _size_df(share, owner, units), 0.0)
 
 
-def _size_df(share: Floats, owner: Integers, units: Integers) -> Floats:
+def _size_df(share: Floats, owner: Ints, units: Ints) -> Floats:
     """Satterthwaite's degrees of freedom of the CR2 variance of a mean, from the clusters' shares of the items.
 
     Its expectation and variance if the items of a cluster err alike, which is when sizes matter most: a quadratic
@@ -344,7 +343,7 @@ def delong(
 
 
 def histogram_bootstrap(
-    statistic: Callable[[Integers], ArrayLike],
+    statistic: Callable[[Ints], ArrayLike],
     counts: ArrayLike,
     *,
     confidence: float,
@@ -397,7 +396,7 @@ def _totals(group: NDArray[np.integer] | None, weights: Floats, groups: int) -> 
 
 def _cluster_sums(
     weighted: Floats, count: Floats, group: NDArray[np.integer] | None, cluster: NDArray[np.integer]
-) -> tuple[Integers, Floats, Floats]:
+) -> tuple[Ints, Floats, Floats]:
     """For each cluster within each group: the group, how many items, and the sum of the weighted values."""
     cluster = np.asarray(cluster)
     if cluster.size == 0:
@@ -432,7 +431,7 @@ def _binomial_point(total: Floats, probability: float, outside: float) -> Floats
     return high.astype(float)
 
 
-def _at_rank(values: Floats, mass: Floats, start: Integers, rank: Floats) -> Floats:
+def _at_rank(values: Floats, mass: Floats, start: Ints, rank: Floats) -> Floats:
     """The rank-th smallest item of each group, from cells in order and their cumulated mass; NaN stays NaN."""
     empty = np.isnan(rank) | (start[1:] == start[:-1])
     position = np.searchsorted(mass[1:], mass[start[:-1]] + np.where(empty, 1, rank) - 1e-9)

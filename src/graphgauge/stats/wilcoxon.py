@@ -8,9 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphgauge.core.arrays import as_numeric, refuse_nan, require_shape
-
-Floats = NDArray[np.float64]
+from graphgauge.core.arrays import Floats, as_numeric, refuse_nan, require_shape
 
 # The exact distribution of 500 differences takes a tenth of a second; beyond, the normal is exact to three digits.
 EXACT_LIMIT = 500

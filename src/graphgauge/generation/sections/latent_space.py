@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.arrays import Floats
 from graphgauge.core.metric import Estimate, MetricFunction, NoChance, NoInterval, metric, section
 from graphgauge.core.result import Result
 from graphgauge.core.result import Table as Columns
-from graphgauge.generation.inputs import Floats
 from graphgauge.generation.intervals import of_correlation, over_samples
 from graphgauge.generation.latent import held_out_order, spearman
 from graphgauge.generation.samples import RealSample, canonical_order

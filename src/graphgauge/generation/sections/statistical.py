@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import one_of
 from graphgauge.core.metric import (
     ChanceFunction,
@@ -20,7 +21,6 @@ from graphgauge.core.metric import (
     section,
 )  # fmt: skip
 from graphgauge.core.result import Result, Table
-from graphgauge.generation.inputs import Floats
 from graphgauge.generation.permuted import p_value
 from graphgauge.generation.sections.common import (
     COUNT_LAWS,

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.factory import own_code
 from graphgauge.explanation.adapters import said_output
@@ -20,7 +21,6 @@ from graphgauge.explanation.answers import answer_rows, checked_outputs, probabi
 from graphgauge.explanation.checks import lined_up
 from graphgauge.explanation.inputs import Context, Explanation
 
-Floats = NDArray[np.float64]
 Explainer = Callable[[Any, Context, np.random.Generator], Floats]
 
 # An event takes 2 to this power calls.

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.evolution import poincare_distance, tgc_step
@@ -19,7 +20,6 @@ from graphgauge.evolution.inputs import pair_codes
 from graphgauge.zoo.zaratustra.data import GraphData
 from graphgauge.zoo.zaratustra.growth import RULES, Growth
 
-Floats = NDArray[np.float64]
 Edges = NDArray[np.int64]
 ANCHORS = ("uniform", "distance")
 EMBEDDINGS = ("features", "random")
