@@ -15,8 +15,8 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray, as_numeric
 from graphgauge.core.errors import GraphgaugeError, InputError
-from graphgauge.core.extras import need
 from graphgauge.core.files import atomic_path
+from graphgauge.io.parquet import read_parquet, readable
 
 _SAVEZ = "Write it with np.savez; arrays of Python objects are not supported."
 LAYOUT = "A run is a folder with cycle-00000.npz, cycle-00001.npz …, or with births.parquet and embeddings.npz."
@@ -53,10 +53,9 @@ def archive(path: Path) -> Iterator[Any]:
 
 
 def read_births(path: Path) -> dict[str, AnyArray]:
-    parquet = need("pyarrow.parquet", "reading .parquet")
     wanted = ("cycle", "source", "target")
-    with _readable(path, "Write the columns cycle, source and target."):
-        table = parquet.read_table(path, columns=list(wanted))
+    table = read_parquet(path, wanted)
+    with readable(path, "Write the columns cycle, source and target."):
         columns = {name: as_numeric(table[name].to_numpy(), f"{path}: {name}") for name in wanted}
     for name, column in columns.items():
         if column.dtype.kind not in "iu":

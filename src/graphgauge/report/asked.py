@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from graphgauge.core.errors import InputError
+from graphgauge.core.files import read_json
 from graphgauge.core.gates import Gate
 from graphgauge.core.schema import number_from_json
 from graphgauge.report.console import number
@@ -62,9 +62,10 @@ def asked(folders: Iterable[Path]) -> Asked:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        content = scrub(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"cannot be read ({type(error).__name__})", where=path.name) from None
+        content = scrub(read_json(path))
+    except (InputError, RecursionError) as error:
+        what = error.what if isinstance(error, InputError) else "brackets are nested too deep"
+        raise InputError(f"cannot be read ({what})", where=path.name) from None
     if not isinstance(content, dict):
         raise InputError("contains no table", where=path.name)
     return content

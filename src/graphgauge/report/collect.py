@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from graphgauge.core.errors import InputError
+from graphgauge.core.files import parse_json
 from graphgauge.core.metric import FAMILIES
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import SCHEMA, evaluation_from_dict, is_result, read_content, result_files
@@ -87,10 +87,10 @@ def _is_result(path: Path) -> bool:
     """Flat copies, breakdowns and other JSON do not name the schema; a damaged result has the other fields."""
     try:
         data = path.read_bytes()
-        return SCHEMA.encode() in data or is_result(json.loads(data))
+        return SCHEMA.encode() in data or is_result(parse_json(data))
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", where=str(path)) from None
-    except (ValueError, RecursionError):
+    except ValueError:
         return False
 
 

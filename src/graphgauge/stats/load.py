@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,20 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.extras import need
+from graphgauge.core.files import read_json
 from graphgauge.core.result import Direction, Evaluation, Result
 from graphgauge.core.schema import (
     checked_content,
     evaluation_from_dict,
     is_result,
     number_from_json,
-    read_json,
     result_files,
     side_files,
     side_path,
 )
 from graphgauge.core.truths import truths_of
-from graphgauge.io.rows import sound_parquet
+from graphgauge.io.tables import read_records
 from graphgauge.stats.runs import Run, Runs, Score, Seed, SideFile
 
 # `metrics_{dataset}_{seed}.json`; the seed follows the last underscore.
@@ -70,10 +68,11 @@ def _from_path(path: Path) -> Iterator[Run]:
         yield from _from_folder(path)
     elif not path.exists():
         raise InputError("no such file or folder", where=str(path))
-    elif path.suffix.lower() == ".csv":
-        yield from _from_csv(path)
-    elif path.suffix.lower() == ".parquet":
-        yield from _from_parquet(path)
+    elif path.suffix.lower() in (".csv", ".parquet"):
+        records = read_records(path)
+        if not records:
+            raise InputError("has no rows", where=str(path))
+        yield from _from_records(records, str(path))
     elif path.suffix.lower() == ".json":
         found = _from_json(path)
         if found is None:
@@ -162,30 +161,6 @@ def _labels(run: Mapping[str, Any], source: str) -> tuple[str, str, Seed]:
 def _score(result: Result, conventions: Mapping[str, str]) -> Score:
     stated = {**conventions, **result.conventions, **{name: str(value) for name, value in result.params.items()}}
     return Score(result.value, result.direction, result.target, result.bounds, stated, result.n, result.reason)
-
-
-def _from_csv(path: Path) -> Iterator[Run]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            reader = csv.DictReader(stream)
-            head, rows = reader.fieldnames or [], list(reader)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"cannot be read ({error})", where=str(path)) from None
-    if not rows:
-        raise InputError("has no rows", where=str(path))
-    twice = [name for name in head if head.count(name) > 1]
-    if twice:
-        raise InputError(f"has the column {twice[0]!r} twice", where=str(path))
-    for number, row in enumerate(rows):
-        if None in row:
-            raise InputError("has more cells than the header", where=f"{path}, record {number + 1}")
-    yield from _from_records(rows, str(path))
-
-
-def _from_parquet(path: Path) -> Iterator[Run]:
-    with sound_parquet(path):
-        rows = need("pyarrow.parquet", "reading .parquet").read_table(path).to_pylist()
-    yield from _from_records(rows, str(path))
 
 
 def _from_records(records: Sequence[Mapping[str, Any]], source: str) -> Iterator[Run]:
