@@ -107,7 +107,7 @@ def _from_json(path: Path) -> Run | None:
     if not isinstance(content, dict):
         return None
     if "schema" in content or is_result(content):
-        return _from_result(checked_content(content, str(path)), path)
+        return from_result(checked_content(content, str(path)), path)[0]
     if "axis" in content and "columns" in content:
         return None
     named = _FLAT_NAME.fullmatch(path.name.removesuffix(".json").removesuffix(".flat"))
@@ -124,20 +124,22 @@ def _method_folder(path: Path) -> str:
     return parent.parent.name if parent.name in _FAMILY_FOLDERS else parent.name
 
 
-def _from_result(content: Mapping[str, Any], path: Path) -> Run:
+def from_result(content: Mapping[str, Any], path: Path) -> tuple[Run, Evaluation | None]:
+    """The run in a result file's content, and its evaluation unless it failed."""
     if content.get("status") == "failed":
         run, error = content.get("run"), content.get("error")
         if not isinstance(run, dict):
             raise InputError("names no run", where=str(path), fix="Write result files with graphgauge.")
         why = f"failed: {error}" if error else "failed"
-        return Run(*_labels(run, str(path)), {}, str(run.get("family", "")), str(path), why)
+        return Run(*_labels(run, str(path)), {}, str(run.get("family", "")), str(path), why), None
     items = next((side for side in side_files(content, str(path)) if side.get("role") == "items"), None)
+    evaluation = evaluation_from_dict(content, where=str(path))
     run = _from_evaluation(
-        evaluation_from_dict(content, where=str(path)),
+        evaluation,
         source=str(path),
         items=None if items is None else SideFile(side_path(path.parent, items), str(items.get("hash"))),
     )
-    return replace(run, truths=truths_of(run.family, content.get("receipt")))
+    return replace(run, truths=truths_of(run.family, content.get("receipt"))), evaluation
 
 
 def _from_evaluation(evaluation: Evaluation, source: str = "evaluation", items: SideFile | None = None) -> Run:
