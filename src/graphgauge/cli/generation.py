@@ -19,13 +19,12 @@ from graphgauge.core.factory import made
 from graphgauge.core.metric import metrics, sections
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import evaluation_from_dict, read_content
-from graphgauge.generation.checkpoints import best_device, open_checkpoint
 from graphgauge.generation.collect import Collection, Progress
 from graphgauge.generation.evaluate import evaluate_section, joined, part_of
 from graphgauge.generation.graphs import Graphs
 from graphgauge.generation.request import Request
 from graphgauge.generation.sections.two_sided import Draws
-from graphgauge.generation.subjects import Case, Labelled
+from graphgauge.generation.subjects import Case, Labelled, best_device, open_checkpoint
 from graphgauge.generation.table import Table
 from graphgauge.io.arrays import read_array, read_labels
 from graphgauge.io.hashing import receipt_input

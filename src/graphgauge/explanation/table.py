@@ -16,7 +16,7 @@ from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.extras import need
 from graphgauge.core.files import atomic_path, first_line, read_json_lines
 from graphgauge.core.schema import number_from_json, number_to_json
-from graphgauge.explanation.answers import answer_rows, checked_outputs
+from graphgauge.explanation.checks import answer_rows, checked_outputs
 from graphgauge.explanation.inputs import Context, Explanation, Masks, Subgraph
 from graphgauge.explanation.masks import Settings
 from graphgauge.explanation.records import Event, EventId, grouped, masks_from_text, masks_to_text

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats, Mask
 from graphgauge.core.metric import Metric
-from graphgauge.forecasting.doubled import exact_sum
 from graphgauge.forecasting.inputs import Slab
+from graphgauge.kernels.doubled import exact_sum
 from graphgauge.kernels.forecast import COUNTS, ERRORS, FLOATS, PARTS, SCALES, Sums, error_sums
 from graphgauge.kernels.forecast_ensemble import ensemble_crps
 

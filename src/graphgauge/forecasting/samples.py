@@ -11,11 +11,10 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.metric import Estimate
-from graphgauge.forecasting.doubled import sum_along
 from graphgauge.forecasting.measures import GRID, Layout
 from graphgauge.forecasting.spread import Bins
 from graphgauge.forecasting.sums import BlockSums
-from graphgauge.kernels.doubled import dd_add, two_sum
+from graphgauge.kernels.doubled import dd_add, sum_along, two_sum
 from graphgauge.kernels.tally import tally
 
 if TYPE_CHECKING:

@@ -17,9 +17,8 @@ from graphgauge.forecasting.inputs import Batch, Slab, checked_null, naive_scale
 from graphgauge.forecasting.labels import history_of, named
 from graphgauge.forecasting.measures import GRID, Layout, counted_for, gaussian_edges, measured
 from graphgauge.forecasting.options import AXES, COVERAGE, checked_axes, checked_start, interval_levels
-from graphgauge.forecasting.rows import checked_places, side_by_side
+from graphgauge.forecasting.rows import Steps, checked_places, side_by_side
 from graphgauge.forecasting.spread import joined, nothing
-from graphgauge.forecasting.steps import Steps
 from graphgauge.forecasting.sums import BlockSums
 from graphgauge.kernels.forecast import Sums
 from graphgauge.kernels.forecast_calibration import StdCells, pit_counts, std_cells

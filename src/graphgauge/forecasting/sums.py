@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Ints
-from graphgauge.forecasting.doubled import sum_along
-from graphgauge.kernels.doubled import dd_add
+from graphgauge.kernels.doubled import dd_add, sum_along
 from graphgauge.kernels.forecast import Sums
 
 # Maximum number of time blocks: intervals need the slow movements of the errors, not every step.

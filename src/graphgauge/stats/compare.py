@@ -17,12 +17,11 @@ from graphgauge.stats.intervals import Bounds, agreement_interval, sample_interv
 from graphgauge.stats.load import load
 from graphgauge.stats.many import critical_difference, friedman, holm, mean_ranks
 from graphgauge.stats.paired import PairedTest, paired_test
-from graphgauge.stats.power import require_alpha
 from graphgauge.stats.resample import Strata, interquartile_mean, probability_of_improvement, stratified_interval
 from graphgauge.stats.runs import MISSING, Better, Missing, Panel, Seed, on_dataset, panel, seed_order
 from graphgauge.stats.text import listing, several
 from graphgauge.stats.truths import Truths
-from graphgauge.stats.wilcoxon import as_on_paper
+from graphgauge.stats.wilcoxon import as_on_paper, require_alpha
 
 # The fewest seeds per dataset, and over all datasets, for an interval of P(first better).
 _FEWEST_SEEDS = 3

@@ -17,8 +17,7 @@ from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.factory import own_code
 from graphgauge.explanation.adapters import said_output
-from graphgauge.explanation.answers import answer_rows, checked_outputs, probabilities
-from graphgauge.explanation.checks import lined_up
+from graphgauge.explanation.checks import answer_rows, checked_outputs, lined_up, probabilities
 from graphgauge.explanation.inputs import Context, Explanation
 
 Explainer = Callable[[Any, Context, np.random.Generator], Floats]
