@@ -1,4 +1,6 @@
-"""The methods of a generator, and checkpoints, which name a registered one. A subject is any object with some of these methods; no base class is needed.
+"""The methods of a generator, and checkpoints, which name a registered one.
+
+A subject is any object with some of these methods; no base class is needed.
 
 Arrays are NumPy (torch tensors are accepted as well). `n` samples of one shape are an array (n, *shape) of bits; a
 condition is an index into `conditions`. If a method is missing, the sections that need it are skipped. Samples are

@@ -1,4 +1,4 @@
-"""Sums in two floats: the second one collects the rounding errors of the first, so that order and shards do not matter."""
+"""Sums in two floats: the second one collects the rounding errors of the first, in any order."""
 
 from __future__ import annotations
 
