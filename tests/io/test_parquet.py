@@ -13,7 +13,7 @@ import pytest
 
 from graphgauge import explanation
 from graphgauge.core.errors import InputError
-from graphgauge.evolution.stored import read_births
+from graphgauge.evolution.log import read_births
 from graphgauge.io import parquet
 from graphgauge.io.arrays import read_array
 from graphgauge.io.graphs import read_graph

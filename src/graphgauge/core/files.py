@@ -7,16 +7,25 @@ import json
 import os
 import re
 import stat
+import struct
+import tokenize
 import uuid
+import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from graphgauge.core.errors import InputError
+from graphgauge.core.errors import GraphgaugeError, InputError
 
 # Errors of the disk or of a pipe, not of the program.
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EPIPE)
+# What reading a file can raise that is damaged, or not what its ending says; libraries add their own classes.
+DAMAGE = (
+    KeyError, ValueError, TypeError, AttributeError, OSError, EOFError, RuntimeError, MemoryError,
+    struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 _TEMPORARY = re.compile(r"\.graphgauge-[0-9a-f]{32}(\.\w+)?")
 
 
@@ -83,19 +92,28 @@ def require_file(path: Path, where: str | None = None) -> None:
         raise InputError("the file is empty", where=place)
 
 
+@contextmanager
+def readable(path: str | Path, fix: str | None = None, damage: tuple[type[Exception], ...] = DAMAGE) -> Iterator[None]:
+    """Within this block a file that cannot be read is an InputError."""
+    try:
+        yield
+    except GraphgaugeError:
+        raise
+    except FileNotFoundError:
+        raise InputError("no such file", where=str(path)) from None
+    except damage as error:
+        raise InputError(f"cannot be read ({first_line(error)})", where=str(path), fix=fix) from None
+
+
 def first_line(error: Exception) -> str:
-    """The first line of an error message, shortened."""
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]
+    """The first line of an error message, shortened, without the number and the path of a system's error."""
+    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return (said.splitlines() or [type(error).__name__])[0][:200]
 
 
 def read_bytes(path: str | Path) -> bytes:
-    try:
+    with readable(path):
         return Path(path).read_bytes()
-    except FileNotFoundError:
-        raise InputError("no such file", where=str(path)) from None
-    except (OSError, ValueError) as error:  # a ValueError is about the name
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"cannot be read ({reason})", where=str(path)) from None
 
 
 def read_json(path: str | Path, *, fix: str | None = None) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import re
-import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,12 +15,11 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray, as_numeric
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
-from graphgauge.core.files import first_line, require_file
+from graphgauge.core.files import DAMAGE, first_line, require_file
 from graphgauge.io.delimited import read_numbers
-from graphgauge.io.parquet import open_parquet, readable
+from graphgauge.io.npz import open_npz
+from graphgauge.io.parquet import open_parquet, sound
 
-# Errors from damaged files; libraries add their own classes.
-_DAMAGE = (ValueError, OSError, EOFError, KeyError, TypeError, RuntimeError, zipfile.BadZipFile)
 _READERS = ("pyarrow", "torch", "safetensors", "safetensors_rust", "_pickle")
 
 
@@ -83,7 +81,7 @@ class ParquetArray(ArrayFile):
     def _group(self, group: int) -> AnyArray:
         # Consecutive blocks mostly fall into one row group.
         if self._cached is None or self._cached[0] != group:
-            with readable(self.path):
+            with sound(self.path):
                 self._cached = group, _matrix(self._file.read_row_group(group))
         return self._cached[1]
 
@@ -103,7 +101,7 @@ def open_array(path: str | Path) -> ArrayFile:
     except InputError:
         raise
     except Exception as error:
-        if not isinstance(error, _DAMAGE) and type(error).__module__.partition(".")[0] not in _READERS:
+        if not isinstance(error, DAMAGE) and type(error).__module__.partition(".")[0] not in _READERS:
             raise
         raise InputError(f"cannot be read ({first_line(error)})", where=str(path), fix=_damaged(target)) from None
     found.member = name
@@ -195,9 +193,7 @@ def _open_npy(path: Path, name: str | None) -> ArrayFile:
 
 
 def _open_npz(path: Path, name: str | None) -> ArrayFile:
-    with np.load(path, allow_pickle=False) as archive:
-        if not isinstance(archive, np.lib.npyio.NpzFile):
-            raise ValueError("not an npz archive")
+    with open_npz(path) as archive:
         return LoadedArray(path, archive[_member(path, name, archive.files)])
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import re
-import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,10 @@ import numpy as np
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
-from graphgauge.core.files import first_line, read_json
+from graphgauge.core.files import DAMAGE, first_line, read_json
 from graphgauge.io.arrays import read_array
 from graphgauge.io.delimited import Row, as_floats, equally_long, is_number, read_rows, unreadable
+from graphgauge.io.npz import open_npz
 from graphgauge.io.parquet import read_parquet
 from graphgauge.recovery.inputs import EdgeList, NamedMatrix
 
@@ -41,12 +41,12 @@ def read_graph(path: str | Path) -> Any:
         return reader(target)
     except InputError:
         raise
-    except (ValueError, KeyError, TypeError, OSError, EOFError, RecursionError, zipfile.BadZipFile) as error:
+    except DAMAGE as error:
         raise InputError(f"cannot be read as {ending} ({first_line(error)})", where=str(path)) from None
 
 
 def _read_npz(path: Path) -> Any:
-    with np.load(path, allow_pickle=False) as archive:
+    with open_npz(path) as archive:
         sparse = {"format", "shape", "data"} <= set(archive.files)
     if not sparse:
         return read_array(path)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from graphgauge.core.errors import GraphgaugeError, InputError
+from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
-from graphgauge.core.files import atomic_path, first_line, require_file
+from graphgauge.core.files import DAMAGE, atomic_path, readable, require_file
 from graphgauge.io.delimited import require_columns
 
 _BATCH = 1 << 18
@@ -17,23 +17,16 @@ _BATCH = 1 << 18
 _MOST_CELLS = 1 << 30
 
 
-@contextmanager
-def readable(path: Path, fix: str = "Write the file again; it may be damaged.") -> Iterator[None]:
+def sound(path: Path, fix: str = "Write the file again; it may be damaged.") -> AbstractContextManager[None]:
     """Within this block a file that cannot be read is an InputError."""
-    arrow = need("pyarrow", "reading .parquet")
-    try:
-        yield
-    except GraphgaugeError:
-        raise
-    except (arrow.ArrowException, OSError, ValueError) as error:
-        raise InputError(f"cannot be read ({first_line(error)})", where=str(path), fix=fix) from None
+    return readable(path, fix, (*DAMAGE, need("pyarrow", "reading .parquet").ArrowException))
 
 
 def open_parquet(path: Path) -> Any:
     """The open file, of which only the metadata is read."""
     parquet = need("pyarrow.parquet", "reading .parquet")
     require_file(path)
-    with readable(path):
+    with sound(path):
         return parquet.ParquetFile(path)
 
 
@@ -52,7 +45,7 @@ def read_parquet(path: Path, columns: Sequence[str] = ()) -> Any:
             where=str(path),
             fix=f"Split it into files of at most {_MOST_CELLS:,} cells.",
         )
-    with readable(path):
+    with sound(path):
         return file.read(columns=list(columns) or None)
 
 
@@ -60,7 +53,7 @@ def read_columns(path: Path, columns: Sequence[str]) -> Iterator[dict[str, Any]]
     """Some columns as Arrow arrays, in batches of rows."""
     file = open_parquet(path)
     require_columns(columns, file.schema_arrow.names, path)
-    with readable(path):
+    with sound(path):
         for batch in file.iter_batches(batch_size=_BATCH, columns=list(columns)):
             yield {name: batch.column(name) for name in columns}
 

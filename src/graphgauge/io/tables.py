@@ -12,6 +12,7 @@ from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.files import atomic_path
 from graphgauge.io import delimited, parquet
+from graphgauge.io.npz import write_npz
 
 
 def column_names(path: str | Path) -> list[str]:
@@ -42,8 +43,7 @@ def write_table(path: str | Path, columns: Mapping[str, AnyArray]) -> None:
     if kind == ".parquet":
         parquet.write_parquet(columns, Path(path))
     elif kind == ".npz":
-        with atomic_path(path) as temporary, temporary.open("wb") as stream:
-            np.savez(stream, allow_pickle=False, **columns)
+        write_npz(path, columns)
     elif kind == ".csv":
         with atomic_path(path) as temporary:
             delimited.write_columns(temporary, columns)

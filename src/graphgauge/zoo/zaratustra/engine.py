@@ -1,4 +1,4 @@
-"""The engine and its rules: seed nodes get edges to anchors, new nodes appear between anchors, embeddings are smoothed."""
+"""The engine: seed nodes get edges to anchors, new nodes appear between anchors, embeddings are smoothed."""
 
 from __future__ import annotations
 
