@@ -129,11 +129,12 @@ def csv_cell(value: Any) -> Any:
 
 
 def equally_long(rows: Iterable[Row], width: int, path: Path) -> Iterator[Row]:
-    for line, cells in rows:
+    for row in rows:
+        line, cells = row
         if len(cells) != width:
             what = f"line {line} has {len(cells)} cell{'s' * (len(cells) != 1)}, not {width}"
             raise InputError(what, where=str(path), fix="Give every row as many cells as the first; quote commas.")
-        yield line, cells
+        yield row
 
 
 def _values(texts: list[str]) -> AnyArray:
