@@ -22,7 +22,7 @@ from graphgauge.core.schema import evaluation_from_dict, read_content
 from graphgauge.generation.collect import Collection, Progress
 from graphgauge.generation.evaluate import evaluate_section, joined, part_of
 from graphgauge.generation.graphs import Graphs
-from graphgauge.generation.request import Request
+from graphgauge.generation.section_results import Request
 from graphgauge.generation.sections.two_sided import Draws
 from graphgauge.generation.subjects import Case, Labelled, best_device, open_checkpoint
 from graphgauge.generation.table import Table

@@ -15,7 +15,7 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray, Ints, as_numeric, require_shape
 from graphgauge.core.errors import InputError, UnknownNameError, one_of
 from graphgauge.core.options import whole_number
-from graphgauge.evolution.growth import checked_tgc
+from graphgauge.evolution.births import checked_tgc
 from graphgauge.evolution.inputs import COORDINATES, as_edges, pair_codes
 from graphgauge.io.npz import open_npz, read_npz, write_npz
 from graphgauge.io.parquet import read_parquet, sound

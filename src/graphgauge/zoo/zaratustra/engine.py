@@ -15,7 +15,7 @@ from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.evolution import poincare_distance, tgc_step
-from graphgauge.evolution.growth import largest_component
+from graphgauge.evolution.births import largest_component
 from graphgauge.evolution.inputs import pair_codes
 from graphgauge.zoo.zaratustra.data import GraphData
 
