@@ -19,8 +19,7 @@ from graphgauge.explanation.conventions import CONVENTIONS, Alias, Convention, r
 from graphgauge.explanation.declared import directed
 from graphgauge.explanation.inputs import Explanation
 from graphgauge.explanation.items import Items
-from graphgauge.explanation.masks import AccAuc
-from graphgauge.explanation.reach import follow_messages
+from graphgauge.explanation.masks import AccAuc, follow_messages
 from graphgauge.explanation.records import grouped
 from graphgauge.explanation.samples import Rules, Sample, available, sample_of
 from graphgauge.explanation.table import Table, chosen_explainer

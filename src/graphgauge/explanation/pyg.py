@@ -17,8 +17,7 @@ from graphgauge.core.factory import own_code
 from graphgauge.core.options import whole_number
 from graphgauge.explanation.checks import lined_up, whole_numbers, within
 from graphgauge.explanation.inputs import Context, Explanation, Masks, Subgraph
-from graphgauge.explanation.masks import MODEL_OUTPUT
-from graphgauge.explanation.reach import BOTH_WAYS, FLOWS, edges_within
+from graphgauge.explanation.masks import BOTH_WAYS, FLOWS, MODEL_OUTPUT, edges_within
 
 TASKS = ("node", "edge", "graph")
 MASKING = ("remove", "weight")
