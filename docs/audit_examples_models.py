@@ -21,7 +21,7 @@ import numpy as np
 
 from graphgauge import audit, explanation, generation
 from graphgauge.core.result import Evaluation
-from graphgauge.generation.checkpoints import read_checkpoint
+from graphgauge.generation.subjects import read_checkpoint
 from graphgauge.zoo.moonboard.checkpoint import restore
 from graphgauge.zoo.moonboard.controls import Copies
 from graphgauge.zoo.moonboard.data import held_out

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from graphgauge.evolution import EvaluationSuite
 from graphgauge.stats.text import fixed
 from graphgauge.zoo.zaratustra import GraphData, Settings, Zaratustra, read_graph_data
-from graphgauge.zoo.zaratustra.growth import elites, periphery
+from graphgauge.zoo.zaratustra.engine import elites, periphery
 
 PLACE = Path(__file__).parent / "evolution_cora"
 CONDITIONS = ("Normal", "Off", "Inverted")

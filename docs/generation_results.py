@@ -20,7 +20,7 @@ from graphgauge import generation
 from graphgauge.core.files import write_text
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import default_path, write_result
-from graphgauge.generation.checkpoints import read_checkpoint
+from graphgauge.generation.subjects import read_checkpoint
 from graphgauge.zoo.moonboard.checkpoint import restore
 from graphgauge.zoo.moonboard.controls import Collapses, Copies, IgnoresGrade, ShufflesHolds
 from graphgauge.zoo.moonboard.data import held_out

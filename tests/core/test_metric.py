@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from graphgauge.core import metric as registry
+from graphgauge.core import references
 from graphgauge.core.errors import OptionError, UnknownNameError
 from graphgauge.core.family import BUILT_IN
 from graphgauge.core.findings import Check, check, checks
@@ -119,6 +121,12 @@ def test_references() -> None:
     assert REFERENCES["hoyt2022"].short == "Hoyt et al. 2022"
     assert REFERENCES["hanley1982"].short == "Hanley and McNeil 1982"
     assert REFERENCES["voorhees1999"].short == "Voorhees 1999"
+
+
+def test_every_entry_of_the_bibliography_is_read_once() -> None:
+    bibliography = Path(references.__file__).with_suffix(".bib").read_text(encoding="utf-8")
+    assert "\n\n".join(reference.bibtex for reference in REFERENCES.values()) + "\n" == bibliography
+    assert len(REFERENCES) == bibliography.count("@")
 
 
 def test_a_check_is_registered_once_and_formats_its_evidence() -> None:

@@ -443,7 +443,7 @@ def test_the_audit_compares_with_the_sign() -> None:
 
 
 def test_one_logit_loses_no_digits_of_either_class() -> None:
-    from graphgauge.explanation.answers import probabilities
+    from graphgauge.explanation.fields import probabilities
 
     for logit in (30.0, 40.0, 700.0):
         above, below = probabilities(np.array([[logit], [-logit]]), "logit")

@@ -295,7 +295,7 @@ def test_result_file_gate_and_figure(files: Path) -> None:
         (["--table", "missing.csv"], InputError, "no such file"),
         (["--table", "y.npy"], InputError, "is not a table"),
         (["--table", "headless.csv"], InputError, "no column 'id'"),
-        (["--table", "ragged.csv"], InputError, "line 3 has too few columns"),
+        (["--table", "ragged.csv"], InputError, "line 3 has 3 cells, not 6"),
         (["--table", "text.csv"], InputError, "column 'y' has values that are not numbers"),
         (["--table", "negative.csv"], InputError, "std: 1 of 2 values are not above 0, the first at index 1"),
         (["--table", "hole.csv"], InputError, "y_true: 1 of 2 values are NaN, the first at index 0"),

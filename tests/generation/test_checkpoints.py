@@ -9,8 +9,7 @@ from tests.generation.toy import Attack
 
 from graphgauge.core.errors import InputError
 from graphgauge.generation import open_checkpoint, subjects
-from graphgauge.generation.checkpoints import FORMAT, read_checkpoint
-from graphgauge.generation.subjects import Case
+from graphgauge.generation.subjects import FORMAT, Case, read_checkpoint
 
 torch = pytest.importorskip("torch")
 

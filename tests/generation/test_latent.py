@@ -8,7 +8,7 @@ from scipy.stats import spearmanr
 from sklearn.linear_model import LinearRegression
 
 from graphgauge.core.errors import InputError
-from graphgauge.generation.latent import held_out_order, spearman
+from graphgauge.generation.sections.latent_space import held_out_order, spearman
 
 
 def generator(seed: int = 0) -> np.random.Generator:

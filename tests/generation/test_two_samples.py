@@ -11,10 +11,16 @@ from scipy.special import ndtri
 from scipy.stats import energy_distance
 
 from graphgauge.core.errors import InputError
-from graphgauge.generation.energy import EnergyTest, energy_test, stratified
-from graphgauge.generation.mmd import MMDTest, mmd_test
-from graphgauge.generation.permuted import kernel_sums
-from graphgauge.generation.prdc import PRDC, prdc
+from graphgauge.generation.two_sample import (
+    PRDC,
+    EnergyTest,
+    MMDTest,
+    energy_test,
+    kernel_sums,
+    mmd_test,
+    prdc,
+    stratified,
+)
 
 Floats = NDArray[np.float64]
 

@@ -43,8 +43,8 @@ def test_csv(tmp_path: Path, text: str, expected: list) -> None:
         ("\n\n", "contains no numbers"),
         ("score\n", "contains no numbers"),
         ("1,\n2,3\n", "cannot be read"),  # a missing number, not a head
-        ("1,2\n3,x\n", "cannot be read"),
-        ("1,2\n3\n", "cannot be read"),
+        ("1,2\n3,x\n", "line 2 cannot be read .'x' is not a number"),
+        ("1,2\n3\n", "line 2 has 1 cell, not 2"),
     ],
 )
 def test_csv_that_is_not_numbers(tmp_path: Path, text: str, message: str) -> None:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from graphgauge.core.errors import OptionError
-from graphgauge.io.tables import csv_cell, write_table
+from graphgauge.io.delimited import csv_cell
+from graphgauge.io.tables import write_table
 from graphgauge.stats.tables import Cell, Grid
 
 FORMULAS = ["=1+1", "+cmd|x", "@SUM(A1)", "-2+3", "\t=1", "=HYPERLINK('x')"]

@@ -16,8 +16,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from graphgauge.kernels import tails as module
 from graphgauge.kernels import threads
-from graphgauge.kernels.dtypes import Scores
-from graphgauge.kernels.half import singles
+from graphgauge.kernels.dtypes import Scores, singles
 from graphgauge.kernels.sorting import ascending
 from graphgauge.kernels.tails import TailCounts, average_precision, roc_auc, roc_auc_wins, tail_counts
 

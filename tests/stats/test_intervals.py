@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,11 +12,9 @@ from graphgauge.core.errors import OptionError
 from graphgauge.stats.intervals import (
     agreement_interval,
     delong,
-    histogram_bootstrap,
     logit_t_interval,
     mean_interval,
     percentile_interval,
-    quantile_interval,
     sample_interval,
     sample_std,
     standard_error,
@@ -163,39 +160,6 @@ def test_one_unit_has_no_standard_error() -> None:
     assert np.isnan(standard_error([], [], cluster=np.array([], dtype=int))[0][0])
 
 
-@pytest.mark.parametrize("n", [6, 11, 25, 50])
-@pytest.mark.parametrize("probability", [Fraction(1, 2), Fraction(1, 4)])
-def test_order_statistics_by_exact_binomial(n: int, probability: Fraction) -> None:
-    def at_most(k: int, p: Fraction) -> Fraction:
-        return sum((math.comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(k + 1)), Fraction(0))
-
-    outside = Fraction(25, 1000)
-    low_ranks = [rank for rank in range(1, n + 1) if at_most(rank - 1, probability) <= outside]
-    high_ranks = [rank for rank in range(1, n + 1) if 1 - at_most(rank - 1, probability) <= outside]
-    low, high = quantile_interval(np.arange(1.0, n + 1), np.ones(n), float(probability), 0.95)
-    if low_ranks and high_ranks:
-        assert (low[0], high[0]) == (max(low_ranks), min(high_ranks))
-    else:
-        assert np.isnan([low[0], high[0]]).all()
-
-
-def test_quantile_interval_of_cells_groups_and_too_few() -> None:
-    values = np.array([3.0, 1.0, 2.0, 5.0, 5.0])
-    low, high = quantile_interval(values, [10, 20, 20, 2, 3], 0.5, 0.95, group=np.array([0, 0, 0, 1, 1]), groups=3)
-    items = np.sort(np.repeat(values[:3], [10, 20, 20]))
-    assert (low[0], high[0]) == (items[17], items[32])  # ranks 18 and 33 of 50, as printed in tables of the sign test
-    assert np.isnan([low[1], high[1], low[2], high[2]]).all()
-
-
-def test_quantile_interval_of_single_item_clusters_is_near_the_order_statistics() -> None:
-    x = np.random.default_rng(0).normal(size=400)
-    plain = quantile_interval(x, np.ones(400), 0.5, 0.95)
-    clustered = quantile_interval(x, np.ones(400), 0.5, 0.95, cluster=np.arange(400))
-    rank = np.sort(x).searchsorted
-    assert abs(rank(plain[0][0]) - rank(clustered[0][0])) <= 2
-    assert abs(rank(plain[1][0]) - rank(clustered[1][0])) <= 2
-
-
 def brute_force_delong(
     pos: np.ndarray, neg: np.ndarray, offsets: np.ndarray, cluster: np.ndarray
 ) -> tuple[float, float]:
@@ -259,36 +223,21 @@ def test_delong_extremes() -> None:
     assert np.isnan(delong(np.zeros(1), np.zeros(4))[1])
 
 
-def test_histogram_bootstrap_by_full_enumeration() -> None:
+def test_percentile_interval_by_full_enumeration() -> None:
     """All 4⁴ resamples of four items, each equally likely: the percentiles are known exactly."""
     items = np.array([0.0, 1.0, 1.0, 3.0])
     means = np.sort([np.mean(draw) for draw in itertools.product(items, repeat=4)])
-    values, counts = np.unique(items, return_counts=True)
-    low, high = histogram_bootstrap(lambda c: c @ values / 4, counts, confidence=0.5, seed=1, resamples=40_000)
+    drawn = np.random.default_rng(1).choice(items, size=(40_000, 4)).mean(axis=1)
+    low, high = percentile_interval(drawn, 4, 1, 0.5)
     outside = 0.18856  # Φ(−√(4/3)·0.76489): Student's quartile at 3 df from the table, widened by √(n/(n−1))
     assert low == pytest.approx(np.quantile(means, outside), abs=0.01)
     assert high == pytest.approx(np.quantile(means, 1 - outside), abs=0.01)
-
-
-def test_histogram_bootstrap_is_seeded_and_needs_two_items() -> None:
-    values = np.arange(5.0)
-    runs = [
-        histogram_bootstrap(lambda c: c @ values, [5, 4, 3, 2, 1], confidence=0.9, seed=seed, resamples=200)
-        for seed in (1, 1, 2)
-    ]
-    assert runs[0] == runs[1] != runs[2]
-    assert np.isnan(histogram_bootstrap(lambda c: c @ values, [0, 1, 0, 0, 0], confidence=0.9, seed=0)).all()
 
 
 @pytest.mark.parametrize("confidence", [0.0, 1.0, 95])
 def test_confidence_outside_the_unit_interval(confidence: float) -> None:
     with pytest.raises(OptionError, match="between 0 and 1"):
         t_interval([0.5], [0.1], [4], confidence)
-
-
-def test_probability_outside_the_unit_interval() -> None:
-    with pytest.raises(OptionError, match="probability"):
-        quantile_interval([1.0], [1], 1.5, 0.95)
 
 
 def test_agreement_interval_by_hand() -> None:

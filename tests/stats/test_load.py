@@ -127,7 +127,7 @@ def test_duplicates_are_listed(write_run: Any, results: Path) -> None:
         ("t.json", "{", "not a JSON file"),
         ("t.json", '{"schema": "graphgauge/result/99"}', "schema is 'graphgauge/result/99'"),
         ("t.txt", "", "files ending in .txt are not read"),
-        ("t.csv", "method,f1\na,1,2\n", "record 1: has more cells than the head"),
+        ("t.csv", "method,f1\na,1,2\n", "line 2 has 3 cells, not 2"),
         ("t.csv", "method,f1,f1\na,1,2\n", "has the column 'f1' twice"),
         ("t.csv", "Method,seed,f1\na,0,1\n", "has a column 'Method'. Write it 'method'"),
         ("t.parquet", "no parquet", "cannot be read"),

@@ -107,9 +107,9 @@ def test_formats(tmp_path, content):
         ({"problems": []}, "no list of problems"),
         ("3", "no list of problems"),
         ([], "no problems"),
-        ("{", "not JSON"),
-        ("[" * 100_000, "not JSON"),
-        ("\udcff", "cannot be read"),
+        ("{", "not a JSON file"),
+        ("[" * 100_000, "not a JSON file"),
+        ("\udcff", "not a JSON file"),
     ],
 )
 def test_what_is_wrong_with_a_file(tmp_path, content, says):
@@ -122,7 +122,7 @@ def test_what_is_wrong_with_a_file(tmp_path, content, says):
 
 
 def test_no_file(tmp_path):
-    with pytest.raises(InputError, match="No such file"):
+    with pytest.raises(InputError, match="no such file"):
         read_problems(tmp_path / "none.json")
 
 

@@ -10,8 +10,7 @@ import torch
 
 from graphgauge import generation
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.generation.checkpoints import read_checkpoint
-from graphgauge.generation.subjects import offers
+from graphgauge.generation.subjects import offers, read_checkpoint
 from graphgauge.zoo.moonboard.board import CHANNELS, SHAPE, statistics, valid
 from graphgauge.zoo.moonboard.checkpoint import restore, save_checkpoint
 from graphgauge.zoo.moonboard.controls import Collapses, Copies, IgnoresGrade, ShufflesHolds

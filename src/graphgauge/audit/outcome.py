@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from graphgauge.core.errors import InputError
+from graphgauge.core.files import read_json
 from graphgauge.core.scrub import scrub
 
 SUMMARY = "study.json"
@@ -16,9 +16,10 @@ SUMMARY = "study.json"
 def read_part(path: Path) -> dict[str, Any]:
     """The table of one file; its content is not trusted."""
     try:
-        content = scrub(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"cannot be read ({type(error).__name__})", where=path.name) from None
+        content = scrub(read_json(path))
+    except (InputError, RecursionError) as error:
+        what = error.what if isinstance(error, InputError) else "brackets are nested too deep"
+        raise InputError(f"cannot be read ({what})", where=path.name) from None
     if not isinstance(content, dict):
         raise InputError("contains no table", where=path.name)
     return content

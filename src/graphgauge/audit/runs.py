@@ -16,8 +16,8 @@ from graphgauge.core.findings import checks as checks_of
 from graphgauge.core.metric import NO_SPREAD
 from graphgauge.core.result import Chance, Evaluation, Result
 from graphgauge.stats.intervals import is_rounding, standard_error, t_interval
-from graphgauge.stats.power import attainable_p, seeds_needed
 from graphgauge.stats.runs import READING
+from graphgauge.stats.wilcoxon import attainable_p, seeds_needed
 
 Methods = Mapping[str, Sequence[Evaluation]]
 # Caused by the births it judges, so no evidence for or against a method.

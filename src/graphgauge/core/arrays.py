@@ -6,11 +6,14 @@ import sys
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphgauge.core.errors import InputError
+from graphgauge.core.types import AnyArray, Floats, Ints, Mask
 
-AnyArray = NDArray[Any]
+__all__ = [
+    "AnyArray", "Floats", "Ints", "Mask", "as_labels", "as_numeric", "is_cuda", "is_tensor", "refuse_nan",
+    "require_shape",
+]  # fmt: skip
 
 
 def is_tensor(value: Any) -> bool:

@@ -1,20 +1,31 @@
-"""Atomic writing: a file is written completely or not at all."""
+"""Files: JSON and checks for all readers, and atomic writing, completely or not at all."""
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import stat
+import struct
+import tokenize
 import uuid
+import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
-from graphgauge.core.errors import InputError
+from graphgauge.core.errors import GraphgaugeError, InputError
 
 # Errors of the disk or of a pipe, not of the program.
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EPIPE)
+# What reading a file can raise that is damaged, or not what its ending says; libraries add their own classes.
+DAMAGE = (
+    KeyError, ValueError, TypeError, AttributeError, OSError, EOFError, RuntimeError, MemoryError,
+    struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 _TEMPORARY = re.compile(r"\.graphgauge-[0-9a-f]{32}(\.\w+)?")
 
 
@@ -70,6 +81,76 @@ def writing(target: Path, place: Path | None = None) -> Iterator[None]:
         raise
 
 
+def require_file(path: Path, where: str | None = None) -> None:
+    """Refuse what is not a file with content."""
+    place = where or str(path)
+    if not path.exists():
+        raise InputError("no such file", where=place)
+    if path.is_dir():
+        raise InputError("is a folder", where=place, fix="Name a file, or quote a pattern such as 'pos-*.npy'.")
+    if path.stat().st_size == 0:
+        raise InputError("the file is empty", where=place)
+
+
+@contextmanager
+def readable(path: str | Path, fix: str | None = None, damage: tuple[type[Exception], ...] = DAMAGE) -> Iterator[None]:
+    """Within this block a file that cannot be read is an InputError."""
+    try:
+        yield
+    except GraphgaugeError:
+        raise
+    except FileNotFoundError:
+        raise InputError("no such file", where=str(path)) from None
+    except damage as error:
+        raise InputError(f"cannot be read ({first_line(error)})", where=str(path), fix=fix) from None
+
+
+def first_line(error: Exception) -> str:
+    """The first line of an error message, shortened, without the number and the path of a system's error."""
+    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return (said.splitlines() or [type(error).__name__])[0][:200]
+
+
+def read_bytes(path: str | Path) -> bytes:
+    with readable(path):
+        return Path(path).read_bytes()
+
+
+def read_json(path: str | Path, *, fix: str | None = None) -> Any:
+    """The value in a JSON file; NaN and infinity, which JSON does not have, are refused."""
+    content = read_bytes(path)
+    try:
+        return parse_json(content)
+    except ValueError as error:
+        raise InputError(f"not a JSON file ({error})", where=str(path), fix=fix) from None
+
+
+def read_json_lines(path: Path) -> tuple[list[tuple[str, dict[str, Any]]], bool]:
+    """The dictionaries of a JSON Lines file, each with its location, and whether an incomplete line follows."""
+    content = read_bytes(path)
+    lines = [(f"{path}, line {number}", line) for number, line in enumerate(content.split(b"\n"), 1) if line.strip()]
+    records: list[tuple[str, dict[str, Any]]] = []
+    for place, line in lines:
+        try:
+            record = parse_json(line)
+        except ValueError as error:
+            if records and line is lines[-1][1] and not content.endswith(b"\n"):
+                return records, True
+            raise InputError(f"not JSON ({error})", where=place) from None
+        if not isinstance(record, dict):
+            raise InputError(f"expected a table, found {type(record).__name__}", where=place)
+        records.append((place, record))
+    return records, False
+
+
+def parse_json(content: bytes) -> Any:
+    """The value of JSON text; a ValueError says what is wrong with it."""
+    try:
+        return json.loads(content.decode(), parse_constant=_refuse_constant)
+    except RecursionError:
+        raise ValueError("brackets are nested too deep") from None
+
+
 def is_temporary(path: Path) -> bool:
     """Whether a file has a name made by `atomic_path`."""
     return _TEMPORARY.fullmatch(path.name) is not None
@@ -81,6 +162,10 @@ def _is_device(target: Path) -> bool:
     except (OSError, ValueError):
         return False
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON; write null")
 
 
 def _unwritable(target: Path, error: OSError | ValueError) -> InputError:

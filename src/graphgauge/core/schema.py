@@ -16,7 +16,7 @@ import numpy as np
 
 from graphgauge._version import __version__
 from graphgauge.core.errors import InputError, one_of
-from graphgauge.core.files import write_text
+from graphgauge.core.files import read_json, write_text
 from graphgauge.core.findings import Finding
 from graphgauge.core.result import Chance, Direction, Evaluation, Interval, Result, Table
 
@@ -172,15 +172,6 @@ def read_result(path: str | Path) -> Evaluation:
 def read_content(path: str | Path) -> dict[str, Any]:
     """The dictionary in a result file, with its schema and its id checked."""
     return checked_content(read_json(path), str(path))
-
-
-def read_json(path: str | Path) -> Any:
-    try:
-        return json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse_constant)
-    except FileNotFoundError:
-        raise InputError("no such file", where=str(path)) from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"not a JSON file ({error})", where=str(path)) from None
 
 
 def is_result(content: Any) -> bool:
@@ -382,7 +373,3 @@ def _is_unicode(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import struct
-import tokenize
 import uuid
-import zipfile
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,18 +14,13 @@ from numpy.typing import NDArray
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.family import families
-from graphgauge.core.files import atomic_path
+from graphgauge.core.files import DAMAGE, atomic_path
 
 # A file, or a stream to another process.
 Place = str | Path | BinaryIO
 
 # Format 2 added what keeps items from being counted twice: ids of queries, ranges of steps.
 VERSION = "2"
-# What reading a file that is no archive, or a damaged one, can raise.
-_DAMAGE = (
-    KeyError, ValueError, TypeError, AttributeError, OSError, EOFError, RuntimeError, MemoryError, struct.error,
-    tokenize.TokenError, zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
 
 
 class State(Protocol):
@@ -100,7 +91,7 @@ def load_state(place: Place, kind: str | None = None) -> tuple[str, dict[str, An
         _, found, version = facts.pop("state").split("/")
     except FileNotFoundError:
         raise InputError("no such file", where=where) from None
-    except _DAMAGE:
+    except DAMAGE:
         raise InputError("not a saved graphgauge state", where=where, fix="Write it with state.save().") from None
     if kind not in (None, found):
         raise InputError(f"contains a {found} state", where=where, fix=f"Expected a {kind} state.")

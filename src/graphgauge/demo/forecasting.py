@@ -5,16 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphgauge.core.arrays import Floats, Ints
 from graphgauge.demo import Demo
 
 _SEEDS = tuple(range(8))
 _NODES, _SEASON, _HORIZONS = 12, 24, 6
 _TRAIN, _TEST = 480, 240
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def process(seed: int) -> tuple[Floats, Floats]:

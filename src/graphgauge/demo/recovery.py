@@ -5,16 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphgauge.core.arrays import Floats
 from graphgauge.demo import Demo
 
 _SEEDS = tuple(range(8))
 _NODES, _PARENTS, _SAMPLES = 15, 2, 400
 # Correlations beyond this many standard errors are edges.
 _CLEAR = 3.0
-
-Floats = NDArray[np.float64]
 
 
 def linear_model(seed: int) -> tuple[Floats, Floats]:

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ import numpy as np
 from graphgauge import ranking, recovery
 from graphgauge._version import __version__
 from graphgauge.core.errors import InputError
+from graphgauge.core.files import read_json
 
 STORED = Path(__file__).with_name("why.json")
 QUERIES, NEGATIVES = 500, 50
@@ -96,7 +96,7 @@ def answer(case: Case) -> Answer:
 
 def stored() -> dict[str, list[Answer]]:
     """The results of the other libraries by name of the case."""
-    content = json.loads(STORED.read_text(encoding="utf-8"))
+    content = read_json(STORED)
     return {name: [Answer(**entry) for entry in answers] for name, answers in content.items()}
 
 

@@ -1,5 +1,6 @@
 """Systems that grow and rewire their own graph: are the edges that they add worth adding?"""
 
+from graphgauge.evolution.births import tgc_step
 from graphgauge.evolution.distances import link_score, poincare_distance
 from graphgauge.evolution.evaluate import evaluate
 from graphgauge.evolution.evaluator import AdaptiveEvaluator
@@ -12,7 +13,6 @@ from graphgauge.evolution.functions import (
     node_classification_accuracy,
     static_auc,
 )
-from graphgauge.evolution.growth import tgc_step
 from graphgauge.evolution.log import Cycle, EvolutionLog
 from graphgauge.evolution.suite import EvaluationSuite, NietzscheEvaluationSuite, build_evaluation_suite_from_cora
 

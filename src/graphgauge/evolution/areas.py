@@ -8,8 +8,9 @@ from math import sqrt
 
 import numpy as np
 
+from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.metric import Estimate
-from graphgauge.evolution.inputs import Flags, Floats, Ints, Points, among, numbered, pair_codes
+from graphgauge.evolution.inputs import Flags, Points, among, numbered, pair_codes
 from graphgauge.evolution.samples import single
 from graphgauge.kernels.negatives import non_edges
 from graphgauge.kernels.poincare import closer_pairs

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_numeric, require_shape
+from graphgauge.core.arrays import Floats, Ints, as_numeric, require_shape
 from graphgauge.core.errors import InputError
 from graphgauge.core.findings import Evidence, check
 from graphgauge.core.result import Result, Table
 from graphgauge.evolution.births import Ledger
-from graphgauge.evolution.inputs import Floats, Ints, Labelled, original_nodes
+from graphgauge.evolution.inputs import Labelled, original_nodes
 
 _AFTER, _BEFORE = "auc_synthetic", "auc_birth"
 # Smaller differences do not matter, even if significant.

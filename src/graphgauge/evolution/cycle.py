@@ -8,24 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.arrays import Ints
 from graphgauge.core.errors import InputError, one_of
 from graphgauge.core.options import nan_policy, thread_count, whole_number
 from graphgauge.evolution.areas import Area, area_against_matched, area_against_non_edges
-from graphgauge.evolution.births import Births
+from graphgauge.evolution.births import Births, checked_tgc, largest_component, tgc_step
 from graphgauge.evolution.distances import checked_temperature
-from graphgauge.evolution.growth import checked_tgc, largest_component, tgc_step
-from graphgauge.evolution.inputs import (
-    Ints,
-    Labelled,
-    Points,
-    as_edges,
-    distinct,
-    distinct_pairs,
-    numbered,
-    whole_numbers,
-)
-from graphgauge.evolution.probe import probe
-from graphgauge.evolution.samples import Folds, Growth, LabelPairs
+from graphgauge.evolution.inputs import Labelled, Points, as_edges, distinct, distinct_pairs, numbered, whole_numbers
+from graphgauge.evolution.samples import Folds, Growth, LabelPairs, probe
 
 NEGATIVES = ("sample", "all")
 NULLS = ("pairs", "squares")

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import as_numeric
+from graphgauge.core.arrays import Floats, as_numeric
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.evolution.inputs import Floats, Points
+from graphgauge.evolution.inputs import Points
 from graphgauge.kernels.poincare import distances
 
 

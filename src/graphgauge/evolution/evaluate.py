@@ -10,8 +10,7 @@ from typing import Any
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.result import Evaluation
 from graphgauge.evolution.inputs import listed, original_nodes
-from graphgauge.evolution.log import Cycle, EvolutionLog, as_cycles
-from graphgauge.evolution.stored import LAYOUT
+from graphgauge.evolution.log import LAYOUT, Cycle, EvolutionLog, as_cycles
 from graphgauge.evolution.suite import EvaluationSuite
 from graphgauge.evolution.summary import Run
 

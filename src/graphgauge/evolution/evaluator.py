@@ -6,12 +6,13 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from graphgauge.core.arrays import Ints
 from graphgauge.core.errors import InputError
 from graphgauge.core.metric import select
 from graphgauge.core.options import confidence_level, metric_names, whole_number
 from graphgauge.core.result import Evaluation
 from graphgauge.evolution.cycle import Grown, Options
-from graphgauge.evolution.inputs import Ints, Labelled, as_edges
+from graphgauge.evolution.inputs import Labelled, as_edges
 
 _SAMPLES = ("after", "before", "matched", "labels", "probe", "growth")
 

@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray, as_labels, as_numeric, is_tensor, refuse_nan, require_shape
+from graphgauge.core.arrays import AnyArray, Floats, Ints, as_labels, as_numeric, is_tensor, refuse_nan, require_shape
 from graphgauge.core.errors import InputError
 from graphgauge.kernels.poincare import margins, squared_gaps
 from graphgauge.kernels.sorting import ascending
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 COORDINATES = "Pass one row of coordinates per node."

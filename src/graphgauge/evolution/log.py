@@ -12,17 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, as_numeric, require_shape
+from graphgauge.core.arrays import AnyArray, Ints, as_numeric, require_shape
 from graphgauge.core.errors import InputError, UnknownNameError, one_of
 from graphgauge.core.options import whole_number
-from graphgauge.evolution.growth import checked_tgc
-from graphgauge.evolution.inputs import COORDINATES, Ints, as_edges, pair_codes
-from graphgauge.evolution.stored import LAYOUT, archive, read_arrays, read_births, write_arrays
+from graphgauge.evolution.births import checked_tgc
+from graphgauge.evolution.inputs import COORDINATES, as_edges, pair_codes
+from graphgauge.io.npz import open_npz, read_npz, write_npz
+from graphgauge.io.parquet import read_parquet, sound
 
 # A letter first, because the name is a folder: it must stay inside the log and not be hidden.
 _CONDITION = re.compile(r"\w[\w .+-]{0,63}")
 _SEED = re.compile(r"seed-(\d+)")
 _CYCLE = re.compile(r"cycle-(\d+)\.npz")
+LAYOUT = "A run is a folder with cycle-00000.npz, cycle-00001.npz …, or with births.parquet and embeddings.npz."
 _START, _BIRTHS, _EMBEDDINGS = "start.npz", "births.parquet", "embeddings.npz"
 
 
@@ -126,7 +128,7 @@ class EvolutionLog:
         """Store the state before the first cycle; if the run exists already, nothing is changed."""
         place = self._place(condition, seed)
         if not (place / _START).exists():
-            write_arrays(place / _START, {"edges": as_edges(edges, "edges"), "embeddings": _rows(embeddings)})
+            write_npz(place / _START, {"edges": as_edges(edges, "edges"), "embeddings": _rows(embeddings)})
 
     def append_cycle(
         self,
@@ -167,7 +169,7 @@ class EvolutionLog:
             arrays["tgc"] = np.array(checked_tgc(tgc))
         if pools is not None:
             arrays["pools"] = as_numeric(pools, "pools")
-        write_arrays(place / f"cycle-{cycle:05d}.npz", arrays)
+        write_npz(place / f"cycle-{cycle:05d}.npz", arrays)
 
     # ---- locations
 
@@ -215,7 +217,7 @@ class EvolutionLog:
         edges, embeddings = _start(place) or (None, None)
         last: int | None = None
         for cycle, path in self._stored(place).items():
-            stored = read_arrays(path, ("embeddings", "new_edges"))
+            stored = read_npz(path, ("embeddings", "new_edges"))
             births = as_edges(stored["new_edges"], "new_edges")
             removed = as_edges(stored.get("removed_edges"), "removed_edges")
             if "all_edges" in stored:
@@ -248,7 +250,7 @@ def _rows(embeddings: Any) -> AnyArray:
 def _start(place: Path) -> tuple[Ints, AnyArray] | None:
     if not (place / _START).exists():
         return None
-    stored = read_arrays(place / _START, ("edges", "embeddings"))
+    stored = read_npz(_present(place / _START), ("edges", "embeddings"))
     return as_edges(stored["edges"], "edges"), stored["embeddings"]
 
 
@@ -280,7 +282,7 @@ def _from_births(place: Path, condition: str, seed: int) -> Iterator[Cycle]:
     """The columns cycle, source and target; edges with a cycle below 0 are those of the start."""
     table = read_births(place / _BIRTHS)
     born, pairs = table["cycle"], as_edges(np.stack([table["source"], table["target"]], axis=1), _BIRTHS)
-    with archive(place / _EMBEDDINGS) as stored:
+    with open_npz(_present(place / _EMBEDDINGS)) as stored:
         members = {int(name): name for name in stored.files if name.isdecimal()}
         late = np.setdiff1d(born[born >= 0], list(members))
         if len(late):
@@ -296,3 +298,20 @@ def _from_births(place: Path, condition: str, seed: int) -> Iterator[Cycle]:
             current = stored[members[cycle]]
             yield Cycle(condition, seed, cycle, current, births, after, embeddings, edges)
             embeddings, edges = current, after
+
+
+def _present(path: Path) -> Path:
+    if not path.exists():
+        raise InputError("no such file", where=str(path), fix=LAYOUT)
+    return path
+
+
+def read_births(path: Path) -> dict[str, AnyArray]:
+    wanted = ("cycle", "source", "target")
+    table = read_parquet(path, wanted)
+    with sound(path, "Write the columns cycle, source and target."):
+        columns = {name: as_numeric(table[name].to_numpy(), f"{path}: {name}") for name in wanted}
+    for name, column in columns.items():
+        if column.dtype.kind not in "iu":
+            raise InputError(f"column {name!r} has type {column.dtype}, not whole numbers", where=str(path))
+    return columns

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import InputError
 from graphgauge.core.metric import find
 from graphgauge.core.result import Interval
 from graphgauge.evolution.evaluator import AdaptiveEvaluator
-from graphgauge.evolution.inputs import Floats, Ints
 from graphgauge.evolution.summary import by_cycle, means
 from graphgauge.stats.intervals import t_interval
 

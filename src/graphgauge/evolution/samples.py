@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from math import isqrt
+from threading import Lock
 
 import numpy as np
 
+from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.metric import Bounds, Estimate, IntervalRule, NoInterval
-from graphgauge.evolution.inputs import Flags, Floats, Ints
+from graphgauge.evolution.inputs import Flags
 from graphgauge.stats.intervals import (
     logit_t_interval,
     mean_interval,
@@ -150,3 +153,53 @@ class Trajectory:
     def _t(self, estimate: Estimate, values: Floats, confidence: float) -> Bounds:
         scale = float(np.abs(values if self.possible is None else self.possible).max())
         return mean_interval(estimate.value, values - values.mean(), self.possible, confidence, scale)
+
+
+_STEPS = 1000
+_filters = Lock()
+
+
+def probe(points: Floats, classes: Ints, *, folds: int, seed: int) -> Folds:
+    """Stratified folds; the scaler is fitted on the training part only."""
+    counts = np.bincount(classes) if len(classes) else np.empty(0, np.int64)
+    counts = counts[counts > 0]
+    nodes = len(classes)
+    majority = float(counts.max() / nodes) if nodes else np.nan
+    if nodes == 0:
+        return Folds(np.empty(0), 0, majority, "no labelled nodes")
+    if len(counts) < 2:
+        return Folds(np.empty(0), nodes, majority, "all labels are of one class")
+    if nodes - counts.max() < 2:
+        return Folds(
+            np.empty(0),
+            nodes,
+            majority,
+            "one node is outside the largest class: a training set would lack it",
+        )
+    if points.shape[1] == 0:
+        return Folds(np.empty(0), nodes, majority, "the embeddings have no dimensions")
+    if nodes < folds or counts.max() < folds:
+        return Folds(np.empty(0), nodes, majority, f"no class has {folds} nodes, one per fold")
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import StratifiedKFold
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    said = []
+    if counts.min() < folds:
+        said.append(f"classes with fewer nodes than folds: {np.count_nonzero(counts < folds)}")
+    accuracies, steps = [], 0
+    # Warnings ignored here are reported below; filters are global, so one thread at a time changes them.
+    with _filters, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        split = StratifiedKFold(folds, shuffle=True, random_state=seed % 2**32)
+        for training, test in split.split(points, classes):
+            model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=_STEPS))
+            model.fit(points[training], classes[training])
+            accuracies.append(float(np.mean(model.predict(points[test]) == classes[test])))
+            steps = max(steps, int(model[-1].n_iter_.max()))
+    if steps >= _STEPS:
+        said.append(f"the probe did not converge within {_STEPS} steps")
+    return Folds(np.array(accuracies), nodes, majority, warnings=tuple(said))

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.metric import Metric, find
 from graphgauge.core.result import Evaluation, Result, Table
 from graphgauge.evolution.evaluator import AdaptiveEvaluator
-from graphgauge.evolution.inputs import Floats, Ints
 from graphgauge.evolution.samples import Trajectory
 
 # Condition and seed.

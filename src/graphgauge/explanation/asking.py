@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError
 from graphgauge.core.factory import own_code
 from graphgauge.explanation.adapters import MaskedCalls, method_asked
-from graphgauge.explanation.answers import answer_rows, checked_outputs, probabilities
-from graphgauge.explanation.inputs import Floats, ManyModel, Masks, Model
+from graphgauge.explanation.fields import answer_rows, checked_outputs, probabilities
+from graphgauge.explanation.inputs import ManyModel, Masks, Model
 from graphgauge.explanation.masks import Settings, event_masks, random_rankings, rankings, unit_importance
 from graphgauge.explanation.records import Event
 from graphgauge.explanation.table import Answered

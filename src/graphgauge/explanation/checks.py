@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from graphgauge.core.arrays import Floats
 from graphgauge.core.findings import Evidence, check
 from graphgauge.explanation.fidelity import fidelity_drop_signed, fidelity_keep_signed
-from graphgauge.explanation.inputs import Floats
 from graphgauge.explanation.samples import Sample, Scored
 from graphgauge.stats.intervals import sample_std
 

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray, as_labels, as_numeric, refuse_nan, require_shape
+from graphgauge.core.arrays import AnyArray, Floats, as_labels, as_numeric, refuse_nan, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.kernels.cohesion import touching_pairs
-
-Floats = NDArray[np.float64]
 
 PAIRS = ("all", "adjacent")
 # Beyond this many ΔT, a 64-bit float cannot represent a difference of one ΔT.

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.metric import Metric, asked, find, select
 from graphgauge.core.options import confidence_level, metric_names, nan_policy
@@ -16,10 +17,9 @@ from graphgauge.core.result import Evaluation, Result
 from graphgauge.explanation.collect import collect
 from graphgauge.explanation.conventions import CONVENTIONS, Alias, Convention, renamed
 from graphgauge.explanation.declared import directed
-from graphgauge.explanation.inputs import Explanation, Floats
+from graphgauge.explanation.inputs import Explanation
 from graphgauge.explanation.items import Items
-from graphgauge.explanation.masks import AccAuc
-from graphgauge.explanation.reach import follow_messages
+from graphgauge.explanation.masks import AccAuc, follow_messages
 from graphgauge.explanation.records import grouped
 from graphgauge.explanation.samples import Rules, Sample, available, sample_of
 from graphgauge.explanation.table import Table, chosen_explainer

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError
 from graphgauge.core.metric import AS_CHOSEN, Estimate, NoChance, NoInterval, metric
 from graphgauge.explanation.declared import DEFAULT, EMPTY, EXPLAINED, SCORED
-from graphgauge.explanation.inputs import Floats
 from graphgauge.explanation.masks import Level
 from graphgauge.explanation.samples import NO_CANDIDATES, Path, Sample, Scored
 

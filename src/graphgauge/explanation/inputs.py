@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray, refuse_nan
+from graphgauge.core.arrays import AnyArray, Ints, refuse_nan
 from graphgauge.core.errors import InputError
 from graphgauge.explanation.fields import (
     event_id,
@@ -27,8 +27,6 @@ from graphgauge.explanation.fields import (
     within,
 )
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Masks = NDArray[np.bool_]
 
 

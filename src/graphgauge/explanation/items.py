@@ -8,10 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray
+from graphgauge.core.arrays import AnyArray, Floats
 from graphgauge.core.errors import InputError, UnknownNameError
 from graphgauge.core.state import load_state, save_state
-from graphgauge.explanation.inputs import Floats
 
 _KIND = "explanation-items"
 

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.explanation.files import json_line, path_of
 from graphgauge.explanation.masks import Settings
 from graphgauge.explanation.records import Event, EventId, same_question
-from graphgauge.explanation.table import Answered, Table, header_to_dict
+from graphgauge.explanation.table import Answered, Table, header_to_dict, json_line, path_of
 
 
 class Journal:

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.metric import Estimate, find
 from graphgauge.explanation.declared import directed
-from graphgauge.explanation.inputs import Floats, Ints, Masks
+from graphgauge.explanation.inputs import Masks
 from graphgauge.explanation.masks import Level
 from graphgauge.explanation.samples import Rules, Sample, Scored, sample_of
 from graphgauge.explanation.table import Table

@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, as_numeric, is_tensor
+from graphgauge.core.arrays import AnyArray, Ints, as_numeric, is_tensor
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.extras import need
 from graphgauge.core.factory import own_code
 from graphgauge.core.options import whole_number
 from graphgauge.explanation.fields import lined_up, whole_numbers, within
-from graphgauge.explanation.inputs import Context, Explanation, Ints, Masks, Subgraph
-from graphgauge.explanation.masks import MODEL_OUTPUT
-from graphgauge.explanation.reach import BOTH_WAYS, FLOWS, edges_within
+from graphgauge.explanation.inputs import Context, Explanation, Masks, Subgraph
+from graphgauge.explanation.masks import BOTH_WAYS, FLOWS, MODEL_OUTPUT, edges_within
 
 TASKS = ("node", "edge", "graph")
 MASKING = ("remove", "weight")

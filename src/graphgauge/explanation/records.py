@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, is_tensor
+from graphgauge.core.arrays import AnyArray, Floats, is_tensor
 from graphgauge.core.errors import InputError
 from graphgauge.core.schema import number_from_json, number_to_json
-from graphgauge.explanation.inputs import Context, Explanation, Floats, Masks, Subgraph
+from graphgauge.explanation.inputs import Context, Explanation, Masks, Subgraph
 
 EventId = str | int
 _DEPTH = 32

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.metric import Estimate
-from graphgauge.explanation.answers import probabilities
 from graphgauge.explanation.cohesiveness import cohesiveness_prefixes
-from graphgauge.explanation.inputs import Floats, Ints, Masks
+from graphgauge.explanation.fields import probabilities
+from graphgauge.explanation.inputs import Masks
 from graphgauge.explanation.masks import (
     MODES,
     SWEEP,

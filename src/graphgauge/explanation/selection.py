@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.arrays import Floats
 from graphgauge.core.metric import AS_CHOSEN, Estimate, Exempt, MetricFunction, NoChance, NoInterval, metric
 from graphgauge.explanation.declared import DEFAULT, EMPTY, EXPLAINED, LAWS
-from graphgauge.explanation.inputs import Floats
 from graphgauge.explanation.masks import Level
 from graphgauge.explanation.samples import NO_CANDIDATES, Path, Sample, Scored, ordered_mean
 from graphgauge.kernels.tails import roc_auc, tail_counts

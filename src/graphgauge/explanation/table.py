@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,16 +11,21 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.extras import need
+from graphgauge.core.files import atomic_path, first_line, read_json_lines
 from graphgauge.core.schema import number_from_json, number_to_json
-from graphgauge.explanation.answers import answer_rows, checked_outputs
-from graphgauge.explanation.files import path_of, read_lines, read_parquet, write_lines, write_parquet
-from graphgauge.explanation.inputs import Context, Explanation, Floats, Masks, Subgraph
+from graphgauge.explanation.fields import answer_rows, checked_outputs
+from graphgauge.explanation.inputs import Context, Explanation, Masks, Subgraph
 from graphgauge.explanation.masks import Settings
 from graphgauge.explanation.records import Event, EventId, grouped, masks_from_text, masks_to_text
+from graphgauge.io.parquet import read_parquet, write_parquet
 
 SCHEMA = "graphgauge/explanation/1"
 _ENDINGS = (".jsonl", ".parquet")
+# Fields whose type differs between rows are stored in Parquet as JSON text.
+_AS_JSON = ("event", "target")
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +132,7 @@ class Table:
     @classmethod
     def from_lines(cls, path: Path) -> tuple[Table, bool]:
         """The table in a .jsonl file, and whether an incomplete line follows it."""
-        records, cut_off = read_lines(path)
+        records, cut_off = read_json_lines(path)
         return cls._placed(records, str(path)), cut_off
 
     def to_dicts(self) -> Iterator[dict[str, Any]]:
@@ -138,9 +144,9 @@ class Table:
         target = path_of(path)
         if _ending(target) == ".parquet":
             head, *records = self.to_dicts()
-            write_parquet(head, records, target)
+            _write_parquet(head, records, target)
         else:
-            write_lines(self.to_dicts(), target)
+            _write_lines(self.to_dicts(), target)
 
 
 def chosen_explainer(known: Iterable[str], name: str | None) -> str:
@@ -160,7 +166,7 @@ def read_table(path: str | Path) -> Table:
     """Read a table; this executes no code from the file. An incomplete last line is left out, with a note."""
     target = path_of(path)
     if _ending(target) == ".parquet":
-        return Table.of(read_parquet(target), str(path))
+        return Table.of(_read_parquet(target), str(path))
     table, cut_off = Table.from_lines(target)
     if not cut_off:
         return table
@@ -169,7 +175,7 @@ def read_table(path: str | Path) -> Table:
 
 def read_explanations(path: str | Path) -> list[Explanation]:
     """The explanations in a .jsonl file: one event per line with its subgraph and explanations."""
-    records, cut_off = read_lines(path_of(path))
+    records, cut_off = read_json_lines(path_of(path))
     if not records or cut_off:
         what = "the last line is incomplete" if records else "is empty"
         raise InputError(what, where=str(path), fix="Write it again with write_explanations.")
@@ -184,7 +190,7 @@ def read_explanations(path: str | Path) -> list[Explanation]:
 
 def write_explanations(explanations: Iterable[Explanation], path: str | Path) -> None:
     """Write explanations with their subgraphs to a .jsonl file, one event per line."""
-    write_lines((event.to_dict() for event in grouped(explanations)), path_of(path))
+    _write_lines((event.to_dict() for event in grouped(explanations)), path_of(path))
 
 
 def header_to_dict(settings: Settings, notes: Iterable[str] = ()) -> dict[str, Any]:
@@ -228,3 +234,57 @@ def _ending(path: Path) -> str:
         raise InputError(f"unknown file ending {ending!r} for a table", where=str(path),
                          fix=f"Use {' or '.join(_ENDINGS)}.")  # fmt: skip
     return ending
+
+
+def path_of(path: Any) -> Path:
+    try:
+        return Path(path)
+    except TypeError:
+        raise InputError(f"expected a path, found {type(path).__name__}", where="path") from None
+
+
+def json_line(record: Mapping[str, Any]) -> str:
+    return json.dumps(record, allow_nan=False, separators=(",", ":")) + "\n"
+
+
+def _write_lines(records: Iterable[Mapping[str, Any]], path: Path) -> None:
+    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as stream:
+        stream.writelines(map(json_line, records))
+
+
+def _write_parquet(head: Mapping[str, Any], records: Iterable[dict[str, Any]], path: Path) -> None:
+    """Write records as rows, and the header as metadata."""
+    arrow = need("pyarrow", "writing .parquet")
+    rows = list(records)
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    # Arrow takes the columns of a table from its first row.
+    rows = [{name: json.dumps(row.get(name)) if name in _AS_JSON else row.get(name) for name in names} for row in rows]
+    try:
+        columns = arrow.Table.from_pylist(rows)
+    except (arrow.ArrowInvalid, arrow.ArrowTypeError) as error:
+        raise InputError(f"events have different types ({error})", where=str(path), fix="Save it as .jsonl.") from None
+    write_parquet(columns.replace_schema_metadata({"graphgauge": json.dumps(head)}), path, compression="zstd")
+
+
+def _read_parquet(path: Path) -> Iterator[Any]:
+    """The header, followed by the records."""
+    content = read_parquet(path)
+    try:
+        head = json.loads((content.schema.metadata or {})[b"graphgauge"])
+        records = [
+            _without_absent(record) | {name: json.loads(record[name]) for name in _AS_JSON}
+            for record in content.to_pylist()
+        ]
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise InputError(
+            f"not a table ({first_line(error)})", where=str(path), fix="Is it a file that save() wrote?"
+        ) from None
+    yield head
+    yield from records
+
+
+def _without_absent(value: Any) -> Any:
+    """Remove empty fields, because Parquet gives every record all fields."""
+    if isinstance(value, dict):
+        return {name: _without_absent(item) for name, item in value.items() if item is not None}
+    return [_without_absent(item) for item in value] if isinstance(value, list) else value

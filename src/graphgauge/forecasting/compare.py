@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.core.result import Interval
@@ -19,7 +20,6 @@ from graphgauge.forecasting.serial import FEWEST, cosine_error
 from graphgauge.stats.intervals import is_rounding, t_quantile, tail
 
 LOSSES = ("absolute", "squared")
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

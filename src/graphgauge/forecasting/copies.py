@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphgauge.forecasting.inputs import Batch, Mask, Slab
+from graphgauge.core.arrays import Mask
+from graphgauge.forecasting.inputs import Batch, Slab
 
 # How many numbers of the first steps are examined, and the fewest cells for a verdict.
 _LOOKED_AT, _FEWEST = 1 << 18, 100

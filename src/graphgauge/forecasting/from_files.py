@@ -37,7 +37,7 @@ from graphgauge.forecasting.rows import Once
 from graphgauge.forecasting.state import ForecastState
 from graphgauge.io.arrays import ArrayFile, open_array, open_arrays
 from graphgauge.io.hashing import file_hash, receipt_input, receipt_inputs
-from graphgauge.io.rows import column_batches, column_names
+from graphgauge.io.tables import column_batches, column_names
 
 _ARRAYS = {
     "true": "y_true",

@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray, as_numeric, is_tensor, require_shape
+from graphgauge.core.arrays import AnyArray, Mask, as_numeric, is_tensor, require_shape
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.options import nan_policy, whole_number
 from graphgauge.forecasting.labels import axes_of, matched, shown
 from graphgauge.forecasting.options import AXES, checked_axes, checked_levels
 from graphgauge.kernels.dtypes import exact
 
-Mask = NDArray[np.bool_]
 # Numbers processed at once: enough to be worth a call, few enough to fit the cache.
 SLAB = 3 << 20
 

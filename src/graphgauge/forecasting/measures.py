@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.arrays import Floats, Mask
 from graphgauge.core.metric import Metric
-from graphgauge.forecasting.doubled import Floats, exact_sum
-from graphgauge.forecasting.inputs import Mask, Slab
+from graphgauge.forecasting.inputs import Slab
+from graphgauge.kernels.doubled import exact_sum
 from graphgauge.kernels.forecast import COUNTS, ERRORS, FLOATS, PARTS, SCALES, Sums, error_sums
 from graphgauge.kernels.forecast_ensemble import ensemble_crps
 
-Ints = NDArray[np.int64]
 Columns = dict[str, NDArray[Any]]
 
 # Probabilities at which the reliability of Gaussians is evaluated.

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.arrays import Floats
 from graphgauge.core.metric import Estimate, Exempt, NoChance, metric
 from graphgauge.forecasting import rules as _rules
-from graphgauge.forecasting.doubled import Floats
 from graphgauge.forecasting.samples import NOTHING, Cells, Reliability, Spread
 
 

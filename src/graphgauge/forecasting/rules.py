@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.arrays import Floats
 from graphgauge.core.metric import Bounds, Estimate, IntervalRule, MetricFunction, NoInterval
-from graphgauge.forecasting.doubled import Floats
 from graphgauge.forecasting.samples import Cells, Reliability, Spread
 from graphgauge.forecasting.serial import FEWEST, cosine_error, enough
 from graphgauge.stats.intervals import logit_t_interval, t_interval

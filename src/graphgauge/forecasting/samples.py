@@ -8,20 +8,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.metric import Estimate
-from graphgauge.forecasting.doubled import Floats, sum_along
 from graphgauge.forecasting.measures import GRID, Layout
 from graphgauge.forecasting.spread import Bins
 from graphgauge.forecasting.sums import BlockSums
-from graphgauge.kernels.doubled import dd_add, two_sum
+from graphgauge.kernels.doubled import dd_add, sum_along, two_sum
 from graphgauge.kernels.tally import tally
 
 if TYPE_CHECKING:
     from graphgauge.forecasting.state import ForecastState
 
-Ints = NDArray[np.int64]
 
 NOTHING = "there are no observed cells: all are masked, or the arrays are empty"
 

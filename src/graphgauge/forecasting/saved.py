@@ -12,8 +12,8 @@ from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError
 from graphgauge.core.state import Place, Shards, load_state, place_name, save_state
 from graphgauge.forecasting.measures import ALL, Layout
+from graphgauge.forecasting.rows import Steps
 from graphgauge.forecasting.state import ForecastState
-from graphgauge.forecasting.steps import Steps
 from graphgauge.forecasting.sums import BlockSums
 from graphgauge.kernels.forecast_calibration import StdCells
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from graphgauge.core.arrays import Floats
 
 # Fewer blocks are too few to estimate the autocorrelation.
 FEWEST = 8

@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import InputError
-from graphgauge.forecasting.doubled import Floats, Pair, exact_bincount
 from graphgauge.forecasting.inputs import Batch
-from graphgauge.kernels.doubled import dd_add
+from graphgauge.kernels.doubled import Pair, dd_add, exact_bincount
 from graphgauge.kernels.forecast_calibration import STD_BITS, StdCells, places_of
 from graphgauge.kernels.threads import map_blocks
-
-Ints = NDArray[np.int64]
 
 _SMALLEST = 1e-150
 

@@ -7,9 +7,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from graphgauge.core.arrays import as_labels
+from graphgauge.core.arrays import Ints, as_labels
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.metric import find
 from graphgauge.core.options import metric_names, thread_count
@@ -18,9 +17,8 @@ from graphgauge.forecasting.inputs import Batch, Slab, checked_null, naive_scale
 from graphgauge.forecasting.labels import history_of, named
 from graphgauge.forecasting.measures import GRID, Layout, counted_for, gaussian_edges, measured
 from graphgauge.forecasting.options import AXES, COVERAGE, checked_axes, checked_start, interval_levels
-from graphgauge.forecasting.rows import checked_places, side_by_side
+from graphgauge.forecasting.rows import Steps, checked_places, side_by_side
 from graphgauge.forecasting.spread import joined, nothing
-from graphgauge.forecasting.steps import Steps
 from graphgauge.forecasting.sums import BlockSums
 from graphgauge.kernels.forecast import Sums
 from graphgauge.kernels.forecast_calibration import StdCells, pit_counts, std_cells
@@ -31,8 +29,6 @@ from graphgauge.kernels.threads import available_threads, even_blocks, map_block
 if TYPE_CHECKING:
     from graphgauge.core.result import Evaluation
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # Rows of a long table that are arranged into arrays at once.
 _ROWS = 1 << 18

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.forecasting.doubled import sum_along
-from graphgauge.kernels.doubled import dd_add
+from graphgauge.core.arrays import Ints
+from graphgauge.kernels.doubled import dd_add, sum_along
 from graphgauge.kernels.forecast import Sums
-
-Ints = NDArray[np.int64]
 
 # Maximum number of time blocks: intervals need the slow movements of the errors, not every step.
 MOST_BLOCKS = 256

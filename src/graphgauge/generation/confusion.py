@@ -9,10 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # Maximum number of iterations, and the change of a share at which they stop; resampling noise is 1000 times larger.
 _STEPS = 20_000

@@ -9,13 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import InputError
 from graphgauge.kernels.pairs import common_bits, hamming_sums, packed, row_hamming
 from graphgauge.stats.intervals import is_rounding
 
 Bits = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # Counts per block of resamples.
 _BLOCK = 1 << 20

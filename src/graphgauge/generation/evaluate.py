@@ -16,8 +16,7 @@ from graphgauge.core.result import Evaluation, Result
 from graphgauge.core.result import Table as Breakdown
 from graphgauge.generation.capabilities import Capabilities
 from graphgauge.generation.overlap import HeldOut
-from graphgauge.generation.request import Request, cutoffs
-from graphgauge.generation.section_results import SectionResults
+from graphgauge.generation.section_results import Request, SectionResults, cutoffs
 from graphgauge.generation.sections.common import FAMILY
 from graphgauge.generation.sections.latent_space import CENTROIDS
 from graphgauge.generation.sections.two_sided import Draws

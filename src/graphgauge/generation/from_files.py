@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -27,17 +26,17 @@ from graphgauge.core.fields import (
     Threads,
     Whole,
 )
+from graphgauge.core.files import read_json
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import evaluation_from_dict, read_content
-from graphgauge.generation.checkpoints import best_device, open_checkpoint
 from graphgauge.generation.collect import Collection
 from graphgauge.generation.evaluate import evaluate_section, joined, part_of
 from graphgauge.generation.family import CHECKPOINT, FAMILY, SAMPLES, SUBJECT, TABLE
 from graphgauge.generation.graphs import Graphs
-from graphgauge.generation.request import Request
+from graphgauge.generation.section_results import Request
 from graphgauge.generation.sections.two_sided import Draws
-from graphgauge.generation.subjects import Case, Labelled
+from graphgauge.generation.subjects import Case, Labelled, best_device, open_checkpoint
 from graphgauge.generation.table import Table
 from graphgauge.io.arrays import read_array, read_labels
 from graphgauge.io.code import sources
@@ -200,14 +199,12 @@ def _read_samples(path: str) -> Any:
     """An array of bits, or the graphs in a JSON file: lists of edges, or {"nodes": number, "edges": […]} each."""
     if not path.endswith(".json"):
         return read_array(path)
+    content = read_json(Path(path))
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
         return Graphs.of([_graph(item) for item in content], path)
     except InputError:
         raise
-    except FileNotFoundError:
-        raise InputError("no such file", where=path) from None
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError):
         fix = "Each is a list of edges [source, target]."
         raise InputError("not a JSON list of graphs", where=path, fix=fix) from None
 

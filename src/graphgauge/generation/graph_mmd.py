@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import InputError, one_of
 from graphgauge.generation.graphs import Graphs
-from graphgauge.generation.mmd import MMDTest, kernel_test
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from graphgauge.generation.two_sample import MMDTest, kernel_test
 
 _CLUSTERING_BINS, _SPECTRAL_BINS = 100, 200
 # Maximum number of nodes of a graph whose spectrum is computed; more would exhaust the memory.

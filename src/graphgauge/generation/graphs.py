@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.arrays import Ints
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
 
-Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 # Rounds of colour refinement; graphs that still look equal are compared exactly.

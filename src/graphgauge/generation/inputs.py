@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray, as_labels, as_numeric, refuse_nan, require_shape
+from graphgauge.core.arrays import AnyArray, Floats, as_labels, as_numeric, refuse_nan, require_shape
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.generation.graphs import Graphs, is_graphs
 
 Bits = NDArray[np.bool_]
 Codes = NDArray[np.int64]
-Floats = NDArray[np.float64]
 # Samples of one kind: bits (n, *shape), or graphs.
 Samples = Bits | Graphs
 

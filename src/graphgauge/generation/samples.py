@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.arrays import Floats
 from graphgauge.core.metric import Estimate
-from graphgauge.generation.inputs import Codes, Floats
+from graphgauge.generation.inputs import Codes
 from graphgauge.stats.intervals import standard_error
 
 Numbers = NDArray[Any]

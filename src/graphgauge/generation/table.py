@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import as_numeric
+from graphgauge.core.arrays import Floats, as_numeric
 from graphgauge.core.errors import InputError
 from graphgauge.core.options import nan_policy
 from graphgauge.core.state import load_state, save_state
@@ -18,7 +18,6 @@ from graphgauge.generation.graphs import Graphs, is_graphs
 from graphgauge.generation.inputs import (
     Bits,
     Codes,
-    Floats,
     Samples,
     as_answers,
     as_bits,

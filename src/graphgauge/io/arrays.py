@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import re
-import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,10 +15,11 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray, as_numeric
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
-from graphgauge.io.text import first_line, is_number
+from graphgauge.core.files import DAMAGE, first_line, require_file
+from graphgauge.io.delimited import read_numbers
+from graphgauge.io.npz import open_npz
+from graphgauge.io.parquet import open_parquet, sound
 
-# Errors from damaged files; libraries add their own classes.
-_DAMAGE = (ValueError, OSError, EOFError, KeyError, TypeError, RuntimeError, zipfile.BadZipFile)
 _READERS = ("pyarrow", "torch", "safetensors", "safetensors_rust", "_pickle")
 
 
@@ -57,8 +57,7 @@ class ParquetArray(ArrayFile):
     """Numeric columns, or one column of equally long lists, read by row group."""
 
     def __init__(self, path: Path) -> None:
-        parquet = need("pyarrow.parquet", "reading .parquet")
-        self._file = parquet.ParquetFile(path)
+        self._file = open_parquet(path)
         first = next(self._file.iter_batches(batch_size=1), None)
         sample = np.empty((0, 0)) if first is None else _matrix(first)
         self._starts = [0]
@@ -82,7 +81,8 @@ class ParquetArray(ArrayFile):
     def _group(self, group: int) -> AnyArray:
         # Consecutive blocks mostly fall into one row group.
         if self._cached is None or self._cached[0] != group:
-            self._cached = group, _matrix(self._file.read_row_group(group))
+            with sound(self.path):
+                self._cached = group, _matrix(self._file.read_row_group(group))
         return self._cached[1]
 
 
@@ -95,13 +95,13 @@ def open_array(path: str | Path) -> ArrayFile:
         raise InputError(
             f"files ending in {target.suffix or 'nothing'} are not read", where=str(path), fix=f"Use {known}."
         )
-    _require_content(target, str(path))
+    require_file(target, str(path))
     try:
         found = opener(target, name)
     except InputError:
         raise
     except Exception as error:
-        if not isinstance(error, _DAMAGE) and type(error).__module__.partition(".")[0] not in _READERS:
+        if not isinstance(error, DAMAGE) and type(error).__module__.partition(".")[0] not in _READERS:
             raise
         raise InputError(f"cannot be read ({first_line(error)})", where=str(path), fix=_damaged(target)) from None
     found.member = name
@@ -149,7 +149,7 @@ def read_labels(path: str | Path) -> AnyArray:
     """Labels, one per line of a text file, or an integer or text array."""
     target = Path(path)
     if target.suffix.lower() in (".txt", ".csv"):
-        _require_content(target, str(path))
+        require_file(target, str(path))
         try:
             text = target.read_text(encoding="utf-8-sig")
         except UnicodeDecodeError:
@@ -193,9 +193,7 @@ def _open_npy(path: Path, name: str | None) -> ArrayFile:
 
 
 def _open_npz(path: Path, name: str | None) -> ArrayFile:
-    with np.load(path, allow_pickle=False) as archive:
-        if not isinstance(archive, np.lib.npyio.NpzFile):
-            raise ValueError("not an npz archive")
+    with open_npz(path) as archive:
         return LoadedArray(path, archive[_member(path, name, archive.files)])
 
 
@@ -217,13 +215,7 @@ def _open_parquet(path: Path, name: str | None) -> ArrayFile:
 
 
 def _open_csv(path: Path, name: str | None) -> ArrayFile:
-    with path.open(encoding="utf-8-sig") as stream:
-        # An empty cell is a missing number, not a column name.
-        first = [cell for cell in stream.readline().split(",") if cell.strip()]
-        header = not all(is_number(cell) for cell in first)
-        if (header or not first) and not any(line.strip() for line in stream):
-            raise InputError("contains no numbers", where=str(path))
-    array = np.loadtxt(path, delimiter=",", skiprows=int(header), ndmin=2, encoding="utf-8-sig")
+    array = read_numbers(path)
     return LoadedArray(path, array[:, 0] if array.shape[1] == 1 else array)
 
 
@@ -236,15 +228,6 @@ _OPENERS: dict[str, Callable[[Path, str | None], ArrayFile]] = {
     ".parquet": _open_parquet,
     ".csv": _open_csv,
 }
-
-
-def _require_content(path: Path, where: str) -> None:
-    if not path.exists():
-        raise InputError("no such file", where=where)
-    if path.is_dir():
-        raise InputError("is a folder", where=where, fix="Name a file, or quote a pattern such as 'pos-*.npy'.")
-    if path.stat().st_size == 0:
-        raise InputError("the file is empty", where=where)
 
 
 def _matrix(batch: Any) -> AnyArray:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
-import json
 import re
-import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,9 +12,12 @@ import numpy as np
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
+from graphgauge.core.files import DAMAGE, first_line, read_json
 from graphgauge.core.graphs import EdgeList, NamedMatrix
 from graphgauge.io.arrays import read_array
-from graphgauge.io.text import first_line, is_number
+from graphgauge.io.delimited import Row, as_floats, equally_long, is_number, read_rows, unreadable
+from graphgauge.io.npz import open_npz
+from graphgauge.io.parquet import read_parquet
 
 _EDGE_COLUMNS = (("source", "target"), ("source", "target", "weight"))
 
@@ -41,12 +41,12 @@ def read_graph(path: str | Path) -> Any:
         return reader(target)
     except InputError:
         raise
-    except (ValueError, KeyError, TypeError, OSError, EOFError, RecursionError, zipfile.BadZipFile) as error:
+    except DAMAGE as error:
         raise InputError(f"cannot be read as {ending} ({first_line(error)})", where=str(path)) from None
 
 
 def _read_npz(path: Path) -> Any:
-    with np.load(path, allow_pickle=False) as archive:
+    with open_npz(path) as archive:
         sparse = {"format", "shape", "data"} <= set(archive.files)
     if not sparse:
         return read_array(path)
@@ -56,23 +56,23 @@ def _read_npz(path: Path) -> Any:
 
 
 def _read_csv(path: Path) -> Any:
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        rows = [row for row in csv.reader(stream) if row]
+    rows = list(read_rows(path))
     if not rows:
         raise InputError("is empty", where=str(path))
-    if tuple(rows[0]) in _EDGE_COLUMNS:
-        return _listed(rows, path)
-    if all(is_number(cell) for cell in rows[0]) and len(rows) == len(rows[0]):
-        return np.array(rows, dtype=float)
+    (_, head), *below = rows
+    if tuple(head) in _EDGE_COLUMNS:
+        return _listed(head, below, path)
+    if all(is_number(cell) for cell in head) and len(rows) == len(head):
+        return as_floats(rows, path)
     # The corner is empty, or missing, if the first column contains the row names.
-    names = rows[0][1:] if len(rows[0]) == len(rows[-1]) and len(rows) == len(rows[0]) else rows[0]
-    body = [row[-len(names) :] for row in rows[1:]]
-    labels = [row[0] for row in rows[1:]] if len(rows[-1]) > len(names) else names
-    return _named(np.array(body, dtype=float), labels, names, path)
+    names = head[1:] if len(head) == len(rows[-1][1]) and len(rows) == len(head) else head
+    body = as_floats([(line, cells[-len(names) :]) for line, cells in below], path)
+    labels = [cells[0] for _, cells in below] if len(rows[-1][1]) > len(names) else names
+    return _named(body, labels, names, path)
 
 
 def _read_parquet(path: Path) -> Any:
-    table = need("pyarrow.parquet", "reading .parquet").read_table(path)
+    table = read_parquet(path)
     if tuple(table.column_names) in _EDGE_COLUMNS:
         columns = [table[name].to_pylist() for name in table.column_names]
         return EdgeList(list(zip(*columns, strict=True)))
@@ -86,7 +86,7 @@ def _read_parquet(path: Path) -> Any:
 
 
 def _read_json(path: Path) -> Any:
-    content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+    content = read_json(path)
     if isinstance(content, list):
         return np.array(content, dtype=float)
     if not isinstance(content, dict) or "nodes" not in content or not {"edges", "links"} & set(content):
@@ -152,19 +152,18 @@ def _named(values: Any, rows: Sequence[Any], columns: Sequence[Any], path: Path)
     return NamedMatrix(values, tuple(columns))
 
 
-def _listed(table: list[list[str]], path: Path) -> EdgeList:
+def _listed(head: list[str], below: list[Row], path: Path) -> EdgeList:
     """Edges from text below a header: numbers if every node is one, otherwise names."""
-    head, *rows = table
-    for number, row in enumerate(rows, 2):
-        if len(row) != len(head):
-            raise InputError(f"row {number} has {len(row)} cells, the header has {len(head)}", where=str(path))
-    numbers = all(re.fullmatch(r"\d+", end) for row in rows for end in row[:2])
-    try:
-        return EdgeList([
-            (*(int(end) if numbers else end for end in row[:2]), *(float(weight) for weight in row[2:])) for row in rows
-        ])  # fmt: skip
-    except ValueError as error:
-        raise InputError(f"a weight is not a number ({error})", where=str(path)) from None
+    edges: list[tuple[Any, ...]] = []
+    for line, (source, target, *weights) in equally_long(below, len(head), path):
+        if not source.strip() or not target.strip():
+            raise unreadable(path, line, "an empty cell", "Name both nodes of every edge.")
+        if not all(is_number(weight) for weight in weights):
+            raise unreadable(path, line, f"a weight is not a number: {weights[0]!r:.60}", "Give every edge a weight.")
+        edges.append((source, target, *map(float, weights)))
+    if all(re.fullmatch(r"\d+", end) for edge in edges for end in edge[:2]):
+        return EdgeList([(int(source), int(target), *weights) for source, target, *weights in edges])
+    return EdgeList(edges)
 
 
 def _unquoted(name: str) -> str:
@@ -173,10 +172,6 @@ def _unquoted(name: str) -> str:
 
 def _is_text(column: Any) -> bool:
     return str(column.type) in ("string", "large_string")
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
 
 
 _READERS: dict[str, Callable[[Path], Any]] = {

@@ -18,7 +18,7 @@ from typing import IO, Any
 import numpy as np
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.files import write_text
+from graphgauge.core.files import read_json, write_text
 from graphgauge.core.truths import may_be_truth
 from graphgauge.io.arrays import ArrayFile, split_member
 
@@ -57,7 +57,7 @@ class HashIndex:
     def load(cls, folder: Path, file: Path) -> HashIndex:
         """Load the index from a file. If it is absent or damaged, the inputs are hashed again."""
         try:
-            return cls(folder, json.loads(file.read_text(encoding="utf-8"))["files"])
+            return cls(folder, read_json(file)["files"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return cls(folder)
 

@@ -1,47 +1,69 @@
-"""Columns of equal length, written as Parquet, CSV or npz."""
+"""Tables of named columns: .parquet and .csv are read, whole or in batches; .npz is written as well."""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from graphgauge.core.arrays import AnyArray
-from graphgauge.core.errors import OptionError
-from graphgauge.core.extras import need
+from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.files import atomic_path
+from graphgauge.io import delimited, parquet
+from graphgauge.io.npz import write_npz
+
+
+def column_names(path: str | Path) -> list[str]:
+    """The column names of a table."""
+    return parquet.column_names(Path(path)) if _is_parquet(path) else delimited.read_table(Path(path))[0]
+
+
+def column_batches(path: str | Path, columns: Sequence[str]) -> Iterator[dict[str, AnyArray]]:
+    """Some columns of a table, in batches of rows; an empty numeric cell is NaN."""
+    if not _is_parquet(path):
+        yield from delimited.read_columns(Path(path), columns)
+        return
+    for batch in parquet.read_columns(Path(path), columns):
+        yield {name: _values(column, path, name) for name, column in batch.items()}
+
+
+def read_records(path: str | Path) -> list[dict[str, Any]]:
+    """One dictionary per row of a table; the cells of a .csv file are text."""
+    if not _is_parquet(path):
+        return list(delimited.read_records(Path(path)))
+    records: list[dict[str, Any]] = parquet.read_parquet(Path(path)).to_pylist()
+    return records
 
 
 def write_table(path: str | Path, columns: Mapping[str, AnyArray]) -> None:
-    """Write columns in the format of the file's ending, atomically."""
+    """Write columns of equal length in the format of the file's ending, atomically."""
     kind = Path(path).suffix.lower()
-    if kind not in (".parquet", ".csv", ".npz"):
+    if kind == ".parquet":
+        parquet.write_parquet(columns, Path(path))
+    elif kind == ".npz":
+        write_npz(path, columns)
+    elif kind == ".csv":
+        with atomic_path(path) as temporary:
+            delimited.write_columns(temporary, columns)
+    else:
         raise OptionError(
             f"tables are not written to {kind or 'files without ending'}", fix="Use .parquet, .csv or .npz."
         )
-    if kind == ".parquet":
-        arrow, parquet = need("pyarrow", "writing .parquet"), need("pyarrow.parquet", "writing .parquet")
-        with atomic_path(path) as temporary:
-            parquet.write_table(arrow.table(dict(columns)), temporary)
-    elif kind == ".npz":
-        with atomic_path(path) as temporary, temporary.open("wb") as stream:
-            np.savez(stream, allow_pickle=False, **columns)
-    else:
-        with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
-            writer = csv.writer(stream, lineterminator="\n")
-            writer.writerow(columns)
-            writer.writerows(zip(*(map(csv_cell, values.tolist()) for values in columns.values()), strict=True))
 
 
-def csv_cell(value: Any) -> Any:
-    """Text that a spreadsheet would run as a formula gets a leading quote; numbers are unchanged."""
-    if not isinstance(value, str) or not value.startswith(("=", "+", "-", "@", "\t", "\r")):
-        return value
-    try:
-        float(value)
-    except ValueError:
-        return f"'{value}"
-    return value
+def _is_parquet(path: str | Path) -> bool:
+    ending = Path(path).suffix.lower()
+    if ending not in (".parquet", ".csv"):
+        raise InputError("is not a table", where=str(path), fix="Use .parquet or .csv.")
+    return ending == ".parquet"
+
+
+def _values(column: Any, path: str | Path, name: str) -> AnyArray:
+    values: AnyArray = column.to_numpy(zero_copy_only=False)
+    if values.dtype == object:
+        if not all(isinstance(value, str) for value in values):
+            raise InputError(f"column {name!r} has empty cells, or neither numbers nor text", where=str(path))
+        return values.astype(np.str_)
+    return values

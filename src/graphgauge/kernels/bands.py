@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.types import Ints
 from graphgauge.kernels.jit import kernel
 from graphgauge.kernels.threads import map_blocks, row_blocks
 
 Scores = NDArray[np.floating[Any]]
-Ints = NDArray[np.int64]
 
 # Scores processed together: mostly none is inside, and then they cost only two counts.
 _STRIDE = 1024

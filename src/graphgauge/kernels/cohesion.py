@@ -9,12 +9,9 @@ add nothing, and subtraction leaves no remainder.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphgauge.core.types import Floats, Ints
 from graphgauge.kernels.jit import kernel
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 # The twin's work on one edge, in comparisons of two scores.
 _EDGE_WORK = 64

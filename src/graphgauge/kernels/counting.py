@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.types import Mask
 from graphgauge.kernels.dtypes import Scores, comparable, exact
 from graphgauge.kernels.jit import Kernel, kernel
 from graphgauge.kernels.tally import tally
 from graphgauge.kernels.threads import BLOCK_WORK, map_blocks, row_blocks, sum_blocks
 
 Counts = NDArray[np.int32]
-Mask = NDArray[np.bool_]
 Offsets = NDArray[np.int64]
 
 # Elements converted, or passed to a twin, at a time, so that temporaries stay in the cache.

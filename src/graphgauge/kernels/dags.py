@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.types import Ints
 from graphgauge.kernels.jit import kernel
-
-Ints = NDArray[np.int64]
 
 # A few interpreted steps on one edge, in comparisons of two scores.
 _STEP_WORK = 256

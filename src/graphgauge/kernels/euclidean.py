@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.types import Floats
 from graphgauge.kernels.jit import expect, kernel
-
-Floats = NDArray[np.float64]
 
 # Points per side of a tile that stays in the cache.
 TILE = 128

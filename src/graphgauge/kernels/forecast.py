@@ -12,8 +12,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphgauge.core.types import AnyArray, Floats, Ints, Mask
 from graphgauge.kernels.doubled import dd_add, folded, two_sum
 from graphgauge.kernels.dtypes import exact
 from graphgauge.kernels.forecast_cells import (
@@ -34,11 +34,7 @@ from graphgauge.kernels.forecast_cells import (
 )
 from graphgauge.kernels.jit import kernel
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
-_Cells = tuple[Array, Array, Array | None, Mask | None]
+_Cells = tuple[AnyArray, AnyArray, AnyArray | None, Mask | None]
 
 ERRORS = ("abs", "square", "error")
 SCALES = ("y", "y2", "abs_y", "ape", "sape")
@@ -76,9 +72,9 @@ class Sums:
 
 
 def error_sums(
-    y: Array,
-    mean: Array,
-    std: Array | None = None,
+    y: AnyArray,
+    mean: AnyArray,
+    std: AnyArray | None = None,
     mask: Mask | None = None,
     *,
     z: Sequence[float] = (),
@@ -116,12 +112,12 @@ def error_sums(
     return sums if y.ndim == 4 else (sums[0].of_block(0), sums[1].of_block(0))
 
 
-def _moved(cells: _Cells, view: Callable[[Array], Array]) -> _Cells:
+def _moved(cells: _Cells, view: Callable[[AnyArray], AnyArray]) -> _Cells:
     y, mean, std, mask = cells
     return view(y), view(mean), None if std is None else view(std), None if mask is None else view(mask)
 
 
-def _alone(block: int, array: Array) -> Array:
+def _alone(block: int, array: AnyArray) -> AnyArray:
     return array[block, :, np.newaxis]
 
 
@@ -170,7 +166,7 @@ class _Totals(NamedTuple):
 
 
 def _lane_sums(
-    y: Array, mean: Array, std: Array, mask: Mask, lanes: int, z: Sequence[float], asked: Mask
+    y: AnyArray, mean: AnyArray, std: AnyArray, mask: Mask, lanes: int, z: Sequence[float], asked: Mask
 ) -> tuple[Floats, Floats, Ints]:
     """Sums of flat cells in rows of `lanes`, by lane: high, low and counts, each (quantity, lane)."""
     # Half-widths are taken one, and then two at a time; nothing is within NaN.
@@ -206,7 +202,7 @@ def _lane_sums(
     return totals
 
 
-def _harmless(cells: Array, seen: Mask, stand_in: float) -> Array:
+def _harmless(cells: AnyArray, seen: Mask, stand_in: float) -> AnyArray:
     if not cells.size:
         return cells
     copied = np.where(seen, cells, cells.dtype.type(stand_in))
@@ -225,7 +221,7 @@ def _fold_twin(
     ):
         order = (1, 1 + over, 2, 6 - over, 0)
 
-        def by_lane(table: Array, order: tuple[int, ...] = order, like: Array = total_high) -> Array:
+        def by_lane(table: AnyArray, order: tuple[int, ...] = order, like: AnyArray = total_high) -> AnyArray:
             return table.reshape(len(table), *shape).transpose(order).reshape(-1, *like.shape[:2], len(table))
 
         total_high[..., asked], total_low[..., asked] = dd_add(

@@ -8,19 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.types import AnyArray, Floats, Ints, Mask
 from graphgauge.kernels.doubled import added, dd_add, two_sum
 from graphgauge.kernels.dtypes import exact
 from graphgauge.kernels.jit import kernel
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 STD_BITS = 10
 _SHIFT = 52 - STD_BITS
@@ -44,7 +39,7 @@ class StdCells:
 
 
 def pit_counts(
-    y: Array, mean: Array, std: Array, mask: Mask | None = None, *, edges: Sequence[float] | Floats
+    y: AnyArray, mean: AnyArray, std: AnyArray, mask: Mask | None = None, *, edges: Sequence[float] | Floats
 ) -> tuple[Ints, Ints]:
     """Cells of (steps, horizons, nodes) with edges[i-1] < (y - mean)/std <= edges[i], by horizon and by node.
 
@@ -66,7 +61,7 @@ def pit_counts(
     return by_horizon, by_node
 
 
-def std_cells(y: Array, mean: Array, std: Array, mask: Mask | None = None) -> list[StdCells]:
+def std_cells(y: AnyArray, mean: AnyArray, std: AnyArray, mask: Mask | None = None) -> list[StdCells]:
     """Errors by standard deviation, for each horizon of (steps, horizons, nodes); an invalid `std` is left out."""
     cells = _cells(y, mean, std, mask)
     lowest, highest = _key_range(cells[2], cells[3])
@@ -88,7 +83,7 @@ def std_cells(y: Array, mean: Array, std: Array, mask: Mask | None = None) -> li
     return found
 
 
-def places_of(std: Array, mask: Mask | None = None, *, keys: Ints) -> Ints:
+def places_of(std: AnyArray, mask: Mask | None = None, *, keys: Ints) -> Ints:
     """The flat indices of counted cells whose standard deviation has one of the `keys`.
 
     >>> places_of(np.array([1.0, 2.0, 1.0]), keys=np.array([2.0]).view(np.int64) >> 52 - STD_BITS)
@@ -108,13 +103,13 @@ def places_of(std: Array, mask: Mask | None = None, *, keys: Ints) -> Ints:
     return np.flatnonzero(among)
 
 
-def _cells(y: Array, mean: Array, std: Array, mask: Mask | None) -> tuple[Array, Array, Array, Mask]:
+def _cells(y: AnyArray, mean: AnyArray, std: AnyArray, mask: Mask | None) -> tuple[AnyArray, AnyArray, AnyArray, Mask]:
     dtype = np.result_type(y.dtype, mean.dtype, std.dtype, np.float32)
     seen = np.zeros((0, 0, 0), np.bool_) if mask is None else np.ascontiguousarray(mask, np.bool_)
     return exact(y, dtype), exact(mean, dtype), exact(std, dtype), seen
 
 
-def _key_range(std: Array, seen: Mask) -> tuple[int, int]:
+def _key_range(std: AnyArray, seen: Mask) -> tuple[int, int]:
     """The lowest and the highest key of the valid standard deviations; an empty range if there are none."""
     with np.errstate(invalid="ignore"):
         sound = (std > 0) & (std < np.inf)
@@ -130,7 +125,7 @@ def _key_range(std: Array, seen: Mask) -> tuple[int, int]:
     return int(low), int(high)
 
 
-def _of_horizon(y: Array, mean: Array, std: Array, seen: Mask, horizon: int) -> tuple[Floats, Floats]:
+def _of_horizon(y: AnyArray, mean: AnyArray, std: AnyArray, seen: Mask, horizon: int) -> tuple[Floats, Floats]:
     """Error and standard deviation of the counted cells of one horizon."""
     truth, forecast, deviation = (array[:, horizon].astype(np.float64) for array in (y, mean, std))
     with np.errstate(invalid="ignore"):
@@ -164,8 +159,8 @@ def _sorted_cells(error: Floats, deviation: Floats) -> StdCells:
 
 
 def _count_pit_twin(
-    y: Array, mean: Array, std: Array, seen: Mask, edges: Floats, starts: NDArray[np.int32], low: float, scale: float,
-    by_horizon: Ints, by_node: Ints,
+    y: AnyArray, mean: AnyArray, std: AnyArray, seen: Mask, edges: Floats, starts: NDArray[np.int32],
+    low: float, scale: float, by_horizon: Ints, by_node: Ints,
 ) -> None:  # fmt: skip
     z = (y.astype(np.float64) - mean.astype(np.float64)) / std.astype(np.float64)
     bins = np.where(z == z, np.searchsorted(edges, z), edges.size)
@@ -178,8 +173,8 @@ def _count_pit_twin(
 
 @kernel(twin=_count_pit_twin)
 def _count_pit(
-    y: Array, mean: Array, std: Array, seen: Mask, edges: Floats, starts: NDArray[np.int32], low: float, scale: float,
-    by_horizon: Ints, by_node: Ints,
+    y: AnyArray, mean: AnyArray, std: AnyArray, seen: Mask, edges: Floats, starts: NDArray[np.int32],
+    low: float, scale: float, by_horizon: Ints, by_node: Ints,
 ) -> None:  # fmt: skip
     masked, last, steps = seen.size > 0, edges.size, starts.size - 1
     z, near = np.zeros(_TILE), np.zeros(_TILE, np.int32)
@@ -211,7 +206,9 @@ def _count_pit(
                     by_node[start + j, bin_] += 1
 
 
-def _add_by_key_twin(y: Array, mean: Array, std: Array, seen: Mask, horizon: int, lowest: int, sums: Floats) -> None:
+def _add_by_key_twin(
+    y: AnyArray, mean: AnyArray, std: AnyArray, seen: Mask, horizon: int, lowest: int, sums: Floats
+) -> None:
     cells = _sorted_cells(*_of_horizon(y, mean, std, seen, horizon))
     places = cells.key - lowest
     sums[places, 0, _COUNT] = cells.count
@@ -220,7 +217,9 @@ def _add_by_key_twin(y: Array, mean: Array, std: Array, seen: Mask, horizon: int
 
 
 @kernel(twin=_add_by_key_twin)
-def _add_by_key(y: Array, mean: Array, std: Array, seen: Mask, horizon: int, lowest: int, sums: Floats) -> None:
+def _add_by_key(
+    y: AnyArray, mean: AnyArray, std: AnyArray, seen: Mask, horizon: int, lowest: int, sums: Floats
+) -> None:
     masked, keys = seen.size > 0, sums.shape[0]
     values, deviations = np.zeros((_COUNT, _TILE)), np.zeros(_TILE)
     bits = deviations.view(np.int64)
@@ -247,13 +246,13 @@ def _add_by_key(y: Array, mean: Array, std: Array, seen: Mask, horizon: int, low
             sums[key, 0, column], sums[key, 1, column] = two_sum(sums[key, 0, column], sums[key, 1, column])
 
 
-def _look_up_twin(std: Array, wanted: Mask, lowest: int, among: Mask) -> None:
+def _look_up_twin(std: AnyArray, wanted: Mask, lowest: int, among: Mask) -> None:
     key = (std.astype(np.float64).view(np.int64) >> _SHIFT) - lowest
     among[:] = wanted[np.where((key >= 0) & (key < wanted.size), key, wanted.size - 1)]
 
 
 @kernel(twin=_look_up_twin)
-def _look_up(std: Array, wanted: Mask, lowest: int, among: Mask) -> None:
+def _look_up(std: AnyArray, wanted: Mask, lowest: int, among: Mask) -> None:
     deviations, last = np.zeros(_TILE), np.uint64(wanted.size - 1)
     bits = deviations.view(np.int64)
     for start in range(0, std.size, _TILE):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.types import AnyArray, Floats, Mask
 from graphgauge.kernels.doubled import added, folded, grown
 from graphgauge.kernels.forecast_gaussian import (
     BIAS,
@@ -39,9 +40,6 @@ from graphgauge.kernels.forecast_gaussian import (
 )
 from graphgauge.kernels.jit import inlined, kernel
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Counts = NDArray[np.int32]
 
 # Most cells of a tile: wider tiles would leave the cache, narrower ones read the input in pieces.
@@ -58,8 +56,8 @@ N, NONZERO, BAD_STD, INSIDE = range(4)
 
 
 def _add_cells_twin(
-    y: Array, mean: Array, std: Array, std_bits: Array, mask: Mask, widths: Floats, asked: Mask, high: Floats,
-    low: Floats, counts: Counts,
+    y: AnyArray, mean: AnyArray, std: AnyArray, std_bits: AnyArray, mask: Mask, widths: Floats, asked: Mask,
+    high: Floats, low: Floats, counts: Counts,
 ) -> None:  # fmt: skip
     shape = (y.size // counts.shape[1], counts.shape[1])
     truth, forecast = (array.reshape(shape).astype(np.float64) for array in (y, mean))
@@ -104,8 +102,8 @@ def _add_cells_twin(
 
 @kernel(twin=_add_cells_twin)
 def add_cells(
-    y: Array, mean: Array, std: Array, std_bits: Array, mask: Mask, widths: Floats, asked: Mask, high: Floats,
-    low: Floats, counts: Counts,
+    y: AnyArray, mean: AnyArray, std: AnyArray, std_bits: AnyArray, mask: Mask, widths: Floats, asked: Mask,
+    high: Floats, low: Floats, counts: Counts,
 ) -> None:  # fmt: skip
     sums, lanes = asked.size, counts.shape[1]
     # The contribution of each cell of a row, and for each sum its high and low part.
@@ -160,7 +158,7 @@ def add_cells(
 
 @inlined
 def _add_rows(
-    y: Array, mean: Array, std: Array, std_bits: Array, rows: tuple[Any, ...], width: int, widths: Floats,
+    y: AnyArray, mean: AnyArray, std: AnyArray, std_bits: AnyArray, rows: tuple[Any, ...], width: int, widths: Floats,
     tile: Floats, tally: Counts,
 ) -> None:  # fmt: skip
     """Add absolute errors and their squares, and count invalid standard deviations and cells within `widths`.
@@ -174,8 +172,8 @@ def _add_rows(
 
 @inlined
 def _add_errors(
-    y: Array, mean: Array, std: Array, std_bits: Array, rows: tuple[Any, ...], width: int, half: float, tile: Floats,
-    tally: Counts,
+    y: AnyArray, mean: AnyArray, std: AnyArray, std_bits: AnyArray, rows: tuple[Any, ...], width: int, half: float,
+    tile: Floats, tally: Counts,
 ) -> None:  # fmt: skip
     unsound = np.uint64(_UNSOUND_SINGLE if std.itemsize == 4 else _UNSOUND_DOUBLE)
     # Unsigned, because possibly negative indices prevent vector instructions.
@@ -196,7 +194,7 @@ def _add_errors(
 
 @inlined
 def _add_inside(
-    y: Array, mean: Array, std: Array, rows: tuple[Any, ...], width: int, widths: Floats, tally: Counts
+    y: AnyArray, mean: AnyArray, std: AnyArray, rows: tuple[Any, ...], width: int, widths: Floats, tally: Counts
 ) -> None:
     narrow, wide = widths[0], widths[1]
     for j in range(np.uint64(width)):
@@ -209,13 +207,13 @@ def _add_inside(
 
 
 @inlined
-def _find_errors(y: Array, mean: Array, errors: Floats) -> None:
+def _find_errors(y: AnyArray, mean: AnyArray, errors: Floats) -> None:
     for j in range(np.uint64(y.size)):
         errors[j] = np.float64(mean[j]) - np.float64(y[j])
 
 
 @inlined
-def _find_sizes(y: Array, exact: bool, value: Floats) -> None:
+def _find_sizes(y: AnyArray, exact: bool, value: Floats) -> None:
     """The truth, its absolute value and its square; if that is not exact, also its rounding error."""
     for j in range(np.uint64(y.size)):
         truth = np.float64(y[j])
@@ -232,7 +230,7 @@ def _find_sizes(y: Array, exact: bool, value: Floats) -> None:
 
 
 @inlined
-def _find_relative(y: Array, mean: Array, value: Floats, nonzero: Counts) -> None:
+def _find_relative(y: AnyArray, mean: AnyArray, value: Floats, nonzero: Counts) -> None:
     for j in range(np.uint64(y.size)):
         truth = np.float64(y[j])
         size, error = abs(truth), abs(np.float64(mean[j]) - truth)
@@ -245,7 +243,7 @@ def _find_relative(y: Array, mean: Array, value: Floats, nonzero: Counts) -> Non
 
 
 @inlined
-def _find_spread(std: Array, weight: Floats, value: Floats) -> None:
+def _find_spread(std: AnyArray, weight: Floats, value: Floats) -> None:
     for j in range(np.uint64(std.size)):
         deviation = np.float64(std[j]) * weight[j]
         value[STD, j] = deviation
@@ -253,14 +251,14 @@ def _find_spread(std: Array, weight: Floats, value: Floats) -> None:
 
 
 @inlined
-def _find_over(y: Array, mean: Array, std: Array, half: float, over: Floats) -> None:
+def _find_over(y: AnyArray, mean: AnyArray, std: AnyArray, half: float, over: Floats) -> None:
     for j in range(np.uint64(y.size)):
         beyond = abs(np.float64(mean[j]) - np.float64(y[j])) - half * np.float64(std[j])
         over[j] = 0.0 if beyond <= 0.0 else beyond
 
 
 @inlined
-def _find_scores(y: Array, mean: Array, std: Array, weight: Floats, value: Floats, work: Floats) -> None:
+def _find_scores(y: AnyArray, mean: AnyArray, std: AnyArray, weight: Floats, value: Floats, work: Floats) -> None:
     """`gaussian_nll` and `gaussian_crps`, in loops of a few vector instructions each."""
     span, bits = np.uint64(y.size), work.view(np.int64)
     # log(std): exponent and mantissa, then the series.

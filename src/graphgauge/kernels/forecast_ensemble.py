@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from graphgauge.core.types import AnyArray, Floats
 from graphgauge.kernels.dtypes import exact
 from graphgauge.kernels.jit import kernel
 from graphgauge.kernels.threads import map_blocks, row_blocks
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 
 # Ensembles that are sorted together: each step of the sorting network is a few vector instructions for all of them.
 _LANES = 64
 
 
-def ensemble_crps(y: Array, samples: Array, *, fair: bool = False, threads: int | None = None) -> Floats:
+def ensemble_crps(y: AnyArray, samples: AnyArray, *, fair: bool = False, threads: int | None = None) -> Floats:
     """The CRPS of each ensemble in `samples` (n, members) for the truths `y` (n,).
 
     The mean distance of a member to the truth less half the mean distance of two members: over all pairs of draws,
@@ -46,7 +41,7 @@ def ensemble_crps(y: Array, samples: Array, *, fair: bool = False, threads: int 
     return scores
 
 
-def _score_twin(y: Floats, samples: Array, divisor: float, scores: Floats) -> None:
+def _score_twin(y: Floats, samples: AnyArray, divisor: float, scores: Floats) -> None:
     members = samples.shape[1]
     distance = np.sort(samples, axis=1).astype(np.float64) - y[:, None]
     away, apart = np.zeros(len(y)), np.zeros(len(y))
@@ -57,7 +52,7 @@ def _score_twin(y: Floats, samples: Array, divisor: float, scores: Floats) -> No
 
 
 @kernel(twin=_score_twin)
-def _score(y: Floats, samples: Array, divisor: float, scores: Floats) -> None:
+def _score(y: Floats, samples: AnyArray, divisor: float, scores: Floats) -> None:
     members = samples.shape[1]
     lanes = np.zeros((members, _LANES), samples.dtype)
     truth, away, apart = np.zeros(_LANES), np.zeros(_LANES), np.zeros(_LANES)

@@ -8,15 +8,10 @@ same bits from either.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from graphgauge.core.types import AnyArray, Floats
 from graphgauge.kernels.jit import inlined
-
-Floats = NDArray[np.float64]
-Array = NDArray[Any]
 
 # exp(r) for abs(r) <= log(2)/2.
 EXP = (
@@ -57,7 +52,7 @@ SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
 MANTISSA = 0x000FFFFFFFFFFFFF
 
 
-def gaussian_nll(error: Floats, std: Floats, weight: Array | float = 1.0) -> Floats:
+def gaussian_nll(error: Floats, std: Floats, weight: AnyArray | float = 1.0) -> Floats:
     """-log of the normal density, by cell; `std` must be positive. A cell of weight 0 has error 0 and `std` 1.
 
     >>> gaussian_nll(np.array([0.0, 1.0]), np.array([1.0, 1.0])).round(6)
@@ -67,7 +62,7 @@ def gaussian_nll(error: Floats, std: Floats, weight: Array | float = 1.0) -> Flo
     return (logarithm(std) + 0.5 * (z * z)) + HALF_LOG_2PI * weight
 
 
-def gaussian_crps(error: Floats, std: Floats, weight: Array | float = 1.0) -> Floats:
+def gaussian_crps(error: Floats, std: Floats, weight: AnyArray | float = 1.0) -> Floats:
     """The continuous ranked probability score of a normal distribution, by cell; weights as above.
 
     >>> gaussian_crps(np.array([0.0, 1.0]), np.array([1.0, 1.0])).round(6)

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.types import Ints
 from graphgauge.kernels.jit import kernel
 from graphgauge.kernels.threads import map_blocks, row_blocks
 
 Scores = NDArray[Any]
 Words = NDArray[np.uint64]
 Table = NDArray[np.int64]
-Ints = NDArray[np.int64]
 
 STATES = 16
 MARKED_STATES = 64

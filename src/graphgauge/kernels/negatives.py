@@ -9,11 +9,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphgauge.core.types import Ints
 from graphgauge.kernels.jit import kernel
-
-Ints = NDArray[np.int64]
 
 # Above this share of pairs that are edges or wanted, ranks are drawn: rejections would dominate.
 _CROWDED = 0.5

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.types import Ints
 from graphgauge.kernels.jit import expect, kernel
 from graphgauge.kernels.threads import even_blocks, map_blocks, sum_blocks
 
 Bits = NDArray[np.bool_]
 Words = NDArray[np.uint64]
-Ints = NDArray[np.int64]
 
 _WORD = np.uint64
 # The cost of a pair of words for a twin, in units of work.

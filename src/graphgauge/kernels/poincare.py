@@ -8,14 +8,11 @@ same order, so a pair has the same bits in both.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphgauge.core.types import Floats, Ints
 from graphgauge.kernels.jit import expect, kernel
 from graphgauge.kernels.tails import TailCounts, tail_counts
 from graphgauge.kernels.threads import map_blocks
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # Pairs in a block: their differences stay in the cache while the dimensions are summed.
 _BLOCK_PAIRS = 1 << 16

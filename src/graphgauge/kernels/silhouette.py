@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.types import Floats, Ints
 from graphgauge.kernels.euclidean import Points, tiles
 from graphgauge.kernels.threads import map_blocks, row_blocks
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # Tables of sums that are filled at the same time, and the numbers in all of them.
 _MOST_TABLES = 8

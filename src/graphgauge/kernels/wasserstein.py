@@ -9,10 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.types import Floats, Ints
 from graphgauge.kernels.jit import kernel
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # Cells of a table of counts for each value that goes into it, up to which counting is faster than sorting.
 _CELLS_A_VALUE = 4

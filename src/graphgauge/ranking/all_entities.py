@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray, as_numeric, refuse_nan, require_shape
+from graphgauge.core.arrays import AnyArray, Ints, as_numeric, refuse_nan, require_shape
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.kernels.bands import band_counts
 from graphgauge.kernels.threads import map_blocks, row_blocks
@@ -16,7 +16,6 @@ from graphgauge.ranking.inputs import as_integers, checked_offsets
 from graphgauge.ranking.state import RankingState
 
 Floats = NDArray[np.floating[Any]]
-Ints = NDArray[np.int64]
 Scorer = Callable[[AnyArray, AnyArray], AnyArray]
 
 SCORES = ("dot", "l1", "l2", "distmult")

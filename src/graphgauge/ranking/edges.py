@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import as_numeric
+from graphgauge.core.arrays import Ints, as_numeric
 from graphgauge.core.errors import InputError
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray, as_labels, as_numeric, is_cuda, refuse_nan, require_shape
+from graphgauge.core.arrays import AnyArray, Ints, as_labels, as_numeric, is_cuda, refuse_nan, require_shape
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.forms import given_names, require
 from graphgauge.core.options import whole_number
 from graphgauge.kernels.counting import RowCounts, masked_counts, ragged_counts, row_counts
 from graphgauge.kernels.device import device_counts
 from graphgauge.ranking.family import MATRIX
-
-Ints = NDArray[np.int64]
 
 _FIX_NAN = 'Repair the model, or pass nan="omit" to drop and count them.'
 _RAGGED = "Pass ragged negatives as one flat array with offsets=, or as a padded matrix with mask=."

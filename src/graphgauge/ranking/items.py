@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray
+from graphgauge.core.arrays import AnyArray, Ints
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.metric import find
 from graphgauge.core.options import whole_number
@@ -20,8 +19,6 @@ from graphgauge.ranking.ties import TIES
 
 if TYPE_CHECKING:
     from graphgauge.stats.permutation import PairedItems
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,9 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray
+from graphgauge.core.arrays import AnyArray, Ints
 from graphgauge.core.errors import InputError
-
-Ints = NDArray[np.int64]
 
 
 class Labels:

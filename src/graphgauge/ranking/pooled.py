@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray
+from graphgauge.core.arrays import AnyArray, Ints
 from graphgauge.core.metric import Bounds
 from graphgauge.kernels.tails import TailCounts
 from graphgauge.ranking.samples import Pooled
 from graphgauge.stats.intervals import standard_error, t_or_agreement_interval, tail, wilson_interval
 
 Floats = NDArray[np.floating[Any]]
-Ints = NDArray[np.int64]
 
 _BLOCK = 1 << 20
 

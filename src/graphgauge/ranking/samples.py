@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray, as_numeric, refuse_nan, require_shape
+from graphgauge.core.arrays import AnyArray, Ints, as_numeric, refuse_nan, require_shape
 from graphgauge.core.metric import Estimate
 from graphgauge.kernels.tails import TailCounts, tail_counts
 from graphgauge.kernels.tally import tally
 from graphgauge.ranking import ties as rules
 
 Floats = NDArray[np.floating[Any]]
-Ints = NDArray[np.int64]
 Values = Floats | Ints
 
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray, as_labels, as_numeric, is_cuda, require_shape
+from graphgauge.core.arrays import AnyArray, Ints, as_labels, as_numeric, is_cuda, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.forms import chosen_form, given_names
 from graphgauge.core.options import NAN_POLICIES, nan_policy, thread_count
@@ -37,7 +36,6 @@ from graphgauge.ranking.samples import Lists, Pooled, Ranks
 if TYPE_CHECKING:
     from graphgauge.core.result import Evaluation
 
-Ints = NDArray[np.int64]
 
 # Single queries are gathered as plain integers and turned into arrays this many at a time.
 _GATHER = 1 << 14

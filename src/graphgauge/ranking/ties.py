@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.arrays import Ints
+
 Floats = NDArray[np.floating[Any]]
-Ints = NDArray[np.int64]
 
 TIES = ("realistic", "optimistic", "pessimistic", "expected")
 

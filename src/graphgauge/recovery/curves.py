@@ -9,14 +9,10 @@ from math import floor, inf, nan
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray
+from graphgauge.core.arrays import AnyArray, Ints
 from graphgauge.kernels.tails import TailCounts, average_precision, roc_auc, tail_counts
 from graphgauge.kernels.threads import map_blocks, row_blocks
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 # Blocks that are copied are smaller by this factor than blocks that are only read.
 _COPIED = 8

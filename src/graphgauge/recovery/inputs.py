@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, as_numeric
+from graphgauge.core.arrays import AnyArray, Ints, as_numeric
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.graphs import EdgeList, NamedMatrix, Names
 from graphgauge.recovery.encodings import Cells, decode
-from graphgauge.recovery.nodes import Ints, checked_names, counted_or_named, numbered_edges, same_names
+from graphgauge.recovery.nodes import checked_names, counted_or_named, numbered_edges, same_names
 
 EDGES = ("row_to_column", "column_to_row")
 _ARGUMENTS = ("A_true", "A_pred")

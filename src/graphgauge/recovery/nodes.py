@@ -7,13 +7,10 @@ from collections.abc import Iterable, Set
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray, as_numeric, is_tensor
+from graphgauge.core.arrays import AnyArray, Ints, as_numeric, is_tensor
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.graphs import Names
-
-Ints = NDArray[np.int64]
 
 _EDGE = "An edge is (source, target) or (source, target, weight)."
 

@@ -11,9 +11,8 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray
+from graphgauge.core.arrays import AnyArray, Ints
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import nan_policy, thread_count
 from graphgauge.kernels.graphs import cells_of, edge_bits, marked_pair_table, pair_table, sparse_pair_table
@@ -21,7 +20,6 @@ from graphgauge.recovery.counts import Counts, joined
 from graphgauge.recovery.curves import Curve, Layer, curves
 from graphgauge.recovery.inputs import Graph, SparseGraph
 
-Ints = NDArray[np.int64]
 Predicate = Callable[[AnyArray], AnyArray]
 # The number of such cells in each row, and the first one: row, source, target.
 Offence = tuple[Ints, tuple[int, ...]]

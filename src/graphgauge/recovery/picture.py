@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphgauge.core.arrays import Ints
 from graphgauge.core.graphs import Names
 from graphgauge.core.result import Table
 from graphgauge.recovery.comparison import Comparison
 from graphgauge.recovery.functions import swept
 from graphgauge.recovery.pairs import curves_of
 
-Ints = NDArray[np.int64]
 Ends = tuple[Ints, Ints]
 
 # Sizes at which F1@K is drawn, as multiples of the true edges.

@@ -16,7 +16,6 @@ from graphgauge.recovery.counts import Counts
 from graphgauge.recovery.curves import Curve
 from graphgauge.recovery.structure import Model, adjustment_distance, cpdag_counts, v_structures
 
-Floats = NDArray[np.float64]
 Numbers = NDArray[Any]
 
 

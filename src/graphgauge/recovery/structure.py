@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.arrays import Ints
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
 from graphgauge.core.graphs import Names
 from graphgauge.kernels.dags import compelled_edges, cycle_of, sinks_first
 from graphgauge.kernels.graphs import sparse_pair_table
 from graphgauge.recovery.counts import Counts
-
-Ints = NDArray[np.int64]
 
 # Parent pairs processed together, and the number above which they are refused.
 _BLOCK = 1 << 20

@@ -8,10 +8,9 @@ from graphgauge.stats.load import load
 from graphgauge.stats.many import Friedman, critical_difference, friedman, holm, mean_ranks
 from graphgauge.stats.paired import PairedTest, paired_test
 from graphgauge.stats.permutation import PairedItems, paired_items
-from graphgauge.stats.power import attainable_p, seeds_needed
 from graphgauge.stats.resample import interquartile_mean, probability_of_improvement
 from graphgauge.stats.runs import Run, Runs
-from graphgauge.stats.wilcoxon import SignedRank, signed_rank
+from graphgauge.stats.wilcoxon import SignedRank, attainable_p, seeds_needed, signed_rank
 
 __all__ = [
     "Aggregate",

@@ -17,11 +17,11 @@ from graphgauge.stats.intervals import sample_interval, sample_std, tail
 from graphgauge.stats.load import load
 from graphgauge.stats.many import holm
 from graphgauge.stats.paired import paired_test
-from graphgauge.stats.power import seeds_needed
 from graphgauge.stats.runs import MISSING, Better, Gap, Missing, Panel, on_dataset, panel
 from graphgauge.stats.tables import Cell, Grid
 from graphgauge.stats.text import listing, plus_minus, several
 from graphgauge.stats.truths import Truths
+from graphgauge.stats.wilcoxon import seeds_needed
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.family import family_names
+from graphgauge.core.files import parse_json
 from graphgauge.core.result import Evaluation
-from graphgauge.core.schema import SCHEMA, evaluation_from_dict, is_result, read_content, result_files
+from graphgauge.core.schema import SCHEMA, is_result, read_content, result_files
 from graphgauge.core.scrub import clean, scrub
-from graphgauge.core.truths import truths_of
-from graphgauge.stats.load import load
+from graphgauge.stats.load import from_result
 from graphgauge.stats.runs import Run
 
 Source = str | Path | Iterable[str | Path]
@@ -88,27 +87,19 @@ def _is_result(path: Path) -> bool:
     """Flat copies, breakdowns and other JSON do not name the schema; a damaged result has the other fields."""
     try:
         data = path.read_bytes()
-        return SCHEMA.encode() in data or is_result(json.loads(data))
+        return SCHEMA.encode() in data or is_result(parse_json(data))
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", where=str(path)) from None
-    except (ValueError, RecursionError):
+    except ValueError:
         return False
 
 
 def _record(path: Path) -> Record:
     try:
         content = scrub(read_content(path))
-        identity = content["run"] = _identity(content["run"])
+        content["run"] = _identity(content["run"])
         receipt = content.get("receipt")
-        if content.get("status") == "failed":
-            why = content.get("error")
-            run = Run(identity["method"], identity["dataset"], identity["seed"], {}, identity["family"], path.name,
-                      f"failed: {why}" if why else "failed")  # fmt: skip
-            evaluation = None
-        else:
-            evaluation = evaluation_from_dict(content, where=str(path))
-            (run,) = load(evaluation)
-            run = replace(run, truths=truths_of(run.family, receipt))
+        run, evaluation = from_result(content, path)
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
         if isinstance(error, InputError):
             raise

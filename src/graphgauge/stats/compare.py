@@ -7,8 +7,8 @@ from itertools import combinations
 from typing import Any, Literal, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.stats.compare_items import ItemsComparison, compare_items
@@ -17,14 +17,11 @@ from graphgauge.stats.intervals import Bounds, agreement_interval, sample_interv
 from graphgauge.stats.load import load
 from graphgauge.stats.many import critical_difference, friedman, holm, mean_ranks
 from graphgauge.stats.paired import PairedTest, paired_test
-from graphgauge.stats.power import require_alpha
 from graphgauge.stats.resample import Strata, interquartile_mean, probability_of_improvement, stratified_interval
 from graphgauge.stats.runs import MISSING, Better, Missing, Panel, Seed, on_dataset, panel, seed_order
 from graphgauge.stats.text import listing, several
 from graphgauge.stats.truths import Truths
-from graphgauge.stats.wilcoxon import as_on_paper
-
-Floats = NDArray[np.float64]
+from graphgauge.stats.wilcoxon import as_on_paper, require_alpha
 
 # The fewest seeds per dataset, and over all datasets, for an interval of P(first better).
 _FEWEST_SEEDS = 3

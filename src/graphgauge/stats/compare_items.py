@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.family import family
 from graphgauge.core.options import generator_of
@@ -20,8 +21,6 @@ from graphgauge.stats.runs import Better, Missing, Panel, Run, Runs, seed_order
 from graphgauge.stats.tables import Cell, Grid
 from graphgauge.stats.text import listing, p_text, several
 from graphgauge.stats.truths import Truths, different_truths, refuse_different, warnings_of
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

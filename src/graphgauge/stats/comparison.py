@@ -8,9 +8,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from graphgauge.core.arrays import Floats
 from graphgauge.core.result import Interval
 from graphgauge.core.schema import dumps, number_to_json
 from graphgauge.stats.many import Friedman
@@ -18,8 +16,6 @@ from graphgauge.stats.paired import PairedTest
 from graphgauge.stats.runs import Better
 from graphgauge.stats.tables import Cell, Grid
 from graphgauge.stats.text import bounds, decimals, fixed, p_text, plus_minus, several
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,14 @@ are equal up to rounding and have no spread. `is_rounding` decides that for all 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphgauge.core.errors import OptionError
-from graphgauge.core.options import confidence_level, generator_of
+from graphgauge.core.arrays import Floats, Ints
+from graphgauge.core.options import confidence_level
 from graphgauge.core.result import Interval, enclosing
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Bounds = tuple[Floats, Floats]
 
 _BLOCK = 1 << 17
@@ -208,7 +205,7 @@ def standard_error(
     return np.where(enough, error, np.nan), np.where(enough, _size_df(share, owner, units), 0.0)
 
 
-def _size_df(share: Floats, owner: Integers, units: Integers) -> Floats:
+def _size_df(share: Floats, owner: Ints, units: Ints) -> Floats:
     """Satterthwaite's degrees of freedom of the CR2 variance of a mean, from the clusters' shares of the items.
 
     Its expectation and variance if the items of a cluster err alike, which is when sizes matter most: a quadratic
@@ -236,48 +233,6 @@ def _size_df(share: Floats, owner: Integers, units: Integers) -> Floats:
     # It is between one and the number of clusters less one, which equal sizes reach up to rounding.
     most = np.maximum(units - 1, 1)
     return np.where(df > most * (1 - 1e-9), most, np.maximum(df, 1.0))
-
-
-def quantile_interval(
-    values: ArrayLike,
-    count: ArrayLike,
-    probability: float,
-    confidence: float,
-    *,
-    group: NDArray[np.integer] | None = None,
-    groups: int = 1,
-    cluster: NDArray[np.integer] | None = None,
-) -> Bounds:
-    """Interval of a quantile, for any distribution; `probability` = 0.5 for the median.
-
-    Independent items: the two order statistics whose ranks leave at most α/2 outside under the binomial. Clusters: the
-    distribution function is inverted at probability ± t·se, its error taken over clusters (Woodruff 1952). NaN if
-    the items are too few for the bound to exist (below six for a 95 % interval of the median).
-    """
-    if not 0 < probability < 1:
-        raise OptionError(f"probability must be between 0 and 1, not {probability}")
-    values, count = np.asarray(values, dtype=float), np.asarray(count, dtype=float)
-    group = np.zeros(len(values), dtype=np.int64) if group is None else np.asarray(group)
-    order = np.lexsort((values, group))
-    values, count, group = values[order], count[order], group[order]
-    total = _totals(group, count, groups)
-    start = np.searchsorted(group, np.arange(groups + 1))
-    mass = np.concatenate(([0.0], np.cumsum(count)))
-    if cluster is None:
-        low_rank, high_rank = _order_statistics(total, probability, tail(confidence))
-    else:
-        point = _at_rank(values, mass, start, np.ceil(probability * total - 1e-9))[group]
-        margins = []
-        for below in (values < point, values <= point):  # with ties the two sides of the quantile err differently
-            share = _totals(group, count * below, groups) / np.where(total > 0, total, np.nan)
-            error, df = standard_error(below - share[group], count, group=group, groups=groups, cluster=cluster[order])
-            margins.append(t_quantile(df, confidence) * error)
-        low_rank = np.floor((probability - margins[0]) * total + 1e-9)
-        high_rank = np.ceil((probability + margins[1]) * total - 1e-9) + 1
-    exists = (low_rank >= 1) & (high_rank <= total)
-    low = _at_rank(values, mass, start, np.where(exists, low_rank, np.nan))
-    high = _at_rank(values, mass, start, np.where(exists, high_rank, np.nan))
-    return low, high
 
 
 def delong(
@@ -343,33 +298,6 @@ def delong(
     return auc, units / m * math.sqrt(variance / (units - 1)), df
 
 
-def histogram_bootstrap(
-    statistic: Callable[[Integers], ArrayLike],
-    counts: ArrayLike,
-    *,
-    confidence: float,
-    seed: int | np.random.Generator,
-    resamples: int = 4000,
-) -> tuple[float, float]:
-    """Bootstrap interval of a statistic of independent items, given their histogram.
-
-    `statistic` takes an array (resamples, cells) of counts and gives one number per row. Resamples are multinomial
-    draws of the cells, in blocks, so memory does not grow with the items. NaN with fewer than two items, or if the
-    statistic is undefined in some resample.
-    """
-    counts = np.asarray(counts, dtype=np.int64)
-    n = int(counts.sum())
-    if n < 2:
-        return np.nan, np.nan
-    generator = generator_of(seed)
-    rows = max(1, (1 << 20) // max(counts.size, 1))
-    drawn = [
-        np.asarray(statistic(generator.multinomial(n, counts / n, size=min(rows, resamples - done))), dtype=float)
-        for done in range(0, resamples, rows)
-    ]
-    return percentile_interval(np.concatenate(drawn), n, 1, confidence)
-
-
 def percentile_interval(drawn: Floats, items: int, strata: int, confidence: float) -> tuple[float, float]:
     """Percentiles of a bootstrap distribution, widened as Student's t is relative to the normal.
 
@@ -397,7 +325,7 @@ def _totals(group: NDArray[np.integer] | None, weights: Floats, groups: int) -> 
 
 def _cluster_sums(
     weighted: Floats, count: Floats, group: NDArray[np.integer] | None, cluster: NDArray[np.integer]
-) -> tuple[Integers, Floats, Floats]:
+) -> tuple[Ints, Floats, Floats]:
     """For each cluster within each group: the group, how many items, and the sum of the weighted values."""
     cluster = np.asarray(cluster)
     if cluster.size == 0:
@@ -412,28 +340,3 @@ def _cluster_sums(
     else:
         labels, key = np.unique(key, return_inverse=True)
     return labels // span, _totals(key, count, len(labels)), _totals(key, weighted, len(labels))
-
-
-def _order_statistics(total: Floats, probability: float, outside: float) -> Bounds:
-    """Ranks of the lowest and highest item around the quantile; 0 and total + 1 if there are none."""
-    return _binomial_point(total, probability, outside), total + 1 - _binomial_point(total, 1 - probability, outside)
-
-
-def _binomial_point(total: Floats, probability: float, outside: float) -> Floats:
-    """The smallest k with P(Binomial ≤ k) > outside, by bisection over k."""
-    from scipy.special import bdtr
-
-    trials = total.astype(np.int64)
-    low, high = np.full(trials.shape, -1), trials.copy()
-    while np.any(high - low > 1):
-        middle = (low + high) // 2
-        reached = (middle >= 0) & (bdtr(np.maximum(middle, 0).astype(float), trials, probability) > outside)
-        low, high = np.where(reached, low, middle), np.where(reached, middle, high)
-    return high.astype(float)
-
-
-def _at_rank(values: Floats, mass: Floats, start: Integers, rank: Floats) -> Floats:
-    """The rank-th smallest item of each group, from cells in order and their cumulated mass; NaN stays NaN."""
-    empty = np.isnan(rank) | (start[1:] == start[:-1])
-    position = np.searchsorted(mass[1:], mass[start[:-1]] + np.where(empty, 1, rank) - 1e-9)
-    return np.where(empty, np.nan, values[np.minimum(position, len(values) - 1)] if len(values) else np.nan)

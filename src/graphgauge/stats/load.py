@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,21 +11,20 @@ from pathlib import Path
 from typing import Any
 
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.extras import need
 from graphgauge.core.family import family_names
+from graphgauge.core.files import read_json
 from graphgauge.core.result import Direction, Evaluation, Result
 from graphgauge.core.schema import (
     checked_content,
     evaluation_from_dict,
     is_result,
     number_from_json,
-    read_json,
     result_files,
     side_files,
     side_path,
 )
 from graphgauge.core.truths import truths_of
-from graphgauge.io.rows import sound_parquet
+from graphgauge.io.tables import read_records
 from graphgauge.stats.runs import Run, Runs, Score, Seed, SideFile
 
 # `metrics_{dataset}_{seed}.json`; the seed follows the last underscore.
@@ -70,10 +68,11 @@ def _from_path(path: Path) -> Iterator[Run]:
         yield from _from_folder(path)
     elif not path.exists():
         raise InputError("no such file or folder", where=str(path))
-    elif path.suffix.lower() == ".csv":
-        yield from _from_csv(path)
-    elif path.suffix.lower() == ".parquet":
-        yield from _from_parquet(path)
+    elif path.suffix.lower() in (".csv", ".parquet"):
+        records = read_records(path)
+        if not records:
+            raise InputError("has no rows", where=str(path))
+        yield from _from_records(records, str(path))
     elif path.suffix.lower() == ".json":
         found = _from_json(path)
         if found is None:
@@ -108,7 +107,7 @@ def _from_json(path: Path) -> Run | None:
     if not isinstance(content, dict):
         return None
     if "schema" in content or is_result(content):
-        return _from_result(checked_content(content, str(path)), path)
+        return from_result(checked_content(content, str(path)), path)[0]
     if "axis" in content and "columns" in content:
         return None
     named = _FLAT_NAME.fullmatch(path.name.removesuffix(".json").removesuffix(".flat"))
@@ -125,20 +124,22 @@ def _method_folder(path: Path) -> str:
     return parent.parent.name if parent.name in family_names() else parent.name
 
 
-def _from_result(content: Mapping[str, Any], path: Path) -> Run:
+def from_result(content: Mapping[str, Any], path: Path) -> tuple[Run, Evaluation | None]:
+    """The run in a result file's content, and its evaluation unless it failed."""
     if content.get("status") == "failed":
         run, error = content.get("run"), content.get("error")
         if not isinstance(run, dict):
             raise InputError("names no run", where=str(path), fix="Write result files with graphgauge.")
         why = f"failed: {error}" if error else "failed"
-        return Run(*_labels(run, str(path)), {}, str(run.get("family", "")), str(path), why)
+        return Run(*_labels(run, str(path)), {}, str(run.get("family", "")), str(path), why), None
     items = next((side for side in side_files(content, str(path)) if side.get("role") == "items"), None)
+    evaluation = evaluation_from_dict(content, where=str(path))
     run = _from_evaluation(
-        evaluation_from_dict(content, where=str(path)),
+        evaluation,
         source=str(path),
         items=None if items is None else SideFile(side_path(path.parent, items), str(items.get("hash"))),
     )
-    return replace(run, truths=truths_of(run.family, content.get("receipt")))
+    return replace(run, truths=truths_of(run.family, content.get("receipt"))), evaluation
 
 
 def _from_evaluation(evaluation: Evaluation, source: str = "evaluation", items: SideFile | None = None) -> Run:
@@ -162,30 +163,6 @@ def _labels(run: Mapping[str, Any], source: str) -> tuple[str, str, Seed]:
 def _score(result: Result, conventions: Mapping[str, str]) -> Score:
     stated = {**conventions, **result.conventions, **{name: str(value) for name, value in result.params.items()}}
     return Score(result.value, result.direction, result.target, result.bounds, stated, result.n, result.reason)
-
-
-def _from_csv(path: Path) -> Iterator[Run]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            reader = csv.DictReader(stream)
-            head, rows = reader.fieldnames or [], list(reader)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"cannot be read ({error})", where=str(path)) from None
-    if not rows:
-        raise InputError("has no rows", where=str(path))
-    twice = [name for name in head if head.count(name) > 1]
-    if twice:
-        raise InputError(f"has the column {twice[0]!r} twice", where=str(path))
-    for number, row in enumerate(rows):
-        if None in row:
-            raise InputError("has more cells than the header", where=f"{path}, record {number + 1}")
-    yield from _from_records(rows, str(path))
-
-
-def _from_parquet(path: Path) -> Iterator[Run]:
-    with sound_parquet(path):
-        rows = need("pyarrow.parquet", "reading .parquet").read_table(path).to_pylist()
-    yield from _from_records(rows, str(path))
 
 
 def _from_records(records: Sequence[Mapping[str, Any]], source: str) -> Iterator[Run]:

@@ -9,12 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphgauge.core.arrays import as_numeric, refuse_nan, require_shape
+from graphgauge.core.arrays import Floats, as_numeric, refuse_nan, require_shape
 from graphgauge.core.errors import InputError
 from graphgauge.core.options import whole_number
-from graphgauge.stats.power import require_alpha
-
-Floats = NDArray[np.float64]
+from graphgauge.stats.wilcoxon import require_alpha
 
 # Up to this many rank-sum states are enumerated; larger designs use the chi-squared approximation.
 _MAX_STATES = 1 << 20

@@ -8,18 +8,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from graphgauge.core.arrays import as_numeric
+from graphgauge.core.arrays import Floats, as_numeric
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.result import Interval
 from graphgauge.stats.intervals import sample_interval, sample_std
-from graphgauge.stats.power import attainable_p, require_alpha, seeds_needed
 from graphgauge.stats.runs import Better, seed_order
 from graphgauge.stats.text import bounds, decimals, fixed, listing, p_text, plus_minus, several
-from graphgauge.stats.wilcoxon import paired_differences, signed_rank
-
-Floats = NDArray[np.float64]
+from graphgauge.stats.wilcoxon import attainable_p, paired_differences, require_alpha, seeds_needed, signed_rank
 
 # Cohen's terms for correlations.
 _WORDS = ((0.5, "large"), (0.3, "medium"), (0.1, "small"), (0.0, "negligible"))

@@ -6,15 +6,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from graphgauge.core.arrays import as_labels, as_numeric
+from graphgauge.core.arrays import Floats, as_labels, as_numeric
 from graphgauge.core.errors import InputError
 from graphgauge.core.options import generator_of, whole_number
 from graphgauge.core.result import Interval
 from graphgauge.stats.intervals import standard_error, t_interval
-
-Floats = NDArray[np.float64]
 
 # Up to this many differences all sign patterns are counted.
 _ENUMERATE = 16

@@ -6,14 +6,13 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from graphgauge.core.arrays import as_numeric, refuse_nan
+from graphgauge.core.arrays import Floats, as_numeric, refuse_nan
 from graphgauge.core.errors import InputError
 from graphgauge.core.options import generator_of
 from graphgauge.stats.intervals import Bounds, percentile_interval
 
-Floats = NDArray[np.float64]
 # Scores of each dataset, methods × seeds; in a block of resamples, resamples × methods × seeds.
 Strata = Sequence[Floats]
 _NO_NAN = "Leave failed runs out and report it, or score them at the metric's worst value."

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from io import StringIO
 
 from graphgauge.core.errors import one_of
-from graphgauge.io.tables import csv_cell
+from graphgauge.io.delimited import as_csv
 
 FORMS = ("table", "csv", "latex", "markdown", "json")
 
@@ -81,11 +79,7 @@ class Grid:
         return "\n".join([*lines, *(f"% {note}" for note in self.notes)]) + "\n"
 
     def csv(self) -> str:
-        stream = StringIO()
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(map(csv_cell, self.head))
-        writer.writerows([csv_cell(cell.text) for cell in row] for row in self.rows)
-        return stream.getvalue()
+        return as_csv([self.head, *([cell.text for cell in row] for row in self.rows)])
 
 
 def _row(cells: Iterable[str]) -> str:

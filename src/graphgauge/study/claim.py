@@ -10,11 +10,11 @@ from typing import Any, Literal
 from graphgauge._version import __version__
 from graphgauge.core.errors import GraphgaugeError, InputError
 from graphgauge.core.fields import plain
+from graphgauge.core.files import read_json
 from graphgauge.core.schema import (
     evaluation_from_dict,
     is_result,
     is_unchanged,
-    read_json,
     require_schema,
     require_unchanged,
     side_files,

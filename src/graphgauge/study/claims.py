@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import glob
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.files import write_text
+from graphgauge.core.files import parse_json, read_json, write_text
 from graphgauge.core.schema import SCHEMA, dumps
 from graphgauge.stats.text import listing
 from graphgauge.study.model import COMPARISONS, SUMMARY, Item, Study
@@ -118,8 +117,8 @@ def _read_claims(file: Path) -> dict[str, set[str]]:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        content = read_json(path)
+    except InputError:
         return {}
     return content if isinstance(content, dict) else {}
 
@@ -139,9 +138,9 @@ def _is_judged_name(name: str) -> bool:
 
 def _is_about(item: Item, content: bytes) -> bool:
     try:
-        run = json.loads(content)["run"]
+        run = parse_json(content)["run"]
         return bool({"family": item.family, **item.run}.items() <= run.items())
-    except (ValueError, RecursionError):
+    except ValueError:
         return True
     except (KeyError, TypeError, AttributeError):
         return False

@@ -109,7 +109,7 @@ def _train(
     seed: int, split_seed: int, validation: float, batch_size: int, learning_rate: float, cpu: bool, quiet: bool,
     debug: bool,
 ) -> None:  # fmt: skip
-    from graphgauge.generation.checkpoints import best_device
+    from graphgauge.generation.subjects import best_device
     from graphgauge.zoo.moonboard.checkpoint import save_checkpoint
     from graphgauge.zoo.moonboard.data import open_split
     from graphgauge.zoo.moonboard.problems import chosen_grades
@@ -154,7 +154,7 @@ def generate(
     figure: str | None, output: str | None, cpu: bool, quiet: bool, debug: bool,
 ) -> None:  # fmt: skip
     """Generate problems of a grade. Invalid problems are shown and marked, not replaced."""
-    from graphgauge.generation.checkpoints import best_device, read_checkpoint
+    from graphgauge.generation.subjects import best_device, read_checkpoint
     from graphgauge.zoo.moonboard.board import grade_name, remarks
     from graphgauge.zoo.moonboard.checkpoint import restore
     from graphgauge.zoo.moonboard.figure import draw_boards

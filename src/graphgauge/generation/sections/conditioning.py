@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.arrays import Floats
 from graphgauge.core.metric import Estimate, MetricFunction, NoChance, NoInterval, metric, section
 from graphgauge.core.result import Result
 from graphgauge.generation.confusion import bootstrapped_compositions, compositions, condition_number
-from graphgauge.generation.inputs import Bits, Codes, Floats
+from graphgauge.generation.inputs import Bits, Codes
 from graphgauge.generation.intervals import of_draws, of_shares
 from graphgauge.generation.samples import Numbers, Sample
 from graphgauge.generation.sections.common import FAMILY, LAWS, MACRO, MICRO, NO_ORDER, WHOLE, known, level

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.arrays import Floats
 from graphgauge.core.metric import ChanceFunction, Estimate, MetricFunction, NoChance, NoInterval, metric, section
 from graphgauge.core.result import Result
 from graphgauge.generation.distances import Pairs, hamming_pairs, jaccard_pairs, row_ids, unique_at
 from graphgauge.generation.graphs import Graphs, graph_ids
-from graphgauge.generation.inputs import Bits, Codes, Floats, Samples
+from graphgauge.generation.inputs import Bits, Codes, Samples
 from graphgauge.generation.intervals import of_shares, over_pairs, over_samples
 from graphgauge.generation.samples import Sample, canonical_order
 from graphgauge.generation.sections.common import (

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.arrays import Floats
 from graphgauge.core.metric import AS_CHOSEN, Estimate, MetricFunction, NoChance, NoInterval, metric, section
 from graphgauge.core.result import Result
 from graphgauge.generation.distances import jaccard_pairs
-from graphgauge.generation.inputs import Bits, Codes, Floats
+from graphgauge.generation.inputs import Bits, Codes
 from graphgauge.generation.intervals import over_samples
 from graphgauge.generation.samples import RealSample, canonical_order
 from graphgauge.generation.sections.common import (

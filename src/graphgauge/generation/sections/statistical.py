@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import one_of
 from graphgauge.core.metric import (
     ChanceFunction,
@@ -20,8 +21,6 @@ from graphgauge.core.metric import (
     section,
 )  # fmt: skip
 from graphgauge.core.result import Result, Table
-from graphgauge.generation.inputs import Floats
-from graphgauge.generation.permuted import p_value
 from graphgauge.generation.sections.common import (
     COUNT_LAWS,
     EMPTY,
@@ -37,6 +36,7 @@ from graphgauge.generation.sections.common import (
     values_of,
 )  # fmt: skip
 from graphgauge.generation.sections.two_sided import NEIGHBOURS, Described, Drawn, Encoded, TwoSided
+from graphgauge.generation.two_sample import p_value
 
 section(
     "statistical", family=FAMILY, priority="high",

@@ -9,17 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.arrays import Floats
 from graphgauge.core.options import whole_number
 from graphgauge.generation.distances import NullDraws, null_distances, rounded_off
-from graphgauge.generation.energy import EnergyTest, energy_test, stratified
 from graphgauge.generation.graph_mmd import graph_mmd
 from graphgauge.generation.graphs import Graphs
-from graphgauge.generation.inputs import Bits, Codes, Floats
-from graphgauge.generation.mmd import MMDTest, mmd_test
-from graphgauge.generation.prdc import PRDC, prdc
+from graphgauge.generation.inputs import Bits, Codes
 from graphgauge.generation.samples import Sample, canonical_order
 from graphgauge.generation.sections.common import FEWEST_COMPARED, few
 from graphgauge.generation.table import Table
+from graphgauge.generation.two_sample import PRDC, EnergyTest, MMDTest, energy_test, mmd_test, prdc, stratified
 from graphgauge.kernels.wasserstein import moments, wasserstein
 
 # The number of neighbours in precision, recall, density and coverage.

@@ -12,7 +12,7 @@ from torch import nn
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.files import atomic_path
-from graphgauge.generation.checkpoints import FORMAT
+from graphgauge.generation.subjects import FORMAT
 from graphgauge.zoo.moonboard.board import GRADES
 from graphgauge.zoo.moonboard.data import Origin
 from graphgauge.zoo.moonboard.model import ClassifierConfig, ConditionalVAE, GeneratorConfig, GradeClassifier

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.errors import InputError, UnknownNameError
-from graphgauge.core.files import write_text
+from graphgauge.core.files import read_json, write_text
 from graphgauge.generation.overlap import Hashes, sample_hashes
 from graphgauge.zoo.moonboard.board import CHANNELS, GRADES, SHAPE, Grids, cell, grade_name, hold, remarks
 
@@ -110,11 +110,7 @@ def chosen_grades(text: str | None) -> tuple[str, ...] | None:
 def read_problems(path: str | Path, grades: Sequence[str] | None = None) -> Problems:
     """Read the problems of a file; with `grades`, problems of other grades are skipped."""
     where = str(path)
-    try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, ValueError, RecursionError) as error:
-        reason = error.strerror if isinstance(error, OSError) else f"not JSON: {error}"
-        raise InputError(f"cannot be read ({reason})", where=where, fix=_FORMATS) from None
+    content = read_json(path, fix=_FORMATS)
     items = _field(content, "data") if isinstance(content, Mapping) else content
     if not isinstance(items, list):
         raise InputError("there is no list of problems", where=where, fix=_FORMATS)

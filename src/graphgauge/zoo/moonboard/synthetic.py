@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.arrays import Floats
 from graphgauge.zoo.moonboard.board import COLUMNS, GRADES, ROWS, SHAPE, Grids
 from graphgauge.zoo.moonboard.problems import Problems, graded
 
@@ -23,8 +24,6 @@ _POOR = 3.0
 _EASIEST, _STEP = 3.3, 0.28
 _MOST_MIDDLE = 9
 _TOP = ROWS - 1
-
-Floats = NDArray[np.float64]
 
 
 def hold_sizes() -> Floats:

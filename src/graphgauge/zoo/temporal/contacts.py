@@ -12,8 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
+from graphgauge.core.arrays import Ints
 from graphgauge.core.errors import InputError
-from graphgauge.zoo.temporal.stream import Ints, Question, Stream
+from graphgauge.zoo.temporal.stream import Question, Stream
 
 # Largest gap in seconds between two lines of one contact; there is one record every 20 seconds.
 _BREAK = 20

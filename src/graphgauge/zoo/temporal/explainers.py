@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.factory import own_code
 from graphgauge.explanation.adapters import said_output
-from graphgauge.explanation.answers import answer_rows, checked_outputs, probabilities
-from graphgauge.explanation.fields import lined_up
+from graphgauge.explanation.fields import answer_rows, checked_outputs, lined_up, probabilities
 from graphgauge.explanation.inputs import Context, Explanation
 
-Floats = NDArray[np.float64]
 Explainer = Callable[[Any, Context, np.random.Generator], Floats]
 
 # An event takes 2 to this power calls.

@@ -17,11 +17,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from graphgauge.core.arrays import Ints
 from graphgauge.core.extras import need
 from graphgauge.explanation.inputs import Context, Subgraph
 from graphgauge.explanation.pyg import PyGModel
-
-Ints = NDArray[np.int64]
 
 _CLASSES = 4
 _FEATURES = 4

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.zoo.temporal.stream import Ints, Question, Stream
+from graphgauge.core.arrays import Ints
+from graphgauge.zoo.temporal.stream import Question, Stream
 
 PARCEL = 0  # the column of a contact's features for parcels
 

@@ -9,10 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.arrays import Floats, Ints
 from graphgauge.explanation.inputs import Context, Subgraph
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
 from graphgauge.core.factory import own_code
 from graphgauge.evolution.inputs import as_edges, whole_numbers
-from graphgauge.evolution.stored import read_arrays
+from graphgauge.io.npz import read_npz
 
 # Cora's numbers, also used by the block model.
 CLASS_SIZES = (351, 217, 418, 818, 426, 298, 180)
@@ -51,7 +51,7 @@ def read_graph_data(path: str | Path) -> GraphData:
         return _planetoid(place)
     if not place.exists():
         raise InputError("no such file", where=str(place), fix="Leave --data out for the built-in graph.")
-    arrays = read_arrays(place, _ARRAYS)
+    arrays = read_npz(place, _ARRAYS)
     data, *indices = (arrays[f"feature_{part}"] for part in ("data", "indices", "indptr"))
     indices = [whole_numbers(part, f"{place}: features") for part in indices]
     width = whole_numbers(arrays["num_features"], f"{place}: num_features")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import Any, Literal
@@ -11,15 +11,49 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.evolution import poincare_distance, tgc_step
-from graphgauge.evolution.growth import largest_component
+from graphgauge.evolution.births import largest_component
 from graphgauge.evolution.inputs import pair_codes
 from graphgauge.zoo.zaratustra.data import GraphData
-from graphgauge.zoo.zaratustra.growth import RULES, Growth
 
-Floats = NDArray[np.float64]
+Ids = NDArray[np.int64]
+# Maps the degrees of all nodes to the possible anchors.
+Pool = Callable[[NDArray[Any]], Ids]
+
+
+@dataclass(frozen=True)
+class Growth:
+    """A rule: the pool of anchors, and which of them `anchor="distance"` prefers (None: it draws at random)."""
+
+    pool: Pool
+    prefers: Literal["nearest", "farthest"] | None = None
+
+
+def everyone(degrees: NDArray[Any]) -> Ids:
+    """All nodes: random growth, the null model."""
+    return np.arange(len(degrees))
+
+
+def elites(degrees: NDArray[Any], sigmas: float = 2.0) -> Ids:
+    """Nodes whose degree is more than this many standard deviations above the mean."""
+    return np.flatnonzero(degrees > degrees.mean() + sigmas * degrees.std())
+
+
+def periphery(degrees: NDArray[Any], share: float = 0.25) -> Ids:
+    """Nodes whose degree is at most this quantile of all degrees."""
+    return np.flatnonzero(degrees <= np.quantile(degrees, share))
+
+
+RULES: Mapping[str, Growth] = {
+    "Normal": Growth(elites, "nearest"),
+    "Off": Growth(everyone),
+    "Inverted": Growth(periphery, "farthest"),
+}
+
+
 Edges = NDArray[np.int64]
 ANCHORS = ("uniform", "distance")
 EMBEDDINGS = ("features", "random")

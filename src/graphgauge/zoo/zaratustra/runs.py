@@ -14,8 +14,7 @@ from graphgauge.core.options import whole_number
 from graphgauge.core.schema import dumps
 from graphgauge.evolution import EvolutionLog
 from graphgauge.zoo.zaratustra.data import GraphData
-from graphgauge.zoo.zaratustra.engine import Settings, Zaratustra
-from graphgauge.zoo.zaratustra.growth import RULES, Growth
+from graphgauge.zoo.zaratustra.engine import RULES, Growth, Settings, Zaratustra
 
 
 def grow(

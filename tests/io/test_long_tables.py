@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from graphgauge.core.errors import InputError
-from graphgauge.io.rows import column_batches, column_names
+from graphgauge.io.tables import column_batches, column_names
 
 
 def test_columns_of_csv(tmp_path: Path) -> None:
@@ -24,7 +24,7 @@ def test_columns_of_csv(tmp_path: Path) -> None:
     [
         ("t.csv", "time,y\n1,2\n", "no column 'node'. It has time, y"),
         ("t.csv", "node,node\n1,2\n", "has the column 'node' twice"),
-        ("t.csv", "time,node\n1\n", "line 2 has too few columns"),
+        ("t.csv", "time,node\n1\n", "line 2 has 1 cell, not 2"),
         ("t.parquet", "no parquet", "cannot be read"),
         ("t.txt", "", "is not a table. Use .parquet or .csv"),
     ],

@@ -1,0 +1,269 @@
+"""Statistics of two samples: maximum mean discrepancy, energy distance, precision and recall, and permutation tests."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.arrays import Floats
+from graphgauge.core.errors import InputError
+from graphgauge.kernels.euclidean import Points, tiles
+from graphgauge.kernels.threads import map_blocks
+
+# Kernel values between a range of items and all items.
+Strip = Callable[[slice], Floats]
+
+
+class KernelSums(NamedTuple):
+    """Sums over ordered pairs, including each item with itself: within the first sample, within the second, across.
+
+    The first entry of each is that of the observed samples, the others are those of permutations. `rows_first` and
+    `rows_second` are the sums of each item with the observed first and second sample.
+    """
+
+    first: Floats
+    second: Floats
+    across: Floats
+    rows_first: Floats
+    rows_second: Floats
+
+
+def kernel_sums(strip: Strip, n: int, m: int, permutations: int, generator: np.random.Generator) -> KernelSums:
+    """The sums for n items and the m that follow them, and for `permutations` random permutations."""
+    member = np.zeros((permutations + 1, n + m))
+    member[:, :n] = 1
+    generator.permuted(member[1:], axis=1, out=member[1:])
+    within, with_all, everything = np.zeros(permutations + 1), np.zeros(permutations + 1), 0.0
+    rows_first, rows_all = np.empty(n + m), np.empty(n + m)
+    for rows in tiles(0, n + m):
+        values = strip(rows)
+        sums = values @ member.T
+        rows_first[rows], rows_all[rows] = sums[:, 0], values.sum(axis=1)
+        within += np.einsum("ip,pi->p", sums, member[:, rows])
+        with_all += member[:, rows] @ rows_all[rows]
+        everything += float(rows_all[rows].sum())
+    across = with_all - within
+    return KernelSums(within, everything - with_all - across, across, rows_first, rows_all - rows_first)
+
+
+def p_value(observed: float, null: Floats) -> float:
+    """The share of permutations, including the observed one, that are at least as extreme, up to rounding."""
+    rounding = 1e-12 * max(abs(observed), float(np.abs(null).max(initial=0.0)))
+    return float((1 + np.count_nonzero(null >= observed - rounding)) / (1 + len(null)))
+
+
+def at_most(points: Floats, most: int, generator: np.random.Generator) -> Floats:
+    """All points, or this many drawn without replacement."""
+    if len(points) <= most:
+        return points
+    return points[np.sort(generator.choice(len(points), most, replace=False))]
+
+
+def two_samples(first: Floats, second: Floats) -> None:
+    """Reject samples that cannot be compared."""
+    if first.ndim != 2 or second.ndim != 2 or first.shape[1] != second.shape[1]:
+        raise InputError(f"expected rows of the same length, found shapes {first.shape} and {second.shape}")
+    if len(first) < 2 or len(second) < 2:
+        raise InputError(f"expected at least two rows on either side, found {len(first)} and {len(second)}")
+
+
+LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class MMDTest:
+    """MMD² of two samples, and its distribution under random permutations.
+
+    `value` is the unbiased estimate, which may be negative. `critical` is the threshold of significance at 5 %, and
+    `power` the probability that another pair of samples of this size exceeds it if the true MMD² is the measured one.
+    """
+
+    value: float
+    p_value: float
+    null: Floats
+    critical: float
+    power: float
+    kernel: str
+    bandwidth: float
+    n: tuple[int, int]
+
+
+def mmd_test(
+    real: Floats,
+    generated: Floats,
+    *,
+    permutations: int,
+    generator: np.random.Generator,
+    bandwidth: float | None = None,
+    most: int = 2000,
+) -> MMDTest:
+    """Compare rows by the kernel exp(−d²/2σ²) of their Euclidean distance d; at most `most` rows of either side.
+
+    σ is `bandwidth`, or the median distance of all pairs in the pooled samples, which does not change under
+    permutations. If the median is 0, the smallest positive distance is used; if all points are equal, MMD² is 0.
+    """
+    two_samples(real, generated)
+    real, generated = at_most(real, most, generator), at_most(generated, most, generator)
+    n, m = len(real), len(generated)
+    cloud = Points.of(np.concatenate([real, generated]))
+    sigma = _median_distance(cloud) if bandwidth is None else bandwidth / cloud.unit
+
+    def strip(rows: slice) -> Floats:
+        squared = np.concatenate([cloud.squared(rows, columns) for columns in tiles(0, n + m)], axis=1)
+        return np.exp(squared / (-2 * sigma**2))
+
+    return kernel_test(strip, n, m, "exp(−d²/2σ²)", sigma * cloud.unit, permutations=permutations, generator=generator)
+
+
+def kernel_test(
+    strip: Strip,
+    n: int,
+    m: int,
+    kernel: str,
+    bandwidth: float,
+    *,
+    permutations: int,
+    generator: np.random.Generator,
+) -> MMDTest:
+    """The test of n items against the m that follow them, for a kernel that is 1 between equal items."""
+    sums = kernel_sums(strip, n, m, permutations, generator)
+    # Each item adds 1 for the pair with itself.
+    values = (sums.first - n) / (n * (n - 1)) + (sums.second - m) / (m * (m - 1)) - 2 * sums.across / (n * m)
+    value, null = float(values[0]), values[1:]
+    critical = float(np.quantile(null, 1 - LEVEL, method="higher")) if permutations else math.nan
+    return MMDTest(
+        value=value,
+        p_value=p_value(value, null),
+        null=null,
+        critical=critical,
+        power=_power(value, critical, null, sums, n, m),
+        kernel=kernel,
+        bandwidth=bandwidth,
+        n=(n, m),
+    )
+
+
+def _power(value: float, critical: float, null: Floats, sums: KernelSums, n: int, m: int) -> float:
+    """From the normal limit of the estimate: its first-order variance, and its variance under the null hypothesis."""
+    from scipy.special import ndtr
+
+    first = (sums.rows_first[:n] - 1) / (n - 1) - sums.rows_second[:n] / m
+    second = (sums.rows_second[n:] - 1) / (m - 1) - sums.rows_first[n:] / n
+    variance = 4 * (np.var(first) / n + np.var(second) / m) + np.var(null)
+    return float(ndtr((value - critical) / math.sqrt(variance))) if variance > 0 else math.nan
+
+
+def _median_distance(cloud: Points) -> float:
+    strips = tiles(0, len(cloud.rows))
+    distances = np.concatenate(
+        [
+            tile[np.triu_indices(len(tile), 1)] if rows == columns else tile.ravel()
+            for place, rows in enumerate(strips)
+            for columns in strips[place:]
+            for tile in [cloud.distances(rows, columns)]
+        ]
+    )
+    return float(np.median(distances)) or float(distances[distances > 0].min(initial=math.inf))
+
+
+@dataclass(frozen=True)
+class EnergyTest:
+    """The energy distance 2E‖X − Y‖ − E‖X − X'‖ − E‖Y − Y'‖, and its distribution under random permutations.
+
+    `n` are the numbers of items compared on either side.
+    """
+
+    distance: float
+    p_value: float
+    null: Floats
+    n: tuple[int, int]
+
+    @property
+    def weight(self) -> float:
+        """n·m/(n + m): the distance times this has a limit under the null hypothesis."""
+        return self.n[0] * self.n[1] / sum(self.n)
+
+
+def energy_test(
+    x: Floats, y: Floats, *, permutations: int, generator: np.random.Generator, most: int = 2000
+) -> EnergyTest:
+    """Compare rows of x with rows of y by Euclidean distance; at most `most` rows per side, drawn at random."""
+    two_samples(x, y)
+    x, y = at_most(x, most, generator), at_most(y, most, generator)
+    n, m = len(x), len(y)
+    cloud = Points.of(np.concatenate([x, y]))
+
+    def strip(rows: slice) -> Floats:
+        return np.concatenate([cloud.distances(rows, columns) for columns in tiles(0, n + m)], axis=1)
+
+    sums = kernel_sums(strip, n, m, permutations, generator)
+    values = cloud.unit * (2 * sums.across / (n * m) - sums.first / n**2 - sums.second / m**2)
+    return _test(values, (n, m))
+
+
+def stratified(tests: Sequence[EnergyTest]) -> EnergyTest:
+    """One test over conditions: the weighted mean of their distances, with permutations within conditions."""
+    if len({len(test.null) for test in tests}) != 1:
+        raise InputError("expected at least one test, all with the same number of permutations", where="tests")
+    weights = np.array([test.weight for test in tests]) / sum(test.weight for test in tests)
+    values = weights @ np.array([np.append(test.distance, test.null) for test in tests])
+    return _test(values, (sum(test.n[0] for test in tests), sum(test.n[1] for test in tests)))
+
+
+def _test(values: Floats, n: tuple[int, int]) -> EnergyTest:
+    # Only negative by rounding.
+    values = np.maximum(values, 0.0)
+    return EnergyTest(float(values[0]), p_value(float(values[0]), values[1:]), values[1:], n)
+
+
+class PRDC(NamedTuple):
+    """Open balls around points, with the distance to the k-th nearest neighbour in the same sample as radius.
+
+    precision: share of generated points in a real ball; recall: share of real points in a generated ball; density: real
+    balls that contain a generated point, over k, on average; coverage: share of real balls with a generated point.
+    """
+
+    precision: float
+    recall: float
+    density: float
+    coverage: float
+
+
+def prdc(
+    real: NDArray[np.floating], generated: NDArray[np.floating], *, k: int = 5, threads: int | None = None
+) -> PRDC:
+    """All four from Euclidean distances, computed in strips; memory grows with the points, not with the pairs."""
+    n, m = len(real), len(generated)
+    if not 1 <= k < min(n, m):
+        raise InputError(f"{k} nearest neighbours need more than {k} points on either side, found {n} and {m}")
+    cloud = Points.of(np.concatenate([real, generated]))
+    sides = slice(0, n), slice(n, n + m)
+
+    def strip(rows: slice, side: slice) -> Floats:
+        parts = [cloud.distances(rows, columns) for columns in tiles(side.start, side.stop)]
+        return np.concatenate(parts, axis=1)
+
+    def radii(side: slice) -> Floats:
+        # Each point is its own nearest neighbour, which does not count.
+        return np.concatenate(
+            map_blocks(
+                lambda rows: np.partition(strip(rows, side), k, axis=1)[:, k], tiles(side.start, side.stop),
+                threads=threads,
+            )
+        )  # fmt: skip
+
+    real_radii, generated_radii = (radii(side) for side in sides)
+
+    def count(rows: slice) -> tuple[NDArray[np.bool_], int, int, int]:
+        distances = strip(rows, sides[1])
+        inside = distances < real_radii[rows, np.newaxis]
+        reached = (distances < generated_radii).any(axis=1)
+        return np.asarray(inside.any(axis=0)), int(inside.sum()), int(inside.any(axis=1).sum()), int(reached.sum())
+
+    held, inside, covered, reached = zip(*map_blocks(count, tiles(0, n), threads=threads), strict=True)
+    return PRDC(float(np.any(held, axis=0).mean()), sum(reached) / n, sum(inside) / (k * m), sum(covered) / n)

@@ -1,0 +1,157 @@
+"""Delimited text (.csv): rows, columns, records and numbers, read and written."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from io import StringIO
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.arrays import AnyArray, Floats
+from graphgauge.core.errors import InputError
+from graphgauge.core.files import first_line, require_file
+
+Row = tuple[int, list[str]]
+
+_BATCH = 1 << 18
+
+
+def read_rows(path: Path) -> Iterator[Row]:
+    """The cells of every row that is not blank, with the number of the line on which the row ends."""
+    require_file(path)
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        reader = csv.reader(stream, strict=True)
+        try:
+            for cells in reader:
+                if cells:
+                    yield reader.line_num, cells
+        except UnicodeDecodeError:
+            raise unreadable(path, _first_undecodable(path), "not UTF-8 text", "Save it as UTF-8.") from None
+        except csv.Error as error:
+            fix = "Quote cells with commas, quotes or line breaks; write a quote in a quoted cell twice."
+            raise unreadable(path, reader.line_num, str(error), fix) from None
+
+
+def read_table(path: Path) -> tuple[list[str], Iterator[Row]]:
+    """The column names, and the rows below them; a row with more or fewer cells than the header is an error."""
+    rows = read_rows(path)
+    _, names = next(rows, (0, []))
+    return [name.strip() for name in names], equally_long(rows, len(names), path)
+
+
+def read_columns(path: Path, columns: Sequence[str]) -> Iterator[dict[str, AnyArray]]:
+    """Some columns, in batches of rows; an empty numeric cell is NaN."""
+    names, rows = read_table(path)
+    require_columns(columns, names, path)
+    places = {name: names.index(name) for name in columns}
+    while batch := list(islice(rows, _BATCH)):
+        yield {name: _values([cells[place] for _, cells in batch]) for name, place in places.items()}
+
+
+def read_records(path: Path) -> list[dict[str, str]]:
+    """One dictionary per row."""
+    names, rows = read_table(path)
+    require_columns(names, names, path)
+    return [dict(zip(names, cells, strict=True)) for _, cells in rows]
+
+
+def read_numbers(path: Path) -> Floats:
+    """The numbers in a file as (rows, columns); a first row with text is the header."""
+    rows = read_rows(path)
+    line, cells = next(rows, (0, []))
+    # An empty cell is a missing number, not a column name.
+    texts = [cell for cell in cells if cell.strip()]
+    header = not all(is_number(text) for text in texts)
+    if (header or not texts) and next(rows, None) is None:
+        raise InputError("contains no numbers", where=str(path))
+    skipped = line if header else 0
+    try:
+        return np.loadtxt(path, delimiter=",", quotechar='"', skiprows=skipped, ndmin=2, encoding="utf-8-sig")
+    except ValueError as error:
+        # NumPy counts rows of numbers; people look for lines.
+        as_floats([row for row in read_rows(path) if row[0] > skipped], path)
+        raise InputError(f"cannot be read ({first_line(error)})", where=str(path)) from None
+
+
+def as_floats(rows: Sequence[Row], path: Path) -> Floats:
+    """Rows of text as (rows, columns) of numbers."""
+    equal = list(equally_long(rows, len(rows[0][1]) if rows else 0, path))
+    for line, cells in equal:
+        for cell in cells:
+            if not is_number(cell):
+                raise unreadable(path, line, f"{cell!r:.60} is not a number", "Write nan for a missing number.")
+    return np.array([cells for _, cells in equal], dtype=np.float64)
+
+
+def require_columns(columns: Sequence[str], names: Sequence[str], path: str | Path) -> None:
+    """Every one of these columns must be in the header, once."""
+    for name in columns:
+        if names.count(name) != 1:
+            what = f"no column {name!r}" if name not in names else f"has the column {name!r} twice"
+            raise InputError(what, where=str(path), fix=f"It has {', '.join(names)}.")
+
+
+def unreadable(path: Path, line: int, why: str, fix: str) -> InputError:
+    return InputError(f"line {line} cannot be read ({why})", where=str(path), fix=fix)
+
+
+def is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def as_csv(rows: Iterable[Iterable[Any]]) -> str:
+    """Rows as text; cells that a spreadsheet would run are quoted."""
+    stream = StringIO()
+    csv.writer(stream, lineterminator="\n").writerows(map(csv_cell, row) for row in rows)
+    return stream.getvalue()
+
+
+def write_columns(path: Path, columns: Mapping[str, AnyArray]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*(map(csv_cell, values.tolist()) for values in columns.values()), strict=True))
+
+
+def csv_cell(value: Any) -> Any:
+    """Text that a spreadsheet would run as a formula gets a leading quote; numbers are unchanged."""
+    if not isinstance(value, str) or not value.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return value
+    return value if is_number(value) else f"'{value}"
+
+
+def equally_long(rows: Iterable[Row], width: int, path: Path) -> Iterator[Row]:
+    for row in rows:
+        line, cells = row
+        if len(cells) != width:
+            what = f"line {line} has {len(cells)} cell{'s' * (len(cells) != 1)}, not {width}"
+            raise InputError(what, where=str(path), fix="Give every row as many cells as the first; quote commas.")
+        yield row
+
+
+def _values(texts: list[str]) -> AnyArray:
+    """Integers, floats or text: the first type that fits all of them."""
+    for kind in (np.int64, np.float64):
+        try:
+            return np.array([text if kind is np.int64 else text.strip() or "nan" for text in texts]).astype(kind)
+        except (ValueError, OverflowError):
+            continue
+    return np.array(texts, dtype=np.str_)
+
+
+def _first_undecodable(path: Path) -> int:
+    with path.open("rb") as stream:
+        for number, line in enumerate(stream, 1):
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                return number
+    return 1

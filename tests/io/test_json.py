@@ -1,0 +1,51 @@
+"""JSON: what is wrong with a file is said with its name, whoever reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphgauge import explanation
+from graphgauge.core.errors import InputError
+from graphgauge.core.files import read_json
+from graphgauge.core.schema import read_result
+from graphgauge.io.graphs import read_graph
+from graphgauge.stats.load import load
+from graphgauge.zoo.moonboard.problems import read_problems
+
+READERS: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "any": (read_json, "x.json"),
+    "graph": (read_graph, "x.json"),
+    "result": (read_result, "x.json"),
+    "runs": (load, "metrics_x_0.json"),
+    "problems": (read_problems, "x.json"),
+    "answers": (explanation.read_table, "x.jsonl"),
+}
+FAULTS = {
+    "cut off": (b'{"a": 1\n', "not (a )?JSON"),
+    "not UTF-8": (b'{"a": "\xff"}\n', "not (a )?JSON"),
+    "NaN": (b'{"a": NaN}\n', "NaN is not JSON; write null"),
+    "deep": (b"[" * 100_000 + b"\n", "brackets are nested too deep"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("reader", READERS)
+def test_what_is_no_json(tmp_path: Path, reader: str, fault: str) -> None:
+    read, name = READERS[reader]
+    content, message = FAULTS[fault]
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=message) as caught:
+        read(path)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_no_file(tmp_path: Path, reader: str) -> None:
+    read, name = READERS[reader]
+    with pytest.raises(InputError, match="no such file"):
+        read(tmp_path / name)
