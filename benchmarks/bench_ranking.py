@@ -70,6 +70,26 @@ def whole(queries: int, negatives: int, *, reads: float, peers: Sequence[tuple[f
     )
 
 
+# ---------------------------------------------------------------- small calls
+
+
+def one_value(data: Scores) -> Work:
+    from graphgauge import ranking
+
+    return lambda: ranking.evaluate(data.pos, data.neg)["mrr"].value
+
+
+def everything(data: Scores) -> Work:
+    """Every value with its interval and chance levels, and the findings."""
+    from graphgauge import ranking
+
+    def read() -> object:
+        found = ranking.evaluate(data.pos, data.neg)
+        return [(result.value, result.interval, result.chance) for result in found.values()], found.findings
+
+    return read
+
+
 # ------------------------------------------------------------- pooled metrics
 
 
@@ -231,6 +251,20 @@ ROWS = (
     whole(1_000_000, 100, reads=1.5, peers=[(9, "TGB"), (50, "OGB")]),
     whole(100_000, 1_000, reads=1.25, peers=[(9, "TGB"), (50, "OGB")]),
     whole(5_000, 50_000, reads=1.15, peers=[(50, "OGB")]),
+    Row(
+        "1k × 100 float32, the value of `mrr` alone",
+        make=partial(scores, 1_000, 100),
+        ours=one_value,
+        goals=(seconds(1e-3),),
+        rounds=100,
+    ),
+    Row(
+        "1k × 100 float32, all values, intervals, levels and findings",
+        make=partial(scores, 1_000, 100),
+        ours=everything,
+        goals=(seconds(1.6e-3),),
+        rounds=100,
+    ),
     Row(
         "ROC-AUC and average precision together, exact, 10M scores (5M + 5M float32)",
         make=partial(pooled, 5_000_000, 5_000_000),

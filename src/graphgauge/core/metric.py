@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +56,7 @@ class Estimate:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def warned(self, *warnings: str) -> Estimate:
-        return replace(self, warnings=(*self.warnings, *warnings))
+        return replace(self, warnings=(*self.warnings, *warnings)) if warnings else self
 
 
 Bounds = tuple[Floats, Floats]
@@ -343,8 +343,7 @@ def find(key: str, family: str | None = None) -> tuple[Metric, dict[str, Any]]:
     raise UnknownNameError("metric", key, [entry.key_of(**entry.params) for entry in candidates])
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(NamedTuple):
     """A requested metric: by its key or name, or as part of its section or family."""
 
     metric: Metric

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -172,13 +172,20 @@ class Result:
         return not math.isnan(self.value)
 
 
+class Deferred(NamedTuple):
+    """A result that is computed when it is first read, from data that nobody changes in between."""
+
+    key: str
+    compute: Callable[[], Result]
+
+
 class Evaluation(Mapping[str, Result]):
     """The results of one evaluation, in a fixed order, with skipped metrics and findings."""
 
     def __init__(
         self,
         family: str,
-        results: list[Result],
+        results: Iterable[Result | Deferred],
         *,
         conventions: Mapping[str, str] | None = None,
         options: Mapping[str, Any] | None = None,
@@ -192,12 +199,12 @@ class Evaluation(Mapping[str, Result]):
         figure: Callable[[Evaluation, str | Path], None] | None = None,
     ) -> None:
         self.family = family
-        self._results = {
-            result.key: replace(result, breakdowns=breakdowns) if breakdowns else result for result in results
-        }
         self.conventions = dict(conventions or {})
         self.options = dict(options or {})
         self.breakdowns = dict(breakdowns or {})
+        self._results = {
+            result.key: result if isinstance(result, Deferred) else self._complete(result) for result in results
+        }
         self.skipped = dict(skipped or {})
         self.notes = notes
         self.run = {"method": None, "dataset": None, "seed": None, "tags": {}, **(run or {})}
@@ -209,16 +216,23 @@ class Evaluation(Mapping[str, Result]):
         self.materials = {**(materials or {}), "results": self}
         self._findings = findings if materials is None else None
 
+    def _complete(self, result: Result) -> Result:
+        return replace(result, breakdowns=self.breakdowns) if self.breakdowns else result
+
     def __getitem__(self, key: str) -> Result:
         if key not in self._results:
             if key in self.skipped:
                 raise InputError(f"{key} was skipped: {self.skipped[key]}")
             raise UnknownNameError("metric", key, self._results)
-        return self._results[key]
+        found = self._results[key]
+        if isinstance(found, Deferred):
+            # Two threads that read it at once both compute it, with equal bits.
+            found = self._results[key] = self._complete(found.compute())
+        return found
 
     def get(self, key: str, default: Any = None) -> Any:
         """The result, or `default` if it was skipped or is unknown."""
-        return self._results.get(key, default)
+        return self[key] if key in self._results else default
 
     def __contains__(self, key: object) -> bool:
         return key in self._results
@@ -272,7 +286,7 @@ class Evaluation(Mapping[str, Result]):
 
     def to_flat(self) -> dict[str, Any]:
         """The plain key → number dictionary; breakdowns as `{key}_per_{axis}` lists."""
-        flat: dict[str, Any] = {key: result.value for key, result in self._results.items()}
+        flat: dict[str, Any] = {key: result.value for key, result in self.items()}
         for axis, table in self.breakdowns.items():
             names = [table.column_of(key) for key in self._results]
             flat |= {f"{name}_per_{axis}": table[name].tolist() for name in names if name in table.columns}
@@ -310,7 +324,7 @@ class Evaluation(Mapping[str, Result]):
         return evaluation_text(self)
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{key}={result.value:.4g}" for key, result in list(self._results.items())[:6])
+        values = ", ".join(f"{key}={self[key].value:.4g}" for key in list(self)[:6])
         return f"<Evaluation {self.family}: {values}{', …' if len(self) > 6 else ''}>"
 
     def _repr_html_(self) -> str:

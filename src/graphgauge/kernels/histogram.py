@@ -27,7 +27,8 @@ class Histogram:
         self._pending = 0
         self._folded = 0
 
-    def add(self, rows: Sequence[Ints], counts: Ints | None = None) -> None:
+    def add(self, rows: Sequence[Ints], counts: Ints | None = None, *, folded: bool = False) -> None:
+        """Add rows, one column each; `folded` ones are distinct and sorted already."""
         length = len(rows[0])
         if length == 0:
             return
@@ -36,6 +37,8 @@ class Histogram:
         self._pending += length
         if self._pending - self._folded > max(self.FOLD_AT, self._folded):
             self.cells()
+        elif folded and self._pending == length:
+            self._folded = length
 
     def cells(self) -> tuple[list[Ints], Ints]:
         """The distinct rows, column by column, sorted, and how often each occurred."""

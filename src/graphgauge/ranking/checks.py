@@ -63,7 +63,9 @@ def cutoff_above_candidates(ranks: Ranks, results: Mapping[str, Result]) -> Evid
     shares = {
         key: _share(ranks, ranks.candidates <= result.params["k"])
         for key, result in results.items()
-        if result.metric == hits_at_k.name and "macro" not in result.params
+        if result.metric == hits_at_k.name
+        and "macro" not in result.params
+        and result.params["k"] >= ranks.fewest_candidates
     }
     key = max(shares, key=shares.__getitem__, default="")
     if not key or not shares[key] >= _SOME:

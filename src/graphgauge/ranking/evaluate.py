@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,10 @@ from numpy.typing import NDArray
 
 from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.metric import Estimate, Metric, NoInterval, find, select
-from graphgauge.core.options import confidence_level, metric_names, nan_policy, whole_number
-from graphgauge.core.result import Evaluation, Interval, Result, Table, enclosing
+from graphgauge.core.options import confidence_level, metric_names, nan_policy
+from graphgauge.core.result import Deferred, Evaluation, Interval, Result, Table, enclosing
 from graphgauge.ranking import metrics as _metrics
-from graphgauge.ranking.inputs import Scores, counted, cutoffs
+from graphgauge.ranking.inputs import Scores, counted, cutoff, cutoffs
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
 from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.ties import TIES, rank
@@ -109,25 +110,26 @@ def evaluate_state(
     # A state has already dropped NaN by its own policy; this call cannot change it.
     omitted = state.dropped_queries or state.dropped_candidates or state.emptied_queries
     conventions = {"ties": ties, "nan": "omit" if omitted else nan_policy(nan)}
-    results, tables = [], {axis: _axis_columns(state, axis) for axis in state.axes}
+    results: list[Result | Deferred] = []
+    companions: list[Result] = []
+    tables = {axis: _axis_columns(state, axis) for axis in state.axes}
     grouped = {axis: _samples(state, ties, axis) for axis in state.axes}
     for metric, params in chosen:
         if "k" in params:
-            whole_number("k", params["k"], 1)
-        sample = _first(metric, samples)
-        estimate = metric(sample, **params)
-        if ties == "optimistic" and metric.conventions["ties"] != _metrics.TIES_EXPECTED and _tied(sample):
-            estimate = estimate.warned("scores are tied, and optimistic ranks count every tie as a win")
-        # A tie of several positives has no realistic order.
-        used = {"ties": "expected"} if isinstance(sample, Lists) and not sample.settled else {}
-        micro = metric.result(sample, estimate, params, confidence=confidence, conventions=conventions | used)
+            cutoff(params["k"])
+        # The samples have the state's counts, or copies: what the caller changes later does not change a result.
+        whole = partial(_whole, metric, _first(metric, samples), params, ties, confidence, conventions)
+        if not tables:
+            results.append(Deferred(metric.key_of(**params), whole))
+            continue
+        micro = whole()
         results.append(micro)
         for axis, columns in tables.items():
             if "pooled" not in metric.needs:
                 part = _first(metric, grouped[axis])
                 by_group = metric(part, **params)
                 columns |= _columns(metric, part, by_group, params, confidence)
-                results.append(_macro(micro, axis, part, by_group, confidence))
+                companions.append(_macro(micro, axis, part, by_group, confidence))
     ranks = samples["ranks"]
     assert isinstance(ranks, Ranks)
 
@@ -138,7 +140,7 @@ def evaluate_state(
 
     return Evaluation(
         "ranking",
-        sorted(results, key=lambda result: result.is_companion),
+        [*results, *companions],
         conventions=conventions,
         options={"k": list(ks), "confidence": confidence},
         breakdowns={axis: Table(axis, columns) for axis, columns in tables.items()},
@@ -166,7 +168,7 @@ def hits_at_k(
     nan: str = "raise",
 ) -> float:  # fmt: skip
     """Share of positives among the first k; see `evaluate` for the arguments."""
-    return _plain(_metrics.hits_at_k, pos_scores, neg_scores, ties, offsets, mask, nan, k=whole_number("k", k, 1))
+    return _plain(_metrics.hits_at_k, pos_scores, neg_scores, ties, offsets, mask, nan, k=cutoff(k))
 
 
 def ranks(
@@ -208,6 +210,23 @@ def hits_curve(ranks: Ranks, confidence: float) -> Table:
         rows.append((result.value, low, high, result.chance[-1].value if result.chance else np.nan))
     values = np.array(rows).T
     return Table("k", {"k": cutoffs, **dict(zip(("value", "low", "high", "random"), values, strict=True))})
+
+
+def _whole(
+    metric: Metric,
+    sample: Any,
+    params: Mapping[str, Any],
+    ties: str,
+    confidence: float,
+    conventions: Mapping[str, str],
+) -> Result:
+    """The result over all queries."""
+    estimate = metric(sample, **params)
+    if ties == "optimistic" and metric.conventions["ties"] != _metrics.TIES_EXPECTED and _tied(sample):
+        estimate = estimate.warned("scores are tied, and optimistic ranks count every tie as a win")
+    # A tie of several positives has no realistic order.
+    used = {"ties": "expected"} if isinstance(sample, Lists) and not sample.settled else {}
+    return metric.result(sample, estimate, params, confidence=confidence, conventions={**conventions, **used})
 
 
 def _plain(metric: Metric, pos: Any, neg: Any, ties: str, offsets: Any, mask: Any, nan: str, **params: Any) -> float:

@@ -260,10 +260,16 @@ def _report_nan(scores: Scores, counts: RowCounts) -> None:
     raise InputError(f"{total} of {size} values are NaN, the first at index {where}", where="neg_scores", fix=_FIX_NAN)
 
 
+def cutoff(k: Any) -> int:
+    """The cut-off of a metric at k, no larger than a count can be."""
+    # The limit is named only to who exceeds it.
+    return whole_number("k", whole_number("k", k, 1), 1, np.iinfo(np.int64).max)
+
+
 def cutoffs(k: Any) -> tuple[int, ...]:
     """The cut-offs of metrics at k, one or several."""
     one = isinstance(k, str) or not isinstance(k, Iterable) or getattr(k, "ndim", 1) == 0
-    return tuple(whole_number("k", value, 1) for value in ([k] if one else k))
+    return tuple(cutoff(value) for value in ([k] if one else k))
 
 
 def as_groups(groups: Mapping[str, Any] | None) -> dict[str, AnyArray]:

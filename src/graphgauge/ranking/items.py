@@ -12,8 +12,8 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray, Ints
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.metric import find
-from graphgauge.core.options import whole_number
 from graphgauge.core.state import load_state, save_state
+from graphgauge.ranking.inputs import cutoff
 from graphgauge.ranking.samples import Floats, Ranks
 from graphgauge.ranking.ties import TIES
 
@@ -44,7 +44,7 @@ class Items:
         if entry.name not in ("mrr", "hits", "mean_rank", "ndcg"):
             raise OptionError(f"{metric} is not a mean over queries", fix="Compare mrr, hits@k, ndcg@k or mean_rank.")
         if "k" in params:
-            whole_number("k", params["k"], 1)
+            cutoff(params["k"])
         ranks = Ranks.of(self.greater, self.equal, self.candidates, ties=one_of("tie rule", ties, TIES))
         # Each query is a group: its value is exact, and equal queries have a difference of 0.
         alone = replace(ranks, group=np.arange(len(self)), groups=len(self))

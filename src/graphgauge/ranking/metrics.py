@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -35,7 +37,10 @@ FAR = 0.4
 _POOLED_RULES = _RULES | {"ties": "count half", "pool": "all positives against all negatives"}
 
 
-def group_errors(sample: Sample, estimate: Estimate) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+Errors = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+def group_errors(sample: Sample, estimate: Estimate) -> Errors:
     """Standard error and degrees of freedom of each group's value."""
     assert estimate.influence is not None
     return standard_error(
@@ -43,13 +48,13 @@ def group_errors(sample: Sample, estimate: Estimate) -> tuple[NDArray[np.float64
     )
 
 
-def _t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
-    error, df = group_errors(sample, estimate)
+def _t_bounds(errors: Errors, sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
+    error, df = errors
     return t_or_agreement_interval(estimate.value, error, df, estimate.facts.get("range"), confidence)
 
 
-def _log_t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
-    error, df = group_errors(sample, estimate)
+def _log_t_bounds(errors: Errors, sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
+    error, df = errors
     low, high = t_interval(np.log(estimate.value), error / estimate.value, df, confidence, scale=1.0)
     return np.exp(low), np.exp(high)
 
@@ -74,14 +79,13 @@ def _woodruff_bounds(ranks: Ranks, estimate: Estimate, confidence: float) -> Bou
     return np.where(unknown, np.nan, bounds[0]), np.where(unknown, np.nan, bounds[1])
 
 
-def doubt(sample: Sample, estimate: Estimate) -> str | None:
+def doubt(errors: Errors, sample: Sample, estimate: Estimate) -> str | None:
     """Why Student's t may be too narrow, if one unit could move the mean far.
 
     Reciprocal ranks near chance are an example: nearly all are tiny, and a sample that contains none of the few
     large ones has too small a mean and too small a spread. The most that a query can add is known from its candidates.
     """
-    error, _ = group_errors(sample, estimate)
-    return too_few_for_t(sample, float(error[0]), estimate)
+    return too_few_for_t(sample, float(errors[0][0]), estimate)
 
 
 def too_few_for_t(sample: Sample, error: float, estimate: Estimate, weight: Any = 1.0) -> str | None:
@@ -95,9 +99,14 @@ def too_few_for_t(sample: Sample, error: float, estimate: Estimate, weight: Any 
     )
 
 
+def _by_error(method: str, bounds: Callable[..., Bounds], sample: Sample, estimate: Estimate) -> IntervalRule:
+    errors = group_errors(sample, estimate)  # once, for the bounds and for the doubt
+    return IntervalRule(method, sample.over, partial(bounds, errors), doubt=partial(doubt, errors))
+
+
 def _mean(sample: Sample, estimate: Estimate) -> IntervalRule:
     """Student's t over queries, or over clusters where given (CR2, with degrees of freedom from the cluster sizes)."""
-    return IntervalRule("t" if sample.cluster is None else "cluster-t", sample.over, _t_bounds, doubt=doubt)
+    return _by_error("t" if sample.cluster is None else "cluster-t", _t_bounds, sample, estimate)
 
 
 def _share(sample: Sample, estimate: Estimate) -> IntervalRule:
@@ -109,8 +118,7 @@ def _share(sample: Sample, estimate: Estimate) -> IntervalRule:
 
 def _log_mean(sample: Sample, estimate: Estimate) -> IntervalRule:
     """Student's t on the logarithm, over queries or clusters."""
-    method = "log-t" if sample.cluster is None else "cluster-log-t"
-    return IntervalRule(method, sample.over, _log_t_bounds, doubt=doubt)
+    return _by_error("log-t" if sample.cluster is None else "cluster-log-t", _log_t_bounds, sample, estimate)
 
 
 def _median(ranks: Ranks, estimate: Estimate) -> IntervalRule:
@@ -146,10 +154,20 @@ def _logit_bounds(pooled: Pooled, estimate: Estimate, confidence: float) -> Boun
 
 def _blind(function: MetricFunction, sample: Ranks | Lists, params: Mapping[str, Any]) -> dict[str, float]:
     """The constant scorer under the chosen tie rule, and the mean of a random order."""
-    levels = {}
-    if sample.ties != "expected":
-        levels["constant scorer"] = float(function(sample.constant, **params).value[0])
-    return levels | {"random scorer": float(function(sample.constant.under("expected"), **params).value[0])}
+    rules = {"constant scorer": sample.ties, "random scorer": "expected"}
+    if sample.ties == "expected":
+        del rules["constant scorer"]
+    if isinstance(sample, Ranks) and sample.one_length:
+        sizes = int(sample.n[0]), int(sample.fewest_candidates)
+        return {name: _one_length_level(function, *sizes, ties, **params) for name, ties in rules.items()}
+    return {name: float(function(sample.constant.under(ties), **params).value[0]) for name, ties in rules.items()}
+
+
+@lru_cache(maxsize=1024)
+def _one_length_level(function: MetricFunction, queries: int, candidates: int, ties: str, **params: Any) -> float:
+    """The level of lists of one length; kept, because a model in training is evaluated on the same ones many times."""
+    one = Ranks.of(*np.array([[0], [candidates - 1], [candidates]]), ties=ties)
+    return float(function(replace(one, count=np.array([queries])), **params).value[0])
 
 
 def _zero(function: MetricFunction, sample: Ranks, params: Mapping[str, Any]) -> dict[str, float]:
@@ -173,9 +191,9 @@ def _random_threshold(function: MetricFunction, pooled: Pooled, params: Mapping[
 
 
 def _trivial(ranks: Ranks, k: int) -> tuple[str, ...]:
-    queries = int(ranks.count[ranks.candidates <= k].sum())
-    if not queries:
+    if k < ranks.fewest_candidates:
         return ()
+    queries = int(ranks.count[ranks.candidates <= k].sum())
     return (f"k = {k} is at least the number of candidates in {queries} queries, which score 1 with any model",)
 
 
@@ -270,7 +288,7 @@ def adjusted_mrr(ranks: Ranks) -> Estimate:
 def adjusted_hits_at_k(ranks: Ranks, *, k: int = 10) -> Estimate:
     """Hits@k, scaled so that random order is 0 and perfect is 1."""
     ranks = ranks.under("expected")
-    random = ranks.blindly(lambda blind: blind.within(k))
+    random = ranks.blindly(Ranks.within, k)
     worst = (ranks.candidates > k).astype(float)
     reason = f"every query has at most k = {k} candidates"
     return ranks.ratio(1 - ranks.within(k), 1 - random, top=worst, reason=reason)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -34,9 +34,13 @@ class Sample:
     def n(self) -> Ints:
         return self._total(self.count).astype(np.int64)
 
+    @cached_property
+    def _divisor(self) -> Floats:
+        """n, or NaN where it is 0."""
+        return np.where(self.n > 0, self.n, np.nan)
+
     def mean(self, values: Floats) -> Floats:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return self._total(values * self.count) / self.n
+        return self._total(values * self.count) / self._divisor
 
     def spread(self, values: Floats) -> Floats:
         """A number per group, repeated for each of its cells; a single group broadcasts."""
@@ -45,35 +49,38 @@ class Sample:
     def estimate(self, values: Floats, *, ends: tuple[float, float | Values] = (0.0, 1.0), **facts: object) -> Estimate:
         """The mean of the items' values, each of which is between the `ends` of its cell."""
         mean = self.mean(values)
+        around = self.spread(mean)
 
         def reach() -> Floats:
-            up, down = ends[1] - self.spread(mean), self.spread(mean) - ends[0]
+            up, down = ends[1] - around, around - ends[0]
             return np.where(up > down, up, down)
 
-        return Estimate(mean, self.n, values - self.spread(mean), reason="no queries", facts={**facts, "reach": reach})
+        return Estimate(mean, self.n, values - around, reason="no queries", facts={**facts, "reach": reach})
 
     def ratio(self, numerator: Floats, denominator: Floats, *, top: Values, reason: str) -> Estimate:
         """1 − Σ numerator / Σ denominator; NaN if the denominator is 0. A numerator is between 0 and its `top`."""
         above, below = self.mean(numerator), self.mean(denominator)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            share = np.where(below > 0, above / below, np.nan)
-            influence = (numerator - self.spread(share) * denominator) / -self.spread(below)
+        below = np.where(below > 0, below, np.nan)
+        share = above / below
+        own, scale = self.spread(share) * denominator, self.spread(below)
+        influence = (numerator - own) / -scale
 
         def reach() -> Floats:
-            own = self.spread(share) * denominator
-            return np.maximum(top - own, own) / self.spread(below)
+            return np.maximum(top - own, own) / scale
 
-        facts = {"reach": reach}
-        return Estimate(1 - share, self.n, influence, reason=reason if self.n.any() else "no queries", facts=facts)
+        reason = reason if self.n.any() else "no queries"
+        return Estimate(1 - share, self.n, influence, reason=reason, facts={"reach": reach})
 
     def largest_move(self, reach: Floats, weight: Floats | float = 1.0) -> float:
         """How far one unit with all items at an end of their range could move the overall value.
 
         `reach` is the most that one item of each cell can add to the value, times the number of items.
         """
-        moved = np.broadcast_to(reach * weight, self.count.shape)[self.count > 0]
+        moved: Values = reach * weight  # broadcasts if all cells have the same
         if self.units is not None:
-            moved = np.bincount(self.units[self.count > 0], moved * self.count[self.count > 0])
+            moved = np.bincount(self.units, moved * self.count)
+        elif moved.shape == self.count.shape:
+            moved = moved[self.count > 0]
         return float(moved.max(initial=0.0)) / float(self.n.sum())
 
     @cached_property
@@ -93,13 +100,13 @@ class Sample:
 
     def _total(self, values: NDArray[np.generic]) -> Floats:
         if self.group is None:
-            return np.array([values.sum()], dtype=float)
+            return np.add.reduce(values, dtype=float, keepdims=True)
         return np.bincount(self.group, values, self.groups).astype(float)
 
     def _total_in_any_order(self, values: NDArray[np.generic]) -> Floats:
         """For cells in the order of the shards: sums over sorted values do not depend on it."""
         if self.group is None:
-            return np.array([np.sort(values).sum()], dtype=float)
+            return np.add.reduce(np.sort(values), dtype=float, keepdims=True)
         order = np.lexsort((values, self.group))
         return np.bincount(self.group[order], values[order], self.groups).astype(float)
 
@@ -126,17 +133,34 @@ class Ranks(Sample):
     def tied(self) -> bool:
         return bool(self.equal.any())
 
-    def under(self, ties: str) -> Ranks:
-        return replace(self, ties=ties)
+    @cached_property
+    def fewest_candidates(self) -> float:
+        """The smallest number of candidates; infinite without queries."""
+        return int(self.candidates.min()) if self.candidates.size else np.inf
 
-    def blindly(self, worth: Callable[[Ranks], Floats]) -> Floats:
-        """The value of each cell's queries if every candidate had the same score; computed once per size."""
-        candidates = self.candidates
-        if candidates.size and (candidates == candidates[0]).all():
-            sizes, place = candidates[:1], np.zeros(1, np.int64)  # broadcasts
-        else:
-            sizes, place = np.unique(candidates, return_inverse=True)
-        return worth(Ranks.of(np.zeros_like(sizes), sizes - 1, sizes, ties=self.ties))[place]
+    @cached_property
+    def one_length(self) -> bool:
+        """Whether all queries have as many candidates, as in a matrix."""
+        return bool(self.candidates.size) and int(self.candidates.max()) == self.fewest_candidates
+
+    def under(self, ties: str) -> Ranks:
+        """The same queries under another tie rule; made once, so that metrics share what it computes."""
+        if ties == self.ties:
+            return self
+        if ties not in self._under_others:
+            self._under_others[ties] = replace(self, ties=ties)
+        return self._under_others[ties]
+
+    @cached_property
+    def _under_others(self) -> dict[str, Ranks]:
+        return {}
+
+    def blindly(self, worth: Callable[..., Floats], *args: Any) -> Floats:
+        """`worth(ranks, *args)` of each cell if every candidate had the same score; computed once per length."""
+        if self.one_length:
+            return _worth_of_ties(worth, int(self.fewest_candidates), self.ties, *args)  # broadcasts
+        sizes, place = np.unique(self.candidates, return_inverse=True)
+        return worth(Ranks.of(np.zeros_like(sizes), sizes - 1, sizes, ties=self.ties), *args)[place]
 
     @cached_property
     def constant(self) -> Ranks:
@@ -165,7 +189,7 @@ class Ranks(Sample):
 
         Under `expected` the mass of a query is spread evenly over its possible places.
         """
-        wanted = np.clip(probability, 0.0, 1.0) * self.n
+        wanted = np.minimum(np.maximum(probability, 0.0), 1.0) * self.n
         # Shares such as 1/3 + 1/3 + 1/3 miss their sum by rounding: values this close count as reached.
         slack = 1e-9 * np.maximum(self.n, 1)
         first_reaching = self._by_bisection if self.ties == "expected" and self.equal.any() else self._by_order
@@ -175,19 +199,23 @@ class Ranks(Sample):
 
     def _by_order(self, wanted: Floats) -> Floats:
         """For each group the smallest rank at or below which `wanted` queries are, more than 0 and at most all."""
-        half_ranks, mass, starts = self._ordered
+        half_ranks, mass, before = self._ordered
         if not len(mass):
             return np.full(self.groups, np.nan)
-        before = np.concatenate(([0], mass))[starts[:-1]]
-        place = np.searchsorted(mass, before + np.ceil(wanted).astype(np.int64))
+        place = mass.searchsorted(before + np.ceil(wanted).astype(np.int64))
         return half_ranks[np.minimum(place, len(mass) - 1)] / 2
 
     @cached_property
     def _ordered(self) -> tuple[Ints, Ints, Ints]:
-        """Twice the distinct ranks, group by group, the cumulated queries, and the starts of the groups."""
-        group = np.zeros_like(self.count) if self.group is None else self.group
-        (group, half_ranks), count = tally([group, (2 * self.rank()).astype(np.int64)], self.count)
-        return half_ranks, np.cumsum(count), np.searchsorted(group, np.arange(self.groups + 1))
+        """Twice the distinct ranks, group by group, the cumulated queries, and those before each group."""
+        half_ranks = (2 * self.rank()).astype(np.int64)
+        if self.group is None:
+            (half_ranks,), count = tally([half_ranks], self.count)
+            return half_ranks, np.cumsum(count), np.zeros(1, np.int64)
+        (group, half_ranks), count = tally([self.group, half_ranks], self.count)
+        mass = np.cumsum(count)
+        starts = np.searchsorted(group, np.arange(self.groups))
+        return half_ranks, mass, np.concatenate(([0], mass))[starts]
 
     def _by_bisection(self, wanted: Floats) -> Floats:
         """The same for queries that are spread over places and have no single rank."""
@@ -202,6 +230,14 @@ class Ranks(Sample):
             reached = self._total(self.within(self.spread(middle)) * self.count) >= wanted
             low, high = np.where(reached, low, middle + 1), np.where(reached, middle, high)
         return low.astype(float)
+
+
+@lru_cache(maxsize=1024)
+def _worth_of_ties(worth: Callable[..., Floats], candidates: int, ties: str, *args: Any) -> Floats:
+    """Kept, because a model in training is evaluated on lists of the same length many times."""
+    found = worth(Ranks.of(*np.array([[0], [candidates - 1], [candidates]]), ties=ties), *args)
+    found.flags.writeable = False
+    return found
 
 
 @dataclass(frozen=True)
@@ -223,7 +259,7 @@ class Lists(Sample):
     def under(self, ties: str) -> Lists:
         return replace(self, ties=ties)
 
-    @property
+    @cached_property
     def constant(self) -> Lists:
         """The same queries, answered by a scorer that gives every candidate the same score."""
         query = np.arange(len(self.relevant))

@@ -163,7 +163,7 @@ class RankingState:
                 cells = joint_histogram(batch.pos, batch.neg, threads=threads)
             if cells is not None:
                 candidates = np.full(len(cells.rows), batch.neg.shape[1] + 1, np.int64)
-                self._layout((), None).add([cells.greater, cells.equal, candidates], cells.rows)
+                self._layout((), None).add([cells.greater, cells.equal, candidates], cells.rows, folded=True)
                 return
         counts = counted(batch, nan, threads)
         cluster = self._add_batch(counts, len(batch), groups, cluster, ids)

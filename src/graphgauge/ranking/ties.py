@@ -8,6 +8,7 @@ mean over the random order of these.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ def reciprocal(greater: Ints, equal: Ints, ties: str) -> Floats:
     """1 / rank."""
     if ties != "expected":
         return 1.0 / rank(greater, equal, ties)
-    return _mean_over_ties(greater, equal, lambda r: 1.0 / r, _harmonic_difference)
+    return _mean_over_ties(greater, equal, np.reciprocal, _harmonic_difference)
 
 
 def log(greater: Ints, equal: Ints, ties: str) -> Floats:
@@ -77,13 +78,14 @@ def _mean_over_ties(
     """The mean of a function over the ranks g + 1 … g + e + 1; without ties its value at g + 1, to the last bit."""
     mean = at_rank(greater + 1.0)
     tied = np.flatnonzero(equal)
-    mean[tied] = total_over_ranks(greater[tied].astype(float), equal[tied] + 1.0) / (equal[tied] + 1.0)
+    if tied.size:
+        mean[tied] = total_over_ranks(greater[tied].astype(float), equal[tied] + 1.0) / (equal[tied] + 1.0)
     return mean
 
 
 def _harmonic_difference(start: Floats, terms: Floats) -> Floats:
     """The sum of 1/i over i = start + 1 … start + terms, without the cancellation of two harmonic numbers."""
-    head, start, terms = _leading_terms(start, terms, lambda i: 1.0 / i)
+    head, start, terms = _leading_terms(start, terms, np.reciprocal)
     stop = start + terms
 
     def tail(n: Floats) -> Floats:
@@ -108,9 +110,17 @@ def _log_factorial_difference(start: Floats, terms: Floats) -> Floats:
 
 def _leading_terms(start: Floats, terms: Floats, function: Callable[[Floats], Floats]) -> tuple[Floats, Floats, Floats]:
     """The sum of the terms before the series is valid, from a table, and the rest to be summed."""
-    # Its sums are subtracted from each other: the extra digits of a long double, where available, keep that exact.
-    table = np.concatenate(([0.0], np.cumsum(function(np.arange(1, _SERIES_FROM + 1, dtype=np.longdouble)))))
+    table = _sums(function)
     first = np.minimum(start, _SERIES_FROM).astype(np.int64)
     last = np.minimum(start + terms, _SERIES_FROM).astype(np.int64)
     # If nothing remains any start is valid, and zero would divide by itself.
     return (table[last] - table[first]).astype(float), np.maximum(start, _SERIES_FROM), terms - (last - first)
+
+
+@cache
+def _sums(function: Callable[[Floats], Floats]) -> Floats:
+    """The sums of a function over 1 … n, for n = 0 … the first term of the series.
+
+    They are subtracted from each other: the extra digits of a long double, where available, keep that exact.
+    """
+    return np.concatenate(([0.0], np.cumsum(function(np.arange(1, _SERIES_FROM + 1, dtype=np.longdouble)))))

@@ -8,6 +8,7 @@ are equal up to rounding and have no spread. `is_rounding` decides that for all 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,9 +31,21 @@ def tail(confidence: float) -> float:
 
 def t_quantile(df: ArrayLike, confidence: float) -> Floats:
     """The two-sided critical value of Student's t; NaN where df < 1."""
+    df = np.atleast_1d(np.asarray(df, dtype=float))
+    if df.size == 1:
+        return np.full(df.shape, _critical_value(df.item(), confidence))
+    return _critical_values(df, confidence)
+
+
+@lru_cache(maxsize=1024)
+def _critical_value(df: float, confidence: float) -> float:
+    """Kept, because the metrics of one sample share their degrees of freedom."""
+    return float(_critical_values(np.array(df), confidence))
+
+
+def _critical_values(df: Floats, confidence: float) -> Floats:
     from scipy.special import stdtrit
 
-    df = np.atleast_1d(np.asarray(df, dtype=float))
     return np.where(df >= 1, stdtrit(np.maximum(df, 1.0), 1 - tail(confidence)), np.nan)
 
 
@@ -165,8 +178,10 @@ def t_or_agreement_interval(
     if possible is None:
         return low, high
     value, span = np.asarray(value, dtype=float), possible[1] - possible[0]
-    at_end = is_rounding(value - possible[0], span) | is_rounding(possible[1] - value, span)
-    at_end &= is_rounding(error, span)
+    at_end = is_rounding(error, span)
+    if not at_end.any():
+        return low, high
+    at_end &= is_rounding(value - possible[0], span) | is_rounding(possible[1] - value, span)
     floor, ceiling = agreement_interval(value, np.asarray(df) + 1 if units is None else units, possible, confidence)
     return np.where(at_end, floor, low), np.where(at_end, ceiling, high)
 
@@ -192,9 +207,7 @@ def standard_error(
     total = _totals(group, count, groups)
     if cluster is None:
         squares = _totals(group, count * influence**2, groups)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            error = np.sqrt(squares / (total * (total - 1)))
-        return np.where(total >= 2, error, np.nan), np.maximum(total - 1, 0)
+        return np.sqrt(squares / np.where(total >= 2, total * (total - 1), np.nan)), np.maximum(total - 1, 0)
     owner, members, summed = _cluster_sums(influence * count, count, group, cluster)
     owner, members, summed = owner[members > 0], members[members > 0], summed[members > 0]
     units = np.bincount(owner, minlength=groups).astype(np.int64)
@@ -319,7 +332,7 @@ def percentile_interval(drawn: Floats, items: int, strata: int, confidence: floa
 
 def _totals(group: NDArray[np.integer] | None, weights: Floats, groups: int) -> Floats:
     if group is None:
-        return np.array([weights.sum()])
+        return np.add.reduce(weights, keepdims=True)
     return np.bincount(group, weights, groups).astype(float, copy=False)
 
 
