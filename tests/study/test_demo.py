@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from tests.study.conftest import graphgauge as command
+from tests.command import graphgauge as command
 
 from graphgauge.core.metric import FAMILIES
 from graphgauge.demo import demos

@@ -10,9 +10,9 @@ import time
 
 import numpy as np
 import pytest
+from tests.command import graphgauge as command
 from tests.sealed import write_sealed
 from tests.study.conftest import STUDY, results_of, write_scores
-from tests.study.conftest import graphgauge as command
 
 import graphgauge
 from graphgauge.study import run
