@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 
@@ -28,12 +27,11 @@ UNHEARD = {
 ENCODINGS = ["ascii", "cp1252", "latin-1", "cp437", "ascii:strict", "utf-8:strict"]
 
 
-def shell(line, folder, **environment):
+def shell(line, folder):
     return subprocess.run(
         ["bash", "-c", f"set -o pipefail; {line}"],
         cwd=folder,
         capture_output=True,
-        env={**os.environ, **environment},
         timeout=300,
     )
 
