@@ -72,6 +72,12 @@ def results_of(folder: Path) -> dict[str, bytes]:
     return found
 
 
+@pytest.fixture(autouse=True)
+def one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each worker imports the package, which takes longer than a small study; tests of several say how many."""
+    monkeypatch.setattr("graphgauge.study.runner._DEFAULT_JOBS", 1)
+
+
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
     write_study(tmp_path)
@@ -83,7 +89,7 @@ def run_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The study and its results, to be copied."""
     folder = tmp_path_factory.mktemp("finished")
     write_study(folder)
-    done = graphgauge("run", "study.toml", "--quiet", cwd=folder)
+    done = graphgauge("run", "study.toml", "--jobs", 1, "--quiet", cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder
 
