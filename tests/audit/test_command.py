@@ -1,11 +1,10 @@
 """`graphgauge audit`: families, folders of results, exit codes, and what is recorded."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from tests.command import graphgauge
 
 from graphgauge import audit, recovery
 from graphgauge.audit import checks
@@ -15,9 +14,7 @@ from graphgauge.ranking import evaluate
 
 
 def run(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "graphgauge", "audit", *map(str, arguments)], capture_output=True, text=True
-    )
+    return graphgauge("audit", *arguments)
 
 
 @pytest.fixture

@@ -1,11 +1,9 @@
 """Checks of growing graphs beyond their rates: conditions one by one, and what the probe reads."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from tests.audit.evolution_cases import NODES, born, smoothed, start
+from tests.command import graphgauge
 
 from graphgauge import audit
 from graphgauge.core.errors import InputError
@@ -117,15 +115,14 @@ def test_a_log_is_looked_through(told, tmp_path):
     np.save(tmp_path / "y.npy", labels)
     np.save(tmp_path / "x.npy", points[:, :8])
     command = [
-        sys.executable, "-m", "graphgauge", "audit", "evolution", "--log", tmp_path / "run", "--labels",
-        tmp_path / "y.npy", "--metrics", "auc_birth",
+        "audit", "evolution", "--log", tmp_path / "run", "--labels", tmp_path / "y.npy", "--metrics", "auc_birth",
     ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = graphgauge(*command)
     assert (
         "error [label-in-embeddings] along 1 of 9 directions of the embeddings before the first cycle (Off, seed 3)"
         in (done.stdout)
     ), done.stderr
-    done = subprocess.run([*command, "--embeddings", tmp_path / "x.npy"], capture_output=True, text=True)
+    done = graphgauge(*command, "--embeddings", tmp_path / "x.npy")
     assert (
         "nothing found by: circular-auc, undeclared-births, undeclared-removals, label-in-embeddings." in done.stdout
     ), done.stderr

@@ -1,11 +1,9 @@
 """Checks of explanations and generators beyond their rates: what they are given, and what they leave to others."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from tests.audit import explanation_cases, generation_cases
+from tests.command import graphgauge
 from tests.generation.toy import data
 
 from graphgauge import audit, generation
@@ -44,10 +42,9 @@ def test_attempts_from_a_file(tmp_path):
     samples, _ = data(80)
     np.save(tmp_path / "made.npy", samples)
     np.save(tmp_path / "drawn.npy", np.array([100, 60]))
-    done = subprocess.run(
-        [sys.executable, "-m", "graphgauge", "audit", "generation", "--generated", tmp_path / "made.npy",
-         "--drawn", tmp_path / "drawn.npy", "--metrics", "diversity", "--fail-on", "error"],
-        capture_output=True, text=True,
+    done = graphgauge(
+        "audit", "generation", "--generated", tmp_path / "made.npy", "--drawn", tmp_path / "drawn.npy", "--metrics",
+        "diversity", "--fail-on", "error",
     )  # fmt: skip
     assert done.returncode == 1, done.stderr
     assert (

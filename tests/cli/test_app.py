@@ -5,18 +5,15 @@ import subprocess
 import sys
 
 import click
+from tests.command import graphgauge as run
 
 from graphgauge._version import __version__
 from graphgauge.core.metric import metrics
 
 
-def run(*arguments):
-    return subprocess.run([sys.executable, "-m", "graphgauge", *arguments], capture_output=True, text=True)
-
-
 def test_version_and_help():
-    assert run("--version").stdout.strip() == f"graphgauge, version {__version__}"
-    assert "Commands:" in run("--help").stdout
+    assert run("--version", fresh=True).stdout.strip() == f"graphgauge, version {__version__}"
+    assert "Commands:" in run("--help", fresh=True).stdout
 
 
 def test_help_imports_neither_numpy_nor_rich():

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import errno
-import subprocess
 import sys
 from pathlib import Path
 
 import click
 import numpy as np
 import pytest
+from tests.command import graphgauge
 
 from graphgauge.cli import app
 from graphgauge.core import files
@@ -17,12 +17,6 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.files import atomic_path, write_text, writing
 
 DISK = [errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EIO]
-
-
-def graphgauge(*arguments, cwd=None):
-    return subprocess.run(
-        [sys.executable, "-m", "graphgauge", *map(str, arguments)], capture_output=True, text=True, cwd=cwd
-    )
 
 
 def ended(monkeypatch, capsys, fault, *options):

@@ -8,19 +8,14 @@ import pickle
 import shutil
 import signal
 import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
+from tests.command import MODULE
+from tests.command import graphgauge as run
 
 import graphgauge
-
-COMMAND = [sys.executable, "-m", "graphgauge"]
-
-
-def run(*arguments, cwd, **options):
-    return subprocess.run([*COMMAND, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, **options)
 
 
 @pytest.fixture
@@ -316,7 +311,7 @@ def test_killed_in_the_middle_leaves_no_half_written_output(scores):
     """Killed at many moments: the output is absent or whole, and an older one stays whole."""
     folder, _, _ = scores
     output = folder / "out.json"
-    arguments = [*COMMAND, *SHARDS, "-o", "out.json", "--per-query", "q.csv", "--quiet"]
+    arguments = [*MODULE, *SHARDS, "-o", "out.json", "--per-query", "q.csv", "--quiet"]
     started = time.perf_counter()
     subprocess.run(arguments, cwd=folder, stdout=subprocess.DEVNULL, check=True)
     usual = time.perf_counter() - started

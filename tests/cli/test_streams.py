@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from tests.command import graphgauge
 
 from graphgauge.cli.common import files_then_words
 from graphgauge.core.errors import InputError
@@ -27,12 +27,11 @@ UNHEARD = {
 ENCODINGS = ["ascii", "cp1252", "latin-1", "cp437", "ascii:strict", "utf-8:strict"]
 
 
-def shell(line, folder, **environment):
+def shell(line, folder):
     return subprocess.run(
         ["bash", "-c", f"set -o pipefail; {line}"],
         cwd=folder,
         capture_output=True,
-        env={**os.environ, **environment},
         timeout=300,
     )
 
@@ -45,8 +44,8 @@ def files(tmp_path_factory):
     np.save(folder / "neg.npy", rng.normal(0, 1, (40, 8)))
     for method in ("one", "other"):
         for seed in range(3):
-            named = f"--method {method} --dataset toy --run-seed {seed} --seed {seed} --quiet"
-            done = shell(f"{COMMAND} {RANKING} {named} --format json", folder)
+            named = f"--method {method} --dataset toy --run-seed {seed} --seed {seed} --quiet --format json"
+            done = graphgauge(*f"{RANKING} {named}".split(), cwd=folder)
             assert done.returncode == 0, done.stderr
     return folder
 
@@ -95,11 +94,13 @@ def test_every_command_writes_first(files, tmp_path, command, written, unheard):
 )
 def test_an_encoding_without_the_characters(files, tmp_path, command, encoding):
     target = tmp_path / "t.json"
-    output = "" if command.startswith(("metrics", "audit")) else f"-o {target}"
-    done = shell(f"{COMMAND} {command} {output}", files, PYTHONIOENCODING=encoding)
+    output = [] if command.startswith(("metrics", "audit")) else ["-o", target]
+    # Python itself sets up the streams at least once for every encoding.
+    fresh = command == "aggregate results"
+    done = graphgauge(*command.split(), *output, cwd=files, fresh=fresh, PYTHONIOENCODING=encoding)
     assert done.returncode == 0, done.stderr
     assert not output or json.loads(target.read_text())
-    text = done.stdout.decode(encoding.partition(":")[0])  # and nothing but that encoding
+    text = done.stdout  # decoded as that encoding and nothing else
     assert text.strip()
     if command == "aggregate results":
         assert (

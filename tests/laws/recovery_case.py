@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,40 @@ from graphgauge.recovery import evaluate
 LARGEST = 16
 ADJUSTMENT = ("sid", "parent_aid", "ancestor_aid", "oset_aid")
 
+Axes = tuple[int, ...] | None
+
+
+def true_edges_untied(truth: np.ndarray, predicted: list[np.ndarray], scores: list[np.ndarray], axes: Axes) -> bool:
+    """Tied true edges enter the curve together; one that is pulled out of a tie may cost more than it gains."""
+    tied = [given[truth > 0] for given in scores]
+    return truth.ndim == 2 and all(len(np.unique(values)) == len(values) for values in tied)
+
+
+def one_way_and_common(truth: np.ndarray, predicted: list[np.ndarray], scores: list[np.ndarray], axes: Axes) -> bool:
+    """One found direction of a two-way edge makes a pair common that is not right yet."""
+    if truth.ndim != 2 or (truth * truth.T).any():
+        return False
+    return all(((truth + truth.T) * (graph + graph.T)).any() for graph in predicted)
+
+
+def some_predicted(truth: np.ndarray, predicted: list[np.ndarray], scores: list[np.ndarray], axes: Axes) -> bool:
+    return all(graph.any(axes).all() for graph in predicted)
+
+
+def some_in_either(truth: np.ndarray, predicted: list[np.ndarray], scores: list[np.ndarray], axes: Axes) -> bool:
+    return all((graph + truth).any(axes).all() for graph in predicted)
+
+
+# By the metric's key, the inputs on which a better score cannot lower the value, if not all: a function of the
+# truth, the thresholded predictions before and after, their scores, and the axes of one graph.
+MONOTONE_IF: dict[str, Callable[[np.ndarray, list[np.ndarray], list[np.ndarray], Axes], bool]] = {
+    "auprc": true_edges_untied,
+    "orientation_accuracy": one_way_and_common,
+    "directed_precision": some_predicted,
+    "fdr": some_predicted,
+    "directed_f1": some_in_either,
+}
+
 
 class RecoveryCase(Case):
     family = "recovery"
@@ -24,6 +58,8 @@ class RecoveryCase(Case):
     # What the scores may be, from one that is no edge to one that is.
     levels: tuple[int, ...] = (0, 3, 8, 9, 12, LARGEST)
     options: Inputs = {"threshold": 8}  # noqa: RUF012
+    # The axes of one graph; all of them for lags.
+    graph_axes: Axes = (-2, -1)
 
     def covers(self, metric: Metric) -> bool:
         return not set(self.needs).isdisjoint(metric.needs)
@@ -85,25 +121,11 @@ class RecoveryCase(Case):
         return inputs | {"A_pred": scores}
 
     def precondition(self, law: str, metric: Metric, *inputs: Inputs) -> bool:
-        if law != "monotone":
+        if law != "monotone" or metric.key not in MONOTONE_IF:
             return True
         truth = inputs[0]["A_true"] * self.counted(inputs[0]["A_true"].shape)
         predicted = [(given["A_pred"] > given["threshold"]) * self.counted(truth.shape) for given in inputs]
-        if metric.key == "auprc":
-            # Tied true edges enter the curve together; one that is pulled out of a tie may cost more than it gains.
-            tied = [given["A_pred"][truth > 0] for given in inputs]
-            return truth.ndim == 2 and all(len(np.unique(values)) == len(values) for values in tied)
-        if metric.key == "orientation_accuracy":
-            # One found direction of a two-way edge makes a pair common that is not right yet.
-            mirrored = [np.swapaxes(graph, -1, -2) for graph in (truth, *predicted)]
-            common = [((truth + mirrored[0]) * (graph + other)).any((-1, -2)).all()
-                      for graph, other in zip(predicted, mirrored[1:], strict=True)]  # fmt: skip
-            return truth.ndim == 2 and not (truth * mirrored[0]).any() and all(common)
-        if metric.key in ("directed_precision", "fdr"):
-            return all(graph.any((-1, -2)).all() for graph in predicted)
-        if metric.key == "directed_f1":
-            return all((graph + truth).any((-1, -2)).all() for graph in predicted)
-        return True
+        return MONOTONE_IF[metric.key](truth, predicted, [given["A_pred"] for given in inputs], self.graph_axes)
 
     def score_places(self, inputs: Inputs) -> list[tuple[str, tuple[int, ...]]]:
         shape = inputs["A_true"].shape
@@ -147,6 +169,7 @@ class StackCase(RecoveryCase):
 
 class LaggedCase(RecoveryCase):
     name = "recovery-lags"
+    graph_axes = None
     options = {"threshold": 8, "lagged": True}  # noqa: RUF012
 
     def shape(self, d: int) -> tuple[int, ...]:
@@ -169,18 +192,6 @@ class LaggedCase(RecoveryCase):
     def permuted(self, inputs: Inputs, rng: np.random.Generator) -> Inputs:
         order = rng.permutation(len(inputs["A_true"]))
         return inputs | {name: self.relabelled(inputs[name], order) for name in self.scores}
-
-    def precondition(self, law: str, metric: Metric, *inputs: Inputs) -> bool:
-        if law != "monotone":
-            return True
-        truth = inputs[0]["A_true"] * self.counted(inputs[0]["A_true"].shape)
-        predicted = [(given["A_pred"] > given["threshold"]) * self.counted(truth.shape) for given in inputs]
-        if metric.key == "directed_f1":
-            return all((graph + truth).any() for graph in predicted)
-        if metric.key in ("directed_precision", "fdr"):
-            return all(graph.any() for graph in predicted)
-        # Areas and directions have conditions of their own, tried on graphs without lags.
-        return metric.key not in ("auprc", "orientation_accuracy")
 
     def swapped(self, inputs: Inputs) -> Inputs:
         graphs = [(inputs["A_pred"] > inputs["threshold"]) * 1.0, inputs["A_true"] * LARGEST]

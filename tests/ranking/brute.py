@@ -56,6 +56,10 @@ def mean(values: list[Number]) -> Number:
     return sum(values) / len(values) if values else math.nan
 
 
+def averaged(queries: list[Query], ties: str, function: Callable[[Fraction], Number]) -> Number:
+    return mean([at_rank(query, ties, function) for query in queries])
+
+
 def gain(rank: Fraction, k: int) -> float:
     return 1 / math.log2(1 + rank) if rank <= k else 0.0
 
@@ -81,69 +85,88 @@ def median(queries: list[Query], ties: str) -> Number:
     return math.nan
 
 
-def ranked(key: str, k: int, queries: list[Query], ties: str) -> Number:
-    """The metrics of one positive a query."""
-    if not queries:
-        return math.nan
-    if key == "mrr":
-        return mean([at_rank(query, ties, lambda rank: 1 / rank) for query in queries])
-    if key == "hits":
-        return mean([at_rank(query, ties, lambda rank: Fraction(rank <= k)) for query in queries])
-    if key == "mean_rank":
-        return mean([at_rank(query, ties, lambda rank: rank) for query in queries])
-    if key == "geometric_mean_rank":
-        return math.exp(mean([at_rank(query, ties, lambda rank: math.log(rank)) for query in queries]))
-    if key == "median_rank":
-        return median(queries, ties)
-    if key == "ndcg":
-        return mean([at_rank(query, ties, lambda rank: gain(rank, k)) for query in queries])
-    # Between a random order (0) and a perfect one (1); a random order is one where all scores tie.
-    base = {"amri": "mean_rank", "adjusted_mrr": "mrr", "adjusted_hits": "hits"}[key]
+# The definitions, by the metric's name: of one positive a query, of a whole list in one order, and of all scores
+# together. A new metric is added to the table of the sample that it needs.
+RANKED: dict[str, Callable[[list[Query], str, int], Number]] = {
+    "mrr": lambda queries, ties, k: averaged(queries, ties, lambda rank: 1 / rank),
+    "hits": lambda queries, ties, k: averaged(queries, ties, lambda rank: Fraction(rank <= k)),
+    "mean_rank": lambda queries, ties, k: averaged(queries, ties, lambda rank: rank),
+    "geometric_mean_rank": lambda queries, ties, k: math.exp(averaged(queries, ties, lambda rank: math.log(rank))),
+    "median_rank": lambda queries, ties, k: median(queries, ties),
+    "ndcg": lambda queries, ties, k: averaged(queries, ties, lambda rank: gain(rank, k)),
+    "amri": lambda queries, ties, k: adjusted("mean_rank", queries, k),
+    "adjusted_mrr": lambda queries, ties, k: adjusted("mrr", queries, k),
+    "adjusted_hits": lambda queries, ties, k: adjusted("hits", queries, k),
+}
+LISTED: dict[str, Callable[[list[int], int, int], Number]] = {
+    "recall": lambda hits, relevant, k: Fraction(len(hits), relevant),
+    "precision": lambda hits, relevant, k: Fraction(len(hits), k),
+    "map": lambda hits, relevant, k: (
+        sum((Fraction(above, place) for above, place in enumerate(hits, 1)), Fraction(0)) / min(relevant, k)
+    ),
+    "ndcg": lambda hits, relevant, k: (
+        sum(gain(Fraction(place), k) for place in hits)
+        / sum(gain(Fraction(place), k) for place in range(1, relevant + 1))
+    ),
+}
+POOLED: dict[str, Callable[[list[float], list[float], int], Number]] = {
+    "roc_auc": lambda positives, negatives, k: area(positives, negatives),
+    "average_precision": lambda positives, negatives, k: average_precision(positives, negatives),
+    "pooled_hits": lambda positives, negatives, k: above_all_but(k - 1, positives, negatives),
+}
+
+
+def adjusted(base: str, queries: list[Query], k: int) -> Number:
+    """Between a random order (0) and a perfect one (1); a random order is one where all scores tie."""
     blind = [[(0.0, label) for _, label in query] for query in queries]
-    random, found = (ranked(base, k, given, "expected") for given in (blind, queries))
+    random, found = (RANKED[base](given, "expected", k) for given in (blind, queries))
     return (found - random) / (1 - random) if random != 1 else math.nan
 
 
-def listed(key: str, k: int, query: Query, ties: str) -> Number:
-    """The metrics of a whole list, over all of its orders."""
-    relevant = sum(label for _, label in query)
-    best = sum(gain(Fraction(place), k) for place in range(1, relevant + 1))
-    values: list[Number] = []
-    for order in orders(query, ties):
-        hits = [place for place, label in enumerate(order, 1) if label and place <= k]
-        values.append(
-            {
-                "recall": Fraction(len(hits), relevant),
-                "precision": Fraction(len(hits), k),
-                "map": sum((Fraction(above, place) for above, place in enumerate(hits, 1)), Fraction(0))
-                / min(relevant, k),
-                "ndcg": sum(gain(Fraction(place), k) for place in hits) / best,
-            }[key]
-        )
-    return mean(values)
+def area(positives: list[float], negatives: list[float]) -> Number:
+    wins = sum(Fraction((p > n) * 2 + (p == n), 2) for p in positives for n in negatives)
+    return wins / (len(positives) * len(negatives))
+
+
+def above_all_but(others: int, positives: list[float], negatives: list[float]) -> Number:
+    """The share of positives with at most that many negatives at or above them."""
+    if len(negatives) <= others:
+        return Fraction(1)
+    threshold = sorted(negatives, reverse=True)[others]
+    return Fraction(sum(p > threshold for p in positives), len(positives))
+
+
+def average_precision(positives: list[float], negatives: list[float]) -> Number:
+    total = Fraction(0)
+    for level in set(positives):
+        true, false = sum(p >= level for p in positives), sum(n >= level for n in negatives)
+        total += positives.count(level) * Fraction(true, true + false)
+    return total / len(positives)
+
+
+def ranked(key: str, k: int, queries: list[Query], ties: str) -> Number:
+    """The metrics of one positive a query."""
+    return RANKED[key](queries, ties, k) if queries else math.nan
 
 
 def lists(key: str, k: int, queries: list[Query], ties: str) -> Number:
+    """The metrics of a whole list, over all of its orders."""
     rule = ties if ties in ("optimistic", "pessimistic") else "expected"
-    return mean([listed(key, k, query, rule) for query in queries if any(label for _, label in query)])
+    found: list[Number] = []
+    for query in queries:
+        relevant = sum(label for _, label in query)
+        if not relevant:
+            continue
+        values: list[Number] = []
+        for order in orders(query, rule):
+            hits = [place for place, label in enumerate(order, 1) if label and place <= k]
+            values.append(LISTED[key](hits, relevant, k))
+        found.append(mean(values))
+    return mean(found)
 
 
 def pooled(key: str, k: int, queries: list[Query]) -> Number:
     """The metrics of all positives against all negatives."""
     positives = [score for query in queries for score, label in query if label]
     negatives = [score for query in queries for score, label in query if not label]
-    if not positives or not negatives:
-        return math.nan
-    if key == "roc_auc":
-        wins = sum(Fraction((p > n) * 2 + (p == n), 2) for p in positives for n in negatives)
-        return wins / (len(positives) * len(negatives))
-    if key == "pooled_hits":
-        if len(negatives) < k:
-            return Fraction(1)
-        threshold = sorted(negatives, reverse=True)[k - 1]
-        return Fraction(sum(p > threshold for p in positives), len(positives))
-    total = Fraction(0)
-    for level in set(positives):
-        true, false = sum(p >= level for p in positives), sum(n >= level for n in negatives)
-        total += positives.count(level) * Fraction(true, true + false)
-    return total / len(positives)
+    return POOLED[key](positives, negatives, k) if positives and negatives else math.nan

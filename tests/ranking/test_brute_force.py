@@ -17,7 +17,7 @@ from graphgauge.core.result import Evaluation
 from graphgauge.ranking.ties import TIES
 
 K = (1, 2, 4)
-RANKED = [key for metric in metrics("ranking") if "ranks" in metric.needs for key in (metric.name,)]
+RANKED = [metric.name for metric in metrics("ranking") if "ranks" in metric.needs]
 LISTED = [metric.name for metric in metrics("ranking") if "lists" in metric.needs]
 POOLED = [metric.name for metric in metrics("ranking") if "pooled" in metric.needs]
 
@@ -63,6 +63,14 @@ def assert_equal(evaluation: Evaluation, names: list[str], expected: object, que
         assert metric.name in names
         want = float(expected(metric.name, params.get("k", 0), queries, ties))  # type: ignore[operator]
         assert result.value == pytest.approx(want, rel=1e-12, abs=1e-13, nan_ok=True), (key, ties)
+
+
+@pytest.mark.parametrize(
+    ("names", "table"), [(RANKED, "RANKED"), (LISTED, "LISTED"), (POOLED, "POOLED")], ids=["ranks", "lists", "pooled"]
+)
+def test_every_metric_is_defined_here_too(names: list[str], table: str) -> None:
+    missing = sorted(set(names) - set(getattr(brute, table)))
+    assert not missing, f"add the definition of {', '.join(missing)} to {table} in tests/ranking/brute.py"
 
 
 @rules

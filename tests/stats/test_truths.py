@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from itertools import product
 
 import numpy as np
 import pytest
+from tests.command import graphgauge
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.family import BUILT_IN as FAMILIES
@@ -50,12 +49,6 @@ def write(folder, contents):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(content))
     return folder
-
-
-def graphgauge(*arguments, cwd):
-    return subprocess.run(
-        [sys.executable, "-m", "graphgauge", *map(str, arguments)], capture_output=True, text=True, cwd=cwd
-    )
 
 
 def every_form():

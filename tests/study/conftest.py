@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
-
-COMMAND = [sys.executable, "-m", "graphgauge"]
+from tests.command import graphgauge
 
 STUDY = """\
 schema = 1
@@ -39,10 +37,6 @@ method = "good"
 """
 
 
-def graphgauge(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=False)
-
-
 def write_scores(folder: Path, queries: int = 60, negatives: int = 20, seeds: int = 3) -> None:
     for number, method in enumerate(("poor", "good")):
         for seed in range(seeds):
@@ -54,6 +48,11 @@ def write_scores(folder: Path, queries: int = 60, negatives: int = 20, seeds: in
             np.save(place / "neg-0.npy", neg[: queries // 2])
             np.save(place / "neg-1.npy", neg[queries // 2 :])
     np.save(folder / "relation.npy", np.arange(queries) % 3)
+
+
+def write_study(folder: Path) -> None:
+    write_scores(folder)
+    (folder / "study.toml").write_text(STUDY, encoding="utf-8")
 
 
 def results_of(folder: Path) -> dict[str, bytes]:
@@ -73,15 +72,29 @@ def results_of(folder: Path) -> dict[str, bytes]:
     return found
 
 
+@pytest.fixture(autouse=True)
+def one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each worker imports the package, which takes longer than a small study; tests of several say how many."""
+    monkeypatch.setattr("graphgauge.study.runner._DEFAULT_JOBS", 1)
+
+
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
-    write_scores(tmp_path)
-    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
+    write_study(tmp_path)
     return tmp_path
 
 
-@pytest.fixture
-def finished(study: Path) -> Path:
-    done = graphgauge("run", "study.toml", "--quiet", cwd=study)
+@pytest.fixture(scope="session")
+def run_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The study and its results, to be copied."""
+    folder = tmp_path_factory.mktemp("finished")
+    write_study(folder)
+    done = graphgauge("run", "study.toml", "--jobs", 1, "--quiet", cwd=folder)
     assert done.returncode == 0, done.stderr
-    return study
+    return folder
+
+
+@pytest.fixture
+def finished(run_once: Path, tmp_path: Path) -> Path:
+    shutil.copytree(run_once, tmp_path, dirs_exist_ok=True)
+    return tmp_path

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from tests.study.conftest import graphgauge as command
+from tests.command import graphgauge as command
 
 from graphgauge.core.family import BUILT_IN as FAMILIES
 from graphgauge.demo import demos
@@ -18,7 +18,7 @@ from graphgauge.explanation import read_table
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo")
-    return folder, command("demo", "--output", "here", cwd=folder)
+    return folder, command("demo", "--output", "here", cwd=folder, fresh=True)
 
 
 def test_every_family_has_a_part():
@@ -49,7 +49,7 @@ def test_the_sentences_are_the_results(demo):
 
 def test_the_results_of_every_family_are_recomputed(demo):
     folder, _ = demo
-    done = command("verify", "here/results", "--quiet", cwd=folder)
+    done = command("verify", "here/results", "--quiet", cwd=folder, fresh=True)
     assert (done.returncode, done.stdout) == (0, "")
 
 

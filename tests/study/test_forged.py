@@ -10,8 +10,9 @@ import shutil
 
 import numpy as np
 import pytest
+from tests.command import graphgauge
 from tests.sealed import write_sealed
-from tests.study.conftest import STUDY, graphgauge, write_scores
+from tests.study.conftest import STUDY, write_scores
 
 from graphgauge.core.schema import dumps, read_content
 from graphgauge.ranking.items import Items

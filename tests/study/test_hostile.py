@@ -8,7 +8,7 @@ import re
 
 import numpy as np
 import pytest
-from tests.study.conftest import graphgauge as command
+from tests.command import graphgauge as command
 from tests.study.conftest import results_of
 
 from graphgauge.study import read_study, run, verify

@@ -10,7 +10,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from tests.study.conftest import COMMAND, STUDY, results_of, write_scores
+from tests.command import MODULE
+from tests.study.conftest import STUDY, results_of, write_scores
 
 KILLS = 24
 SEEDS = 6
@@ -19,7 +20,7 @@ MANY = STUDY.replace("k = [1, 3]", 'keep = "items"').replace("seeds = [0, 1, 2]"
 
 
 def start(folder):
-    return subprocess.Popen([*COMMAND, "run", "study.toml", "--quiet"], cwd=folder, start_new_session=True,
+    return subprocess.Popen([*MODULE, "run", "study.toml", "--quiet"], cwd=folder, start_new_session=True,
                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)  # fmt: skip
 
 

@@ -10,9 +10,9 @@ import time
 
 import numpy as np
 import pytest
+from tests.command import graphgauge as command
 from tests.sealed import write_sealed
 from tests.study.conftest import STUDY, results_of, write_scores
-from tests.study.conftest import graphgauge as command
 
 import graphgauge
 from graphgauge.study import run
@@ -24,7 +24,7 @@ IGNORE = '\n[audit]\nignore = [{ check = "tied-scores", because = "it is constan
 
 def ran(folder, *arguments):
     """The labels of the evaluations that a run made, in order of the plan's text."""
-    done = command("run", "study.toml", *arguments, cwd=folder)
+    done = command("run", "study.toml", "--jobs", 1, *arguments, cwd=folder)
     return done, sorted(re.findall(r"^\[\d+/\d+\] ranking: (\w+) on toy, seed (\d)", done.stderr, re.MULTILINE))
 
 

@@ -7,8 +7,8 @@ import tomllib
 
 import jsonschema
 import pytest
+from tests.command import graphgauge as command
 from tests.study.conftest import STUDY
-from tests.study.conftest import graphgauge as command
 
 from graphgauge.core.family import BUILT_IN as FAMILIES
 from graphgauge.demo import demos

@@ -8,7 +8,7 @@ import shutil
 
 import numpy as np
 import pytest
-from tests.study.conftest import graphgauge as command
+from tests.command import graphgauge as command
 
 from graphgauge._version import __version__
 from graphgauge.core.schema import content_hash
