@@ -73,7 +73,7 @@ def test_the_schema_itself_is_valid() -> None:
     "change",
     [
         lambda content: content.pop("results"),
-        lambda content: content.update(schema="graphgauge/result/2"),
+        lambda content: content.update(schema="graphgauge/result/1"),
         lambda content: content.update(status="fine"),
         lambda content: content["results"][0].update(value="high"),
         lambda content: content["results"][0].update(value=None),
@@ -103,10 +103,10 @@ def test_round_trip(evaluation: Evaluation, tmp_path: Path) -> None:
         assert again["mrr"].by(axis)["value"].tolist() == pytest.approx(evaluation["mrr"].by(axis)["value"].tolist())
 
 
-def test_the_same_numbers_have_the_same_id() -> None:
+def test_the_same_numbers_have_the_same_root() -> None:
     first, second = EVALUATIONS["groups"](), EVALUATIONS["groups"]()
     assert first.to_json() == second.to_json()
-    assert first.to_dict()["id"] != EVALUATIONS["plain"]().to_dict()["id"]
+    assert first.to_dict()["root"] != EVALUATIONS["plain"]().to_dict()["root"]
 
 
 def test_a_receipt_is_written_and_hashed_but_for_its_timings(tmp_path: Path) -> None:
@@ -114,9 +114,9 @@ def test_a_receipt_is_written_and_hashed_but_for_its_timings(tmp_path: Path) -> 
     receipt = {"inputs": [{"name": "pos", "path": "p.npy", "bytes": 3, "hash": "0"}], "seconds": 1.5, "started": "now"}
     content = json.loads(write_result(evaluation, tmp_path / "x.json", receipt=receipt).read_text())
     VALIDATOR.validate(content)
-    assert content["id"] != evaluation.to_dict()["id"]
+    assert content["root"] != evaluation.to_dict()["root"]
     slower = write_result(evaluation, tmp_path / "y.json", receipt={**receipt, "seconds": 9, "started": "then"})
-    assert content["id"] == json.loads(slower.read_text())["id"]
+    assert content["root"] == json.loads(slower.read_text())["root"]
     assert content["receipt"]["seconds"] == 1.5
     assert content["receipt"]["versions"]["numpy"] == np.__version__
 
@@ -194,8 +194,9 @@ def test_fields_may_be_added_by_later_versions(tmp_path: Path) -> None:
     "content",
     [
         b"", b"{", b"null", b"[]", b"3", b'"x"', b"\xff\xfe{}", b"\xef\xbb\xbf{}", b"[" * 200_000,
-        b'{"a":' * 200_000, b"NaN", b'{"schema": "graphgauge/result/2"}', b'{"schema": NaN}', b"1" * 5000,
+        b'{"a":' * 200_000, b"NaN", b'{"schema": "graphgauge/result/3"}', b'{"schema": NaN}', b"1" * 5000,
         b'{"schema": "graphgauge/result/1"}', b'{"schema": "graphgauge/result/1", "run": 3}',
+        b'{"schema": "graphgauge/result/2"}', b'{"schema": "graphgauge/result/2", "run": 3}',
     ],
 )  # fmt: skip
 def test_what_is_no_result_file_is_refused(content: bytes, tmp_path: Path) -> None:
@@ -227,7 +228,10 @@ WRONG: dict[str, Any] = {
     "unknown direction": lambda c: c["results"][0].update(direction="up"),
     "interval as a list": lambda c: c["results"][0].update(interval=[0, 1]),
     "interval without bounds": lambda c: c["results"][0].update(interval={}),
-    "chance as a number": lambda c: c["results"][0].update(chance=3),
+    "levels as a number": lambda c: c["results"][0].update(levels=3),
+    "a level without a kind": lambda c: c["results"][0]["levels"][0].pop("kind"),
+    "an unknown kind": lambda c: c["results"][0]["levels"][0].update(kind="lucky"),
+    "readings as a list": lambda c: c.update(readings=[]),
     "conventions as a list": lambda c: c.update(conventions=[]),
     "findings of nothing": lambda c: c.update(findings=[{}]),
     "findings as text": lambda c: c.update(findings=["x"]),
@@ -257,7 +261,7 @@ def test_a_number_beyond_all_floats_is_refused(tmp_path: Path) -> None:
     content["results"][0]["n"] = math.inf
     path = tmp_path / "x.json"
     path.write_text(json.dumps(content).replace("Infinity", "1e400"))
-    with pytest.raises(InputError, match="its id does not match its content"):
+    with pytest.raises(InputError, match="its root does not match its content"):
         read_result(path)
 
 

@@ -12,16 +12,13 @@ import numpy as np
 
 from graphgauge.core.findings import Evidence, check
 from graphgauge.core.metric import NO_SPREAD
-from graphgauge.core.result import Chance, Evaluation, Result
+from graphgauge.core.result import READINGS, Chance, Evaluation, Result
 from graphgauge.stats.intervals import is_rounding, standard_error, t_interval
 from graphgauge.stats.power import attainable_p, seeds_needed
-from graphgauge.stats.runs import READING
 
 Methods = Mapping[str, Sequence[Evaluation]]
 # Caused by the births it judges, so no evidence for or against a method.
 _CIRCULAR = ("auc_synthetic",)
-# Levels of the best possible value, which are listed with chance levels.
-_IDEALS = ("real ", "perfect ")
 # From this number of variants with one run each, the best one is a selection.
 _MANY = 5
 _ALPHA = 0.05
@@ -162,7 +159,7 @@ def mixed_conventions(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
 def _stated(evaluation: Evaluation) -> Iterator[tuple[str, str, str]]:
     for key, result in evaluation.items():
         for name, value in {**evaluation.conventions, **result.conventions}.items():
-            if name not in READING:
+            if name not in READINGS:
                 yield key, name, value
 
 
@@ -251,7 +248,7 @@ def _level_with_chance(runs: Sequence[Evaluation]) -> dict[str, Any] | None:
 
 def _blind(result: Result) -> Chance | None:
     """The score of a baseline without knowledge: the last one listed, which is the hardest."""
-    return next((level for level in reversed(result.chance) if not level.name.startswith(_IDEALS)), None)
+    return next((level for level in reversed(result.chance) if level.kind != "ideal"), None)
 
 
 def _span(results: Sequence[Result], chance: Sequence[float]) -> tuple[float, float]:

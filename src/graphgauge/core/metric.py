@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from graphgauge.core.errors import OptionError, UnknownNameError
 from graphgauge.core.references import REFERENCES
-from graphgauge.core.result import Chance, Direction, Interval, Result, enclosing
+from graphgauge.core.result import Chance, Direction, Interval, Kind, Result, enclosing
 
 FAMILIES = ("ranking", "recovery", "forecasting", "generation", "explanation", "evolution")
 LAWS = ("permutation", "merge", "monotone", "symmetry")
@@ -59,6 +59,15 @@ class Estimate:
         return replace(self, warnings=(*self.warnings, *warnings))
 
 
+class Baseline(float):
+    """A level of a simple system that knows something, such as the last value of a series."""
+
+
+class Ideal(float):
+    """A level that is the best possible on this data, such as that of real samples."""
+
+
+_KINDS: dict[type, Kind] = {Baseline: "baseline", Ideal: "ideal"}
 Bounds = tuple[Floats, Floats]
 MetricFunction = Callable[..., Estimate]
 ChanceFunction = Callable[[MetricFunction, Any, Mapping[str, Any]], Mapping[str, float]]
@@ -215,7 +224,9 @@ class Metric:
         chance: tuple[Chance, ...] = ()
         if not isinstance(self.chance, NoChance) and n > 0 and baselines:
             levels = self.chance(self.function, sample, params)
-            chance = tuple(Chance(name, level) for name, level in levels.items())
+            chance = tuple(
+                Chance(name, float(level), _KINDS.get(type(level), "chance")) for name, level in levels.items()
+            )
         found = Result(
             key=self.key_of(**params),
             metric=self.name,

@@ -11,7 +11,7 @@ from typing import Any
 from graphgauge.core.errors import InputError
 from graphgauge.core.metric import FAMILIES
 from graphgauge.core.result import Evaluation
-from graphgauge.core.schema import SCHEMA, evaluation_from_dict, is_result, read_content, result_files
+from graphgauge.core.schema import FORMAT, evaluation_from_dict, is_result, read_content, result_files, unchecked
 from graphgauge.core.truths import truths_of
 from graphgauge.report.scrub import clean, scrub
 from graphgauge.stats.load import load
@@ -87,7 +87,7 @@ def _is_result(path: Path) -> bool:
     """Flat copies, breakdowns and other JSON do not name the schema; a damaged result has the other fields."""
     try:
         data = path.read_bytes()
-        return SCHEMA.encode() in data or is_result(json.loads(data))
+        return FORMAT.encode() in data or is_result(json.loads(data))
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", where=str(path)) from None
     except (ValueError, RecursionError):
@@ -102,7 +102,7 @@ def _record(path: Path) -> Record:
         if content.get("status") == "failed":
             why = content.get("error")
             run = Run(identity["method"], identity["dataset"], identity["seed"], {}, identity["family"], path.name,
-                      f"failed: {why}" if why else "failed")  # fmt: skip
+                      f"failed: {why}" if why else "failed", unchecked=unchecked(content.get("notes")))  # fmt: skip
             evaluation = None
         else:
             evaluation = evaluation_from_dict(content, where=str(path))

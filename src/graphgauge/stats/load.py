@@ -23,6 +23,7 @@ from graphgauge.core.schema import (
     result_files,
     side_files,
     side_path,
+    unchecked,
 )
 from graphgauge.core.truths import truths_of
 from graphgauge.io.rows import sound_parquet
@@ -131,7 +132,14 @@ def _from_result(content: Mapping[str, Any], path: Path) -> Run:
         if not isinstance(run, dict):
             raise InputError("names no run", where=str(path), fix="Write result files with graphgauge.")
         why = f"failed: {error}" if error else "failed"
-        return Run(*_labels(run, str(path)), {}, str(run.get("family", "")), str(path), why)
+        return Run(
+            *_labels(run, str(path)),
+            {},
+            str(run.get("family", "")),
+            str(path),
+            why,
+            unchecked=unchecked(content.get("notes")),
+        )
     items = next((side for side in side_files(content, str(path)) if side.get("role") == "items"), None)
     run = _from_evaluation(
         evaluation_from_dict(content, where=str(path)),
@@ -148,6 +156,7 @@ def _from_evaluation(evaluation: Evaluation, source: str = "evaluation", items: 
         evaluation.family,
         source,
         items=items,
+        unchecked=unchecked(evaluation.notes),
     )
 
 

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.result import Direction
+from graphgauge.core.result import READINGS, Direction
 from graphgauge.core.truths import Truth
 from graphgauge.stats.text import listing
 from graphgauge.stats.truths import TRUTHS, Truths, different_truths, refuse_different, warnings_of
@@ -21,8 +21,7 @@ Better = Literal["higher", "lower"]
 Seed = int | str
 MISSING = ("raise", "omit", "worst")
 _SIZES_LISTED = 4
-# Conventions for reading outputs, which may differ between methods; the others define the number.
-READING = ("nan", "sign", "edges", "encoding", "threshold")
+_Key, _Member = TypeVar("_Key"), TypeVar("_Member")
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,8 @@ class SideFile:
 class Run:
     """One trained and evaluated model. `failed` says why there are no scores, `items` where the per-item values are.
 
-    `truths` are the inputs that it was measured against, by name, if a receipt records them.
+    `truths` are the inputs that it was measured against, by name, if a receipt records them. `unchecked` is the note on
+    a result file that has no root.
     """
 
     method: str
@@ -62,6 +62,7 @@ class Run:
     failed: str | None = None
     items: SideFile | None = None
     truths: Mapping[str, Truth] = field(default_factory=dict)
+    unchecked: str | None = None
 
     def __str__(self) -> str:
         return f"{on_dataset(self.method, self.dataset)}, seed {self.seed}"
@@ -239,7 +240,7 @@ def panel(runs: Runs, metric: str, *, direction: Better | None = None, truths: T
     shared, read = dict(scored[0][1].conventions), []
     for name in dict.fromkeys(name for _, score in scored for name in score.conventions):
         stated = [(run, score.conventions.get(name, "not stated")) for run, score in scored]
-        if name not in READING:
+        if name not in READINGS:
             _refuse_mixed(metric, name, stated)
         elif len({value for _, value in stated}) > 1:
             shared.pop(name, None)
@@ -251,8 +252,15 @@ def panel(runs: Runs, metric: str, *, direction: Better | None = None, truths: T
     values, gaps = _values(chosen, metric)
     return Panel(
         metric, direction or first.direction, first.target, first.bounds, shared, values, tuple(gaps),
-        (*_notes(scored, metric), *read, *warnings_of(conflicts)), conflicts,
+        (*_notes(scored, metric), *read, *warnings_of(conflicts), *unchecked_runs(chosen)), conflicts,
     )  # fmt: skip
+
+
+def unchecked_runs(runs: Iterable[Run]) -> Iterator[str]:
+    """Which runs come from files without a root."""
+    for why, marked in _grouped((run.unchecked, run) for run in runs).items():
+        if why is not None:
+            yield f"{len(marked)} runs are {why} ({listing([str(run) for run in marked], 3)})"
 
 
 def _values(runs: list[Run], metric: str) -> tuple[dict[str, dict[str, dict[Seed, float]]], list[Gap]]:
@@ -294,10 +302,15 @@ def _refuse_mixed(metric: str, name: str, stated: list[tuple[Run, str]]) -> None
 
 
 def _by_value(stated: list[tuple[Run, str]]) -> str:
-    by_value = defaultdict(list)
-    for run, value in stated:
-        by_value[value].append(str(run))
+    by_value = _grouped((value, str(run)) for run, value in stated)
     return "; ".join(f"{value} in {len(who)} runs ({listing(who, 3)})" for value, who in by_value.items())
+
+
+def _grouped(pairs: Iterable[tuple[_Key, _Member]]) -> dict[_Key, list[_Member]]:
+    groups: dict[_Key, list[_Member]] = defaultdict(list)
+    for key, member in pairs:
+        groups[key].append(member)
+    return groups
 
 
 def _notes(scored: list[tuple[Run, Score]], metric: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.files import write_text
-from graphgauge.core.schema import SCHEMA, dumps
+from graphgauge.core.schema import FORMAT, dumps
 from graphgauge.stats.text import listing
 from graphgauge.study.model import COMPARISONS, SUMMARY, Item, Study
 from graphgauge.study.store import private
@@ -79,7 +79,7 @@ class Claims:
             content = path.read_bytes()
         except OSError:
             return False
-        return SCHEMA.encode() in content and _is_about(item, content)
+        return FORMAT.encode() in content and _is_about(item, content)
 
     def _listed(self) -> set[str]:
         """An unclaimed summary of this study and the comparisons that it lists: a folder may be copied without its

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.metric import AS_CHOSEN, Estimate, MetricFunction, NoChance, NoInterval, metric, section
+from graphgauge.core.metric import AS_CHOSEN, Baseline, Estimate, MetricFunction, NoChance, NoInterval, metric, section
 from graphgauge.core.result import Result
 from graphgauge.generation.distances import jaccard_pairs
 from graphgauge.generation.inputs import Bits, Codes, Floats
@@ -99,7 +99,8 @@ def _blind(function: MetricFunction, sample: Reconstructions, params: Mapping[st
         1 - jaccard_pairs(sample.real[rows], threads=sample.threads).mean if len(rows) > 1 else np.nan
         for rows in groups
     )
-    return known({"empty reconstruction": float(empty), "another real sample": level(sample, other, sample.counts)})
+    another = Baseline(level(sample, other, sample.counts))
+    return known({"empty reconstruction": float(empty), "another real sample": another})
 
 
 def _read(result: Result) -> str:
