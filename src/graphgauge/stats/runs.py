@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.result import READINGS, Direction
@@ -21,7 +21,6 @@ Better = Literal["higher", "lower"]
 Seed = int | str
 MISSING = ("raise", "omit", "worst")
 _SIZES_LISTED = 4
-_Key, _Member = TypeVar("_Key"), TypeVar("_Member")
 
 
 @dataclass(frozen=True)
@@ -258,9 +257,9 @@ def panel(runs: Runs, metric: str, *, direction: Better | None = None, truths: T
 
 def unchecked_runs(runs: Iterable[Run]) -> Iterator[str]:
     """Which runs come from files without a root."""
-    for why, marked in _grouped((run.unchecked, run) for run in runs).items():
-        if why is not None:
-            yield f"{len(marked)} runs are {why} ({listing([str(run) for run in marked], 3)})"
+    marked = [run for run in runs if run.unchecked]
+    if marked:
+        yield f"{len(marked)} runs are {marked[0].unchecked} ({listing([str(run) for run in marked], 3)})"
 
 
 def _values(runs: list[Run], metric: str) -> tuple[dict[str, dict[str, dict[Seed, float]]], list[Gap]]:
@@ -302,15 +301,10 @@ def _refuse_mixed(metric: str, name: str, stated: list[tuple[Run, str]]) -> None
 
 
 def _by_value(stated: list[tuple[Run, str]]) -> str:
-    by_value = _grouped((value, str(run)) for run, value in stated)
+    by_value = defaultdict(list)
+    for run, value in stated:
+        by_value[value].append(str(run))
     return "; ".join(f"{value} in {len(who)} runs ({listing(who, 3)})" for value, who in by_value.items())
-
-
-def _grouped(pairs: Iterable[tuple[_Key, _Member]]) -> dict[_Key, list[_Member]]:
-    groups: dict[_Key, list[_Member]] = defaultdict(list)
-    for key, member in pairs:
-        groups[key].append(member)
-    return groups
 
 
 def _notes(scored: list[tuple[Run, Score]], metric: str) -> Iterator[str]:
