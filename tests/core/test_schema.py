@@ -6,6 +6,8 @@ import copy
 import hashlib
 import json
 import math
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.sealed import write_sealed
 
-from graphgauge import ranking
+from graphgauge import forecasting, ranking
 from graphgauge.core.errors import InputError
-from graphgauge.core.result import Evaluation, Result, Table
+from graphgauge.core.result import Evaluation, Interval, Result, Table
 from graphgauge.core.schema import (
     SCHEMA_FILE,
     default_path,
@@ -165,6 +167,83 @@ def test_side_files_are_read_with_suspicion(damage: str, tmp_path: Path) -> None
     words = {"gone": "is missing", "changed": "has changed", "no JSON": "not a JSON", "elsewhere": "is missing"}
     with pytest.raises(InputError, match=words.get(damage, "not a valid result file")):
         read_result(path)
+
+
+def test_the_root_is_the_hash_of_the_canonical_json(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    evaluation = ranking.evaluate(rng.random(1001), rng.random((1001, 3)), groups={"ü": np.arange(1001)}, keep="items")
+    content = json.loads(write_result(evaluation, tmp_path / "x.json", receipt={"seconds": 2.5}).read_text("utf-8"))
+    root = content.pop("root")
+    del content["receipt"]["seconds"]
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    assert root == hashlib.sha256(canonical.encode("ascii")).hexdigest()
+    assert {side["hash"] for side in content["side_files"]} == {
+        hashlib.sha256((tmp_path / side["path"]).read_bytes()).hexdigest() for side in content["side_files"]
+    }
+
+
+def leaves(content: Any, path: tuple[Any, ...] = ()) -> Any:
+    if isinstance(content, dict | list) and content:
+        for key in content if isinstance(content, dict) else range(len(content)):
+            yield from leaves(content[key], (*path, key))
+    else:
+        yield path
+
+
+def test_a_change_of_any_value_is_refused_by_name(tmp_path: Path) -> None:
+    evaluation = ranking.evaluate(POS, NEG, groups={"side": np.arange(30) % 2}, metrics=["mrr"], keep="items")
+    path = write_result(evaluation, tmp_path / "x.json", receipt={"started": "now", "seconds": 1.0})
+    written = json.loads(path.read_text(encoding="utf-8"))
+    places = [place for place in leaves(written) if place not in (("receipt", "started"), ("receipt", "seconds"))]
+    assert len(places) > 60
+    for place in places:
+        content = copy.deepcopy(written)
+        inner = content
+        for key in place[:-1]:
+            inner = inner[key]
+        inner[place[-1]] = "edited"
+        path.write_text(json.dumps(content), encoding="utf-8")
+        with pytest.raises(InputError) as caught:
+            read_result(path)
+        assert str(caught.value).startswith(f"{path}: "), place
+        for forged in ({**content, "schema": "graphgauge/result/1"}, {**content, "root": None}):
+            path.write_text(json.dumps(forged), encoding="utf-8")
+            with pytest.raises(InputError):
+                read_result(path)
+
+
+def test_an_edited_file_ends_commands_with_3_and_verify_with_1(tmp_path: Path) -> None:
+    evaluation = ranking.evaluate(POS, NEG)
+    evaluation.run |= {"method": "m", "dataset": "d", "seed": 0}
+    path = write_result(evaluation, tmp_path / "x.json")
+    path.write_text(path.read_text().replace('"method": "m"', '"method": "ours"'))
+    for command, code in ((["aggregate"], 3), (["compare", "--metric", "mrr"], 3), (["verify"], 1)):
+        done = subprocess.run(
+            [sys.executable, "-m", "graphgauge", *command, "x.json"], cwd=tmp_path, capture_output=True, text=True
+        )
+        assert done.returncode == code, done.stderr
+        assert "x.json" in done.stdout + done.stderr
+        assert "root does not match" in done.stdout + done.stderr
+
+
+def test_expected_coverage_is_kept_and_shown(tmp_path: Path) -> None:
+    short = Interval(0.1, 0.2, 0.95, "t", "folds", True, "folds share data", 0.83)
+    result = Result("x", "x", 0.15, 9, "query", "higher", (0, 1), interval=short)
+    evaluation = read_result(write_result(Evaluation("ranking", [result]), tmp_path / "x.json"))
+    assert evaluation["x"].interval == short
+    assert "≈ x: folds share data; expected to contain the true value in 83% of cases." in str(evaluation)
+    assert json.loads((tmp_path / "x.json").read_text())["results"][0]["interval"]["expected_coverage"] == 0.83
+
+
+def test_every_level_has_its_kind() -> None:
+    rng = np.random.default_rng(0)
+    y, mean = rng.normal(size=(2, 40, 3))
+    found = forecasting.evaluate(y, mean, std=np.ones((40, 3)), axes=("time", "node"))
+    kinds = {level.name: level.kind for result in found.values() for level in result.levels}
+    assert {name: kind for name, kind in kinds.items() if kind != "ideal"} == {
+        "zero forecast": "chance", "mean of the truth": "baseline", "one Gaussian with the truth's moments": "baseline",
+    }  # fmt: skip
+    assert all(name.startswith("perfect forecaster") for name, kind in kinds.items() if kind == "ideal")
 
 
 @given(st.floats())
