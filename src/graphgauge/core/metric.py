@@ -7,9 +7,10 @@ import inspect
 import itertools
 import math
 import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -125,7 +126,8 @@ class Section:
 class Metric:
     """A registered metric: its function and its declared properties.
 
-    `needs` names the samples that it can be computed on; the first available one is used.
+    `needs` names the samples that it can be computed on; the first available one is used. `formerly` is an earlier key,
+    under which it can still be asked for and read.
     """
 
     key: str
@@ -145,6 +147,7 @@ class Metric:
     default: bool = True
     goal: float | None = None
     reading: Reading | None = None
+    formerly: str | None = None
 
     @cached_property
     def name(self) -> str:
@@ -310,6 +313,7 @@ def metric(
     default: bool = True,
     goal: float | None = None,
     reading: Reading | None = None,
+    formerly: str | None = None,
 ) -> Callable[[MetricFunction], Metric]:
     """Declare a metric. The function computes it; the registry has its properties."""
     undeclared = [law for law in LAWS if law not in laws]
@@ -321,7 +325,7 @@ def metric(
     def register(function: MetricFunction) -> Metric:
         entry = Metric(
             key, family, needs, function, direction, bounds, unit, conventions, reference, chance, interval, laws,
-            section, target, default, goal, reading,
+            section, target, default, goal, reading, formerly,
         )  # fmt: skip
         known = _REGISTRY.setdefault(family, {})
         if key in known:
@@ -347,6 +351,7 @@ def metrics(family: str | None = None) -> tuple[Metric, ...]:
 def find(key: str, family: str | None = None) -> tuple[Metric, dict[str, Any]]:
     """The metric and the parameters of a key: `hits@10` is `hits` with k = 10."""
     candidates = metrics(family)
+    key = current_key(key, family)
     for entry in candidates:
         if key == entry.key:
             return entry, dict(entry.params)
@@ -357,6 +362,27 @@ def find(key: str, family: str | None = None) -> tuple[Metric, dict[str, Any]]:
         if key == entry.name:
             return entry, dict(entry.params)
     raise UnknownNameError("metric", key, [entry.key_of(**entry.params) for entry in candidates])
+
+
+def renamed_keys(family: str | None = None) -> dict[str, str]:
+    """Earlier keys of metrics, and what they are called now; none for a family that is not known here."""
+    if family is not None and family not in FAMILIES:
+        return {}
+    return {entry.formerly: entry.key for entry in metrics(family) if entry.formerly is not None}
+
+
+def current_key(key: str, family: str | None = None) -> str:
+    """The key of a metric now; an earlier one says so, once."""
+    now = renamed_keys(family).get(key)
+    if now is None:
+        return key
+    _say_renamed(key, now)
+    return now
+
+
+@cache
+def _say_renamed(key: str, now: str) -> None:
+    warnings.warn(f"the metric {key} is now called {now}; the old name still works", FutureWarning, stacklevel=4)
 
 
 @dataclass(frozen=True)
@@ -382,7 +408,7 @@ def asked(family: str, names: Sequence[str] | None) -> list[Asked]:
             found += [Asked(entry, dict(entry.params), True, False) for entry in chosen]
         else:
             entry, params = _named(name, family, list(known))
-            found.append(Asked(entry, params, name in (entry.key, entry.name), True))
+            found.append(Asked(entry, params, name in (entry.key, entry.name, entry.formerly), True))
     return found
 
 

@@ -231,6 +231,7 @@ class Evaluation(Mapping[str, Result]):
         self.findings = findings if materials is None else find(family, self.materials)
 
     def __getitem__(self, key: str) -> Result:
+        key = self._named(key)
         if key not in self._results:
             if key in self.skipped:
                 raise InputError(f"{key} was skipped: {self.skipped[key]}")
@@ -239,10 +240,18 @@ class Evaluation(Mapping[str, Result]):
 
     def get(self, key: str, default: Any = None) -> Any:
         """The result, or `default` if it was skipped or is unknown."""
-        return self._results.get(key, default)
+        return self._results.get(self._named(key), default)
 
     def __contains__(self, key: object) -> bool:
-        return key in self._results
+        return self._named(key) in self._results
+
+    def _named(self, key: Any) -> Any:
+        """The key that an earlier one stands for."""
+        if key in self._results or not isinstance(key, str):
+            return key
+        from graphgauge.core.metric import current_key
+
+        return current_key(key, self.family)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._results)

@@ -233,19 +233,57 @@ def require_schema(content: Any, where: str) -> None:
 
 
 def as_current(content: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """The content of a result file in the form of the current edition; that of the first one is marked as unchecked."""
-    if content["schema"] != FIRST_SCHEMA:
-        return dict(content)
+    """The content of a result file in the form of the current edition, under the current keys of its metrics.
+
+    That of the first edition is marked as unchecked.
+    """
     try:
-        return {
-            **_without(content, ("id",)),
-            "schema": SCHEMA,
-            **_split_readings(content.get("conventions", {})),
-            "results": [_current_result(entry) for entry in content.get("results", [])],
-            "notes": [*content.get("notes", ()), UNCHECKED],
-        }
+        if content["schema"] == FIRST_SCHEMA:
+            content = {
+                **_without(content, ("id",)),
+                "schema": SCHEMA,
+                **_split_readings(content.get("conventions", {})),
+                "results": [_current_result(entry) for entry in content.get("results", [])],
+                "notes": [*content.get("notes", ()), UNCHECKED],
+            }
+        return _renamed(content)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise _invalid(error, where) from None
+
+
+def _renamed(content: Mapping[str, Any]) -> dict[str, Any]:
+    from graphgauge.core.metric import renamed_keys
+
+    run = content.get("run")
+    names = renamed_keys(str(run.get("family"))) if isinstance(run, Mapping) else {}
+    if not names or not any(key in names for part in ("results", "skipped") for key in _keys(content.get(part, ()))):
+        return dict(content)
+    return {
+        **content,
+        "results": [
+            {
+                **entry,
+                "key": names.get(entry["key"], entry["key"]),
+                "metric": names.get(entry["metric"], entry["metric"]),
+            }
+            for entry in content["results"]
+        ],
+        "skipped": [{**entry, "key": names.get(entry["key"], entry["key"])} for entry in content["skipped"]],
+        "breakdowns": [_renamed_columns(entry, names) for entry in content["breakdowns"]],
+    }
+
+
+def _keys(entries: Iterable[Mapping[str, Any]]) -> list[str]:
+    return [str(entry["key"]) for entry in entries]
+
+
+def _renamed_columns(entry: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """A breakdown with its columns, such as `key`, `key.n` and `key.low`, under the current keys."""
+    columns = {}
+    for column, values in entry["columns"].items():
+        key, dot, part = column.partition(".")
+        columns[names.get(key, key) + dot + part] = values
+    return {**entry, "columns": columns}
 
 
 def unchecked(notes: Any) -> str | None:

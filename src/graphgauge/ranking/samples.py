@@ -39,7 +39,7 @@ class Sample:
         with np.errstate(invalid="ignore", divide="ignore"):
             return self._total(values * self.count) / self.n
 
-    def spread(self, values: Floats) -> Floats:
+    def to_cells(self, values: Floats) -> Floats:
         """A number per group, repeated for each of its cells; a single group broadcasts."""
         return values if self.group is None else values[self.group]
 
@@ -48,21 +48,23 @@ class Sample:
         mean = self.mean(values)
 
         def reach() -> Floats:
-            up, down = ends[1] - self.spread(mean), self.spread(mean) - ends[0]
+            up, down = ends[1] - self.to_cells(mean), self.to_cells(mean) - ends[0]
             return np.where(up > down, up, down)
 
-        return Estimate(mean, self.n, values - self.spread(mean), reason="no queries", facts={**facts, "reach": reach})
+        return Estimate(
+            mean, self.n, values - self.to_cells(mean), reason="no queries", facts={**facts, "reach": reach}
+        )
 
     def ratio(self, numerator: Floats, denominator: Floats, *, top: Values, reason: str) -> Estimate:
         """1 − Σ numerator / Σ denominator; NaN if the denominator is 0. A numerator is between 0 and its `top`."""
         above, below = self.mean(numerator), self.mean(denominator)
         with np.errstate(invalid="ignore", divide="ignore"):
             share = np.where(below > 0, above / below, np.nan)
-            influence = (numerator - self.spread(share) * denominator) / -self.spread(below)
+            influence = (numerator - self.to_cells(share) * denominator) / -self.to_cells(below)
 
         def reach() -> Floats:
-            own = self.spread(share) * denominator
-            return np.maximum(top - own, own) / self.spread(below)
+            own = self.to_cells(share) * denominator
+            return np.maximum(top - own, own) / self.to_cells(below)
 
         facts = {"reach": reach}
         return Estimate(1 - share, self.n, influence, reason=reason if self.n.any() else "no queries", facts=facts)
@@ -200,7 +202,7 @@ class Ranks(Sample):
         high = np.full(self.groups, int((self.greater + self.equal).max(initial=0)) + 1)
         while (low < high).any():
             middle = (low + high) // 2
-            reached = self._total(self.within(self.spread(middle)) * self.count) >= wanted
+            reached = self._total(self.within(self.to_cells(middle)) * self.count) >= wanted
             low, high = np.where(reached, low, middle + 1), np.where(reached, middle, high)
         return low.astype(float)
 

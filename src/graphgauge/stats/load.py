@@ -235,8 +235,8 @@ def _record(record: Mapping[str, Any], source: str, row: int | None = None) -> R
         if not (_is_number(value) or _is_empty(value)):
             where = source if row is None else f"{source}, record {row + 1}"
             raise InputError(f"{name} is {value!r:.60}, not a number", where=where)
-        direction, target, bounds = _known(str(name))
-        scores[str(name)] = Score(math.nan if _is_empty(value) else _number(value), direction, target, bounds)
+        key, direction, target, bounds = _known(str(name))
+        scores[key] = Score(math.nan if _is_empty(value) else _number(value), direction, target, bounds)
     if not scores:
         raise InputError("contains no metric", where=source, fix="Give each metric a column of numbers.")
     method, dataset = (str(record.get(name, "")) for name in ("method", "dataset"))
@@ -244,15 +244,16 @@ def _record(record: Mapping[str, Any], source: str, row: int | None = None) -> R
 
 
 @cache
-def _known(key: str) -> tuple[Direction | None, float | None, tuple[float, float]]:
-    """The registered properties of a metric given as a plain number."""
-    from graphgauge.core.metric import find
+def _known(key: str) -> tuple[str, Direction | None, float | None, tuple[float, float]]:
+    """The current key of a metric given as a plain number, and its registered properties."""
+    from graphgauge.core.metric import find, renamed_keys
 
+    key = renamed_keys().get(key, key)
     try:
         entry, _ = find(key)
     except OptionError:
-        return None, None, (-math.inf, math.inf)
-    return entry.direction, entry.target, entry.bounds
+        return key, None, None, (-math.inf, math.inf)
+    return key, entry.direction, entry.target, entry.bounds
 
 
 def _is_empty(value: Any) -> bool:

@@ -128,6 +128,14 @@ class Runs:
     def metrics(self) -> list[str]:
         return list(dict.fromkeys(key for run in self for key in run.scores))
 
+    def named(self, metric: str) -> str:
+        """The key of one of the metrics, which may be asked for by an earlier one."""
+        if metric in self.metrics:
+            return metric
+        from graphgauge.core.metric import current_key
+
+        return one_of("metric", current_key(metric) if isinstance(metric, str) else metric, self.metrics)
+
     def only(self, *, method: Iterable[str] = (), dataset: Iterable[str] = (), family: str | None = None) -> Runs:
         """The runs of some methods, datasets or of one family; an unknown name is an error."""
         methods, datasets = list(method), list(dataset)
@@ -226,7 +234,7 @@ def panel(runs: Runs, metric: str, *, direction: Better | None = None, truths: T
     one_of("truths", truths, TRUTHS)
     if not len(runs):
         raise InputError("there are no runs")
-    one_of("metric", metric, runs.metrics)
+    metric = runs.named(metric)
     if direction is not None:
         one_of("direction", direction, ("higher", "lower"))
     families = {run.family for run in runs if metric in run.scores}

@@ -178,11 +178,12 @@ def latent_std(sample: Latents) -> Estimate:
 
 
 @metric(
-    key="grade_separation", direction="higher", bounds=(0, np.inf), chance=_dealt_often,
+    key="condition_separation", formerly="grade_separation", direction="higher", bounds=(0, np.inf),
+    chance=_dealt_often,
     interval=NoInterval("centroids of few samples differ by chance; compare with conditions dealt at random"),
     conventions=WHOLE | {"neighbours": "next to each other among the conditions that occur"}, **_COMMON,
 )  # fmt: skip
-def grade_separation(sample: Latents) -> Estimate:
+def condition_separation(sample: Latents) -> Estimate:
     """Mean Euclidean distance between the centroids of neighbouring conditions."""
     if not sample.ordered:
         return sample.whole(np.nan, NO_ORDER)
