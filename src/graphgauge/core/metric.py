@@ -108,7 +108,7 @@ class NoChance:
 
 IntervalChoice = Callable[[Any, Estimate], IntervalRule | NoInterval]
 # A sentence that interprets a value.
-Reading = Callable[[Result], str]
+Interpretation = Callable[[Result], str]
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class Metric:
     target: float | None = None
     default: bool = True
     goal: float | None = None
-    reading: Reading | None = None
+    interpretation: Interpretation | None = None
     formerly: str | None = None
 
     @cached_property
@@ -253,9 +253,9 @@ class Metric:
             priority=_priority(self),
         )
         # The interpretation comes last: it may use the interval, the chance level and the goal.
-        if self.reading is None or not found.defined:
+        if self.interpretation is None or not found.defined:
             return found
-        return replace(found, interpretation=self.reading(found))
+        return replace(found, interpretation=self.interpretation(found))
 
     def _whole_interval(self, sample: Any, estimate: Estimate, confidence: float) -> tuple[Interval | None, str | None]:
         if math.isnan(float(estimate.value[0])):
@@ -292,7 +292,7 @@ def sections(family: str) -> tuple[Section, ...]:
 def _priority(entry: Metric) -> str | None:
     """The priority of a metric's section, for metrics that have an interpretation."""
     known = _SECTIONS.get(entry.family, {}).get(entry.section or "")
-    return None if known is None or entry.reading is None else known.priority
+    return None if known is None or entry.interpretation is None else known.priority
 
 
 def metric(
@@ -312,7 +312,7 @@ def metric(
     target: float | None = None,
     default: bool = True,
     goal: float | None = None,
-    reading: Reading | None = None,
+    interpretation: Interpretation | None = None,
     formerly: str | None = None,
 ) -> Callable[[MetricFunction], Metric]:
     """Declare a metric. The function computes it; the registry has its properties."""
@@ -325,7 +325,7 @@ def metric(
     def register(function: MetricFunction) -> Metric:
         entry = Metric(
             key, family, needs, function, direction, bounds, unit, conventions, reference, chance, interval, laws,
-            section, target, default, goal, reading, formerly,
+            section, target, default, goal, interpretation, formerly,
         )  # fmt: skip
         known = _REGISTRY.setdefault(family, {})
         if key in known:

@@ -252,10 +252,7 @@ def as_current(content: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def _renamed(content: Mapping[str, Any]) -> dict[str, Any]:
-    from graphgauge.core.metric import renamed_keys
-
-    run = content.get("run")
-    names = renamed_keys(str(run.get("family"))) if isinstance(run, Mapping) else {}
+    names = _earlier_keys(content)
     if not names or not any(key in names for part in ("results", "skipped") for key in _keys(content.get(part, ()))):
         return dict(content)
     return {
@@ -271,6 +268,13 @@ def _renamed(content: Mapping[str, Any]) -> dict[str, Any]:
         "skipped": [{**entry, "key": names.get(entry["key"], entry["key"])} for entry in content["skipped"]],
         "breakdowns": [_renamed_columns(entry, names) for entry in content["breakdowns"]],
     }
+
+
+def _earlier_keys(content: Mapping[str, Any]) -> dict[str, str]:
+    from graphgauge.core.metric import renamed_keys
+
+    run = content.get("run")
+    return renamed_keys(str(run.get("family"))) if isinstance(run, Mapping) else {}
 
 
 def _keys(entries: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -322,13 +326,14 @@ def evaluation_from_dict(
 ) -> Evaluation:
     """The evaluation in content of the current edition; `beside` are the breakdowns from side files."""
     try:
-        run = dict(content["run"])
+        run, names = dict(content["run"]), _earlier_keys(content)
+        tables = [*content["breakdowns"], *(_renamed_columns(entry, names) for entry in beside)]
         return Evaluation(
             str(run.pop("family")),
             [_result_from_dict(entry) for entry in content["results"]],
             conventions=_stated(content),
             options=content["options"],
-            breakdowns={entry["axis"]: _table_from_dict(entry) for entry in (*content["breakdowns"], *beside)},
+            breakdowns={entry["axis"]: _table_from_dict(entry) for entry in tables},
             skipped={entry["key"]: entry["reason"] for entry in content["skipped"]},
             findings=tuple(Finding(**{"message": "", **_known(Finding, entry)}) for entry in content["findings"]),
             notes=tuple(content.get("notes", ())),

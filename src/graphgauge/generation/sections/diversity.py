@@ -281,7 +281,7 @@ def overall_std_diversity(sample: Attempts) -> Estimate:
 
 @metric(
     key="overall_uniqueness_ratio", conventions=MACRO | {"samples": "valid ones"}, interval=over_samples,
-    chance=_real_unique, goal=0.8, reading=_read, **_COMMON,
+    chance=_real_unique, goal=0.8, interpretation=_read, **_COMMON,
 )  # fmt: skip
 def overall_uniqueness_ratio(sample: Attempts) -> Estimate:
     """Share of distinct samples among the valid ones of a condition; graphs are distinct up to isomorphism."""

@@ -139,7 +139,7 @@ def _silhouette(sample: Latents, squared: bool) -> Estimate:
 
 @metric(
     key="silhouette_score", direction="higher", bounds=(-1, 1), chance=_dealt_once, interval=over_samples, goal=0.2,
-    reading=_read, conventions=MICRO | {"distance": "Euclidean", "one sample of a condition": "0"}, **_COMMON,
+    interpretation=_read, conventions=MICRO | {"distance": "Euclidean", "one sample of a condition": "0"}, **_COMMON,
 )  # fmt: skip
 def silhouette_score(sample: Latents) -> Estimate:
     """How much nearer a sample's latent vector is to its own condition than to the nearest other, on average."""

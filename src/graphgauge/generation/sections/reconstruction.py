@@ -126,8 +126,8 @@ _FACT: dict[str, Any] = {
 
 
 @metric(
-    key="mean_iou", direction="higher", bounds=(0, 1), chance=_blind, interval=over_samples, goal=0.7, reading=_read,
-    conventions=MICRO | _IOU, **_COMMON | {"laws": LAWS | {"monotone": True}},
+    key="mean_iou", direction="higher", bounds=(0, 1), chance=_blind, interval=over_samples, goal=0.7,
+    interpretation=_read, conventions=MICRO | _IOU, **_COMMON | {"laws": LAWS | {"monotone": True}},
 )  # fmt: skip
 def mean_iou(sample: Reconstructions) -> Estimate:
     """Bits set in both the sample and its reconstruction over bits set in either, averaged over samples."""

@@ -177,7 +177,8 @@ _COUNT = _COMMON | {
 
 
 @metric(
-    key="overall_mean_distance", conventions=MACRO | _EACH | _SCALE, chance=_null_of_mean, reading=_read, **_COMMON
+    key="overall_mean_distance", conventions=MACRO | _EACH | _SCALE, chance=_null_of_mean,
+    interpretation=_read, **_COMMON,
 )  # fmt: skip
 def overall_mean_distance(sample: Statistics) -> Estimate:
     """Mean over statistics of the scaled Wasserstein-1 distance between generated and real samples.
