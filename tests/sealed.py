@@ -1,4 +1,4 @@
-"""Result files that tests write by hand, with the id that their content has."""
+"""Result files that tests write by hand, with the root that their content has."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from graphgauge.core.schema import content_hash
+from graphgauge.core.schema import sealed
 
-
-def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
-    return {**content, "id": content_hash(content)}
+__all__ = ["sealed", "write_sealed"]
 
 
 def write_sealed(path: Path, content: Mapping[str, Any]) -> None:

@@ -68,9 +68,9 @@ def test_a_method_without_seeds_has_none_to_be_run_with(few, unpaired, seeds):
 @pytest.mark.parametrize(
     ("levels", "fires"),
     [
-        ([Chance("one sample repeated", 0.0), Chance("real samples", 0.5)], False),
-        ([Chance("one sample repeated", 0.5), Chance("real samples", 0.9)], True),
-        ([Chance("perfect forecaster", 0.5)], False),
+        ([Chance("one sample repeated", 0.0), Chance("real samples", 0.5, "ideal")], False),
+        ([Chance("one sample repeated", 0.5), Chance("real samples", 0.9, "ideal")], True),
+        ([Chance("perfect forecaster", 0.5, "ideal")], False),
         ([Chance("constant scorer", 0.0), Chance("random scorer", 0.5)], True),
         ([], False),
     ],

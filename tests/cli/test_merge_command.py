@@ -33,7 +33,8 @@ def merged(*arguments):
 
 
 def test_conventions_are_those_that_were_asked_for(ranked):
-    assert merged(ranked, "--nan", "omit", "--ties", "expected")["conventions"] == {"ties": "expected", "nan": "omit"}
+    content = merged(ranked, "--nan", "omit", "--ties", "expected")
+    assert (content["conventions"], content["readings"]) == ({"ties": "expected"}, {"nan": "omit"})
 
 
 def test_forecasts_get_the_seed_and_the_threads(tmp_path, monkeypatch):
@@ -45,7 +46,7 @@ def test_forecasts_get_the_seed_and_the_threads(tmp_path, monkeypatch):
     )
     content = merged(*states, "--seed", "7", "--threads", "1", "--nan", "omit")
     assert (given["seed"], given["threads"]) == (7, 1)
-    assert content["conventions"]["nan"] == "omit"
+    assert content["readings"]["nan"] == "omit"
     assert content["results"][0]["n"] == 2 * 30 * 2 * 3
 
 

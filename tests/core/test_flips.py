@@ -99,4 +99,4 @@ def test_commands_name_a_damaged_result(folder: Path) -> None:
         assert done.exception.exit_code == 3
         assert "metrics_toy_0.json" in str(done.exception)
     (unreadable,) = collect(folder).unreadable
-    assert "its id does not match its content" in unreadable
+    assert "its root does not match its content" in unreadable

@@ -6,6 +6,8 @@ import copy
 import hashlib
 import json
 import math
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.sealed import write_sealed
 
-from graphgauge import ranking
+from graphgauge import forecasting, ranking
 from graphgauge.core.errors import InputError
-from graphgauge.core.result import Evaluation, Result, Table
+from graphgauge.core.result import Evaluation, Interval, Result, Table
 from graphgauge.core.schema import (
     SCHEMA_FILE,
     default_path,
@@ -73,7 +75,7 @@ def test_the_schema_itself_is_valid() -> None:
     "change",
     [
         lambda content: content.pop("results"),
-        lambda content: content.update(schema="graphgauge/result/2"),
+        lambda content: content.update(schema="graphgauge/result/1"),
         lambda content: content.update(status="fine"),
         lambda content: content["results"][0].update(value="high"),
         lambda content: content["results"][0].update(value=None),
@@ -103,10 +105,10 @@ def test_round_trip(evaluation: Evaluation, tmp_path: Path) -> None:
         assert again["mrr"].by(axis)["value"].tolist() == pytest.approx(evaluation["mrr"].by(axis)["value"].tolist())
 
 
-def test_the_same_numbers_have_the_same_id() -> None:
+def test_the_same_numbers_have_the_same_root() -> None:
     first, second = EVALUATIONS["groups"](), EVALUATIONS["groups"]()
     assert first.to_json() == second.to_json()
-    assert first.to_dict()["id"] != EVALUATIONS["plain"]().to_dict()["id"]
+    assert first.to_dict()["root"] != EVALUATIONS["plain"]().to_dict()["root"]
 
 
 def test_a_receipt_is_written_and_hashed_but_for_its_timings(tmp_path: Path) -> None:
@@ -114,9 +116,9 @@ def test_a_receipt_is_written_and_hashed_but_for_its_timings(tmp_path: Path) -> 
     receipt = {"inputs": [{"name": "pos", "path": "p.npy", "bytes": 3, "hash": "0"}], "seconds": 1.5, "started": "now"}
     content = json.loads(write_result(evaluation, tmp_path / "x.json", receipt=receipt).read_text())
     VALIDATOR.validate(content)
-    assert content["id"] != evaluation.to_dict()["id"]
+    assert content["root"] != evaluation.to_dict()["root"]
     slower = write_result(evaluation, tmp_path / "y.json", receipt={**receipt, "seconds": 9, "started": "then"})
-    assert content["id"] == json.loads(slower.read_text())["id"]
+    assert content["root"] == json.loads(slower.read_text())["root"]
     assert content["receipt"]["seconds"] == 1.5
     assert content["receipt"]["versions"]["numpy"] == np.__version__
 
@@ -167,6 +169,83 @@ def test_side_files_are_read_with_suspicion(damage: str, tmp_path: Path) -> None
         read_result(path)
 
 
+def test_the_root_is_the_hash_of_the_canonical_json(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    evaluation = ranking.evaluate(rng.random(1001), rng.random((1001, 3)), groups={"ü": np.arange(1001)}, keep="items")
+    content = json.loads(write_result(evaluation, tmp_path / "x.json", receipt={"seconds": 2.5}).read_text("utf-8"))
+    root = content.pop("root")
+    del content["receipt"]["seconds"]
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    assert root == hashlib.sha256(canonical.encode("ascii")).hexdigest()
+    assert {side["hash"] for side in content["side_files"]} == {
+        hashlib.sha256((tmp_path / side["path"]).read_bytes()).hexdigest() for side in content["side_files"]
+    }
+
+
+def leaves(content: Any, path: tuple[Any, ...] = ()) -> Any:
+    if isinstance(content, dict | list) and content:
+        for key in content if isinstance(content, dict) else range(len(content)):
+            yield from leaves(content[key], (*path, key))
+    else:
+        yield path
+
+
+def test_a_change_of_any_value_is_refused_by_name(tmp_path: Path) -> None:
+    evaluation = ranking.evaluate(POS, NEG, groups={"side": np.arange(30) % 2}, metrics=["mrr"], keep="items")
+    path = write_result(evaluation, tmp_path / "x.json", receipt={"started": "now", "seconds": 1.0})
+    written = json.loads(path.read_text(encoding="utf-8"))
+    places = [place for place in leaves(written) if place not in (("receipt", "started"), ("receipt", "seconds"))]
+    assert len(places) > 60
+    for place in places:
+        content = copy.deepcopy(written)
+        inner = content
+        for key in place[:-1]:
+            inner = inner[key]
+        inner[place[-1]] = "edited"
+        path.write_text(json.dumps(content), encoding="utf-8")
+        with pytest.raises(InputError) as caught:
+            read_result(path)
+        assert str(caught.value).startswith(f"{path}: "), place
+        for forged in ({**content, "schema": "graphgauge/result/1"}, {**content, "root": None}):
+            path.write_text(json.dumps(forged), encoding="utf-8")
+            with pytest.raises(InputError):
+                read_result(path)
+
+
+def test_an_edited_file_ends_commands_with_3_and_verify_with_1(tmp_path: Path) -> None:
+    evaluation = ranking.evaluate(POS, NEG)
+    evaluation.run |= {"method": "m", "dataset": "d", "seed": 0}
+    path = write_result(evaluation, tmp_path / "x.json")
+    path.write_text(path.read_text().replace('"method": "m"', '"method": "ours"'))
+    for command, code in ((["aggregate"], 3), (["compare", "--metric", "mrr"], 3), (["verify"], 1)):
+        done = subprocess.run(
+            [sys.executable, "-m", "graphgauge", *command, "x.json"], cwd=tmp_path, capture_output=True, text=True
+        )
+        assert done.returncode == code, done.stderr
+        assert "x.json" in done.stdout + done.stderr
+        assert "root does not match" in done.stdout + done.stderr
+
+
+def test_expected_coverage_is_kept_and_shown(tmp_path: Path) -> None:
+    short = Interval(0.1, 0.2, 0.95, "t", "folds", True, "folds share data", 0.83)
+    result = Result("x", "x", 0.15, 9, "query", "higher", (0, 1), interval=short)
+    evaluation = read_result(write_result(Evaluation("ranking", [result]), tmp_path / "x.json"))
+    assert evaluation["x"].interval == short
+    assert "≈ x: folds share data; expected to contain the true value in 83% of cases." in str(evaluation)
+    assert json.loads((tmp_path / "x.json").read_text())["results"][0]["interval"]["expected_coverage"] == 0.83
+
+
+def test_every_level_has_its_kind() -> None:
+    rng = np.random.default_rng(0)
+    y, mean = rng.normal(size=(2, 40, 3))
+    found = forecasting.evaluate(y, mean, std=np.ones((40, 3)), axes=("time", "node"))
+    kinds = {level.name: level.kind for result in found.values() for level in result.levels}
+    assert {name: kind for name, kind in kinds.items() if kind != "ideal"} == {
+        "zero forecast": "chance", "mean of the truth": "baseline", "one Gaussian with the truth's moments": "baseline",
+    }  # fmt: skip
+    assert all(name.startswith("perfect forecaster") for name, kind in kinds.items() if kind == "ideal")
+
+
 @given(st.floats())
 def test_numbers_survive(value: float) -> None:
     text = json.dumps(number_to_json(value), allow_nan=False)
@@ -194,8 +273,9 @@ def test_fields_may_be_added_by_later_versions(tmp_path: Path) -> None:
     "content",
     [
         b"", b"{", b"null", b"[]", b"3", b'"x"', b"\xff\xfe{}", b"\xef\xbb\xbf{}", b"[" * 200_000,
-        b'{"a":' * 200_000, b"NaN", b'{"schema": "graphgauge/result/2"}', b'{"schema": NaN}', b"1" * 5000,
+        b'{"a":' * 200_000, b"NaN", b'{"schema": "graphgauge/result/3"}', b'{"schema": NaN}', b"1" * 5000,
         b'{"schema": "graphgauge/result/1"}', b'{"schema": "graphgauge/result/1", "run": 3}',
+        b'{"schema": "graphgauge/result/2"}', b'{"schema": "graphgauge/result/2", "run": 3}',
     ],
 )  # fmt: skip
 def test_what_is_no_result_file_is_refused(content: bytes, tmp_path: Path) -> None:
@@ -227,7 +307,10 @@ WRONG: dict[str, Any] = {
     "unknown direction": lambda c: c["results"][0].update(direction="up"),
     "interval as a list": lambda c: c["results"][0].update(interval=[0, 1]),
     "interval without bounds": lambda c: c["results"][0].update(interval={}),
-    "chance as a number": lambda c: c["results"][0].update(chance=3),
+    "levels as a number": lambda c: c["results"][0].update(levels=3),
+    "a level without a kind": lambda c: c["results"][0]["levels"][0].pop("kind"),
+    "an unknown kind": lambda c: c["results"][0]["levels"][0].update(kind="lucky"),
+    "readings as a list": lambda c: c.update(readings=[]),
     "conventions as a list": lambda c: c.update(conventions=[]),
     "findings of nothing": lambda c: c.update(findings=[{}]),
     "findings as text": lambda c: c.update(findings=["x"]),
@@ -257,7 +340,7 @@ def test_a_number_beyond_all_floats_is_refused(tmp_path: Path) -> None:
     content["results"][0]["n"] = math.inf
     path = tmp_path / "x.json"
     path.write_text(json.dumps(content).replace("Infinity", "1e400"))
-    with pytest.raises(InputError, match="its id does not match its content"):
+    with pytest.raises(InputError, match="its root does not match its content"):
         read_result(path)
 
 

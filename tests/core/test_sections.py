@@ -27,7 +27,7 @@ def sectioned(monkeypatch):
     monkeypatch.setitem(registry._SECTIONS, "ranking", {})
     section("speed", family="ranking", question="how fast", priority="low", aliases=("pace",))
 
-    @metric(key="fast@{k}", section="speed", goal=0.7, reading=lambda result: f"{result.value} of 1", **DECLARED)
+    @metric(key="fast@{k}", section="speed", goal=0.7, interpretation=lambda result: f"{result.value} of 1", **DECLARED)
     def fast(sample, *, k=3):
         """Fast."""
         return Estimate(np.array([k / 10]), np.array([1]))

@@ -272,9 +272,10 @@ def test_conditions_and_seeds_are_checked(graph: Graph):
 
 
 def test_names_of_the_original_protocol(graph: Graph):
-    old = NietzscheEvaluationSuite(
-        cora_node_ids=set(range(120)), cora_labels=graph.labels, conditions=None, device="cuda", temperature=2.0
-    )
+    with pytest.warns(DeprecationWarning, match="is now called EvaluationSuite"):
+        old = NietzscheEvaluationSuite(
+            cora_node_ids=set(range(120)), cora_labels=graph.labels, conditions=None, device="cuda", temperature=2.0
+        )
     assert old.conditions == ("Normal", "Off", "Inverted")
     assert old.step("Off", graph.points, None, graph.edges, 0)["nca_mean"].defined
 

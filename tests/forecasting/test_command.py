@@ -223,7 +223,7 @@ def test_null_values_through_every_door(files: Path) -> None:
     for door in (given, [*given, "--save-state", files / "s.npz"], ["--table", files / "holes.parquet"]):
         outcome = run(*door, "--null-value", "-999.9", "--metrics", "mae", "--format", "json", "--quiet")
         assert values(outcome)["mae"] == pytest.approx(expected, rel=1e-12)
-        assert json.loads(outcome.stdout)["conventions"]["null_value"] == "-999.9"
+        assert json.loads(outcome.stdout)["readings"]["null_value"] == "-999.9"
 
 
 def test_a_shard_that_is_saved_twice_is_not_merged_twice(files: Path) -> None:

@@ -152,7 +152,7 @@ def test_diversity(given, found, parts):
     names = [[row.tobytes() for row in part] for part in rows]
     distinct = [len(set(part)) for part in names]
     held(found, "overall_uniqueness_ratio", np.divide(distinct, sizes), sizes)
-    assert found["unique_problems"] == sum(distinct)
+    assert found["unique_samples"] == sum(distinct)
     assert found["total_valid"] == sum(sizes) == valid.sum()
     known = {row.tobytes() for row in given["train"].reshape(30, -1)}
     held(found, "novelty", [np.mean([name not in known for name in part]) for part in names], sizes)
@@ -327,7 +327,7 @@ def test_every_condition_is_dealt_anew_by_itself():
 def test_latent_space(given, found, parts):
     centroids = np.array([given["latents"][own].mean(0) for own in parts[0]])
     apart = np.linalg.norm(np.diff(centroids, axis=0), axis=1).mean()
-    assert found["grade_separation"].value == pytest.approx(apart)
+    assert found["condition_separation"].value == pytest.approx(apart)
     table = found.by("per_grade_centroids")
     np.testing.assert_allclose(np.column_stack([table[f"z{place}"] for place in range(6)]), centroids)
     away = [given["latents"][own] - centroid for own, centroid in zip(parts[0], centroids, strict=True)]
@@ -517,7 +517,7 @@ def test_baselines_of_distances_and_of_the_latent_space(given, found, parts):
     halves = levels_of(found, "prdc_precision")
     assert halves["samples from elsewhere"] == 0
     assert 0.5 < halves["real against real"] < 1
-    for key, least, most in (("silhouette_score", -0.1, 0.02), ("grade_separation", 0.2, 0.9)):
+    for key, least, most in (("silhouette_score", -0.1, 0.02), ("condition_separation", 0.2, 0.9)):
         level = levels_of(found, key)["conditions dealt at random"]
         assert least < level < most
         assert level < found[key].value

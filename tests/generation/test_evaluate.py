@@ -47,13 +47,13 @@ def test_all_five_sections_with_their_keys(evaluation):
         "prdc_precision", "prdc_recall", "prdc_density", "prdc_coverage", "mmd", "mmd_bandwidth", "mmd_power",
     }  # fmt: skip
     assert keys["latent_space"] == [
-        "silhouette_score", "silhouette_sqeuclidean", "latent_mean", "latent_std", "grade_separation",
+        "silhouette_score", "silhouette_sqeuclidean", "latent_mean", "latent_std", "condition_separation",
         "ordinal_spearman",
     ]  # fmt: skip
     assert set(keys["conditioning"]) >= {"overall_exact_accuracy", "overall_tolerance_1_accuracy"}
     columns = evaluation.by("condition").columns
     for name in (
-        "mean_iou", "mean_diversity", "std_diversity", "unique_problems", "total_valid", "uniqueness_ratio",
+        "mean_iou", "mean_diversity", "std_diversity", "unique_samples", "total_valid", "uniqueness_ratio",
         "mean_distance", "num_generated", "num_real", "exact_accuracy", "tolerance_1_accuracy",
     ):  # fmt: skip
         assert name in columns, name
@@ -286,7 +286,7 @@ def test_conditions_without_order_have_no_neighbours(table):
         real=table.real, real_conditions=table.real_codes, latents=table.latents, generated=table.generated,
         conditions=table.codes, predicted=table.predicted, **QUICK,
     )  # fmt: skip
-    for key in ("grade_separation", "ordinal_spearman", "overall_tolerance_1_accuracy"):
+    for key in ("condition_separation", "ordinal_spearman", "overall_tolerance_1_accuracy"):
         assert found[key].reason == "conditions have no order", key
     assert found["classifier_exact_accuracy"].reason == "the classifier was not tested on real held-out samples"
 

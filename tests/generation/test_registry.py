@@ -27,7 +27,7 @@ def new_metric(monkeypatch):
         key="largest_sample", family="generation", section="size", needs=("attempts",), direction="none",
         bounds=(0, np.inf), unit="sample", conventions={"empty": "nan", "average": "macro"}, reference="hamming1950",
         chance=NoChance("a size is neither good nor bad"), interval=NoInterval("a maximum describes these samples"),
-        laws=LAWS | {"permutation": Exempt("not tried")}, reading=lambda result: "as large as that",
+        laws=LAWS | {"permutation": Exempt("not tried")}, interpretation=lambda result: "as large as that",
     )  # fmt: skip
     def largest_sample(sample):
         """Most bits set in a valid sample."""

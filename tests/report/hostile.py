@@ -58,11 +58,11 @@ def write_hostile(root: Path) -> Path:
             content["receipt"]["versions"][name] = name
             path.parent.mkdir(parents=True, exist_ok=True)
             write_sealed(path, content)
-    (root / "broken.json").write_text('{"schema": "graphgauge/result/1", "run": ' + "[" * 5000, encoding="utf-8")
+    (root / "broken.json").write_text('{"schema": "graphgauge/result/2", "run": ' + "[" * 5000, encoding="utf-8")
     endless = json.loads((root / "0-0.json").read_text(encoding="utf-8"))
     endless["run"]["method"] = "b" * 10_000_000
     write_sealed(root / "endless.json", endless)
-    failed = {"schema": "graphgauge/result/1", "status": "failed", "error": SCRIPT,
+    failed = {"schema": "graphgauge/result/2", "status": "failed", "error": SCRIPT,
               "run": {"family": "ranking", "method": SCRIPT, "dataset": "data", "seed": 7}}  # fmt: skip
     write_sealed(root / "failed.json", failed)
     return root

@@ -90,7 +90,7 @@ def test_what_failed_is_missing_or_differs_is_said(tmp_path: Path):
     mixed = Evaluation("ranking", [result("hits@1", conventions={"ties": "optimistic"})])
     write(mixed, root, "a", "other", 0)
     write(Evaluation("ranking", [result("hits@1", conventions={"ties": "expected"})]), root, "b", "other", 0)
-    (root / "half.json").write_text('{"schema": "graphgauge/result/1", "ru')
+    (root / "half.json").write_text('{"schema": "graphgauge/result/2", "ru')
     skipped = Evaluation("ranking", [result()], skipped={"ndcg@5": "no ranks given"})
     write(skipped, root, "a", "third", 0)
     text = text_of(write_report(root, tmp_path / "r.html"))

@@ -75,7 +75,7 @@ def test_what_has_no_interval_is_named_with_the_reason(tmp_path: Path):
 def test_runs_that_failed_are_told_from_those_that_are_not_there(tmp_path: Path):
     root = write_runs(tmp_path, {"a": [0.5, 0.6], "b": [0.4]})
     run = {"family": "ranking", "method": "b", "dataset": "toy", "seed": 1}
-    failed = {"schema": "graphgauge/result/1", "status": "failed", "error": "no file", "run": run}
+    failed = {"schema": "graphgauge/result/2", "status": "failed", "error": "no file", "run": run}
     write_sealed(root / "failed.json", failed)
     (line,) = [line for line in limits_of(root) if "failed or missing" in line]
     named = "b on toy seed 1 (failed: no file)"

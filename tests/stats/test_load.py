@@ -17,7 +17,7 @@ from graphgauge.core.result import Evaluation, Result
 from graphgauge.stats import Runs, load
 from graphgauge.stats.runs import panel
 
-FAILED = {"schema": "graphgauge/result/1", "status": "failed"}
+FAILED = {"schema": "graphgauge/result/2", "status": "failed"}
 
 
 def scores(runs: Runs, metric: str) -> dict[tuple[str, str, Any], float]:
@@ -133,7 +133,7 @@ def test_duplicates_are_listed(write_run: Any, results: Path) -> None:
         ("t.parquet", "no parquet", "cannot be read"),
         ("t.json", json.dumps(sealed({**FAILED, "run": 5})), "names no run"),
         ("t.json", json.dumps(sealed({**FAILED, "run": {}})), "no method and no dataset"),
-        ("t.json", json.dumps({**sealed({**FAILED, "run": {}}), "error": "x"}), "its id does not match its content"),
+        ("t.json", json.dumps({**sealed({**FAILED, "run": {}}), "error": "x"}), "its root does not match its content"),
         ("t.csv", "method,dataset,seed,metric,value\na,x,0,f1,1\na,x,0,f1,2\n", "f1 occurs twice for a, x, 0"),
     ],
 )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from itertools import product
 
 import numpy as np
 import pytest
 from tests.command import graphgauge
+from tests.sealed import write_sealed
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.family import BUILT_IN as FAMILIES
@@ -29,10 +29,11 @@ def result(family, method, seed, inputs, *, dataset="toy", value=None):
     fact = {
         "key": "score", "metric": "score", "params": {}, "section": None, "n": 10, "unit": "query",
         "value": 0.1 * seed + len(method) if value is None else value, "direction": "higher", "target": None,
-        "bounds": [0, None], "interval": None, "chance": [], "reason": None, "oracle": False, "warnings": [],
+        "bounds": [0, None], "interval": None, "levels": [], "conventions": {}, "readings": {},
+        "reason": None, "oracle": False, "warnings": [],
     }  # fmt: skip
     return {
-        "schema": "graphgauge/result/1", "id": "0" * 16, "status": "ok", "conventions": {}, "options": {},
+        "schema": "graphgauge/result/2", "status": "ok", "conventions": {}, "readings": {}, "options": {},
         "run": {"family": family, "method": method, "dataset": dataset, "seed": seed, "tags": {}},
         "results": [fact], "breakdowns": [], "side_files": [], "skipped": [], "findings": [], "error": None,
         "receipt": {"inputs": inputs, "code": [], "versions": {}},
@@ -40,14 +41,11 @@ def result(family, method, seed, inputs, *, dataset="toy", value=None):
 
 
 def write(folder, contents):
-    from graphgauge.core.schema import content_hash
-
     for content in contents:
         run = content["run"]
-        content["id"] = content_hash(content)
         path = folder / run["method"] / run["family"] / f"metrics_{run['dataset']}_{run['seed']}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(content))
+        write_sealed(path, content)
     return folder
 
 

@@ -1,4 +1,4 @@
-"""Whatever is edited in a result, beside it or in its receipt is found, also where its id was brought up to date."""
+"""Whatever is edited in a result, beside it or in its receipt is found, also where its root was brought up to date."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.command import graphgauge
 from tests.sealed import write_sealed
 from tests.study.conftest import STUDY, write_scores
 
-from graphgauge.core.schema import dumps, read_content
+from graphgauge.core.schema import UNCHECKED, dumps, read_content
 from graphgauge.ranking.items import Items
 from graphgauge.study import run, verify
 
@@ -60,11 +60,18 @@ EDITS = {
     "no interval": lambda c: first(c).update(interval=None, no_interval="none"),
     "n": lambda c: first(c).update(n=10 * QUERIES),
     "unit": lambda c: first(c).update(unit="graph"),
-    "chance": lambda c: first(c)["chance"][0].update(value=0.001),
+    "level": lambda c: first(c)["levels"][0].update(value=0.001),
+    "kind of a level": lambda c: first(c)["levels"][0].update(kind="ideal"),
+    "kind under the mark of the first edition": lambda c: (
+        first(c)["levels"][0].update(kind="ideal"), c["notes"].append(UNCHECKED)
+    ),
+    "expected coverage": lambda c: first(c)["interval"].update(expected_coverage=0.99),
     "bounds": lambda c: first(c).update(bounds=[0.0, 2.0]),
     "oracle": lambda c: first(c).update(oracle=not first(c)["oracle"]),
     "warnings": lambda c: first(c)["warnings"].append("fine"),
     "conventions of one": lambda c: first(c).update(conventions={"ties": "pessimistic"}),
+    "readings of one": lambda c: first(c)["readings"].update(nan="omit"),
+    "readings": lambda c: c["readings"].update(sign="ignored"),
     "conventions": lambda c: c["conventions"].update(ties="pessimistic"),
     "options": lambda c: c["options"].update(confidence=0.99),
     "findings": lambda c: c["findings"].append(
@@ -98,7 +105,7 @@ EDITS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("is_sealed", [False, True], ids=["as edited", "with a new id"])
+@pytest.mark.parametrize("is_sealed", [False, True], ids=["as edited", "with a new root"])
 def test_every_edit_is_found(folder, is_sealed):
     place = folder / "results/good/ranking"
     content = read_content(place / NAME)
@@ -157,7 +164,7 @@ def test_a_study_of_more_evaluations_than_can_be_is_refused(folder):
     assert "asks for 160,000 evaluations" in done.stderr
 
 
-@pytest.mark.parametrize("is_sealed", [False, True], ids=["as edited", "with a new id"])
+@pytest.mark.parametrize("is_sealed", [False, True], ids=["as edited", "with a new root"])
 @pytest.mark.parametrize("role", ["items", "breakdown"])
 @pytest.mark.parametrize("change", ["edited", "gone"])
 def test_files_beside_a_result_are_checked(folder, role, change, is_sealed):
@@ -238,24 +245,8 @@ def test_results_of_single_commands_are_not_recomputed_and_no_success(folder):
     done = graphgauge("verify", "x.json", cwd=folder)
     assert done.returncode == 1
     assert "not recomputed: it names no inputs, but no study describes how it was made" in done.stdout
-    (folder / "x.json").write_text(dumps({**content, "id": "0" * 64}))
+    (folder / "x.json").write_text(dumps({**content, "root": "0" * 64}))
     assert "damaged: it names no inputs" in graphgauge("verify", "x.json", cwd=folder).stdout
-
-
-def test_a_result_under_the_first_rule_of_ids_is_verified(folder):
-    """Its id does not cover the receipt, and has 16 digits."""
-    path = folder / "results/good/ranking" / NAME
-    content = read_content(path)
-    bare = {name: value for name, value in content.items() if name not in ("id", "receipt")}
-    content["id"] = hashlib.sha256(json.dumps(bare, sort_keys=True).encode()).hexdigest()[:16]
-    del content["receipt"]["study"]["file"]
-    path.write_text(dumps(content))
-    assert [str(verdict) for verdict in verify(path)] == ["equal"]
-    content["results"][0]["value"] = 0.99
-    path.write_text(dumps(content))
-    (verdict,) = verify(path)
-    assert verdict.status == "drifted"
-    assert "changed after it was written" in verdict.detail
 
 
 @pytest.mark.parametrize("trouble", ["lost", "lacking"])

@@ -11,7 +11,7 @@ import pytest
 from tests.command import graphgauge as command
 
 from graphgauge._version import __version__
-from graphgauge.core.schema import content_hash
+from graphgauge.core.schema import root_of
 from graphgauge.study import verify
 from graphgauge.study.drift import differences
 
@@ -23,7 +23,7 @@ def changed(path, change, *, sealed=False):
     content = json.loads(path.read_text())
     change(content)
     if sealed:
-        content["id"] = content_hash(content)
+        content["root"] = root_of(content)
     path.write_text(json.dumps(content))
 
 
@@ -134,7 +134,7 @@ def test_failed_and_foreign_results(finished):
 
 
 def test_damaged_files_are_mismatches_and_other_json_is_none(finished):
-    (finished / RESULT).write_text('{"schema": "graphgauge/result/1"}')
+    (finished / RESULT).write_text('{"schema": "graphgauge/result/2"}')
     (finished / "results/notes.json").write_text('{"a": 1}')
     (finished / "results/cut.json").write_text('{"a": ')
     found = {verdict.path.name: verdict.status for verdict in verify(finished / "results") if verdict.status != "equal"}

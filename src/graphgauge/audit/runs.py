@@ -14,16 +14,13 @@ from graphgauge.core.family import family_names
 from graphgauge.core.findings import RUNS, Check, Evidence, check
 from graphgauge.core.findings import checks as checks_of
 from graphgauge.core.metric import NO_SPREAD
-from graphgauge.core.result import Chance, Evaluation, Result
+from graphgauge.core.result import READINGS, Chance, Evaluation, Result
 from graphgauge.stats.intervals import is_rounding, standard_error, t_interval
-from graphgauge.stats.runs import READING
 from graphgauge.stats.wilcoxon import attainable_p, seeds_needed
 
 Methods = Mapping[str, Sequence[Evaluation]]
 # Caused by the births it judges, so no evidence for or against a method.
 _CIRCULAR = ("auc_synthetic",)
-# Levels of the best possible value, which are listed with chance levels.
-_IDEALS = ("real ", "perfect ")
 # From this number of variants with one run each, the best one is a selection.
 _MANY = 5
 _ALPHA = 0.05
@@ -170,7 +167,7 @@ def mixed_conventions(evaluations: Sequence[Evaluation]) -> Iterator[Evidence]:
 def _stated(evaluation: Evaluation) -> Iterator[tuple[str, str, str]]:
     for key, result in evaluation.items():
         for name, value in {**evaluation.conventions, **result.conventions}.items():
-            if name not in READING:
+            if name not in READINGS:
                 yield key, name, value
 
 
@@ -259,7 +256,7 @@ def _level_with_chance(runs: Sequence[Evaluation]) -> dict[str, Any] | None:
 
 def _blind(result: Result) -> Chance | None:
     """The score of a baseline without knowledge: the last one listed, which is the hardest."""
-    return next((level for level in reversed(result.chance) if not level.name.startswith(_IDEALS)), None)
+    return next((level for level in reversed(result.chance) if level.kind != "ideal"), None)
 
 
 def _span(results: Sequence[Result], chance: Sequence[float]) -> tuple[float, float]:

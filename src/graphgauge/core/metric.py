@@ -6,9 +6,10 @@ import inspect
 import itertools
 import math
 import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from graphgauge.core.errors import OptionError, UnknownNameError
 from graphgauge.core.family import family as declared
 from graphgauge.core.family import family_names
 from graphgauge.core.references import REFERENCES
-from graphgauge.core.result import Chance, Direction, Interval, Result, enclosing
+from graphgauge.core.result import Chance, Direction, Interval, Kind, Result, enclosing
 
 LAWS = ("permutation", "merge", "monotone", "symmetry")
 # The convention of a metric that follows an option.
@@ -59,6 +60,15 @@ class Estimate:
         return replace(self, warnings=(*self.warnings, *warnings)) if warnings else self
 
 
+class Baseline(float):
+    """A level of a simple system that knows something, such as the last value of a series."""
+
+
+class Ideal(float):
+    """A level that is the best possible on this data, such as that of real samples."""
+
+
+_KINDS: dict[type, Kind] = {Baseline: "baseline", Ideal: "ideal"}
 Bounds = tuple[Floats, Floats]
 MetricFunction = Callable[..., Estimate]
 ChanceFunction = Callable[[MetricFunction, Any, Mapping[str, Any]], Mapping[str, float]]
@@ -98,7 +108,7 @@ class NoChance:
 
 IntervalChoice = Callable[[Any, Estimate], IntervalRule | NoInterval]
 # A sentence that interprets a value.
-Reading = Callable[[Result], str]
+Interpretation = Callable[[Result], str]
 
 
 @dataclass(frozen=True)
@@ -116,7 +126,8 @@ class Section:
 class Metric:
     """A registered metric: its function and its declared properties.
 
-    `needs` names the samples that it can be computed on; the first available one is used.
+    `needs` names the samples that it can be computed on; the first available one is used. `formerly` is an earlier key,
+    under which it can still be asked for and read.
     """
 
     key: str
@@ -135,7 +146,8 @@ class Metric:
     target: float | None = None
     default: bool = True
     goal: float | None = None
-    reading: Reading | None = None
+    interpretation: Interpretation | None = None
+    formerly: str | None = None
 
     @cached_property
     def name(self) -> str:
@@ -215,7 +227,9 @@ class Metric:
         chance: tuple[Chance, ...] = ()
         if not isinstance(self.chance, NoChance) and n > 0 and baselines:
             levels = self.chance(self.function, sample, params)
-            chance = tuple(Chance(name, level) for name, level in levels.items())
+            chance = tuple(
+                Chance(name, float(level), _KINDS.get(type(level), "chance")) for name, level in levels.items()
+            )
         found = Result(
             key=self.key_of(**params),
             metric=self.name,
@@ -239,9 +253,9 @@ class Metric:
             priority=_priority(self),
         )
         # The interpretation comes last: it may use the interval, the chance level and the goal.
-        if self.reading is None or not found.defined:
+        if self.interpretation is None or not found.defined:
             return found
-        return replace(found, interpretation=self.reading(found))
+        return replace(found, interpretation=self.interpretation(found))
 
     def _whole_interval(self, sample: Any, estimate: Estimate, confidence: float) -> tuple[Interval | None, str | None]:
         if math.isnan(float(estimate.value[0])):
@@ -278,7 +292,7 @@ def sections(family: str) -> tuple[Section, ...]:
 def _priority(entry: Metric) -> str | None:
     """The priority of a metric's section, for metrics that have an interpretation."""
     known = _SECTIONS.get(entry.family, {}).get(entry.section or "")
-    return None if known is None or entry.reading is None else known.priority
+    return None if known is None or entry.interpretation is None else known.priority
 
 
 def metric(
@@ -298,7 +312,8 @@ def metric(
     target: float | None = None,
     default: bool = True,
     goal: float | None = None,
-    reading: Reading | None = None,
+    interpretation: Interpretation | None = None,
+    formerly: str | None = None,
 ) -> Callable[[MetricFunction], Metric]:
     """Declare a metric. The function computes it; the registry has its properties."""
     undeclared = [law for law in LAWS if law not in laws]
@@ -310,7 +325,7 @@ def metric(
     def register(function: MetricFunction) -> Metric:
         entry = Metric(
             key, family, needs, function, direction, bounds, unit, conventions, reference, chance, interval, laws,
-            section, target, default, goal, reading,
+            section, target, default, goal, interpretation, formerly,
         )  # fmt: skip
         known = _REGISTRY.setdefault(family, {})
         if key in known:
@@ -331,6 +346,7 @@ def metrics(family: str | None = None) -> tuple[Metric, ...]:
 def find(key: str, family: str | None = None) -> tuple[Metric, dict[str, Any]]:
     """The metric and the parameters of a key: `hits@10` is `hits` with k = 10."""
     candidates = metrics(family)
+    key = current_key(key, family)
     for entry in candidates:
         if key == entry.key:
             return entry, dict(entry.params)
@@ -341,6 +357,27 @@ def find(key: str, family: str | None = None) -> tuple[Metric, dict[str, Any]]:
         if key == entry.name:
             return entry, dict(entry.params)
     raise UnknownNameError("metric", key, [entry.key_of(**entry.params) for entry in candidates])
+
+
+def renamed_keys(family: str | None = None) -> dict[str, str]:
+    """Earlier keys of metrics, and what they are called now; none for a family that is not known here."""
+    if family is not None and family not in family_names():
+        return {}
+    return {entry.formerly: entry.key for entry in metrics(family) if entry.formerly is not None}
+
+
+def current_key(key: str, family: str | None = None) -> str:
+    """The key of a metric now; an earlier one says so, once."""
+    now = renamed_keys(family).get(key)
+    if now is None:
+        return key
+    _say_renamed(key, now)
+    return now
+
+
+@cache
+def _say_renamed(key: str, now: str) -> None:
+    warnings.warn(f"the metric {key} is now called {now}; the old name still works", FutureWarning, stacklevel=4)
 
 
 class Asked(NamedTuple):
@@ -365,7 +402,7 @@ def asked(family: str, names: Sequence[str] | None) -> list[Asked]:
             found += [Asked(entry, dict(entry.params), True, False) for entry in chosen]
         else:
             entry, params = _named(name, family, list(known))
-            found.append(Asked(entry, params, name in (entry.key, entry.name), True))
+            found.append(Asked(entry, params, name in (entry.key, entry.name, entry.formerly), True))
     return found
 
 

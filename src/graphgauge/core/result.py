@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     import pandas
 
 Direction = Literal["higher", "lower", "target", "none"]
+Kind = Literal["chance", "baseline", "ideal"]
 Columns = dict[str, list[Any]]
+# Conventions that say how an output is read. They may differ between methods; the others define the number.
+READINGS = ("nan", "sign", "edges", "encoding", "threshold", "null_value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,7 @@ class Interval:
     """A confidence interval and how it was made; unpacks as `(low, high)`.
 
     An `approximate` interval may contain the true value less often than its level says; `note` says why.
+    `expected_coverage` is how often it does in simulations of the run's own design, if that is known and falls short.
     """
 
     low: float
@@ -34,6 +38,15 @@ class Interval:
     over: str
     approximate: bool = False
     note: str | None = None
+    expected_coverage: float | None = None
+
+    @property
+    def caveat(self) -> str | None:
+        """Why, and how far, the interval may cover less than its level; None if it should not."""
+        if self.expected_coverage is None:
+            return (self.note or "approximate") if self.approximate else None
+        covers = f"expected to contain the true value in {self.expected_coverage:.0%} of cases"
+        return f"{self.note}; {covers}" if self.note else covers
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.low, self.high))
@@ -50,10 +63,15 @@ def enclosing(value: Any, low: Any, high: Any, bounds: tuple[float, float]) -> t
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """The score of a named baseline without knowledge."""
+    """A level to compare a value with: the score of a named reference.
+
+    The `kind` of the reference is `chance` (it has no knowledge), `baseline` (a simple system that has some) or `ideal`
+    (the best that is possible on this data).
+    """
 
     name: str
     value: float
+    kind: Kind = "chance"
 
 
 @dataclass(frozen=True)
@@ -121,6 +139,11 @@ class Result:
     def is_companion(self) -> bool:
         """The other average of a result: macro for micro, or micro for macro."""
         return "macro" in self.params or "micro" in self.params
+
+    @property
+    def levels(self) -> tuple[Chance, ...]:
+        """All reference levels, of any kind."""
+        return self.chance
 
     @property
     def ci(self) -> Interval | None:
@@ -220,6 +243,7 @@ class Evaluation(Mapping[str, Result]):
         return replace(result, breakdowns=self.breakdowns) if self.breakdowns else result
 
     def __getitem__(self, key: str) -> Result:
+        key = self._named(key)
         if key not in self._results:
             if key in self.skipped:
                 raise InputError(f"{key} was skipped: {self.skipped[key]}")
@@ -232,16 +256,30 @@ class Evaluation(Mapping[str, Result]):
 
     def get(self, key: str, default: Any = None) -> Any:
         """The result, or `default` if it was skipped or is unknown."""
+        key = self._named(key)
         return self[key] if key in self._results else default
 
     def __contains__(self, key: object) -> bool:
-        return key in self._results
+        return self._named(key) in self._results
+
+    def _named(self, key: Any) -> Any:
+        """The key that an earlier one stands for."""
+        if key in self._results or not isinstance(key, str):
+            return key
+        from graphgauge.core.metric import current_key
+
+        return current_key(key, self.family)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._results)
 
     def __len__(self) -> int:
         return len(self._results)
+
+    @property
+    def readings(self) -> dict[str, str]:
+        """How the outputs were read: the part of the conventions that may differ between methods."""
+        return {name: value for name, value in self.conventions.items() if name in READINGS}
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -1,4 +1,4 @@
-"""The result file, `graphgauge/result/1`: conversion to a dictionary and back, atomic writing, checked reading."""
+"""The result file, `graphgauge/result/2`: conversion to a dictionary and back, atomic writing, checked reading."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -18,17 +18,24 @@ from graphgauge._version import __version__
 from graphgauge.core.errors import InputError, one_of
 from graphgauge.core.files import read_json, write_text
 from graphgauge.core.findings import Finding
-from graphgauge.core.result import Chance, Direction, Evaluation, Interval, Result, Table
+from graphgauge.core.result import READINGS, Chance, Direction, Evaluation, Interval, Kind, Result, Table
 
-SCHEMA = "graphgauge/result/1"
-SCHEMA_FILE = Path(__file__).parent.parent / "schema" / "result-1.json"
+# Every edition's schema begins with this.
+FORMAT = "graphgauge/result/"
+SCHEMA = f"{FORMAT}2"
+FIRST_SCHEMA = f"{FORMAT}1"
+SCHEMA_FILE = Path(__file__).parent.parent / "schema" / "result-2.json"
+# The note on what was read from a file of the first edition.
+UNCHECKED = f"unchecked: read from {FIRST_SCHEMA}, which has no root"
 # Breakdowns with more rows than this go to a side file.
 INLINE_ROWS = 1000
 # Entries that differ between two identical computations.
 _TIMINGS = ("started", "seconds")
 # Length of ids in files written before the receipt was part of the hash.
 _FIRST_ID_LENGTH = 16
-_FIELDS = frozenset(("id", "status", "run", "conventions", "options", "results", "breakdowns", "findings", "receipt"))
+_FIELDS = frozenset(("status", "run", "conventions", "options", "results", "breakdowns", "findings", "receipt"))
+# In files of the first edition the names of levels say which are the best possible.
+_FIRST_IDEALS = ("real ", "perfect ")
 _SPECIAL = {"inf": math.inf, "-inf": -math.inf}
 
 
@@ -51,12 +58,12 @@ def number_from_json(value: Any) -> float:
 
 
 def evaluation_to_dict(evaluation: Evaluation) -> dict[str, Any]:
-    """The result file's content; `id` is a hash of everything but the timings."""
+    """The result file's content, with its root."""
     content: dict[str, Any] = {
         "schema": SCHEMA,
         "status": "partial" if evaluation.skipped else "ok",
         "run": {"family": evaluation.family, **evaluation.run},
-        "conventions": evaluation.conventions,
+        **_split_readings(evaluation.conventions),
         "options": plain(evaluation.options),
         "results": [_result_to_dict(result) for result in evaluation.values()],
         "breakdowns": [_table_to_dict(table) for table in evaluation.breakdowns.values() if len(table) <= INLINE_ROWS],
@@ -67,32 +74,52 @@ def evaluation_to_dict(evaluation: Evaluation) -> dict[str, Any]:
         "error": None,
         "receipt": {"inputs": [], "code": [], "versions": versions()},
     }
-    return {"id": content_hash(content), **content}
+    return sealed(content)
 
 
-def content_hash(content: Mapping[str, Any]) -> str:
-    """The id of a result file with this content: a hash of names, options, values, side files and receipt."""
-    hashed = {name: value for name, value in content.items() if name != "id"}
-    receipt = hashed.get("receipt")
-    if isinstance(receipt, Mapping):
-        hashed["receipt"] = {name: value for name, value in receipt.items() if name not in _TIMINGS}
-    return _digest(hashed)
+def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The content with the root that belongs to it."""
+    return {**content, "root": root_of(content)}
+
+
+def root_of(content: Mapping[str, Any]) -> str:
+    """The SHA-256 of a result file's canonical JSON: sorted keys, no spaces, ASCII.
+
+    The root itself and the timings are left out, so that the same computation has the same root. Side files are covered
+    by their hashes.
+    """
+    return _digest(_untimed(_without(content, ("root",))), separators=(",", ":"))
 
 
 def is_unchanged(content: Mapping[str, Any]) -> bool:
-    """Whether the id in a result file matches its content, by the rule under which the file was written."""
-    stated = content.get("id")
+    """Whether a result file's root, or in the first edition its id, matches its content."""
     try:
-        if isinstance(stated, str) and len(stated) == _FIRST_ID_LENGTH:
-            bare = {name: value for name, value in content.items() if name not in ("id", "receipt")}
-            return stated == _digest(bare)[:_FIRST_ID_LENGTH]
-        return stated == content_hash(content)
+        if content.get("schema") == FIRST_SCHEMA:
+            return content.get("id") == _first_id(content)
+        return content.get("root") == root_of(content)
     except (ValueError, RecursionError):  # a number that JSON does not have, or brackets nested too deep
         return False
 
 
-def _digest(content: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True, allow_nan=False).encode()).hexdigest()
+def _first_id(content: Mapping[str, Any]) -> str:
+    """The id of a file of the first edition; the earliest ones are short and do not cover the receipt."""
+    if len(str(content.get("id"))) == _FIRST_ID_LENGTH:
+        return _digest(_without(content, ("id", "receipt")))[:_FIRST_ID_LENGTH]
+    return _digest(_untimed(_without(content, ("id",))))
+
+
+def _untimed(content: dict[str, Any]) -> dict[str, Any]:
+    receipt = content.get("receipt")
+    return {**content, "receipt": _without(receipt, _TIMINGS)} if isinstance(receipt, Mapping) else content
+
+
+def _without(content: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    return {name: value for name, value in content.items() if name not in names}
+
+
+def _digest(content: Mapping[str, Any], separators: tuple[str, str] | None = None) -> str:
+    text = json.dumps(content, sort_keys=True, allow_nan=False, separators=separators)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def versions() -> dict[str, str]:
@@ -153,8 +180,7 @@ def write_result(evaluation: Evaluation, path: str | Path, *, receipt: Mapping[s
         side = target.with_suffix(".items.npz")
         evaluation.per_item.save(side)
         content["side_files"].append(_side_file("items", side, len(evaluation.per_item)))
-    content["id"] = content_hash(content)
-    write_text(target, dumps(content))
+    write_text(target, dumps(sealed(content)))
     return target
 
 
@@ -170,51 +196,147 @@ def read_result(path: str | Path) -> Evaluation:
 
 
 def read_content(path: str | Path) -> dict[str, Any]:
-    """The dictionary in a result file, with its schema and its id checked."""
+    """The dictionary in a result file, with its schema and its root checked, in the form of the current edition."""
     return checked_content(read_json(path), str(path))
 
 
 def is_result(content: Any) -> bool:
     """Whether JSON is meant as a result file, even if damage hides its schema."""
     return isinstance(content, dict) and (
-        content.get("schema") == SCHEMA or len(_FIELDS & content.keys()) > len(_FIELDS) / 2
+        str(content.get("schema")).startswith(FORMAT) or len(_FIELDS & content.keys()) > len(_FIELDS) / 2
     )
 
 
 def checked_content(content: Any, where: str) -> dict[str, Any]:
-    """The same dictionary, if it is an unchanged result file."""
+    """The content of an unchanged result file, in the form of the current edition."""
     require_schema(content, where)
     if not is_unchanged(content):
-        raise InputError("its id does not match its content: it was damaged or edited after it was written",
+        mark = "id" if content["schema"] == FIRST_SCHEMA else "root"
+        raise InputError(f"its {mark} does not match its content: it was damaged or edited after it was written",
                          where=where, fix="Evaluate again, or fetch the file again.")  # fmt: skip
-    return dict(content)
+    return as_current(content, where)
 
 
 def require_schema(content: Any, where: str) -> None:
-    if not isinstance(content, dict) or content.get("schema") != SCHEMA:
-        found = content.get("schema") if isinstance(content, dict) else type(content).__name__
+    found = content.get("schema") if isinstance(content, dict) else type(content).__name__
+    if not isinstance(content, dict) or found not in (SCHEMA, FIRST_SCHEMA):
         raise InputError(f"not a result file: schema is {found!r:.80}", where=where, fix=f"Expected {SCHEMA!r}.")
+
+
+def as_current(content: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The content of a result file in the form of the current edition, under the current keys of its metrics.
+
+    That of the first edition is marked as unchecked.
+    """
+    try:
+        if content["schema"] == FIRST_SCHEMA:
+            content = {
+                **_without(content, ("id",)),
+                "schema": SCHEMA,
+                **_split_readings(content.get("conventions", {})),
+                "results": [_current_result(entry) for entry in content.get("results", [])],
+                "notes": [*content.get("notes", ()), UNCHECKED],
+            }
+        return _renamed(content)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise _invalid(error, where) from None
+
+
+def _renamed(content: Mapping[str, Any]) -> dict[str, Any]:
+    names = _earlier_keys(content)
+    if not names or not any(key in names for part in ("results", "skipped") for key in _keys(content.get(part, ()))):
+        return dict(content)
+    return {
+        **content,
+        "results": [
+            {
+                **entry,
+                "key": names.get(entry["key"], entry["key"]),
+                "metric": names.get(entry["metric"], entry["metric"]),
+            }
+            for entry in content["results"]
+        ],
+        "skipped": [{**entry, "key": names.get(entry["key"], entry["key"])} for entry in content["skipped"]],
+        "breakdowns": [_renamed_columns(entry, names) for entry in content["breakdowns"]],
+    }
+
+
+def _earlier_keys(content: Mapping[str, Any]) -> dict[str, str]:
+    from graphgauge.core.metric import renamed_keys
+
+    run = content.get("run")
+    return renamed_keys(str(run.get("family"))) if isinstance(run, Mapping) else {}
+
+
+def _keys(entries: Iterable[Mapping[str, Any]]) -> list[str]:
+    return [str(entry["key"]) for entry in entries]
+
+
+def _renamed_columns(entry: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """A breakdown with its columns, such as `key`, `key.n` and `key.low`, under the current keys."""
+    columns = {}
+    for column, values in entry["columns"].items():
+        key, dot, part = column.partition(".")
+        columns[names.get(key, key) + dot + part] = values
+    return {**entry, "columns": columns}
+
+
+def unchecked(notes: Any) -> str | None:
+    """The note that a result comes from a file without a root, if it does."""
+    return UNCHECKED if isinstance(notes, list | tuple) and UNCHECKED in notes else None
+
+
+def _current_result(entry: Mapping[str, Any]) -> dict[str, Any]:
+    interval = entry["interval"]
+    levels = [
+        {**level, "kind": "ideal" if str(level["name"]).startswith(_FIRST_IDEALS) else "chance"}
+        for level in entry["chance"]
+    ]
+    return {
+        **_without(entry, ("chance",)),
+        **_split_readings(entry.get("conventions", {})),
+        "interval": None if interval is None else {**interval, "expected_coverage": None},
+        "levels": levels,
+    }
+
+
+def _split_readings(conventions: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Conventions of the metric, and how the outputs were read."""
+    return {
+        "conventions": _without(conventions, READINGS),
+        "readings": {name: value for name, value in conventions.items() if name in READINGS},
+    }
+
+
+def _invalid(error: Exception, where: str) -> InputError:
+    return InputError(f"not a valid result file: {type(error).__name__} {error}", where=where)
 
 
 def evaluation_from_dict(
     content: Mapping[str, Any], *, where: str = "result", beside: Sequence[Any] = ()
 ) -> Evaluation:
-    """The evaluation in a result file's content; `beside` are the breakdowns from side files."""
+    """The evaluation in content of the current edition; `beside` are the breakdowns from side files."""
     try:
-        run = dict(content["run"])
+        run, names = dict(content["run"]), _earlier_keys(content)
+        tables = [*content["breakdowns"], *(_renamed_columns(entry, names) for entry in beside)]
         return Evaluation(
             str(run.pop("family")),
             [_result_from_dict(entry) for entry in content["results"]],
-            conventions={str(name): str(value) for name, value in content["conventions"].items()},
+            conventions=_stated(content),
             options=content["options"],
-            breakdowns={entry["axis"]: _table_from_dict(entry) for entry in (*content["breakdowns"], *beside)},
+            breakdowns={entry["axis"]: _table_from_dict(entry) for entry in tables},
             skipped={entry["key"]: entry["reason"] for entry in content["skipped"]},
             findings=tuple(Finding(**{"message": "", **_known(Finding, entry)}) for entry in content["findings"]),
             notes=tuple(content.get("notes", ())),
             run=run,
         )
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
-        raise InputError(f"not a valid result file: {type(error).__name__} {error}", where=where) from None
+        raise _invalid(error, where) from None
+
+
+def _stated(entry: Mapping[str, Any]) -> dict[str, str]:
+    """Conventions and readings together."""
+    return {str(name): str(value) for part in ("conventions", "readings") for name, value in entry[part].items()}
 
 
 def _result_to_dict(result: Result) -> dict[str, Any]:
@@ -232,8 +354,10 @@ def _result_to_dict(result: Result) -> dict[str, Any]:
         "bounds": [number_to_json(bound) for bound in result.bounds],
         "interval": None if interval is None else _interval_to_dict(interval),
         "no_interval": result.no_interval,
-        "chance": [{"name": chance.name, "value": number_to_json(chance.value)} for chance in result.chance],
-        "conventions": dict(result.conventions),
+        "levels": [
+            {"name": level.name, "value": number_to_json(level.value), "kind": level.kind} for level in result.chance
+        ],
+        **_split_readings(result.conventions),
         "reason": result.reason,
         "oracle": result.oracle,
         "warnings": list(result.warnings),
@@ -280,8 +404,8 @@ def _result_from_dict(entry: Mapping[str, Any]) -> Result:
             }
         ),
         no_interval=entry.get("no_interval"),
-        chance=tuple(Chance(str(item["name"]), number_from_json(item["value"])) for item in entry["chance"]),
-        conventions=entry.get("conventions", {}),
+        chance=tuple(_level_from_dict(level) for level in entry["levels"]),
+        conventions=_stated(entry),
         reason=entry["reason"],
         oracle=bool(entry["oracle"]),
         warnings=tuple(entry["warnings"]),
@@ -289,6 +413,11 @@ def _result_from_dict(entry: Mapping[str, Any]) -> Result:
         priority=entry.get("priority"),
         interpretation=entry.get("interpretation"),
     )
+
+
+def _level_from_dict(level: Mapping[str, Any]) -> Chance:
+    kind = cast(Kind, one_of("kind", level["kind"], get_args(Kind)))
+    return Chance(str(level["name"]), number_from_json(level["value"]), kind)
 
 
 def _table_to_dict(table: Table) -> dict[str, Any]:

@@ -32,7 +32,7 @@ class State(Protocol):
     def load(cls, place: Place) -> Self: ...
 
 
-class Shards:
+class CountedShards:
     """Names of the parts a state has counted, so that nothing is counted twice."""
 
     def __init__(self, names: Sequence[str] = ()) -> None:
@@ -52,7 +52,7 @@ class Shards:
         for new in names:
             self.add(new)
 
-    def require_apart(self, other: Shards) -> None:
+    def require_apart(self, other: CountedShards) -> None:
         twice = sorted(self.names & other.names)
         if twice:
             raise InputError(
@@ -60,7 +60,7 @@ class Shards:
                 fix="Merge each part once.",
             )
 
-    def absorb(self, other: Shards) -> None:
+    def absorb(self, other: CountedShards) -> None:
         self.require_apart(other)
         self.names |= other.names
 

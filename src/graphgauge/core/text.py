@@ -37,9 +37,7 @@ def interval_mark(interval: Interval) -> str:
 
 def interval_notes(results: Mapping[str, Result]) -> list[str]:
     """Why intervals are marked as approximate: each reason once, with its results."""
-    marked = {
-        key: r.interval.note or "approximate" for key, r in results.items() if r.interval and r.interval.approximate
-    }
+    marked = {key: r.interval.caveat for key, r in results.items() if r.interval and r.interval.caveat}
     return [f"{APPROXIMATE} {', '.join(keys)}: {note}" for note, keys in _grouped(marked)]
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence, Set, Sized
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -153,13 +155,22 @@ class EvaluationSuite:
         return one_of("condition", condition, self.conditions), whole_number("seed", seed)
 
 
+@cache
+def _say_renamed() -> None:
+    now = "EvaluationSuite, and takes node_ids and labels"
+    warnings.warn(
+        f"NietzscheEvaluationSuite is now called {now}; the old name still works", DeprecationWarning, stacklevel=3
+    )
+
+
 class NietzscheEvaluationSuite(EvaluationSuite):
-    """The suite under the names of the original protocol."""
+    """`EvaluationSuite` under its earlier name, with the argument names of the original protocol."""
 
     def __init__(
         self, cora_node_ids: Any, cora_labels: Any, conditions: Sequence[str] | None = None, device: Any = None,
         temperature: float = 1.0, **options: Any,
     ) -> None:  # fmt: skip
+        _say_renamed()
         super().__init__(
             cora_node_ids, cora_labels, conditions or CONDITIONS, device=device, temperature=temperature, **options
         )

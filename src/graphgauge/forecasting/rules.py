@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.arrays import Floats
-from graphgauge.core.metric import Bounds, Estimate, IntervalRule, MetricFunction, NoInterval
+from graphgauge.core.metric import Baseline, Bounds, Estimate, Ideal, IntervalRule, MetricFunction, NoInterval
 from graphgauge.forecasting.samples import Cells, Reliability, Spread
 from graphgauge.forecasting.serial import FEWEST, cosine_error, enough
 from graphgauge.stats.intervals import logit_t_interval, t_interval
@@ -106,8 +106,8 @@ def spread_of_truth(function: MetricFunction, cells: Cells, params: Mapping[str,
     """The forecast that is always 0, and the forecast that is always the mean of the truth (known only afterwards)."""
 
     def levels() -> dict[str, float]:
-        squares = {"zero forecast": cells.total("y2"), "mean of the truth": cells.variation[1]}
-        return {name: sqrt(float(square[0]) / int(cells.n[0])) for name, square in squares.items()}
+        zero, mean = (sqrt(float(square[0]) / int(cells.n[0])) for square in (cells.total("y2"), cells.variation[1]))
+        return {"zero forecast": zero, "mean of the truth": Baseline(mean)}
 
     return _known(cells, levels)
 
@@ -119,12 +119,12 @@ def minus_mean(function: MetricFunction, cells: Cells, params: Mapping[str, Any]
 
 def mean_of_truth(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
     """0, the score of the mean of the truth."""
-    return {"mean of the truth": 0.0}
+    return {"mean of the truth": Baseline(0.0)}
 
 
 def naive(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
     """1, the score of the naive forecast in the history."""
-    return {"naive forecast in the history": 1.0}
+    return {"naive forecast in the history": Baseline(1.0)}
 
 
 def climate(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
@@ -132,14 +132,15 @@ def climate(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -
 
     def level() -> dict[str, float]:
         variance = float(cells.variation[1][0]) / int(cells.n[0])
-        return {"one Gaussian with the truth's moments": 0.5 * log(2 * pi * variance) + 0.5 if variance > 0 else -inf}
+        score = 0.5 * log(2 * pi * variance) + 0.5 if variance > 0 else -inf
+        return {"one Gaussian with the truth's moments": Baseline(score)}
 
     return _known(cells, level)
 
 
 def perfect_level(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
     """The level, which is the score of a perfect forecaster."""
-    return {"perfect forecaster": params["level"] / 100}
+    return {"perfect forecaster": Ideal(params["level"] / 100)}
 
 
 def zero_interval(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
@@ -163,7 +164,7 @@ def zero_quantiles(function: MetricFunction, cells: Cells, params: Mapping[str, 
 def perfect_shares(weights: Callable[[Floats], Floats]) -> Any:
     def chance(function: MetricFunction, reliability: Reliability, params: Mapping[str, Any]) -> dict[str, float]:
         mean = mean_deviation(int(reliability.n[0]), reliability.p)
-        return {"perfect forecaster, independent cells": float((weights(reliability.p) * mean).sum())}
+        return {"perfect forecaster, independent cells": Ideal((weights(reliability.p) * mean).sum())}
 
     chance.__doc__ = "The mean for a perfect forecaster with independent cells, in closed form (binomial)."
     return chance
@@ -187,9 +188,9 @@ def null(which: int) -> Any:
     def chance(function: MetricFunction, spread: Spread, params: Mapping[str, Any]) -> dict[str, float]:
         drawn = spread.null[which]
         return {
-            "perfect forecaster, 95th percentile": float(np.quantile(drawn, 0.95)),
-            "perfect forecaster, drawn": float(drawn.mean()),
-            "perfect forecaster": spread.floor[which],
+            "perfect forecaster, 95th percentile": Ideal(np.quantile(drawn, 0.95)),
+            "perfect forecaster, drawn": Ideal(drawn.mean()),
+            "perfect forecaster": Ideal(spread.floor[which]),
         }
 
     chance.__doc__ = (
@@ -204,4 +205,4 @@ def perfect_intervals(
 ) -> dict[str, float]:
     """The mean for a perfect forecaster with independent cells, in closed form (binomial)."""
     found = reliability.centred
-    return {"perfect forecaster, independent cells": float(mean_deviation(int(found.n[0]), found.p).mean())}
+    return {"perfect forecaster, independent cells": Ideal(mean_deviation(int(found.n[0]), found.p).mean())}

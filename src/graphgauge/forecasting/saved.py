@@ -10,7 +10,7 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError
-from graphgauge.core.state import Place, Shards, load_state, place_name, save_state
+from graphgauge.core.state import CountedShards, Place, load_state, place_name, save_state
 from graphgauge.forecasting.measures import ALL, Layout
 from graphgauge.forecasting.rows import Steps
 from graphgauge.forecasting.state import ForecastState
@@ -50,7 +50,7 @@ def load(place: Place) -> ForecastState:
 def _restored(facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> ForecastState:
     state = ForecastState(**{name: facts[name] for name in _OPTIONS}, naive=arrays.get("scale"))
     state.counted = tuple(part for part in ALL if part in facts["counted"])
-    state.shards = Shards(facts["shards"])
+    state.shards = CountedShards(facts["shards"])
     state.ordered, state.placed = bool(facts["ordered"]), bool(facts["placed"])
     state.omits, state.seen, state.rows = bool(facts["omits"]), Steps(facts["seen"]), Steps(facts["rows"])
     state.cells, state.dropped = int(facts["cells"]), int(facts["dropped"])

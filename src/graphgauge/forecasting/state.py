@@ -12,7 +12,7 @@ from graphgauge.core.arrays import Ints, as_labels
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.metric import find
 from graphgauge.core.options import metric_names, thread_count
-from graphgauge.core.state import Place, Shards
+from graphgauge.core.state import CountedShards, Place
 from graphgauge.forecasting.inputs import Batch, Slab, checked_null, naive_scale, null_text, observed
 from graphgauge.forecasting.labels import history_of, named
 from graphgauge.forecasting.measures import GRID, Layout, counted_for, gaussian_edges, measured
@@ -104,7 +104,7 @@ class ForecastState:
         # Steps counted from arrays, and from rows, which may contain other cells of the same steps.
         self.seen, self.rows = Steps(), Steps()
         self.point = "y_pred"
-        self.shards = Shards()
+        self.shards = CountedShards()
         self._own_shard: str | None = None
 
     # -------------------------------------------------------------------- in
@@ -316,7 +316,7 @@ class ForecastState:
         if not alike or not np.array_equal(scales[0], scales[1]):
             raise InputError("the states differ in axes, coverage, nodes or naive", fix="Build both the same way.")
         self._require_layout(other)
-        shards = Shards([*self.shards.names])
+        shards = CountedShards([*self.shards.names])
         shards.absorb(other.shards)
         self._require_apart(other)
         self.shards = shards

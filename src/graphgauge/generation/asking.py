@@ -15,7 +15,7 @@ from graphgauge.core.factory import own_code
 from graphgauge.generation.graphs import is_networkx
 
 
-class Asked:
+class Respondent:
     """A subject or a classifier, called for one answer as a whole or for one answer per sample."""
 
     def __init__(self, inner: Any) -> None:

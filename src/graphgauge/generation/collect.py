@@ -11,7 +11,7 @@ import numpy as np
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.metric import sections as registered
 from graphgauge.core.options import whole_number
-from graphgauge.generation.asking import Asked, joined
+from graphgauge.generation.asking import Respondent, joined
 from graphgauge.generation.capabilities import REASONS
 from graphgauge.generation.graphs import Graphs, is_graphs
 from graphgauge.generation.inputs import Codes, Samples, as_samples, read_conditions, thresholded
@@ -108,7 +108,7 @@ class Collection:
                 where="subject", fix="See graphgauge.generation.subjects.",
             )  # fmt: skip
         judge = classifier if classifier is not None else case.classifier
-        self._subject, self._classifier = Asked(case.subject), None if judge is None else Asked(judge)
+        self._subject, self._classifier = Respondent(case.subject), None if judge is None else Respondent(judge)
         if self._classifier is not None and not callable(self._classifier.attribute("predict")):
             raise InputError(f"a {type(judge).__name__} has no predict", where="classifier")
         self._data = _pair(data if data is not None else case.data, "data")

@@ -310,7 +310,7 @@ def _macro_error(sample: Any, estimate: Estimate) -> tuple[float, float]:
 
 def _macro_weight(sample: Any) -> Floats:
     """The weight of a query of each cell, relative to the mean over all queries."""
-    weight: Floats = sample.spread(sample.n.sum() / (sample.groups * sample.n))
+    weight: Floats = sample.to_cells(sample.n.sum() / (sample.groups * sample.n))
     return weight
 
 

@@ -69,7 +69,7 @@ def _woodruff_bounds(ranks: Ranks, estimate: Estimate, confidence: float) -> Bou
     Many queries may share the median's rank, and the shares below it and at or below it err differently. Even all
     n units enclose the median only with probability 1 − 2^(1−n): if that is too little, there are no bounds.
     """
-    shares = [ranks.estimate(ranks.within(ranks.spread(estimate.value - step))) for step in (0.25, 0.0)]
+    shares = [ranks.estimate(ranks.within(ranks.to_cells(estimate.value - step))) for step in (0.25, 0.0)]
     (below, df), (upto, _) = (group_errors(ranks, share) for share in shares)
     reach = t_quantile(df, confidence)
     low, high = 0.5 - reach * below, 0.5 + reach * upto
@@ -244,8 +244,8 @@ def geometric_mean_rank(ranks: Ranks) -> Estimate:
     logs = ranks.log()
     estimate = ranks.estimate(logs, ends=(0.0, np.log(ranks.candidates)))
     value, reach = np.exp(estimate.value), estimate.facts["reach"]
-    facts = {"reach": lambda: ranks.spread(value) * reach()}
-    influence = ranks.spread(value) * (logs - ranks.spread(np.log(value)))
+    facts = {"reach": lambda: ranks.to_cells(value) * reach()}
+    influence = ranks.to_cells(value) * (logs - ranks.to_cells(np.log(value)))
     return Estimate(value, ranks.n, influence, reason="no queries", facts=facts)
 
 

@@ -42,14 +42,14 @@ class Sample:
     def mean(self, values: Floats) -> Floats:
         return self._total(values * self.count) / self._divisor
 
-    def spread(self, values: Floats) -> Floats:
+    def to_cells(self, values: Floats) -> Floats:
         """A number per group, repeated for each of its cells; a single group broadcasts."""
         return values if self.group is None else values[self.group]
 
     def estimate(self, values: Floats, *, ends: tuple[float, float | Values] = (0.0, 1.0), **facts: object) -> Estimate:
         """The mean of the items' values, each of which is between the `ends` of its cell."""
         mean = self.mean(values)
-        around = self.spread(mean)
+        around = self.to_cells(mean)
 
         def reach() -> Floats:
             up, down = ends[1] - around, around - ends[0]
@@ -62,7 +62,7 @@ class Sample:
         above, below = self.mean(numerator), self.mean(denominator)
         below = np.where(below > 0, below, np.nan)
         share = above / below
-        own, scale = self.spread(share) * denominator, self.spread(below)
+        own, scale = self.to_cells(share) * denominator, self.to_cells(below)
         influence = (numerator - own) / -scale
 
         def reach() -> Floats:
@@ -227,7 +227,7 @@ class Ranks(Sample):
         high = np.full(self.groups, int((self.greater + self.equal).max(initial=0)) + 1)
         while (low < high).any():
             middle = (low + high) // 2
-            reached = self._total(self.within(self.spread(middle)) * self.count) >= wanted
+            reached = self._total(self.within(self.to_cells(middle)) * self.count) >= wanted
             low, high = np.where(reached, low, middle + 1), np.where(reached, middle, high)
         return low.astype(float)
 

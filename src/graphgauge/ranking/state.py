@@ -11,7 +11,7 @@ from graphgauge.core.arrays import AnyArray, Ints, as_labels, as_numeric, is_cud
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.forms import chosen_form, given_names
 from graphgauge.core.options import NAN_POLICIES, nan_policy, thread_count
-from graphgauge.core.state import Place, Shards, load_state, place_name, save_state
+from graphgauge.core.state import CountedShards, Place, load_state, place_name, save_state
 from graphgauge.kernels.counting import joint_histogram, single_row_counts
 from graphgauge.kernels.device import device_histogram
 from graphgauge.kernels.histogram import Histogram
@@ -77,7 +77,7 @@ class RankingState:
         self._items: list[Items] = []
         self._lists: list[dict[str, Ints]] = []
         self._queries = QueryIds()
-        self._shards = Shards()
+        self._shards = CountedShards()
         self._own_shard: str | None = None
 
     # ------------------------------------------------------------------ in
@@ -480,7 +480,7 @@ class RankingState:
         state.dropped_queries, state.dropped_candidates, state.emptied_queries, state.without_positives = facts[
             "dropped"
         ]
-        state._shards = Shards(facts["shards"])
+        state._shards = CountedShards(facts["shards"])
         state._own_clusters, state._numbered = facts["own_clusters"], facts["numbered"]
         if facts["axes"] is not None:
             cells = state._layout(tuple(facts["axes"]), facts["clusters"])

@@ -8,7 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.metric import Bounds, ChanceFunction, Estimate, Exempt, IntervalRule, MetricFunction, NoInterval
+from graphgauge.core.metric import (
+    Baseline,
+    Bounds,
+    ChanceFunction,
+    Estimate,
+    Exempt,
+    IntervalRule,
+    MetricFunction,
+    NoInterval,
+)
 from graphgauge.recovery.samples import Curves, EdgeCounts, Models, Sample
 from graphgauge.stats.intervals import mean_interval
 
@@ -25,6 +34,8 @@ CELLS = EMPTY | {
     "cells": "off the diagonal; at lags above 0 all", "undirected": "no arrow: neither right nor wrong, not selected",
 }  # fmt: skip
 PAIRS = EMPTY | {"pairs": "unordered, each once; at lags above 0 each cell"}
+# Knows the edges, and turns them.
+_TRANSPOSED = "transposed prediction"
 NO_COMMON = "no pair is adjacent in both graphs"
 
 
@@ -41,7 +52,8 @@ def over_graphs(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval
 
 
 def _values(function: MetricFunction, samples: Mapping[str, Sample], params: Mapping[str, Any]) -> dict[str, float]:
-    return {name: float(function(sample, **params).value[0]) for name, sample in samples.items()}
+    found = {name: float(function(sample, **params).value[0]) for name, sample in samples.items()}
+    return {name: Baseline(value) if name == _TRANSPOSED else value for name, value in found.items()}
 
 
 def _known(levels: Mapping[str, float]) -> dict[str, float]:
@@ -51,7 +63,7 @@ def _known(levels: Mapping[str, float]) -> dict[str, float]:
 def _blind(
     function: MetricFunction, edges: EdgeCounts, params: Mapping[str, Any], at_random: Callable[[], EdgeCounts]
 ) -> dict[str, float]:
-    samples = {"empty graph": edges.empty, "transposed prediction": edges.transposed}
+    samples = {"empty graph": edges.empty, _TRANSPOSED: edges.transposed}
     # Cells without a score cannot be drawn, so the closed form does not apply.
     if not edges.omitted:
         samples["random graph with as many edges"] = at_random()
@@ -70,7 +82,7 @@ def blind_skeleton(function: MetricFunction, edges: EdgeCounts, params: Mapping[
 
 def coin_flips(function: MetricFunction, edges: EdgeCounts, params: Mapping[str, Any]) -> dict[str, float]:
     """The transposed prediction, and the mean over random directions of the predicted edges."""
-    levels = _values(function, {"transposed prediction": edges.transposed}, params)
+    levels = _values(function, {_TRANSPOSED: edges.transposed}, params)
     if not edges.omitted:
         right = edges["one_way_in_both"] / 2 + edges["two_way_in_both"]
         levels["random directions"] = float(edges.ratio(right, edges["oriented_pairs"], NO_COMMON).value[0])
@@ -81,7 +93,7 @@ def constant_scores(level: Callable[..., float]) -> ChanceFunction:
     """The transposed prediction, and equal scores for all cells (the mean over random orders)."""
 
     def chance(function: MetricFunction, curves: Curves, params: Mapping[str, Any]) -> dict[str, float]:
-        levels = _values(function, {"transposed prediction": curves.transposed}, params)
+        levels = _values(function, {_TRANSPOSED: curves.transposed}, params)
         return _known(levels | {"constant scorer": curves.mean(lambda curve: level(curve, **params))})
 
     chance.__doc__ = constant_scores.__doc__
@@ -95,7 +107,7 @@ def empty_model(function: MetricFunction, models: Models, params: Mapping[str, A
 
 def blind_model(function: MetricFunction, models: Models, params: Mapping[str, Any]) -> dict[str, float]:
     """The transposed prediction, and the empty graph, for which 0/0 counts as 0."""
-    samples = {"transposed prediction": models.transposed, "empty graph": replace(models.empty, zero_division=0.0)}
+    samples = {_TRANSPOSED: models.transposed, "empty graph": replace(models.empty, zero_division=0.0)}
     return _known(_values(function, samples, params))
 
 

@@ -87,8 +87,8 @@ def metric_table(family: Family) -> PageTable:
         summary, reference = _registered(key, family.name)
         interval = result.interval
         how = f"{interval.method} over {interval.over}" if interval else f"none: {result.no_interval or 'not given'}"
-        if interval and interval.approximate:
-            how += f"; {APPROXIMATE} {interval.note or 'approximate'}"
+        if interval and interval.caveat:
+            how += f"; {APPROXIMATE} {interval.caveat}"
         conventions = "; ".join(f"{name}: {value}" for name, value in result.conventions.items())
         low, high = (number(bound) for bound in result.bounds)
         rows.append([
@@ -201,7 +201,7 @@ def _approximate_notes(rows: Sequence[Sequence[Cell]], families: Sequence[Family
         return
     reasons: dict[str, dict[str, None]] = {}
     for row in (row for family in families for row in family.rows.values()):
-        if row.own is not None and row.own.approximate:
-            reasons.setdefault(row.own.note or "approximate", {})[row.metric] = None
+        if row.own is not None and row.own.caveat:
+            reasons.setdefault(row.own.caveat, {})[row.metric] = None
     for note, metrics in reasons.items():
         yield f"{APPROXIMATE} {', '.join(metrics)}: {note}."

@@ -17,7 +17,7 @@ from graphgauge.stats.intervals import sample_interval, sample_std, tail
 from graphgauge.stats.load import load
 from graphgauge.stats.many import holm
 from graphgauge.stats.paired import paired_test
-from graphgauge.stats.runs import MISSING, Better, Gap, Missing, Panel, on_dataset, panel
+from graphgauge.stats.runs import MISSING, Better, Gap, Missing, Panel, Runs, on_dataset, panel
 from graphgauge.stats.tables import Cell, Grid
 from graphgauge.stats.text import listing, plus_minus, several
 from graphgauge.stats.truths import Truths
@@ -216,8 +216,8 @@ def aggregate(
     known = load(runs)
     if not len(known):
         raise InputError("there are no runs")
-    chosen = metric_names(metrics) or known.metrics
-    given = _checked_directions(directions or {}, known.metrics)
+    chosen = [known.named(metric) for metric in metric_names(metrics) or known.metrics]
+    given = _checked_directions(directions or {}, known)
     panels = {metric: panel(known, metric, direction=given.get(metric), truths=truths) for metric in chosen}
     if missing == "worst":
         panels = {metric: view.filled() for metric, view in panels.items()}
@@ -230,13 +230,11 @@ def aggregate(
     return Aggregate(rows, panels, confidence=confidence, alpha=alpha, missing=missing)
 
 
-def _checked_directions(directions: Mapping[str, Better], metrics: list[str]) -> Mapping[str, Better]:
+def _checked_directions(directions: Mapping[str, Better], runs: Runs) -> Mapping[str, Better]:
     if not isinstance(directions, Mapping):
         what = f"directions must be a mapping from metric to direction, not {directions!r:.60}"
         raise OptionError(what, fix='{"f1": "higher"}.')
-    for name in directions:
-        one_of("metric", name, metrics)
-    return directions
+    return {runs.named(metric): better for metric, better in directions.items()}
 
 
 def _summary(view: Panel, method: str, dataset: str, confidence: float, missing: Missing) -> Summary:

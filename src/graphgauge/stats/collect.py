@@ -11,7 +11,7 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.family import family_names
 from graphgauge.core.files import parse_json
 from graphgauge.core.result import Evaluation
-from graphgauge.core.schema import SCHEMA, is_result, read_content, result_files
+from graphgauge.core.schema import FORMAT, is_result, read_content, result_files
 from graphgauge.core.scrub import clean, scrub
 from graphgauge.stats.load import from_result
 from graphgauge.stats.runs import Run
@@ -87,7 +87,7 @@ def _is_result(path: Path) -> bool:
     """Flat copies, breakdowns and other JSON do not name the schema; a damaged result has the other fields."""
     try:
         data = path.read_bytes()
-        return SCHEMA.encode() in data or is_result(parse_json(data))
+        return FORMAT.encode() in data or is_result(parse_json(data))
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", where=str(path)) from None
     except ValueError:

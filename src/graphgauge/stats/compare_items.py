@@ -17,7 +17,7 @@ from graphgauge.core.schema import dumps, require_unchanged
 from graphgauge.stats.comparison import jsonable
 from graphgauge.stats.many import holm
 from graphgauge.stats.permutation import PairedItems, paired_items
-from graphgauge.stats.runs import Better, Missing, Panel, Run, Runs, seed_order
+from graphgauge.stats.runs import Better, Missing, Panel, Run, Runs, seed_order, unchecked_runs
 from graphgauge.stats.tables import Cell, Grid
 from graphgauge.stats.text import listing, p_text, several
 from graphgauge.stats.truths import Truths, different_truths, refuse_different, warnings_of
@@ -164,7 +164,7 @@ def compare_items(
         view.metric, better, view.datasets[0],
         {method: np.mean(runs_of, axis=0) for method, runs_of in values.items()},
         seeds=len({run.seed for run in chosen}), cluster=cluster, baseline=baseline, alpha=alpha, seed=seed,
-        notes=tuple(f"{note}." for note in warnings_of(conflicts)),
+        notes=tuple(f"{note}." for note in (*warnings_of(conflicts), *unchecked_runs(chosen))),
     )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from graphgauge.core.schema import (
     result_files,
     side_files,
     side_path,
+    unchecked,
 )
 from graphgauge.core.truths import truths_of
 from graphgauge.io.tables import read_records
@@ -131,7 +132,8 @@ def from_result(content: Mapping[str, Any], path: Path) -> tuple[Run, Evaluation
         if not isinstance(run, dict):
             raise InputError("names no run", where=str(path), fix="Write result files with graphgauge.")
         why = f"failed: {error}" if error else "failed"
-        return Run(*_labels(run, str(path)), {}, str(run.get("family", "")), str(path), why), None
+        notes = unchecked(content.get("notes"))
+        return Run(*_labels(run, str(path)), {}, str(run.get("family", "")), str(path), why, unchecked=notes), None
     items = next((side for side in side_files(content, str(path)) if side.get("role") == "items"), None)
     evaluation = evaluation_from_dict(content, where=str(path))
     run = _from_evaluation(
@@ -149,6 +151,7 @@ def _from_evaluation(evaluation: Evaluation, source: str = "evaluation", items: 
         evaluation.family,
         source,
         items=items,
+        unchecked=unchecked(evaluation.notes),
     )
 
 
@@ -203,8 +206,8 @@ def _record(record: Mapping[str, Any], source: str, row: int | None = None) -> R
         if not (_is_number(value) or _is_empty(value)):
             where = source if row is None else f"{source}, record {row + 1}"
             raise InputError(f"{name} is {value!r:.60}, not a number", where=where)
-        direction, target, bounds = _known(str(name))
-        scores[str(name)] = Score(math.nan if _is_empty(value) else _number(value), direction, target, bounds)
+        key, direction, target, bounds = _known(str(name))
+        scores[key] = Score(math.nan if _is_empty(value) else _number(value), direction, target, bounds)
     if not scores:
         raise InputError("contains no metric", where=source, fix="Give each metric a column of numbers.")
     method, dataset = (str(record.get(name, "")) for name in ("method", "dataset"))
@@ -212,15 +215,16 @@ def _record(record: Mapping[str, Any], source: str, row: int | None = None) -> R
 
 
 @cache
-def _known(key: str) -> tuple[Direction | None, float | None, tuple[float, float]]:
-    """The registered properties of a metric given as a plain number."""
-    from graphgauge.core.metric import find
+def _known(key: str) -> tuple[str, Direction | None, float | None, tuple[float, float]]:
+    """The current key of a metric given as a plain number, and its registered properties."""
+    from graphgauge.core.metric import find, renamed_keys
 
+    key = renamed_keys().get(key, key)
     try:
         entry, _ = find(key)
     except OptionError:
-        return None, None, (-math.inf, math.inf)
-    return entry.direction, entry.target, entry.bounds
+        return key, None, None, (-math.inf, math.inf)
+    return key, entry.direction, entry.target, entry.bounds
 
 
 def _is_empty(value: Any) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.result import Direction
+from graphgauge.core.result import READINGS, Direction
 from graphgauge.core.truths import Truth
 from graphgauge.stats.text import listing
 from graphgauge.stats.truths import TRUTHS, Truths, different_truths, refuse_different, warnings_of
@@ -21,8 +21,6 @@ Better = Literal["higher", "lower"]
 Seed = int | str
 MISSING = ("raise", "omit", "worst")
 _SIZES_LISTED = 4
-# Conventions for reading outputs, which may differ between methods; the others define the number.
-READING = ("nan", "sign", "edges", "encoding", "threshold")
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,8 @@ class SideFile:
 class Run:
     """One trained and evaluated model. `failed` says why there are no scores, `items` where the per-item values are.
 
-    `truths` are the inputs that it was measured against, by name, if a receipt records them.
+    `truths` are the inputs that it was measured against, by name, if a receipt records them. `unchecked` is the note on
+    a result file that has no root.
     """
 
     method: str
@@ -62,6 +61,7 @@ class Run:
     failed: str | None = None
     items: SideFile | None = None
     truths: Mapping[str, Truth] = field(default_factory=dict)
+    unchecked: str | None = None
 
     def __str__(self) -> str:
         return f"{on_dataset(self.method, self.dataset)}, seed {self.seed}"
@@ -127,6 +127,14 @@ class Runs:
     @property
     def metrics(self) -> list[str]:
         return list(dict.fromkeys(key for run in self for key in run.scores))
+
+    def named(self, metric: str) -> str:
+        """The key of one of the metrics, which may be asked for by an earlier one."""
+        if metric in self.metrics:
+            return metric
+        from graphgauge.core.metric import current_key
+
+        return one_of("metric", current_key(metric) if isinstance(metric, str) else metric, self.metrics)
 
     def only(self, *, method: Iterable[str] = (), dataset: Iterable[str] = (), family: str | None = None) -> Runs:
         """The runs of some methods, datasets or of one family; an unknown name is an error."""
@@ -226,7 +234,7 @@ def panel(runs: Runs, metric: str, *, direction: Better | None = None, truths: T
     one_of("truths", truths, TRUTHS)
     if not len(runs):
         raise InputError("there are no runs")
-    one_of("metric", metric, runs.metrics)
+    metric = runs.named(metric)
     if direction is not None:
         one_of("direction", direction, ("higher", "lower"))
     families = {run.family for run in runs if metric in run.scores}
@@ -239,7 +247,7 @@ def panel(runs: Runs, metric: str, *, direction: Better | None = None, truths: T
     shared, read = dict(scored[0][1].conventions), []
     for name in dict.fromkeys(name for _, score in scored for name in score.conventions):
         stated = [(run, score.conventions.get(name, "not stated")) for run, score in scored]
-        if name not in READING:
+        if name not in READINGS:
             _refuse_mixed(metric, name, stated)
         elif len({value for _, value in stated}) > 1:
             shared.pop(name, None)
@@ -251,8 +259,15 @@ def panel(runs: Runs, metric: str, *, direction: Better | None = None, truths: T
     values, gaps = _values(chosen, metric)
     return Panel(
         metric, direction or first.direction, first.target, first.bounds, shared, values, tuple(gaps),
-        (*_notes(scored, metric), *read, *warnings_of(conflicts)), conflicts,
+        (*_notes(scored, metric), *read, *warnings_of(conflicts), *unchecked_runs(chosen)), conflicts,
     )  # fmt: skip
+
+
+def unchecked_runs(runs: Iterable[Run]) -> Iterator[str]:
+    """Which runs come from files without a root."""
+    marked = [run for run in runs if run.unchecked]
+    if marked:
+        yield f"{len(marked)} runs are {marked[0].unchecked} ({listing([str(run) for run in marked], 3)})"
 
 
 def _values(runs: list[Run], metric: str) -> tuple[dict[str, dict[str, dict[Seed, float]]], list[Gap]]:

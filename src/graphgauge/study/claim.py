@@ -1,4 +1,4 @@
-"""Check a result file against its id, its inputs and its study, without recomputing it."""
+"""Check a result file against its root, its inputs and its study, without recomputing it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from graphgauge.core.errors import GraphgaugeError, InputError
 from graphgauge.core.fields import plain
 from graphgauge.core.files import read_json
 from graphgauge.core.schema import (
+    FIRST_SCHEMA,
+    UNCHECKED,
+    as_current,
     evaluation_from_dict,
     is_result,
     is_unchanged,
@@ -49,6 +52,10 @@ class Verdict:
         """Whether it is anything but recomputed and equal."""
         return self.status != "equal"
 
+    def unchecked(self) -> Verdict:
+        """The same verdict, on a file of the first edition."""
+        return replace(self, detail="; ".join(filter(None, (self.detail, UNCHECKED))))
+
     def beside(self, faults: tuple[str, ...]) -> Verdict:
         """The same verdict with these faults added; a fault is always a failure."""
         if not faults:
@@ -74,12 +81,18 @@ class Claim:
     folder: Path
     remark: str = ""
     faults: tuple[str, ...] = ()
+    first_edition: bool = False
 
     def verdict(self, status: Status, detail: str = "") -> Verdict:
-        return _verdict(self.path, self.content, status, detail).beside(self.faults)
+        found = _verdict(self.path, self.content, status, detail)
+        return (found.unchecked() if self.first_edition else found).beside(self.faults)
 
     def beside(self, faults: tuple[str, ...]) -> Claim:
         return replace(self, faults=faults)
+
+    def unchecked(self) -> Claim:
+        """The same claim, read from a file of the first edition."""
+        return replace(self, first_edition=True)
 
 
 class Examiner:
@@ -92,15 +105,18 @@ class Examiner:
     def examined(self, path: Path) -> Claim | Verdict | None:
         """A claim to recompute, or a verdict without recomputing; None for files that are not results."""
         try:
-            content = read_json(path)
+            written = read_json(path)
         except InputError:
             return Verdict(path, "damaged", "not a JSON file")
-        if not is_result(content):
+        if not is_result(written):
             return None
         try:
-            require_schema(content, str(path))
+            require_schema(written, str(path))
+            content = as_current(written, str(path))
             evaluation_from_dict(content, where=str(path))
-            return self._claim(path, content).beside(tuple(_faults(path, content)))
+            found = self._claim(path, content)
+            found = found.unchecked() if written["schema"] == FIRST_SCHEMA else found
+            return found.beside(tuple(_faults(path, written)))
         except GraphgaugeError as error:
             return Verdict(path, "damaged", shown(error))
         except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:
@@ -182,7 +198,7 @@ def _options(family: str, study: Mapping[str, Any]) -> dict[str, Any]:
 
 def _faults(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
     if not is_unchanged(content):
-        yield "the file was changed after it was written, its id does not match"
+        yield "the file was changed after it was written, its root does not match"
     for side in side_files(content, str(path)):
         try:
             require_unchanged(side_path(path.parent, side), side.get("hash"))

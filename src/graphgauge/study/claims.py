@@ -10,7 +10,7 @@ from typing import Any
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.files import parse_json, read_json, write_text
-from graphgauge.core.schema import SCHEMA, dumps
+from graphgauge.core.schema import FORMAT, dumps
 from graphgauge.stats.text import listing
 from graphgauge.study.model import COMPARISONS, SUMMARY, Item, Study
 from graphgauge.study.store import private
@@ -78,7 +78,7 @@ class Claims:
             content = path.read_bytes()
         except OSError:
             return False
-        return SCHEMA.encode() in content and _is_about(item, content)
+        return FORMAT.encode() in content and _is_about(item, content)
 
     def _listed(self) -> set[str]:
         """An unclaimed summary of this study and the comparisons that it lists: a folder may be copied without its

@@ -97,7 +97,7 @@ def _gate(request: GateRequest, evaluations: Mapping[Item, Evaluation | str]) ->
     families = {
         item.family
         for item, found in chosen.items()
-        if not isinstance(found, str) and gate.key in (*found, *found.skipped)
+        if not isinstance(found, str) and (gate.key in found or gate.key in found.skipped)
     }
     if not families:
         yield GateVerdict(gate.text, {}, False, reason=f"no result has {shown(gate.key)}")

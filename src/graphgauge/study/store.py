@@ -12,7 +12,7 @@ from typing import Any
 from graphgauge.core.errors import InputError
 from graphgauge.core.files import is_temporary, write_text
 from graphgauge.core.result import Evaluation
-from graphgauge.core.schema import content_hash, dumps, read_content, side_path
+from graphgauge.core.schema import dumps, read_content, sealed, side_path
 from graphgauge.io.hashing import file_hash
 from graphgauge.study.model import COMPARISONS, Item, Study
 
@@ -84,5 +84,4 @@ def write_failure(item: Item, path: Path, error: str, receipt: Mapping[str, Any]
     content = Evaluation(item.family, [], run=item.run).to_dict()
     content |= {"status": "failed", "error": error}
     content["receipt"] |= dict(receipt)
-    content["id"] = content_hash(content)
-    write_text(path, dumps(content))
+    write_text(path, dumps(sealed(content)))

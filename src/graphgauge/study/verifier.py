@@ -82,7 +82,8 @@ def _recomputed(claims: list[Claim], indexes: Mapping[Path, HashIndex], jobs: in
 
 def _compared(claim: Claim, output: Path) -> Verdict:
     then, now = claim.content, read_content(output)
-    found = [*differences(then, now), *_beside(claim, now, output), *_receipt(claim, now)]
+    moved = differences(then, now, first_edition=claim.first_edition)
+    found = [*moved, *_beside(claim, now, output), *_receipt(claim, now)]
     lacking = [
         f"{shown(entry['key'])}: {shown(entry['reason'])}"
         for entry in now["skipped"]

@@ -183,8 +183,8 @@ _CORRECTED = _COMMON | {
 
 
 @metric(
-    key="overall_exact_accuracy", conventions=MACRO | _SHARE, interval=of_shares, chance=_dealt(0), reading=_read,
-    **_COMMON,
+    key="overall_exact_accuracy", conventions=MACRO | _SHARE, interval=of_shares, chance=_dealt(0),
+    interpretation=_read, **_COMMON,
 )  # fmt: skip
 def overall_exact_accuracy(sample: Answers) -> Estimate:
     """Share of valid generated samples that the classifier assigns to the requested condition."""

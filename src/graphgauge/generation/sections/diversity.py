@@ -10,7 +10,17 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.arrays import Floats
-from graphgauge.core.metric import ChanceFunction, Estimate, MetricFunction, NoChance, NoInterval, metric, section
+from graphgauge.core.metric import (
+    Baseline,
+    ChanceFunction,
+    Estimate,
+    Ideal,
+    MetricFunction,
+    NoChance,
+    NoInterval,
+    metric,
+    section,
+)
 from graphgauge.core.result import Result
 from graphgauge.generation.distances import Pairs, hamming_pairs, jaccard_pairs, row_ids, unique_at
 from graphgauge.generation.graphs import Graphs, graph_ids
@@ -181,7 +191,7 @@ def _real_pairs(read: Callable[[Valid], Floats]) -> ChanceFunction:
 
     def chance(function: MetricFunction, sample: Attempts, params: Mapping[str, Any]) -> dict[str, float]:
         real = level(sample, np.where(sample.enough, read(sample.valid), np.nan), sample.counts)
-        return known({"one sample repeated": 0.0, "real samples": real})
+        return known({"one sample repeated": 0.0, "real samples": Ideal(real)})
 
     chance.__doc__ = _real_pairs.__doc__
     return chance
@@ -198,17 +208,17 @@ def _real_unique(function: MetricFunction, sample: Attempts, params: Mapping[str
             if drawn >= FEWEST_VALID and sample.enough[place]:
                 values[place] = unique_at(valid.real_ids[rows], drawn)
     repeated = level(sample, np.where(sample.enough, 1 / np.maximum(sizes, 1), np.nan), sample.counts)
-    return known({"one sample repeated": repeated, "real samples": level(sample, values, sample.counts)})
+    return known({"one sample repeated": repeated, "real samples": Ideal(level(sample, values, sample.counts))})
 
 
 def _real_novelty(function: MetricFunction, sample: Attempts, params: Mapping[str, Any]) -> dict[str, float]:
     """A generator that copies the training set, and the real samples that it was not trained on."""
-    levels = {"copies of the training set": 0.0}
+    levels: dict[str, float] = {"copies of the training set": Baseline(0.0)}
     # Real samples that it was trained on were dropped; they count as not novel.
     valid = sample.valid
     given = valid.excluded + (0 if valid.real is None else len(valid.real))
     if given:
-        levels["real held-out samples"] = 1 - valid.excluded / given
+        levels["real held-out samples"] = Ideal(1 - valid.excluded / given)
     return levels
 
 
@@ -272,7 +282,7 @@ def overall_std_diversity(sample: Attempts) -> Estimate:
 
 @metric(
     key="overall_uniqueness_ratio", conventions=MACRO | {"samples": "valid ones"}, interval=over_samples,
-    chance=_real_unique, goal=0.8, reading=_read, **_COMMON,
+    chance=_real_unique, goal=0.8, interpretation=_read, **_COMMON,
 )  # fmt: skip
 def overall_uniqueness_ratio(sample: Attempts) -> Estimate:
     """Share of distinct samples among the valid ones of a condition; graphs are distinct up to isomorphism."""
@@ -331,8 +341,8 @@ def unique_at_k(sample: Attempts, *, k: int = 10) -> Estimate:
     return sample.estimate(values, sample.counts, f"no condition has {k} valid samples")
 
 
-@metric(key="unique_problems", **_COUNT)
-def unique_problems(sample: Attempts) -> Estimate:
+@metric(key="unique_samples", formerly="unique_problems", **_COUNT)
+def unique_samples(sample: Attempts) -> Estimate:
     """Number of distinct valid samples, summed over conditions."""
     values = sample.of_ids(lambda ids: float(len(np.unique(ids))))
     return sample.estimate(values, sample.counts, _FEW)

@@ -206,7 +206,7 @@ def _silhouette(sample: Latents, squared: bool) -> Estimate:
 
 @metric(
     key="silhouette_score", direction="higher", bounds=(-1, 1), chance=_dealt_once, interval=over_samples, goal=0.2,
-    reading=_read, conventions=MICRO | {"distance": "Euclidean", "one sample of a condition": "0"}, **_COMMON,
+    interpretation=_read, conventions=MICRO | {"distance": "Euclidean", "one sample of a condition": "0"}, **_COMMON,
 )  # fmt: skip
 def silhouette_score(sample: Latents) -> Estimate:
     """How much nearer a sample's latent vector is to its own condition than to the nearest other, on average."""
@@ -245,11 +245,12 @@ def latent_std(sample: Latents) -> Estimate:
 
 
 @metric(
-    key="grade_separation", direction="higher", bounds=(0, np.inf), chance=_dealt_often,
+    key="condition_separation", formerly="grade_separation", direction="higher", bounds=(0, np.inf),
+    chance=_dealt_often,
     interval=NoInterval("centroids of few samples differ by chance; compare with conditions dealt at random"),
     conventions=WHOLE | {"neighbours": "next to each other among the conditions that occur"}, **_COMMON,
 )  # fmt: skip
-def grade_separation(sample: Latents) -> Estimate:
+def condition_separation(sample: Latents) -> Estimate:
     """Mean Euclidean distance between the centroids of neighbouring conditions."""
     if not sample.ordered:
         return sample.whole(np.nan, NO_ORDER)

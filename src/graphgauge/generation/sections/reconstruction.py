@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.arrays import Floats
-from graphgauge.core.metric import AS_CHOSEN, Estimate, MetricFunction, NoChance, NoInterval, metric, section
+from graphgauge.core.metric import AS_CHOSEN, Baseline, Estimate, MetricFunction, NoChance, NoInterval, metric, section
 from graphgauge.core.result import Result
 from graphgauge.generation.distances import jaccard_pairs
 from graphgauge.generation.inputs import Bits, Codes
@@ -100,7 +100,8 @@ def _blind(function: MetricFunction, sample: Reconstructions, params: Mapping[st
         1 - jaccard_pairs(sample.real[rows], threads=sample.threads).mean if len(rows) > 1 else np.nan
         for rows in groups
     )
-    return known({"empty reconstruction": float(empty), "another real sample": level(sample, other, sample.counts)})
+    another = Baseline(level(sample, other, sample.counts))
+    return known({"empty reconstruction": float(empty), "another real sample": another})
 
 
 def _read(result: Result) -> str:
@@ -126,8 +127,8 @@ _FACT: dict[str, Any] = {
 
 
 @metric(
-    key="mean_iou", direction="higher", bounds=(0, 1), chance=_blind, interval=over_samples, goal=0.7, reading=_read,
-    conventions=MICRO | _IOU, **_COMMON | {"laws": LAWS | {"monotone": True}},
+    key="mean_iou", direction="higher", bounds=(0, 1), chance=_blind, interval=over_samples, goal=0.7,
+    interpretation=_read, conventions=MICRO | _IOU, **_COMMON | {"laws": LAWS | {"monotone": True}},
 )  # fmt: skip
 def mean_iou(sample: Reconstructions) -> Estimate:
     """Bits set in both the sample and its reconstruction over bits set in either, averaged over samples."""

@@ -14,6 +14,7 @@ from graphgauge.core.metric import (
     ChanceFunction,
     Estimate,
     Exempt,
+    Ideal,
     MetricFunction,
     NoChance,
     NoInterval,
@@ -125,7 +126,7 @@ def _levels(sample: Statistics, values: Floats) -> dict[str, float]:
     return (
         {}
         if not len(draws)
-        else {_NULL_95: float(np.quantile(draws, _UPPER)), "real against real": float(draws.mean())}
+        else {_NULL_95: Ideal(np.quantile(draws, _UPPER)), "real against real": Ideal(draws.mean())}
     )
 
 
@@ -134,7 +135,7 @@ def _permuted(tests: Callable[[Any], list[Any]]) -> ChanceFunction:
 
     def chance(function: MetricFunction, sample: TwoSided, params: Mapping[str, Any]) -> dict[str, float]:
         values = nan_array(np.nan if test is None else np.mean(test.null) for test in tests(sample.sides))
-        return known({"real and generated dealt anew": level(sample, values, sample.n)})
+        return known({"real and generated dealt anew": Ideal(level(sample, values, sample.n))})
 
     chance.__doc__ = _permuted.__doc__
     return chance
@@ -145,7 +146,7 @@ def _halves(name: str) -> ChanceFunction:
 
     def chance(function: MetricFunction, sample: Encodings, params: Mapping[str, Any]) -> dict[str, float]:
         values = values_of(sample.sides.halves, name)
-        return known({"samples from elsewhere": 0.0, "real against real": level(sample, values, sample.n)})
+        return known({"samples from elsewhere": 0.0, "real against real": Ideal(level(sample, values, sample.n))})
 
     chance.__doc__ = _halves.__doc__
     return chance
@@ -176,7 +177,8 @@ _COUNT = _COMMON | {
 
 
 @metric(
-    key="overall_mean_distance", conventions=MACRO | _EACH | _SCALE, chance=_null_of_mean, reading=_read, **_COMMON
+    key="overall_mean_distance", conventions=MACRO | _EACH | _SCALE, chance=_null_of_mean,
+    interpretation=_read, **_COMMON,
 )  # fmt: skip
 def overall_mean_distance(sample: Statistics) -> Estimate:
     """Mean over statistics of the scaled Wasserstein-1 distance between generated and real samples.
