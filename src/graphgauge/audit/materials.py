@@ -71,7 +71,7 @@ MATERIALS: dict[str, dict[str, Material]] = {
 def read_materials(family: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The materials that the options name or imply."""
     found = {}
-    for name, material in MATERIALS[family].items():
+    for name, material in MATERIALS.get(family, {}).items():
         if options.get(name):
             found[name] = material.read(options[name])
         elif material.otherwise is not None:

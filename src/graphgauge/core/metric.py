@@ -437,3 +437,21 @@ def select(
             filled = params | dict(zip(grid, values, strict=True))
             chosen[entry.key_of(**filled)] = entry, filled
     return list(chosen.values())
+
+
+def measured(
+    family: str,
+    samples: Mapping[str, Any],
+    names: Sequence[str] | None,
+    *,
+    confidence: float,
+    conventions: Mapping[str, str],
+    swept: Mapping[str, Sequence[Any]] | None = None,
+) -> list[Result]:
+    """The results of the named metrics, or of the default ones, on the samples that they need."""
+    found = []
+    for entry, params in select(family, names, samples, swept or {}):
+        sample = next(samples[need] for need in entry.needs if need in samples)
+        estimate = entry(sample, **params)
+        found.append(entry.result(sample, estimate, params, confidence=confidence, conventions=conventions))
+    return found

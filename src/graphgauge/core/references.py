@@ -39,3 +39,9 @@ def parse(bibliography: str) -> dict[str, Reference]:
 
 
 REFERENCES = parse(Path(__file__).with_name("references.bib").read_text(encoding="utf-8"))
+
+
+def cite(bibliography: str) -> None:
+    """Add entries, for the metrics of a family in another package; a key that is known stays as it is."""
+    for key, reference in parse(bibliography).items():
+        REFERENCES.setdefault(key, reference)

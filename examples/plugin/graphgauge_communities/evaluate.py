@@ -1,0 +1,49 @@
+"""Evaluate found groups of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.arrays import as_labels
+from graphgauge.core.errors import InputError
+from graphgauge.core.metric import measured
+from graphgauge.core.options import confidence_level, metric_names
+from graphgauge.core.result import Evaluation
+from graphgauge_communities.metrics import Groups
+
+
+def evaluate(
+    true: Any, pred: Any, *, metrics: Sequence[str] | str | None = None, confidence: float = 0.95, seed: int = 0
+) -> Evaluation:
+    """Compare found groups of nodes with the true ones.
+
+    Parameters
+    ----------
+    true, pred
+        One label per node, whole numbers or text. `accuracy` matches groups by name; `nmi` and `ari` ignore the names.
+    metrics
+        Keys to compute instead of all.
+    confidence
+        Level of the intervals.
+    seed
+        Seed of the shuffles that give the levels of chance.
+    """
+    truth, found = as_labels(true, "true"), as_labels(pred, "pred")
+    if truth.shape != found.shape or truth.ndim != 1:
+        raise InputError(f"{truth.shape} true and {found.shape} found labels", fix="Give one label per node.")
+    rows, row = np.unique(truth, return_inverse=True)
+    columns, column = np.unique(found, return_inverse=True)
+    table = np.zeros((len(rows), len(columns)), np.int64)
+    np.add.at(table, (row, column), 1)
+    same = rows.astype(str)[:, np.newaxis] == columns.astype(str)
+    samples = {"groups": Groups(table, same, seed)}
+    conventions = {"nan": "raise"}
+    results = measured(
+        "communities", samples, metric_names(metrics), confidence=confidence_level(confidence), conventions=conventions
+    )
+    return Evaluation(
+        "communities", results, conventions=conventions, options={"confidence": confidence}, materials=samples
+    )
