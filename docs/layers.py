@@ -27,7 +27,8 @@ LAYERS: Mapping[tuple[str, ...], str] = {
     ("kernels",): "the inner loops, compiled where that pays; the tests check each against a NumPy twin",
     ("io",): "one reader per file format; no reader unpickles",
     ("stats",): "intervals, aggregation over runs, paired tests, many methods, power; runs from folders of results",
-    FAMILIES: "one family each: its inputs and their validation, metrics, `evaluate()`, checks and figure",
+    FAMILIES: "one family each: its declaration, inputs and their validation, metrics, `evaluate()`, checks and figure",
+    ("testing",): "the laws of metrics, for families in other packages",
     ("audit",): "runs the checks of all families, and checks many results together",
     ("engines",): "the same fold on many machines: Dask, torch.distributed",
     ("integrations",): "results in torchmetrics, MLflow, Weights & Biases",
@@ -62,7 +63,7 @@ class Import(NamedTuple):
 
     @property
     def importer(self) -> str:
-        return self.file.partition("/")[0]
+        return self.file.partition("/")[0].removesuffix(".py")
 
     @property
     def is_upward(self) -> bool:
@@ -97,8 +98,8 @@ def upward(found: list[Import]) -> list[Import]:
 
 def unknown_packages(source: Path = SOURCE) -> set[str]:
     """Packages and modules that have no layer."""
-    names = {path.relative_to(source).parts[0] for path in source.rglob("*.py")}
-    return {name.removesuffix(".py") for name in names - {*_LEVEL, *_ROOT}}
+    names = {path.relative_to(source).parts[0] for path in source.rglob("*.py")} - {*_ROOT}
+    return {name.removesuffix(".py") for name in names} - {*_LEVEL}
 
 
 @dataclass(frozen=True)

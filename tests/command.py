@@ -2,8 +2,8 @@
 
 A server imports the command line once and forks for every call. The fork has its own exit code, streams, working
 directory and environment, and runs the package as `python -m graphgauge` does. numba and torch are not imported before
-the fork, because what a command does depends on whether they are loaded. The order of sets is that of the server:
-whether results depend on it is tested with processes of their own (`fresh=True`).
+the fork, because what a command does depends on whether they are loaded. All forks have the hash seed of the server;
+`fresh=True` starts Python anew.
 """
 
 from __future__ import annotations

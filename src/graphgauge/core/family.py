@@ -39,6 +39,9 @@ class TruthInputs:
     given: tuple[str, ...] = ()
 
 
+_LOADED: dict[str, Family] = {}
+
+
 @dataclass(frozen=True)
 class Family:
     """A family of metrics.
@@ -60,6 +63,9 @@ class Family:
     state: str | None = None
     along: tuple[str, ...] = ()
     refuse: Callable[[Mapping[str, Any], Shown], None] | None = None
+
+    def __post_init__(self) -> None:
+        _LOADED[self.name] = self
 
     def module(self, name: str) -> ModuleType:
         return import_module(f"{self.package}.{name}")
@@ -131,6 +137,11 @@ def family_names() -> tuple[str, ...]:
 def lines() -> dict[str, str]:
     """What each family is about, in one line."""
     return BUILT_IN | {name: family(name).line for name in sorted(_installed())}
+
+
+def loaded() -> tuple[Family, ...]:
+    """The families in use so far; the family of an evaluation is one of them."""
+    return tuple(_LOADED.values())
 
 
 def families() -> tuple[Family, ...]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.family import families
+from graphgauge.core.family import families, family, family_names
 from graphgauge.core.files import DAMAGE, atomic_path
 
 # A file, or a stream to another process.
@@ -67,10 +67,11 @@ class CountedShards:
 
 def state_class(kind: str) -> Any:
     """The class of a family's states."""
-    merged = {declared.name: declared for declared in families() if declared.state}
-    if kind not in merged:
+    declared = family(kind) if kind in family_names() else None
+    if declared is None or declared.state is None:
+        merged = [each.name for each in families() if each.state]
         raise InputError(f"evaluations of {kind} cannot be merged", fix=f"Those of {' and '.join(merged)} can.")
-    return merged[kind].state_class()
+    return declared.state_class()
 
 
 def save_state(place: Place, kind: str, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:

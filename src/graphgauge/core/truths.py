@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from graphgauge.core.family import families, family, family_names
+from graphgauge.core.family import family, family_names, loaded
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class Truth:
 
 
 def may_be_truth(name: str) -> bool:
-    """Whether an input of this name is part of the truth in some family; `groups.relation` is one of `groups`."""
-    forms = (form for declared in families() for form in declared.truths.values())
+    """Whether an input of this name is part of the truth in a loaded family; `groups.relation` is one of `groups`."""
+    forms = (form for declared in loaded() for form in declared.truths.values())
     return any(_kind(name) in (*form.decisive, *form.given) for form in forms)
 
 
