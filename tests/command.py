@@ -65,10 +65,14 @@ def _asked(call: dict[str, object]) -> int:
 
 def _serve() -> None:
     """Answer each call on stdin with an exit code on stdout; in a fork, become the command."""
-    from graphgauge.cli.app import COMMANDS
+    import click
 
-    for name in (*_EARLY, *(f"graphgauge.cli.{command}" for command in COMMANDS)):
+    from graphgauge.cli.app import cli
+
+    for name in _EARLY:
         import_module(name)
+    for command in cli.list_commands(click.Context(cli)):
+        cli.get_command(click.Context(cli), command)
     assert not {"numba", "torch"} & set(sys.modules), "imported before the fork, which changes what commands do"
     gc.freeze()
     for line in sys.stdin:

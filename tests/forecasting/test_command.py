@@ -280,8 +280,8 @@ def test_result_file_gate_and_figure(files: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "kind", "message"),
     [
-        (["--pred", "mean.npy"], OptionError, "--true missing"),
-        ([], OptionError, "give --true and --pred, or --table"),
+        (["--pred", "mean.npy"], OptionError, "--true not given"),
+        ([], OptionError, "nothing to evaluate. Give one form: --true and --pred;"),
         (["--table", "table.csv", "--true", "y.npy"], OptionError, "a table does not take --true"),
         (["--table", "table.csv", "--start", "3"], OptionError, "a table does not take --start"),
         (["--table", "table.csv", "--axes", "time,node"], OptionError, "a table does not take --axes"),

@@ -11,4 +11,5 @@ FAMILY = Family(
     headlines=("nmi", "ari", "accuracy"),
     package="graphgauge_communities",
     truths={"true": TruthInputs(("true",))},
+    example={"true": "data/true.npy", "pred": "runs/{method}/{seed}/found.npy"},
 )

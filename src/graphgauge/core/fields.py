@@ -15,15 +15,14 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
 
-import numpy as np
-
 from graphgauge.core.errors import OptionError
-from graphgauge.core.options import NAN_POLICIES
 
 PathLike = str | Path
+NAN_POLICIES = ("raise", "omit")
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ class Flag(Kind):
         return {"type": "boolean"}
 
     def read(self, value: Any) -> bool:
-        if not isinstance(value, bool | np.bool_):
+        if type(value).__name__ not in ("bool", "bool_"):  # also those of NumPy, which is not imported here
             raise OptionError(f"expected true or false, found {value!r:.60}")
         return bool(value)
 
@@ -93,7 +92,7 @@ class Whole(Kind):
 
     def read(self, value: Any) -> int:
         number = _number(value, int)
-        if not isinstance(number, int | np.integer) or isinstance(number, bool):
+        if not isinstance(number, Integral) or isinstance(number, bool):
             raise OptionError(f"{value!r:.60} is not a whole number")
         if self.least is not None and number < self.least:
             raise OptionError(f"{value!r:.60} is below {self.least}")
@@ -114,11 +113,12 @@ class Number(Kind):
 
     def read(self, value: Any) -> float:
         number = _number(value, float)
-        if not isinstance(number, int | float | np.number) or isinstance(number, bool):
+        if not isinstance(number, Real) or isinstance(number, bool):
             raise OptionError(f"{value!r:.60} is not a number")
+        number = float(number)
         if number < self.low or number > self.high or (self.inside and number in (self.low, self.high)):
             raise OptionError(f"{value!r:.60} is not between {self.low:g} and {self.high:g}")
-        return float(number)
+        return number
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ def chosen_form(forms: Sequence[Form], given: Collection[str], shown: Shown = st
     """The form that the given fields select; errors name missing fields, and those that it does not take."""
     form = max(forms, key=lambda form: form.fit(given))
     if not form.fit(given)[0]:
-        raise OptionError(f"nothing to evaluate: {form.described(shown)} not given", fix=_ways(forms, shown))
+        raise OptionError("nothing to evaluate", fix=_ways(forms, shown))
     require(form, given, forms, shown)
     return form
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import OptionError, one_of
-
-NAN_POLICIES = ("raise", "omit")
+from graphgauge.core.fields import NAN_POLICIES
 
 
 def whole_number(name: str, value: Any, least: int = 0, most: int | None = None) -> int:

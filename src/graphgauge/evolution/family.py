@@ -11,4 +11,8 @@ FAMILY = Family(
     headlines=("auc_birth", "delta_homophily", "nca_mean"),
     package="graphgauge.evolution",
     truths={"labels": TruthInputs(("labels",), ("node_ids", "test_edges"))},
+    example={
+        "log": "evolution/{method}/seed-{seed}",
+        "labels": "evolution/labels.npy",
+    },
 )

@@ -18,4 +18,8 @@ FAMILY = Family(
         Form("a table, which already has the answers,", needs=("table",)),
         Form("asking a model", needs=("explanations", "model"), takes=("save_table", "seed", *ASKING)),
     ),
+    example={
+        "table": "explanation/{seed}.jsonl",
+        "explainer": "{method}",
+    },
 )

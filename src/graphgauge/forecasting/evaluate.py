@@ -101,13 +101,6 @@ def evaluate(
         Seed of the simulated perfect forecasters for `ece` and `ence`.
     """
     metrics = metric_names(metrics)
-    _refuse_unused(
-        {"true": y_true, "pred": y_pred, "std": std, "quantiles": quantiles, "samples": samples},
-        {"levels": levels, "coverage": None if np.array_equal(np.atleast_1d(coverage), COVERAGE) else coverage,
-         "bins": None if bins == 10 else bins},
-    )  # fmt: skip
-    if season is not None and naive is None:
-        raise OptionError("season needs naive", fix="Pass both, or leave it out.")
     batch = Batch.of(
         y_true, y_pred, std=std, quantiles=quantiles, levels=levels, samples=samples, mask=mask,
         null_value=null_value, axes=axes, nan=nan, nodes=None if nodes is None else as_labels(nodes, "nodes").tolist(),
@@ -116,6 +109,13 @@ def evaluate(
         axes=batch.axes, coverage=coverage, nodes=nodes if batch.nodes is None else batch.nodes, season=season,
         naive=naive, null_value=null_value, metrics=metrics,
     )  # fmt: skip
+    _refuse_unused(
+        {"true": y_true, "pred": y_pred, "std": std, "quantiles": quantiles, "samples": samples},
+        {"levels": levels, "coverage": None if np.array_equal(np.atleast_1d(coverage), COVERAGE) else coverage,
+         "bins": None if bins == 10 else bins},
+    )  # fmt: skip
+    if season is not None and naive is None:
+        raise OptionError("season needs naive", fix="Pass both, or leave it out.")
     state.update_batch(batch, threads=threads)
     return evaluate_state(
         state, horizons=horizons, by=by, bins=bins, metrics=metrics, nan=nan, confidence=confidence, seed=seed,

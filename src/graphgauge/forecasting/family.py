@@ -43,5 +43,10 @@ FAMILY = Family(
     truths={"true": TruthInputs(("true", "mask"), ("naive",))},
     state="graphgauge.forecasting.state:ForecastState",
     along=("y_true", "y_pred", "std", "quantiles", "samples", "mask"),
+    example={
+        "true": "forecasting/data/{seed}/true.npy",
+        "pred": "forecasting/{method}/{seed}/mean.npy",
+        "std": "forecasting/{method}/{seed}/std.npy",
+    },
     refuse=_refuse,
 )

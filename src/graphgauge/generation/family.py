@@ -32,4 +32,8 @@ FAMILY = Family(
         "real": TruthInputs(("real",), ("real_conditions", "train")),
         "data": TruthInputs(("data",), ("train", "classifier_checkpoint")),
     },
+    example={
+        "real": "generation/data/real.npy",
+        "generated": "generation/{method}/{seed}/generated.npy",
+    },
 )

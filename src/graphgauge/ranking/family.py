@@ -45,5 +45,9 @@ FAMILY = Family(
     },
     state="graphgauge.ranking.state:RankingState",
     along=("pos_scores", "neg_scores", "scores", "labels", "queries", "groups", "cluster", "mask", "ids"),
+    example={
+        "pos_scores": "ranking/{method}/{seed}/pos.npy",
+        "neg_scores": "ranking/{method}/{seed}/neg.npy",
+    },
     refuse=_refuse,
 )

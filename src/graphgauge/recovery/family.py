@@ -11,4 +11,8 @@ FAMILY = Family(
     headlines=("directed_f1", "directed_shd", "auprc"),
     package="graphgauge.recovery",
     truths={"true": TruthInputs(("true",))},
+    example={
+        "true": "recovery/data/{seed}/graph.npy",
+        "pred": "recovery/{method}/{seed}/graph.npy",
+    },
 )

@@ -45,7 +45,7 @@ def study_text(chosen: Sequence[str] = ()) -> str:
 
 def _family(declared: Family) -> Iterator[str]:
     fields = keys_of(declared.fields)
-    inputs = _inputs(declared)
+    inputs = dict(declared.example)
     settings = {key: field for key, field in fields.items() if key not in inputs and not _names_files(field)}
     others = {key: field for key, field in fields.items() if key not in inputs and _names_files(field)}
     metric = metrics(declared.name)[0]
@@ -65,15 +65,6 @@ def _family(declared: Family) -> Iterator[str]:
     yield from lines({"metric": metric.key_of(**metric.params), "baseline": "baseline"})
     yield '# over = "items"    # query by query instead of seed by seed, if the family keeps items'
     yield ""
-
-
-def _inputs(declared: Family) -> dict[str, str]:
-    """Example files of one form: the truth is the same for every method, the rest is of one run."""
-    form = next((form for form in declared.forms if form.needs or form.any_of), None)
-    needed = () if form is None else form.needs or form.any_of
-    names = [name for name, field in declared.fields.items() if name in needed or field.required]
-    truth = {name for inputs in declared.truths.values() for name in (*inputs.decisive, *inputs.given)}
-    return {name: f"data/{name}.npy" if name in truth else f"runs/{{method}}/{{seed}}/{name}.npy" for name in names}
 
 
 def _names_files(field: Field) -> bool:
