@@ -334,18 +334,16 @@ def test_killed_in_the_middle_leaves_no_half_written_output(scores):
 def test_a_file_that_changes_between_reading_and_hashing_is_not_certified(scores, monkeypatch, way, audited):
     from click.testing import CliRunner
 
+    from graphgauge.cli import family as commands
     from graphgauge.cli.audit import command as audit
-    from graphgauge.cli.family import family_command
-
-    command = family_command("ranking")
     from graphgauge.core.errors import InputError
 
     folder, pos, _ = scores
-    evaluate, path = command.callback.evaluate, folder / "pos.npy"
+    evaluate, path = commands.evaluated, folder / "pos.npy"
     np.save(folder / "other.npy", pos + 1)
 
-    def changed_meanwhile(**options):
-        answer = evaluate(**options)
+    def changed_meanwhile(*given):
+        answer = evaluate(*given)
         before = path.stat()
         if way == "replaced":
             (folder / "other.npy").replace(path)
@@ -355,9 +353,9 @@ def test_a_file_that_changes_between_reading_and_hashing_is_not_certified(scores
         return answer
 
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(command.callback, "evaluate", changed_meanwhile)
+    monkeypatch.setattr(commands, "evaluated", changed_meanwhile)
     arguments = [*(MATRIX if audited else MATRIX[1:]), "-o", "x.json"]
-    done = CliRunner().invoke(audit if audited else command, arguments)
+    done = CliRunner().invoke(audit if audited else commands.family_command("ranking"), arguments)
     assert isinstance(done.exception, InputError)
     assert "changed while being evaluated: pos.npy" in str(done.exception)
     assert not (folder / "x.json").exists()

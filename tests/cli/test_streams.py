@@ -44,7 +44,7 @@ def files(tmp_path_factory):
     np.save(folder / "neg.npy", rng.normal(0, 1, (40, 8)))
     for method in ("one", "other"):
         for seed in range(3):
-            named = f"--method {method} --dataset toy --run-seed {seed} --seed {seed} --quiet --format json"
+            named = f"--method {method} --dataset toy --run-seed {seed} --quiet --format json"
             done = graphgauge(*f"{RANKING} {named}".split(), cwd=folder)
             assert done.returncode == 0, done.stderr
     return folder

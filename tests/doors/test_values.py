@@ -193,8 +193,8 @@ Outcome = Any
 
 
 def told(evaluation: Evaluation) -> Outcome:
-    content = json.loads(json.dumps(evaluation_to_dict(evaluation)["results"]))
-    return content, evaluation.conventions
+    content = json.loads(json.dumps(evaluation_to_dict(evaluation)))
+    return content["results"], content["conventions"], content["readings"]
 
 
 def by_library(data: Data, folder: Path, values: dict[str, Any], chosen: dict[str, Any]) -> Outcome:
@@ -260,7 +260,7 @@ class Refused(Exception):
 
 def _stored(path: Path) -> Outcome:
     content = read_content(path)
-    return content["results"], content["conventions"]
+    return content["results"], content["conventions"], content["readings"]
 
 
 COUNTED: Counter[tuple[str, str, str]] = Counter()

@@ -49,8 +49,8 @@ class Family:
     `package` has the modules `metrics` (the registered metrics), `checks` (those of the audit, optional), and
     `from_files` with `evaluate_files`. `truths` maps an input that only one form has to the inputs that are the truth
     there. If evaluations can be merged, `state` names the class ("module:Class") and `along` the arguments of
-    `evaluate` with one entry per item. `example` has inputs for the study that `graphgauge init` writes. `refuse` raises an error for values that do not go together beyond what the
-    forms say.
+    `evaluate` with one entry per item. `example` has inputs for the study that `graphgauge init` writes. `refuse`
+    raises an error for values that do not go together beyond what the forms say.
     """
 
     name: str
