@@ -65,10 +65,15 @@ def _asked(call: dict[str, object]) -> int:
 
 def _serve() -> None:
     """Answer each call on stdin with an exit code on stdout; in a fork, become the command."""
-    from graphgauge.cli.app import COMMANDS
+    from graphgauge.cli.app import OTHERS
+    from graphgauge.core.family import BUILT_IN, family
 
-    for name in (*_EARLY, *(f"graphgauge.cli.{command}" for command in COMMANDS)):
+    for name in (*_EARLY, "graphgauge.cli.family"):
         import_module(name)
+    for command in OTHERS:
+        import_module(f"graphgauge.cli.{command}")
+    for name in BUILT_IN:
+        family(name).module("from_files")
     assert not {"numba", "torch"} & set(sys.modules), "imported before the fork, which changes what commands do"
     gc.freeze()
     for line in sys.stdin:

@@ -14,7 +14,7 @@ from graphgauge.cli.lazy import LazyGroup
 from graphgauge.core.family import family_names, lines
 
 # One line each, shown by --help without importing the command. The families' commands come first.
-_OTHERS = {
+OTHERS = {
     "merge": "Merge saved states of parts of one evaluation.",
     "aggregate": "Means, spreads and intervals over runs, as a table.",
     "compare": "Which method is better, over seeds, datasets or items.",
@@ -54,7 +54,7 @@ class _Commands(LazyGroup):
 
 @click.group(
     cls=_Commands,
-    lines=_OTHERS,
+    lines=OTHERS,
     place="graphgauge.cli.{}",
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 ok; 1 a gate failed; 2 usage; 3 bad input, or a file that cannot be written; "
