@@ -16,11 +16,12 @@ from typing import Any
 import click
 
 from graphgauge.audit import checks
-from graphgauge.audit.materials import MATERIALS
+from graphgauge.audit.materials import materials_of
 from graphgauge.cli.app import cli
 from graphgauge.core import metric as registry
 from graphgauge.core.errors import UnknownNameError
 from graphgauge.core.family import BUILT_IN
+from graphgauge.core.findings import RUNS
 from graphgauge.core.metric import Exempt, Metric, NoChance, NoInterval
 from graphgauge.core.references import REFERENCES
 
@@ -281,7 +282,7 @@ def _audit_pages() -> Iterator[tuple[str, str]]:
         "|---|---|---|---|---|",
     ]
     for item in items:
-        given = MATERIALS.get(item.family, {})
+        given = {} if item.family == RUNS else materials_of(item.family)
         needs = ", ".join(f"*{name}*" if name in given else name for name in item.needs)
         when = f"{item.summary}{' On request.' if item.costly else ''}"
         lines.append(f"| [`{item.name}`]({item.name}.md) | {_cell(when)} | {item.family} | {item.severity} | {needs} |")

@@ -65,14 +65,15 @@ def _asked(call: dict[str, object]) -> int:
 
 def _serve() -> None:
     """Answer each call on stdin with an exit code on stdout; in a fork, become the command."""
-    import click
+    from graphgauge.cli.app import OTHERS
+    from graphgauge.core.family import BUILT_IN, family
 
-    from graphgauge.cli.app import cli
-
-    for name in _EARLY:
+    for name in (*_EARLY, "graphgauge.cli.family"):
         import_module(name)
-    for command in cli.list_commands(click.Context(cli)):
-        cli.get_command(click.Context(cli), command)
+    for command in OTHERS:
+        import_module(f"graphgauge.cli.{command}")
+    for name in BUILT_IN:
+        family(name).module("from_files")
     assert not {"numba", "torch"} & set(sys.modules), "imported before the fork, which changes what commands do"
     gc.freeze()
     for line in sys.stdin:

@@ -19,9 +19,11 @@ CLEAN, PLANTED = 1000, 200
 LIMITS = {"error": 0.01, "warning": 0.05, "note": 0.05}
 
 
-def test_every_check_has_a_case_and_a_page():
+def test_every_check_has_a_case_a_page_and_rates():
     names = {item.name for item in checks()}
     assert names == set(CASES)
+    rates = (PAGES / "rates.inc").read_text(encoding="utf-8").splitlines()[2:]
+    assert {row.split("`")[1] for row in rates} == names, "run: GRAPHGAUGE_REGENERATE=1 make slow"
     assert {path.stem for path in PAGES.glob("*.md")} - {"index", "rates", "demo"} == names
 
 

@@ -155,3 +155,11 @@ def test_a_constant_scorer_is_not_above_chance_though_it_has_no_interval(ties, s
     assert found("not-above-chance", blind) == ["not-above-chance"]
     good = [run(seed, np.ones(50), np.r_[np.zeros(19), 2.0] * np.ones((50, 1))) for seed in range(seeds)]
     assert found("not-above-chance", good) == []
+
+
+@pytest.mark.parametrize(("value", "fires"), [(0.23, False), (0.79, True), (0.9, True)])
+def test_equal_errors_below_those_of_the_baseline_are_no_finding(value, fires):
+    """For a metric where lower is better the distance to the baseline is negative, and no rounding error."""
+    error = replace(scored(value, Chance("mean of the truth", 0.79)), direction="lower")
+    equal = [Evaluation("ranking", [error], run={"method": "m", "dataset": "toy", "seed": seed}) for seed in range(3)]
+    assert bool(found("not-above-chance", equal)) == fires

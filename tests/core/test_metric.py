@@ -14,7 +14,7 @@ from graphgauge.core.errors import OptionError, UnknownNameError
 from graphgauge.core.family import BUILT_IN
 from graphgauge.core.findings import Check, check, checks
 from graphgauge.core.metric import Estimate, Exempt, Metric, NoChance, NoInterval, find, metric, metrics, select
-from graphgauge.core.references import REFERENCES
+from graphgauge.core.references import REFERENCES, cite
 
 FACTS: dict[str, Any] = {
     "family": "ranking", "needs": ("ranks",), "direction": "higher", "bounds": (0, 1), "unit": "query",
@@ -139,3 +139,18 @@ def test_a_check_is_registered_once_and_formats_its_evidence() -> None:
     finding = fired.run({"share": 0.5, "other": 1})
     assert finding is not None
     assert (finding.message, finding.ignored) == ("50%", False)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "@book{gauss1809, author = {Gauss, Carl Friedrich}, year = {1809}}",
+        "@book{gauss1809,\n  author = {Gauss, Carl Friedrich}\n}",
+        "@book{gauss1809,\nauthor = {Gauss, Carl Friedrich},\nyear = {1809}\n}",
+    ],
+    ids=["one line", "no year", "no indentation"],
+)
+def test_an_entry_that_cannot_be_read_is_refused(entry: str) -> None:
+    with pytest.raises(ValueError, match="one field per line"):
+        cite(entry)
+    assert "gauss1809" not in REFERENCES

@@ -110,3 +110,48 @@ def test_its_laws_are_checked(site: Path, work: Path) -> None:
     done = ran(site, work, "graphgauge.testing", "communities")
     assert done.returncode == 0, done.stderr
     assert "every law holds" in done.stdout
+
+
+def test_what_only_an_audit_takes_is_an_option_of_it(site: Path, work: Path) -> None:
+    inputs = ("--true", "true.npy", "--pred", "good-0.npy")
+    without = ran(site, work, "graphgauge", "audit", "communities", *inputs)
+    assert "not run [groups-of-training]: needs train" in without.stdout, without.stderr
+    done = ran(site, work, "graphgauge", "audit", "communities", *inputs, "--train", "one.npy")
+    assert "2 of 3 true groups have no training node" in done.stdout, done.stderr
+    listed = ran(site, work, "graphgauge", "audit", "--list").stdout
+    assert "groups-of-training  (communities, warning; needs true, train)" in listed
+
+
+def test_its_checks_are_explained(site: Path, work: Path) -> None:
+    done = ran(site, work, "graphgauge", "audit", "--explain", "one-group-found")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("# `one-group-found`\n")
+    assert "accuracy is the share of the largest class" in done.stdout
+    assert "look at nmi and ari" in done.stdout
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an installed package that cannot be imported."""
+    folder = tmp_path_factory.mktemp("broken")
+    (folder / "nothing_works.py").write_text("raise RuntimeError('no such device')\n")
+    (folder / "nothing_works-1.dist-info").mkdir()
+    (folder / "nothing_works-1.dist-info" / "METADATA").write_text("Name: nothing_works\nVersion: 1\n")
+    (folder / "nothing_works-1.dist-info" / "entry_points.txt").write_text(
+        "[graphgauge.families]\nbroken = nothing_works:FAMILY\n"
+    )
+    return folder
+
+
+def test_a_package_that_cannot_be_loaded_does_not_stop_the_others(broken: Path, work: Path) -> None:
+    np.save(work / "pos.npy", np.array([2.0, 1.0]))
+    np.save(work / "neg.npy", np.array([[1.0], [3.0]]))
+    helped = ran(broken, work, "graphgauge", "--help")
+    assert helped.returncode == 0, helped.stderr
+    assert "cannot be loaded (RuntimeError: no such device)" in " ".join(helped.stdout.split())
+    ranked = ran(broken, work, "graphgauge", "ranking", "--pos-scores", "pos.npy", "--neg-scores", "neg.npy")
+    assert ranked.returncode == 0, ranked.stderr
+    refused = ran(broken, work, "graphgauge", "broken")
+    assert refused.returncode == 3
+    assert "nothing_works:FAMILY" in refused.stderr
+    assert "Fix or uninstall its package" in refused.stderr

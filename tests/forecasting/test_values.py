@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -10,6 +13,10 @@ from tests.forecasting.conftest import Forecasts, calibrated
 from graphgauge import forecasting
 from graphgauge.core.errors import OptionError, UnknownNameError
 from graphgauge.core.result import Evaluation
+from graphgauge.forecasting import ForecastState, evaluate
+from graphgauge.forecasting.measures import ALL
+from graphgauge.kernels.forecast import FLOATS
+from graphgauge.kernels.forecast_cells import SUMS
 
 Array = np.ndarray
 
@@ -317,3 +324,32 @@ def test_chance_of_quantiles_is_that_of_quantiles_at_zero() -> None:
     chance = levels_of(found)
     for key in ("pinball", "interval_score_80"):
         assert chance[key, "zero forecast"] == pytest.approx(found[key].value, rel=1e-12), key
+
+
+def test_a_sum_that_was_not_counted_is_not_read_as_zero() -> None:
+    y = np.arange(1.0, 25.0).reshape(6, 2, 2)
+    state = ForecastState().update(y, y + 1)
+    assert state.layout is not None
+    for name, part in SUMS.items():
+        if part == "errors":
+            continue
+        without = replace(state.layout, form="gaussian", counted=tuple(other for other in ALL if other != part))
+        with pytest.raises(LookupError, match=f"the metric needs '{part}'"):
+            without.column(name)
+        assert replace(without, counted=ALL).column(name) == FLOATS.index(name)
+
+
+@pytest.mark.parametrize("form", ["point", "gaussian", "quantiles", "samples"])
+def test_a_metric_alone_has_the_value_that_it_has_among_all(form: str) -> None:
+    rng = np.random.default_rng(3)
+    y = rng.normal(5, 1, (30, 2, 3))
+    given: dict[str, Any] = {
+        "point": {"y_pred": y + rng.normal(size=y.shape)},
+        "gaussian": {"y_pred": y + rng.normal(size=y.shape), "std": rng.uniform(0.5, 2, y.shape)},
+        "quantiles": {"quantiles": y[..., np.newaxis] + [-1.0, 0.2, 1.5], "levels": [0.1, 0.5, 0.9]},
+        "samples": {"samples": y[..., np.newaxis] + rng.normal(size=(*y.shape, 39))},
+    }[form]
+    naive = rng.normal(size=(20, 3))
+    everything = evaluate(y, **given, naive=naive)
+    for key, result in everything.items():
+        assert evaluate(y, **given, naive=naive, metrics=[key])[key].value == result.value, key

@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphgauge.core.errors import InputError
-from graphgauge.io.arrays import open_array, open_arrays, read_array, read_labels
+from graphgauge.core.family import family
+from graphgauge.io.arrays import OPENERS, open_array, open_arrays, read_array, read_labels
 from graphgauge.io.hashing import receipt_input
 
 
@@ -80,6 +81,14 @@ def test_what_is_no_file(tmp_path: Path) -> None:
             read(tmp_path / name)
     with pytest.raises(InputError, match=r"files ending in \.xlsx are not read. Use \.npy"):
         open_array(tmp_path / "x.xlsx")
+
+
+@pytest.mark.parametrize("place", ["ranking", "forecasting", "recovery", "docs/quickstart.md", "docs/recovery.md"])
+def test_every_format_is_named_where_users_look(place: str) -> None:
+    pages = Path(__file__).parents[2]
+    text = (pages / place).read_text(encoding="utf-8") if place.endswith(".md") else family(place).help
+    missing = {suffix for suffix in OPENERS if suffix not in text} - {".pth"}
+    assert not missing
 
 
 def test_parquet_in_row_groups(tmp_path: Path) -> None:

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from graphgauge.core.findings import Evidence, check
+from graphgauge.io.arrays import read_labels
+from graphgauge.io.materials import Material
 from graphgauge_communities.metrics import Groups
+
+# Inputs that only an audit takes, by the name of the checks' parameter: `graphgauge audit communities --train FILE`.
+MATERIALS = {"train": Material("The group of each training node.", read_labels)}
 
 
 @check(
@@ -16,3 +25,17 @@ from graphgauge_communities.metrics import Groups
 def one_group_found(groups: Groups) -> Evidence | None:
     """All nodes are in one group, and accuracy is the share of the largest class."""
     return {"nodes": groups.n} if groups.table.shape[1] == 1 and groups.table.shape[0] > 1 else None
+
+
+@check(
+    "groups-of-training",
+    family="communities",
+    severity="warning",
+    message="{unseen} of {groups} true groups have no training node",
+    remedy="A classifier cannot find them; leave them out, or train on them.",
+)
+def groups_of_training(true: Any, train: Any) -> Evidence | None:
+    """Some true groups have no training node."""
+    groups = np.unique(true).astype(str)
+    unseen = np.setdiff1d(groups, np.unique(train).astype(str))
+    return {"unseen": len(unseen), "groups": len(groups)} if len(unseen) else None

@@ -45,5 +45,9 @@ def evaluate(
         "communities", samples, metric_names(metrics), confidence=confidence_level(confidence), conventions=conventions
     )
     return Evaluation(
-        "communities", results, conventions=conventions, options={"confidence": confidence}, materials=samples
+        "communities",
+        results,
+        conventions=conventions,
+        options={"confidence": confidence},
+        materials={**samples, "true": truth},
     )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 
 from graphgauge.audit.runs import checks
 from graphgauge.core.errors import InputError, one_of
+from graphgauge.core.family import BUILT_IN
+from graphgauge.core.findings import RUNS, Check
 
 # In a wheel the pages are next to this module; in a checkout they are in the docs.
 _PLACES = (Path(__file__).with_name("markdown"), Path(__file__).parents[3] / "docs" / "audit")
@@ -32,11 +35,20 @@ def explain(name: str) -> str:
     >>> explain("tied-scores").splitlines()[0]
     '# `tied-scores`'
     """
-    one_of("check", name, [item.name for item in checks()])
+    known = {item.name: item for item in checks()}
+    check = known[one_of("check", name, known)]
+    if check.family not in (*BUILT_IN, RUNS):
+        return _declared(check)
     page = next((folder / f"{name}.md" for folder in _PLACES if (folder / f"{name}.md").is_file()), None)
     if page is None:
         raise InputError("the pages of the audit are missing from this installation", where=name, fix="Reinstall it.")
     return _INCLUDE.sub(lambda found: _read(page.with_name(found[1])).strip(), _read(page))
+
+
+def _declared(check: Check) -> str:
+    """The page of a check of another package: its docstring and its remedy."""
+    what = inspect.getdoc(check.function) or ""
+    return f"# `{check.name}`\n\n## What goes wrong\n\n{what}\n\n## How to fix it\n\n{check.remedy}\n"
 
 
 def _read(path: Path) -> str:

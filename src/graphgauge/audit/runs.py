@@ -245,7 +245,7 @@ def _level_with_chance(runs: Sequence[Evaluation]) -> dict[str, Any] | None:
     chance = float(np.mean([level.value for level in levels]))
     low, high = _span(results, [level.value for level in levels])
     beaten = low > chance if results[0].direction == "higher" else high < chance
-    beaten = beaten and not (low == high and is_rounding(low - chance, chance))
+    beaten = beaten and not (low == high and is_rounding(abs(low - chance), chance))
     if beaten or not isfinite(high - low):
         return None
     return {

@@ -10,7 +10,7 @@ import click
 from graphgauge.audit import Findings, checks
 from graphgauge.audit import explain as explain_check
 from graphgauge.audit import run as run_checks
-from graphgauge.audit.materials import MATERIALS, read_materials
+from graphgauge.audit.materials import materials_of, read_materials
 from graphgauge.cli.common import Run
 from graphgauge.cli.family import family_command, flag, with_inputs
 from graphgauge.cli.options import names_in
@@ -84,7 +84,7 @@ def _family(name: str) -> click.Command:
     declared, command = family(name), family_command(name)
     its_own = {option.name for option in command.params}
     extra = [click.Option([f"--{key.replace('_', '-')}"], metavar="FILE", help=material.help)
-             for key, material in MATERIALS.get(name, {}).items() if key not in its_own]  # fmt: skip
+             for key, material in materials_of(name).items() if key not in its_own]  # fmt: skip
     # An audit writes no files other than the result.
     files = {str(option.name): None for option in command.params if isinstance(option.type, click.Path)}
     left_out: dict[str, Any] = {**files, "gates": (), "form": "table"}

@@ -22,10 +22,10 @@ class LazyGroup(click.Group):
         return self._own
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self._lines)
+        return list(self._own)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self._lines:
+        if cmd_name not in self._own:
             return None
         command: click.Command = importlib.import_module(self._place.format(cmd_name)).command
         return command
@@ -33,10 +33,11 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in self._lines and not ctx.resilient_parsing:  # completion does not need it
+        names = self.list_commands(ctx)
+        if args[0] not in names and not ctx.resilient_parsing:  # completion does not need it
             from graphgauge.core.errors import UnknownNameError
 
-            raise UnknownNameError("command", args[0], self._lines)
+            raise UnknownNameError("command", args[0], names)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -15,7 +15,7 @@ from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any
 
-from graphgauge.core.errors import OptionError, UnknownNameError
+from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.core.fields import Fields, fields_of, read_all
 from graphgauge.core.forms import Form, Shown, chosen_form
 
@@ -124,7 +124,13 @@ def family(name: str) -> Family:
     found = _installed().get(name)
     if found is None:
         raise UnknownNameError("family", name, family_names())
-    loaded = found.load()
+    try:
+        loaded = found.load()
+    except Exception as error:
+        raise InputError(
+            f"the installed family {name!r} cannot be loaded ({type(error).__name__}: {error})",
+            where=found.value, fix="Fix or uninstall its package.",
+        ) from error  # fmt: skip
     if not isinstance(loaded, Family) or loaded.name != name:
         raise OptionError(f"{found.value} is not the family {name!r}", fix=f"Entry points in {GROUP} name a Family.")
     return loaded
@@ -136,8 +142,15 @@ def family_names() -> tuple[str, ...]:
 
 
 def lines() -> dict[str, str]:
-    """What each family is about, in one line."""
-    return BUILT_IN | {name: family(name).line for name in sorted(_installed())}
+    """What each family is about, in one line; a package that cannot be loaded does not hide the others."""
+    return BUILT_IN | {name: _line(name) for name in sorted(_installed())}
+
+
+def _line(name: str) -> str:
+    try:
+        return family(name).line
+    except InputError as error:
+        return str(error)
 
 
 def loaded() -> tuple[Family, ...]:

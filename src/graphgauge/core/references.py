@@ -42,6 +42,13 @@ REFERENCES = parse(Path(__file__).with_name("references.bib").read_text(encoding
 
 
 def cite(bibliography: str) -> None:
-    """Add entries, for the metrics of a family in another package; a key that is known stays as it is."""
-    for key, reference in parse(bibliography).items():
+    """Add entries, for the metrics of a family in another package; a key that is known stays as it is.
+
+    Entries are written as in references.bib: one field per line, and the closing brace on a line of its own.
+    """
+    found = parse(bibliography)
+    incomplete = [key for key, each in found.items() if not {"author", "year"} <= dict(each.fields).keys()]
+    if incomplete or len(found) != len(re.findall(r"^\s*@", bibliography, re.MULTILINE)):
+        raise ValueError(f"not an entry with author and year, one field per line: {bibliography.strip()}")
+    for key, reference in found.items():
         REFERENCES.setdefault(key, reference)

@@ -13,6 +13,8 @@ from graphgauge.core.findings import Evidence, check
 from graphgauge.core.result import Result, Table
 from graphgauge.evolution.births import Ledger
 from graphgauge.evolution.inputs import Labelled, original_nodes
+from graphgauge.io.arrays import read_labels
+from graphgauge.io.materials import Material
 
 _AFTER, _BEFORE = "auc_synthetic", "auc_birth"
 # Smaller differences do not matter, even if significant.
@@ -22,6 +24,31 @@ _FAR = 0.05
 _ENOUGH = 20
 # Rounding error of the variance within classes, as a share of all variance along a direction.
 _ROUNDING = 1e-8
+
+
+def _logged(options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The embeddings of the stored runs, including those before the first cycle."""
+    from graphgauge.evolution.evaluate import stored_runs
+    from graphgauge.evolution.log import EvolutionLog
+
+    log = EvolutionLog(options["log"])
+    for condition, seed in stored_runs(log, options["conditions"], options["seeds"]):
+        for stored in log.cycles(condition, seed):
+            run = f"{condition}, seed {seed}"
+            if stored.cycle == 0 and stored.previous_embeddings is not None:
+                yield f"embeddings before the first cycle ({run})", stored.previous_embeddings
+            yield f"embeddings of cycle {stored.cycle} ({run})", stored.embeddings
+
+
+# Inputs that only an audit takes, by the name of the checks' parameter.
+MATERIALS = {
+    "labels": Material("One label per original node.", read_labels),
+    "node_ids": Material("The numbers of the original nodes, if not 0, 1, 2 …"),
+    "embeddings": Material(
+        "Embeddings that the probe reads, or their inputs, (n, d); default: the embeddings of the log.",
+        otherwise=_logged,
+    ),
+}
 
 
 @check(

@@ -60,7 +60,7 @@ def mis_scaled_spread(cells: Cells) -> Evidence | None:
 def biased(cells: Cells) -> Evidence | None:
     """Most of the squared error is bias."""
     n, square = int(cells.n[0]), float(cells.total("square")[0])
-    if n < _CELLS or square <= 0:  # a bias that was not counted is 0
+    if n < _CELLS or square <= 0 or "bias" not in cells.layout.counted:
         return None
     bias = float(cells.total("error")[0]) / n
     share = bias**2 * n / square

@@ -14,7 +14,8 @@ from graphgauge.core.arrays import Floats, Mask
 from graphgauge.core.metric import Metric
 from graphgauge.forecasting.inputs import Slab
 from graphgauge.kernels.doubled import exact_sum
-from graphgauge.kernels.forecast import COUNTS, ERRORS, FLOATS, PARTS, SCALES, Sums, error_sums
+from graphgauge.kernels.forecast import COUNTS, FLOATS, PARTS, POINT_FLOATS, Sums, error_sums
+from graphgauge.kernels.forecast_cells import SUMS
 from graphgauge.kernels.forecast_ensemble import ensemble_crps
 
 Columns = dict[str, NDArray[Any]]
@@ -30,7 +31,8 @@ def gaussian_edges() -> Floats:
     return np.asarray(ndtri(np.array(GRID)), np.float64)
 
 
-# Parts that are skipped if no metric needs them: parts of the kernel's sums, and the two histograms.
+# Parts that are skipped if no metric needs them: parts of the kernel's sums, and the two histograms. `_NEEDED` lists
+# the parts of each metric beyond the sums of `errors`.
 ALL = ("bias", "size", "relative", "spread", "over", "scores", "pit", "bins")
 _NEEDED = {
     "bias": ("bias",), "mape": ("relative",), "smape": ("relative",), "wape": ("size",), "r2": ("size",),
@@ -79,7 +81,7 @@ class Layout:
 
     @cached_property
     def floats(self) -> tuple[str, ...]:
-        names: tuple[str, ...] = ERRORS + SCALES
+        names: tuple[str, ...] = POINT_FLOATS
         if self.form == "gaussian":
             names = (*FLOATS, *(f"over_{level:g}" for level in self.coverage))
         elif self.form == "quantiles":
@@ -88,6 +90,13 @@ class Layout:
             names += ("crps", "crps_fair")
             names += tuple(f"{kind}_{level:g}" for kind in ("over", "width") for level in self.reachable)
         return (*names, "scaled") if self.scaled else names
+
+    def column(self, name: str) -> int:
+        """The place of a sum, which must have been counted: otherwise it would be read as 0."""
+        part = SUMS.get(name, "errors")
+        if part != "errors" and part not in self.counted:
+            raise LookupError(f"{name!r} was not counted: declare in _NEEDED that the metric needs {part!r}")
+        return self.floats.index(name)
 
     @cached_property
     def counts(self) -> tuple[str, ...]:
@@ -127,7 +136,7 @@ def measured(slab: Slab, layout: Layout, blocks: int, scale: Floats | None) -> t
     z = layout.half_widths if slab.std is not None else ()
     sums = error_sums(slab.y.reshape(shape), slab.mean.reshape(shape), std, mask, z=z, parts=layout.kernel_parts)
     floats, counts = _extra(slab, layout, scale)
-    kept = (slice(None), slice(None)) if slab.std is not None else (slice(len(ERRORS + SCALES)), slice(2))
+    kept = (slice(None), slice(None)) if slab.std is not None else (slice(len(POINT_FLOATS)), slice(2))
     by_horizon, by_node = (
         _with_extra(part, kept, floats, counts, shape, axes) for part, axes in zip(sums, ((1, 3), (1, 2)), strict=True)
     )

@@ -44,14 +44,14 @@ class Cells:
 
     def total(self, name: str) -> Floats:
         high, low = self._totals
-        column = self.layout.floats.index(name)
+        column = self.layout.column(name)
         return np.asarray(high[..., column] + low[..., column])
 
     def series(self, name: str) -> Floats:
         """Block by block."""
         if name in self.layout.counts:
             return self.sums.counts[..., self.layout.counts.index(name)].astype(float)
-        column = self.layout.floats.index(name)
+        column = self.layout.column(name)
         return np.asarray(self.sums.high[..., column] + self.sums.low[..., column])
 
     @cached_property
@@ -158,7 +158,7 @@ class Cells:
         """Sums of squares of the truth about its mean, by block and in total; 0 if it is constant."""
         with np.errstate(invalid="ignore", divide="ignore"):
             centre = np.where(self.n > 0, self.total("y") / self.n, 0.0)
-        names = [self.layout.floats.index(name) for name in ("y2", "y")]
+        names = [self.layout.column(name) for name in ("y2", "y")]
         (square, square_low), (truth, truth_low) = (
             (self.sums.high[..., column], self.sums.low[..., column]) for column in names
         )

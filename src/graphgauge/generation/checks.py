@@ -17,6 +17,7 @@ from graphgauge.generation.overlap import HeldOut
 from graphgauge.generation.sections.common import FEWEST_VALID
 from graphgauge.generation.sections.diversity import Attempts
 from graphgauge.generation.sections.latent_space import LEAK
+from graphgauge.io.materials import Material
 
 # Shares of the level of real samples: new samples, distinct samples, and the distance between distinct ones.
 _MOSTLY_NEW = 0.8
@@ -24,6 +25,10 @@ _MOSTLY_DISTINCT = 0.85
 _HALF_AS_FAR = 0.5
 # A smaller difference does not show in a rate printed with two digits.
 _HIDDEN = 0.01
+# Inputs that only an audit takes, by the name of the checks' parameter.
+MATERIALS = {
+    "drawn": Material("Number of attempts of the generator: one number, or one per condition or batch."),
+}
 
 
 def _level(result: Result, name: str) -> float | None:

@@ -89,9 +89,9 @@ class ParquetArray(ArrayFile):
 def open_array(path: str | Path) -> ArrayFile:
     """Open an array file by its ending. `archive.npz:name` picks one array of several."""
     target, name = split_member(str(path))
-    opener = _OPENERS.get(target.suffix.lower())
+    opener = OPENERS.get(target.suffix.lower())
     if opener is None:
-        known = ", ".join(_OPENERS)
+        known = ", ".join(OPENERS)
         raise InputError(
             f"files ending in {target.suffix or 'nothing'} are not read", where=str(path), fix=f"Use {known}."
         )
@@ -219,7 +219,7 @@ def _open_csv(path: Path, name: str | None) -> ArrayFile:
     return LoadedArray(path, array[:, 0] if array.shape[1] == 1 else array)
 
 
-_OPENERS: dict[str, Callable[[Path, str | None], ArrayFile]] = {
+OPENERS: dict[str, Callable[[Path, str | None], ArrayFile]] = {
     ".npy": _open_npy,
     ".npz": _open_npz,
     ".pt": _open_torch,

@@ -17,38 +17,29 @@ from graphgauge.core.types import AnyArray, Floats, Ints, Mask
 from graphgauge.kernels.doubled import dd_add, folded, two_sum
 from graphgauge.kernels.dtypes import exact
 from graphgauge.kernels.forecast_cells import (
-    ABS,
-    ABS_Y,
-    APE,
-    ERROR,
     INSIDE,
     NLL,
     OVER,
-    SAPE,
-    STD,
+    SUMS,
     Y2,
     Y2_LOST,
     N,
-    Y,
     add_cells,
 )
 from graphgauge.kernels.jit import kernel
 
 _Cells = tuple[AnyArray, AnyArray, AnyArray | None, Mask | None]
 
-ERRORS = ("abs", "square", "error")
-SCALES = ("y", "y2", "abs_y", "ape", "sape")
-SPREAD = ("std", "var")
-SCORES = ("nll", "crps")
-FLOATS = ERRORS + SCALES + SPREAD + SCORES
+PARTS = (*dict.fromkeys(SUMS.values()), "over")
+_OF_SPREAD = ("spread", "scores", "over")
+FLOATS = tuple(SUMS)
+# Those of a forecast without standard deviations.
+POINT_FLOATS = tuple(name for name, part in SUMS.items() if part not in _OF_SPREAD)
 COUNTS = ("n", "nonzero", "bad_std")
-PARTS = ("errors", "bias", "size", "relative", "spread", "scores", "over")
 
-_ASKED: dict[str, Any] = {
-    "errors": slice(ABS, ERROR), "bias": ERROR, "size": [Y, Y2, ABS_Y, Y2_LOST], "relative": [APE, SAPE],
-    "spread": slice(STD, NLL),
-    "scores": slice(NLL, Y2_LOST), "over": slice(OVER, None),
-}  # fmt: skip
+_ASKED: dict[str, Any] = {part: [row for row, name in enumerate(FLOATS) if SUMS[name] == part] for part in PARTS}
+_ASKED["size"].append(Y2_LOST)
+_ASKED["over"] = slice(OVER, None)
 # Steps with fewer cells are taken together.
 _NARROW = 256
 # Time blocks with at least this many cells are processed separately.
@@ -96,7 +87,7 @@ def error_sums(
     dtype = np.result_type(y.dtype, mean.dtype, np.float32, *(() if std is None else (std.dtype,)))
     asked = np.zeros(OVER + len(z) * (std is not None), np.bool_)
     for name in parts:
-        asked[_ASKED[name]] = std is not None or name not in ("spread", "scores", "over")
+        asked[_ASKED[name]] = std is not None or name not in _OF_SPREAD
     # Squares of float32 are exact in float64.
     asked[Y2_LOST] &= dtype != np.float32
     by_horizon, by_node = (_Totals.empty(blocks, groups, asked) for groups in (horizons, nodes))

@@ -50,8 +50,13 @@ _STRIDE = _TILE + 8
 _UNSOUND_SINGLE, _UNSOUND_DOUBLE = 0x7F7FFFFF, 0x7FEFFFFFFFFFFFFF
 # The factor that splits a float into halves whose products are exact.
 _SPLITTER = 2.0**27 + 1
-# Rows of a tile's values: the sums in their order, the rounding error of the squared truth, one row per half-width.
-ABS, SQUARE, ERROR, Y, Y2, ABS_Y, APE, SAPE, STD, VAR, NLL, CRPS, Y2_LOST, OVER = range(14)
+# The sums in their order, each with the part that counts it; those that need a standard deviation come last.
+SUMS = {
+    "abs": "errors", "square": "errors", "error": "bias", "y": "size", "y2": "size", "abs_y": "size", "ape": "relative",
+    "sape": "relative", "std": "spread", "var": "spread", "nll": "scores", "crps": "scores",
+}  # fmt: skip
+# Rows of a tile's values: the sums, the rounding error of the squared truth, one row per half-width.
+ABS, SQUARE, ERROR, Y, Y2, ABS_Y, APE, SAPE, STD, VAR, NLL, CRPS, Y2_LOST, OVER = range(len(SUMS) + 2)
 N, NONZERO, BAD_STD, INSIDE = range(4)
 
 

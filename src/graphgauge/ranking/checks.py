@@ -11,6 +11,7 @@ from graphgauge.core.arrays import AnyArray, as_numeric
 from graphgauge.core.errors import InputError
 from graphgauge.core.findings import Evidence, check
 from graphgauge.core.result import Result
+from graphgauge.io.materials import Material, read_shards
 from graphgauge.ranking.edges import Edges
 from graphgauge.ranking.evaluate import mrr as plain_mrr
 from graphgauge.ranking.metrics import hits_at_k, mrr
@@ -26,6 +27,15 @@ _INVERSE = 0.8
 _EVENTS = 0.5
 # Scores processed together.
 _AT_ONCE = 1 << 20
+# Inputs that only an audit takes, by the name of the checks' parameter.
+MATERIALS = {
+    "test_edges": Material("The edges that were ranked, (n, 2), or triples (n, 3): head, relation, tail."),
+    "train_edges": Material("The edges that were trained on, likewise."),
+    "known_edges": Material("All true edges, likewise; default: those of training and test."),
+    "neg_targets": Material("The tail nodes of the negatives, (n, k)."),
+    "pos_scores": Material("Scores of the positives (n,).", read_shards),
+    "neg_scores": Material("Scores of their negatives (n, k).", read_shards),
+}
 
 
 @check(

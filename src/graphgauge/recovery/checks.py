@@ -12,11 +12,14 @@ from graphgauge.core.arrays import as_numeric, refuse_nan
 from graphgauge.core.errors import InputError
 from graphgauge.core.findings import Evidence, check
 from graphgauge.core.result import Result
+from graphgauge.io.materials import Material
 from graphgauge.recovery.comparison import Comparison
 from graphgauge.recovery.samples import EdgeCounts
 
 # Standard errors of a coin flip from which the transposed prediction is clearly better: 1 in 200.
 _CLEARLY = 2.58
+# Inputs that only an audit takes, by the name of the checks' parameter.
+MATERIALS = {"data": Material("The data that the graph was learned from, (samples, d).")}
 
 
 @check(
