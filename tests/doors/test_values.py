@@ -179,7 +179,8 @@ def options(draw: st.DrawFn, data: Data) -> dict[str, Any]:
     inputs = (File, Files, NamedFiles, Factory, Output, Text)
     free = [
         name for name, field in declared.fields.items()
-        if not isinstance(field.kind, inputs) and name not in (*_LEFT_OUT, *_OF_STUDIES, "metrics", "seed", "start", "levels")
+        if not isinstance(field.kind, inputs)
+        and name not in (*_LEFT_OUT, *_OF_STUDIES, "metrics", "seed", "start", "levels")
     ]  # fmt: skip
     names = draw(st.lists(st.sampled_from(free), max_size=3, unique=True))
     wrong = draw(st.integers(0, 9)) == 0
