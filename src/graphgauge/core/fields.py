@@ -114,11 +114,15 @@ class Number(Kind):
 
     def read(self, value: Any) -> float:
         number = _number(value, float)
-        if not isinstance(number, int | float | np.number) or isinstance(number, bool):
+        if not isinstance(number, int | float | np.integer | np.floating) or isinstance(number, bool):
             raise OptionError(f"{value!r:.60} is not a number")
-        if number < self.low or number > self.high or (self.inside and number in (self.low, self.high)):
+        bounded = math.isfinite(self.low)  # only a number without a range may be NaN
+        if (bounded and not self.low <= number <= self.high) or (self.inside and number in (self.low, self.high)):
             raise OptionError(f"{value!r:.60} is not between {self.low:g} and {self.high:g}")
-        return float(number)
+        try:
+            return float(number)
+        except OverflowError:
+            raise OptionError(f"{value!r:.60} is too large") from None
 
 
 @dataclass(frozen=True)
@@ -137,6 +141,8 @@ class Several(Kind):
         parts = [part.strip() if isinstance(part, str) else part for part in parts]
         if isinstance(value, str) and isinstance(self.each, Text):
             parts = [part for part in parts if part]
+        if not parts:
+            raise OptionError("the list is empty", fix="Leave it out for the default.")
         return tuple(self.each.read(part) for part in parts)
 
 
@@ -226,8 +232,16 @@ class NamedFiles(Kind):
 
     def read(self, value: Any) -> dict[str, str]:
         if isinstance(value, Mapping):
-            return {str(name): _path(path) for name, path in value.items()}
-        return dict(map(self._pair, [value] if isinstance(value, str) else _sequence(value)))
+            pairs = [(str(name), _path(path)) for name, path in value.items()]
+        else:
+            pairs = [self._pair(text) for text in ([value] if isinstance(value, str) else _sequence(value))]
+        names = [name for name, _ in pairs]
+        for name in names:
+            if not name:
+                raise OptionError("a name is empty")
+            if names.count(name) > 1:
+                raise OptionError(f"{name!r:.60} is given more than once", fix="Every file needs a name of its own.")
+        return dict(pairs)
 
     @staticmethod
     def _pair(text: Any) -> tuple[str, str]:
@@ -266,8 +280,16 @@ class Field:
         return "--" + self.name.replace("_", "-")
 
     def read(self, value: Any) -> Any:
-        """The value for this field; None and an empty list mean that it is not given."""
-        return self.default if value is None or _is_empty(value) else self.kind.read(value)
+        """The value for this field; None means that it is not given, and so does no file."""
+        value = _scalar(value)
+        if value is None or (_is_empty(value) and self._may_be_empty):
+            return self.default
+        return self.kind.read(value)
+
+    @property
+    def _may_be_empty(self) -> bool:
+        """Whether an empty list is no value: for options that can be repeated, and lists that are empty by default."""
+        return isinstance(self.kind, Files | NamedFiles | Texts) or self.default == ()
 
     def is_given(self, value: Any) -> bool:
         """Whether a value differs from the default."""
@@ -300,7 +322,7 @@ def read_all(fields: Fields, values: Mapping[str, Any]) -> dict[str, Any]:
             found[name] = field.read(values.get(name))
         except OptionError as error:
             raise OptionError(f"{name}: {error.what}", fix=error.fix).about(name) from None
-        if field.required and values.get(name) is None:
+        if field.required and not field.is_given(found[name]):
             raise OptionError(f"{name} is missing")
     return found
 
@@ -367,6 +389,8 @@ def _number(value: Any, kind: type) -> Any:
 def _path(value: Any) -> str:
     if not isinstance(value, str | Path):
         raise OptionError(f"expected the name of a file, found {value!r:.60}")
+    if not str(value) or "\0" in str(value):
+        raise OptionError(f"{str(value)!r:.60} is no name of a file", fix="Leave it out if there is no file.")
     return str(value)
 
 
@@ -374,6 +398,11 @@ def _sequence(value: Any) -> Sequence[Any]:
     if not isinstance(value, Sequence):
         raise OptionError(f"expected a text or a list of texts, found {value!r:.60}")
     return value
+
+
+def _scalar(value: Any) -> Any:
+    """The number in an array without axes."""
+    return value[()] if isinstance(value, np.ndarray) and not value.ndim else value
 
 
 def _is_empty(value: Any) -> bool:
