@@ -37,10 +37,10 @@ def refused_everywhere(declared: Family, field: Field, value: Any, folder: Path,
     with pytest.raises(OptionError, match=f"^{field.name}: "):
         declared.evaluate_files(**others, **{field.name: value})
     if command:
+        texts = value if isinstance(value, list) else [value]
+        words = [*arguments(declared, others), *(f"{field.flag}={text}" for text in texts)]
         with pytest.raises(OptionError, match=f"^{field.name}: "):
-            texts = value if isinstance(value, list) else [value]
-            words = [f"{field.flag}={text}" for text in texts]
-            family_command(declared.name).main([*arguments(declared, others), *words], standalone_mode=False)
+            family_command(declared.name).main(words, standalone_mode=False)
     if field.name in keys_of(declared.fields) and field.name not in SEVERAL:
         (folder / "study.toml").write_text(study_text(declared, {**others, field.name: value}))
         with pytest.raises(InputError, match=rf"line \d+: {field.name}: "):
@@ -96,7 +96,7 @@ def test_a_choice_of_a_number_means_the_number(tmp_path: Path) -> None:
 
 def test_known_answers_are_not_ignored_because_their_name_is_empty() -> None:
     """Otherwise an unfiltered value would be read as a filtered one."""
-    with pytest.raises(OptionError, match="^known_values: "):
+    with pytest.raises(OptionError, match=r"^known_values: "):
         ranking.evaluate_files(
             queries_emb="q.npy", entities="e.npy", targets="t.npy", known_values="", known_offsets="o.npy"
         )
