@@ -117,7 +117,7 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def read_json(path: str | Path, *, fix: str | None = None) -> Any:
-    """The value in a JSON file; NaN and infinity, which JSON does not have, are refused."""
+    """The value in a JSON file; NaN and infinity, which JSON does not have, and repeated keys are refused."""
     content = read_bytes(path)
     try:
         return parse_json(content)
@@ -146,9 +146,19 @@ def read_json_lines(path: Path) -> tuple[list[tuple[str, dict[str, Any]]], bool]
 def parse_json(content: bytes) -> Any:
     """The value of JSON text; a ValueError says what is wrong with it."""
     try:
-        return json.loads(content.decode(), parse_constant=_refuse_constant)
+        return json.loads(content.decode(), parse_constant=_refuse_constant, object_pairs_hook=_table)
     except RecursionError:
         raise ValueError("brackets are nested too deep") from None
+
+
+def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A table without repeated keys, of which other readers may take another one."""
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice!r:.60} occurs more than once in a table")
+    return table
 
 
 def is_temporary(path: Path) -> bool:
