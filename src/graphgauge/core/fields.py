@@ -11,7 +11,6 @@ from __future__ import annotations
 import glob
 import inspect
 import math
-import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -21,6 +20,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 import numpy as np
 
 from graphgauge.core.errors import OptionError
+from graphgauge.core.files import is_pattern
 from graphgauge.core.options import NAN_POLICIES
 
 PathLike = str | Path
@@ -331,7 +331,7 @@ def located(fields: Fields, values: Mapping[str, Any], folder: Path) -> dict[str
     """The values with all paths below a folder, for a process with another working directory."""
 
     def place(path: str) -> str:
-        if glob.has_magic(path) and not Path(path).is_absolute() and not os.path.exists(folder / path):  # noqa: PTH110
+        if is_pattern(path, folder) and not Path(path).is_absolute():
             return str(Path(glob.escape(str(folder))) / path)
         return str(folder / path)
 

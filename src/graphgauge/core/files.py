@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import glob
 import json
 import os
 import re
@@ -159,6 +160,25 @@ def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"the key {twice!r:.60} occurs more than once in a table")
     return table
+
+
+def is_pattern(text: str, folder: Path | None = None) -> bool:
+    """Whether a name is a pattern; an existing file of that name takes precedence."""
+    root = folder or Path()
+    return glob.has_magic(text) and not any(_exists(root / name) for name in (text, split_member(text)[0]))
+
+
+def split_member(text: str) -> tuple[Path, str | None]:
+    """The file and the array name in `archive.npz:name`; the name is None if absent."""
+    match = re.fullmatch(r"(.+\.(?:npz|pt|pth|safetensors)):([^/\\:]+)", text)
+    return (Path(match[1]), match[2]) if match else (Path(text), None)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # too long for a file name
+        return False
 
 
 def is_temporary(path: Path) -> bool:
