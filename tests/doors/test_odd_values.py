@@ -39,7 +39,7 @@ def refused_everywhere(declared: Family, field: Field, value: Any, folder: Path,
     if command:
         texts = value if isinstance(value, list) else [value]
         words = [*arguments(declared, others), *(f"{field.flag}={text}" for text in texts)]
-        with pytest.raises(OptionError, match=f"^{field.name}: "):
+        with pytest.raises(OptionError, match=f"^{field.flag}: "):
             family_command(declared.name).main(words, standalone_mode=False)
     if field.name in keys_of(declared.fields) and field.name not in SEVERAL:
         (folder / "study.toml").write_text(study_text(declared, {**others, field.name: value}))

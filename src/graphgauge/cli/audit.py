@@ -94,7 +94,7 @@ def _family(name: str) -> click.Command:
         own = {key: options.pop(key) for key in ("only", "ignore", "fail_on", "form")}
         its_options = {key: value for key, value in options.items() if key in its_own}
         run, given = Run.split({**left_out, **its_options})
-        declared.check(read_all(declared.fields, given), shown=flag)
+        declared.check(read_all(declared.fields, given, flag), shown=flag)
         evaluation, inputs = with_inputs(declared.evaluate_files, declared.fields, given, run)
         findings = run_checks(evaluation, **_choice(own), **read_materials(name, options))
         evaluation.findings = findings.found

@@ -105,7 +105,7 @@ class FamilyCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         rest = super().parse_args(ctx, args)
         if not ctx.resilient_parsing:
-            self.family.check(read_all(self.family.fields, ctx.params), shown=flag)
+            self.family.check(read_all(self.family.fields, ctx.params, flag), shown=flag)
         return rest
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -127,7 +127,7 @@ def with_inputs(
     function: Callable[..., Evaluation], fields: Fields, own: dict[str, Any], run: Run
 ) -> tuple[Evaluation, Callable[[], list[Any]]]:
     """The evaluation, and its inputs for a receipt, which must not have changed meanwhile."""
-    values = read_all(fields, own)
+    values = read_all(fields, own, flag)
     watch = Watch(named_paths(fields, values), Path.cwd()) if run.is_kept else None
     evaluation = evaluated(function, values, run)
     return evaluation, lambda: evaluation.inputs() if watch is None else watch.unchanged(evaluation.inputs())

@@ -314,16 +314,16 @@ def fields_of(function: Callable[..., Any]) -> dict[str, Field]:
     return found
 
 
-def read_all(fields: Fields, values: Mapping[str, Any]) -> dict[str, Any]:
-    """All fields, typed, with the defaults of those that are not given; an error names the field."""
+def read_all(fields: Fields, values: Mapping[str, Any], shown: Callable[[str], str] = str) -> dict[str, Any]:
+    """All fields, typed, with the defaults of those that are not given; an error names the field as the door does."""
     found = {}
     for name, field in fields.items():
         try:
             found[name] = field.read(values.get(name))
         except OptionError as error:
-            raise OptionError(f"{name}: {error.what}", fix=error.fix).about(name) from None
+            raise OptionError(f"{shown(name)}: {error.what}", fix=error.fix).about(name) from None
         if field.required and not field.is_given(found[name]):
-            raise OptionError(f"{name} is missing")
+            raise OptionError(f"{shown(name)} is missing")
     return found
 
 
