@@ -268,14 +268,14 @@ def test_an_input_that_changes_meanwhile_is_not_believed(study, monkeypatch):
 
     monkeypatch.chdir(study)
     item = graphgauge.study.read_study(study / "study.toml").items[0]
-    evaluated = worker.evaluated
+    evaluated = worker._of_family
 
     def changed_meanwhile(*arguments):
         answer = evaluated(*arguments)
         np.save(study / "scores/good/0/pos.npy", np.zeros(60))
         return answer
 
-    monkeypatch.setattr(worker, "evaluated", changed_meanwhile)
+    monkeypatch.setattr(worker, "_of_family", changed_meanwhile)
     task = {"item": item.to_dict(), "folder": str(study), "output": str(study / "x.json"), "threads": 1, "debug": False}
     answer = worker.perform(task, HashIndex(study))
     assert answer["status"] == "failed"
