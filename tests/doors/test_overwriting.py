@@ -10,7 +10,6 @@ import pytest
 from graphgauge.cli.app import cli
 from graphgauge.core.errors import OptionError
 
-
 OUTPUTS = ("--output", "--flat", "--figure", "--save-state", "--per-query")
 
 
