@@ -1,6 +1,7 @@
 """`graphgauge ranking` as a user meets it: results on stdout, everything else on stderr, and the right exit code."""
 
 import csv
+import functools
 import io
 import json
 import os
@@ -341,9 +342,11 @@ def test_a_file_that_changes_between_reading_and_hashing_is_not_certified(scores
     from graphgauge.core.errors import InputError
 
     folder, pos, _ = scores
-    evaluate, path = command.callback.evaluate, folder / "pos.npy"
+    declared, path = command.family, folder / "pos.npy"
+    evaluate = declared.evaluate_files
     np.save(folder / "other.npy", pos + 1)
 
+    @functools.wraps(evaluate)
     def changed_meanwhile(**options):
         answer = evaluate(**options)
         before = path.stat()
@@ -355,7 +358,7 @@ def test_a_file_that_changes_between_reading_and_hashing_is_not_certified(scores
         return answer
 
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(command.callback, "evaluate", changed_meanwhile)
+    monkeypatch.setitem(vars(declared), "evaluate_files", changed_meanwhile)
     arguments = [*(MATRIX if audited else MATRIX[1:]), "-o", "x.json"]
     done = CliRunner().invoke(audit if audited else command, arguments)
     assert isinstance(done.exception, InputError)

@@ -14,10 +14,9 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
-
-import numpy as np
 
 from graphgauge.core.errors import OptionError
 from graphgauge.core.files import is_pattern
@@ -63,9 +62,9 @@ class Flag(Kind):
         return {"type": "boolean"}
 
     def read(self, value: Any) -> bool:
-        if not isinstance(value, bool | np.bool_):
+        if not isinstance(value, bool):
             raise OptionError(f"expected true or false, found {value!r:.60}")
-        return bool(value)
+        return value
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ class Whole(Kind):
 
     def read(self, value: Any) -> int:
         number = _number(value, int)
-        if not isinstance(number, int | np.integer) or isinstance(number, bool):
+        if not isinstance(number, Integral) or isinstance(number, bool):
             raise OptionError(f"{value!r:.60} is not a whole number")
         if self.least is not None and number < self.least:
             raise OptionError(f"{value!r:.60} is below {self.least}")
@@ -114,7 +113,7 @@ class Number(Kind):
 
     def read(self, value: Any) -> float:
         number = _number(value, float)
-        if not isinstance(number, int | float | np.integer | np.floating) or isinstance(number, bool):
+        if not isinstance(number, Real) or isinstance(number, bool):
             raise OptionError(f"{value!r:.60} is not a number")
         bounded = math.isfinite(self.low)  # only a number without a range may be NaN
         if (bounded and not self.low <= number <= self.high) or (self.inside and number in (self.low, self.high)):
@@ -401,8 +400,8 @@ def _sequence(value: Any) -> Sequence[Any]:
 
 
 def _scalar(value: Any) -> Any:
-    """The number in an array without axes."""
-    return value[()] if isinstance(value, np.ndarray) and not value.ndim else value
+    """The Python value of a NumPy scalar, or of an array without axes."""
+    return value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
 
 
 def _is_empty(value: Any) -> bool:
