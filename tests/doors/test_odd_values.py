@@ -84,6 +84,20 @@ def test_scalars_of_numpy_are_numbers(declared: Family, field: Field) -> None:
             field.read(wrong)
 
 
+@pytest.mark.parametrize(("declared", "field"), of_kind(Several, Files))
+def test_arrays_and_generators_are_lists(declared: Family, field: Field) -> None:
+    value = example(field)
+    for same in (np.array(value), (part for part in value), iter(value), list(value)):
+        assert field.read(same) == value
+
+
+@pytest.mark.parametrize(("declared", "field"), of_kind(Files))
+def test_files_have_an_order(declared: Family, field: Field) -> None:
+    for wrong in ({"a.npy", "b.npy"}, {"a.npy": 1}, b"a.npy", 5):
+        with pytest.raises(OptionError):
+            field.read(wrong)
+
+
 def test_a_choice_of_a_number_means_the_number(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     for name in ("real", "generated"):

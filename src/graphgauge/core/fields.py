@@ -11,7 +11,7 @@ from __future__ import annotations
 import glob
 import inspect
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from numbers import Integral, Real
@@ -135,7 +135,7 @@ class Several(Kind):
 
     def read(self, value: Any) -> tuple[Any, ...]:
         parts = value.split(",") if isinstance(value, str) else value
-        if not isinstance(parts, Collection) or isinstance(parts, Mapping | bytes):
+        if not isinstance(parts, Iterable) or isinstance(parts, Mapping | bytes):
             parts = [parts]
         parts = [part.strip() if isinstance(part, str) else part for part in parts]
         if isinstance(value, str) and isinstance(self.each, Text):
@@ -394,9 +394,10 @@ def _path(value: Any) -> str:
 
 
 def _sequence(value: Any) -> Sequence[Any]:
-    if not isinstance(value, Sequence):
+    """What an iterable has in its order; a set has none."""
+    if not isinstance(value, Iterable) or isinstance(value, Mapping | Set | bytes):
         raise OptionError(f"expected a text or a list of texts, found {value!r:.60}")
-    return value
+    return list(value)
 
 
 def _scalar(value: Any) -> Any:
