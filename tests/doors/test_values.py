@@ -260,7 +260,7 @@ class Refused(Exception):
 
 def _stored(path: Path) -> Outcome:
     content = read_content(path)
-    return content["results"], content["conventions"]
+    return content["results"], content["conventions"] | content["readings"]
 
 
 COUNTED: Counter[tuple[str, str, str]] = Counter()

@@ -115,13 +115,14 @@ class Number(Kind):
         number = _number(value, float)
         if not isinstance(number, Real) or isinstance(number, bool):
             raise OptionError(f"{value!r:.60} is not a number")
-        bounded = math.isfinite(self.low)  # only a number without a range may be NaN
-        if (bounded and not self.low <= number <= self.high) or (self.inside and number in (self.low, self.high)):
-            raise OptionError(f"{value!r:.60} is not between {self.low:g} and {self.high:g}")
         try:
-            return float(number)
+            read = float(number)
         except OverflowError:
             raise OptionError(f"{value!r:.60} is too large") from None
+        bounded = math.isfinite(self.low)  # only a number without a range may be NaN
+        if (bounded and not self.low <= read <= self.high) or (self.inside and read in (self.low, self.high)):
+            raise OptionError(f"{value!r:.60} is not between {self.low:g} and {self.high:g}")
+        return read
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ def thread_count(threads: Any) -> int | None:
 
 
 def confidence_level(confidence: Any) -> float:
-    if not isinstance(confidence, Real) or not 0 < confidence < 1:
+    if not isinstance(confidence, Real) or not 0 < float(confidence) < 1:
         raise OptionError(
             f"confidence must be between 0 and 1, not {confidence!r:.60}", fix="Use 0.95 for a 95 % interval."
         )
