@@ -65,12 +65,12 @@ def _asked(call: dict[str, object]) -> int:
 
 def _serve() -> None:
     """Answer each call on stdin with an exit code on stdout; in a fork, become the command."""
-    from graphgauge.cli.app import OTHERS
+    from graphgauge.cli.app import COMMANDS
     from graphgauge.core.family import BUILT_IN, family
 
     for name in (*_EARLY, "graphgauge.cli.family"):
         import_module(name)
-    for command in OTHERS:
+    for command in COMMANDS:
         import_module(f"graphgauge.cli.{command}")
     for name in BUILT_IN:
         family(name).module("from_files")

@@ -28,6 +28,7 @@ FAULTS = {
     "cut off": (b'{"a": 1\n', "not (a )?JSON"),
     "not UTF-8": (b'{"a": "\xff"}\n', "not (a )?JSON"),
     "NaN": (b'{"a": NaN}\n', "NaN is not JSON; write null"),
+    "a key twice": (b'{"a": 1, "b": {"c": 1, "c": 2}}\n', "the key 'c' occurs more than once"),
     "deep": (b"[" * 100_000 + b"\n", "brackets are nested too deep"),
 }
 

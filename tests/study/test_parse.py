@@ -39,6 +39,17 @@ def test_datasets_are_an_axis_and_own_keys_win_over_defaults(tmp_path):
     assert all(item.options["k"] == [5] for item in study.items)
 
 
+@pytest.mark.parametrize("place", ["scores/{method}/0", "scores/{method}/{{0}}"])
+def test_one_run_is_not_counted_as_several_seeds(tmp_path, place):
+    text = STUDY.replace("scores/{method}/{seed}", place)
+    with pytest.raises(StudyError, match=r"line 12: seeds are given, but \{seed\} is in no value"):
+        read(tmp_path, text)
+    one = text.replace("seeds = [0, 1, 2]", "seeds = [0]").partition("[[compare]]")[0]
+    assert len(read(tmp_path, one).items) == 2
+    option = text.replace("k = [1, 3]", "k = '{seed}'").replace("seeds = [0, 1, 2]", "seeds = [1, 2]")
+    assert {tuple(item.options["k"]) for item in read(tmp_path, option).items} == {(1,), (2,)}
+
+
 def test_one_method_without_seeds(tmp_path):
     text = 'schema = 1\n[[evaluate]]\nfamily = "ranking"\nmethod = "m"\ndataset = "d"\n'
     (item,) = read(tmp_path, text + 'pos_scores = "x.npy"\nneg_scores = "y.npy"\n').items

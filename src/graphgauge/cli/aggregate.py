@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from graphgauge.cli.common import files_then_words
-from graphgauge.cli.family import option_of
+from graphgauge.cli.family import flag, option_of
 from graphgauge.cli.options import OUTPUT_FILE
 from graphgauge.core.fields import Fields, read_all
 from graphgauge.core.files import write_text
@@ -45,7 +45,7 @@ def command_about_results(
 def _finish(
     results: tuple[str, ...], form: str, output: str | None, figure: str | None, debug: bool, **options: Any
 ) -> None:
-    table = aggregate_results(list(results), **read_all(FIELDS, options))
+    table = aggregate_results(list(results), **read_all(FIELDS, options, flag))
     emit(table, form, output, figure, "intervals")
 
 

@@ -11,10 +11,10 @@ import click
 
 from graphgauge._version import __version__
 from graphgauge.cli.lazy import LazyGroup
-from graphgauge.core.family import family_names, lines
+from graphgauge.core.family import is_declared, lines, unusable
 
 # One line each, shown by --help without importing the command. The families' commands come first.
-OTHERS = {
+COMMANDS = {
     "merge": "Merge saved states of parts of one evaluation.",
     "aggregate": "Means, spreads and intervals over runs, as a table.",
     "compare": "Which method is better, over seeds, datasets or items.",
@@ -37,15 +37,22 @@ _COMPLETION = "_GRAPHGAUGE_COMPLETE"
 class _Commands(LazyGroup):
     """The commands of the families, and the others."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*family_names(), *self._own]
-
     @property
     def _lines(self) -> Mapping[str, str]:
         return {**lines(), **self._own}
 
+    def _has(self, name: str) -> bool:
+        """Without loading families of other packages, which one command does not need."""
+        return name in self._own or is_declared(name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_commands(ctx, formatter)
+        if refused := unusable():
+            with formatter.section("Installed, but cannot be used"):
+                formatter.write_dl(list(refused.items()))
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in family_names():
+        if cmd_name in self._own or not is_declared(cmd_name):
             return super().get_command(ctx, cmd_name)
         from graphgauge.cli.family import family_command
 
@@ -54,7 +61,7 @@ class _Commands(LazyGroup):
 
 @click.group(
     cls=_Commands,
-    lines=OTHERS,
+    lines=COMMANDS,
     place="graphgauge.cli.{}",
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 ok; 1 a gate failed; 2 usage; 3 bad input, or a file that cannot be written; "

@@ -22,7 +22,7 @@ _DRAW = click.Option(
 def _finish(
     results: tuple[str, ...], form: str, output: str | None, figure: str | None, draw: str, debug: bool, **options: Any
 ) -> None:
-    values = read_all(FIELDS, options)
+    values = read_all(FIELDS, options, flag)
     refuse(values, flag)
     if figure is not None and values["over"] == "items":
         raise OptionError("there is no figure over items", fix="Drop --figure, or compare over seeds.")

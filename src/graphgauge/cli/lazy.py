@@ -21,11 +21,14 @@ class LazyGroup(click.Group):
     def _lines(self) -> Mapping[str, str]:
         return self._own
 
+    def _has(self, name: str) -> bool:
+        return name in self._lines
+
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self._own)
+        return list(self._lines)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self._own:
+        if not self._has(cmd_name):
             return None
         command: click.Command = importlib.import_module(self._place.format(cmd_name)).command
         return command
@@ -33,11 +36,10 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        names = self.list_commands(ctx)
-        if args[0] not in names and not ctx.resilient_parsing:  # completion does not need it
+        if not self._has(args[0]) and not ctx.resilient_parsing:  # completion does not need it
             from graphgauge.core.errors import UnknownNameError
 
-            raise UnknownNameError("command", args[0], names)
+            raise UnknownNameError("command", args[0], self._lines)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -7,7 +7,9 @@ family with an entry point in the group `graphgauge.families`.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import import_module
@@ -15,7 +17,7 @@ from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any
 
-from graphgauge.core.errors import InputError, OptionError, UnknownNameError
+from graphgauge.core.errors import OptionError, UnknownNameError
 from graphgauge.core.fields import Fields, fields_of, read_all
 from graphgauge.core.forms import Form, Shown, chosen_form
 
@@ -29,6 +31,9 @@ BUILT_IN = {
     "evolution": "Graphs that a system grows itself, cycle by cycle.",
 }
 GROUP = "graphgauge.families"
+# Names that mean something else on the command line and in results.
+RESERVED = ("merge", "aggregate", "compare", "init", "run", "verify", "report", "audit", "metrics", "zoo", "demo",
+            "results", "runs")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ class TruthInputs:
     given: tuple[str, ...] = ()
 
 
-_LOADED: dict[str, Family] = {}
+_LOADED: list[Family] = []
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,7 @@ class Family:
     refuse: Callable[[Mapping[str, Any], Shown], None] | None = None
 
     def __post_init__(self) -> None:
-        _LOADED[self.name] = self
+        _LOADED.append(self)
 
     def module(self, name: str) -> ModuleType:
         return import_module(f"{self.package}.{name}")
@@ -121,41 +126,45 @@ def family(name: str) -> Family:
     if name in BUILT_IN:
         built_in: Family = import_module(f"graphgauge.{name}.family").FAMILY
         return built_in
-    found = _installed().get(name)
-    if found is None:
+    if name not in _installed():
         raise UnknownNameError("family", name, family_names())
-    try:
-        loaded = found.load()
-    except Exception as error:
-        raise InputError(
-            f"the installed family {name!r} cannot be loaded ({type(error).__name__}: {error})",
-            where=found.value, fix="Fix or uninstall its package.",
-        ) from error  # fmt: skip
-    if not isinstance(loaded, Family) or loaded.name != name:
-        raise OptionError(f"{found.value} is not the family {name!r}", fix=f"Entry points in {GROUP} name a Family.")
-    return loaded
+    return _plugin(name)
 
 
 def family_names() -> tuple[str, ...]:
-    """The built-in families, then the installed ones by name."""
-    return (*BUILT_IN, *sorted(_installed()))
+    """The built-in families, then the installed ones by name; those that cannot be loaded are left out."""
+    return (*BUILT_IN, *_plugins())
+
+
+def is_declared(name: str) -> bool:
+    """Whether a family of this name is built in or installed; nothing is loaded."""
+    return name in BUILT_IN or name in _installed()
 
 
 def lines() -> dict[str, str]:
-    """What each family is about, in one line; a package that cannot be loaded does not hide the others."""
-    return BUILT_IN | {name: _line(name) for name in sorted(_installed())}
+    """What each family is about, in one line."""
+    return BUILT_IN | {name: declared.line for name, declared in _plugins().items()}
 
 
-def _line(name: str) -> str:
+def unusable() -> dict[str, str]:
+    """Why installed families cannot be used, by name."""
+    return {name: why for name, why in _loadable().items() if isinstance(why, str)}
+
+
+@contextmanager
+def left_out_if_broken(name: str) -> Iterator[None]:
+    """What concerns all families goes on with a warning if the modules of an installed one cannot be imported."""
     try:
-        return family(name).line
-    except InputError as error:
-        return str(error)
+        yield
+    except (Exception, SystemExit) as error:
+        if name in BUILT_IN:
+            raise
+        warnings.warn(f"the family {name!r} is left out: {_said(error)}", RuntimeWarning, stacklevel=3)
 
 
 def loaded() -> tuple[Family, ...]:
     """The families in use so far; the family of an evaluation is one of them."""
-    return tuple(_LOADED.values())
+    return tuple(_LOADED)
 
 
 def families() -> tuple[Family, ...]:
@@ -163,5 +172,53 @@ def families() -> tuple[Family, ...]:
 
 
 @cache
-def _installed() -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group=GROUP) if entry.name not in BUILT_IN}
+def _installed() -> dict[str, tuple[EntryPoint, ...]]:
+    """The entry points by name. One that is found twice, along the path, counts once."""
+    found: dict[str, dict[str, EntryPoint]] = {}
+    for entry in entry_points(group=GROUP):
+        found.setdefault(entry.name, {}).setdefault(entry.value, entry)
+    return {name: tuple(entries.values()) for name, entries in sorted(found.items())}
+
+
+@cache
+def _loadable() -> dict[str, Family | str]:
+    """The installed families, or why they cannot be used."""
+    found: dict[str, Family | str] = {}
+    for name in _installed():
+        try:
+            found[name] = _plugin(name)
+        except OptionError as error:
+            found[name] = str(error)
+    return found
+
+
+def _plugins() -> dict[str, Family]:
+    return {name: found for name, found in _loadable().items() if isinstance(found, Family)}
+
+
+def _plugin(name: str) -> Family:
+    """The family that one other package has under this name."""
+    entries = _installed()[name]
+    what = f"the family {name!r} of {' and '.join(sorted(map(_package, entries)))}"
+    if name in BUILT_IN or name in RESERVED:
+        taken = "a built-in family" if name in BUILT_IN else "a command"
+        raise OptionError(f"{what} has the name of {taken}", fix="Its package has to rename it.")
+    if len(entries) > 1:
+        raise OptionError(f"{what} is declared more than once", fix="Uninstall all but one of them.")
+    try:
+        loaded = entries[0].load()
+    except (Exception, SystemExit) as error:
+        fix = "Update or uninstall the package."
+        raise OptionError(f"{what} cannot be loaded ({_said(error)})", fix=fix) from error
+    if not isinstance(loaded, Family) or loaded.name != name:
+        fix = f"Entry points in {GROUP} name a Family, by its own name."
+        raise OptionError(f"{what}: {entries[0].value} is not a Family of this name", fix=fix)
+    return loaded
+
+
+def _package(entry: EntryPoint) -> str:
+    return entry.value if entry.dist is None else entry.dist.name
+
+
+def _said(error: BaseException) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split()):.200}"

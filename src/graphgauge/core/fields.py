@@ -11,8 +11,7 @@ from __future__ import annotations
 import glob
 import inspect
 import math
-import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from numbers import Integral, Real
@@ -20,9 +19,10 @@ from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
 
 from graphgauge.core.errors import OptionError
+from graphgauge.core.files import is_pattern
+from graphgauge.core.options import NAN_POLICIES
 
 PathLike = str | Path
-NAN_POLICIES = ("raise", "omit")
 
 
 @dataclass(frozen=True)
@@ -115,10 +115,14 @@ class Number(Kind):
         number = _number(value, float)
         if not isinstance(number, Real) or isinstance(number, bool):
             raise OptionError(f"{value!r:.60} is not a number")
-        number = float(number)
-        if number < self.low or number > self.high or (self.inside and number in (self.low, self.high)):
+        try:
+            read = float(number)
+        except OverflowError:
+            raise OptionError(f"{value!r:.60} is too large") from None
+        bounded = math.isfinite(self.low)  # only a number without a range may be NaN
+        if (bounded and not self.low <= read <= self.high) or (self.inside and read in (self.low, self.high)):
             raise OptionError(f"{value!r:.60} is not between {self.low:g} and {self.high:g}")
-        return number
+        return read
 
 
 @dataclass(frozen=True)
@@ -132,11 +136,13 @@ class Several(Kind):
 
     def read(self, value: Any) -> tuple[Any, ...]:
         parts = value.split(",") if isinstance(value, str) else value
-        if not isinstance(parts, Collection) or isinstance(parts, Mapping | bytes):
+        if not isinstance(parts, Iterable) or isinstance(parts, Mapping | bytes):
             parts = [parts]
         parts = [part.strip() if isinstance(part, str) else part for part in parts]
         if isinstance(value, str) and isinstance(self.each, Text):
             parts = [part for part in parts if part]
+        if not parts:
+            raise OptionError("the list is empty", fix="Leave it out for the default.")
         return tuple(self.each.read(part) for part in parts)
 
 
@@ -226,8 +232,16 @@ class NamedFiles(Kind):
 
     def read(self, value: Any) -> dict[str, str]:
         if isinstance(value, Mapping):
-            return {str(name): _path(path) for name, path in value.items()}
-        return dict(map(self._pair, [value] if isinstance(value, str) else _sequence(value)))
+            pairs = [(str(name), _path(path)) for name, path in value.items()]
+        else:
+            pairs = [self._pair(text) for text in ([value] if isinstance(value, str) else _sequence(value))]
+        names = [name for name, _ in pairs]
+        for name in names:
+            if not name:
+                raise OptionError("a name is empty")
+            if names.count(name) > 1:
+                raise OptionError(f"{name!r:.60} is given more than once", fix="Every file needs a name of its own.")
+        return dict(pairs)
 
     @staticmethod
     def _pair(text: Any) -> tuple[str, str]:
@@ -266,8 +280,16 @@ class Field:
         return "--" + self.name.replace("_", "-")
 
     def read(self, value: Any) -> Any:
-        """The value for this field; None and an empty list mean that it is not given."""
-        return self.default if value is None or _is_empty(value) else self.kind.read(value)
+        """The value for this field; None means that it is not given, and so does no file."""
+        value = _scalar(value)
+        if value is None or (_is_empty(value) and self._may_be_empty):
+            return self.default
+        return self.kind.read(value)
+
+    @property
+    def _may_be_empty(self) -> bool:
+        """Whether an empty list is no value: for options that can be repeated, and lists that are empty by default."""
+        return isinstance(self.kind, Files | NamedFiles | Texts) or self.default == ()
 
     def is_given(self, value: Any) -> bool:
         """Whether a value differs from the default."""
@@ -292,16 +314,16 @@ def fields_of(function: Callable[..., Any]) -> dict[str, Field]:
     return found
 
 
-def read_all(fields: Fields, values: Mapping[str, Any]) -> dict[str, Any]:
-    """All fields, typed, with the defaults of those that are not given; an error names the field."""
+def read_all(fields: Fields, values: Mapping[str, Any], shown: Callable[[str], str] = str) -> dict[str, Any]:
+    """All fields, typed, with the defaults of those that are not given; an error names the field as the door does."""
     found = {}
     for name, field in fields.items():
         try:
             found[name] = field.read(values.get(name))
         except OptionError as error:
-            raise OptionError(f"{name}: {error.what}", fix=error.fix).about(name) from None
-        if field.required and values.get(name) is None:
-            raise OptionError(f"{name} is missing")
+            raise OptionError(f"{shown(name)}: {error.what}", fix=error.fix).about(name) from None
+        if field.required and not field.is_given(found[name]):
+            raise OptionError(f"{shown(name)} is missing")
     return found
 
 
@@ -309,7 +331,7 @@ def located(fields: Fields, values: Mapping[str, Any], folder: Path) -> dict[str
     """The values with all paths below a folder, for a process with another working directory."""
 
     def place(path: str) -> str:
-        if glob.has_magic(path) and not Path(path).is_absolute() and not os.path.exists(folder / path):  # noqa: PTH110
+        if is_pattern(path, folder) and not Path(path).is_absolute():
             return str(Path(glob.escape(str(folder))) / path)
         return str(folder / path)
 
@@ -367,13 +389,21 @@ def _number(value: Any, kind: type) -> Any:
 def _path(value: Any) -> str:
     if not isinstance(value, str | Path):
         raise OptionError(f"expected the name of a file, found {value!r:.60}")
+    if not str(value) or "\0" in str(value):
+        raise OptionError(f"{str(value)!r:.60} is no name of a file", fix="Leave it out if there is no file.")
     return str(value)
 
 
 def _sequence(value: Any) -> Sequence[Any]:
-    if not isinstance(value, Sequence):
+    """What an iterable has in its order; a set has none."""
+    if not isinstance(value, Iterable) or isinstance(value, Mapping | Set | bytes):
         raise OptionError(f"expected a text or a list of texts, found {value!r:.60}")
-    return value
+    return list(value)
+
+
+def _scalar(value: Any) -> Any:
+    """The Python value of a NumPy scalar, or of an array without axes."""
+    return value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
 
 
 def _is_empty(value: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import glob
 import json
 import os
 import re
@@ -117,7 +118,7 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def read_json(path: str | Path, *, fix: str | None = None) -> Any:
-    """The value in a JSON file; NaN and infinity, which JSON does not have, are refused."""
+    """The value in a JSON file; NaN and infinity, which JSON does not have, and repeated keys are refused."""
     content = read_bytes(path)
     try:
         return parse_json(content)
@@ -146,9 +147,38 @@ def read_json_lines(path: Path) -> tuple[list[tuple[str, dict[str, Any]]], bool]
 def parse_json(content: bytes) -> Any:
     """The value of JSON text; a ValueError says what is wrong with it."""
     try:
-        return json.loads(content.decode(), parse_constant=_refuse_constant)
+        return json.loads(content.decode(), parse_constant=_refuse_constant, object_pairs_hook=_table)
     except RecursionError:
         raise ValueError("brackets are nested too deep") from None
+
+
+def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A table without repeated keys, of which other readers may take another one."""
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice!r:.60} occurs more than once in a table")
+    return table
+
+
+def is_pattern(text: str, folder: Path | None = None) -> bool:
+    """Whether a name is a pattern; an existing file of that name takes precedence."""
+    root = folder or Path()
+    return glob.has_magic(text) and not any(_exists(root / name) for name in (text, split_member(text)[0]))
+
+
+def split_member(text: str) -> tuple[Path, str | None]:
+    """The file and the array name in `archive.npz:name`; the name is None if absent."""
+    match = re.fullmatch(r"(.+\.(?:npz|pt|pth|safetensors)):([^/\\:]+)", text)
+    return (Path(match[1]), match[2]) if match else (Path(text), None)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # too long for a file name
+        return False
 
 
 def is_temporary(path: Path) -> bool:

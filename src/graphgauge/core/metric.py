@@ -8,6 +8,7 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from graphgauge.core.errors import OptionError, UnknownNameError
 from graphgauge.core.family import family as declared
-from graphgauge.core.family import family_names
+from graphgauge.core.family import family_names, left_out_if_broken
 from graphgauge.core.references import REFERENCES
 from graphgauge.core.result import Chance, Direction, Interval, Kind, Result, enclosing
 
@@ -339,7 +340,8 @@ def metric(
 def metrics(family: str | None = None) -> tuple[Metric, ...]:
     """All registered metrics, of one family or of all."""
     for name in family_names() if family is None else (family,):
-        declared(name).module("metrics")
+        with left_out_if_broken(name) if family is None else nullcontext():
+            declared(name).module("metrics")
     return tuple(entry for name, known in _REGISTRY.items() if family in (None, name) for entry in known.values())
 
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
-
-import numpy as np
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
 
 from graphgauge.core.errors import OptionError, one_of
-from graphgauge.core.fields import NAN_POLICIES
+
+if TYPE_CHECKING:
+    import numpy as np
+
+NAN_POLICIES = ("raise", "omit")
 
 
 def whole_number(name: str, value: Any, least: int = 0, most: int | None = None) -> int:
     """`value` as Python's int; anything else, including True and 1.0, is an error."""
-    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not is_whole or value < least or (most is not None and value > most):
         span = f"of at least {least}" if most is None else f"from {least} to {most:,}"
         raise OptionError(f"{name} must be a whole number {span}, not {value!r:.60}")
@@ -22,7 +25,9 @@ def whole_number(name: str, value: Any, least: int = 0, most: int | None = None)
 
 def generator_of(seed: Any) -> np.random.Generator:
     """The given generator, or a new one from a seed."""
-    return seed if isinstance(seed, np.random.Generator) else np.random.default_rng(whole_number("seed", seed))
+    from numpy.random import Generator, default_rng  # the options of commands are read without NumPy
+
+    return seed if isinstance(seed, Generator) else default_rng(whole_number("seed", seed))
 
 
 def thread_count(threads: Any) -> int | None:
@@ -31,7 +36,7 @@ def thread_count(threads: Any) -> int | None:
 
 
 def confidence_level(confidence: Any) -> float:
-    if not isinstance(confidence, float | np.floating) or not 0 < confidence < 1:
+    if not isinstance(confidence, Real) or not 0 < float(confidence) < 1:
         raise OptionError(
             f"confidence must be between 0 and 1, not {confidence!r:.60}", fix="Use 0.95 for a 95 % interval."
         )

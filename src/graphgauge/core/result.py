@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -239,6 +241,26 @@ class Evaluation(Mapping[str, Result]):
         self.materials = {**(materials or {}), "results": self}
         self._findings = findings if materials is None else None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For other processes: as if read from a file, with all results and findings, without the measurements."""
+        facts = {"_results": {**self}, "_findings": self.findings, "inputs": partial(list, self.inputs())}
+        return self.__dict__ | facts | {"materials": {}, "_figure": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ |= state
+        self.materials = {"results": self}
+
+    # Copies in the same process keep the measurements.
+    def __copy__(self) -> Evaluation:
+        other = object.__new__(type(self))
+        other.__dict__ |= self.__dict__
+        return other
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Evaluation:
+        other = memo[id(self)] = object.__new__(type(self))
+        other.__dict__ |= deepcopy(self.__dict__, memo)
+        return other
+
     def _complete(self, result: Result) -> Result:
         return replace(result, breakdowns=self.breakdowns) if self.breakdowns else result
 
@@ -352,7 +374,8 @@ class Evaluation(Mapping[str, Result]):
         """Draw the family's figure into a .svg, .png or .pdf file."""
         if self._figure is None:
             raise InputError(
-                f"this {self.family} evaluation has no figure", fix="Evaluations read from files have none."
+                f"this {self.family} evaluation has no figure",
+                fix="Evaluations read from files or from another process have none.",
             )
         self._figure(self, path)
 

@@ -57,7 +57,7 @@ def merge_files(
         kind, _, _ = load_state(path)
         state = state_class(kind).load(path)
         merged = state if merged is None else merged.merge(state)
-    own = _OF[merged.kind]
+    own = _OF.get(merged.kind, ())
     for name in (name for names in _OF.values() for name in names if name not in own):
         if fields[name].is_given(given.pop(name)) and name != "threads":
             raise OptionError(f"{name} does not go with states of {merged.kind}", fix="Leave it out.")

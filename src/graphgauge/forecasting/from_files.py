@@ -96,7 +96,7 @@ def evaluate_files(
     """
     given = FAMILY.read(locals())
     files: dict[str, list[ArrayFile]] = {}
-    history = None if naive is None else _whole(files, "naive", given["naive"])
+    history = None if given["naive"] is None else _whole(files, "naive", given["naive"])
     common = {"coverage": given["coverage"], "season": given["season"], "naive": history,
               "null_value": given["null_value"]}  # fmt: skip
     shown = {name: given[name] for name in ("horizons", "by", "bins", "metrics", "nan", "confidence", "seed")}
@@ -107,7 +107,7 @@ def evaluate_files(
     else:
         files |= {name: open_arrays(given[name]) for name in _ARRAYS if given[name]}
         evaluation, state = _from_arrays(given, files, common, shown, progress)
-    if save_state is not None:
+    if given["save_state"] is not None:
         assert state is not None
         if given["start"] is None:
             state.forget_place()
@@ -117,7 +117,7 @@ def evaluate_files(
         opened: list[Mapping[str, Any]] = [
             entry for name, parts in files.items() for entry in receipt_inputs(name, parts)
         ]
-        return opened if table is None else [*opened, receipt_input("table", given["table"])]
+        return opened if given["table"] is None else [*opened, receipt_input("table", given["table"])]
 
     evaluation.inputs = inputs
     return evaluation

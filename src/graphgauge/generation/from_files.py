@@ -96,7 +96,7 @@ def evaluate_files(
     given = FAMILY.read(locals())
     asked = given["metrics"]
     request = Request(
-        None if asked is None else tuple(asked), given["k"], 1 if empty == "1" else given["empty"],
+        None if asked is None else tuple(asked), given["k"], 1 if given["empty"] == "1" else given["empty"],
         given["confidence"], Draws(given["seed"], given["resamples"], given["permutations"]), given["nan"],
         given["threads"],
     )  # fmt: skip
@@ -104,7 +104,11 @@ def evaluate_files(
     source = _SOURCES[FAMILY.check(given)](given, progress)
     described = cache(source.inputs)  # hash only once
     path = None if store is None else store.place("generation")
-    earlier = None if path is None else _earlier(path, {**source.options, **request.options}, described, nan, progress)
+    earlier = (
+        None
+        if path is None
+        else _earlier(path, {**source.options, **request.options}, described, given["nan"], progress)
+    )
     parts: list[Evaluation] = []
     for place, name in enumerate(names):
         part = None if earlier is None else part_of(earlier, name, request)
@@ -118,7 +122,7 @@ def evaluate_files(
         if store is not None and path is not None and place + 1 < len(names):
             evaluation.skipped |= dict.fromkeys(names[place + 1 :], _LATER)
             store.write(evaluation, path, described)
-    if save_table is not None:
+    if given["save_table"] is not None:
         source.table(None).save(given["save_table"])
     evaluation.inputs = described
     return evaluation

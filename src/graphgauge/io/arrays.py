@@ -15,7 +15,7 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray, as_numeric
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
-from graphgauge.core.files import DAMAGE, first_line, require_file
+from graphgauge.core.files import DAMAGE, first_line, is_pattern, require_file, split_member
 from graphgauge.io.delimited import read_numbers
 from graphgauge.io.npz import open_npz
 from graphgauge.io.parquet import open_parquet, sound
@@ -121,22 +121,9 @@ def open_arrays(patterns: Sequence[str]) -> list[ArrayFile]:
     return [open_array(path) for path in paths]
 
 
-def is_pattern(text: str, folder: Path | None = None) -> bool:
-    """Whether a name is a pattern; an existing file of that name takes precedence."""
-    root = folder or Path()
-    return glob.has_magic(text) and not any(_exists(root / name) for name in (text, split_member(text)[0]))
-
-
 def matching(pattern: str, folder: Path | None = None) -> list[str]:
     """The files that match a pattern, with numbers in names in numeric order."""
     return sorted(glob.glob(pattern, root_dir=folder), key=_natural)
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:  # too long for a file name
-        return False
 
 
 def read_array(path: str | Path) -> AnyArray:
@@ -258,12 +245,6 @@ def _member(path: Path, name: str | None, members: Sequence[str]) -> str:
         wanted = "contains several arrays" if name is None else f"has no array {name!r}"
         raise InputError(wanted, where=str(path), fix=f"Pick one as {path.name}:NAME, NAME in {', '.join(members)}.")
     return name
-
-
-def split_member(text: str) -> tuple[Path, str | None]:
-    """The file and the array name in `archive.npz:name`; the name is None if absent."""
-    match = re.fullmatch(r"(.+\.(?:npz|pt|pth|safetensors)):([^/\\:]+)", text)
-    return (Path(match[1]), match[2]) if match else (Path(text), None)
 
 
 def _natural(text: str) -> list[tuple[int, str]]:

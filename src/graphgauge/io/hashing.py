@@ -18,9 +18,9 @@ from typing import IO, Any
 import numpy as np
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.files import read_json, write_text
+from graphgauge.core.files import read_json, split_member, write_text
 from graphgauge.core.truths import may_be_truth
-from graphgauge.io.arrays import ArrayFile, split_member
+from graphgauge.io.arrays import ArrayFile
 
 _CHUNK = 1 << 22
 # File times have a limited resolution: a file that changed this shortly before it was hashed may have changed again

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from graphgauge.core.errors import InputError
-from graphgauge.io.arrays import is_pattern, matching
+from graphgauge.core.files import is_pattern
+from graphgauge.io.arrays import matching
 from graphgauge.io.hashing import signature_of
 
 
@@ -43,8 +44,17 @@ def files_named(text: str, folder: Path) -> Iterator[str]:
             yield path
             return
     if _is(Path.is_dir, folder / text):
-        inside = (path.relative_to(folder / text) for path in (folder / text).rglob("*") if path.is_file())
-        yield from (str(Path(text) / path) for path in inside)
+        yield from (str(Path(text) / path.relative_to(folder / text)) for path in _inside(folder / text))
+
+
+def _inside(folder: Path, around: frozenset[Path] = frozenset()) -> Iterator[Path]:
+    """All files in a folder. Links to folders are followed, because readers follow them, but not in circles."""
+    around |= {folder.resolve()}
+    for path in folder.iterdir():
+        if _is(Path.is_dir, path) and path.resolve() not in around:
+            yield from _inside(path, around)
+        elif _is(Path.is_file, path):
+            yield path
 
 
 def _is(kind: Callable[[Path], bool], path: Path) -> bool:

@@ -90,19 +90,20 @@ def evaluate_files(
     per_item = {
         "groups": {name: _read_labels(files, f"groups.{name}", path) for name, path in dict(given["groups"]).items()}
         or None,
-        "cluster": None if cluster is None else _read(files, "cluster", given["cluster"]),
+        "cluster": None if given["cluster"] is None else _read(files, "cluster", given["cluster"]),
     }
     count = _COUNTS[FAMILY.check(given)]
-    state = count(given | {"keep": "items" if per_query else keep}, per_item, files, progress)
-    if save_state is not None:
+    keep = given["keep"] if given["per_query"] is None else "items"
+    state = count(given | {"keep": keep}, per_item, files, progress)
+    if given["save_state"] is not None:
         state.name_parts(content_names(files))
         state.save(given["save_state"])
     evaluation = state.evaluate(
         k=given["k"], ties=given["ties"], metrics=asked, confidence=given["confidence"], nan=given["nan"]
     )
     items = state.items()
-    if per_query is not None and items is not None:
-        write_table(given["per_query"], _per_query(items, ties))
+    if given["per_query"] is not None and items is not None:
+        write_table(given["per_query"], _per_query(items, given["ties"]))
     evaluation.inputs = lambda: [entry for name, opened in files.items() for entry in receipt_inputs(name, opened)]
     return evaluation
 

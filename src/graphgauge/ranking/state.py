@@ -9,9 +9,8 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray, Ints, as_labels, as_numeric, is_cuda, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.fields import NAN_POLICIES
 from graphgauge.core.forms import chosen_form, given_names
-from graphgauge.core.options import nan_policy, thread_count
+from graphgauge.core.options import NAN_POLICIES, nan_policy, thread_count
 from graphgauge.core.state import CountedShards, Place, load_state, place_name, save_state
 from graphgauge.kernels.counting import joint_histogram, single_row_counts
 from graphgauge.kernels.device import device_histogram

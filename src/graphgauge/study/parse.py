@@ -138,6 +138,9 @@ class _Reader:
         self._option_keys(declared.fields, name, own, "evaluate", index, also=("family", *several))
         given = {**defaults.get(name, {}), **own}
         places = {key: ("evaluate", index, key) if key in own else (f"defaults.{name}", 0, key) for key in given}
+        if len(axes["seed"]) > 1 and "{seed" not in str(given):
+            self._fail("seeds are given, but {seed} is in no value: one run would count as several", "evaluate", index,
+                       "seeds", fix="Write {seed} into the names of the files that differ between runs.")  # fmt: skip
         for dataset, method, seed in itertools.product(*axes.values()):
             values = {"dataset": dataset, "method": method, "seed": seed}
             read = {key: self._read(declared.fields, key, given[key], values, places[key]) for key in given}
