@@ -153,5 +153,5 @@ def test_a_package_that_cannot_be_loaded_does_not_stop_the_others(broken: Path, 
     assert ranked.returncode == 0, ranked.stderr
     refused = ran(broken, work, "graphgauge", "broken")
     assert refused.returncode == 2
-    assert "nothing_works:FAMILY" in refused.stderr
-    assert "Fix or uninstall its package" in refused.stderr
+    assert "'broken' of nothing_works cannot be loaded" in refused.stderr
+    assert "Update or uninstall the package" in refused.stderr
