@@ -402,7 +402,7 @@ def test_the_two_forms_exclude_each_other() -> None:
         with pytest.raises(InputError, match="does not take"):
             RankingState().update(**FLAT, **extra)
     for missing in ({}, {"pos_scores": POS}, {"neg_scores": NEG}, {"scores": POS}, {"scores": POS, "labels": SIDE}):
-        with pytest.raises(InputError, match="not given|nothing to evaluate"):
+        with pytest.raises(InputError, match=r"not given|nothing to evaluate"):
             RankingState().update(**missing)
     for option in ({"pooled": True}, {"keep": "items"}):
         with pytest.raises(OptionError, match="not the flat form"):
