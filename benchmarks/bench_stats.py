@@ -29,10 +29,6 @@ def scores() -> np.ndarray:
     return np.random.default_rng(0).normal([[1.0], [0.0]], 1.0, (2, N)).astype(np.float32)
 
 
-def ranks() -> np.ndarray:
-    return np.random.default_rng(0).integers(1, 101, N)
-
-
 def differences() -> np.ndarray:
     random = np.random.default_rng(0)
     return 1 / random.integers(1, 101, N) - 1 / random.integers(1, 101, N)
@@ -59,20 +55,6 @@ def auc_interval(values: np.ndarray) -> Work:
 
     offsets = np.arange(N + 1)
     return lambda: logit_t_interval(*delong(values[0], values[1], offsets), 0.95)
-
-
-def geometric_interval(values: np.ndarray) -> Work:
-    """A statistic treated as if it had no closed form."""
-    from graphgauge.stats.intervals import histogram_bootstrap
-
-    def work() -> object:
-        counts = np.bincount(values)
-        log_rank = np.log(np.maximum(np.arange(len(counts)), 1))
-        return histogram_bootstrap(
-            lambda drawn: np.exp(drawn @ log_rank / N), counts, confidence=0.95, seed=0, resamples=199
-        )
-
-    return work
 
 
 def by_scipy(statistic: Callable[..., object], resamples: int, *, axis: bool = True) -> Callable[[np.ndarray], Work]:
@@ -117,9 +99,6 @@ ROWS = (
         goals=(faster(100, "scipy bootstrap, 199 draws"), memory(64))),
     Row("1M queries: pooled AUC with its interval", make=scores, ours=auc_interval, reads=lambda data: [data], rounds=3,
         peers={"scipy bootstrap, 199 draws": by_scipy(auc_by_rank, 199, axis=False)},
-        goals=(faster(100, "scipy bootstrap, 199 draws"), memory(64))),
-    Row("1M queries: bootstrap on the histogram, also 199 draws", make=ranks, ours=geometric_interval, rounds=9,
-        peers={"scipy bootstrap, 199 draws": by_scipy(lambda x, axis: np.exp(np.mean(np.log(x), axis=axis)), 199)},
         goals=(faster(100, "scipy bootstrap, 199 draws"), memory(64))),
     Row("1M paired differences: sign flips, 9,999 draws", make=differences, ours=sign_flips, rounds=2,
         peers={"NumPy loop, 99 draws": flips_by_numpy},
