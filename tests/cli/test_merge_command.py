@@ -54,3 +54,11 @@ def test_a_tie_rule_that_is_none_is_refused_with_those_there_are(ranked):
     done = CliRunner().invoke(command, [ranked, "--ties", "hopeful"])
     assert done.exit_code == 2
     assert "'realistic'" in done.output
+
+
+@pytest.mark.parametrize("option", [["--k", "5"], ["--ties", "expected"]])
+def test_options_of_other_states_are_refused(tmp_path, ranked, option):
+    done = CliRunner().invoke(command, [forecast(tmp_path / "0.npz", 0), *option])
+    assert "does not go with states of forecasting" in str(done.exception)
+    refused = CliRunner().invoke(command, [ranked, "--seed", "3"])
+    assert "seed does not go with states of ranking" in str(refused.exception)

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from tests.doors.examples import FAMILIES, arguments, example, study_text
 
@@ -132,6 +133,19 @@ def test_fields_that_go_together_or_exclude_each_other(declared: Family, form: F
         values = values_of(declared, (*begins, name))
         with pytest.raises(OptionError, match=f"{flag(name)} needs {flag(others[0])}"):
             command.main(arguments(declared, values), standalone_mode=False)
+
+
+@pytest.mark.parametrize("declared", FAMILIES.values(), ids=label)
+def test_a_single_option_is_not_given_twice(declared: Family) -> None:
+    """Of two values only one would be used."""
+    command = family_command(declared.name)
+    for option in command.params:
+        assert isinstance(option, click.Option)
+        values = [option.opts[-1]] if option.is_flag else [option.opts[-1], "1"]
+        if option.multiple:
+            continue
+        with pytest.raises(click.UsageError, match=f"{max(option.opts, key=len)} is given more than once"):
+            command.main([*values, *values], standalone_mode=False)
 
 
 @pytest.mark.parametrize("declared", FAMILIES.values(), ids=label)

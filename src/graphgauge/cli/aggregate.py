@@ -11,7 +11,7 @@ import click
 
 from graphgauge.cli.common import files_then_words
 from graphgauge.cli.family import flag, option_of
-from graphgauge.cli.options import OUTPUT_FILE
+from graphgauge.cli.options import OUTPUT_FILE, OnceCommand
 from graphgauge.core.fields import Fields, read_all
 from graphgauge.core.files import write_text
 from graphgauge.stats.aggregate_results import FIELDS, aggregate_results
@@ -25,7 +25,7 @@ def command_about_results(
     *more: click.Option,
 ) -> click.Command:  # fmt: skip
     """A command whose options are fields of a function of stored results, with those of its output."""
-    return click.Command(
+    return OnceCommand(
         name,
         callback=callback,
         params=[

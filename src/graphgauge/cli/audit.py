@@ -13,7 +13,7 @@ from graphgauge.audit import run as run_checks
 from graphgauge.audit.materials import materials_of, read_materials
 from graphgauge.cli.common import Run
 from graphgauge.cli.family import family_command, flag, refuse_overwriting, with_inputs
-from graphgauge.cli.options import names_in
+from graphgauge.cli.options import OnceCommand, names_in
 from graphgauge.core.family import family, family_names
 from graphgauge.core.fields import read_all
 from graphgauge.core.findings import SEVERITIES
@@ -104,7 +104,7 @@ def _family(name: str) -> click.Command:
         _tell(findings, own)
 
     kept = [option for option in command.params if option.name not in left_out]
-    made = click.Command(name, callback=audit, params=[*extra, *kept], help=f"Audit the inputs of `graphgauge {name}`.")
+    made = OnceCommand(name, callback=audit, params=[*extra, *kept], help=f"Audit the inputs of `graphgauge {name}`.")
     for option in reversed(_OWN):
         made = option(made)
     return made

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from graphgauge.cli.common import OUTPUT_OPTIONS, Run, stage_bars
-from graphgauge.cli.options import ParamType
+from graphgauge.cli.options import OnceCommand, ParamType
 from graphgauge.core.errors import OptionError
 from graphgauge.core.family import Family, family
 from graphgauge.core.fields import (
@@ -92,7 +92,7 @@ def _default_text(default: Any) -> Any:
     return default
 
 
-class FamilyCommand(click.Command):
+class FamilyCommand(OnceCommand):
     """The command of a family. Options that do not go together are refused while parsing."""
 
     def __init__(self, declared: Family) -> None:

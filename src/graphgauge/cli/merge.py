@@ -8,6 +8,7 @@ import click
 
 from graphgauge.cli.common import OUTPUT_OPTIONS, Run
 from graphgauge.cli.family import option_of, with_inputs
+from graphgauge.cli.options import OnceCommand
 from graphgauge.core.fields import fields_of
 from graphgauge.engines.merge import merge_files
 
@@ -19,7 +20,7 @@ def _finish(**options: Any) -> None:
     run.finish(*with_inputs(merge_files, _FIELDS, own, run))
 
 
-command = click.Command(
+command = OnceCommand(
     "merge",
     callback=_finish,
     params=[

@@ -25,6 +25,19 @@ def names_in(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
+class OnceCommand(click.Command):
+    """A command that refuses an option given twice, of which click would use the last."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = [text.partition("=")[0] for text in args[: args.index("--") if "--" in args else None]]
+        for option in self.params:
+            if not isinstance(option, click.Option) or option.multiple or option.count:
+                continue
+            if sum(given.count(flag) for flag in option.opts) > 1:
+                raise click.UsageError(f"{max(option.opts, key=len)} is given more than once.", ctx)
+        return super().parse_args(ctx, args)
+
+
 NAMES = _Names()
 OUTPUT_FILE = click.Path(dir_okay=False)
 

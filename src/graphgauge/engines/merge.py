@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import Annotated, Any
 
 from graphgauge.core.errors import OptionError
+from graphgauge.core.family import family
 from graphgauge.core.fields import (
     Choice,
     Confidence,
@@ -26,9 +28,6 @@ from graphgauge.core.result import Evaluation
 from graphgauge.core.state import load_state, state_class
 from graphgauge.io.hashing import receipt_input
 from graphgauge.ranking.ties import TIES
-
-# Options of one kind of state only.
-_OF = {"ranking": ("k", "ties"), "forecasting": ("seed", "threads")}
 
 
 def merge_files(
@@ -57,8 +56,9 @@ def merge_files(
         kind, _, _ = load_state(path)
         state = state_class(kind).load(path)
         merged = state if merged is None else merged.merge(state)
-    own = _OF.get(merged.kind, ())
-    for name in (name for names in _OF.values() for name in names if name not in own):
+    taken = inspect.signature(family(merged.kind).module("evaluate").evaluate_state).parameters
+    for name in [name for name in given if name not in taken]:
+        # What needs no threads runs in at most that many.
         if fields[name].is_given(given.pop(name)) and name != "threads":
             raise OptionError(f"{name} does not go with states of {merged.kind}", fix="Leave it out.")
     if saved is not None:

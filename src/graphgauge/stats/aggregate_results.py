@@ -11,13 +11,21 @@ from graphgauge.stats.load import load
 from graphgauge.stats.runs import MISSING
 from graphgauge.stats.truths import TRUTHS
 
+# Fields of every function of stored results.
+Datasets = Annotated[Sequence[str] | str, Texts("Only this dataset. Repeatable.")]
+FamilyName = Annotated[str | None, Text("Only this family, if several have the metric.")]
+SameTruths = Annotated[
+    str,
+    Choice("Refuse methods that were measured against different truths, or accept them with a warning.", tuple(TRUTHS)),
+]
+
 
 def aggregate_results(
     results: Any,
     *,
     metric: Annotated[Sequence[str] | str, Texts("Only this metric. Repeatable.")] = (),
-    dataset: Annotated[Sequence[str] | str, Texts("Only this dataset. Repeatable.")] = (),
-    family: Annotated[str | None, Text("Only this family, if several have the metric.")] = None,
+    dataset: Datasets = (),
+    family: FamilyName = None,
     missing: Annotated[
         str,
         Choice(
@@ -25,13 +33,7 @@ def aggregate_results(
             tuple(MISSING),
         ),
     ] = "raise",
-    truths: Annotated[
-        str,
-        Choice(
-            "Refuse methods that were measured against different truths, or accept them with a warning.",
-            tuple(TRUTHS),
-        ),
-    ] = "same",
+    truths: SameTruths = "same",
     confidence: Confidence = 0.95,
     higher: Annotated[Sequence[str] | str, Texts("Higher is better for this metric. Repeatable.")] = (),
     lower: Annotated[Sequence[str] | str, Texts("Lower is better for this metric. Repeatable.")] = (),

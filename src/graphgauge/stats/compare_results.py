@@ -8,10 +8,10 @@ from typing import Annotated, Any
 from graphgauge.core.errors import OptionError
 from graphgauge.core.fields import Choice, Flag, Number, Seed, Text, Texts, fields_of, read_all
 from graphgauge.core.forms import Shown
+from graphgauge.stats.aggregate_results import Datasets, FamilyName, SameTruths
 from graphgauge.stats.compare import compare
 from graphgauge.stats.load import load
 from graphgauge.stats.runs import MISSING
-from graphgauge.stats.truths import TRUTHS
 
 
 def compare_results(
@@ -23,8 +23,8 @@ def compare_results(
         str, Choice("Test over seeds (datasets, if several), or over the items of one dataset.", ("seeds", "items"))
     ] = "seeds",
     method: Annotated[Sequence[str] | str, Texts("Only this method. Repeatable.")] = (),
-    dataset: Annotated[Sequence[str] | str, Texts("Only this dataset. Repeatable.")] = (),
-    family: Annotated[str | None, Text("Only this family, if several have the metric.")] = None,
+    dataset: Datasets = (),
+    family: FamilyName = None,
     missing: Annotated[
         str,
         Choice(
@@ -32,13 +32,7 @@ def compare_results(
             tuple(MISSING),
         ),
     ] = "raise",
-    truths: Annotated[
-        str,
-        Choice(
-            "Refuse methods that were measured against different truths, or accept them with a warning.",
-            tuple(TRUTHS),
-        ),
-    ] = "same",
+    truths: SameTruths = "same",
     alpha: Annotated[float, Number("Level of the tests; intervals have 1 − alpha.", 0, 1, inside=True)] = 0.05,
     higher: Annotated[bool, Flag("Higher is better for the metric.")] = False,
     lower: Annotated[bool, Flag("Lower is better for the metric.")] = False,
