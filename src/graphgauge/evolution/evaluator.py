@@ -8,6 +8,7 @@ from typing import Any
 
 from graphgauge.core.arrays import Ints
 from graphgauge.core.errors import InputError
+from graphgauge.core.loop import measured
 from graphgauge.core.metric import select
 from graphgauge.core.options import confidence_level, metric_names, whole_number
 from graphgauge.core.result import Evaluation
@@ -75,7 +76,7 @@ class AdaptiveEvaluator:
         self.test_edges = None if test_edges is None else as_edges(test_edges, "test_edges").copy()
         names = metric_names(metrics)
         samples = (*_SAMPLES, *(() if test_edges is None else ("held_out",)))
-        self._chosen = select("evolution", names, samples, {})
+        self._chosen = select("evolution", names, samples)
         self._skipped = {"static_auc": "no test edges given"} if names is None and test_edges is None else {}
         self._smoothed: float | None = None
         self._last_edges: Ints | None = None
@@ -135,14 +136,10 @@ class AdaptiveEvaluator:
             removed_edges=removed_edges,
         )  # fmt: skip
         conventions = grown.conventions
-        results = []
-        for metric, params in self._chosen:
-            sample = grown.sample(metric.needs[0])
-            estimate = metric(sample, **params)
-            results.append(metric.result(sample, estimate, params, confidence=self.confidence, conventions=conventions))
+        found = measured(self._chosen, grown.sample, confidence=self.confidence, conventions=conventions)
         evaluation = Evaluation(
             "evolution",
-            results,
+            found.results,
             conventions=conventions,
             options=self.described | {"cycle": number},
             skipped=self._skipped,

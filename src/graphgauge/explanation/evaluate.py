@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.loop import Chosen, measured
 from graphgauge.core.metric import Metric, asked, find, select
 from graphgauge.core.options import confidence_level, metric_names, nan_policy
-from graphgauge.core.result import Evaluation, Result
+from graphgauge.core.result import Evaluation
 from graphgauge.explanation.collect import collect
-from graphgauge.explanation.conventions import CONVENTIONS, Alias, Convention, renamed
+from graphgauge.explanation.conventions import CONVENTIONS, Convention
 from graphgauge.explanation.declared import directed
 from graphgauge.explanation.inputs import Explanation
 from graphgauge.explanation.items import Items
@@ -93,23 +93,17 @@ def evaluate(
     samples = available(sample_of(answers, who, rules))
     sample = samples["answers"]
     shown = {**_conventions(answers, rules, nan), **({} if convention is None else {"convention": convention})}
-    results: list[Result] = []
-    columns: dict[str, Floats] = {}
-    skipped: dict[str, str] = {}
-    for key, alias, metric, params in _chosen(metrics, library, samples, answers):
-        try:
-            if metric.needs[0] not in samples:
-                raise InputError(f"the events have no {metric.needs[0]}")
-            estimate = metric(sample, **params)
-        except InputError as error:
-            if metrics is not None:
-                raise
-            skipped[key] = str(error).rstrip(".")
-            continue
-        result = directed(metric, rules).result(sample, estimate, params, confidence=confidence, conventions=shown)
-        results.append(result if alias is None else renamed(result, key, alias))
-        if "events" in estimate.facts:
-            columns[key] = estimate.facts["events"]
+
+    def sample_with(metric: Metric) -> Sample:
+        if metric.needs[0] not in samples:
+            raise InputError(f"the events have no {metric.needs[0]}")
+        return samples[metric.needs[0]]
+
+    found = measured(
+        _chosen(metrics, library, samples, answers, rules), sample_with, confidence=confidence, conventions=shown,
+        skip=metrics is None,
+    )  # fmt: skip
+    by_event = {key: own.facts["events"] for key, own in found.estimates.items() if "events" in own.facts}
 
     def draw(evaluation: Evaluation, path: str | Path) -> None:
         from graphgauge.explanation.figure import draw_explanation
@@ -120,7 +114,7 @@ def evaluate(
     ids = np.array([str(event.row.id) for event in sample.events], np.str_)
     evaluation = Evaluation(
         "explanation",
-        results,
+        found.results,
         conventions=shown,
         options={
             "explainer": who,
@@ -128,10 +122,10 @@ def evaluate(
             "achieved": _achieved(sample),
             "confidence": confidence,
         },
-        skipped=skipped,
+        skipped=found.skipped,
         materials={"answers": sample},
         notes=_notes(answers, sample, who),
-        per_item=Items(ids, columns) if keep == "items" else None,
+        per_item=Items(ids, by_event) if keep == "items" else None,
         figure=draw,
     )
     # Checked now: the checks read the answers of the table, and the caller may change them later.
@@ -166,13 +160,17 @@ def _collected(
 
 
 def _chosen(
-    metrics: Sequence[str] | None, library: Convention | None, samples: Mapping[str, Sample], table: Table
-) -> list[tuple[str, Alias | None, Metric, dict[str, Any]]]:
-    """Key, alias, metric and parameters of everything to compute, in order."""
+    metrics: Sequence[str] | None,
+    library: Convention | None,
+    samples: Mapping[str, Sample],
+    table: Table,
+    rules: Rules,
+) -> list[Chosen]:
+    """The metrics to compute, in order, with the direction and bounds that follow from the options."""
     grid = table.settings.grid
     if library is not None:
-        return library.chosen(metrics, grid)
-    chosen: dict[str, tuple[Metric, dict[str, Any]]] = {}
+        return library.chosen(metrics, grid, rules)
+    chosen: dict[str, Chosen] = {}
     listed = select("explanation", metrics, samples, {"level": grid})
     named = {metric.key_of(**params) for metric, params in listed}
     for metric, params in listed:
@@ -181,7 +179,7 @@ def _chosen(
             other = _BESIDE[metric.name].format(**params)
             if other not in named:
                 chosen[other] = find(other, "explanation")
-    return [(key, None, metric, params) for key, (metric, params) in chosen.items()]
+    return [(directed(metric, rules), params) for metric, params in chosen.values()]
 
 
 def _conventions(table: Table, rules: Rules, nan: str) -> dict[str, str]:

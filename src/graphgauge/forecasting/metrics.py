@@ -279,7 +279,8 @@ def miscalibration_area(reliability: Reliability) -> Estimate:
 )  # fmt: skip
 def coverage(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
     """Share of truths in the central prediction interval of that level; best is the level itself."""
-    return cells.covered(level / 100)
+    found = cells.covered(level / 100)
+    return replace(found, facts={**found.facts, "target": level / 100})
 
 
 @metric(key="interval_score_{level}", **_BETWEEN | {"chance": _rules.zero_interval, "reference": "winkler1972"})

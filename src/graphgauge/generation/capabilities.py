@@ -52,7 +52,7 @@ class Capabilities:
     def __init__(self, table: Table, empty: int | str, draws: Draws, threads: int | None) -> None:
         self._table, self._draws = table, draws
         self._common: dict[str, Any] = {"seed": draws.seed, "threads": threads}
-        self._made: dict[str, Sample] = {}
+        self.made: dict[str, Sample] = {}
         self._makers: dict[str, Callable[[], Sample]] = {
             "reconstructions": lambda: Reconstructions.of(table, empty, **self._common),
             **dict.fromkeys(("attempts", "validity", "novelty", "pairs"), lambda: self._attempts),
@@ -103,9 +103,13 @@ class Capabilities:
         samples = [part for part in absent if part in ("data", "generate")]
         return " and ".join(self._table.missing.get(part, REASONS[part]) for part in samples or absent)
 
-    def first(self, metric: Metric) -> tuple[str, Sample]:
-        """The first of a metric's needs that the table meets, and its sample."""
+    def sample(self, metric: Metric) -> Sample:
+        """The sample of the first of a metric's needs that the table meets."""
         need = next(need for need in metric.needs if need in self.names)
-        if need not in self._made:
-            self._made[need] = self._makers[need]()
-        return need, self._made[need]
+        if need not in self.made:
+            self.made[need] = self._makers[need]()
+        return self.made[need]
+
+    def averaged(self, metric: Metric) -> Sample:
+        """The same, averaged over conditions as the metric is."""
+        return self.sample(metric).averaged(metric.conventions["average"])

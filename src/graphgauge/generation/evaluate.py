@@ -16,7 +16,7 @@ from graphgauge.core.result import Evaluation, Result
 from graphgauge.core.result import Table as Breakdown
 from graphgauge.generation.capabilities import Capabilities
 from graphgauge.generation.overlap import HeldOut
-from graphgauge.generation.section_results import Request, SectionResults, cutoffs
+from graphgauge.generation.section_results import Request, cutoffs, section_results
 from graphgauge.generation.sections.common import FAMILY
 from graphgauge.generation.sections.latent_space import CENTROIDS
 from graphgauge.generation.sections.two_sided import Draws
@@ -114,19 +114,16 @@ def evaluate_section(table: Table, name: str, request: Request) -> Evaluation:
         skipped = {name: "; ".join(dict.fromkeys(skipped.values()))}
     swept = {"k": request.k, "statistic": tuple(table.statistics or ())}
     chosen = select(FAMILY, names, at_hand.names, swept)
-    part = SectionResults(table, request, at_hand)
-    for metric, params in chosen:
-        if "k" in params:
-            whole_number("k", params["k"], 1)
-        part.add(metric, params)
+    cutoffs([params["k"] for _, params in chosen if "k" in params])  # a key may have any value
+    part = section_results(chosen, table, request, at_hand)
     if len(table.labels) > 1:
-        for sample in part.used.values():
+        for sample in at_hand.made.values():
             skipped |= {f"{name} of {label}": reason for label, reason in sample.left_out().items()}
     found = Evaluation(
-        FAMILY, part.results, conventions=part.conventions, breakdowns=part.breakdowns(), skipped=skipped,
+        FAMILY, part.results, conventions=part.conventions, breakdowns=part.breakdowns, skipped=skipped,
         options={**table.options, **request.options, "asked": {name: names}}, notes=_notes(table),
     )  # fmt: skip
-    found.materials |= part.used  # for the checks, which use all sections together
+    found.materials |= at_hand.made  # for the checks, which use all sections together
     if table.real is not None:
         found.materials["held_out"] = HeldOut(len(table.real), len(table.excluded))
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from numbers import Real
@@ -11,6 +11,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from graphgauge.core.errors import OptionError, one_of
+from graphgauge.core.loop import Axis
 from graphgauge.recovery.counts import Counts, joined
 from graphgauge.recovery.inputs import Graph, SparseGraph, read_pair
 from graphgauge.recovery.pairs import DensePair, Options, SparsePair, compared, curves_of
@@ -118,19 +119,14 @@ class Comparison:
     def _sample(self, name: str) -> Sample:
         return self.samples()[name]
 
-    def parts(self) -> tuple[str, list[Any], dict[str, Sample]]:
-        """The same one by one: an axis, its labels and the sample at each; empty if there is only one."""
-        axis, labels, samples = "graph", list[Any](self._rows), self.samples()
+    def axes(self) -> list[Axis]:
+        """The same one by one: by graph of a stack, or by lag and for the summary graph; none if there is only one."""
         if self.options.lagged:
-            axis, labels = "lag", [*map(str, self._rows), "summary"]
             rows: list[tuple[Any, Iterable[int]]] = [(self.pair, [row]) for row in self._rows]
-            samples = {
-                "edges": self._edges(joined([self.counts, self.summary.counts])),
-                "curves": self._curves([*rows, (self.summary.pair, [0])]),
-            }
-        elif len(labels) < 2:
-            samples = {}
-        return axis, labels, {name: replace(sample, averaged=False) for name, sample in samples.items()}
+            edges = self._edges(joined([self.counts, self.summary.counts]))
+            parts = {"edges": edges, "curves": self._curves([*rows, (self.summary.pair, [0])])}
+            return [_axis("lag", [*map(str, self._rows), "summary"], parts)]
+        return [_axis("graph", self._rows, self.samples())] if len(self._rows) > 1 else []
 
     @property
     def _rows(self) -> range:
@@ -155,3 +151,10 @@ class Comparison:
             found = Model(self.pair.predicted_edges(row), self.d, self.prediction.may_be_undirected, "A_pred", names)
             pairs.append((truth, found))
         return pairs
+
+
+def _axis(name: str, labels: Iterable[Any], samples: Mapping[str, Sample]) -> Axis:
+    each = {need: replace(sample, averaged=False) for need, sample in samples.items()}
+    edges = each["edges"]
+    assert isinstance(edges, EdgeCounts)
+    return Axis(name, list(labels), edges["cells"], each)
