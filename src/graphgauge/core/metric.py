@@ -6,11 +6,10 @@ import inspect
 import itertools
 import math
 import re
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +19,7 @@ from graphgauge.core.errors import OptionError, UnknownNameError
 from graphgauge.core.family import family as declared
 from graphgauge.core.family import family_names, left_out_if_broken
 from graphgauge.core.references import REFERENCES
+from graphgauge.core.renamed import say_renamed
 from graphgauge.core.result import Chance, Direction, Interval, Kind, Result, enclosing
 
 LAWS = ("permutation", "merge", "monotone", "symmetry")
@@ -374,16 +374,11 @@ def current_key(key: str, family: str | None = None) -> str:
     now = renamed_keys(family).get(key)
     if now is None:
         return key
-    _say_renamed(key, now)
+    say_renamed(f"the metric {key}", now, FutureWarning, stacklevel=4)
     return now
 
 
-@cache
-def _say_renamed(key: str, now: str) -> None:
-    warnings.warn(f"the metric {key} is now called {now}; the old name still works", FutureWarning, stacklevel=4)
-
-
-class Asked(NamedTuple):
+class AskedMetric(NamedTuple):
     """A requested metric: by its key or name, or as part of its section or family."""
 
     metric: Metric
@@ -392,20 +387,20 @@ class Asked(NamedTuple):
     by_name: bool
 
 
-def asked(family: str, names: Sequence[str] | None) -> list[Asked]:
+def asked(family: str, names: Sequence[str] | None) -> list[AskedMetric]:
     """The request in `metrics=`: sections and keys, or None for the default metrics."""
     entries = metrics(family)
     if names is None:
-        return [Asked(entry, dict(entry.params), True, False) for entry in entries if entry.default]
+        return [AskedMetric(entry, dict(entry.params), True, False) for entry in entries if entry.default]
     known = {name: item.name for item in sections(family) for name in (item.name, *item.aliases)}
-    found: list[Asked] = []
+    found: list[AskedMetric] = []
     for name in names:
         if name in known:
             chosen = [entry for entry in entries if entry.section == known[name] and entry.default]
-            found += [Asked(entry, dict(entry.params), True, False) for entry in chosen]
+            found += [AskedMetric(entry, dict(entry.params), True, False) for entry in chosen]
         else:
             entry, params = _named(name, family, list(known))
-            found.append(Asked(entry, params, name in (entry.key, entry.name, entry.formerly), True))
+            found.append(AskedMetric(entry, params, name in (entry.key, entry.name, entry.formerly), True))
     return found
 
 

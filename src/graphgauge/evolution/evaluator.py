@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from graphgauge.core.arrays import Ints
 from graphgauge.core.errors import InputError
@@ -16,6 +16,29 @@ from graphgauge.evolution.cycle import Grown, Options
 from graphgauge.evolution.inputs import Labelled, as_edges
 
 _SAMPLES = ("after", "before", "matched", "labels", "probe", "growth")
+
+
+class EvaluatorOptions(TypedDict, total=False):
+    """Options of `AdaptiveEvaluator` that change values."""
+
+    test_edges: Any
+    negatives: str
+    negatives_per_positive: int
+    folds: int
+    homophily_null: str
+    metrics: Sequence[str] | None
+    nan: str
+    confidence: float
+    threads: int | None
+    seed: int
+    undeclared: str
+
+
+class AllOptions(EvaluatorOptions, total=False):
+    """With those that are accepted for compatibility."""
+
+    temperature: float
+    device: Any
 
 
 class AdaptiveEvaluator:

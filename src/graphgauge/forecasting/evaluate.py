@@ -22,7 +22,6 @@ from graphgauge.forecasting.family import ARRAYS
 from graphgauge.forecasting.inputs import Batch
 from graphgauge.forecasting.measures import ALL, Layout, counted_for
 from graphgauge.forecasting.options import AXES, COVERAGE, checked_bins, listed
-from graphgauge.forecasting.picture import picture
 from graphgauge.forecasting.samples import Cells, Spread, reliability_of
 from graphgauge.forecasting.spread import binned, joined, nothing, refined, require_squares, straddling
 from graphgauge.forecasting.state import ForecastState
@@ -183,7 +182,7 @@ def evaluate_state(
     begin = first_steps(whole)
 
     def draw(evaluation: Evaluation, path: str | Path) -> None:
-        from graphgauge.forecasting.figure import draw_forecasting
+        from graphgauge.forecasting.figure import draw_forecasting, picture
 
         draw_forecasting(evaluation, picture(evaluation, samples.get("reliability"), samples.get("spread")), path)
 

@@ -14,16 +14,15 @@ from graphgauge.core.errors import OptionError
 from graphgauge.core.loop import Axis, Chosen, measured
 from graphgauge.core.metric import Metric, NoChance, asked, sections
 from graphgauge.core.options import thread_count, whole_number
-from graphgauge.core.result import Result
-from graphgauge.core.result import Table as Breakdown
+from graphgauge.core.result import Result, Table
 from graphgauge.generation.capabilities import Capabilities
-from graphgauge.generation.samples import Sample
-from graphgauge.generation.sections.common import FAMILY
+from graphgauge.generation.declared import FAMILY
+from graphgauge.generation.samples import ConditionSample
 from graphgauge.generation.sections.latent_space import CENTROIDS, Latents
 from graphgauge.generation.sections.reconstruction import EMPTY_RULES, Reconstructions
 from graphgauge.generation.sections.statistical import Encodings, Statistics
 from graphgauge.generation.sections.two_sided import Draws
-from graphgauge.generation.table import Table
+from graphgauge.generation.table import SampleTable
 
 
 @dataclass(frozen=True)
@@ -94,10 +93,12 @@ class SectionResults:
 
     results: list[Result]
     conventions: dict[str, str]
-    breakdowns: dict[str, Breakdown]
+    breakdowns: dict[str, Table]
 
 
-def section_results(chosen: Sequence[Chosen], table: Table, request: Request, at_hand: Capabilities) -> SectionResults:
+def section_results(
+    chosen: Sequence[Chosen], table: SampleTable, request: Request, at_hand: Capabilities
+) -> SectionResults:
     order = "in order" if table.ordered else "without order"
     common = {"nan": request.nan, "conditions": f"{len(table.labels)} {order}"}
     measure = partial(
@@ -119,7 +120,7 @@ def section_results(chosen: Sequence[Chosen], table: Table, request: Request, at
     return SectionResults(results, reduce(or_, map(_conventions, used), common), breakdowns)
 
 
-def _conventions(sample: Sample) -> dict[str, str]:
+def _conventions(sample: ConditionSample) -> dict[str, str]:
     if isinstance(sample, Reconstructions):
         return {"two empty sides": sample.empty}
     return {"encodings": sample.sides.space} if isinstance(sample, Encodings) else {}
@@ -148,7 +149,7 @@ def _companion(result: Result) -> Result:
     )
 
 
-def _breakdowns(sample: Sample, chosen: Sequence[Chosen]) -> dict[str, Breakdown]:
+def _breakdowns(sample: ConditionSample, chosen: Sequence[Chosen]) -> dict[str, Table]:
     """The breakdowns of a sample other than by condition."""
     if isinstance(sample, Reconstructions) and sample.channels:
         return _by_channel(sample, [(metric, params) for metric, params in chosen if "channels" in metric.conventions])
@@ -157,10 +158,10 @@ def _breakdowns(sample: Sample, chosen: Sequence[Chosen]) -> dict[str, Breakdown
     return {CENTROIDS: sample.centroid_table()} if isinstance(sample, Latents) and len(sample.points) else {}
 
 
-def _by_channel(sample: Reconstructions, chosen: Sequence[Chosen]) -> dict[str, Breakdown]:
+def _by_channel(sample: Reconstructions, chosen: Sequence[Chosen]) -> dict[str, Table]:
     names, parts = np.array(list(sample.channels or ())), sample.by_channel().values()
     columns: dict[str, Any] = {"channel": names, "n": np.full(len(names), len(sample.iou))}
     for metric, params in chosen:
         found = [metric(part.averaged(metric.conventions["average"]), **params) for part in parts]
         columns[metric.key_of(**params)] = np.array([estimate.value[0] for estimate in found])
-    return {"channel": Breakdown("channel", columns)} if chosen else {}
+    return {"channel": Table("channel", columns)} if chosen else {}

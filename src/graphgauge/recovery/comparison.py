@@ -15,7 +15,7 @@ from graphgauge.core.loop import Axis
 from graphgauge.recovery.counts import Counts, joined
 from graphgauge.recovery.inputs import Graph, SparseGraph, read_pair
 from graphgauge.recovery.pairs import DensePair, Options, SparsePair, compared, curves_of
-from graphgauge.recovery.samples import Curves, EdgeCounts, Models, Sample
+from graphgauge.recovery.samples import Curves, EdgeCounts, GraphSample, Models
 from graphgauge.recovery.structure import Model
 
 SHD = ("pair", "cell")
@@ -99,9 +99,9 @@ class Comparison:
     def d(self) -> int:
         return self.truth.d
 
-    def samples(self) -> dict[str, Sample]:
+    def samples(self) -> dict[str, GraphSample]:
         """All graphs of a stack, to be averaged, or all lags of one graph together."""
-        samples: dict[str, Sample]
+        samples: dict[str, GraphSample]
         if self.options.lagged:
             samples = {"edges": self._edges(self.counts.total()), "curves": self._curves([(self.pair, self._rows)])}
         else:
@@ -116,7 +116,7 @@ class Comparison:
         turned = replace(self, prediction=replace(self.prediction, turned=not self.prediction.turned))
         return {name: replace(sample, turned=partial(turned._sample, name)) for name, sample in samples.items()}
 
-    def _sample(self, name: str) -> Sample:
+    def _sample(self, name: str) -> GraphSample:
         return self.samples()[name]
 
     def axes(self) -> list[Axis]:
@@ -153,7 +153,7 @@ class Comparison:
         return pairs
 
 
-def _axis(name: str, labels: Iterable[Any], samples: Mapping[str, Sample]) -> Axis:
+def _axis(name: str, labels: Iterable[Any], samples: Mapping[str, GraphSample]) -> Axis:
     each = {need: replace(sample, averaged=False) for need, sample in samples.items()}
     edges = each["edges"]
     assert isinstance(edges, EdgeCounts)

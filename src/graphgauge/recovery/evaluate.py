@@ -18,7 +18,7 @@ from graphgauge.core.options import confidence_level, metric_names
 from graphgauge.core.result import Evaluation
 from graphgauge.recovery.comparison import Comparison, Rules
 from graphgauge.recovery.pairs import Options
-from graphgauge.recovery.samples import Models, Sample
+from graphgauge.recovery.samples import GraphSample, Models
 
 FRACTIONS = (0.5, 0.75, 1.0, 1.5, 2.0)
 # Total sizes up to which the slowest metrics are computed by default.
@@ -94,8 +94,8 @@ def evaluate(
     conventions = _conventions(comparison.options, rules, edges, encoding)
     axes = comparison.axes()
 
-    def quick(metric: Metric) -> Sample:
-        sample: Sample = sample_for(metric, samples)
+    def quick(metric: Metric) -> GraphSample:
+        sample: GraphSample = sample_for(metric, samples)
         _refuse_long_work(metric, sample)
         return sample
 
@@ -106,8 +106,7 @@ def evaluate(
     skipped = _needing_models() if metrics is None and "models" not in samples else {}
 
     def draw(evaluation: Evaluation, path: str | Path) -> None:
-        from graphgauge.recovery.figure import draw_recovery
-        from graphgauge.recovery.picture import picture
+        from graphgauge.recovery.figure import draw_recovery, picture
 
         draw_recovery(evaluation, picture(comparison), path)
 
@@ -156,7 +155,7 @@ def _needing_models() -> dict[str, str]:
     }
 
 
-def _refuse_long_work(metric: Metric, sample: Sample) -> None:
+def _refuse_long_work(metric: Metric, sample: GraphSample) -> None:
     if not isinstance(sample, Models):
         return
     if metric.key in _ADJUSTMENT and len(sample) * sample.d > _QUICK_NODES:
