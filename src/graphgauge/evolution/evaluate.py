@@ -21,7 +21,7 @@ def evaluate(
     *,
     node_ids: Any = None,
     conditions: Sequence[str] | None = None,
-    seeds: Sequence[int] | None = None,
+    log_seeds: Sequence[int] | None = None,
     test_edges: Any = None,
     negatives: str = "sample",
     negatives_per_positive: int = 1,
@@ -46,8 +46,8 @@ def evaluate(
         The classes of the original nodes: a mapping from node to label, or an array in the order of `node_ids`.
     node_ids
         The original nodes; by default the keys of the mapping, or the rows of the array.
-    conditions, seeds
-        Evaluate only these runs.
+    conditions, log_seeds
+        Evaluate only the runs of the log with these.
     test_edges
         Held-out edges for `static_auc`; without them it is skipped.
     negatives, negatives_per_positive
@@ -70,13 +70,13 @@ def evaluate(
     nodes = original_nodes(labels, node_ids)
     if isinstance(log, str | os.PathLike | EvolutionLog):
         stored = log if isinstance(log, EvolutionLog) else EvolutionLog(log)
-        runs = stored_runs(stored, conditions, seeds)
+        runs = stored_runs(stored, conditions, log_seeds)
         cycles: Iterable[Cycle] = chain.from_iterable(stored.cycles(*run) for run in runs)
     else:
         given = list(as_cycles(log))
         if not given:
             raise InputError("no cycle was evaluated", where="log", fix="Pass a folder, or a list of cycles.")
-        runs = _chosen([(cycle.condition, cycle.seed) for cycle in given], conditions, seeds, "log")
+        runs = _chosen([(cycle.condition, cycle.seed) for cycle in given], conditions, log_seeds, "log")
         cycles = (cycle for cycle in given if (cycle.condition, cycle.seed) in runs)
     suite = EvaluationSuite(
         nodes, labels, list(dict.fromkeys(name for name, _ in runs)), test_edges=test_edges, negatives=negatives,
@@ -98,7 +98,7 @@ def stored_runs(
 
 
 def _chosen(runs: Iterable[Run], conditions: Any, seeds: Any, where: str) -> list[Run]:
-    for option, value in (("conditions", conditions), ("seeds", seeds)):
+    for option, value in (("conditions", conditions), ("log_seeds", seeds)):
         if value is not None and not listed(value):
             raise OptionError(f"{option} is empty", fix="Leave it out to evaluate all.")
     known = list(dict.fromkeys(runs))
