@@ -110,7 +110,10 @@ def _embeddings() -> dict[str, Any]:
 
 
 def _rank_all(queries_emb: Any, entities: Any, targets: Any, **options: Any) -> Evaluation:
-    counting = {name: options.pop(name) for name in ("score", "keep", "threads", "known", "nan") if name in options}
+    if options.get("nan") == "raise":  # the default; embeddings take no other
+        del options["nan"]
+    names = ("score", "keep", "threads", "known", "nan")
+    counting = {name: options.pop(name) for name in names if name in options}
     return ranking.rank_all(queries_emb, entities, targets, **counting).evaluate(**options)
 
 
