@@ -62,9 +62,7 @@ def main() -> None:
         assert dropped.notes == evaluate(pos, neg, nan="omit").notes, dtype
         print(f"{dtype}: device equals host, mrr {host['mrr'].value:.6f}")
     where = f"{torch.cuda.get_device_name()}, torch {torch.__version__}, NumPy {np.__version__}"
-    columns = (
-        "| queries × negatives, float32 | counts | evaluation, all read | one sum | extra memory |"
-    )
+    columns = "| queries × negatives, float32 | counts | evaluation, all read | one sum | extra memory |"
     lines = ["# CUDA", "", f"Scores on the device: {where}. Medians of 20.", "", columns, "|---|---|---|---|---|"]
     for rows, width in ((1_000_000, 100), (100_000, 1000), (5_000, 50_000)):
         pos, neg = torch.rand(rows, device="cuda"), torch.rand(rows, width, device="cuda")
