@@ -297,6 +297,7 @@ def _from_folder(folder: Path, columns: Columns) -> _Found:
             where=str(folder),
             fix="Evaluate with --method, --dataset and --run-seed, which writes result files here.",
         )  # fmt: skip
+    found.notes = _once(found.notes)
     if bad:
         said = listing([str(error).rstrip(".") for error in bad], 3)
         found.notes.append(f"{len(bad)} file{'s' * (len(bad) > 1)} could not be read and the runs in it are missing: {said}")
@@ -320,13 +321,19 @@ def _joined(readings: Sequence[Reading]) -> _Found:
         else:
             labelled[key] = unit
             joined.append(unit)
-    notes = [note for reading in readings for note in reading.notes]
-    if len(notes) > 1:
-        said = Counter(note.partition(": ")[2] for note in notes)
-        where = str(Path(readings[0].where).parent)
-        notes = [f"{times} tables ({where}, …): {text}" if times > 1 else text for text, times in said.items()]
-    whole = Reading(joined, notes, listing([reading.where for reading in readings], 2))
+    notes = _once([note for reading in readings for note in reading.notes])
+    method = next((reading.method_column for reading in readings if reading.method_column), "")
+    whole = Reading(joined, notes, listing([reading.where for reading in readings], 2), method_column=method)
     return _Found(runs_of(whole), notes)
+
+
+def _once(notes: Sequence[str]) -> list[str]:
+    """Notes `file: text`, with one line for files that have the same text."""
+    files: dict[str, list[str]] = {}
+    for note in notes:
+        where, _, text = note.partition(": ")
+        files.setdefault(text, []).append(where)
+    return [f"{where[0]}{f' and {len(where) - 1} more' if len(where) > 1 else ''}: {text}" for text, where in files.items()]
 
 
 def _tables_in(folder: Path) -> list[Path]:

@@ -66,6 +66,11 @@ class Reading:
     notes: list[str]
     where: str
     paired_by_order: bool = False
+    method_column: str = ""
+
+    def as_method(self, setting: str) -> str:
+        """The option that makes a setting part of the method."""
+        return f"--columns method={'+'.join(filter(None, (self.method_column, setting)))}"
 
 
 def columns_of(given: Any) -> dict[str, str]:
@@ -112,7 +117,7 @@ def runs_of(reading: Reading) -> list[Run]:
             "deviations, if the number of runs of each mean is known.",
         )
     numbered = _numbered(reading)
-    _refuse_twice(numbered, reading.where)
+    _refuse_twice(numbered, reading)
     return [
         Run(
             unit.method, unit.dataset, 0 if unit.seed is None else unit.seed,
@@ -145,7 +150,7 @@ def _numbered(reading: Reading) -> list[Unit]:
                 f"{len(units)} rows of {method} differ in {listing(varying)}, so they are not repetitions",
                 where=reading.where,
                 fix=f"Name the seed (--columns seed=COLUMN), or make the setting part of the method "
-                f"(--columns method=COLUMN+{varying[0]}).",
+                f"({reading.as_method(varying[0])}).",
             )
     alone = len({method for method, _ in open_units}) == 1
     taken: Counter[tuple[str, str]] = Counter()
@@ -166,7 +171,7 @@ def _varying(units: Sequence[Unit]) -> list[str]:
     return [name for name in names if len({unit.settings.get(name) for unit in units}) > 1]
 
 
-def _refuse_twice(units: Sequence[Unit], where: str) -> None:
+def _refuse_twice(units: Sequence[Unit], reading: Reading) -> None:
     groups = defaultdict(list)
     for unit in units:
         groups[unit.method, unit.dataset, unit.seed].append(unit)
@@ -180,8 +185,8 @@ def _refuse_twice(units: Sequence[Unit], where: str) -> None:
     varying = _varying(twice[0][1])
     fix = "Keep one row for each run, or name the column that tells them apart: --columns seed=COLUMN."
     if varying:
-        fix = f"They differ in {listing(varying)}: --columns method=COLUMN+{varying[0]} makes it part of the method."
-    raise InputError(f"{len(twice)} runs occur twice: {listing(said, 3)}", where=where, fix=fix)
+        fix = f"They differ in {listing(varying)}: {reading.as_method(varying[0])} makes it part of the method."
+    raise InputError(f"{len(twice)} runs occur twice: {listing(said, 3)}", where=reading.where, fix=fix)
 
 
 # ------------------------------------------------------------------------------------------ preparation
@@ -254,7 +259,8 @@ class _Table:
                 f"{listing(self.sheet.names, _NAMES_LISTED)}.",
             )
         self._explain(units)
-        return Reading(units, self.notes, self.sheet.where, self.given.get("seed") == ORDER)
+        method = "+".join(self.roles.get("method", []))
+        return Reading(units, self.notes, self.sheet.where, self.given.get("seed") == ORDER, method)
 
     def _check_given(self) -> None:
         for role, column in self.given.items():
@@ -449,7 +455,7 @@ class _Table:
     def _units(self) -> Iterator[Unit]:
         if self._chart is not None:
             yield from self._charted()
-        elif [simple(name) for name in self.sheet.names] == ["walltime", "step", "value"]:
+        elif self._exported:
             yield from self._stepped(["Value"], self.labels.get("metric", "value"))
         elif "|" in self.sheet.names[0]:
             yield from self._levels()
@@ -738,7 +744,11 @@ class _Table:
         if renamed and "metric" not in self.roles and keys != [UNNAMED_METRIC]:
             said.append(f"metric{'s' * (len(keys) > 1)} {listing(keys)}")
         used = {name for names in self.roles.values() for name in names}
-        left = [name for name in self.sheet.names if name and name not in used and not self._is_read(name, keys)]
+        left = [
+            name
+            for name in self.sheet.names
+            if name not in used and not is_bookkeeping(name) and not is_step(name) and not self._is_read(name, keys)
+        ]
         if left and not (self._pivot_by_names or self._pivot):
             said.append(f"not used: {listing([repr(name) for name in left])}")
         unseeded = Counter((unit.method, unit.dataset) for unit in units if unit.seed is None)
@@ -750,9 +760,13 @@ class _Table:
         self.notes[:] = [f"{self.sheet.where}: {'; '.join([*said, *self.notes])}"] if said or self.notes else []
 
     def _is_read(self, name: str, keys: Sequence[str]) -> bool:
-        return bare(name) in keys or percent_name(name)[0] in keys or (
-            name in self.metrics and (self._seed_columns is not None or "metric" in self.roles)
-        )  # fmt: skip
+        spread_out = self._seed_columns is not None or "metric" in self.roles or self._exported
+        return bare(name) in keys or percent_name(name)[0] in keys or (name in self.metrics and spread_out)
+
+    @property
+    def _exported(self) -> bool:
+        """One tag that TensorBoard exported."""
+        return [simple(name) for name in self.sheet.names] == ["walltime", "step", "value"]
 
 
 def _looks_numeric(cell: str) -> bool:
