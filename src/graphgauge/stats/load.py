@@ -11,7 +11,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
-from graphgauge.core.errors import InputError
+from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.family import family_names
 from graphgauge.core.files import read_json
 from graphgauge.core.result import Evaluation, Result
@@ -52,20 +52,29 @@ def load(source: Any, *, columns: Columns | str | Iterable[str] | None = None) -
     dictionary has the scores of each method: a list of repetitions, or a mapping from seed, dataset or metric.
     """
     given = columns_of(columns)
-    if isinstance(source, Runs):
+    if isinstance(source, Runs) and not given:
         return source
+    found = _load(source, given)
+    if given and not found.tables:
+        raise OptionError("columns are given, but no table is read", fix="Leave columns out.").about("columns")
+    return found.runs()
+
+
+def _load(source: Any, columns: Columns) -> _Found:
+    if isinstance(source, Runs):
+        return _Found(list(source), list(source.notes))
     if isinstance(source, str | Path):
-        return _from_path(Path(source), given).runs()
+        return _from_path(Path(source), columns)
     if isinstance(source, Run):
-        return Runs([source])
+        return _Found([source])
     if isinstance(source, Evaluation):
-        return Runs([_from_evaluation(source)])
+        return _Found(_numbered_evaluations([source]))
     if (records := _records_of(source)) is not None:
-        return _from_sheet(records_sheet(records, "frame"), given).runs()
+        return _from_sheet(records_sheet(records, "frame"), columns)
     if isinstance(source, Mapping):
-        return _from_mapping(source, given).runs()
+        return _from_mapping(source, columns)
     if isinstance(source, Iterable):
-        return _from_sequence(list(source), given).runs()
+        return _from_sequence(list(source), columns)
     raise InputError(
         f"cannot read runs from {type(source).__name__}", fix="Pass a path, a frame, a dictionary or a list."
     )
@@ -73,14 +82,16 @@ def load(source: Any, *, columns: Columns | str | Iterable[str] | None = None) -
 
 @dataclass
 class _Found:
-    """Runs and notes, while they are collected."""
+    """Runs, notes and the number of tables, while they are collected."""
 
     found: list[Run] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    tables: int = 0
 
     def add(self, other: _Found) -> None:
         self.found += other.found
         self.notes += other.notes
+        self.tables += other.tables
 
     def runs(self) -> Runs:
         return Runs(self.found, self.notes)
@@ -118,8 +129,7 @@ def _from_sequence(parts: list[Any], columns: Columns) -> _Found:
         elif isinstance(part, str | Path):
             found.add(_from_path(Path(part), columns, named_after_file=several))
         else:
-            loaded = load(part, columns=columns)
-            found.add(_Found(list(loaded), list(loaded.notes)))
+            found.add(_load(part, columns))
     return found
 
 
@@ -149,7 +159,7 @@ def _from_mapping(source: Mapping[Any, Any], columns: Columns) -> _Found:
             raise InputError(f"columns have different lengths ({sizes})", where="dictionary")
         rows = [dict(zip(map(str, source), cells, strict=True)) for cells in zip(*source.values(), strict=True)]
         return _from_sheet(records_sheet(rows, "dictionary"), columns)
-    found, units = _Found(), []
+    found, units = _Found(tables=1), []
     for method, scores in source.items():
         listed = [scores] if isinstance(scores, Evaluation) else scores
         if _is_list(listed) and len(listed) and all(isinstance(part, Evaluation) for part in listed):
@@ -257,7 +267,7 @@ def _from_sheet(sheet: Sheet, columns: Columns, labels: Mapping[str, str] | None
     if not sheet.rows and sheet.where == "records":
         return _Found()
     reading = read_units(sheet, columns, labels)
-    return _Found(runs_of(reading), reading.notes)
+    return _Found(runs_of(reading), reading.notes, 1)
 
 
 def _from_folder(folder: Path, columns: Columns) -> _Found:
@@ -324,7 +334,7 @@ def _joined(readings: Sequence[Reading]) -> _Found:
     notes = _once([note for reading in readings for note in reading.notes])
     method = next((reading.method_column for reading in readings if reading.method_column), "")
     whole = Reading(joined, notes, listing([reading.where for reading in readings], 2), method_column=method)
-    return _Found(runs_of(whole), notes)
+    return _Found(runs_of(whole), notes, len(readings))
 
 
 def _once(notes: Sequence[str]) -> list[str]:

@@ -131,24 +131,26 @@ class PublishedComparison(Presented):
 
     def grid(self, style: Style | None = None) -> Grid:
         style = style or Style()
+        if style.percent and any(abs(mean.mean) > 1 for mean in self.means):
+            raise OptionError(f"{self.metric} has means above 1, which are not given in percent", fix="Leave percent out.")
         rows = []
         for dataset in self.datasets:
             own, places = style.ordered(self.standings(dataset), lambda mean: mean.method), self.places(dataset)
             standing = {mean.method: place for place, mean in enumerate(self.standings(dataset), start=1)}
             marks = self._marks(dataset, style)
-            digits = max((decimals(mean.std * style.factor, mean.mean * style.factor) for mean in own), default=4)
+            digits = _printed(own, style.factor) if style.digits is None else style.digits
             for mean in own:
                 low, high = places[mean.method]
                 cells = [
                     Cell(mean.method, marks.get(mean.method, "")),
                     Cell(str(standing[mean.method])),
-                    Cell(str(low) if low == high else f"{low} to {high}"),
-                    Cell(plus_minus(mean.mean * style.factor, mean.std * style.factor, style.digits or digits)),
+                    *([] if self.baseline else [Cell(str(low) if low == high else f"{low} to {high}")]),
+                    Cell(plus_minus(mean.mean * style.factor, mean.std * style.factor, digits)),
                     Cell(str(mean.n)),
                 ]
                 rows.append([*cells[:1], Cell(dataset), *cells[1:]] if len(self.datasets) > 1 else cells)
-        head = ["method", *(["dataset"] if len(self.datasets) > 1 else []), "place", "possible places",
-                f"{self.metric}{' (%)' * style.percent}", "runs"]  # fmt: skip
+        head = ["method", *(["dataset"] if len(self.datasets) > 1 else []), "place",
+                *([] if self.baseline else ["possible places"]), f"{self.metric}{' (%)' * style.percent}", "runs"]  # fmt: skip
         reference = "the best" if self.baseline is None else self.baseline
         return Grid(head, rows, tuple(self._notes()), reference=reference)
 
@@ -186,7 +188,8 @@ class PublishedComparison(Presented):
             f"Welch's t-test{against} from the printed means and standard deviations, with Holm's correction {over}, "
             f"α = {self.alpha:g}. Unpaired and approximate: the runs are not known, only their summaries."
         )
-        yield "Possible places: methods that do not differ significantly may have each other's place."
+        if self.baseline is None:
+            yield "Possible places: methods that do not differ significantly may have each other's place."
         yield from self.notes
 
     def conclusions(self) -> list[str]:
@@ -199,7 +202,7 @@ class PublishedComparison(Presented):
                 if tests:
                     apart = tests[0].p_adjusted <= self.alpha
                     where = f"{dataset}: " if len(self.datasets) > 1 else ""
-                    verb = "differ significantly" if apart else "are exchangeable"
+                    verb = "differ significantly" if apart else "do not differ significantly and are exchangeable"
                     found.append(
                         f"{where}places {place} and {place + 1} ({pair[0]}, {pair[1]}) {verb} ({p_text(tests[0].p_adjusted)})."
                     )
@@ -394,9 +397,16 @@ def _welch(first: PublishedMean, second: PublishedMean, alpha: float) -> WelchTe
     statistic = difference / error
     from scipy.special import stdtr
 
-    p, factor = 2 * float(stdtr(df, -abs(statistic))), float(t_quantile(df, 1 - alpha))
+    p, factor = 2 * float(stdtr(df, -abs(statistic))), float(t_quantile([df], 1 - alpha)[0])
     return WelchTest(names, first.dataset, difference, (difference - factor * error, difference + factor * error),
                      statistic, df, p)  # fmt: skip
+
+
+def _printed(means: Sequence[PublishedMean], factor: float) -> int:
+    """As many digits as were printed, unless these show more than two of the spread."""
+    written = max(len(f"{number:.10f}".rstrip("0").partition(".")[2]) for mean in means for number in (mean.mean, mean.std))
+    shown = max(decimals(mean.std * factor, mean.mean * factor) for mean in means)
+    return min(max(written - (2 if factor > 1 else 0), 0), shown)
 
 
 def _rounding(means: Sequence[PublishedMean]) -> Iterator[str]:

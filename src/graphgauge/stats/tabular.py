@@ -748,6 +748,7 @@ class _Table:
             name
             for name in self.sheet.names
             if name not in used and not is_bookkeeping(name) and not is_step(name) and not self._is_read(name, keys)
+            and simple(name) not in ("rank", "place")
         ]
         if left and not (self._pivot_by_names or self._pivot):
             said.append(f"not used: {listing([repr(name) for name in left])}")
