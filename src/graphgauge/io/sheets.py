@@ -9,8 +9,10 @@ import codecs
 import csv
 import re
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ from graphgauge.io import parquet
 # A table of results is small. A larger file is something else, or hostile.
 MOST_BYTES = 256 << 20
 MOST_CELLS = 20_000_000
+MOST_COLUMNS = 5_000
 _BOMS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _DELIMITERS = "\t;,|"
 
@@ -36,8 +39,13 @@ class Sheet:
     places: list[str]
     where: str
 
+    @cached_property
+    def place(self) -> dict[str, int]:
+        """Where each column is."""
+        return {name: place for place, name in enumerate(self.names)}
+
     def column(self, name: str) -> list[Any]:
-        place = self.names.index(name)
+        place = self.place[name]
         return [row[place] for row in self.rows]
 
 
@@ -61,16 +69,17 @@ def sheet_of(rows: Sequence[tuple[str, list[Any]]], where: str) -> Sheet:
     if not rows:
         raise InputError("the table is empty", where=where)
     width = len(rows[0][1])
-    if len(rows) * width > MOST_CELLS:
-        raise InputError(f"has {len(rows):,} rows of {width:,} cells, more than are read at once", where=where)
+    if len(rows) * width > MOST_CELLS or width > MOST_COLUMNS:
+        raise InputError(f"has {len(rows):,} rows of {width:,} cells, more than are read at once", where=where,
+                         fix=f"Keep the rows and columns of runs: at most {MOST_COLUMNS:,} columns are read.")  # fmt: skip
     for place, cells in rows:
         if len(cells) != width:
             what = f"{place} has {len(cells)} cell{'s' * (len(cells) != 1)}, not {width}"
             raise InputError(what, where=where, fix="Give every row as many cells as the first; quote commas.")
     names, body = _head(rows)
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"has the column {name!r:.60} twice", where=where, fix=f"It has {_short(names)}.")
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise InputError(f"has the column {twice[0]!r:.60} twice", where=where, fix=f"It has {_short(names)}.")
     return Sheet(names, [cells for _, cells in body], [place for place, _ in body], where)
 
 
@@ -107,18 +116,17 @@ def decoded(path: Path) -> str:
     with readable(path):
         data = path.read_bytes()
     encoding = next((name for mark, name in _BOMS.items() if data.startswith(mark)), "utf-8")
+    if encoding.startswith("utf-8") and b"\0" in data:
+        line = data[: data.index(b"\0")].count(b"\n") + 1
+        what = f"line {line} cannot be read (a null character: UTF-16 without a byte order mark, or not a text)"
+        raise InputError(what, where=str(path), fix="Save it as UTF-8.")
     try:
-        text = data.decode(encoding)
+        return data.decode(encoding)
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         guess = " (Latin-1 or Windows-1252, it seems)" if encoding == "utf-8" else ""
         what = f"line {line} cannot be read (not {encoding.removesuffix('-sig').upper()} text{guess})"
         raise InputError(what, where=str(path), fix="Save it as UTF-8.") from None
-    if "\0" in text:
-        line = text[: text.index("\0")].count("\n") + 1
-        what = f"line {line} cannot be read (a null character: UTF-16 without a byte order mark, or not a text)"
-        raise InputError(what, where=str(path), fix="Save it as UTF-8.")
-    return text
 
 
 def _delimited(path: Path) -> Sheet:
@@ -184,7 +192,7 @@ _REFERENCE = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
 def _excel(path: Path) -> Sheet:
     """The first worksheet of an .xlsx workbook: stored values only, no formula is computed."""
     fix = "Save the sheet as .csv."
-    with readable(path, fix, (zipfile.BadZipFile, ElementTree.ParseError, KeyError, ValueError, OSError, RuntimeError,
+    with readable(path, fix, (zipfile.BadZipFile, ElementTree.ParseError, LookupError, ValueError, OSError, RuntimeError,
                               NotImplementedError, EOFError)):  # fmt: skip
         with zipfile.ZipFile(path) as archive:
             if sum(entry.file_size for entry in archive.infolist()) > MOST_BYTES:
@@ -221,8 +229,8 @@ def _cells(content: bytes, texts: Sequence[str], path: Path) -> list[tuple[str, 
         if value is not None:
             found.setdefault(int(place[2]), {})[column - 1] = value
     width = 1 + max((column for row in found.values() for column in row), default=-1)
-    if width * len(found) > MOST_CELLS:
-        raise InputError("has more cells than are read at once", where=str(path))
+    if width > MOST_COLUMNS or width * len(found) > MOST_CELLS:
+        raise InputError("has more cells than are read at once", where=str(path), fix="Keep the columns of runs.")
     return [(f"row {number}", [row.get(column) for column in range(width)]) for number, row in sorted(found.items())]
 
 
@@ -268,7 +276,7 @@ def _latex(path: Path) -> Sheet:
     start = found.start(1)
     body = re.sub(r"^\s*(\[[a-z]\])?(\{[^{}]*\}){1,2}", lambda match: " " * len(match[0]), found[1], count=1)
     for part in re.split(r"(\\\\(?:\[[^\]]*\])?)", body):
-        line = text[:start].count("\n") + 1 + (len(part) - len(part.lstrip())) * 0
+        line = text[:start].count("\n") + 1
         start += len(part)
         if part.startswith("\\\\"):
             continue

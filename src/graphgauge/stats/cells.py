@@ -6,15 +6,19 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 Decimal = Literal["point", "comma"]
-EMPTY = ("", "nan", "na", "n/a", "#n/a", "<na>", "nat", "null", "none", "-", "–", "—", "--", "?")
+EMPTY = frozenset(("", "nan", "na", "n/a", "#n/a", "<na>", "nat", "null", "none", "-", "–", "—", "--", "?"))
 # What people write instead of a number that a run did not give.
 FAILURES = ("oom", "oot", "out of memory", "out of time", "timeout", "time out", "failed", "failure", "error", "crashed",
             "diverged", "did not converge", "#div/0!", "#value!", "#ref!", "#name?", "#num!")  # fmt: skip
 
+_DECIMALS: tuple[Decimal, ...] = ("point", "comma")
+_LONGEST = 500
 _NUMBER = r"[-+−]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][-+−]?\d+)?"
+_PLAIN = re.compile(r"-?\d{1,12}(?:[.,]\d{1,18})?")  # most cells
 _NUMERIC = re.compile(rf"{_NUMBER}|[-+−]?(?:inf|infinity)", re.IGNORECASE)
 _WITH_SPREAD = re.compile(
     rf"(?P<mean>{_NUMBER})\s*%?\s*(?:±|\+/-|\+-)\s*(?P<std>{_NUMBER})\s*%?|(?P<mean2>{_NUMBER})\s*%?\s*\(\s*±?\s*(?P<std2>{_NUMBER})\s*%?\s*\)"
@@ -38,15 +42,19 @@ class Number:
 
 
 def is_empty(value: Any) -> bool:
+    if isinstance(value, float):
+        return value != value
     return value is None or str(value).strip().lower() in EMPTY
 
 
 def is_number(value: Any) -> bool:
-    """Whether a cell has a number, or the word of a failed run."""
-    try:
-        return read_cell(value) is not None and not is_empty(value)
-    except CellError:
-        return False
+    """Whether a cell has a number, with a decimal point or comma."""
+    for decimal in _DECIMALS:
+        try:
+            return not math.isnan(read_cell(value, decimal).value)
+        except CellError:
+            continue
+    return False
 
 
 def read_cell(value: Any, decimal: Decimal = "point") -> Number:
@@ -62,6 +70,8 @@ def read_cell(value: Any, decimal: Decimal = "point") -> Number:
             raise CellError(f"{value!r:.60} is not a number") from None
         except OverflowError:
             raise CellError(f"{str(value)[:30]}… is too large") from None
+    if _PLAIN.fullmatch(value):
+        return Number(_float(value, decimal))
     text = plain_text(value)
     if text.lower() in EMPTY:
         return Number(math.nan)
@@ -82,16 +92,22 @@ def read_cell(value: Any, decimal: Decimal = "point") -> Number:
 
 def _float(text: str, decimal: Decimal) -> float:
     text = text.replace("−", "-")
-    if "," in text:
-        if decimal == "point":
-            raise CellError(f"{text!r} has a decimal comma, other cells of the table a point")
-        text = text.replace(",", ".")
-    return float(text)
+    if "," in text and decimal == "point":
+        raise CellError(f"{text!r:.60} has a decimal comma, other cells of the table a point")
+    if "." in text and decimal == "comma":
+        raise CellError(f"{text!r:.60} has a decimal point, other cells of the table a comma")
+    value = float(text.replace(",", "."))
+    if math.isinf(value) and "inf" not in text.lower():
+        raise CellError(f"{text!r:.60} is too large")
+    return value
 
 
+@lru_cache(4096)  # names occur in many rows
 def plain_text(text: str) -> str:
     r"""A cell without the markup of papers: bold, underlined or coloured, in Markdown, LaTeX or HTML."""
     text = text.strip()
+    if len(text) > _LONGEST:
+        return text
     if text.startswith("'") and len(text) > 1:  # the quote that keeps a spreadsheet from running a cell
         text = text[1:]
     if "\\" in text or "$" in text:

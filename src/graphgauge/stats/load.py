@@ -153,7 +153,8 @@ def _from_mapping(source: Mapping[Any, Any], columns: Columns) -> _Found:
         return _Found()
     roles = [role for name in source if (role := role_of(str(name))) is not None and role[0] in LABELS]
     lengths = {len(part) for part in source.values() if _is_list(part)}
-    if (roles or columns) and all(_is_list(part) for part in source.values()):
+    named = any(column in source for column in columns.values())
+    if (roles or named) and all(_is_list(part) for part in source.values()):
         if len(lengths) > 1:
             sizes = ", ".join(f"{name}: {len(part)}" for name, part in source.items())
             raise InputError(f"columns have different lengths ({sizes})", where="dictionary")

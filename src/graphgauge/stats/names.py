@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import lru_cache
 
 ROLES = ("method", "dataset", "seed", "metric", "value", "std", "n")
 LABELS = ("method", "dataset", "seed")
@@ -71,13 +71,14 @@ def simple(name: str) -> str:
     return re.sub(r"[\W_]", "", name.lower())
 
 
+@lru_cache(4096)
 def bare(name: str) -> str:
     """A name without what a program puts before settings and metrics."""
     start = next((prefix for prefix in (*_SETTINGS, *_METRICS) if name.lower().startswith(prefix)), "")
     return name[len(start) :]
 
 
-@cache
+@lru_cache(4096)
 def role_of(name: str) -> tuple[str, int] | None:
     """The role that a column has by its name, and how certain this is (0 is best)."""
     plain = simple(bare(name))

@@ -95,7 +95,7 @@ def seed_of(value: Any) -> Seed:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     text = str(value).strip()
-    found = re.fullmatch(r"(-?\d+)(?:\.0*)?", text)
+    found = re.fullmatch(r"(-?\d{1,18})(?:\.0*)?", text)
     return int(found[1]) if found else text
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.io.sheets import Sheet
-from graphgauge.stats.cells import CellError, Decimal, Number, decimal_of, is_empty, plain_text, read_cell
+from graphgauge.stats.cells import CellError, Decimal, Number, decimal_of, is_empty, is_number, plain_text, read_cell
 from graphgauge.stats.names import (
     GENERATED,
     LABELS,
@@ -42,6 +42,7 @@ FILE, COLUMNS, ORDER = "@file", "@columns", "@order"
 _SPLITS = frozenset(("train", "training", "val", "valid", "validation", "dev", "test", "testing"))
 _STATISTICS = ("mean", "std", "count", "size", "n", "sem", "min", "max", "median")
 _NAMES_LISTED = 12
+_LONGEST_NAME = 200
 Columns = Mapping[str, str]
 
 
@@ -183,7 +184,7 @@ def _refuse_twice(units: Sequence[Unit], reading: Reading) -> None:
         for (method, dataset, seed), found in twice
     ]
     varying = _varying(twice[0][1])
-    fix = "Keep one row for each run, or name the column that tells them apart: --columns seed=COLUMN."
+    fix = "Keep one row for each run, or name the column in which they differ: --columns seed=COLUMN."
     if varying:
         fix = f"They differ in {listing(varying)}: {reading.as_method(varying[0])} makes it part of the method."
     raise InputError(f"{len(twice)} runs occur twice: {listing(said, 3)}", where=reading.where, fix=fix)
@@ -291,7 +292,7 @@ class _Table:
     def decimal(self) -> Decimal:
         if "decimal" in self.given:
             return "comma" if self.given["decimal"] == "comma" else "point"
-        cells = (cell for row in self.sheet.rows for cell in row if isinstance(cell, str) and _looks_numeric(cell))
+        cells = (cell for row in self.sheet.rows for cell in row if isinstance(cell, str) and "," in cell and _looks_numeric(cell))
         found = decimal_of(cells)
         if found is None:
             raise InputError(
@@ -315,16 +316,8 @@ class _Table:
 
     @cache  # noqa: B019 -- a table lives as long as its reading
     def is_numeric(self, name: str) -> bool:
-        """Whether a column has a number, or the words of failures and nothing else."""
-        for cell in self.sheet.column(name):
-            if is_empty(cell):
-                continue
-            try:
-                if not math.isnan(read_cell(cell, self.decimal).value):
-                    return True
-            except CellError:
-                continue
-        return False
+        """Whether a column has a number."""
+        return any(not is_empty(cell) and is_number(cell) for cell in self.sheet.column(name))
 
     @cache  # noqa: B019
     def is_blank(self, name: str) -> bool:
@@ -400,13 +393,13 @@ class _Table:
         if self.given.get(role) == FILE:
             return self.labels.get("file", "")
         if role in self.roles:
-            values = [self.sheet.rows[row][self.sheet.names.index(name)] for name in self.roles[role]]
+            values = [self.sheet.rows[row][self.sheet.place[name]] for name in self.roles[role]]
             return ", ".join(_name(value) for value in values)
         return self.labels.get(role, "")
 
     def seed(self, row: int) -> Seed | None:
         if "seed" in self.roles:
-            values = [self.sheet.rows[row][self.sheet.names.index(name)] for name in self.roles["seed"]]
+            values = [self.sheet.rows[row][self.sheet.place[name]] for name in self.roles["seed"]]
             if any(is_empty(value) for value in values):
                 raise InputError("has no seed", where=f"{self.sheet.where}, {self.sheet.places[row]}",
                                  fix="Fill the column in, or drop it: rows without seeds are repetitions.")  # fmt: skip
@@ -436,11 +429,16 @@ class _Table:
         return [name for name in found if simple(name) not in ("rank", "place")] or found
 
     def settings(self, row: int) -> dict[str, str]:
-        taken = {name for names in self.roles.values() for name in names}
         cells = self.sheet.rows[row]
+        return {bare(name): str(cells[place]) for name, place in self._conditions.items()}
+
+    @cached_property
+    def _conditions(self) -> dict[str, int]:
+        """Columns that say under which settings a run was made."""
+        taken = {name for names in self.roles.values() for name in names}
         return {
-            bare(name): str(cells[place])
-            for place, name in enumerate(self.sheet.names)
+            name: place
+            for name, place in self.sheet.place.items()
             if name not in taken and (is_setting(name) or self._is_condition(name)) and not is_bookkeeping(name)
             and not name.lower().startswith(("tags.", "system_attrs_"))
         }  # fmt: skip
@@ -481,25 +479,27 @@ class _Table:
 
     def _named(self, unit: Unit) -> Unit:
         """A run named after its method and seed, if nothing else gives them."""
+        if unit.seed is not None or len(unit.method) > _LONGEST_NAME:
+            return unit
         weak = [simple(bare(name)) for name in self.roles.get("method", [])]
-        found = RUN_SEED.fullmatch(unit.method) if unit.seed is None and (not weak or weak[0] in RUN_NAMES) else None
+        found = RUN_SEED.fullmatch(unit.method) if not weak or weak[0] in RUN_NAMES else None
         return unit if found is None else replace(unit, method=found["method"], seed=int(found["seed"]))
 
     def _count(self, row: int) -> int | None:
         if "n" not in self.roles:
             return None
-        value = self.number(self.sheet.rows[row][self.sheet.names.index(self.roles["n"][0])], row, "n").value
-        return int(value) if value == value and value == int(value) else None
+        value = self.number(self.sheet.rows[row][self.sheet.place[self.roles["n"][0]]], row, "n").value
+        return int(value) if math.isfinite(value) and value == int(value) else None
 
     def _wide(self) -> Iterator[Unit]:
-        places = [(bare(name), name, self.sheet.names.index(name)) for name in self.metrics]
+        places = [(bare(name), name, self.sheet.place[name]) for name in self.metrics]
         for row, cells in enumerate(self.sheet.rows):
             yield self._unit(row, {key: self.number(cells[place], row, name) for key, name, place in places})
 
     def _long(self) -> Iterator[Unit]:
         """Rows of one metric each, joined by their labels; a metric that comes again starts the next repetition."""
         (metric,), (value,) = self.roles["metric"], self.roles["value"]
-        metric_place, value_place = self.sheet.names.index(metric), self.sheet.names.index(value)
+        metric_place, value_place = self.sheet.place[metric], self.sheet.place[value]
         found: dict[tuple[Any, ...], Unit] = {}
         taken: Counter[tuple[Any, ...]] = Counter()
         for row, cells in enumerate(self.sheet.rows):
@@ -521,8 +521,15 @@ class _Table:
         if "seed" in self.roles or self.given.get("value") in self.sheet.names:
             return None
         columns = {name: seed for name in self.metrics if (seed := seed_in(name)) is not None}
-        every = len(columns) == len(self.metrics)
-        return columns if len(columns) > 1 and every else None
+        if len(columns) < 2 or len(columns) < len(self.metrics):
+            return None
+        if all(name.isdigit() for name in self.sheet.names) and not self.labels.get("method"):
+            raise InputError(
+                f"the first row has numbers ({listing(self.sheet.names, 3)}), not the names of columns",
+                where=self.sheet.where,
+                fix="Write the names of the columns above the numbers, such as method,seed,accuracy.",
+            )
+        return columns
 
     def _over_columns(self, columns: Mapping[str, tuple[str, Seed | None]], role: str) -> Iterator[Unit]:
         """A unit for each cell: each column has a label, a seed or both."""
@@ -530,7 +537,7 @@ class _Table:
         self.notes.append(f"{role} in the columns {listing([str(name) for name in columns], 4)}")
         for row, cells in enumerate(self.sheet.rows):
             for name, (label, seed) in columns.items():
-                number = self.number(cells[self.sheet.names.index(name)], row, name)
+                number = self.number(cells[self.sheet.place[name]], row, name)
                 other: dict[str, Any] = {} if seed is None else {"seed": seed}
                 if label:
                     other["dataset" if role == "dataset" else "method"] = label
@@ -546,8 +553,11 @@ class _Table:
     @cached_property
     def _pivot(self) -> str | None:
         """Whether the columns of numbers are methods or datasets."""
-        for role in ("method", "dataset"):
+        for role, other in (("method", "dataset"), ("dataset", "method")):
             if self.given.get(role) == COLUMNS:
+                first = self.sheet.names[0]
+                if other not in self.roles and not self.is_numeric(first) and not role_of(first):
+                    self.roles[other] = [first]
                 return role
         columns = self.metrics
         if len(columns) < 2 or {"method", "dataset"} <= set(self.roles) or "value" in self.roles:
@@ -605,7 +615,7 @@ class _Table:
             counts: dict[tuple[Any, ...], int] = {}
             spreads: dict[tuple[Any, ...], dict[str, float]] = defaultdict(dict)
             for name, parts in columns.items():
-                number = self.number(cells[self.sheet.names.index(name)], row, name)
+                number = self.number(cells[self.sheet.place[name]], row, name)
                 if math.isnan(number.value) and number.reason is None:
                     continue
                 said = {role: part for role, part in zip(levels, parts, strict=True) if role in LABELS}
@@ -637,7 +647,7 @@ class _Table:
         """Columns with a mean and its standard deviation."""
         mean = self._mean_column or ""
         metric = self._metric_name if simple(bare(mean)) in ("mean", "average", "avg") else bare(mean)
-        std_place, mean_place = self.sheet.names.index(self.roles["std"][0]), self.sheet.names.index(mean)
+        std_place, mean_place = self.sheet.place[self.roles["std"][0]], self.sheet.place[mean]
         for row, cells in enumerate(self.sheet.rows):
             std = self.number(cells[std_place], row, "std").value
             number = self.number(cells[mean_place], row, mean)
@@ -651,7 +661,7 @@ class _Table:
         return [name for name in self.sheet.names if simple(bare(name)) in ("runid", "id", "trialid", *RUN_NAMES)]
 
     def _key(self, row: int) -> tuple[Any, ...]:
-        own = tuple(str(self.sheet.rows[row][self.sheet.names.index(name)]) for name in self._identities)
+        own = tuple(str(self.sheet.rows[row][self.sheet.place[name]]) for name in self._identities)
         return (self.label("method", row), self.label("dataset", row), self.seed(row), *own)
 
     @cached_property
@@ -665,7 +675,7 @@ class _Table:
         for row, cells in enumerate(self.sheet.rows):
             _, numbers = last.setdefault(self._key(row), (row, {}))
             for name in metrics:
-                number = self.number(cells[self.sheet.names.index(name)], row, name)
+                number = self.number(cells[self.sheet.place[name]], row, name)
                 key = named or bare(name)
                 if not math.isnan(number.value) or number.reason or key not in numbers:
                     numbers[key] = number
@@ -738,7 +748,7 @@ class _Table:
         for role in LABELS:
             names = [name for name in self.roles.get(role, []) if not name.startswith(f"{role}|")]
             if names and names != [role]:
-                said.append(f"{role} from {' + '.join(repr(name.partition('|')[0]) for name in names)}")
+                said.append(f"{role} from {' + '.join(_quoted(name) for name in names)}")
         keys = list(dict.fromkeys(key for unit in units for key in unit.numbers))
         renamed = any(bare(name) != name for name in self.metrics) or bool(said) or bool(self.notes)
         if renamed and "metric" not in self.roles and keys != [UNNAMED_METRIC]:
@@ -768,6 +778,10 @@ class _Table:
     def _exported(self) -> bool:
         """One tag that TensorBoard exported."""
         return [simple(name) for name in self.sheet.names] == ["walltime", "step", "value"]
+
+
+def _quoted(name: str) -> str:
+    return repr(name.partition("|")[0]) if name else "the first column"
 
 
 def _looks_numeric(cell: str) -> bool:
