@@ -7,6 +7,7 @@ from graphgauge.stats.comparison import Comparison
 from graphgauge.stats.load import load
 from graphgauge.stats.many import Friedman, critical_difference, friedman, holm, mean_ranks
 from graphgauge.stats.paired import PairedTest, paired_test
+from graphgauge.stats.published import PublishedComparison, compare_published
 from graphgauge.stats.permutation import PairedItems, paired_items
 from graphgauge.stats.resample import interquartile_mean, probability_of_improvement
 from graphgauge.stats.runs import Run, Runs
@@ -19,6 +20,7 @@ __all__ = [
     "ItemsComparison",
     "PairedItems",
     "PairedTest",
+    "PublishedComparison",
     "Run",
     "Runs",
     "SignedRank",
@@ -26,6 +28,7 @@ __all__ = [
     "aggregate",
     "attainable_p",
     "compare",
+    "compare_published",
     "critical_difference",
     "friedman",
     "holm",
