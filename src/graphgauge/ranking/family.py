@@ -15,7 +15,7 @@ MATRIX = Form(
     takes=("offsets", "mask", "ids", "keep", "per_query", "nan"),
     apart=(("offsets", "mask"),),
 )
-FLAT = Form("the flat form", needs=("scores", "labels", "queries"), takes=("nan",))
+FLAT = Form("the flat form", needs=("scores", "labels", "queries"), takes=("keep", "per_query", "nan"))
 ALL_ENTITIES = Form(
     "the form with embeddings",
     needs=("queries_emb", "entities", "targets"),
