@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, Floats, Ints, as_labels, as_numeric, refuse_nan, require_shape
 from graphgauge.core.errors import InputError
-from graphgauge.kernels.lists import grouped, list_places
+from graphgauge.kernels.lists import changes, grouped, list_places
+from graphgauge.kernels.tally import numbered
 from graphgauge.kernels.threads import map_blocks, row_blocks
 from graphgauge.ranking.inputs import FIX_NAN
 
-# Whole numbers with at most this many possible values per candidate are numbered by a table, others by sorting.
-_TABLE = 4
 _ONE_EACH = "Give one per score, one per query in the order in which queries first occur, or {query: value}."
 
 
@@ -162,9 +161,9 @@ class Queries:
     @classmethod
     def of(cls, ids: AnyArray, threads: int | None) -> Queries:
         """If the candidates of each query are adjacent, only these stretches are looked at, not every row."""
-        start = _stretches(ids, threads)
+        start = changes(ids, threads=threads)
         length = np.diff(np.append(start, len(ids)))
-        names, code = _numbered(ids[start])
+        names, code = numbered(ids[start])
         if len(names) == len(start):
             begin, size = np.empty_like(start), np.empty_like(start)
             begin[code], size[code] = start, length
@@ -351,29 +350,3 @@ def _counted(scores: AnyArray, grades: AnyArray, queries: Queries, threads: int 
         positives=np.diff(np.append(start, len(own))),
         grades=relevance if graded else None,
     )
-
-
-def _stretches(ids: AnyArray, threads: int | None) -> Ints:
-    """The rows at which the id differs from that of the row before."""
-    if not len(ids):
-        return np.empty(0, np.int64)
-
-    def changes(block: slice) -> Ints:
-        stop = min(block.stop + 1, len(ids))
-        return np.flatnonzero(ids[block.start + 1 : stop] != ids[block.start : stop - 1]) + block.start + 1
-
-    found = map_blocks(changes, row_blocks(len(ids), len(ids)), threads=threads)
-    return np.concatenate([[0], *found])
-
-
-def _numbered(ids: AnyArray) -> tuple[AnyArray, Ints]:
-    """The sorted distinct ids, and the number of each id among them."""
-    if ids.dtype.kind in "iu" and len(ids):
-        low, high = int(ids.min()), int(ids.max())
-        if high - low < _TABLE * len(ids) and high <= np.iinfo(np.int64).max:
-            number = ids.astype(np.int64) - low
-            known = np.zeros(high - low + 1, bool)
-            known[number] = True
-            return np.flatnonzero(known) + low, (np.cumsum(known) - 1)[number]
-    names, number = np.unique(ids, return_inverse=True)
-    return names, number
