@@ -61,6 +61,22 @@ def list_places(
     return Places(positive, ahead, tied)
 
 
+def last_places(scores: Scores, begin: Ints, size: Ints, k: int, *, threads: int | None = None) -> Scores:
+    """The k-th highest score of each query, or the lowest if it has fewer candidates; each must have one.
+
+    >>> last_places(np.array([0.5, 0.9, 0.1]), np.array([0]), np.array([3]), 2)
+    array([0.5])
+    """
+    found = np.empty(len(size), working_dtype(scores.dtype))
+    whole = exact(scores, found.dtype)
+    work = np.concatenate(([0], np.cumsum(size)))
+    select = _last_place.implementation(4 * int(work[-1]))
+    map_blocks(
+        lambda block: select(whole, begin[block], size[block], k, found[block]), _even_work(4 * work), threads=threads
+    )
+    return found
+
+
 def changes(ids: NDArray[Any], *, threads: int | None = None) -> Ints:
     """The rows at which the id differs from that of the row before; the first row is one.
 
@@ -214,6 +230,29 @@ def _place(scores: Scores, positive: Ints, first: Ints, begin: Ints, size: Ints,
                 level += 1
             ahead[low + i] = above[level]
             tied[low + i] = beside[level]
+
+
+def _last_place_twin(scores: Scores, begin: Ints, size: Ints, k: int, found: Scores) -> None:
+    for query, (start, length) in enumerate(zip(begin.tolist(), size.tolist(), strict=True)):
+        place = max(length - k, 0)
+        found[query] = np.partition(scores[start : start + length], place)[place]
+
+
+@kernel(twin=_last_place_twin)
+def _last_place(scores: Scores, begin: Ints, size: Ints, k: int, found: Scores) -> None:
+    for query in range(size.size):
+        candidates = scores[begin[query] : begin[query] + size[query]]
+        count = min(k, candidates.size)
+        best = np.sort(candidates[:count])  # ascending: the first is the one to beat
+        for index in range(count, candidates.size):
+            score = candidates[index]
+            if score > best[0]:
+                place = 1
+                while place < count and best[place] < score:
+                    best[place - 1] = best[place]
+                    place += 1
+                best[place - 1] = score
+        found[query] = best[0]
 
 
 def _change_twin(ids: NDArray[Any]) -> Ints:

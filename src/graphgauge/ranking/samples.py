@@ -58,6 +58,10 @@ class Sample:
     def mean(self, values: Floats) -> Floats:
         return self._total(values * self.count) / self._divisor
 
+    def total(self, values: Floats) -> Floats:
+        """The sum of one value per cell, by group."""
+        return self._total(values)
+
     def to_cells(self, values: Floats) -> Floats:
         """A number per group, repeated for each of its cells; a single group broadcasts."""
         return values if self.group is None else values[self.group]
@@ -129,7 +133,7 @@ class Sample:
 
 
 # Properties of `Ranks` that hold under every tie rule.
-_WITHOUT_TIES = ("n", "mass", "_divisor", "units", "unit_counts", "_folded", "_lengths", "fewest_candidates")
+_WITHOUT_TIES = ("n", "mass", "_divisor", "units", "unit_counts", "_folded", "lengths", "fewest_candidates")
 
 
 @dataclass(frozen=True)
@@ -218,11 +222,11 @@ class Ranks(Sample):
         """`worth(ranks, *args)` of each cell if every candidate had the same score; computed once per length."""
         if self.one_length:
             return _worth_of_ties(worth, int(self.fewest_candidates), self.ties, *args)  # broadcasts
-        sizes, place = self._lengths
+        sizes, place = self.lengths
         return worth(Ranks.of(np.zeros_like(sizes), sizes - 1, sizes, ties=self.ties), *args)[place]
 
     @cached_property
-    def _lengths(self) -> tuple[Ints, Ints]:
+    def lengths(self) -> tuple[Ints, Ints]:
         """The distinct numbers of candidates, and the place of each cell's among them."""
         return numbered(self.candidates)
 

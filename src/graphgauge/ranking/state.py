@@ -12,7 +12,7 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray, Floats, Ints, as_labels, as_numeric, is_cuda, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.forms import chosen_form, given_names
-from graphgauge.core.options import NAN_POLICIES, nan_policy, thread_count
+from graphgauge.core.options import NAN_POLICIES, nan_policy, thread_count, whole_number
 from graphgauge.core.state import CountedShards, Place, load_state, place_name, save_state
 from graphgauge.kernels.counting import joint_histogram, single_row_counts
 from graphgauge.kernels.device import device_histogram
@@ -32,10 +32,11 @@ from graphgauge.ranking.inputs import (
 )
 from graphgauge.ranking.items import Items, ListItems
 from graphgauge.ranking.labels import Labels, QueryIds
-from graphgauge.ranking.lists import FlatBatch, QueryLists
+from graphgauge.ranking.lists import FlatBatch, QueryLists, TopItems
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
 
 if TYPE_CHECKING:
+    from graphgauge.ranking.beyond import Catalog, Recommended
     from graphgauge.core.result import Evaluation
 
 
@@ -114,17 +115,24 @@ class RankingState:
     Memory is that of a sparse histogram: with k negatives at most (k+1)(k+2)/2 cells per group. `cluster` labels and
     ragged candidates can bring it near one cell per query; above `max_memory` bytes it is an error. `pooled=True`
     also keeps all scores, for `roc_auc`, `average_precision` and `pooled_hits@k`; `keep="items"` keeps the counts of
-    each query, for paired comparisons.
+    each query, for paired comparisons; `top=k` keeps the first k `items` of each query, for `coverage@k` and others.
     """
 
     kind = "ranking"
 
     def __init__(
-        self, *, pooled: bool = False, keep: str | None = None, max_memory: int = 1 << 30, shard: str | None = None
+        self,
+        *,
+        pooled: bool = False,
+        keep: str | None = None,
+        top: int | None = None,
+        max_memory: int = 1 << 30,
+        shard: str | None = None,
     ) -> None:
         if keep is not None:
             one_of("keep", keep, ("items",))
         self.pooled, self.keep, self.max_memory = pooled, keep, max_memory
+        self.top = None if top is None else whole_number("top", top, 1)
         self._first_shard = shard
         self.reset()
 
@@ -141,6 +149,7 @@ class RankingState:
         self._pool: list[tuple[AnyArray, AnyArray, Ints, Ints | None]] = []
         self._items: list[Items] = []
         self._lists: list[_ListPart] = []
+        self._top: list[TopItems] = []
         self._queries = QueryIds()
         self._shards = CountedShards()
         self._own_shard: str | None = None
@@ -155,6 +164,7 @@ class RankingState:
         scores: Any = None,
         labels: Any = None,
         queries: Any = None,
+        items: Any = None,
         groups: Mapping[str, Any] | None = None,
         cluster: Any = None,
         weights: Any = None,
@@ -168,7 +178,7 @@ class RankingState:
         if (
             type(neg_scores) is np.ndarray
             and self._counts_only
-            and groups is cluster is weights is offsets is mask is ids is scores is labels is queries is None
+            and groups is cluster is weights is offsets is mask is ids is scores is labels is queries is items is None
             and nan in NAN_POLICIES
             and self._count_single(pos_scores, neg_scores)
         ):
@@ -177,12 +187,17 @@ class RankingState:
         threads = thread_count(threads)
         self._refuse_weighted_pool(weights)
         given = {"pos_scores": pos_scores, "neg_scores": neg_scores, "offsets": offsets, "mask": mask, "ids": ids,
-                 "scores": scores, "labels": labels, "queries": queries}  # fmt: skip
+                 "scores": scores, "labels": labels, "queries": queries, "items": items}  # fmt: skip
         if chosen_form((MATRIX, FLAT), given_names(given)) is FLAT:
-            self._update_flat(FlatBatch.of(scores, labels, queries, nan, threads), groups, cluster, weights)
+            if (self.top is None) != (items is None):
+                raise OptionError("top= and items= go together", fix="Count with RankingState(top=k), and give items=.")
+            batch = FlatBatch.of(scores, labels, queries, nan, threads)
+            top = None if self.top is None else batch.top(items, self.top, threads)
+            self._update_flat(batch, groups, cluster, weights)
+            self._top += [] if top is None else [top]
         else:
-            batch = Scores.of(pos_scores, neg_scores, offsets=offsets, mask=mask)
-            self._update_scores(batch, groups, cluster, weights, ids, nan, threads)
+            scored = Scores.of(pos_scores, neg_scores, offsets=offsets, mask=mask)
+            self._update_scores(scored, groups, cluster, weights, ids, nan, threads)
         return self
 
     def _refuse_weighted_pool(self, weights: Any) -> None:
@@ -483,7 +498,7 @@ class RankingState:
         """Add another state's counts to this one."""
         if not isinstance(other, RankingState):
             raise TypeError(f"cannot merge {type(other).__name__} into a RankingState")
-        if (self.pooled, self.keep) != (other.pooled, other.keep):
+        if (self.pooled, self.keep, self.top) != (other.pooled, other.keep, other.top):
             raise InputError("one state keeps pooled scores or items, the other does not", fix="Use the same options.")
         other._gather()
         if other._cells is not None:
@@ -513,6 +528,7 @@ class RankingState:
             codes = {axis: self._labels[axis].recode(part.groups[axis], names) for axis, names in other._labels.items()}
             self._lists.append(replace(part, groups=codes))
         self._items += other._items
+        self._top += other._top
         self._numbered += other._numbered
         self.dropped_queries += other.dropped_queries
         self.dropped_candidates += other.dropped_candidates
@@ -611,6 +627,15 @@ class RankingState:
         assert part.ids is not None
         return ListItems(part.ids, part.lists, part.cluster)
 
+    def recommended(self, catalog: Catalog | None) -> Recommended | None:
+        """The first items of each query, if they were kept."""
+        if self.top is None or catalog is None:
+            return None
+        from graphgauge.ranking.beyond import Recommended
+
+        nothing = TopItems(*([np.empty(0, np.int64)] * 5))
+        return Recommended.of(TopItems.join(self._top or [nothing]), catalog, self.top)
+
     def evaluate(self, **options: Any) -> Evaluation:
         """The metrics of everything counted so far; options as in `graphgauge.ranking.evaluate`."""
         from graphgauge.ranking.evaluate import evaluate_state
@@ -631,6 +656,8 @@ class RankingState:
             arrays |= {"pos": pooled.pos, "neg": pooled.neg, "offsets": pooled.offsets}
             if pooled.cluster is not None:
                 arrays["pool_cluster"] = pooled.cluster
+        if self._top:
+            arrays |= {f"top_{name}": values for name, values in TopItems.join(self._top).columns().items()}
         if items is not None:
             arrays |= {f"item_{name}": values for name, values in items.columns().items()}
         if self._lists:
@@ -644,6 +671,7 @@ class RankingState:
             "lists": self._layout.lists,
             "pooled": self.pooled,
             "keep": self.keep,
+            "top": self.top,
             "max_memory": self.max_memory,
             "own_clusters": self._own_clusters,
             "numbered": self._numbered,
@@ -664,7 +692,9 @@ class RankingState:
 
     @classmethod
     def _restored(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> RankingState:
-        state = cls(pooled=facts["pooled"], keep=facts["keep"], max_memory=facts["max_memory"])
+        state = cls(
+            pooled=facts["pooled"], keep=facts["keep"], top=facts.get("top"), max_memory=facts["max_memory"]
+        )
         state.dropped_queries, state.dropped_candidates, state.emptied_queries, state.without_positives = facts[
             "dropped"
         ]
@@ -682,6 +712,10 @@ class RankingState:
             state._pool = [(arrays["pos"], arrays["neg"], lengths, arrays.get("pool_cluster"))]
         if state.keep:
             state._items = [Items.from_columns({name[5:]: a for name, a in arrays.items() if name.startswith("item_")})]
+        top = {name[4:]: values for name, values in arrays.items() if name.startswith("top_")}
+        if top:
+            state._top = [TopItems(**top)]
+            state._top[0].check()
         lists = {name[5:]: values for name, values in arrays.items() if name.startswith("list_")}
         state._lists = [_ListPart.from_columns(lists)] if lists else []
         if lists:
