@@ -16,6 +16,7 @@ from graphgauge.core.metric import Estimate, Metric, NoInterval, find, select
 from graphgauge.core.options import confidence_level, metric_names, nan_policy
 from graphgauge.core.result import Deferred, Evaluation, Interval, Result, Table, enclosing
 from graphgauge.ranking import metrics as _metrics
+from graphgauge.ranking.beyond import Catalog, beyond_samples
 from graphgauge.ranking.inputs import Scores, counted, cutoff, cutoffs
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
 from graphgauge.ranking.state import RankingState
@@ -32,10 +33,13 @@ def evaluate(
     scores: Any = None,
     labels: Any = None,
     queries: Any = None,
+    items: Any = None,
+    catalog: Catalog | None = None,
     k: Sequence[int] | int = (1, 3, 10),
     ties: str = "realistic",
     groups: Mapping[str, Any] | None = None,
     cluster: Any = None,
+    weights: Any = None,
     metrics: Sequence[str] | None = None,
     offsets: Any = None,
     mask: Any = None,
@@ -74,19 +78,33 @@ def evaluate(
         `"items"` keeps each query's counts (under `ids`, if given) in `Evaluation.per_item`, for `compare`.
     """
     metrics = metric_names(metrics)
-    state = empty_state(metrics=metrics, keep=keep)
+    if (items is None) != (catalog is None):
+        raise OptionError("items and catalog go together", fix="Pass items=, one number per score, and a Catalog.")
+    state = empty_state(metrics=metrics, keep=keep, top=None if items is None else _last_place(k, metrics))
     state.update(
-        pos_scores, neg_scores, scores=scores, labels=labels, queries=queries, groups=groups, cluster=cluster,
-        offsets=offsets, mask=mask, ids=ids, nan=nan, threads=threads,
+        pos_scores, neg_scores, scores=scores, labels=labels, queries=queries, items=items, groups=groups,
+        cluster=cluster, weights=weights, offsets=offsets, mask=mask, ids=ids, nan=nan, threads=threads,
     )  # fmt: skip
-    return evaluate_state(state, k=k, ties=ties, metrics=metrics, confidence=confidence, nan=nan)
+    return evaluate_state(
+        state, k=k, ties=ties, metrics=metrics, confidence=confidence, nan=nan, catalog=catalog
+    )
+
+
+def _last_place(k: Sequence[int] | int, metrics: Sequence[str] | None) -> int:
+    """The largest cut-off of all metrics that are asked for."""
+    named = [find(name, "ranking")[1] for name in metrics or ()]
+    return max(*cutoffs(k), *(cutoff(params["k"]) for params in named if "k" in params), 1)
 
 
 def empty_state(
-    *, metrics: Sequence[str] | str | None = None, keep: str | None = None, shard: str | None = None
+    *,
+    metrics: Sequence[str] | str | None = None,
+    keep: str | None = None,
+    top: int | None = None,
+    shard: str | None = None,
 ) -> RankingState:
     """A state that counts what the metrics need."""
-    return RankingState(pooled=needs_pool(metric_names(metrics)), keep=keep, shard=shard)
+    return RankingState(pooled=needs_pool(metric_names(metrics)), keep=keep, top=top, shard=shard)
 
 
 def evaluate_state(
@@ -97,12 +115,16 @@ def evaluate_state(
     metrics: Sequence[str] | None = None,
     confidence: float = 0.95,
     nan: str = "raise",
+    catalog: Catalog | None = None,
 ) -> Evaluation:
-    """The metrics of a state."""
+    """The metrics of a state; `catalog` describes the items that it has kept."""
     one_of("tie rule", ties, TIES)
     confidence, metrics = confidence_level(confidence), metric_names(metrics)
     ks = cutoffs(k)
-    samples = {name: sample for name, sample in _samples(state, ties).items() if sample is not None}
+    if catalog is not None and state.top is None:
+        raise OptionError("no items were kept", fix="Count with top=k, and give items=.")
+    found: dict[str, Any] = {**_samples(state, ties), **beyond_samples(state.recommended(catalog))}
+    samples = {name: sample for name, sample in found.items() if sample is not None}
     chosen = select("ranking", metrics, samples, {"k": ks})
     for axis in state.axes:
         if axis.removesuffix(".low").removesuffix(".high") in {metric.key_of(**params) for metric, params in chosen}:
@@ -125,7 +147,7 @@ def evaluate_state(
         micro = whole()
         results.append(micro)
         for axis, columns in tables.items():
-            if "pooled" not in metric.needs:
+            if not {"ranks", "lists"}.isdisjoint(metric.needs):
                 part = _first(metric, grouped[axis])
                 by_group = metric(part, **params)
                 columns |= _columns(metric, part, by_group, params, confidence)
@@ -144,7 +166,7 @@ def evaluate_state(
         conventions=conventions,
         options={"k": list(ks), "confidence": confidence},
         breakdowns={axis: Table(axis, columns) for axis, columns in tables.items()},
-        materials={"ranks": ranks, "pooled": samples.get("pooled")},
+        materials={"ranks": ranks, "pooled": samples.get("pooled"), "lowest_candidates": state.lowest_candidates},
         notes=_notes(state),
         per_item=None if (items := state.items()) is None else replace(items, ties=ties),
         figure=draw,
@@ -310,7 +332,7 @@ def _macro_error(sample: Any, estimate: Estimate) -> tuple[float, float]:
 
 def _macro_weight(sample: Any) -> Floats:
     """The weight of a query of each cell, relative to the mean over all queries."""
-    weight: Floats = sample.to_cells(sample.n.sum() / (sample.groups * sample.n))
+    weight: Floats = sample.to_cells(sample.mass.sum() / (sample.groups * sample.mass))
     return weight
 
 

@@ -15,7 +15,7 @@ MATRIX = Form(
     takes=("offsets", "mask", "ids", "keep", "per_query", "nan"),
     apart=(("offsets", "mask"),),
 )
-FLAT = Form("the flat form", needs=("scores", "labels", "queries"), takes=("nan",))
+FLAT = Form("the flat form", needs=("scores", "labels", "queries"), takes=("items", "keep", "per_query", "nan"))
 ALL_ENTITIES = Form(
     "the form with embeddings",
     needs=("queries_emb", "entities", "targets"),
@@ -44,7 +44,9 @@ FAMILY = Family(
         "targets": TruthInputs(("targets", "known_values", "known_offsets"), ("groups", "cluster")),
     },
     state="graphgauge.ranking.state:RankingState",
-    along=("pos_scores", "neg_scores", "scores", "labels", "queries", "groups", "cluster", "mask", "ids"),
+    along=(
+        "pos_scores", "neg_scores", "scores", "labels", "queries", "items", "groups", "cluster", "weights", "mask", "ids",
+    ),  # fmt: skip
     example={
         "pos_scores": "ranking/{method}/{seed}/pos.npy",
         "neg_scores": "ranking/{method}/{seed}/neg.npy",
