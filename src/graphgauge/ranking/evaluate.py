@@ -17,6 +17,7 @@ from graphgauge.core.options import confidence_level, metric_names, nan_policy
 from graphgauge.core.result import Deferred, Evaluation, Interval, Result, Table, enclosing
 from graphgauge.ranking import metrics as _metrics
 from graphgauge.ranking.inputs import Scores, counted, cutoff, cutoffs
+from graphgauge.ranking.negative_sampling import Negatives, drawn_mask
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
 from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.ties import TIES, rank
@@ -39,6 +40,7 @@ def evaluate(
     metrics: Sequence[str] | None = None,
     offsets: Any = None,
     mask: Any = None,
+    negatives: Negatives | None = None,
     ids: Any = None,
     nan: str = "raise",
     confidence: float = 0.95,
@@ -67,6 +69,9 @@ def evaluate(
     metrics
         Keys to compute instead of the default rank-based ones; `roc_auc`, `average_precision` and `pooled_hits@k`,
         which pool all scores, must be named.
+    negatives
+        The negatives that were scored, as `ranking.negatives` drew them: their mask is used, and results name them, so
+        that methods are compared on the same negatives only.
     nan
         `raise`, or `omit`: a NaN positive drops the query, a NaN negative the candidate, and if all negatives are
         NaN the query; all are counted.
@@ -74,7 +79,9 @@ def evaluate(
         `"items"` keeps each query's counts (under `ids`, if given) in `Evaluation.per_item`, for `compare`.
     """
     metrics = metric_names(metrics)
-    state = empty_state(metrics=metrics, keep=keep)
+    state = empty_state(metrics=metrics, keep=keep, negatives=negatives)
+    if negatives is not None:
+        mask = drawn_mask(negatives, pos_scores, neg_scores, mask, offsets)
     state.update(
         pos_scores, neg_scores, scores=scores, labels=labels, queries=queries, groups=groups, cluster=cluster,
         offsets=offsets, mask=mask, ids=ids, nan=nan, threads=threads,
@@ -83,10 +90,14 @@ def evaluate(
 
 
 def empty_state(
-    *, metrics: Sequence[str] | str | None = None, keep: str | None = None, shard: str | None = None
+    *,
+    metrics: Sequence[str] | str | None = None,
+    keep: str | None = None,
+    shard: str | None = None,
+    negatives: Negatives | None = None,
 ) -> RankingState:
     """A state that counts what the metrics need."""
-    return RankingState(pooled=needs_pool(metric_names(metrics)), keep=keep, shard=shard)
+    return RankingState(pooled=needs_pool(metric_names(metrics)), keep=keep, shard=shard, negatives=negatives)
 
 
 def evaluate_state(
@@ -110,6 +121,8 @@ def evaluate_state(
     # A state has already dropped NaN by its own policy; this call cannot change it.
     omitted = state.dropped_queries or state.dropped_candidates or state.emptied_queries
     conventions = {"ties": ties, "nan": "omit" if omitted else nan_policy(nan)}
+    if state.negatives is not None:
+        conventions["negatives"] = state.negatives
     results: list[Result | Deferred] = []
     companions: list[Result] = []
     tables = {axis: _axis_columns(state, axis) for axis in state.axes}
@@ -146,7 +159,7 @@ def evaluate_state(
         breakdowns={axis: Table(axis, columns) for axis, columns in tables.items()},
         materials={"ranks": ranks, "pooled": samples.get("pooled")},
         notes=_notes(state),
-        per_item=None if (items := state.items()) is None else replace(items, ties=ties),
+        per_item=None if (items := state.items()) is None else replace(items, ties=ties, negatives=state.negatives),
         figure=draw,
     )
 

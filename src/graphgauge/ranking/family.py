@@ -12,8 +12,8 @@ from graphgauge.core.forms import Form, Shown
 MATRIX = Form(
     "the form with positives and negatives",
     needs=("pos_scores", "neg_scores"),
-    takes=("offsets", "mask", "ids", "keep", "per_query", "nan"),
-    apart=(("offsets", "mask"),),
+    takes=("offsets", "mask", "negatives", "ids", "keep", "per_query", "nan"),
+    apart=(("offsets", "mask"), ("offsets", "negatives"), ("mask", "negatives")),
 )
 FLAT = Form("the flat form", needs=("scores", "labels", "queries"), takes=("nan",))
 ALL_ENTITIES = Form(

@@ -35,6 +35,7 @@ from graphgauge.ranking.samples import Lists, Pooled, Ranks
 
 if TYPE_CHECKING:
     from graphgauge.core.result import Evaluation
+    from graphgauge.ranking.negative_sampling import Negatives
 
 
 # Single queries are gathered as plain integers and turned into arrays this many at a time.
@@ -55,11 +56,19 @@ class RankingState:
     kind = "ranking"
 
     def __init__(
-        self, *, pooled: bool = False, keep: str | None = None, max_memory: int = 1 << 30, shard: str | None = None
+        self,
+        *,
+        pooled: bool = False,
+        keep: str | None = None,
+        max_memory: int = 1 << 30,
+        shard: str | None = None,
+        negatives: Negatives | str | None = None,
     ) -> None:
         if keep is not None:
             one_of("keep", keep, ("items",))
         self.pooled, self.keep, self.max_memory = pooled, keep, max_memory
+        # How the negatives were drawn, if that is known.
+        self.negatives = None if negatives is None else str(negatives)
         self._first_shard = shard
         self.reset()
 
@@ -301,6 +310,12 @@ class RankingState:
             raise TypeError(f"cannot merge {type(other).__name__} into a RankingState")
         if (self.pooled, self.keep) != (other.pooled, other.keep):
             raise InputError("one state keeps pooled scores or items, the other does not", fix="Use the same options.")
+        if self.negatives != other.negatives:
+            raise InputError(
+                f"the states have different negatives: {self.negatives or 'not stated'}, and "
+                f"{other.negatives or 'not stated'}",
+                fix="Rank all queries against the same negatives.",
+            )
         other._gather()
         if other._cells is not None:
             self._layout(other.axes, other._clusters)
@@ -458,6 +473,7 @@ class RankingState:
             "pooled": self.pooled,
             "keep": self.keep,
             "max_memory": self.max_memory,
+            "negatives": self.negatives,
             "own_clusters": self._own_clusters,
             "numbered": self._numbered,
             "dropped": [self.dropped_queries, self.dropped_candidates, self.emptied_queries, self.without_positives],
@@ -476,7 +492,8 @@ class RankingState:
 
     @classmethod
     def _restored(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> RankingState:
-        state = cls(pooled=facts["pooled"], keep=facts["keep"], max_memory=facts["max_memory"])
+        options = {name: facts[name] for name in ("pooled", "keep", "max_memory")}
+        state = cls(**options, negatives=facts.get("negatives"))
         state.dropped_queries, state.dropped_candidates, state.emptied_queries, state.without_positives = facts[
             "dropped"
         ]
