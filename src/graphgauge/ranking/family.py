@@ -14,13 +14,15 @@ MATRIX = Form(
     needs=("pos_scores", "neg_scores"),
     takes=("offsets", "mask", "negatives", "ids", "keep", "per_query", "nan"),
     apart=(("offsets", "mask"), ("offsets", "negatives"), ("mask", "negatives")),
+    samples=("ranks", "pooled"),
 )
-FLAT = Form("the flat form", needs=("scores", "labels", "queries"), takes=("nan",))
+FLAT = Form("the flat form", needs=("scores", "labels", "queries"), takes=("nan",), samples=("ranks", "lists"))
 ALL_ENTITIES = Form(
     "the form with embeddings",
     needs=("queries_emb", "entities", "targets"),
     takes=("known_values", "known_offsets", "relations", "score", "ids", "keep", "per_query"),
     beside={"known_values": ("known_offsets",), "known_offsets": ("known_values",)},
+    samples=("ranks",),
 )
 
 
