@@ -10,7 +10,7 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray, Ints, as_labels, as_numeric, is_cuda, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.forms import chosen_form, given_names
-from graphgauge.core.options import NAN_POLICIES, nan_policy, thread_count
+from graphgauge.core.options import NAN_POLICIES, nan_policy, thread_count, whole_number
 from graphgauge.core.state import CountedShards, Place, load_state, place_name, save_state
 from graphgauge.kernels.counting import joint_histogram, single_row_counts
 from graphgauge.kernels.device import device_histogram
@@ -48,7 +48,8 @@ class RankingState:
     """Counts over any number of batches, shards and machines; metrics are computed from them at the end.
 
     Memory is that of a sparse histogram: with k negatives at most (k+1)(k+2)/2 cells per group. `cluster` labels and
-    ragged candidates can bring it near one cell per query; above `max_memory` bytes it is an error. `pooled=True`
+    ragged candidates can bring it near one cell per query; what exceeds `max_memory` bytes is kept in a temporary
+    file, with the same results. `pooled=True`
     also keeps all scores, for `roc_auc`, `average_precision` and `pooled_hits@k`; `keep="items"` keeps the counts of
     each query, for paired comparisons.
     """
@@ -66,11 +67,23 @@ class RankingState:
     ) -> None:
         if keep is not None:
             one_of("keep", keep, ("items",))
-        self.pooled, self.keep, self.max_memory = pooled, keep, max_memory
+        self.pooled, self.keep = pooled, keep
+        self._max_memory = whole_number("max_memory", max_memory)
         # How the negatives were drawn, if that is known.
         self.negatives = None if negatives is None else str(negatives)
         self._first_shard = shard
         self.reset()
+
+    @property
+    def max_memory(self) -> int:
+        """The most bytes of counts in memory; it can be changed at any time."""
+        return self._max_memory
+
+    @max_memory.setter
+    def max_memory(self, most: int) -> None:
+        self._max_memory = whole_number("max_memory", most)
+        if self._cells is not None:
+            self._cells.max_bytes = self._max_memory
 
     def reset(self) -> None:
         """Forget everything that was counted."""
@@ -286,6 +299,7 @@ class RankingState:
                 f"earlier ones {list(self._axes or ())} and {self._clusters or 'none'}",
                 fix="Give every batch the same groups and cluster.",
             )
+        self._cells.make_room()
         return self._cells
 
     def _add(
@@ -359,7 +373,7 @@ class RankingState:
     def n(self) -> int:
         """Queries counted so far."""
         self._gather()
-        return 0 if self._cells is None else int(self._cells.cells()[1].sum())
+        return 0 if self._cells is None else self._cells.total
 
     @property
     def axes(self) -> tuple[str, ...]:
