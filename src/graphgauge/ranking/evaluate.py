@@ -18,6 +18,7 @@ from graphgauge.core.result import Deferred, Evaluation, Interval, Result, Table
 from graphgauge.ranking import metrics as _metrics
 from graphgauge.ranking.beyond import Catalog, beyond_samples
 from graphgauge.ranking.inputs import Scores, counted, cutoff, cutoffs
+from graphgauge.ranking.negative_sampling import Negatives, drawn_mask
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
 from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.ties import TIES, rank
@@ -43,6 +44,7 @@ def evaluate(
     metrics: Sequence[str] | None = None,
     offsets: Any = None,
     mask: Any = None,
+    negatives: Negatives | None = None,
     ids: Any = None,
     nan: str = "raise",
     confidence: float = 0.95,
@@ -71,6 +73,9 @@ def evaluate(
     metrics
         Keys to compute instead of the default rank-based ones; `roc_auc`, `average_precision` and `pooled_hits@k`,
         which pool all scores, must be named.
+    negatives
+        The negatives that were scored, as `ranking.negatives` drew them: their mask is used, and results name them, so
+        that methods are compared on the same negatives only.
     nan
         `raise`, or `omit`: a NaN positive drops the query, a NaN negative the candidate, and if all negatives are
         NaN the query; all are counted.
@@ -80,7 +85,10 @@ def evaluate(
     metrics = metric_names(metrics)
     if (items is None) != (catalog is None):
         raise OptionError("items and catalog go together", fix="Pass items=, one number per score, and a Catalog.")
-    state = empty_state(metrics=metrics, keep=keep, top=None if items is None else _last_place(k, metrics))
+    top = None if items is None else _last_place(k, metrics)
+    state = empty_state(metrics=metrics, keep=keep, top=top, negatives=negatives)
+    if negatives is not None:
+        mask = drawn_mask(negatives, pos_scores, neg_scores, mask, offsets)
     state.update(
         pos_scores, neg_scores, scores=scores, labels=labels, queries=queries, items=items, groups=groups,
         cluster=cluster, weights=weights, offsets=offsets, mask=mask, ids=ids, nan=nan, threads=threads,
@@ -102,9 +110,11 @@ def empty_state(
     keep: str | None = None,
     top: int | None = None,
     shard: str | None = None,
+    negatives: Negatives | None = None,
 ) -> RankingState:
     """A state that counts what the metrics need."""
-    return RankingState(pooled=needs_pool(metric_names(metrics)), keep=keep, top=top, shard=shard)
+    pooled = needs_pool(metric_names(metrics))
+    return RankingState(pooled=pooled, keep=keep, top=top, shard=shard, negatives=negatives)
 
 
 def evaluate_state(
@@ -132,6 +142,8 @@ def evaluate_state(
     # A state has already dropped NaN by its own policy; this call cannot change it.
     omitted = state.dropped_queries or state.dropped_candidates or state.emptied_queries
     conventions = {"ties": ties, "nan": "omit" if omitted else nan_policy(nan)}
+    if state.negatives is not None:
+        conventions["negatives"] = state.negatives
     results: list[Result | Deferred] = []
     companions: list[Result] = []
     tables = {axis: _axis_columns(state, axis) for axis in state.axes}
@@ -168,7 +180,7 @@ def evaluate_state(
         breakdowns={axis: Table(axis, columns) for axis, columns in tables.items()},
         materials={"ranks": ranks, "pooled": samples.get("pooled"), "lowest_candidates": state.lowest_candidates},
         notes=_notes(state),
-        per_item=None if (items := state.items()) is None else replace(items, ties=ties),
+        per_item=None if (items := state.items()) is None else replace(items, ties=ties, negatives=state.negatives),
         figure=draw,
     )
 

@@ -12,15 +12,22 @@ from graphgauge.core.forms import Form, Shown
 MATRIX = Form(
     "the form with positives and negatives",
     needs=("pos_scores", "neg_scores"),
-    takes=("offsets", "mask", "ids", "keep", "per_query", "nan"),
-    apart=(("offsets", "mask"),),
+    takes=("offsets", "mask", "negatives", "ids", "keep", "per_query", "nan"),
+    apart=(("offsets", "mask"), ("offsets", "negatives"), ("mask", "negatives")),
+    samples=("ranks", "pooled"),
 )
-FLAT = Form("the flat form", needs=("scores", "labels", "queries"), takes=("items", "keep", "per_query", "nan"))
+FLAT = Form(
+    "the flat form",
+    needs=("scores", "labels", "queries"),
+    takes=("items", "keep", "per_query", "nan"),
+    samples=("ranks", "lists"),
+)
 ALL_ENTITIES = Form(
     "the form with embeddings",
     needs=("queries_emb", "entities", "targets"),
     takes=("known_values", "known_offsets", "relations", "score", "ids", "keep", "per_query"),
     beside={"known_values": ("known_offsets",), "known_offsets": ("known_values",)},
+    samples=("ranks",),
 )
 
 

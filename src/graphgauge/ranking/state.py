@@ -38,6 +38,7 @@ from graphgauge.ranking.samples import Lists, Pooled, Ranks
 if TYPE_CHECKING:
     from graphgauge.ranking.beyond import Catalog, Recommended
     from graphgauge.core.result import Evaluation
+    from graphgauge.ranking.negative_sampling import Negatives
 
 
 # Single queries are gathered as plain integers and turned into arrays this many at a time.
@@ -113,7 +114,8 @@ class RankingState:
     """Counts over any number of batches, shards and machines; metrics are computed from them at the end.
 
     Memory is that of a sparse histogram: with k negatives at most (k+1)(k+2)/2 cells per group. `cluster` labels and
-    ragged candidates can bring it near one cell per query; above `max_memory` bytes it is an error. `pooled=True`
+    ragged candidates can bring it near one cell per query; what exceeds `max_memory` bytes is kept in a temporary
+    file, with the same results. `pooled=True`
     also keeps all scores, for `roc_auc`, `average_precision` and `pooled_hits@k`; `keep="items"` keeps the counts of
     each query, for paired comparisons; `top=k` keeps the first k `items` of each query, for `coverage@k` and others.
     """
@@ -128,13 +130,28 @@ class RankingState:
         top: int | None = None,
         max_memory: int = 1 << 30,
         shard: str | None = None,
+        negatives: Negatives | str | None = None,
     ) -> None:
         if keep is not None:
             one_of("keep", keep, ("items",))
-        self.pooled, self.keep, self.max_memory = pooled, keep, max_memory
+        self.pooled, self.keep = pooled, keep
         self.top = None if top is None else whole_number("top", top, 1)
+        self._max_memory = whole_number("max_memory", max_memory)
+        # How the negatives were drawn, if that is known.
+        self.negatives = None if negatives is None else str(negatives)
         self._first_shard = shard
         self.reset()
+
+    @property
+    def max_memory(self) -> int:
+        """The most bytes of counts in memory; it can be changed at any time."""
+        return self._max_memory
+
+    @max_memory.setter
+    def max_memory(self, most: int) -> None:
+        self._max_memory = whole_number("max_memory", most)
+        if self._cells is not None:
+            self._cells.max_bytes = self._max_memory
 
     def reset(self) -> None:
         """Forget everything that was counted."""
@@ -455,6 +472,7 @@ class RankingState:
                 f"this batch has {layout}; earlier ones have {self._layout}",
                 fix="Give every batch in the same form, with the same groups, cluster and weights.",
             )
+        self._cells.make_room()
         return self._cells
 
     def _add(
@@ -500,6 +518,12 @@ class RankingState:
             raise TypeError(f"cannot merge {type(other).__name__} into a RankingState")
         if (self.pooled, self.keep, self.top) != (other.pooled, other.keep, other.top):
             raise InputError("one state keeps pooled scores or items, the other does not", fix="Use the same options.")
+        if self.negatives != other.negatives:
+            raise InputError(
+                f"the states have different negatives: {self.negatives or 'not stated'}, and "
+                f"{other.negatives or 'not stated'}",
+                fix="Rank all queries against the same negatives.",
+            )
         other._gather()
         if other._cells is not None:
             self._histogram(other._layout)
@@ -542,7 +566,8 @@ class RankingState:
     @property
     def n(self) -> int:
         """Queries counted so far; positives, if queries may have several."""
-        return int(self._counted_cells()[1].sum())
+        self._gather()
+        return 0 if self._cells is None else self._cells.total
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -673,6 +698,7 @@ class RankingState:
             "keep": self.keep,
             "top": self.top,
             "max_memory": self.max_memory,
+            "negatives": self.negatives,
             "own_clusters": self._own_clusters,
             "numbered": self._numbered,
             "dropped": [self.dropped_queries, self.dropped_candidates, self.emptied_queries, self.without_positives],
@@ -692,9 +718,8 @@ class RankingState:
 
     @classmethod
     def _restored(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> RankingState:
-        state = cls(
-            pooled=facts["pooled"], keep=facts["keep"], top=facts.get("top"), max_memory=facts["max_memory"]
-        )
+        options = {name: facts[name] for name in ("pooled", "keep", "max_memory")}
+        state = cls(**options, top=facts.get("top"), negatives=facts.get("negatives"))
         state.dropped_queries, state.dropped_candidates, state.emptied_queries, state.without_positives = facts[
             "dropped"
         ]
