@@ -15,6 +15,12 @@ MATRIX = Form(
     takes=("offsets", "mask", "ids", "keep", "per_query", "nan"),
     apart=(("offsets", "mask"),),
 )
+# The same fields as a matrix; a pool is told from it by its shape, (m,).
+POOL = Form(
+    "the form with one pool of negatives",
+    needs=("pos_scores", "neg_scores"),
+    takes=("ids", "keep", "per_query", "nan"),
+)
 FLAT = Form("the flat form", needs=("scores", "labels", "queries"), takes=("nan",))
 ALL_ENTITIES = Form(
     "the form with embeddings",
@@ -37,7 +43,7 @@ FAMILY = Family(
     question="How far up are the right answers?",
     headlines=("mrr", "hits@10", "adjusted_mrr"),
     package="graphgauge.ranking",
-    forms=(MATRIX, FLAT, ALL_ENTITIES),
+    forms=(MATRIX, POOL, FLAT, ALL_ENTITIES),
     truths={
         "pos_scores": TruthInputs(("mask",), ("offsets", "groups", "cluster")),
         "labels": TruthInputs(("labels", "queries"), ("groups", "cluster")),

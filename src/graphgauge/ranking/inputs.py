@@ -17,11 +17,16 @@ from graphgauge.kernels.counting import RowCounts, masked_counts, ragged_counts,
 from graphgauge.kernels.device import device_counts
 from graphgauge.ranking.family import MATRIX
 
-_FIX_NAN = 'Repair the model, or pass nan="omit" to drop and count them.'
+FIX_NAN = 'Repair the model, or pass nan="omit" to drop and count them.'
 _RAGGED = "Pass ragged negatives as one flat array with offsets=, or as a padded matrix with mask=."
+# Columns of a table by groups.
+_COLUMNS = {
+    "": "would have no name", "n": "counts the queries of each group", "value": "contains the metric",
+    "low": "contains its interval", "high": "contains its interval",
+}  # fmt: skip
 _SHAPES = (
-    "One positive score per query, and one row of negatives per query: pos (n,), neg (n, k). One pool (m,) for all "
-    "positives is taken by ranking.roc_auc and ranking.average_precision."
+    "One positive score per query, and one row of negatives per query: pos (n,), neg (n, k); or one pool of negatives "
+    "(m,) for all positives."
 )
 
 
@@ -148,7 +153,7 @@ class FlatLists:
         labels, queries = _binary(labels, len(scores)), as_labels(queries, "queries")
         require_shape(queries, (len(scores),), "queries", "One query id per score.")
         if nan == "raise":
-            refuse_nan(scores, "scores", fix=_FIX_NAN)
+            refuse_nan(scores, "scores", fix=FIX_NAN)
         missing = np.isnan(scores) if scores.dtype.kind == "f" else np.zeros(len(scores), bool)
         given, place = np.unique(queries, return_inverse=True)
         relevant, unscored, negatives, left = (
@@ -246,7 +251,7 @@ def _binary(labels: Any, length: int) -> NDArray[np.bool_]:
 
 def _report_nan(scores: Scores, counts: RowCounts) -> None:
     if counts.pos_missing.any():
-        refuse_nan(as_numeric(scores.pos, "pos_scores"), "pos_scores", fix=_FIX_NAN)
+        refuse_nan(as_numeric(scores.pos, "pos_scores"), "pos_scores", fix=FIX_NAN)
     row = int(np.argmax(counts.missing > 0))
     if scores.offsets is None:
         valid = True if scores.mask is None else scores.mask[row]
@@ -257,7 +262,7 @@ def _report_nan(scores: Scores, counts: RowCounts) -> None:
         where = str(start + int(np.argmax(np.isnan(scores.neg[start : int(scores.offsets[row + 1])]))))
     total = int(counts.missing.sum(dtype=np.int64))
     size = int(counts.negatives.sum(dtype=np.int64))
-    raise InputError(f"{total} of {size} values are NaN, the first at index {where}", where="neg_scores", fix=_FIX_NAN)
+    raise InputError(f"{total} of {size} values are NaN, the first at index {where}", where="neg_scores", fix=FIX_NAN)
 
 
 def cutoff(k: Any) -> int:
@@ -278,8 +283,9 @@ def as_groups(groups: Mapping[str, Any] | None) -> dict[str, AnyArray]:
         return {}
     if not isinstance(groups, Mapping) or not all(isinstance(name, str) for name in groups):
         raise InputError("expected labels under a name", where="groups", fix='For example {"relation": labels}.')
-    if "n" in groups:
-        raise OptionError("a group cannot be named 'n'", fix="That column counts the queries of each group.")
+    for name in groups:
+        if name in _COLUMNS:
+            raise OptionError(f"a group cannot be named {name!r}", fix=f"That column {_COLUMNS[name]}.")
     return {name: as_labels(values, f"groups[{name!r}]") for name, values in groups.items()}
 
 
