@@ -54,7 +54,8 @@ def test_wrong_input_is_named(pos: object, neg: object, options: dict, where: st
     ("change", "where"),
     [
         ({"scores": [[1.0, 0.0]]}, "scores"),
-        ({"labels": [1, 2]}, "labels"),
+        ({"labels": [1, -1]}, "labels"),
+        ({"labels": [1.0, np.inf]}, "labels"),
         ({"labels": [1.0, np.nan]}, "labels"),
         ({"labels": [1]}, "labels"),
         ({"labels": ["1", "0"]}, "labels"),

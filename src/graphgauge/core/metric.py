@@ -237,7 +237,7 @@ class Metric:
             params=dict(params),
             value=value,
             n=n,
-            unit=self.unit,
+            unit=estimate.facts.get("unit", self.unit),
             direction=self.direction,
             target=self.target,
             bounds=self.bounds,

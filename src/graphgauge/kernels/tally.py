@@ -13,11 +13,11 @@ Integers = NDArray[np.integer[Any]]
 
 
 def tally(
-    columns: Sequence[Integers], counts: NDArray[np.int64] | None = None
-) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+    columns: Sequence[Integers], counts: NDArray[Any] | None = None
+) -> tuple[list[NDArray[np.int64]], NDArray[Any]]:
     """The distinct rows of `columns`, sorted by the first column, then the second …, and the count of each.
 
-    If rows have `counts`, these are added up.
+    If rows have `counts`, these are added up; they may be weights above 0.
 
     >>> tally([np.array([2, 1, 2]), np.array([0, 5, 0])])
     ([array([1, 2]), array([5, 0])], array([1, 2]))
@@ -41,8 +41,8 @@ def tally(
         totals = np.add.reduceat(counts[order], starts)
         codes = codes[starts]
     elif dense:
-        # Floating-point sums are exact here: all counts are far below 2**53.
-        frequencies = np.bincount(codes, counts).astype(np.int64)
+        # Floating-point sums of whole counts are exact here: all are far below 2**53.
+        frequencies = np.bincount(codes, counts).astype(np.int64 if counts is None else counts.dtype, copy=False)
         codes = np.flatnonzero(frequencies)
         totals = frequencies[codes]
     else:
@@ -57,8 +57,8 @@ def tally(
 
 
 def _tally_by_lexsort(
-    columns: Sequence[Integers], counts: NDArray[np.int64] | None
-) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+    columns: Sequence[Integers], counts: NDArray[Any] | None
+) -> tuple[list[NDArray[np.int64]], NDArray[Any]]:
     order = np.lexsort(tuple(reversed(columns)))
     ordered = [column[order].astype(np.int64) for column in columns]
     starts, totals = _runs(np.logical_or.reduce([column[1:] != column[:-1] for column in ordered]))

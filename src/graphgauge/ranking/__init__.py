@@ -3,11 +3,12 @@
 from graphgauge.ranking.all_entities import rank_all
 from graphgauge.ranking.evaluate import average_precision, evaluate, hits_at_k, mrr, ranks, roc_auc
 from graphgauge.ranking.from_files import evaluate_files
-from graphgauge.ranking.items import Items, compare
+from graphgauge.ranking.items import Items, ListItems, compare
 from graphgauge.ranking.state import RankingState
 
 __all__ = [
     "Items",
+    "ListItems",
     "RankingState",
     "average_precision",
     "compare",

@@ -39,6 +39,7 @@ def evaluate(
     ties: str = "realistic",
     groups: Mapping[str, Any] | None = None,
     cluster: Any = None,
+    weights: Any = None,
     metrics: Sequence[str] | None = None,
     offsets: Any = None,
     mask: Any = None,
@@ -82,7 +83,7 @@ def evaluate(
     state = empty_state(metrics=metrics, keep=keep)
     state.update(
         pos_scores, neg_scores, scores=scores, labels=labels, queries=queries, groups=groups, cluster=cluster,
-        offsets=offsets, mask=mask, ids=ids, nan=nan, threads=threads,
+        weights=weights, offsets=offsets, mask=mask, ids=ids, nan=nan, threads=threads,
     )  # fmt: skip
     return evaluate_state(state, k=k, ties=ties, metrics=metrics, confidence=confidence, nan=nan)
 
@@ -338,7 +339,7 @@ def _macro_error(sample: Any, estimate: Estimate) -> tuple[float, float]:
 
 def _macro_weight(sample: Any) -> Floats:
     """The weight of a query of each cell, relative to the mean over all queries."""
-    weight: Floats = sample.to_cells(sample.n.sum() / (sample.groups * sample.n))
+    weight: Floats = sample.to_cells(sample.mass.sum() / (sample.groups * sample.mass))
     return weight
 
 

@@ -21,7 +21,7 @@ POOL = Form(
     needs=("pos_scores", "neg_scores"),
     takes=("ids", "keep", "per_query", "nan"),
 )
-FLAT = Form("the flat form", needs=("scores", "labels", "queries"), takes=("nan",))
+FLAT = Form("the flat form", needs=("scores", "labels", "queries"), takes=("keep", "per_query", "nan"))
 ALL_ENTITIES = Form(
     "the form with embeddings",
     needs=("queries_emb", "entities", "targets"),
