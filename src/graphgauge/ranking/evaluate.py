@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.metric import Estimate, Metric, NoInterval, find, select
+from graphgauge.core.metric import metrics as registered
 from graphgauge.core.options import confidence_level, metric_names, nan_policy
 from graphgauge.core.result import Deferred, Evaluation, Interval, Result, Table, enclosing
 from graphgauge.ranking import metrics as _metrics
@@ -20,6 +21,8 @@ from graphgauge.ranking.beyond import Catalog, beyond_samples
 from graphgauge.ranking.inputs import Scores, counted, cutoff, cutoffs
 from graphgauge.ranking.negative_sampling import Negatives, drawn_mask
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
+from graphgauge.ranking.shared_error import shared_rule
+from graphgauge.ranking.shared_pool import CONVENTION, Part, is_pool, pool_counts
 from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.ties import TIES, rank
 from graphgauge.stats.intervals import standard_error, t_interval
@@ -58,6 +61,8 @@ def evaluate(
     pos_scores, neg_scores
         Scores (n,) of the positives and (n, k) of their negatives, higher is better: NumPy, torch (CUDA is counted on
         its device) or lists. Ragged negatives: one flat array with `offsets` (n + 1), or a matrix with boolean `mask`.
+        One flat array (m,) without offsets is a pool that all positives share, as in OGB: by default `pooled_hits@k`
+        (OGB's hits@k), `roc_auc`, `average_precision` and `mrr`, each positive ranked among the whole pool.
     scores, labels, queries
         The flat form: one score, 0/1 label and query id per candidate, several positives per query allowed. Adds
         `recall@k`, `precision@k`, `map@k` and the whole-list `ndcg@k`.
@@ -135,14 +140,16 @@ def evaluate_state(
         raise OptionError("no items were kept", fix="Count with top=k, and give items=.")
     found: dict[str, Any] = {**_samples(state, ties), **beyond_samples(state.recommended(catalog))}
     samples = {name: sample for name, sample in found.items() if sample is not None}
-    chosen = select("ranking", metrics, samples, {"k": ks})
+    chosen = select("ranking", metrics or _default_names(state), samples, {"k": ks})
     for axis in state.axes:
         if axis.removesuffix(".low").removesuffix(".high") in {metric.key_of(**params) for metric, params in chosen}:
             raise OptionError(f"a group cannot be named {axis!r}", fix="That column contains the metric.")
     # A state has already dropped NaN by its own policy; this call cannot change it.
     omitted = state.dropped_queries or state.dropped_candidates or state.emptied_queries
     conventions = {"ties": ties, "nan": "omit" if omitted else nan_policy(nan)}
-    if state.negatives is not None:
+    if state.shares_pool:
+        conventions["negatives"] = CONVENTION
+    elif state.negatives is not None:
         conventions["negatives"] = state.negatives
     results: list[Result | Deferred] = []
     companions: list[Result] = []
@@ -214,8 +221,12 @@ def ranks(
     >>> ranks([0.5, 0.9], [[0.7, 0.5], [0.1, 0.2]])
     array([2.5, 1. ])
     """
+    one_of("tie rule", ties, TIES)
+    if is_pool(neg_scores, offsets):
+        part = Part.of(pos_scores, neg_scores, mask=mask, groups=None, cluster=None, ids=None, nan="raise")
+        return rank(*pool_counts(part.pos, part.neg, threads=threads), ties)
     counts = counted(Scores.of(pos_scores, neg_scores, offsets=offsets, mask=mask), "raise", threads)
-    return rank(counts.greater, counts.equal, one_of("tie rule", ties, TIES))
+    return rank(counts.greater, counts.equal, ties)
 
 
 def roc_auc(pos_scores: Any, neg_scores: Any) -> float:
@@ -260,6 +271,7 @@ def _whole(
         estimate = estimate.warned("scores are tied, and optimistic ranks count every tie as a win")
     # A tie of several positives has no realistic order.
     used = {"ties": "expected"} if isinstance(sample, Lists) and not sample.settled else {}
+    metric = _for_pool(metric, sample, params)
     return metric.result(sample, estimate, params, confidence=confidence, conventions={**conventions, **used})
 
 
@@ -281,6 +293,19 @@ def _samples(state: RankingState, ties: str, axis: str | None = None) -> dict[st
     return samples if axis is not None else samples | {"pooled": state.pool()}
 
 
+def _for_pool(metric: Metric, sample: Any, params: Mapping[str, Any]) -> Metric:
+    """The metric with the interval that accounts for a shared pool of negatives, where there is one."""
+    if not isinstance(sample, Ranks) or not sample.shared:
+        return metric
+    return replace(metric, interval=lambda ranks, estimate: shared_rule(metric, ranks, estimate, dict(params)))
+
+
+def _default_names(state: RankingState) -> list[str] | None:
+    """One pool for all positives is for OGB's metrics; the others are computed if they are named."""
+    return [entry.key for entry in registered("ranking") if "pooled" in entry.needs] + ["mrr"] if (
+        state.shares_pool) else None
+
+
 def _tied(sample: Any) -> bool:
     return isinstance(sample, Ranks | Lists) and sample.tied
 
@@ -298,6 +323,7 @@ def _columns(
 ) -> dict[str, Floats]:
     key = metric.key_of(**params)
     columns = {key: estimate.value}
+    metric = _for_pool(metric, sample, params)
     found = metric.interval_of(sample, estimate, confidence)
     if not isinstance(found, NoInterval):
         _, columns[f"{key}.low"], columns[f"{key}.high"] = found
@@ -308,7 +334,9 @@ def _macro(micro: Result, axis: str, sample: Any, estimate: Estimate, confidence
     """The mean over groups with equal weights; its error follows from theirs."""
     value = float(np.mean(estimate.value)) if len(estimate.value) else np.nan
     interval, no_interval = None, "a median has no first-order error" if estimate.influence is None else None
-    if estimate.influence is not None:
+    if isinstance(sample, Ranks) and sample.shared:
+        no_interval = "the groups share one pool of negatives"
+    elif estimate.influence is not None:
         error, df = _macro_error(sample, estimate)
         low, high = enclosing(value, *t_interval([value], [error], [df], confidence, scale=1.0), micro.bounds)
         if np.isnan(low[0]):

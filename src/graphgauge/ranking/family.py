@@ -22,6 +22,13 @@ FLAT = Form(
     takes=("items", "keep", "per_query", "nan"),
     samples=("ranks", "lists"),
 )
+# The same fields as a matrix; a pool is recognised by its shape, (m,).
+POOL = Form(
+    "the form with one pool of negatives",
+    needs=("pos_scores", "neg_scores"),
+    takes=("ids", "keep", "per_query", "nan"),
+    samples=("ranks", "pooled"),
+)
 ALL_ENTITIES = Form(
     "the form with embeddings",
     needs=("queries_emb", "entities", "targets"),
@@ -44,7 +51,7 @@ FAMILY = Family(
     question="How far up are the right answers?",
     headlines=("mrr", "hits@10", "adjusted_mrr"),
     package="graphgauge.ranking",
-    forms=(MATRIX, FLAT, ALL_ENTITIES),
+    forms=(MATRIX, POOL, FLAT, ALL_ENTITIES),
     truths={
         "pos_scores": TruthInputs(("mask",), ("offsets", "groups", "cluster")),
         "labels": TruthInputs(("labels", "queries"), ("groups", "cluster")),
