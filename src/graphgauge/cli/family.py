@@ -34,6 +34,7 @@ from graphgauge.core.fields import (
     read_all,
     refuse_overwriting,
 )
+from graphgauge.core.gates import Gate
 from graphgauge.core.metric import metrics, sections
 from graphgauge.core.progress import Progress
 from graphgauge.core.result import Evaluation
@@ -106,7 +107,10 @@ class FamilyCommand(OnceCommand):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         rest = super().parse_args(ctx, args)
         if not ctx.resilient_parsing:
-            self.family.check(read_all(self.family.fields, ctx.params, flag), shown=flag)
+            values = read_all(self.family.fields, ctx.params, flag)
+            form = self.family.check(values, shown=flag)
+            for text in ctx.params["gates"]:
+                Gate.parse(text).require_planned(self.family, values, form, flag)
         return rest
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

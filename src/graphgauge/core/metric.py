@@ -238,7 +238,7 @@ class Metric:
             params=dict(params),
             value=value,
             n=n,
-            unit=self.unit,
+            unit=estimate.facts.get("unit", self.unit),
             direction=self.direction,
             target=estimate.facts.get("target", self.target),
             bounds=self.bounds,

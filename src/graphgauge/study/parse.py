@@ -222,7 +222,10 @@ class _Reader:
         with self._told_at("gate", index, "require"):
             gate = Gate.parse(text)
         filters = {key: tuple(self._names_of(table, key, key, "gate", index, items)) for key in GATE_FILTERS}
-        return GateRequest(gate, **filters)
+        request = GateRequest(gate, **filters)
+        with self._told_at("gate", index, "require"):
+            _require_planned(request, items)
+        return request
 
     def _names_of(
         self, table: dict[str, Any], key: str, axis: str, kind: str, index: int, items: tuple[Item, ...]
@@ -297,6 +300,25 @@ class _Reader:
         error = StudyError(what, where=f"{self._path}, line {self._lines.of(place, index, key)}", fix=fix)
         error.exit_code = exit_code
         raise error from None
+
+
+def _require_planned(request: GateRequest, items: Iterable[Item]) -> None:
+    """Refuse a gate on what the study will not compute, before anything is evaluated."""
+    refusals: dict[str, OptionError] = {}
+    concerned = [item for item in items if request.concerns(item)]
+    known = [name for name in dict.fromkeys(item.family for item in concerned) if request.gate.is_metric_of(name)]
+    for item in concerned:
+        if known and item.family not in known:  # the gate is about the families that have its metric
+            continue
+        declared = family(item.family)
+        values = read_all(declared.fields, item.options)
+        try:
+            request.gate.require_planned(declared, values, declared.check(values))
+        except OptionError as error:
+            refusals.setdefault(str(item), error)
+    if refusals:
+        who, error = next(iter(refusals.items()))
+        raise InputError(f"{error.what} ({who})", fix=error.fix)
 
 
 def _syntax_error(path: str, message: str) -> StudyError:
