@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.errors import OptionError, one_of
-from graphgauge.core.metric import Estimate, Metric, NoInterval, find, select
+from graphgauge.core.metric import NO_SPREAD, Estimate, Metric, NoInterval, find, select
 from graphgauge.core.options import confidence_level, metric_names, nan_policy
 from graphgauge.core.result import Deferred, Evaluation, Interval, Result, Table, enclosing
 from graphgauge.ranking import metrics as _metrics
@@ -20,7 +20,7 @@ from graphgauge.ranking.inputs import Scores, counted, cutoff, cutoffs
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
 from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.ties import TIES, rank
-from graphgauge.stats.intervals import standard_error, t_interval
+from graphgauge.stats.intervals import macro_spread, score_interval
 
 Floats = NDArray[np.floating[Any]]
 
@@ -271,47 +271,29 @@ def _columns(
 
 
 def _macro(micro: Result, axis: str, sample: Any, estimate: Estimate, confidence: float) -> Result:
-    """The mean over groups with equal weights; its error follows from theirs."""
+    """The mean over groups with equal weights, with an interval for these groups."""
     value = float(np.mean(estimate.value)) if len(estimate.value) else np.nan
     interval, no_interval = None, "a median has no first-order error" if estimate.influence is None else None
-    if estimate.influence is not None:
-        error, df = _macro_error(sample, estimate)
-        low, high = enclosing(value, *t_interval([value], [error], [df], confidence, scale=1.0), micro.bounds)
+    if estimate.influence is not None and value == value:
+        found = macro_spread(
+            estimate.influence, sample.count, estimate.value, group=sample.group, groups=sample.groups,
+            cluster=sample.units,
+        )  # fmt: skip
+        ends, at_ends = _metrics.ends_of(sample, estimate)
+        ends = tuple(np.mean(end, keepdims=True) for end in ends)
+        bounds = score_interval([value], found, ends, confidence, at_ends=at_ends)
+        low, high = enclosing(value, *bounds, micro.bounds)
         if np.isnan(low[0]):
-            no_interval = f"some groups have fewer than two {sample.over}, or none that differ"
+            no_interval = f"needs at least three {sample.over} {NO_SPREAD}"
         else:
-            method = "satterthwaite-t" if sample.cluster is None else "cluster-t"
-            note = _metrics.too_few_for_t(sample, error, estimate, _macro_weight(sample))
-            over = f"{sample.over} by {axis}"
-            interval = Interval(float(low[0]), float(high[0]), confidence, method, over, note is not None, note)
+            method = "macro-score-t" if sample.cluster is None else "macro-cluster-score-t"
+            interval = Interval(float(low[0]), float(high[0]), confidence, method, f"{sample.over} by {axis}")
     return replace(
         micro, key=f"{micro.key}_macro_{axis}", params={**micro.params, "macro": axis}, value=value,
         n=0 if np.isnan(value) else len(estimate.value), unit=axis, interval=interval, no_interval=no_interval,
         chance=(), warnings=(),
         reason=None if value == value else "a group has no value",
     )  # fmt: skip
-
-
-def _macro_error(sample: Any, estimate: Estimate) -> tuple[float, float]:
-    """Standard error and degrees of freedom of the mean over groups; NaN if a group has no error."""
-    error, df = _metrics.group_errors(sample, estimate)
-    variance, groups = error**2, sample.groups
-    if not groups or np.isnan(variance).any():
-        return np.nan, 0.0
-    if sample.cluster is None:
-        total = variance.sum()
-        # Without spread there are no degrees of freedom.
-        return float(np.sqrt(total) / groups), float(total**2 / (variance**2 / df).sum()) if total else 0.0
-    # A cluster may have queries in several groups (head and tail of a triple), which then err together.
-    assert estimate.influence is not None
-    whole, units = standard_error(estimate.influence, sample.count * _macro_weight(sample), cluster=sample.units)
-    return float(whole[0]), float(units[0])
-
-
-def _macro_weight(sample: Any) -> Floats:
-    """The weight of a query of each cell, relative to the mean over all queries."""
-    weight: Floats = sample.to_cells(sample.n.sum() / (sample.groups * sample.n))
-    return weight
 
 
 def _notes(state: RankingState) -> tuple[str, ...]:

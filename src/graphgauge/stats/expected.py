@@ -1,0 +1,185 @@
+"""What an interval is expected to cover at the design of a run: its own units, sizes and values, simulated.
+
+Populations that could have given the sample are drawn around it (a Bayesian bootstrap of its units), each with a little of
+what the sample does not show: values farther out, and at the ends of the range. From each population samples of the
+same design are drawn and their intervals computed. The expectation is how often these contain their population's value,
+less one standard deviation over populations, because the run's own population is only one of them. The result
+depends on the sample alone: the draws have a fixed seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.arrays import Floats, Ints
+from graphgauge.stats.intervals import FARTHER, UNSEEN, Bounds
+
+# Coverage within this of the level is the level: simulations of good intervals differ as much.
+TOLERANCE = 0.02
+_SEED = 7919
+_POPULATIONS, _SAMPLES = 40, 20
+# Of an item at each end, if single items hardly ever reach it.
+_RARELY_AT_END = 0.02
+# Cells of a histogram, and items of a clustered sample, that are enough to simulate it.
+_CELLS, _EXTREME, _ITEMS, _CLUSTERS = 120, 20, 1000, 500
+
+# Intervals of many samples at once: (values, influence and count of each cell, its sample, samples, its cluster).
+Intervals = Callable[[Floats, Floats, Floats, Ints, int, Ints | None], Bounds]
+
+
+class Reach(NamedTuple):
+    """How far below and above an estimate its ends are, and how much of an item may be unseen at either."""
+
+    down: float
+    up: float
+    at_ends: float
+
+    def unseen(self, influence: Floats) -> tuple[Floats, Floats]:
+        """Deviations that were not seen, and how many items of each."""
+        near = max(FARTHER * influence.min(), self.down), min(FARTHER * influence.max(), self.up)
+        amount = max(self.at_ends, _RARELY_AT_END)
+        return np.array([*near, self.down, self.up]), np.array([UNSEEN, UNSEEN, amount, amount])
+
+
+def expected_coverage(
+    value: float,
+    influence: Floats,
+    count: NDArray[np.number],
+    cluster: NDArray[np.integer] | None,
+    reach: Reach,
+    intervals: Intervals,
+    confidence: float,
+) -> float | None:
+    """The expected coverage of an interval if it falls short of its level, else None.
+
+    `influence` is the deviation that each item of a cell adds to the value, as in `standard_error`; `reach` says how far
+    an item can be out. None also for weighted items, whose design is not known.
+    """
+    there = count > 0
+    influence, count = np.broadcast_to(influence, count.shape)[there], count[there]
+    if count.dtype.kind == "f" or not np.isfinite(influence).all() or not np.isfinite(reach[:2]).all():
+        return None
+    rng = np.random.default_rng(_SEED)
+    if cluster is None:
+        drawn = _items(rng, influence, count, reach)
+    else:
+        drawn = _clusters(rng, influence, count, cluster[there], reach)
+    truth, deviation, cells, sample, label = drawn
+    samples = len(truth)
+    total = np.bincount(sample, cells, samples)
+    mean = np.bincount(sample, cells * deviation, samples) / total
+    low, high = intervals(value + mean, deviation - mean[sample], cells, sample, samples, label)
+    slack = 1e-9 * (abs(value) + np.ptp(influence))
+    known = ~np.isnan(low)
+    held = (low <= value + truth + slack) & (value + truth - slack <= high)
+    return _short(np.where(known, held, np.nan).reshape(_POPULATIONS, -1), confidence)
+
+
+def _short(held: Floats, confidence: float) -> float | None:
+    """The mean over populations less their standard deviation, without that of the draws; None if it is good enough."""
+    enough = held[(~np.isnan(held)).sum(axis=1) >= 5]
+    if len(enough) < 2:
+        return None
+    shares, sizes = np.nanmean(enough, axis=1), (~np.isnan(enough)).sum(axis=1)
+    mean = float(shares.mean())
+    between = max(0.0, float(shares.var(ddof=1)) - mean * (1 - mean) * float(np.mean(1 / sizes)))
+    found = round(max(0.0, mean - between**0.5), 2)
+    return found if found < confidence - TOLERANCE - 1e-9 else None
+
+
+Drawn = tuple[Floats, Floats, Floats, Ints, Ints | None]
+
+
+def _items(rng: np.random.Generator, influence: Floats, count: NDArray[np.number], reach: Reach) -> Drawn:
+    """Samples of independent items: multinomial counts of the cells."""
+    influence, count = _merged(influence, count.astype(float))
+    further, amount = reach.unseen(influence)
+    deviation, weight = np.append(influence, further), np.append(count, amount)
+    share = rng.standard_gamma(weight, (_POPULATIONS, len(weight)))
+    share /= share.sum(axis=1, keepdims=True)
+    counts = rng.multinomial(round(float(count.sum())), np.repeat(share, _SAMPLES, axis=0))
+    sample, cell = np.nonzero(counts)
+    return np.repeat(share @ deviation, _SAMPLES), deviation[cell], counts[sample, cell].astype(float), sample, None
+
+
+def _merged(influence: Floats, count: Floats) -> tuple[Floats, Floats]:
+    """At most so many cells: the extreme ones as they are, the others joined with their neighbours."""
+    influence, place = np.unique(influence, return_inverse=True)
+    count = np.bincount(place, count)
+    if len(influence) <= _CELLS:
+        return influence, count
+    inner = count[_EXTREME:-_EXTREME]
+    bins = _CELLS - 2 * _EXTREME
+    middle = np.minimum((np.cumsum(inner) - inner / 2) / inner.sum() * bins, bins - 1).astype(np.int64)
+    label = np.concatenate([np.arange(_EXTREME), _EXTREME + middle, _EXTREME + bins + np.arange(_EXTREME)])
+    total = np.bincount(label, count)
+    mean = np.bincount(label, count * influence) / np.maximum(total, 1)
+    return mean[total > 0], total[total > 0]
+
+
+def _clusters(
+    rng: np.random.Generator,
+    influence: Floats,
+    count: NDArray[np.number],
+    cluster: NDArray[np.integer],
+    reach: Reach,
+) -> Drawn:
+    """Samples with as many clusters of the same sizes.
+
+    Each takes after one of the clusters seen: an item comes from that one, or from any, so often that cluster means vary
+    as much as the true ones do. A mean over few items varies more than the truth, so it is followed less.
+    """
+    order = np.argsort(cluster, kind="stable")
+    items = np.repeat(influence[order], count[order].astype(np.int64))
+    size = np.bincount(np.unique(cluster, return_inverse=True)[1], count).astype(np.int64)
+    start = np.cumsum(size) - size
+    mean = np.add.reduceat(items, start) / size
+    follow = _reliability(items, size, mean)
+    slots = _thinned(rng, size)
+    samples = _POPULATIONS * _SAMPLES // 2
+    each = samples // _POPULATIONS
+    further, amount = reach.unseen(items)
+    like = rng.standard_gamma(1.0, (_POPULATIONS, len(size)))
+    like /= like.sum(axis=1, keepdims=True)
+    rare = rng.standard_gamma(amount, (_POPULATIONS, len(amount))) / len(items)
+    seldom = np.minimum(rare.sum(axis=1), 0.5)
+    any_mean = (1 - seldom) * (like @ mean) + rare @ further
+    truth = (like * follow) @ mean + any_mean * (like @ (1 - follow))
+
+    donor = np.concatenate([rng.choice(len(size), (each, len(slots)), p=p) for p in like])
+    model = np.repeat(donor, slots, axis=1)
+    strays = rng.random(model.shape) >= follow[model]
+    fresh = np.concatenate([rng.choice(len(size), int(part.sum()), p=p) for part, p in zip(np.split(strays, _POPULATIONS), like, strict=True)])
+    model[strays] = fresh
+    drawn = items[start[model] + (rng.random(model.shape) * size[model]).astype(np.int64)]
+    population = np.repeat(np.arange(_POPULATIONS), each)
+    unseen = strays & (rng.random(model.shape) < seldom[population][:, None])
+    row = np.nonzero(unseen)[0]
+    chance = np.cumsum(rare, axis=1) / rare.sum(axis=1, keepdims=True)
+    drawn[unseen] = further[(rng.random(len(row))[:, None] > chance[population[row]]).sum(axis=1).clip(max=3)]
+    sample = np.repeat(np.arange(samples), int(slots.sum()))
+    label = np.tile(np.repeat(np.arange(len(slots)), slots), samples)
+    return np.repeat(truth, each), drawn.ravel(), np.ones(drawn.size), sample, label
+
+
+def _reliability(items: Floats, size: Ints, mean: Floats) -> Floats:
+    """How closely to follow each cluster, from the variance between clusters and within them."""
+    n, clusters = len(items), len(size)
+    within = float(np.sum((items - np.repeat(mean, size)) ** 2)) / max(n - clusters, 1)
+    centre = float(items.mean())
+    between = float(np.sum(size * (mean - centre) ** 2)) / max(clusters - 1, 1)
+    typical = (n - float(np.sum(size.astype(float) ** 2)) / n) / max(clusters - 1, 1)
+    common = max(between - within, 0.0) / typical if typical > 0 else 0.0
+    noise = common + within / size
+    return np.sqrt(np.divide(common, noise, out=np.ones(clusters), where=noise > 0))
+
+
+def _thinned(rng: np.random.Generator, size: Ints) -> Ints:
+    """The cluster sizes of a sample, or of one with the same shares that is small enough to simulate."""
+    if len(size) > _CLUSTERS:
+        size = np.sort(size)[np.linspace(0, len(size) - 1, _CLUSTERS).round().astype(np.int64)]
+    return np.maximum(1, np.round(size * min(1.0, _ITEMS / float(size.sum())))).astype(np.int64)
