@@ -12,14 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.errors import OptionError, one_of
-from graphgauge.core.metric import NO_SPREAD, Estimate, Metric, NoInterval, find, select
+from graphgauge.core.arrays import Ints
+from graphgauge.core.metric import NO_SPREAD, Bounds, Estimate, Metric, NoInterval, find, select
 from graphgauge.core.options import confidence_level, metric_names, nan_policy
-from graphgauge.core.result import Deferred, Evaluation, Interval, Result, Table, enclosing
+from graphgauge.core.result import Deferred, Evaluation, Interval, Result, SimulatedInterval, Table, enclosing
 from graphgauge.ranking import metrics as _metrics
 from graphgauge.ranking.inputs import Scores, counted, cutoff, cutoffs
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
 from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.ties import TIES, rank
+from graphgauge.stats.expected import Reach, expected_macro_coverage
 from graphgauge.stats.intervals import macro_spread, score_interval
 
 Floats = NDArray[np.floating[Any]]
@@ -275,19 +277,27 @@ def _macro(micro: Result, axis: str, sample: Any, estimate: Estimate, confidence
     value = float(np.mean(estimate.value)) if len(estimate.value) else np.nan
     interval, no_interval = None, "a median has no first-order error" if estimate.influence is None else None
     if estimate.influence is not None and value == value:
-        found = macro_spread(
-            estimate.influence, sample.count, estimate.value, group=sample.group, groups=sample.groups,
-            cluster=sample.units,
-        )  # fmt: skip
         ends, at_ends = _metrics.ends_of(sample, estimate)
-        ends = tuple(np.mean(end, keepdims=True) for end in ends)
-        bounds = score_interval([value], found, ends, confidence, at_ends=at_ends)
-        low, high = enclosing(value, *bounds, micro.bounds)
+        ends = tuple(float(np.mean(end)) for end in ends)
+
+        def bounds(values: Floats, influence: Floats, count: Any, group: Ints, cluster: Ints | None) -> Bounds:
+            found = macro_spread(influence, count, values, group=group, groups=len(values), cluster=cluster)
+            mean = np.mean(values, keepdims=True)
+            return enclosing(mean, *score_interval(mean, found, ends, confidence, at_ends=at_ends), micro.bounds)
+
+        low, high = bounds(estimate.value, estimate.influence, sample.count, sample.group, sample.units)
         if np.isnan(low[0]):
             no_interval = f"needs at least three {sample.over} {NO_SPREAD}"
         else:
             method = "macro-score-t" if sample.cluster is None else "macro-cluster-score-t"
             interval = Interval(float(low[0]), float(high[0]), confidence, method, f"{sample.over} by {axis}")
+            if sample.cluster is None:
+                reach = Reach(ends[0] - value, ends[1] - value, at_ends)
+                interval = SimulatedInterval(interval, partial(
+                    expected_macro_coverage, estimate.value, estimate.influence, sample.count, sample.group, reach,
+                    lambda values, influence, group: bounds(values, influence, np.ones(len(group)), group, None),
+                    confidence,
+                ))  # fmt: skip
     return replace(
         micro, key=f"{micro.key}_macro_{axis}", params={**micro.params, "macro": axis}, value=value,
         n=0 if np.isnan(value) else len(estimate.value), unit=axis, interval=interval, no_interval=no_interval,

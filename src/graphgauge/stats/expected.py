@@ -81,14 +81,72 @@ def expected_coverage(
 
 def _short(held: Floats, confidence: float) -> float | None:
     """The mean over populations less their standard deviation, without that of the draws; None if it is good enough."""
-    enough = held[(~np.isnan(held)).sum(axis=1) >= 5]
+    enough = held[(~np.isnan(held)).sum(axis=1) >= 2]
     if len(enough) < 2:
         return None
     shares, sizes = np.nanmean(enough, axis=1), (~np.isnan(enough)).sum(axis=1)
     mean = float(shares.mean())
-    between = max(0.0, float(shares.var(ddof=1)) - mean * (1 - mean) * float(np.mean(1 / sizes)))
+    # What draws from one population would vary by, and by how much that is uncertain.
+    noise = mean * (1 - mean) * float(np.mean(1 / sizes)) * (1 + (2 / (len(shares) - 1)) ** 0.5)
+    between = max(0.0, float(shares.var(ddof=1)) - noise)
     found = round(max(0.0, mean - between**0.5), 2)
     return found if found < confidence - TOLERANCE - 1e-9 else None
+
+
+def expected_macro_coverage(
+    values: Floats,
+    influence: Floats,
+    count: NDArray[np.number],
+    group: NDArray[np.integer],
+    reach: Reach,
+    interval: Callable[[Floats, Floats, Ints], Bounds],
+    confidence: float,
+) -> float | None:
+    """The same for the mean over groups, whose items alone are drawn; see `intervals.macro_spread`.
+
+    An item deviates like one of its own group, or, the more often the fewer its group has, like one of any group.
+    `interval` takes the values of the groups, the influence of each item and its group.
+    """
+    if count.dtype.kind == "f" or not np.isfinite(influence).all():
+        return None
+    rng = np.random.default_rng(_SEED)
+    groups = len(values)
+    order = np.argsort(group, kind="stable")
+    items = np.repeat(np.broadcast_to(influence, count.shape)[order], count[order].astype(np.int64))
+    size = np.bincount(group, count, groups).astype(np.int64)
+    start = np.cumsum(size) - size
+    if (size < 2).all():  # no deviations within groups: the groups are treated as drawn
+        items, values = values - values.mean(), np.full(groups, values.mean())
+        own = np.zeros(groups)
+        pool = items
+    else:
+        own = (size - 1) / (size + 3)
+        pool = items * np.repeat(np.sqrt(size / np.maximum(size - 1, 1)), size)
+        pool = pool[np.repeat(size > 1, size)]
+    slots = np.maximum(np.minimum(size, 2), np.round(size * min(1.0, _ITEMS / len(items)))).astype(np.int64)
+    label = np.repeat(np.arange(groups), slots)
+    further, amount = reach.unseen(items)
+    held = np.full((_POPULATIONS, 2 * _SAMPLES // 5), np.nan)
+    for population in held:
+        like, weight = (rng.standard_exponential(len(part)) for part in (items, pool))
+        inner = np.add.reduceat(like * items, start) / np.add.reduceat(like, start)
+        rare = rng.standard_gamma(amount) / len(items)
+        chance = np.append(weight / weight.sum() * max(1 - rare.sum(), 0.5), rare)
+        deviations = np.append(pool, further)
+        truth = float(np.mean(values + own * inner + (1 - own) * (chance @ deviations / chance.sum())))
+        inside, total = np.cumsum(chance) / chance.sum(), np.cumsum(like)
+        before = total[start] - like[start]
+        for i in range(len(population)):
+            at = before[label] + rng.random(len(label)) * (total[start + size - 1] - before)[label]
+            drawn = items[np.minimum(np.searchsorted(total, at), (start + size - 1)[label])]
+            strays = rng.random(len(label)) >= own[label]
+            place = np.minimum(np.searchsorted(inside, rng.random(int(strays.sum()))), len(deviations) - 1)
+            drawn[strays] = deviations[place]
+            mean = np.bincount(label, drawn) / slots
+            low, high = interval(values + mean, drawn - mean[label], label)
+            if not np.isnan(low[0]):
+                population[i] = low[0] <= truth + 1e-12 and truth - 1e-12 <= high[0]
+    return _short(held, confidence)
 
 
 Drawn = tuple[Floats, Floats, Floats, Ints, Ints | None]
@@ -136,14 +194,18 @@ def _clusters(
     order = np.argsort(cluster, kind="stable")
     items = np.repeat(influence[order], count[order].astype(np.int64))
     size = np.bincount(np.unique(cluster, return_inverse=True)[1], count).astype(np.int64)
+    slots = _thinned(size)
+    mean = np.add.reduceat(items, np.cumsum(size) - size) / size
+    follow, common = _reliability(items, size, mean)
+    further, amount = reach.unseen(items)
+    # As far as items of a cluster are alike, a whole cluster may be one that was not seen.
+    shape = np.append(np.ones(len(size)), amount * common)
+    items, size = np.append(items, further), np.append(size, np.ones(len(further), np.int64))
+    mean, follow = np.append(mean, further), np.append(follow, np.ones(len(further)))
     start = np.cumsum(size) - size
-    mean = np.add.reduceat(items, start) / size
-    follow = _reliability(items, size, mean)
-    slots = _thinned(rng, size)
     samples = _POPULATIONS * _SAMPLES // 2
     each = samples // _POPULATIONS
-    further, amount = reach.unseen(items)
-    like = rng.standard_gamma(1.0, (_POPULATIONS, len(size)))
+    like = rng.standard_gamma(shape, (_POPULATIONS, len(size)))
     like /= like.sum(axis=1, keepdims=True)
     rare = rng.standard_gamma(amount, (_POPULATIONS, len(amount))) / len(items)
     seldom = np.minimum(rare.sum(axis=1), 0.5)
@@ -153,7 +215,8 @@ def _clusters(
     donor = np.concatenate([rng.choice(len(size), (each, len(slots)), p=p) for p in like])
     model = np.repeat(donor, slots, axis=1)
     strays = rng.random(model.shape) >= follow[model]
-    fresh = np.concatenate([rng.choice(len(size), int(part.sum()), p=p) for part, p in zip(np.split(strays, _POPULATIONS), like, strict=True)])
+    parts = zip(np.split(strays, _POPULATIONS), like, strict=True)
+    fresh = np.concatenate([rng.choice(len(size), int(part.sum()), p=p) for part, p in parts])
     model[strays] = fresh
     drawn = items[start[model] + (rng.random(model.shape) * size[model]).astype(np.int64)]
     population = np.repeat(np.arange(_POPULATIONS), each)
@@ -166,8 +229,8 @@ def _clusters(
     return np.repeat(truth, each), drawn.ravel(), np.ones(drawn.size), sample, label
 
 
-def _reliability(items: Floats, size: Ints, mean: Floats) -> Floats:
-    """How closely to follow each cluster, from the variance between clusters and within them."""
+def _reliability(items: Floats, size: Ints, mean: Floats) -> tuple[Floats, float]:
+    """How closely to follow each cluster, and the share of the variance that is between clusters."""
     n, clusters = len(items), len(size)
     within = float(np.sum((items - np.repeat(mean, size)) ** 2)) / max(n - clusters, 1)
     centre = float(items.mean())
@@ -175,10 +238,11 @@ def _reliability(items: Floats, size: Ints, mean: Floats) -> Floats:
     typical = (n - float(np.sum(size.astype(float) ** 2)) / n) / max(clusters - 1, 1)
     common = max(between - within, 0.0) / typical if typical > 0 else 0.0
     noise = common + within / size
-    return np.sqrt(np.divide(common, noise, out=np.ones(clusters), where=noise > 0))
+    follow = np.sqrt(np.divide(common, noise, out=np.ones(clusters), where=noise > 0))
+    return follow, common / (common + within) if common > 0 else 0.0
 
 
-def _thinned(rng: np.random.Generator, size: Ints) -> Ints:
+def _thinned(size: Ints) -> Ints:
     """The cluster sizes of a sample, or of one with the same shares that is small enough to simulate."""
     if len(size) > _CLUSTERS:
         size = np.sort(size)[np.linspace(0, len(size) - 1, _CLUSTERS).round().astype(np.int64)]
