@@ -81,7 +81,8 @@ class IntervalRule:
 
     Bounds are NaN if there are too few units, or if all are equal up to rounding; `fewest` says how many are needed. A
     rule is `approximate` if its intervals may cover less than their level; `note` says why. `coverage(sample, estimate,
-    confidence)` simulates how much they cover at the sample's design (`stats.expected`), when this is first asked.
+    confidence)` simulates how much they cover at the sample's design (`stats.expected`), when this is first asked; for
+    groups, which are too many to simulate, `doubtful(sample, estimate)` tells which intervals may cover less.
     """
 
     method: str
@@ -91,6 +92,7 @@ class IntervalRule:
     fewest: str = "at least two"
     note: str | None = None
     coverage: Callable[[Any, Estimate, float], float | None] | None = None
+    doubtful: Callable[[Any, Estimate], NDArray[np.bool_]] | None = None
 
 
 @dataclass(frozen=True)

@@ -181,7 +181,7 @@ class Result:
         return self.interval
 
     def by(self, axis: str) -> Table:
-        """This metric along an axis: label, n, value, low, high."""
+        """This metric along an axis: label, n, value, low, high, and whether the interval is approximate."""
         if axis not in self.breakdowns:
             if not self.breakdowns:
                 raise InputError(f"{self.key} was not broken down", fix="Pass groups={name: labels} to evaluate().")
@@ -190,9 +190,9 @@ class Result:
         name = table.column_of(self.key)
         own = f"{name}.n"
         columns = {axis: table[axis], "n": table[own if own in table.columns else "n"], "value": table[name]}
-        for bound in ("low", "high"):
-            if f"{name}.{bound}" in table.columns:
-                columns[bound] = table[f"{name}.{bound}"]
+        for part in ("low", "high", "approximate"):
+            if f"{name}.{part}" in table.columns:
+                columns[part] = table[f"{name}.{part}"]
         return Table(axis, columns)
 
     def __float__(self) -> float:
@@ -391,6 +391,7 @@ class Evaluation(Mapping[str, Result]):
                 "low": result.interval.low if result.interval else math.nan,
                 "high": result.interval.high if result.interval else math.nan,
                 "approximate": result.interval is not None and result.interval.approximate,
+                "expected_coverage": (result.interval and result.interval.expected_coverage) or math.nan,
                 "n": result.n,
                 "unit": result.unit,
                 "direction": result.direction,

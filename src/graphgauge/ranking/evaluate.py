@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -107,7 +108,7 @@ def evaluate_state(
     samples = {name: sample for name, sample in _samples(state, ties).items() if sample is not None}
     chosen = select("ranking", metrics, samples, {"k": ks})
     for axis in state.axes:
-        if axis.removesuffix(".low").removesuffix(".high") in {metric.key_of(**params) for metric, params in chosen}:
+        if re.sub(r"\.(low|high|approximate)$", "", axis) in {metric.key_of(**params) for metric, params in chosen}:
             raise OptionError(f"a group cannot be named {axis!r}", fix="That column contains the metric.")
     # A state has already dropped NaN by its own policy; this call cannot change it.
     omitted = state.dropped_queries or state.dropped_candidates or state.emptied_queries
@@ -263,12 +264,14 @@ def _axis_columns(state: RankingState, axis: str) -> dict[str, Any]:
 
 def _columns(
     metric: Metric, sample: Any, estimate: Estimate, params: Mapping[str, Any], confidence: float
-) -> dict[str, Floats]:
+) -> dict[str, NDArray[Any]]:
     key = metric.key_of(**params)
-    columns = {key: estimate.value}
+    columns: dict[str, NDArray[Any]] = {key: estimate.value}
     found = metric.interval_of(sample, estimate, confidence)
     if not isinstance(found, NoInterval):
-        _, columns[f"{key}.low"], columns[f"{key}.high"] = found
+        rule, columns[f"{key}.low"], columns[f"{key}.high"] = found
+        if rule.doubtful is not None:
+            columns[f"{key}.approximate"] = rule.doubtful(sample, estimate)
     return columns
 
 

@@ -32,6 +32,7 @@ from graphgauge.stats.intervals import (
     delong,
     is_rounding,
     logit_t_interval,
+    rests_on_unseen,
     score_interval,
     spread,
     t_quantile,
@@ -148,17 +149,25 @@ def _log_score_bounds(found: Spread, sample: Sample, estimate: Estimate, confide
     return np.exp(low), np.exp(high)
 
 
+def _rests_on_unseen(found: Spread, sample: Sample, estimate: Estimate) -> NDArray[np.bool_]:
+    ends, at_ends = ends_of(sample, estimate)
+    return rests_on_unseen(estimate.value, found, ends, at_ends=at_ends)
+
+
 def _by_spread(
     method: str, bounds: Callable[..., Bounds], coverage: Coverage, sample: Sample, estimate: Estimate
 ) -> IntervalRule | NoInterval:
     found = group_spread(sample, estimate)
-    if sample.groups == 1 and sample.cluster is not None and 1 <= found.df[0] < FEWEST_DF < found.units[0] + 1:
+    if sample.group is None and sample.cluster is not None and found.df[0] < FEWEST_DF < sample.unit_counts[0]:
         return NoInterval(
             f"the cluster sizes leave {found.df[0]:.1f} degrees of freedom, and an interval needs {FEWEST_DF:g}: "
             "as many as three clusters of one size"
         )
     method = method if sample.cluster is None else f"cluster-{method}"
-    return IntervalRule(method, sample.over, partial(bounds, found), fewest="at least three", coverage=coverage)
+    return IntervalRule(
+        method, sample.over, partial(bounds, found), fewest="at least three", coverage=coverage,
+        doubtful=partial(_rests_on_unseen, found),
+    )  # fmt: skip
 
 
 def _mean(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval:

@@ -279,16 +279,13 @@ def score_interval(
     So the variance counts what was not seen: on either side a third of an item, four times as far out as the farthest
     one seen, but not beyond the end, and `at_ends` of an item at each end. If single items reach the ends, as
     reciprocal ranks and shares do, a twentieth is right. NaN with fewer than two degrees of freedom, and if the error is
-    only rounding; if all units are at an end, see `agreement_interval`.
+    only rounding; if all units are at an end that single items reach, see `agreement_interval`.
     """
     value = np.asarray(value, dtype=float)
     low, high = (np.broadcast_to(np.asarray(end, dtype=float), value.shape) for end in ends)
     width = np.where(high > low, high - low, np.nan)
-    down, up = np.minimum(low - value, 0.0), np.maximum(high - value, 0.0)
-    near = np.maximum(FARTHER * spread.lowest, down), np.minimum(FARTHER * spread.highest, up)
+    shift, unseen = _allowance(value, spread, low, high, at_ends)
     with np.errstate(invalid="ignore", divide="ignore"):
-        shift = (UNSEEN * (near[0] + near[1]) + at_ends * (down + up)) / spread.items
-        unseen = (UNSEEN * (near[0] ** 2 + near[1] ** 2) + at_ends * (down**2 + up**2)) / spread.items**2
         share = np.clip((value - low) / width, 0.0, 1.0)
         moved = np.clip((value + shift - low) / width, 0.0, 1.0)
         trials = moved * (1 - moved) * width**2 / (spread.error**2 + unseen)
@@ -298,11 +295,29 @@ def score_interval(
     flat = is_rounding(spread.error, np.maximum(np.abs(value), width))
     found = (np.where(flat, np.nan, low + width * (centre + side * margin)) for side in (-1, 1))
     lower, upper = found
-    at_end = flat & (spread.df >= FEWEST_DF) & (is_rounding(value - low, width) | is_rounding(high - value, width))
+    at_end = flat & (at_ends > 0) & (spread.df >= FEWEST_DF) & (is_rounding(value - low, width) | is_rounding(high - value, width))
     if not at_end.any():
         return lower, upper
     alike = agreement_interval(value, spread.units, (low, high), confidence)
     return np.where(at_end, alike[0], lower), np.where(at_end, alike[1], upper)
+
+
+def rests_on_unseen(
+    value: ArrayLike, spread: Spread, ends: tuple[ArrayLike, ArrayLike], *, at_ends: float = 0.0
+) -> NDArray[np.bool_]:
+    """Whether much of the variance behind a `score_interval` (two fifths) is its allowance for values not seen."""
+    low, high = (np.asarray(end, dtype=float) for end in ends)
+    unseen = _allowance(np.asarray(value, dtype=float), spread, low, high, at_ends)[1]
+    return np.asarray(unseen > 2 / 3 * spread.error**2)
+
+
+def _allowance(value: Floats, spread: Spread, low: Floats, high: Floats, at_ends: float) -> Bounds:
+    """By how much values that were not seen shift the mean, and what they add to its variance."""
+    down, up = np.minimum(low - value, 0.0), np.maximum(high - value, 0.0)
+    near = np.maximum(FARTHER * spread.lowest, down), np.minimum(FARTHER * spread.highest, up)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shift = (UNSEEN * (near[0] + near[1]) + at_ends * (down + up)) / spread.items
+        return shift, (UNSEEN * (near[0] ** 2 + near[1] ** 2) + at_ends * (down**2 + up**2)) / spread.items**2
 
 
 def _size_df(share: Floats, owner: Ints, units: Ints) -> Floats:
