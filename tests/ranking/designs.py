@@ -7,13 +7,14 @@ knows the true variance (the oracle), follow from it in closed form.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphgauge.core.metric import NoInterval, find
-from graphgauge.ranking.metrics import ends_of
+from graphgauge import ranking
+from graphgauge.core.metric import find
 from graphgauge.ranking.samples import Ranks
 from graphgauge.stats.intervals import macro_spread, score_interval
 
@@ -183,6 +184,81 @@ class Design:
         )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Macro:
+    """The mean over relations, each with its own law; the relations are the same in every run."""
+
+    name: str
+    laws: tuple[Law, ...]
+    sizes: np.ndarray
+
+    metric = "mrr"
+
+    def draw(self, rng: np.random.Generator) -> np.ndarray:
+        place = [
+            np.minimum(np.searchsorted(np.cumsum(one.chance), rng.random(size)), len(one.chance) - 1)
+            for one, size in zip(self.laws, self.sizes, strict=True)
+        ]
+        return self.laws[0].greater[np.concatenate(place)]
+
+    def simulate(self, runs: int, checked: int, seed: int = 3) -> Row:
+        rng = np.random.default_rng(seed)
+        groups, n = len(self.sizes), int(self.sizes.sum())
+        group, start = np.repeat(np.arange(groups), self.sizes), np.cumsum(self.sizes) - self.sizes
+        worth = 1 / (1 + self.laws[0].greater)
+        means = np.array([one.chance @ worth for one in self.laws])
+        variances = np.array([one.chance @ worth**2 for one in self.laws]) - means**2
+        lows, highs, expected = np.empty(runs), np.empty(runs), []
+        for run in range(runs):
+            greater = self.draw(rng)
+            if run < checked:
+                state = ranking.RankingState().update_counts(
+                    greater, np.zeros_like(greater), np.full_like(greater, self.laws[0].candidates),
+                    groups={"relation": group},
+                )  # fmt: skip
+                interval = state.evaluate(metrics=["mrr"])["mrr_macro_relation"].interval
+                expected.append(0.95 if interval is None else interval.expected_coverage or 0.95)
+            values = 1 / (1 + greater)
+            own = np.add.reduceat(values, start) / self.sizes
+            found = macro_spread(values - own[group], np.ones(n), own, group=group, groups=groups)
+            (lows[run],), (highs[run],) = score_interval([own.mean()], found, (0.0, 1.0), 0.95, at_ends=0.05)
+            if run < checked and interval is not None:
+                assert np.allclose(tuple(interval), (lows[run], highs[run]), rtol=1e-9)
+        deviation = float(np.sqrt((variances / self.sizes).sum())) / groups
+        return row(lows, highs, float(means.mean()), deviation, expected)
+
+
+@dataclass(frozen=True)
+class PooledHits:
+    """Positives above the k-th of all negatives; both are drawn, normal with a distance."""
+
+    name: str
+    positives: int
+    negatives: int
+    k: int
+
+    @property
+    def metric(self) -> str:
+        return f"pooled_hits@{self.k}"
+
+    def simulate(self, runs: int, checked: int, seed: int = 3) -> Row:
+        rng = np.random.default_rng(seed)
+        normal = NormalDist()
+        threshold = normal.inv_cdf(1 - self.k / self.negatives)
+        truth = 1 - NormalDist(1.5).cdf(threshold)
+        # The oracle knows both variances: of the hits, and of the share beyond an estimated threshold.
+        slope = NormalDist(1.5).pdf(threshold) / normal.pdf(threshold)
+        share = self.k / self.negatives
+        variance = truth * (1 - truth) / self.positives + slope**2 * share * (1 - share) / self.negatives
+        offsets = np.linspace(0, self.negatives, self.positives + 1).astype(int)
+        bounds = []
+        for _ in range(runs):
+            pos, neg = rng.normal(1.5, 1, self.positives), rng.normal(size=self.negatives)
+            bounds.append(tuple(ranking.evaluate(pos, neg, offsets=offsets, metrics=[self.metric])[self.metric].interval))
+        low, high = np.array(bounds).T
+        return row(low, high, truth, variance**0.5, [])
+
+
 class Row(NamedTuple):
     """What the intervals of a design reach."""
 
@@ -201,8 +277,10 @@ def blocks(runs: int, items: int) -> Iterator[int]:
         runs -= size
 
 
-def simulate(design: Design, runs: int, checked: int, seed: int = 3) -> Row | str:
-    """The row of a design, or why it has no intervals."""
+def simulate(design: Design | Macro | PooledHits, runs: int, checked: int, seed: int = 3) -> Row | str:
+    """The row of a design, or why it has no intervals; in so many runs the expectation is read as well."""
+    if not isinstance(design, Design):
+        return design.simulate(runs, checked, seed)
     rng = np.random.default_rng(seed)
     metric, params = find(design.metric, "ranking")
     truth, deviation = design.truth()
@@ -232,3 +310,80 @@ def row(low: np.ndarray, high: np.ndarray, truth: float, deviation: float, expec
     below, above = float(np.mean(high < truth - slack)), float(np.mean(low > truth + slack))
     width = float(np.median(high - low)) / (WIDTH * deviation)
     return Row(1 - below - above, below, above, width, float(np.mean(expected)) if expected else 0.95, known.mean())
+
+
+# Standard normal ease of clusters, on five levels.
+_LEVELS = np.array([-1.6, -0.8, 0.0, 0.8, 1.6])
+_MIX = tuple(np.exp(-(_LEVELS**2) / 2) / np.exp(-(_LEVELS**2) / 2).sum())
+
+
+def eases(negatives: int, mrr: float, spread: float) -> tuple[Law, ...]:
+    """Laws of clusters from hard to easy."""
+    low, high = -9.0, 1.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        laws = tuple(power(negatives, min(1.0, middle + spread * level)) for level in _LEVELS)
+        found = sum(share * (one.chance @ (1 / (1 + one.greater))) for share, one in zip(_MIX, laws, strict=True))
+        low, high = (middle, high) if found > mrr else (low, middle)
+    return laws
+
+
+def clustered(
+    kind: str, clusters: int, mean: float, metric: str = "mrr", mrr: float = 0.3, negatives: int = 50,
+    copies: bool = False,
+) -> Design:  # fmt: skip
+    words = f"{clusters:,} clusters, {kind}, MRR {mrr:g}, {negatives:,} negatives" + ", copies" * copies
+    laws = eases(negatives, mrr, 0.5 if mrr > 0.1 else 0.3)
+    return Design(words, metric, laws, mix=_MIX, clusters=sizes(kind, clusters, mean), copies=copies)
+
+
+def relations(kind: str, groups: int, mrr: float, negatives: int) -> Macro:
+    """Relations of different difficulty."""
+    ease = np.random.default_rng(9).normal(size=groups)
+    lowest = 1.1 * float(power(negatives, 1.0).chance @ (1 / (1 + power(negatives, 1.0).greater)))
+    laws = tuple(steep(negatives, float(np.clip(mrr * np.exp(0.5 * one), lowest, 0.9))) for one in ease)
+    number = {
+        "one query each": np.ones(groups, int),
+        "one or two queries": 1 + np.arange(groups) % 2,
+        "Zipf": np.maximum(1, 2 * groups // np.arange(1, groups + 1)),
+        "ten queries each": np.full(groups, 10),
+    }[kind]
+    return Macro(f"{groups} relations, {kind}, MRR {mrr:g}, {negatives:,} negatives", laws, number)
+
+
+def independent(words: str, one: Law, metric: str, n: int, **options: Any) -> Design:
+    return Design(f"{n:,} queries, {words}, {one.candidates - 1:,} negatives", metric, (one,), n, **options)
+
+
+def designs() -> list[Design | Macro | PooledHits]:
+    found: list[Design | Macro | PooledHits] = []
+    found += [independent("chance", power(negatives, 1.0), "mrr", n)
+              for n, negatives in ((5, 10), (20, 10), (20, 1000), (100, 1000), (500, 1000), (5000, 1000), (100_000, 100_000))]
+    found += [independent("MRR .01, few first places", spiked(1000, 0.01), "mrr", n) for n in (100, 500)]
+    found += [independent("MRR .01", steep(100_000, 0.01), "mrr", n) for n in (5, 20, 100, 500, 100_000)]
+    found += [independent("MRR .01, lognormal", hump(100_000, 0.01), "mrr", n) for n in (100, 500)]
+    found += [independent("MRR .3", steep(1000, 0.3), key, n) for n in (5, 20, 100)
+              for key in ("mrr", "mean_rank", "amri", "geometric_mean_rank", "hits@10")]
+    found += [independent("MRR .6, heavy tail", steep(1000, 0.6), "mean_rank", n) for n in (20, 100, 1000)]
+    found += [independent("MRR .9", steep(100, 0.9), "mrr", n) for n in (5, 20, 100)]
+    found += [independent("MRR .99", steep(1000, 0.99), "mrr", n) for n in (20, 100, 1000)]
+    found += [independent("MRR .99", steep(1000, 0.99), "hits@1", n) for n in (20, 1000)]
+    found += [independent("two humps", two_humps(1000, 0.2), key, 50) for key in ("mrr", "ndcg@10", "adjusted_mrr")]
+    found += [independent("ties", steep(1000, 0.2, equal=3), "mrr", 50, ties="expected"),
+              independent("ties", steep(1000, 0.2, equal=3), "mrr", 50)]
+    found += [Design("100 queries, half of 20 and half of 500 negatives", key, (steep(20, 0.5), steep(500, 0.3)), 100,
+                     mix=(0.5, 0.5)) for key in ("amri", "mean_rank")]
+    for kind in ("equal", "lognormal(1)", "lognormal(1.5)", "Zipf", "one giant", "1 and 20"):
+        found += [clustered(kind, many, mean) for many, mean in ((5, 20), (10, 20), (30, 10), (200, 5))]
+    found += [clustered(kind, 5000, 3, mrr=mrr, negatives=negatives) for kind in ("equal", "lognormal(1)")
+              for mrr, negatives in ((0.3, 50), (0.03, 1000))]
+    found += [clustered(kind, 30, 10, mrr=0.9) for kind in ("equal", "lognormal(1)")]
+    found += [clustered("lognormal(1)", 200, 5, "hits@1", 0.02, 1000), clustered("equal", 40, 2, "mean_rank")]
+    found += [clustered(kind, 200, 5, mrr=0.03, negatives=1000, copies=True)
+              for kind in ("equal", "lognormal(1)", "lognormal(1.5)")]
+    found += [relations(kind, groups, 0.3, 50) for groups in (5, 50, 500)
+              for kind in ("one query each", "one or two queries", "Zipf", "ten queries each")]
+    found += [relations(kind, 50, 0.03, 1000) for kind in ("one query each", "one or two queries", "Zipf")]
+    found += [PooledHits(f"{m:,} positives, {n:,} negatives", m, n, k)
+              for m, n, k in ((500, 10_000, 20), (5000, 10_000, 20), (20_000, 10_000, 20), (500, 10_000, 100))]
+    return found  # fmt: skip
