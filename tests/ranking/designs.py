@@ -54,7 +54,9 @@ def with_mrr(make: Callable[[float], Law], target: float, low: float, high: floa
     for _ in range(60):
         middle = (low + high) / 2
         found = make(middle)
-        low, high = (middle, high) if found.chance @ (1 / (1 + found.greater + found.equal / 2)) > target else (low, middle)
+        low, high = (
+            (middle, high) if found.chance @ (1 / (1 + found.greater + found.equal / 2)) > target else (low, middle)
+        )
     return found
 
 
@@ -254,7 +256,9 @@ class PooledHits:
         bounds = []
         for _ in range(runs):
             pos, neg = rng.normal(1.5, 1, self.positives), rng.normal(size=self.negatives)
-            bounds.append(tuple(ranking.evaluate(pos, neg, offsets=offsets, metrics=[self.metric])[self.metric].interval))
+            bounds.append(
+                tuple(ranking.evaluate(pos, neg, offsets=offsets, metrics=[self.metric])[self.metric].interval)
+            )
         low, high = np.array(bounds).T
         return row(low, high, truth, variance**0.5, [])
 
@@ -293,7 +297,7 @@ def simulate(design: Design | Macro | PooledHits, runs: int, checked: int, seed:
         highs.append(high)
         for run in range(min(size, checked - len(expected))):
             own = design.one(sample, run)
-            result = metric.result(own, metric(own, **params), params, confidence=0.95, conventions={}, baselines=False)
+            result = metric.result(own, metric(own, **params), params, confidence=0.95, conventions={})
             if result.interval is None:
                 if design.clusters is not None and "degrees of freedom" in str(result.no_interval):
                     return str(result.no_interval)
@@ -357,33 +361,58 @@ def independent(words: str, one: Law, metric: str, n: int, **options: Any) -> De
 
 def designs() -> list[Design | Macro | PooledHits]:
     found: list[Design | Macro | PooledHits] = []
-    found += [independent("chance", power(negatives, 1.0), "mrr", n)
-              for n, negatives in ((5, 10), (20, 10), (20, 1000), (100, 1000), (500, 1000), (5000, 1000), (100_000, 100_000))]
+    found += [
+        independent("chance", power(negatives, 1.0), "mrr", n)
+        for n, negatives in ((5, 10), (20, 10), (20, 1000), (100, 1000), (500, 1000), (5000, 1000), (100_000, 100_000))
+    ]
     found += [independent("MRR .01, few first places", spiked(1000, 0.01), "mrr", n) for n in (100, 500)]
     found += [independent("MRR .01", steep(100_000, 0.01), "mrr", n) for n in (5, 20, 100, 500, 100_000)]
     found += [independent("MRR .01, lognormal", hump(100_000, 0.01), "mrr", n) for n in (100, 500)]
-    found += [independent("MRR .3", steep(1000, 0.3), key, n) for n in (5, 20, 100)
-              for key in ("mrr", "mean_rank", "amri", "geometric_mean_rank", "hits@10")]
+    found += [
+        independent("MRR .3", steep(1000, 0.3), key, n)
+        for n in (5, 20, 100)
+        for key in ("mrr", "mean_rank", "amri", "geometric_mean_rank", "hits@10")
+    ]
     found += [independent("MRR .6, heavy tail", steep(1000, 0.6), "mean_rank", n) for n in (20, 100, 1000)]
     found += [independent("MRR .9", steep(100, 0.9), "mrr", n) for n in (5, 20, 100)]
     found += [independent("MRR .99", steep(1000, 0.99), "mrr", n) for n in (20, 100, 1000)]
     found += [independent("MRR .99", steep(1000, 0.99), "hits@1", n) for n in (20, 1000)]
     found += [independent("two humps", two_humps(1000, 0.2), key, 50) for key in ("mrr", "ndcg@10", "adjusted_mrr")]
-    found += [independent("ties", steep(1000, 0.2, equal=3), "mrr", 50, ties="expected"),
-              independent("ties", steep(1000, 0.2, equal=3), "mrr", 50)]
-    found += [Design("100 queries, half of 20 and half of 500 negatives", key, (steep(20, 0.5), steep(500, 0.3)), 100,
-                     mix=(0.5, 0.5)) for key in ("amri", "mean_rank")]
+    found += [
+        independent("ties", steep(1000, 0.2, equal=3), "mrr", 50, ties="expected"),
+        independent("ties", steep(1000, 0.2, equal=3), "mrr", 50),
+    ]
+    found += [
+        Design(
+            "100 queries, half of 20 and half of 500 negatives",
+            key,
+            (steep(20, 0.5), steep(500, 0.3)),
+            100,
+            mix=(0.5, 0.5),
+        )
+        for key in ("amri", "mean_rank")
+    ]
     for kind in ("equal", "lognormal(1)", "lognormal(1.5)", "Zipf", "one giant", "1 and 20"):
         found += [clustered(kind, many, mean) for many, mean in ((5, 20), (10, 20), (30, 10), (200, 5))]
-    found += [clustered(kind, 5000, 3, mrr=mrr, negatives=negatives) for kind in ("equal", "lognormal(1)")
-              for mrr, negatives in ((0.3, 50), (0.03, 1000))]
+    found += [
+        clustered(kind, 5000, 3, mrr=mrr, negatives=negatives)
+        for kind in ("equal", "lognormal(1)")
+        for mrr, negatives in ((0.3, 50), (0.03, 1000))
+    ]
     found += [clustered(kind, 30, 10, mrr=0.9) for kind in ("equal", "lognormal(1)")]
     found += [clustered("lognormal(1)", 200, 5, "hits@1", 0.02, 1000), clustered("equal", 40, 2, "mean_rank")]
-    found += [clustered(kind, 200, 5, mrr=0.03, negatives=1000, copies=True)
-              for kind in ("equal", "lognormal(1)", "lognormal(1.5)")]
-    found += [relations(kind, groups, 0.3, 50) for groups in (5, 50, 500)
-              for kind in ("one query each", "one or two queries", "Zipf", "ten queries each")]
+    found += [
+        clustered(kind, 200, 5, mrr=0.03, negatives=1000, copies=True)
+        for kind in ("equal", "lognormal(1)", "lognormal(1.5)")
+    ]
+    found += [
+        relations(kind, groups, 0.3, 50)
+        for groups in (5, 50, 500)
+        for kind in ("one query each", "one or two queries", "Zipf", "ten queries each")
+    ]
     found += [relations(kind, 50, 0.03, 1000) for kind in ("one query each", "one or two queries", "Zipf")]
-    found += [PooledHits(f"{m:,} positives, {n:,} negatives", m, n, k)
-              for m, n, k in ((500, 10_000, 20), (5000, 10_000, 20), (20_000, 10_000, 20), (500, 10_000, 100))]
+    found += [
+        PooledHits(f"{m:,} positives, {n:,} negatives", m, n, k)
+        for m, n, k in ((500, 10_000, 20), (5000, 10_000, 20), (20_000, 10_000, 20), (500, 10_000, 100))
+    ]
     return found  # fmt: skip

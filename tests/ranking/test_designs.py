@@ -59,10 +59,15 @@ def test_page_of_designs() -> None:
         if found.coverage < GOAL - 0.015 and found.expected > found.coverage + AMISS:
             wrong[design.name, design.metric] = found
         expected = "–" if found.expected >= GOAL else f"{found.expected:.2f}"
-        rows.append(f"{key} {found.coverage:.3f} | {found.below:.3f} | {found.above:.3f} | {found.width:.2f} | {expected} |")
+        rows.append(
+            f"{key} {found.coverage:.3f} | {found.below:.3f} | {found.above:.3f} | {found.width:.2f} | {expected} |"
+        )
     assert len(rows) >= 40
     assert not wrong
     if os.environ.get("GRAPHGAUGE_REGENERATE"):
         head = PAGE.read_text(encoding="utf-8").partition("| design |")[0]
-        table = ["| design | metric | covers | too low | too high | width | expected |", "|---|---|---|---|---|---|---|"]
+        table = [
+            "| design | metric | covers | too low | too high | width | expected |",
+            "|---|---|---|---|---|---|---|",
+        ]
         PAGE.write_text(head + "\n".join([*table, *rows, ""]), encoding="utf-8")

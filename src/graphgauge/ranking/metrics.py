@@ -23,7 +23,7 @@ from graphgauge.core.metric import (
 )
 from graphgauge.core.result import enclosing
 from graphgauge.kernels import tails
-from graphgauge.ranking.pooled import average_precision_error, pooled_hits_bounds
+from graphgauge.ranking.pooled import average_precision_error, pooled_hits_bounds, two_sample_auc_error
 from graphgauge.ranking.samples import Lists, Pooled, Ranks, Sample
 from graphgauge.stats.expected import Intervals, Reach, expected_coverage
 from graphgauge.stats.intervals import (
@@ -45,8 +45,8 @@ _RULES = {"ties": AS_CHOSEN, "empty": "nan"}
 TIES_EXPECTED = "expected, whatever is chosen"
 _EXPECTED = _RULES | {"ties": TIES_EXPECTED}
 _LIST_RULES = _RULES | {"ties": "optimistic and pessimistic as chosen, else the mean over random order"}
-# Of a query at each end: single queries reach the ends of shares and reciprocal ranks, but hardly the last of many ranks.
-_AT_ENDS = 0.05
+# Of a query at each end: single queries reach the ends of shares and reciprocal ranks, but hardly the last rank.
+AT_ENDS = 0.05
 _POOLED_RULES = _RULES | {"ties": "count half", "pool": "all positives against all negatives"}
 
 
@@ -73,7 +73,7 @@ def _score_coverage(sample: Sample, estimate: Estimate, confidence: float) -> fl
 
 def _log_score_coverage(sample: Sample, estimate: Estimate, confidence: float) -> float | None:
     value = float(estimate.value[0])
-    low, high = (float(np.max(end)) for end in estimate.facts["log_ends"])
+    low, high = (float(np.max(end)) for end in _log_ends(estimate))
     logs = replace(estimate, influence=estimate.influence / value)
 
     def intervals(value: Any, influence: Any, count: Any, group: Any, groups: int, cluster: Any) -> Bounds:
@@ -89,7 +89,7 @@ def _wilson_coverage(sample: Sample, estimate: Estimate, confidence: float) -> f
     def intervals(value: Any, influence: Any, count: Any, group: Any, groups: int, cluster: Any) -> Bounds:
         return wilson_interval(np.round(value * n), np.full(groups, n), confidence)
 
-    return _simulated(sample, estimate, float(estimate.value[0]), (0.0, 1.0), _AT_ENDS, intervals, confidence)
+    return _simulated(sample, estimate, float(estimate.value[0]), (0.0, 1.0), AT_ENDS, intervals, confidence)
 
 
 def _simulated(
@@ -126,12 +126,19 @@ def _woodruff_bounds(ranks: Ranks, estimate: Estimate, confidence: float) -> Bou
     return np.where(unknown, np.nan, bounds[0]), np.where(unknown, np.nan, bounds[1])
 
 
+def group_errors(sample: Sample, estimate: Estimate) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Standard error and degrees of freedom of each group's value."""
+    found = group_spread(sample, estimate)
+    return found.error, found.df
+
+
 def ends_of(sample: Sample, estimate: Estimate) -> tuple[Ends, float]:
     """The least and the largest possible value of each group, and how much of a query may be unseen at either."""
     found = estimate.facts.get("range")
     if found is not None:
-        return found, _AT_ENDS
-    return estimate.facts["ends"](), estimate.facts.get("at_ends", 0.0)
+        return found, AT_ENDS
+    ends = estimate.facts.get("ends", (-np.inf, np.inf))
+    return ends() if callable(ends) else ends, estimate.facts.get("at_ends", 0.0)
 
 
 def _score_bounds(found: Spread, sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
@@ -140,13 +147,16 @@ def _score_bounds(found: Spread, sample: Sample, estimate: Estimate, confidence:
 
 
 def _log_score_bounds(found: Spread, sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
-    logs = found._replace(
-        error=found.error / estimate.value,
-        lowest=found.lowest / estimate.value,
-        highest=found.highest / estimate.value,
-    )
-    low, high = score_interval(np.log(estimate.value), logs, estimate.facts["log_ends"], confidence)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scaled = (part / estimate.value for part in (found.error, found.lowest, found.highest))
+        logs = found._replace(**dict(zip(("error", "lowest", "highest"), scaled, strict=True)))
+        low, high = score_interval(np.log(estimate.value), logs, _log_ends(estimate), confidence)
     return np.exp(low), np.exp(high)
+
+
+def _log_ends(estimate: Estimate) -> Ends:
+    found: Ends = estimate.facts.get("log_ends", (-np.inf, np.inf))
+    return found
 
 
 def _rests_on_unseen(found: Spread, sample: Sample, estimate: Estimate) -> NDArray[np.bool_]:
@@ -223,6 +233,9 @@ def _blind(function: MetricFunction, sample: Ranks | Lists, params: Mapping[str,
     rules = {"constant scorer": sample.ties, "random scorer": "expected"}
     if sample.ties == "expected":
         del rules["constant scorer"]
+    if isinstance(sample, Lists) and not sample.settled:  # then both are the mean of a random order
+        level = float(function(sample.constant, **params).value[0])
+        return dict.fromkeys(rules, level)
     if isinstance(sample, Ranks) and sample.one_length:
         sizes = int(sample.n[0]), int(sample.fewest_candidates)
         return {name: _one_length_level(function, *sizes, ties, **params) for name, ties in rules.items()}
@@ -298,7 +311,8 @@ def mean_rank(ranks: Ranks) -> Estimate:
 )  # fmt: skip
 def median_rank(ranks: Ranks) -> Estimate:
     """Median rank of the positives."""
-    return Estimate(ranks.quantile(np.full(ranks.groups, 0.5)), ranks.n, reason="no queries")
+    middle = ranks.quantile(np.full(ranks.groups, 0.5))
+    return Estimate(middle, ranks.n, reason="no queries", facts={"unit": ranks.unit})
 
 
 @metric(
@@ -311,16 +325,19 @@ def geometric_mean_rank(ranks: Ranks) -> Estimate:
     value = np.exp(ranks.mean(logs))
     influence = ranks.to_cells(value) * (logs - ranks.to_cells(np.log(value)))
     log_ends = 0.0, ranks.mean(np.log(ranks.candidates))
-    facts = {"log_ends": log_ends, "ends": lambda: tuple(map(np.exp, log_ends))}
+    facts = {"log_ends": log_ends, "ends": lambda: tuple(map(np.exp, log_ends)), "unit": ranks.unit}
     return Estimate(value, ranks.n, influence, reason="no queries", facts=facts)
 
 
 @metric(
     key="ndcg@{k}", family="ranking", needs=("lists", "ranks"), direction="higher", bounds=(0, 1), unit="query",
-    conventions=_RULES, reference="jarvelin2002", chance=_blind, interval=_mean, laws=_LAWS,
+    conventions=_RULES | {"gain": "the grade"}, reference="jarvelin2002", chance=_blind, interval=_mean, laws=_LAWS,
 )  # fmt: skip
 def ndcg_at_k(sample: Lists | Ranks, *, k: int = 10) -> Estimate:
-    """Discounted gain 1/log2(1 + rank) of the positives among the first k, over that of the best possible order."""
+    """Discounted gain grade/log2(1 + rank) of the positives among the first k, over that of the best possible order.
+
+    Labels may be grades of relevance above 0; without grades every positive has the gain 1.
+    """
     return sample.estimate(sample.ndcg(k), range=(0.0, 1.0))
 
 
@@ -344,9 +361,7 @@ def adjusted_mrr(ranks: Ranks) -> Estimate:
     ranks = ranks.under("expected")
     random = ranks.blindly(Ranks.reciprocal)
     worst = 1 - 1 / ranks.candidates
-    return ranks.ratio(
-        1 - ranks.reciprocal(), 1 - random, top=worst, at_ends=_AT_ENDS, reason="no query has a negative"
-    )
+    return ranks.ratio(1 - ranks.reciprocal(), 1 - random, top=worst, at_ends=AT_ENDS, reason="no query has a negative")
 
 
 @metric(
@@ -359,7 +374,7 @@ def adjusted_hits_at_k(ranks: Ranks, *, k: int = 10) -> Estimate:
     random = ranks.blindly(Ranks.within, k)
     worst = (ranks.candidates > k).astype(float)
     reason = f"every query has at most k = {k} candidates"
-    return ranks.ratio(1 - ranks.within(k), 1 - random, top=worst, at_ends=_AT_ENDS, reason=reason)
+    return ranks.ratio(1 - ranks.within(k), 1 - random, top=worst, at_ends=AT_ENDS, reason=reason)
 
 
 @metric(
@@ -389,6 +404,67 @@ def precision_at_k(lists: Lists, *, k: int = 10) -> Estimate:
 def map_at_k(lists: Lists, *, k: int = 10) -> Estimate:
     """Mean average precision: precision at each positive among the first k, over min(positives, k)."""
     return lists.estimate(lists.precision_sum(k) / np.minimum(lists.relevant, k), range=(0.0, 1.0))
+
+
+@metric(
+    key="mrr_first", family="ranking", needs=("lists",), direction="higher", bounds=(0, 1), unit="query",
+    conventions=_LIST_RULES | {"per": "query, by its best positive"}, reference="voorhees1999",
+    chance=_blind, interval=_mean, laws=_LAWS,
+)  # fmt: skip
+def mrr_first(lists: Lists) -> Estimate:
+    """Reciprocal rank of a query's best positive, mean over queries."""
+    return lists.estimate(lists.first_reciprocal(), range=(0.0, 1.0))
+
+
+@metric(
+    key="mrr_first@{k}", family="ranking", needs=("lists",), direction="higher", bounds=(0, 1), unit="query",
+    conventions=_LIST_RULES | {"per": "query, by its best positive", "beyond k": "0"}, reference="voorhees1999",
+    chance=_blind, interval=_mean, laws=_LAWS, default=False,
+)  # fmt: skip
+def mrr_first_at_k(lists: Lists, *, k: int = 10) -> Estimate:
+    """Reciprocal rank of a query's best positive, 0 if it is not among the first k, mean over queries."""
+    return lists.estimate(lists.first_reciprocal(k), range=(0.0, 1.0))
+
+
+@metric(
+    key="hit_ratio@{k}", family="ranking", needs=("lists",), direction="higher", bounds=(0, 1), unit="query",
+    conventions=_LIST_RULES | {"per": "query, by its best positive"}, reference="deshpande2004",
+    chance=_blind, interval=_share, laws=_LAWS,
+)  # fmt: skip
+def hit_ratio_at_k(lists: Lists, *, k: int = 10) -> Estimate:
+    """Share of queries with at least one positive among their first k candidates."""
+    values = lists.hit(k)
+    binary = lists.settled or bool(((values == 0) | (values == 1)).all())
+    return lists.estimate(values, binary=binary, range=(0.0, 1.0))
+
+
+@metric(
+    key="f1@{k}", family="ranking", needs=("lists",), direction="higher", bounds=(0, 1), unit="query",
+    conventions=_LIST_RULES | {"short lists": "divided by k all the same"}, reference="vanrijsbergen1979",
+    chance=_blind, interval=_mean, laws=_LAWS, default=False,
+)  # fmt: skip
+def f1_at_k(lists: Lists, *, k: int = 10) -> Estimate:
+    """Harmonic mean of a query's precision and recall at k, 2 · hits / (k + positives), mean over queries."""
+    return lists.estimate(2 * lists.hits(k) / (k + lists.relevant), range=(0.0, 1.0))
+
+
+@metric(
+    key="r_precision", family="ranking", needs=("lists",), direction="higher", bounds=(0, 1), unit="query",
+    conventions=_LIST_RULES, reference="manning2008", chance=_blind, interval=_mean, laws=_LAWS, default=False,
+)  # fmt: skip
+def r_precision(lists: Lists) -> Estimate:
+    """Share of positives among a query's first R candidates, R the number of its positives, mean over queries."""
+    return lists.estimate(lists.hits(lists.relevant) / lists.relevant, range=(0.0, 1.0))
+
+
+@metric(
+    key="ndcg_exp@{k}", family="ranking", needs=("lists",), direction="higher", bounds=(0, 1), unit="query",
+    conventions=_LIST_RULES | {"gain": "2^grade − 1"}, reference="burges2005",
+    chance=_blind, interval=_mean, laws=_LAWS, default=False,
+)  # fmt: skip
+def ndcg_exp_at_k(lists: Lists, *, k: int = 10) -> Estimate:
+    """nDCG with the exponential gain 2^grade − 1 of the positives; equal to `ndcg@k` if labels are 0 and 1."""
+    return lists.estimate(lists.ndcg(k, lambda grades: np.exp2(grades) - 1), range=(0.0, 1.0))
 
 
 @metric(
@@ -427,6 +503,8 @@ def pooled_hits_at_k(pooled: Pooled, *, k: int = 10) -> Estimate:
 
 
 def _auc_error(pooled: Pooled) -> tuple[float, float]:
+    if pooled.unrelated:
+        return two_sample_auc_error(pooled)
     _, error, df = delong(pooled.pos, pooled.neg, pooled.offsets, cluster=pooled.units)
     return error, df
 

@@ -1,7 +1,7 @@
 """What an interval is expected to cover at the design of a run: its own units, sizes and values, simulated.
 
-Populations that could have given the sample are drawn around it (a Bayesian bootstrap of its units), each with a little of
-what the sample does not show: values farther out, and at the ends of the range. From each population samples of the
+Populations that could have given the sample are drawn around it (a Bayesian bootstrap of its units), each with a little
+of what the sample does not show: values farther out, and at the ends of the range. From each population samples of the
 same design are drawn and their intervals computed. The expectation is how often these contain their population's value,
 less one standard deviation over populations, because the run's own population is only one of them. The result
 depends on the sample alone: the draws have a fixed seed.
@@ -56,8 +56,8 @@ def expected_coverage(
 ) -> float | None:
     """The expected coverage of an interval if it falls short of its level, else None.
 
-    `influence` is the deviation that each item of a cell adds to the value, as in `standard_error`; `reach` says how far
-    an item can be out. None also for weighted items, whose design is not known.
+    `influence` is the deviation that each item of a cell adds to the value, as in `standard_error`; `reach` says how
+    far an item can be out. None also for weighted items, whose design is not known.
     """
     there = count > 0
     influence, count = np.broadcast_to(influence, count.shape)[there], count[there]
@@ -188,8 +188,8 @@ def _clusters(
 ) -> Drawn:
     """Samples with as many clusters of the same sizes.
 
-    Each takes after one of the clusters seen: an item comes from that one, or from any, so often that cluster means vary
-    as much as the true ones do. A mean over few items varies more than the truth, so it is followed less.
+    Each takes after one of the clusters seen: an item comes from that one, or from any, so often that cluster means
+    vary as much as the true ones do. A mean over few items varies more than the truth, so it is followed less.
     """
     order = np.argsort(cluster, kind="stable")
     items = np.repeat(influence[order], count[order].astype(np.int64))

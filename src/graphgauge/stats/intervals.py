@@ -226,6 +226,7 @@ def standard_error(
     enough = units >= 2
     return np.where(enough, error, np.nan), np.where(enough, _size_df(share, owner, units), 0.0)
 
+
 class Spread(NamedTuple):
     """The spread of one estimate per group: standard error, degrees of freedom, and what single items show.
 
@@ -272,14 +273,15 @@ def score_interval(
     """Interval of a mean of bounded, possibly skewed values: all means that a score test does not reject.
 
     As in Wilson's interval of a share, the variance depends on the mean m that is tested. It is proportional to
-    (m − a)(b − m) between the ends a and b, with the factor that gives the standard error at the estimate. The statistic
-    is compared with Student's t. Near an end the interval is therefore skewed, as the distribution of the mean is.
+    (m − a)(b − m) between the ends a and b, with the factor that gives the standard error at the estimate. The
+    statistic is compared with Student's t. Near an end the interval is skewed, as the distribution of the mean is.
 
-    A sample often contains none of the rare values that matter most, such as the few first places of a model near chance.
-    So the variance counts what was not seen: on either side a third of an item, four times as far out as the farthest
-    one seen, but not beyond the end, and `at_ends` of an item at each end. If single items reach the ends, as
-    reciprocal ranks and shares do, a twentieth is right. NaN with fewer than two degrees of freedom, and if the error is
-    only rounding; if all units are at an end that single items reach, see `agreement_interval`.
+    A sample often contains none of the rare values that matter most, such as the few first places of a model near
+    chance. So the variance counts what was not seen: on either side a third of an item, four times as far out as the
+    farthest one seen, but not beyond the end, and `at_ends` of an item at each end. If single items reach the ends, as
+    reciprocal ranks and shares do, a twentieth is right. Ends may be infinite. NaN with fewer than two degrees of
+    freedom, and if the error is only rounding; if all units are at an end that single items reach, see
+    `agreement_interval`.
     """
     value = np.asarray(value, dtype=float)
     low, high = (np.broadcast_to(np.asarray(end, dtype=float), value.shape) for end in ends)
@@ -292,10 +294,21 @@ def score_interval(
         t = np.where(spread.df >= FEWEST_DF, t_quantile(spread.df, confidence), np.nan)
         centre = (share + t**2 / (2 * trials)) / (1 + t**2 / trials)
         margin = t / (1 + t**2 / trials) * np.sqrt(share * (1 - share) / trials + (t / (2 * trials)) ** 2)
-    flat = is_rounding(spread.error, np.maximum(np.abs(value), width))
-    found = (np.where(flat, np.nan, low + width * (centre + side * margin)) for side in (-1, 1))
-    lower, upper = found
-    at_end = flat & (at_ends > 0) & (spread.df >= FEWEST_DF) & (is_rounding(value - low, width) | is_rounding(high - value, width))
+        # Between ends that are infinitely far the variance does not depend on the mean.
+        plain = t * np.sqrt(spread.error**2 + unseen)
+        scored = low + width * (centre - margin), low + width * (centre + margin)
+    bounded = np.isfinite(width)
+    flat = is_rounding(spread.error, np.maximum(np.abs(value), np.where(bounded, width, 1.0)))
+    lower, upper = (
+        np.where(flat, np.nan, np.where(bounded | np.isnan(width), one, other))
+        for one, other in zip(scored, (value - plain, value + plain), strict=True)
+    )
+    at_end = (
+        flat
+        & (at_ends > 0)
+        & (spread.df >= FEWEST_DF)
+        & (is_rounding(value - low, width) | is_rounding(high - value, width))
+    )
     if not at_end.any():
         return lower, upper
     alike = agreement_interval(value, spread.units, (low, high), confidence)
@@ -315,9 +328,12 @@ def _allowance(value: Floats, spread: Spread, low: Floats, high: Floats, at_ends
     """By how much values that were not seen shift the mean, and what they add to its variance."""
     down, up = np.minimum(low - value, 0.0), np.maximum(high - value, 0.0)
     near = np.maximum(FARTHER * spread.lowest, down), np.minimum(FARTHER * spread.highest, up)
+    places = [(UNSEEN, near[0]), (UNSEEN, near[1])]
+    if at_ends:
+        places += [(at_ends, down), (at_ends, up)]
     with np.errstate(invalid="ignore", divide="ignore"):
-        shift = (UNSEEN * (near[0] + near[1]) + at_ends * (down + up)) / spread.items
-        return shift, (UNSEEN * (near[0] ** 2 + near[1] ** 2) + at_ends * (down**2 + up**2)) / spread.items**2
+        shift = sum(amount * away for amount, away in places) / spread.items
+        return shift, sum(amount * away**2 for amount, away in places) / spread.items**2
 
 
 def _size_df(share: Floats, owner: Ints, units: Ints) -> Floats:
@@ -348,6 +364,7 @@ def _size_df(share: Floats, owner: Ints, units: Ints) -> Floats:
     # It is between one and the number of clusters less one, which equal sizes reach up to rounding.
     most = np.maximum(units - 1, 1)
     return np.where(df > most * (1 - 1e-9), most, np.maximum(df, 1.0))
+
 
 # A group's variance counts as much as this many degrees of freedom of the variance pooled over groups.
 _BORROWED = 4.0
@@ -394,7 +411,9 @@ def macro_spread(
             key, place = np.unique(np.asarray(group, dtype=np.int64) * span + number, return_inverse=True)
             within, label = key // span, key % span
             share = np.bincount(place, count) / size[within]
-            part = np.bincount(place, influence * count) / size[within] / np.sqrt(np.where(share < 1, 1 - share, np.inf))
+            part = (
+                np.bincount(place, influence * count) / size[within] / np.sqrt(np.where(share < 1, 1 - share, np.inf))
+            )
             total += np.sum(np.bincount(label, part) ** 2) - np.sum(part**2)
             weight = np.bincount(label, share / groups)
             weight = weight[weight > 0]
