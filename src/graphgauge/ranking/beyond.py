@@ -14,8 +14,8 @@ from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.metric import Estimate, Exempt, Laws, MetricFunction, NoChance, NoInterval, metric
 from graphgauge.core.options import whole_number
 from graphgauge.kernels.tally import distinct
-from graphgauge.ranking.metrics import _mean, _NO_SYMMETRY
 from graphgauge.ranking.lists import TopItems
+from graphgauge.ranking.metrics import _NO_SYMMETRY, _mean
 from graphgauge.ranking.samples import Sample
 
 _FIT = "The catalogue's arrays have one row per item, and items are numbered from 0."
@@ -246,9 +246,8 @@ def personalization_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     own = np.bincount(sample.query, share**2, queries)
     # A query is in all of its pairs: the error of the mean over pairs is twice that of a mean over queries.
     found = sample.estimate(1 - (shared - own) / (queries - 1), range=(0.0, 1.0))
-    reach = found.facts["reach"]
     assert found.influence is not None
-    return replace(found, influence=2 * found.influence, facts=found.facts | {"reach": lambda: 2 * reach()})
+    return replace(found, influence=2 * found.influence)
 
 
 @metric(

@@ -150,6 +150,7 @@ def _runs(families: Sequence[Family]) -> list[dict[str, Any]]:
             "low": number_to_json(result.interval.low) if result.interval else None,
             "high": number_to_json(result.interval.high) if result.interval else None,
             "approximate": "yes" if result.interval and result.interval.approximate else "",
+            "expected_coverage": result.interval.expected_coverage if result.interval else None,
             "chance": number_to_json(result.chance[-1].value) if result.chance else None,
             "n": result.n,
             "unit": result.unit,
