@@ -25,6 +25,8 @@ from graphgauge.stats.intervals import standard_error, t_interval
 
 Floats = NDArray[np.floating[Any]]
 
+POSITIVES_AND_QUERIES = "n counts positives for metrics of ranks, such as mrr and hits@k, and queries for the others"
+
 
 def evaluate(
     pos_scores: Any = None,
@@ -57,17 +59,27 @@ def evaluate(
         Scores (n,) of the positives and (n, k) of their negatives, higher is better: NumPy, torch (CUDA is counted on
         its device) or lists. Ragged negatives: one flat array with `offsets` (n + 1), or a matrix with boolean `mask`.
     scores, labels, queries
-        The flat form: one score, 0/1 label and query id per candidate, several positives per query allowed. Adds
-        `recall@k`, `precision@k`, `map@k` and the whole-list `ndcg@k`.
+        The flat form: one score, label and query id per candidate, several positives per query allowed. Labels are 0
+        for negatives, and 1 or a grade of relevance above 0 for positives. Adds `mrr_first`, `hit_ratio@k`,
+        `recall@k`, `precision@k`, `map@k` and the whole-list `ndcg@k`, which count queries; `mrr`, `hits@k` and other
+        metrics of ranks count positives, each ranked among its query's negatives.
+    items, catalog
+        In the flat form, the number of each candidate's item in a `Catalog`; adds `coverage@k`, `gini@k`,
+        `personalization@k` and, as far as the catalogue knows, popularity, novelty and diversity.
     k
         The cut-offs of `hits@k` and the other metrics at k.
     ties
         How equal scores rank: `realistic` (the mean place), `optimistic`, `pessimistic`, or `expected`, the exact mean
         of each metric over random tie-breaking.
     groups
-        Labels per query to break results down by, `{"relation": ...}`; see `Evaluation.by`.
+        Labels per query to break results down by, `{"relation": ...}`; see `Evaluation.by`. In the flat form one per
+        score, one per query in the order in which queries first occur, or `{query: label}`.
     cluster
         Integers; queries with the same label (head and tail of a triple) err together, and intervals account for it.
+        In the flat form given as groups are.
+    weights
+        How much each query counts, above 0: means are weighted, and so are their errors. In the flat form given as
+        groups are. Pooled metrics and those of recommended items take none.
     metrics
         Keys to compute instead of the default rank-based ones; `roc_auc`, `average_precision` and `pooled_hits@k`,
         which pool all scores, must be named.
@@ -80,7 +92,7 @@ def evaluate(
     metrics = metric_names(metrics)
     if (items is None) != (catalog is None):
         raise OptionError("items and catalog go together", fix="Pass items=, one number per score, and a Catalog.")
-    state = empty_state(metrics=metrics, keep=keep, top=None if items is None else _last_place(k, metrics))
+    state = empty_state(metrics=metrics, keep=keep, top=None if items is None else last_place(k, metrics))
     state.update(
         pos_scores, neg_scores, scores=scores, labels=labels, queries=queries, items=items, groups=groups,
         cluster=cluster, weights=weights, offsets=offsets, mask=mask, ids=ids, nan=nan, threads=threads,
@@ -90,7 +102,7 @@ def evaluate(
     )
 
 
-def _last_place(k: Sequence[int] | int, metrics: Sequence[str] | None) -> int:
+def last_place(k: Sequence[int] | int, metrics: Sequence[str] | None) -> int:
     """The largest cut-off of all metrics that are asked for."""
     named = [find(name, "ranking")[1] for name in metrics or ()]
     return max(*cutoffs(k), *(cutoff(params["k"]) for params in named if "k" in params), 1)
@@ -337,7 +349,7 @@ def _macro_weight(sample: Any) -> Floats:
 
 
 def _notes(state: RankingState) -> tuple[str, ...]:
-    notes = []
+    notes = [POSITIVES_AND_QUERIES] if state.lists("realistic") is not None else []
     if state.dropped_queries:
         notes.append(f"{state.dropped_queries} queries dropped: their positive's score is NaN")
     if state.emptied_queries:

@@ -15,7 +15,13 @@ MATRIX = Form(
     takes=("offsets", "mask", "ids", "keep", "per_query", "nan"),
     apart=(("offsets", "mask"),),
 )
-FLAT = Form("the flat form", needs=("scores", "labels", "queries"), takes=("items", "keep", "per_query", "nan"))
+_CATALOG = ("item_count", "item_popularity", "item_categories", "item_embeddings")
+FLAT = Form(
+    "the flat form",
+    needs=("scores", "labels", "queries"),
+    takes=("items", *_CATALOG, "keep", "per_query", "nan"),
+    beside={"items": _CATALOG, **dict.fromkeys(_CATALOG, ("items",))},
+)
 ALL_ENTITIES = Form(
     "the form with embeddings",
     needs=("queries_emb", "entities", "targets"),

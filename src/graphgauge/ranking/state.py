@@ -187,8 +187,11 @@ class RankingState:
         threads = thread_count(threads)
         self._refuse_weighted_pool(weights)
         given = {"pos_scores": pos_scores, "neg_scores": neg_scores, "offsets": offsets, "mask": mask, "ids": ids,
-                 "scores": scores, "labels": labels, "queries": queries, "items": items}  # fmt: skip
-        if chosen_form((MATRIX, FLAT), given_names(given)) is FLAT:
+                 "scores": scores, "labels": labels, "queries": queries}  # fmt: skip
+        form = chosen_form((MATRIX, FLAT), given_names(given))
+        if items is not None and form is not FLAT:
+            raise OptionError(f"{form.name} does not take items", fix="Items go with scores, labels and queries.")
+        if form is FLAT:
             if (self.top is None) != (items is None):
                 raise OptionError("top= and items= go together", fix="Count with RankingState(top=k), and give items=.")
             batch = FlatBatch.of(scores, labels, queries, nan, threads)
