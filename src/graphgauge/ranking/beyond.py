@@ -56,6 +56,16 @@ class Catalog:
             raise InputError(f"different numbers of items: {sorted(lengths)}", where="catalog", fix=_FIT)
         object.__setattr__(self, "size", whole_number("size", lengths.pop(), 1))
 
+    @classmethod
+    def of(cls, given: Catalog | Mapping[str, Any] | None) -> Catalog | None:
+        """A catalogue as it is, or from its parts by name."""
+        if given is None or isinstance(given, Catalog):
+            return given
+        if not isinstance(given, Mapping) or not {*given} <= {"size", "popularity", "categories", "embeddings"}:
+            raise InputError("expected a Catalog", where="catalog",
+                             fix="Pass ranking.Catalog(size=, popularity=, categories=, embeddings=).")  # fmt: skip
+        return cls(**given)
+
     @property
     def items(self) -> int:
         assert self.size is not None

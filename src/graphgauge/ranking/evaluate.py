@@ -36,7 +36,7 @@ def evaluate(
     labels: Any = None,
     queries: Any = None,
     items: Any = None,
-    catalog: Catalog | None = None,
+    catalog: Catalog | Mapping[str, Any] | None = None,
     k: Sequence[int] | int = (1, 3, 10),
     ties: str = "realistic",
     groups: Mapping[str, Any] | None = None,
@@ -127,7 +127,7 @@ def evaluate_state(
     metrics: Sequence[str] | None = None,
     confidence: float = 0.95,
     nan: str = "raise",
-    catalog: Catalog | None = None,
+    catalog: Catalog | Mapping[str, Any] | None = None,
 ) -> Evaluation:
     """The metrics of a state; `catalog` describes the items that it has kept."""
     one_of("tie rule", ties, TIES)
@@ -135,7 +135,8 @@ def evaluate_state(
     ks = cutoffs(k)
     if catalog is not None and state.top is None:
         raise OptionError("no items were kept", fix="Count with top=k, and give items=.")
-    found: dict[str, Any] = {**_samples(state, ties), **beyond_samples(state.recommended(catalog))}
+    described = Catalog.of(catalog)
+    found: dict[str, Any] = {**_samples(state, ties), **beyond_samples(state.recommended(described))}
     samples = {name: sample for name, sample in found.items() if sample is not None}
     chosen = select("ranking", metrics, samples, {"k": ks})
     for axis in state.axes:
