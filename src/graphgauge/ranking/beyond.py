@@ -155,9 +155,14 @@ class Recommended(Sample):
         """1 − the mean similarity of two different items of a list; lists with fewer than two items have none."""
         pairs = self.shown(k) * (self.shown(k) - 1.0)
         enough = pairs > 0
-        values = 1 - self.similar_pairs(k, similarity)[enough] / pairs[enough]
-        part = replace(self, count=self.count[enough])
-        return replace(part.estimate(values), reason="no list has two items")
+        lists = np.count_nonzero(enough, keepdims=True)
+        values = np.where(enough, 1 - self.similar_pairs(k, similarity) / np.where(enough, pairs, 1.0), 0.0)
+        value = self._total(values) / np.where(lists > 0, lists, np.nan)
+        # A mean over some of the lists: the others add nothing to its error.
+        share = np.maximum(lists, 1) / max(len(enough), 1)
+        influence = np.where(enough, values - value, 0.0) / share
+        return Estimate(value, lists, influence, reason="no list has two items",
+                        facts={"reach": lambda: np.maximum(value, 1 - value) / share})  # fmt: skip
 
 
 def beyond_samples(recommended: Recommended | None) -> dict[str, Recommended]:

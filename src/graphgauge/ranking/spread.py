@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.metric import Estimate, Exempt, MetricFunction, NoChance, NoInterval, metric
+from graphgauge.core.metric import (
+    Bounds,
+    Estimate,
+    Exempt,
+    IntervalRule,
+    MetricFunction,
+    NoChance,
+    NoInterval,
+    metric,
+)
 from graphgauge.ranking.metrics import _EXPECTED, _LAWS, _RULES, _log_mean, _mean, _zero
 from graphgauge.ranking.samples import Floats, Ranks
 
@@ -104,6 +114,16 @@ def _variance(ranks: Ranks) -> tuple[Floats, Floats, NDArray[Any]]:
     return ranks.mean(squares), around, squares
 
 
+def _log_spread(ranks: Ranks, estimate: Estimate) -> IntervalRule:
+    """Student's t on the logarithm, over queries or clusters; ranks that are all equal have no interval."""
+    rule = _log_mean(ranks, estimate)
+
+    def bounds(sample: Ranks, given: Estimate, confidence: float) -> Bounds:
+        return rule.function(sample, replace(given, value=np.where(given.value > 0, given.value, np.nan)), confidence)
+
+    return replace(rule, function=bounds)
+
+
 def _most(ranks: Ranks, around: Floats) -> Floats:
     """The largest squared deviation that a query of each cell can have."""
     return np.maximum(around - 1, ranks.candidates - around) ** 2
@@ -111,7 +131,7 @@ def _most(ranks: Ranks, around: Floats) -> Floats:
 
 @metric(
     key="rank_var", family="ranking", needs=("ranks",), direction="none", bounds=(0, np.inf), unit="query",
-    conventions=_SPREAD_RULES, reference="hoyt2022", chance=_random_spread, interval=_log_mean,
+    conventions=_SPREAD_RULES, reference="hoyt2022", chance=_random_spread, interval=_log_spread,
     laws=_SPREAD_LAWS, default=False,
 )  # fmt: skip
 def rank_var(ranks: Ranks) -> Estimate:
@@ -124,7 +144,7 @@ def rank_var(ranks: Ranks) -> Estimate:
 
 @metric(
     key="rank_std", family="ranking", needs=("ranks",), direction="none", bounds=(0, np.inf), unit="query",
-    conventions=_SPREAD_RULES, reference="hoyt2022", chance=_random_spread, interval=_log_mean,
+    conventions=_SPREAD_RULES, reference="hoyt2022", chance=_random_spread, interval=_log_spread,
     laws=_SPREAD_LAWS, default=False,
 )  # fmt: skip
 def rank_std(ranks: Ranks) -> Estimate:
