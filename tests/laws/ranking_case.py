@@ -291,7 +291,9 @@ class RecommendedCase(FlatCase):
 
 def _catalog(size: int) -> Catalog:
     number = np.arange(size)
-    return Catalog(popularity=1 + number % 5, categories=number % 3, embeddings=np.stack([1 + number % 4, number % 7], 1))
+    return Catalog(
+        popularity=1 + number % 5, categories=number % 3, embeddings=np.stack([1 + number % 4, number % 7], 1)
+    )
 
 
 CASES: list[Case] = [MatrixCase(), MaskedCase(), RaggedCase(), PooledCase(), FlatCase(), RecommendedCase()]

@@ -128,7 +128,9 @@ def test_random_lists_reach_the_chance_levels() -> None:
     rng = np.random.default_rng(1)
     users, items = 400, 60
     catalog = ranking.Catalog(
-        popularity=rng.integers(1, 9, items), categories=rng.integers(0, 5, items), embeddings=rng.normal(size=(items, 3))
+        popularity=rng.integers(1, 9, items),
+        categories=rng.integers(0, 5, items),
+        embeddings=rng.normal(size=(items, 3)),
     )
     found = ranking.evaluate(
         scores=rng.random(users * items), labels=rng.random(users * items) < 0.1,

@@ -175,9 +175,9 @@ def test_weights_are_above_zero_and_one_per_query(weights: Any) -> None:
 
 
 def test_pooled_metrics_take_no_weights() -> None:
-    for given in ({"pos_scores": [1.0], "neg_scores": [[0.0]]}, FLAT):
+    for form in ({"pos_scores": [1.0], "neg_scores": [[0.0]]}, FLAT):
         with pytest.raises(OptionError, match="do not take weights"):
-            ranking.evaluate(**given, weights=[1] * 2, metrics=["roc_auc"])
+            ranking.evaluate(**form, weights=[1] * 2, metrics=["roc_auc"])
 
 
 # ---------------------------------------------------- states, merging, files
@@ -279,7 +279,7 @@ def test_lists_are_kept_in_files_and_across_merges(tmp_path: Path) -> None:
     order = np.argsort(loaded.ids)
     assert loaded.ids[order].tolist() == whole.ids.tolist()
     assert loaded.values("ndcg@4")[order].tolist() == whole.values("ndcg@4").tolist()
-    with pytest.raises(OptionError, match="mean over queries with several positives.*mrr_first"):
+    with pytest.raises(OptionError, match=r"mean over queries with several positives.*mrr_first"):
         whole.values("mrr")
 
 

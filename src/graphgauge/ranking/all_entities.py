@@ -67,7 +67,9 @@ def rank_all(
         greater[block], equal[block] = scorer.counts(block, targets[block], excluded, threads)
         left_out[block] = np.bincount(excluded[0], minlength=block.stop - block.start)
     state = RankingState(keep=keep)
-    state.update_counts(greater, equal, scorer.entities - left_out + 1, groups=groups, cluster=cluster, weights=weights, ids=ids)
+    state.update_counts(
+        greater, equal, scorer.entities - left_out + 1, groups=groups, cluster=cluster, weights=weights, ids=ids
+    )
     return state
 
 

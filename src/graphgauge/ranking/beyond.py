@@ -14,8 +14,8 @@ from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.metric import Estimate, Exempt, Laws, MetricFunction, NoChance, NoInterval, metric
 from graphgauge.core.options import whole_number
 from graphgauge.kernels.tally import distinct
-from graphgauge.ranking.metrics import _mean, _NO_SYMMETRY
 from graphgauge.ranking.lists import TopItems
+from graphgauge.ranking.metrics import _NO_SYMMETRY, _mean
 from graphgauge.ranking.samples import Sample
 
 _FIT = "The catalogue's arrays have one row per item, and items are numbered from 0."
@@ -72,10 +72,8 @@ class Catalog:
         return self.size
 
     @cached_property
-    def directions(self) -> Floats | None:
+    def directions(self) -> Floats:
         """Embeddings of length 1."""
-        if self.embeddings is None:
-            return None
         length = np.linalg.norm(self.embeddings, axis=1, keepdims=True)
         if not (length > 0).all():
             raise InputError(f"the embedding of item {int(np.argmin(length))} is zero", where="embeddings",
@@ -101,7 +99,7 @@ class Recommended(Sample):
         return cls(np.ones(queries, np.int64), None, 1, None, "queries", top, catalog, kept)
 
     def _total(self, values: Any) -> Floats:
-        return self._total_in_any_order(values)
+        return self._total_in_any_order(values).astype(float)
 
     @cached_property
     def query(self) -> Ints:
@@ -263,7 +261,7 @@ def personalization_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     found = sample.estimate(1 - (shared - own) / (queries - 1), range=(0.0, 1.0))
     reach = found.facts["reach"]
     assert found.influence is not None
-    return replace(found, influence=2 * found.influence, facts=found.facts | {"reach": lambda: 2 * reach()})
+    return replace(found, influence=2 * found.influence, facts={**found.facts, "reach": lambda: 2 * reach()})
 
 
 @metric(
@@ -331,6 +329,7 @@ def embedding_diversity_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     def similarity(one: Floats, other: Floats) -> Floats:
         sums = [csr_array((weight, sample.top.item, ends), shape=shape) @ sample.catalog.directions
                 for weight in (one, other)]  # fmt: skip
-        return np.einsum("qd,qd->q", *sums)
+        products: Floats = np.einsum("qd,qd->q", *sums)
+        return products
 
     return sample.diversity(k, similarity)

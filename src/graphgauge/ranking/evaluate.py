@@ -15,7 +15,9 @@ from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.metric import Estimate, Metric, NoInterval, find, select
 from graphgauge.core.options import confidence_level, metric_names, nan_policy
 from graphgauge.core.result import Deferred, Evaluation, Interval, Result, Table, enclosing
+from graphgauge.ranking import beyond as _beyond
 from graphgauge.ranking import metrics as _metrics
+from graphgauge.ranking import spread as _spread
 from graphgauge.ranking.beyond import Catalog, beyond_samples
 from graphgauge.ranking.inputs import Scores, counted, cutoff, cutoffs
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
@@ -25,6 +27,8 @@ from graphgauge.stats.intervals import standard_error, t_interval
 
 Floats = NDArray[np.floating[Any]]
 
+# All declared metrics: those of ranks and lists, of their spread, and of what is recommended.
+METRIC_MODULES = (_metrics, _spread, _beyond)
 POSITIVES_AND_QUERIES = "n counts positives for metrics of ranks, such as mrr and hits@k, and queries for the others"
 
 
@@ -97,9 +101,7 @@ def evaluate(
         pos_scores, neg_scores, scores=scores, labels=labels, queries=queries, items=items, groups=groups,
         cluster=cluster, weights=weights, offsets=offsets, mask=mask, ids=ids, nan=nan, threads=threads,
     )  # fmt: skip
-    return evaluate_state(
-        state, k=k, ties=ties, metrics=metrics, confidence=confidence, nan=nan, catalog=catalog
-    )
+    return evaluate_state(state, k=k, ties=ties, metrics=metrics, confidence=confidence, nan=nan, catalog=catalog)
 
 
 def last_place(k: Sequence[int] | int, metrics: Sequence[str] | None) -> int:
@@ -350,7 +352,7 @@ def _macro_weight(sample: Any) -> Floats:
 
 
 def _notes(state: RankingState) -> tuple[str, ...]:
-    notes = [POSITIVES_AND_QUERIES] if state.lists("realistic") is not None else []
+    notes = [POSITIVES_AND_QUERIES] if state.counts_positives else []
     if state.dropped_queries:
         notes.append(f"{state.dropped_queries} queries dropped: their positive's score is NaN")
     if state.emptied_queries:

@@ -37,6 +37,13 @@ def _refuse(values: Mapping[str, Any], shown: Shown) -> None:
         )
 
 
+# What a batch of rows has a part of.
+_ALONG = (
+    *("pos_scores", "neg_scores", "mask", "ids"),
+    *("scores", "labels", "queries", "items"),
+    *("groups", "cluster", "weights"),
+)
+
 FAMILY = Family(
     "ranking",
     line=BUILT_IN["ranking"],
@@ -50,9 +57,7 @@ FAMILY = Family(
         "targets": TruthInputs(("targets", "known_values", "known_offsets"), ("groups", "cluster")),
     },
     state="graphgauge.ranking.state:RankingState",
-    along=(
-        "pos_scores", "neg_scores", "scores", "labels", "queries", "items", "groups", "cluster", "weights", "mask", "ids",
-    ),  # fmt: skip
+    along=_ALONG,
     example={
         "pos_scores": "ranking/{method}/{seed}/pos.npy",
         "neg_scores": "ranking/{method}/{seed}/neg.npy",

@@ -110,9 +110,9 @@ def evaluate_files(
         k=given["k"], ties=given["ties"], metrics=asked, confidence=given["confidence"], nan=given["nan"],
         catalog=None if state.top is None else _catalog(files, given),
     )  # fmt: skip
-    items = state.items()
-    if given["per_query"] is not None and items is not None:
-        write_table(given["per_query"], _per_query(items, given["ties"]))
+    kept = state.items()
+    if given["per_query"] is not None and kept is not None:
+        write_table(given["per_query"], _per_query(kept, given["ties"]))
     evaluation.inputs = lambda: [entry for name, opened in files.items() for entry in receipt_inputs(name, opened)]
     return evaluation
 

@@ -36,8 +36,8 @@ from graphgauge.ranking.lists import FlatBatch, QueryLists, TopItems
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
 
 if TYPE_CHECKING:
-    from graphgauge.ranking.beyond import Catalog, Recommended
     from graphgauge.core.result import Evaluation
+    from graphgauge.ranking.beyond import Catalog, Recommended
 
 
 # Single queries are gathered as plain integers and turned into arrays this many at a time.
@@ -331,7 +331,7 @@ class RankingState:
                 require_shape(values, (len(lists),), name, "One per query.")
         has = lists.relevant > 0
         numbers = np.arange(self._numbered, self._numbered + len(lists)) if names is None else names
-        per_query = {name: None if values is None else values[has] for name, values in given.items()}
+        per_query: dict[str, Any] = {name: None if values is None else values[has] for name, values in given.items()}
         self._add_lists(lists.take(has), {axis: per_query[axis] for axis in labels}, per_query["cluster"],
                         per_query["weights"], numbers[has], names)  # fmt: skip
         self._numbered += len(lists) if names is None else 0
@@ -548,6 +548,11 @@ class RankingState:
         return int(self._counted_cells()[1].sum())
 
     @property
+    def counts_positives(self) -> bool:
+        """Whether queries may have several positives, each of which is counted."""
+        return self._layout.lists
+
+    @property
     def axes(self) -> tuple[str, ...]:
         return self._layout.axes
 
@@ -571,7 +576,7 @@ class RankingState:
             groups=1 if axis is None else len(self._labels[axis]),
             cluster=columns.get("cluster"),
             over=self._over,
-            unit="positive" if self._layout.lists else "query",
+            unit="positive" if self.counts_positives else "query",
             greater=columns["greater"],
             equal=columns["equal"],
             candidates=columns["candidates"],
@@ -591,7 +596,7 @@ class RankingState:
         lists = part.lists
         weighted = part.weight is not None
         return Lists(
-            count=part.weight if weighted else np.ones(len(lists), np.int64),
+            count=np.ones(len(lists), np.int64) if part.weight is None else part.weight,
             items=np.ones(len(lists), np.int64),
             group=None if axis is None else self._labels[axis].in_order(part.groups[axis]),
             groups=1 if axis is None else len(self._labels[axis]),
@@ -614,7 +619,7 @@ class RankingState:
             groups=1,
             cluster=np.concatenate(clusters) if clusters else None,
             over=self._over,
-            unit="positive" if self._layout.lists else "query",
+            unit="positive" if self.counts_positives else "query",
             pos=pos,
             neg=neg,
             offsets=np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
@@ -695,9 +700,7 @@ class RankingState:
 
     @classmethod
     def _restored(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> RankingState:
-        state = cls(
-            pooled=facts["pooled"], keep=facts["keep"], top=facts.get("top"), max_memory=facts["max_memory"]
-        )
+        state = cls(pooled=facts["pooled"], keep=facts["keep"], top=facts.get("top"), max_memory=facts["max_memory"])
         state.dropped_queries, state.dropped_candidates, state.emptied_queries, state.without_positives = facts[
             "dropped"
         ]
