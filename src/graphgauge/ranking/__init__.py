@@ -5,12 +5,14 @@ from graphgauge.ranking.beyond import Catalog
 from graphgauge.ranking.evaluate import average_precision, evaluate, hits_at_k, mrr, ranks, roc_auc
 from graphgauge.ranking.from_files import evaluate_files
 from graphgauge.ranking.items import Items, ListItems, compare
+from graphgauge.ranking.negative_sampling import Negatives, negatives
 from graphgauge.ranking.state import RankingState
 
 __all__ = [
     "Catalog",
     "Items",
     "ListItems",
+    "Negatives",
     "RankingState",
     "average_precision",
     "compare",
@@ -18,6 +20,7 @@ __all__ = [
     "evaluate_files",
     "hits_at_k",
     "mrr",
+    "negatives",
     "rank_all",
     "ranks",
     "roc_auc",

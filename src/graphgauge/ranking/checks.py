@@ -197,8 +197,8 @@ def known_positives_as_negatives(
     severity="warning",
     message="ranking the candidates by how often they occur in training gives MRR {heuristic:.3f}, the model "
     "{model:.3f} [{low:.3f}, {high:.3f}]: these negatives require no more than a count",
-    remedy="Draw negatives that are as frequent as the positives, or from history, and report the count next to the "
-    "model.",
+    remedy="Draw negatives that are as frequent as the positives, from history, or hard ones (`graphgauge negatives "
+    "--sampler degree`, historical or heart), and report the count next to the model.",
     costly=True,
 )
 def easy_negatives(

@@ -12,8 +12,9 @@ from graphgauge.core.forms import Form, Shown
 MATRIX = Form(
     "the form with positives and negatives",
     needs=("pos_scores", "neg_scores"),
-    takes=("offsets", "mask", "ids", "keep", "per_query", "nan"),
-    apart=(("offsets", "mask"),),
+    takes=("offsets", "mask", "negatives", "ids", "keep", "per_query", "nan"),
+    apart=(("offsets", "mask"), ("offsets", "negatives"), ("mask", "negatives")),
+    samples=("ranks", "pooled"),
 )
 _CATALOG = ("item_count", "item_popularity", "item_categories", "item_embeddings")
 FLAT = Form(
@@ -21,12 +22,21 @@ FLAT = Form(
     needs=("scores", "labels", "queries"),
     takes=("items", *_CATALOG, "keep", "per_query", "nan"),
     beside={"items": _CATALOG, **dict.fromkeys(_CATALOG, ("items",))},
+    samples=("ranks", "lists", "pooled", "recommended", "popularity", "categories", "embeddings"),
+)
+# The same fields as a matrix; a pool is recognised by its shape, (m,).
+POOL = Form(
+    "the form with one pool of negatives",
+    needs=("pos_scores", "neg_scores"),
+    takes=("ids", "keep", "per_query", "nan"),
+    samples=("ranks", "pooled"),
 )
 ALL_ENTITIES = Form(
     "the form with embeddings",
     needs=("queries_emb", "entities", "targets"),
     takes=("known_values", "known_offsets", "relations", "score", "ids", "keep", "per_query"),
     beside={"known_values": ("known_offsets",), "known_offsets": ("known_values",)},
+    samples=("ranks",),
 )
 
 
@@ -50,7 +60,7 @@ FAMILY = Family(
     question="How far up are the right answers?",
     headlines=("mrr", "hits@10", "adjusted_mrr"),
     package="graphgauge.ranking",
-    forms=(MATRIX, FLAT, ALL_ENTITIES),
+    forms=(MATRIX, POOL, FLAT, ALL_ENTITIES),
     truths={
         "pos_scores": TruthInputs(("mask",), ("offsets", "groups", "cluster")),
         "labels": TruthInputs(("labels", "queries"), ("groups", "cluster")),

@@ -19,9 +19,14 @@ from graphgauge.ranking.family import MATRIX
 
 FIX_NAN = 'Repair the model, or pass nan="omit" to drop and count them.'
 _RAGGED = "Pass ragged negatives as one flat array with offsets=, or as a padded matrix with mask=."
+# Columns of a table by groups.
+_COLUMNS = {
+    "": "would have no name", "n": "counts the queries of each group", "value": "contains the metric",
+    "low": "contains its interval", "high": "contains its interval",
+}  # fmt: skip
 _SHAPES = (
-    "One positive score per query, and one row of negatives per query: pos (n,), neg (n, k). One pool (m,) for all "
-    "positives is taken by ranking.roc_auc and ranking.average_precision."
+    "One positive score per query, and one row of negatives per query: pos (n,), neg (n, k); or one pool of negatives "
+    "(m,) for all positives."
 )
 
 
@@ -176,8 +181,9 @@ def named_groups(groups: Mapping[str, Any] | None) -> Mapping[str, Any]:
         return {}
     if not isinstance(groups, Mapping) or not all(isinstance(name, str) for name in groups):
         raise InputError("expected labels under a name", where="groups", fix='For example {"relation": labels}.')
-    if "n" in groups:
-        raise OptionError("a group cannot be named 'n'", fix="That column counts the queries of each group.")
+    for name in groups:
+        if name in _COLUMNS:
+            raise OptionError(f"a group cannot be named {name!r}", fix=f"That column {_COLUMNS[name]}.")
     return groups
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from graphgauge.core.metric import AS_CHOSEN, Bounds, Estimate, Exempt, IntervalRule, Laws, MetricFunction, metric
 from graphgauge.kernels import tails
-from graphgauge.ranking.pooled import average_precision_error, pooled_hits_bounds
+from graphgauge.ranking.pooled import average_precision_error, pooled_hits_bounds, two_sample_auc_error
 from graphgauge.ranking.samples import Lists, Pooled, Ranks, Sample
 from graphgauge.stats.intervals import (
     delong,
@@ -427,6 +427,8 @@ def pooled_hits_at_k(pooled: Pooled, *, k: int = 10) -> Estimate:
 
 
 def _auc_error(pooled: Pooled) -> tuple[float, float]:
+    if pooled.unrelated:
+        return two_sample_auc_error(pooled)
     _, error, df = delong(pooled.pos, pooled.neg, pooled.offsets, cluster=pooled.units)
     return error, df
 

@@ -163,12 +163,16 @@ class _Folded:
 
 @dataclass(frozen=True)
 class Ranks(Sample):
-    """Queries as counted cells of (greater, equal, candidates), under one tie rule."""
+    """Queries as counted cells of (greater, equal, candidates), under one tie rule.
+
+    If `shared`, all positives have the same negatives, and their ranks err together.
+    """
 
     greater: Ints
     equal: Ints
     candidates: Ints
     ties: str
+    shared: bool = False
 
     @classmethod
     def of(cls, greater: Ints, equal: Ints, candidates: Ints, *, ties: str = "realistic") -> Ranks:
@@ -447,7 +451,10 @@ class Lists(Sample):
 
 @dataclass(frozen=True)
 class Pooled(Sample):
-    """All positives against all negatives, across queries; `offsets` record the query of each."""
+    """All positives against all negatives, across queries; `offsets` record the query of each.
+
+    Without offsets the negatives are a pool that belongs to no query.
+    """
 
     pos: AnyArray
     neg: AnyArray
@@ -465,6 +472,11 @@ class Pooled(Sample):
             refuse_nan(pos, "pos_scores", fix=fix)
             refuse_nan(neg, "neg_scores", fix=fix)
         return pooled
+
+    @property
+    def unrelated(self) -> bool:
+        """Whether the negatives belong to no query: two samples, each with its own error."""
+        return not len(self.offsets)
 
     def estimate_of(self, value: float, **facts: object) -> Estimate:
         reason = "no positives" if len(self.pos) == 0 else "no negatives"

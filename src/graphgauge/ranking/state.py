@@ -34,10 +34,12 @@ from graphgauge.ranking.items import Items, ListItems
 from graphgauge.ranking.labels import Labels, QueryIds
 from graphgauge.ranking.lists import FlatBatch, QueryLists, TopItems
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
+from graphgauge.ranking.shared_pool import Part, SharedPool, is_pool, pool_counts
 
 if TYPE_CHECKING:
     from graphgauge.core.result import Evaluation
     from graphgauge.ranking.beyond import Catalog, Recommended
+    from graphgauge.ranking.negative_sampling import Negatives
 
 
 # Single queries are gathered as plain integers and turned into arrays this many at a time.
@@ -113,7 +115,8 @@ class RankingState:
     """Counts over any number of batches, shards and machines; metrics are computed from them at the end.
 
     Memory is that of a sparse histogram: with k negatives at most (k+1)(k+2)/2 cells per group. `cluster` labels and
-    ragged candidates can bring it near one cell per query; above `max_memory` bytes it is an error. `pooled=True`
+    ragged candidates can bring it near one cell per query; what exceeds `max_memory` bytes is kept in a temporary
+    file, with the same results. `pooled=True`
     also keeps all scores, for `roc_auc`, `average_precision` and `pooled_hits@k`; `keep="items"` keeps the counts of
     each query, for paired comparisons; `top=k` keeps the first k `items` of each query, for `coverage@k` and others.
     """
@@ -128,13 +131,28 @@ class RankingState:
         top: int | None = None,
         max_memory: int = 1 << 30,
         shard: str | None = None,
+        negatives: Negatives | str | None = None,
     ) -> None:
         if keep is not None:
             one_of("keep", keep, ("items",))
-        self.pooled, self.keep, self.max_memory = pooled, keep, max_memory
+        self.pooled, self.keep = pooled, keep
         self.top = None if top is None else whole_number("top", top, 1)
+        self._max_memory = whole_number("max_memory", max_memory)
+        # How the negatives were drawn, if that is known.
+        self.negatives = None if negatives is None else str(negatives)
         self._first_shard = shard
         self.reset()
+
+    @property
+    def max_memory(self) -> int:
+        """The most bytes of counts in memory; it can be changed at any time."""
+        return self._max_memory
+
+    @max_memory.setter
+    def max_memory(self, most: int) -> None:
+        self._max_memory = whole_number("max_memory", most)
+        if self._cells is not None:
+            self._cells.max_bytes = self._max_memory
 
     def reset(self) -> None:
         """Forget everything that was counted."""
@@ -151,6 +169,8 @@ class RankingState:
         self._lists: list[_ListPart] = []
         self._top: list[TopItems] = []
         self._queries = QueryIds()
+        self._shared: SharedPool | None = None
+        self._ranked: RankingState | None = None
         self._shards = CountedShards()
         self._own_shard: str | None = None
 
@@ -174,7 +194,10 @@ class RankingState:
         nan: str = "raise",
         threads: int | None = None,
     ) -> RankingState:
-        """Count one batch: positives with their negatives, or flat scores with labels and queries."""
+        """Count one batch: positives with their negatives or a pool of them, or flat scores with labels and queries.
+
+        In the form with one pool, positives and negatives add up over all batches; either may be empty in one.
+        """
         if (
             type(neg_scores) is np.ndarray
             and self._counts_only
@@ -192,16 +215,68 @@ class RankingState:
         if items is not None and form is not FLAT:
             raise OptionError(f"{form.name} does not take items", fix="Items go with scores, labels and queries.")
         if form is FLAT:
+            self._refuse_mixing(shared=False)
             if (self.top is None) != (items is None):
                 raise OptionError("top= and items= go together", fix="Count with RankingState(top=k), and give items=.")
             batch = FlatBatch.of(scores, labels, queries, nan, threads)
             top = None if self.top is None else batch.top(items, self.top, threads)
             self._update_flat(batch, groups, cluster, weights)
             self._top += [] if top is None else [top]
+        elif is_pool(neg_scores, offsets):
+            self._refuse_mixing(shared=True)
+            if weights is not None:
+                raise OptionError("the form with one pool of negatives does not take weights", fix="Leave them out.")
+            self._update_shared(
+                Part.of(pos_scores, neg_scores, mask=mask, groups=groups, cluster=cluster, ids=ids, nan=nan)
+            )
         else:
+            self._refuse_mixing(shared=False)
             scored = Scores.of(pos_scores, neg_scores, offsets=offsets, mask=mask)
             self._update_scores(scored, groups, cluster, weights, ids, nan, threads)
         return self
+
+    def _refuse_mixing(self, *, shared: bool) -> None:
+        """Ranks among a query's own negatives and among one pool have different meanings."""
+        if shared is (self._shared is not None) or (self._shared is None and not self._anything):
+            return
+        raise InputError(
+            "some batches have negatives of each query, others one pool for all positives",
+            fix="Use one state for each form of input.",
+        )
+
+    @property
+    def _anything(self) -> bool:
+        return bool(self._singles or self._lists or self._own_shard) or self._cells is not None
+
+    def _update_shared(self, part: Part) -> None:
+        pool = self._shared or SharedPool()
+        pool.require_alike(part)
+        self._mark()
+        pool.add(part)
+        self._shared, self._ranked = pool, None
+        self.dropped_queries += part.dropped_queries
+        self.dropped_candidates += part.dropped_candidates
+
+    @property
+    def shares_pool(self) -> bool:
+        """Whether all positives are ranked among one pool of negatives."""
+        return self._shared is not None
+
+    def _ranked_in_pool(self, pool: SharedPool) -> RankingState:
+        """The counts of each positive among the whole pool; made once for all that was given."""
+        if self._ranked is None:
+            whole = pool.joined()
+            # Without any negative left, a positive would rank first with any score.
+            emptied = len(whole.pos) if self.dropped_candidates and not len(whole.neg) else 0
+            rows = slice(0, 0) if emptied else slice(None)
+            greater, equal = pool_counts(whole.pos[rows], whole.neg)
+            candidates = np.full(len(greater), len(whole.neg) + 1)
+            labels = {axis: values[rows] for axis, values in whole.groups.items()}
+            cluster, ids = (None if values is None else values[rows] for values in (whole.cluster, whole.ids))
+            self._ranked = RankingState(keep=self.keep, max_memory=self.max_memory)
+            self._ranked.update_counts(greater, equal, candidates, groups=labels or None, cluster=cluster, ids=ids)
+            self.emptied_queries = emptied
+        return self._ranked
 
     def _refuse_weighted_pool(self, weights: Any) -> None:
         if self.pooled and weights is not None:
@@ -209,7 +284,7 @@ class RankingState:
 
     @property
     def _counts_only(self) -> bool:
-        return not (self.pooled or self.keep) and self._layout == _Layout()
+        return not (self.pooled or self.keep) and self._layout == _Layout() and self._shared is None
 
     def _count_single(self, pos: Any, neg: AnyArray) -> bool:
         """The fast path for one query; False if the batch needs the general path."""
@@ -248,7 +323,7 @@ class RankingState:
             raise InputError(
                 f"is one row repeated {len(batch)} times: a pooled metric would count every negative that often",
                 where="neg_scores",
-                fix="One pool (m,) for all positives is taken by ranking.roc_auc and ranking.average_precision.",
+                fix="Pass one pool for all positives as it is: neg_scores (m,).",
             )
         self._mark()
         matrix = batch.offsets is None and batch.mask is None
@@ -458,6 +533,7 @@ class RankingState:
                 f"this batch has {layout}; earlier ones have {self._layout}",
                 fix="Give every batch in the same form, with the same groups, cluster and weights.",
             )
+        self._cells.make_room()
         return self._cells
 
     def _add(
@@ -503,7 +579,17 @@ class RankingState:
             raise TypeError(f"cannot merge {type(other).__name__} into a RankingState")
         if (self.pooled, self.keep, self.top) != (other.pooled, other.keep, other.top):
             raise InputError("one state keeps pooled scores or items, the other does not", fix="Use the same options.")
+        if self.negatives != other.negatives:
+            raise InputError(
+                f"the states have different negatives: {self.negatives or 'not stated'}, and "
+                f"{other.negatives or 'not stated'}",
+                fix="Rank all queries against the same negatives.",
+            )
         other._gather()
+        if other._anything:
+            self._refuse_mixing(shared=other.shares_pool)
+        if other._shared is not None:
+            return self._merge_shared(other, other._shared)
         if other._cells is not None:
             self._histogram(other._layout)
             for axis, names in other._labels.items():
@@ -540,12 +626,28 @@ class RankingState:
         self.lowest_candidates += other.lowest_candidates
         return self
 
+    def _merge_shared(self, other: RankingState, others: SharedPool) -> RankingState:
+        pool = self._shared or SharedPool()
+        for part in others:
+            pool.require_alike(part)
+        self._shards.require_apart(other._shards)
+        self._shards.absorb(other._shards)
+        for part in others:
+            pool.add(part)
+            self.dropped_queries += part.dropped_queries
+            self.dropped_candidates += part.dropped_candidates
+        self._shared, self._ranked = pool, None
+        return self
+
     # ----------------------------------------------------------------- out
 
     @property
     def n(self) -> int:
         """Queries counted so far; positives, if queries may have several."""
-        return int(self._counted_cells()[1].sum())
+        if self._shared is not None:
+            return self._ranked_in_pool(self._shared).n
+        self._gather()
+        return 0 if self._cells is None else self._cells.total
 
     @property
     def counts_positives(self) -> bool:
@@ -554,14 +656,18 @@ class RankingState:
 
     @property
     def axes(self) -> tuple[str, ...]:
-        return self._layout.axes
+        return self._ranked_in_pool(self._shared).axes if self._shared is not None else self._layout.axes
 
     def labels(self, axis: str) -> AnyArray:
         """The distinct labels of a group axis, sorted."""
+        if self._shared is not None:
+            return self._ranked_in_pool(self._shared).labels(axis)
         return np.array(sorted(self._labels[axis]))
 
     def ranks(self, ties: str, axis: str | None = None) -> Ranks:
         """The counts, overall or by the labels of one axis; cells are sorted, so equal counts give equal bits."""
+        if self._shared is not None:
+            return replace(self._ranked_in_pool(self._shared).ranks(ties, axis), shared=True, unit="positive")
         columns, counts = self._counted_cells()
         if self.axes:
             # Cells that differ only in their groups on other axes are one.
@@ -608,6 +714,8 @@ class RankingState:
 
     def pool(self) -> Pooled | None:
         """All scores together, if they were kept."""
+        if self._shared is not None:
+            return self._pool_sample(self._shared)
         if not self.pooled:
             return None
         parts = self._pool or [(np.empty(0), np.empty(0), np.empty(0, np.int64), None)]
@@ -625,10 +733,28 @@ class RankingState:
             offsets=np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
         )
 
+    def _pool_sample(self, pool: SharedPool) -> Pooled:
+        whole = pool.joined()
+        rows = slice(None) if len(whole.neg) or not self.dropped_candidates else slice(0, 0)
+        cluster = None if whole.cluster is None else whole.cluster[rows]
+        return Pooled(
+            count=np.ones(len(whole.pos[rows]), np.int64),
+            group=None,
+            groups=1,
+            cluster=cluster,
+            over="positives" if cluster is None else "clusters",
+            unit="positive",
+            pos=whole.pos[rows],
+            neg=whole.neg,
+            offsets=np.empty(0, np.int64),
+        )
+
     def items(self) -> Items | ListItems | None:
         """The counts of each query, if they were kept."""
         if not self.keep:
             return None
+        if self._shared is not None:
+            return self._ranked_in_pool(self._shared).items()
         if not self._lists:
             return Items.join(self._items)
         part = _ListPart.join(self._lists)
@@ -660,6 +786,8 @@ class RankingState:
         cells = [*columns.values(), counts] if self._cells is not None else [counts]
         arrays: dict[str, AnyArray] = {"cells": np.array(cells, dtype=np.int64)}
         pooled, items = self.pool(), Items.join(self._items) if self.keep else None
+        if self._shared is not None:
+            pooled, items, arrays = None, None, arrays | self._shared.arrays()
         if pooled is not None:
             arrays |= {"pos": pooled.pos, "neg": pooled.neg, "offsets": pooled.offsets}
             if pooled.cluster is not None:
@@ -672,15 +800,17 @@ class RankingState:
             arrays |= {f"list_{name}": values for name, values in _ListPart.join(self._lists).columns().items()}
             arrays["queries"] = self._queries.all()
         facts = {
-            "axes": None if self._cells is None else list(self.axes),
+            "axes": None if self._cells is None else list(self._layout.axes),
             "labels": {axis: list(known) for axis, known in self._labels.items()},
             "clusters": self._layout.clusters,
             "weighted": self._layout.weighted,
             "lists": self._layout.lists,
             "pooled": self.pooled,
+            "shares_pool": self.shares_pool,
             "keep": self.keep,
             "top": self.top,
             "max_memory": self.max_memory,
+            "negatives": self.negatives,
             "own_clusters": self._own_clusters,
             "numbered": self._numbered,
             "dropped": [self.dropped_queries, self.dropped_candidates, self.emptied_queries, self.without_positives],
@@ -700,13 +830,17 @@ class RankingState:
 
     @classmethod
     def _restored(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> RankingState:
-        state = cls(pooled=facts["pooled"], keep=facts["keep"], top=facts.get("top"), max_memory=facts["max_memory"])
+        options = {name: facts[name] for name in ("pooled", "keep", "max_memory")}
+        state = cls(**options, top=facts.get("top"), negatives=facts.get("negatives"))
         state.dropped_queries, state.dropped_candidates, state.emptied_queries, state.without_positives = facts[
             "dropped"
         ]
         state.lowest_candidates = facts.get("lowest", 0)
         state._shards = CountedShards(facts["shards"])
         state._own_clusters, state._numbered = facts["own_clusters"], facts["numbered"]
+        if facts.get("shares_pool"):
+            state._shared = SharedPool.restored(arrays, (state.dropped_queries, state.dropped_candidates))
+            return state
         if facts["axes"] is not None:
             lists = facts.get("lists", any(name.startswith("list_") for name in arrays))
             layout = _Layout(tuple(facts["axes"]), facts["clusters"], facts.get("weighted", False), lists)
