@@ -18,6 +18,7 @@ from graphgauge import ranking
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.core.schema import read_result, write_result
 from graphgauge.integrations.numbers import tracked
+from graphgauge.ranking.evaluate import POSITIVES_AND_QUERIES
 
 RANDOM = np.random.default_rng(0)
 POS, NEG = RANDOM.normal(0.7, 1, 40), RANDOM.normal(0, 1, (40, 9))
@@ -339,7 +340,7 @@ def test_groups_in_flat_form_and_left_out_queries() -> None:
     )
     assert evaluation.by("kind")["mrr"].tolist() == [1.0, 0.5]
     assert evaluation.by("kind")["recall@1"].tolist() == [1.0, 0.0]
-    assert evaluation.notes == ("1 queries left out: they have no positive",)
+    assert evaluation.notes == (POSITIVES_AND_QUERIES, "1 queries left out: they have no positive")
     with pytest.raises(InputError, match=r"groups\['kind'\] differs within a query"):
         ranking.evaluate(scores=[1, 0], labels=[1, 0], queries=[0, 0], groups={"kind": [0, 1]})
 

@@ -18,7 +18,9 @@ from graphgauge.core.metric import NO_SPREAD, Bounds, Estimate, Metric, NoInterv
 from graphgauge.core.metric import metrics as registered
 from graphgauge.core.options import confidence_level, metric_names, nan_policy
 from graphgauge.core.result import Deferred, Evaluation, Interval, Result, SimulatedInterval, Table, enclosing
+from graphgauge.ranking import beyond as _beyond
 from graphgauge.ranking import metrics as _metrics
+from graphgauge.ranking import spread as _spread
 from graphgauge.ranking.beyond import Catalog, beyond_samples
 from graphgauge.ranking.inputs import Scores, counted, cutoff, cutoffs
 from graphgauge.ranking.negative_sampling import Negatives, drawn_mask
@@ -32,6 +34,10 @@ from graphgauge.stats.intervals import macro_spread, score_interval
 
 Floats = NDArray[np.floating[Any]]
 
+# All declared metrics: those of ranks and lists, of their spread, and of what is recommended.
+METRIC_MODULES = (_metrics, _spread, _beyond)
+POSITIVES_AND_QUERIES = "n counts positives for metrics of ranks, such as mrr and hits@k, and queries for the others"
+
 
 def evaluate(
     pos_scores: Any = None,
@@ -41,7 +47,7 @@ def evaluate(
     labels: Any = None,
     queries: Any = None,
     items: Any = None,
-    catalog: Catalog | None = None,
+    catalog: Catalog | Mapping[str, Any] | None = None,
     k: Sequence[int] | int = (1, 3, 10),
     ties: str = "realistic",
     groups: Mapping[str, Any] | None = None,
@@ -67,17 +73,27 @@ def evaluate(
         One flat array (m,) without offsets is a pool that all positives share, as in OGB: by default `pooled_hits@k`
         (OGB's hits@k), `roc_auc`, `average_precision` and `mrr`, each positive ranked among the whole pool.
     scores, labels, queries
-        The flat form: one score, 0/1 label and query id per candidate, several positives per query allowed. Adds
-        `recall@k`, `precision@k`, `map@k` and the whole-list `ndcg@k`.
+        The flat form: one score, label and query id per candidate, several positives per query allowed. Labels are 0
+        for negatives, and 1 or a grade of relevance above 0 for positives. Adds `mrr_first`, `hit_ratio@k`,
+        `recall@k`, `precision@k`, `map@k` and the whole-list `ndcg@k`, which count queries; `mrr`, `hits@k` and other
+        metrics of ranks count positives, each ranked among its query's negatives.
+    items, catalog
+        In the flat form, the number of each candidate's item in a `Catalog`; adds `coverage@k`, `gini@k`,
+        `personalization@k` and, as far as the catalogue knows, popularity, novelty and diversity.
     k
         The cut-offs of `hits@k` and the other metrics at k.
     ties
         How equal scores rank: `realistic` (the mean place), `optimistic`, `pessimistic`, or `expected`, the exact mean
         of each metric over random tie-breaking.
     groups
-        Labels per query to break results down by, `{"relation": ...}`; see `Evaluation.by`.
+        Labels per query to break results down by, `{"relation": ...}`; see `Evaluation.by`. In the flat form one per
+        score, one per query in the order in which queries first occur, or `{query: label}`.
     cluster
         Integers; queries with the same label (head and tail of a triple) err together, and intervals account for it.
+        In the flat form given as groups are.
+    weights
+        How much each query counts, above 0: means are weighted, and so are their errors. In the flat form given as
+        groups are. Pooled metrics and those of recommended items take none.
     metrics
         Keys to compute instead of the default rank-based ones; `roc_auc`, `average_precision` and `pooled_hits@k`,
         which pool all scores, must be named.
@@ -93,7 +109,7 @@ def evaluate(
     metrics = metric_names(metrics)
     if (items is None) != (catalog is None):
         raise OptionError("items and catalog go together", fix="Pass items=, one number per score, and a Catalog.")
-    top = None if items is None else _last_place(k, metrics)
+    top = None if items is None else last_place(k, metrics)
     state = empty_state(metrics=metrics, keep=keep, top=top, negatives=negatives)
     if negatives is not None:
         mask = drawn_mask(negatives, pos_scores, neg_scores, mask, offsets)
@@ -104,7 +120,7 @@ def evaluate(
     return evaluate_state(state, k=k, ties=ties, metrics=metrics, confidence=confidence, nan=nan, catalog=catalog)
 
 
-def _last_place(k: Sequence[int] | int, metrics: Sequence[str] | None) -> int:
+def last_place(k: Sequence[int] | int, metrics: Sequence[str] | None) -> int:
     """The largest cut-off of all metrics that are asked for."""
     named = [find(name, "ranking")[1] for name in metrics or ()]
     return max(*cutoffs(k), *(cutoff(params["k"]) for params in named if "k" in params), 1)
@@ -131,7 +147,7 @@ def evaluate_state(
     metrics: Sequence[str] | None = None,
     confidence: float = 0.95,
     nan: str = "raise",
-    catalog: Catalog | None = None,
+    catalog: Catalog | Mapping[str, Any] | None = None,
 ) -> Evaluation:
     """The metrics of a state; `catalog` describes the items that it has kept."""
     one_of("tie rule", ties, TIES)
@@ -139,7 +155,8 @@ def evaluate_state(
     ks = cutoffs(k)
     if catalog is not None and state.top is None:
         raise OptionError("no items were kept", fix="Count with top=k, and give items=.")
-    found: dict[str, Any] = {**_samples(state, ties), **beyond_samples(state.recommended(catalog))}
+    described = Catalog.of(catalog)
+    found: dict[str, Any] = {**_samples(state, ties), **beyond_samples(state.recommended(described))}
     samples = {name: sample for name, sample in found.items() if sample is not None}
     chosen = select("ranking", metrics or _default_names(state), samples, {"k": ks})
     for axis in state.axes:
@@ -373,7 +390,7 @@ def _macro(micro: Result, axis: str, sample: Any, estimate: Estimate, confidence
 
 
 def _notes(state: RankingState) -> tuple[str, ...]:
-    notes = []
+    notes = [POSITIVES_AND_QUERIES] if state.counts_positives else []
     if state.dropped_queries:
         notes.append(f"{state.dropped_queries} queries dropped: their positive's score is NaN")
     if state.emptied_queries:

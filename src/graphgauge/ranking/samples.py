@@ -131,7 +131,7 @@ class _Folded:
         keys = [] if ranks.group is None else [ranks.group]
         keys += [ranks.greater, ranks.equal, ranks.candidates]
         cell, number = distinct(keys)
-        count = np.bincount(number, ranks.count, len(cell))
+        count = np.bincount(number, ranks.count, len(cell)).astype(float)
         return cls(cell, count, None if ranks.group is None else ranks.group[cell], ranks.groups)
 
     def total(self, values: Floats) -> Floats:

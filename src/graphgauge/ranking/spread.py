@@ -15,7 +15,7 @@ from graphgauge.ranking.samples import Floats, Ranks
 
 _Z_RULES = _EXPECTED | {"scale": "standard deviations of a random order"}
 _SPREAD_RULES = _RULES | {"ties": "as chosen; expected counts the mean rank", "divided by": "n"}
-_SPREAD_LAWS = _LAWS | {"monotone": Exempt("a spread is neither better nor worse")}
+_SPREAD_LAWS = {**_LAWS, "monotone": Exempt("a spread is neither better nor worse")}
 # The median absolute deviation times this estimates the standard deviation of a normal distribution.
 _NORMAL = 1.482602218505602
 

@@ -37,8 +37,8 @@ from graphgauge.ranking.samples import Lists, Pooled, Ranks
 from graphgauge.ranking.shared_pool import Part, SharedPool, is_pool, pool_counts
 
 if TYPE_CHECKING:
-    from graphgauge.ranking.beyond import Catalog, Recommended
     from graphgauge.core.result import Evaluation
+    from graphgauge.ranking.beyond import Catalog, Recommended
     from graphgauge.ranking.negative_sampling import Negatives
 
 
@@ -210,8 +210,11 @@ class RankingState:
         threads = thread_count(threads)
         self._refuse_weighted_pool(weights)
         given = {"pos_scores": pos_scores, "neg_scores": neg_scores, "offsets": offsets, "mask": mask, "ids": ids,
-                 "scores": scores, "labels": labels, "queries": queries, "items": items}  # fmt: skip
-        if chosen_form((MATRIX, FLAT), given_names(given)) is FLAT:
+                 "scores": scores, "labels": labels, "queries": queries}  # fmt: skip
+        form = chosen_form((MATRIX, FLAT), given_names(given))
+        if items is not None and form is not FLAT:
+            raise OptionError(f"{form.name} does not take items", fix="Items go with scores, labels and queries.")
+        if form is FLAT:
             self._refuse_mixing(shared=False)
             if (self.top is None) != (items is None):
                 raise OptionError("top= and items= go together", fix="Count with RankingState(top=k), and give items=.")
@@ -403,7 +406,7 @@ class RankingState:
                 require_shape(values, (len(lists),), name, "One per query.")
         has = lists.relevant > 0
         numbers = np.arange(self._numbered, self._numbered + len(lists)) if names is None else names
-        per_query = {name: None if values is None else values[has] for name, values in given.items()}
+        per_query: dict[str, Any] = {name: None if values is None else values[has] for name, values in given.items()}
         self._add_lists(lists.take(has), {axis: per_query[axis] for axis in labels}, per_query["cluster"],
                         per_query["weights"], numbers[has], names)  # fmt: skip
         self._numbered += len(lists) if names is None else 0
@@ -647,6 +650,11 @@ class RankingState:
         return 0 if self._cells is None else self._cells.total
 
     @property
+    def counts_positives(self) -> bool:
+        """Whether queries may have several positives, each of which is counted."""
+        return self._layout.lists
+
+    @property
     def axes(self) -> tuple[str, ...]:
         return self._ranked_in_pool(self._shared).axes if self._shared is not None else self._layout.axes
 
@@ -674,7 +682,7 @@ class RankingState:
             groups=1 if axis is None else len(self._labels[axis]),
             cluster=columns.get("cluster"),
             over=self._over,
-            unit="positive" if self._layout.lists else "query",
+            unit="positive" if self.counts_positives else "query",
             greater=columns["greater"],
             equal=columns["equal"],
             candidates=columns["candidates"],
@@ -694,7 +702,7 @@ class RankingState:
         lists = part.lists
         weighted = part.weight is not None
         return Lists(
-            count=part.weight if weighted else np.ones(len(lists), np.int64),
+            count=np.ones(len(lists), np.int64) if part.weight is None else part.weight,
             items=np.ones(len(lists), np.int64),
             group=None if axis is None else self._labels[axis].in_order(part.groups[axis]),
             groups=1 if axis is None else len(self._labels[axis]),
@@ -719,7 +727,7 @@ class RankingState:
             groups=1,
             cluster=np.concatenate(clusters) if clusters else None,
             over=self._over,
-            unit="positive" if self._layout.lists else "query",
+            unit="positive" if self.counts_positives else "query",
             pos=pos,
             neg=neg,
             offsets=np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
