@@ -388,13 +388,17 @@ class _Table:
                 fix=f"--columns method=COLUMN; it has {listing(texts or self.sheet.names, _NAMES_LISTED)}.",
             )
 
+    @cached_property
+    def _is_marked_up(self) -> bool:
+        return self.sheet.where.lower().endswith((".md", ".tex"))
+
     def label(self, role: str, row: int) -> str:
         """The method or dataset of a row."""
         if self.given.get(role) == FILE:
             return self.labels.get("file", "")
         if role in self.roles:
             values = [self.sheet.rows[row][self.sheet.place[name]] for name in self.roles[role]]
-            return ", ".join(_name(value) for value in values)
+            return ", ".join(_name(value, self._is_marked_up) for value in values)
         return self.labels.get(role, "")
 
     def seed(self, row: int) -> Seed | None:
@@ -808,9 +812,11 @@ def _hundredth(number: Number) -> Number:
     return replace(number, value=value, std=std)
 
 
-def _name(value: Any) -> str:
-    if is_empty(value):
+def _name(value: Any, marked_up: bool) -> str:
+    """A name as it is written: an asterisk belongs to it, unless the file has markup."""
+    if value is None or value != value:
         return ""
-    text = plain_text(str(value)) if isinstance(value, str) else str(value)
-    return text.removesuffix(".0") if isinstance(value, float) else text
+    if isinstance(value, str):
+        return plain_text(value) if marked_up else value.strip()
+    return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
