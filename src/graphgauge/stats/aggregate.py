@@ -23,7 +23,7 @@ from graphgauge.stats.runs import MISSING, Better, Gap, Missing, Panel, Runs, on
 from graphgauge.stats.tables import Cell, Grid
 from graphgauge.stats.text import listing, plus_minus, several
 from graphgauge.stats.truths import Truths
-from graphgauge.stats.wilcoxon import seeds_needed
+from graphgauge.stats.wilcoxon import attainable_p, seeds_needed
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,7 @@ class Aggregate(Presented):
     ) -> None:
         self.rows = tuple(rows)
         self.panels = dict(panels)
+        self._index = {(row.metric, row.method, row.dataset): row for row in self.rows}
         self.confidence, self.alpha, self.missing = confidence, alpha, missing
 
     def __iter__(self) -> Iterator[tuple[str, str, str]]:
@@ -65,6 +66,9 @@ class Aggregate(Presented):
         return len(self.rows)
 
     def __getitem__(self, key: str | tuple[str, ...]) -> Summary:
+        exact = self._index.get(key) if isinstance(key, tuple) else None
+        if exact is not None:
+            return exact
         wanted = (key,) if isinstance(key, str) else key
         names = ("metric", "method", "dataset")
         if not isinstance(wanted, tuple) or len(wanted) > len(names):
@@ -106,8 +110,10 @@ class Aggregate(Presented):
             return {}
         best = min(scores, key=lambda method: float(np.mean(list(scores[method].values()))))
         pairs = list(combinations(scores, 2))
-        adjusted = holm([paired_test(scores[a], scores[b]).p_value for a, b in pairs])
-        rejected = {pair for pair, p in zip(pairs, adjusted, strict=True) if p <= self.alpha}
+        rejected: set[tuple[str, str]] = set()
+        if attainable_p(len(scores[best])) * len(pairs) <= self.alpha:  # otherwise no pair can be rejected
+            adjusted = holm([paired_test(scores[a], scores[b]).p_value for a, b in pairs])
+            rejected = {pair for pair, p in zip(pairs, adjusted, strict=True) if p <= self.alpha}
         close = [name for name in scores if name != best and not {(name, best), (best, name)} & rejected]
         return {best: "best", **dict.fromkeys(close, "close")}
 
@@ -129,7 +135,6 @@ class Aggregate(Presented):
         methods = style.ordered(dict.fromkeys(row.method for row in self.rows), str)
         columns = list(dict.fromkeys((row.dataset, row.metric) for row in self.rows))
         several_sets = len({dataset for dataset, _ in columns}) > 1
-        found = {(row.metric, row.method, row.dataset): row for row in self.rows}
         shares = {metric for metric in self.panels if style.percent and self._is_share(metric)}
         if style.percent and not shares:
             raise OptionError("no metric lies between −1 and 1, so none is given in percent", fix="Leave percent out.")
@@ -139,7 +144,7 @@ class Aggregate(Presented):
         for method in methods:
             cells = [Cell(method or "all runs")]
             for dataset, metric in columns:
-                row = found.get((metric, method, dataset))
+                row = self._index.get((metric, method, dataset))
                 if row is None:  # a method of another family
                     cells.append(Cell(""))
                     continue

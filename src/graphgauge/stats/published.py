@@ -116,10 +116,11 @@ class PublishedComparison(Presented):
 
     def __getitem__(self, key: Any) -> Any:
         parts = (key,) if isinstance(key, str) else tuple(key)
-        dataset = self._dataset(parts[-1] if len(parts) > 1 and parts[-1] in self.datasets else None)
-        names = [part for part in parts if part != dataset or part in self.methods]
+        last = len(parts) > 1 and parts[-1] in self.datasets and parts[-1] not in self.methods
+        names = list(parts[:-1] if last else parts)
         for name in names:
             one_of("method", name, self.methods)
+        dataset = self._dataset(parts[-1] if last else None)
         if len(names) == 1:
             return next(mean for mean in self.means if (mean.method, mean.dataset) == (names[0], dataset))
         found = [test for test in self.tests if test.dataset == dataset and set(test.names) == set(names)]
