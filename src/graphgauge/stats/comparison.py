@@ -11,10 +11,13 @@ from typing import Any
 from graphgauge.core.arrays import Floats
 from graphgauge.core.result import Interval
 from graphgauge.core.schema import dumps, number_to_json
+from graphgauge.stats.design import Design
 from graphgauge.stats.many import Friedman
-from graphgauge.stats.paired import PairedTest
+from graphgauge.stats.method_test import MethodTest
+from graphgauge.stats.power import Needed
 from graphgauge.stats.present import Presented, Style, comparison_marks, standing_or_test, times
 from graphgauge.stats.runs import Better
+from graphgauge.stats.simulate import Simulated
 from graphgauge.stats.tables import Cell, Grid
 from graphgauge.stats.text import bounds, decimals, fixed, p_text, plus_minus, several
 
@@ -52,8 +55,11 @@ class Comparison(Presented):
 
     A mapping: `comparison["gcn"]` is the standing of a method, `comparison["gcn", "gat"]` the test of a pair.
 
-    `unit` is `seed` within one dataset and `dataset` over several; `scores` has a row per unit and a column per
-    method. `best` has the best mean. If the metric has a target, methods are judged by the distance from it.
+    `design` names which runs belong together and what the claim is about. `unit` is what the test counts: `dataset` if
+    datasets are drawn from others, otherwise `seed`, or `run` if runs are not paired. `scores` has a column per method
+    and a row per unit: a seed or run of one dataset, or the mean on a dataset. `best` has the best mean. If the metric
+    has a target, methods are judged by the distance from it. `needed` says what would detect the effect that was asked
+    about, `simulated` how the procedure behaves at this design, if that was asked for.
     """
 
     metric: str
@@ -63,7 +69,7 @@ class Comparison(Presented):
     unit: str
     units: tuple[str, ...]
     standings: tuple[Standing, ...]
-    tests: tuple[PairedTest, ...]
+    tests: tuple[MethodTest, ...]
     improvements: tuple[Improvement, ...]
     friedman: Friedman | None
     critical_difference: float
@@ -72,6 +78,10 @@ class Comparison(Presented):
     best: str
     scores: Floats
     notes: tuple[str, ...]
+    design: Design
+    metrics_compared: int = 1
+    needed: tuple[Needed, ...] = ()
+    simulated: Simulated | None = None
 
     @property
     def methods(self) -> list[str]:
@@ -145,7 +155,7 @@ class Comparison(Presented):
             rows.append(
                 [
                     Cell(" vs ".join(test.names)),
-                    Cell(fixed(test.mean_difference, digits)),
+                    Cell(fixed(test.shift, digits)),
                     Cell(bounds(test.ci, digits)),
                     Cell(f"{test.p_value:.4g}"),
                     Cell(f"{test.p_adjusted:.4g}"),
@@ -163,16 +173,22 @@ class Comparison(Presented):
         return self._text(None)
 
     def _text(self, style: Style | None) -> str:
-        over = several(len(self.units), self.unit)
+        over = self._over()
         way = f"target {self.target:g}" if self.target is not None else f"{self.better} is better"
         stated = "; ".join(f"{name}: {value}" for name, value in self.conventions.items())
         parts = [
             f"{self.metric} ({way}) over {over}" + (f"  ({stated})" if stated else ""),
+            f"{self.design.sentence}\n",
             self.grid(style).text(),
             self.tests_grid().text(),
             "\n".join(self._remarks()),
         ]
         return "\n".join(parts).rstrip() + "\n"
+
+    def _over(self) -> str:
+        if self.design.datasets == "these":
+            return f"runs on {several(len(self.units), 'dataset')}"
+        return several(len(self.units), self.unit)
 
     def _remarks(self) -> Iterator[str]:
         if self.friedman is not None:
@@ -181,6 +197,16 @@ class Comparison(Presented):
             yield f"Nemenyi's critical difference of mean ranks: {self.critical_difference:.3g}."
         for test in self.tests:
             yield f"{' vs '.join(test.names)}: {test.conclusion}"
+            if test.margin is not None:
+                yield f"{' vs '.join(test.names)}: {test.equivalence}"
+        yield from (f"{need}" for need in self.needed)
+        if self.simulated is not None:
+            yield str(self.simulated)
+        if len(self.tests) > 1:
+            yield (
+                f"Intervals of differences are for each pair alone; verdicts use Holm's correction over {len(self.tests)} "
+                "pairs" + (f" and {self.metrics_compared} metrics." if self.metrics_compared > 1 else ", of this metric only.")
+            )
         if self.unit == "dataset":
             yield "Intervals of IQM and P(first better) are over seeds, for these datasets; others are over datasets."
         for reason in dict.fromkeys(item.no_interval for item in self.improvements if item.no_interval):
@@ -195,7 +221,8 @@ class Comparison(Presented):
             return self.tests_grid().csv()
         if form == "table":
             return self._text(style)
-        remarks = [f"% {line}" if form == "latex" else f"- {line}" for line in self._remarks()]
+        lines = (self.design.sentence, *self._remarks())
+        remarks = [f"% {line}" if form == "latex" else f"- {line}" for line in lines]
         return "\n".join([self.grid(style).render(form), self.tests_grid().render(form), *remarks]) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
@@ -204,6 +231,7 @@ class Comparison(Presented):
             "better": self.better,
             "target": self.target,
             "conventions": dict(self.conventions),
+            "design": self.design.to_dict(),
             "unit": self.unit,
             "units": list(self.units),
             "alpha": self.alpha,
@@ -219,6 +247,9 @@ class Comparison(Presented):
             "improvements": [asdict(item) for item in self.improvements],
             "friedman": None if self.friedman is None else asdict(self.friedman),
             "critical_difference": self.critical_difference,
+            "metrics_compared": self.metrics_compared,
+            "needed": [need.to_dict() for need in self.needed],
+            "simulated": None if self.simulated is None else self.simulated.to_dict(),
             "scores": self.scores.tolist(),
             "notes": list(self.notes),
         }
