@@ -105,10 +105,13 @@ def known_metric(key: str) -> tuple[str, Direction | None, float | None, tuple[f
     from graphgauge.core.metric import find, renamed_keys
 
     key = renamed_keys().get(key, key)
+    unknown = (key, None, None, (-math.inf, math.inf))
     try:
         entry, _ = find(key)
     except OptionError:
-        return key, None, None, (-math.inf, math.inf)
+        return unknown
+    if key != entry.key and entry.parse(key) is None:
+        return unknown  # the name of f1@{k} alone: an F1 of any kind may be called so
     return key, entry.direction, entry.target, entry.bounds
 
 
