@@ -13,8 +13,8 @@ import pytest
 
 from graphgauge.core.errors import OptionError
 from graphgauge.core.figures import COLOURS, SHAPES
-from graphgauge.stats.figures import _of, _shape, draw_differences, draw_intervals, draw_profile, draw_ranks
 from graphgauge.stats import aggregate, compare
+from graphgauge.stats.figures import _of, _shape, draw_differences, draw_intervals, draw_profile, draw_ranks
 
 RNG = np.random.default_rng(0)
 RECORDS = [

@@ -84,9 +84,12 @@ def test_every_outcome_has_every_form(make: str, tmp_path: Path) -> None:
         "aggregate": lambda: aggregate(RECORDS, directions=DIRECTIONS),
         "compare": lambda: compare(RECORDS, metric="f1", direction="higher"),
         "published": lambda: compare_published(
-            [{"method": "a", "acc": "0.8 ± 0.1"}, {"method": "b", "acc": "0.9 ± 0.1"}], n=5, metric="acc", direction="higher"
+            [{"method": "a", "acc": "0.8 ± 0.1"}, {"method": "b", "acc": "0.9 ± 0.1"}],
+            n=5,
+            metric="acc",
+            direction="higher",
         ),
-    }[make]()  # fmt: skip
+    }[make]()
     assert len(outcome.to_frame())
     assert outcome.to_latex().startswith(r"\begin{tabular}")
     assert outcome.to_markdown().startswith("| method")
@@ -153,7 +156,9 @@ def test_marks_and_legend_agree(baseline: str | None) -> None:
     signs = {line.split()[0]: line.split()[1] for line in text.splitlines()[2:5]}
     signs = {name: sign if set(sign) <= set("*~+") else "" for name, sign in signs.items()}
     legend = legend_of(text)
-    assert {sign for sign in "*~" if sign in legend} == {sign for sign in "*~" if any(sign in s for s in signs.values())}
+    assert {sign for sign in "*~" if sign in legend} == {
+        sign for sign in "*~" if any(sign in s for s in signs.values())
+    }
     reference = found.best if baseline is None else baseline
     for name, sign in signs.items():
         assert ("*" in sign) == (name == found.best)

@@ -26,8 +26,8 @@ LEADERBOARD = ROOT / "examples" / "ogbl_citation.csv"
     [
         "71.2 ± 0.3", "71.2±0.3", "71.2 +/- 0.3", "71.2 (0.3)", "71.2(0.3)", "71.2 (±0.3)", r"$71.2_{\pm 0.3}$",
         r"$71.2 \pm 0.3$", r"71.2 $\pm$ 0.3", r"71.2{\scriptsize $\pm$0.3}", r"\textbf{71.2 $\pm$ 0.3}",
-        r"$\mathbf{71.2} \pm 0.3$", r"\underline{71.2}$_{\pm 0.3}$", r"\textcolor{red}{71.2 $\pm$ 0.3}", "**71.2 ± 0.3**",
-        "__71.2 ± 0.3__", "<b>71.2 ± 0.3</b>", "*71.2* ± 0.3".replace("*", ""), r"71.2\,$\pm$\,0.3", "71.2 ± 0.3†",
+        r"$\mathbf{71.2} \pm 0.3$", r"\underline{71.2}$_{\pm 0.3}$", r"\textcolor{red}{71.2 $\pm$ 0.3}",
+        "**71.2 ± 0.3**", "__71.2 ± 0.3__", "<b>71.2 ± 0.3</b>", r"71.2\,$\pm$\,0.3", "71.2 ± 0.3†",
         r"\cellcolor{gray!20}$71.2^{\pm 0.3}$", r"71.2~$\pm$~0.3",
     ],
 )  # fmt: skip
@@ -67,7 +67,9 @@ def test_welch_is_that_of_scipy(first: tuple[float, float, int], second: tuple[f
 
 
 def test_holm_corrects_over_all_pairs() -> None:
-    found = compare_published(rows(a="0.80 ± 0.02", b="0.82 ± 0.02", c="0.90 ± 0.02"), n=5, metric="acc", direction="higher")
+    found = compare_published(
+        rows(a="0.80 ± 0.02", b="0.82 ± 0.02", c="0.90 ± 0.02"), n=5, metric="acc", direction="higher"
+    )
     raw = sorted(test.p_value for test in found.tests)
     wanted = [min(1, raw[0] * 3), min(1, max(raw[0] * 3, raw[1] * 2)), min(1, max(raw[0] * 3, raw[1] * 2, raw[2]))]
     assert sorted(test.p_adjusted for test in found.tests) == pytest.approx(wanted)
@@ -148,8 +150,11 @@ def test_what_cannot_be_compared(table: Any, options: Any, message: str) -> None
 
 
 def test_several_metrics_are_asked_about() -> None:
-    table = [{"method": "a", "acc": "0.8 ± 0.1", "f1": "0.7 ± 0.1"}, {"method": "b", "acc": "0.8 ± 0.1", "f1": "0.6 ± 0.1"}]
-    with pytest.raises(OptionError, match="there are 2 metrics. Choose one: acc, f1"):
+    table = [
+        {"method": "a", "acc": "0.8 ± 0.1", "f1": "0.7 ± 0.1"},
+        {"method": "b", "acc": "0.8 ± 0.1", "f1": "0.6 ± 0.1"},
+    ]
+    with pytest.raises(OptionError, match=r"there are 2 metrics\. Choose one: acc, f1"):
         compare_published(table, n=5, direction="higher")
     assert compare_published(table, n=5, metric="f1", direction="higher")["a"].mean == 0.7
 

@@ -15,12 +15,12 @@ from graphgauge.core.options import metric_names
 from graphgauge.core.schema import dumps, number_to_json
 from graphgauge.stats.intervals import sample_interval, sample_std, tail
 from graphgauge.stats.load import load
-from graphgauge.stats.tabular import Columns
 from graphgauge.stats.many import holm
 from graphgauge.stats.paired import paired_test
 from graphgauge.stats.present import Presented, Style
 from graphgauge.stats.runs import MISSING, Better, Gap, Missing, Panel, Runs, on_dataset, panel
 from graphgauge.stats.tables import Cell, Grid
+from graphgauge.stats.tabular import Columns
 from graphgauge.stats.text import listing, plus_minus, several
 from graphgauge.stats.truths import Truths
 from graphgauge.stats.wilcoxon import attainable_p, seeds_needed
@@ -66,7 +66,7 @@ class Aggregate(Presented):
         return len(self.rows)
 
     def __getitem__(self, key: str | tuple[str, ...]) -> Summary:
-        exact = self._index.get(key) if isinstance(key, tuple) else None
+        exact = self._index.get(key) if isinstance(key, tuple) and len(key) == 3 else None
         if exact is not None:
             return exact
         wanted = (key,) if isinstance(key, str) else key
@@ -138,8 +138,8 @@ class Aggregate(Presented):
         shares = {metric for metric in self.panels if style.percent and self._is_share(metric)}
         if style.percent and not shares:
             raise OptionError("no metric lies between −1 and 1, so none is given in percent", fix="Leave percent out.")
-        marked = {"tests": self.marks, "ranks": self.ranked, "none": lambda metric, dataset: {}}[style.marks]
-        marks = {column: marked(column[1], column[0]) for column in columns}
+        marked = {"tests": self.marks, "ranks": self.ranked}.get(style.marks)
+        marks = {column: {} if marked is None else marked(column[1], column[0]) for column in columns}
         rows = []
         for method in methods:
             cells = [Cell(method or "all runs")]
@@ -153,10 +153,10 @@ class Aggregate(Presented):
                 text = plus_minus(row.mean * factor, row.std * factor, style.digits)
                 cells.append(Cell(text + count, marks[dataset, metric].get(method, "")))
             rows.append(cells)
-        heads = [
-            f"{metric}{' (%)' if metric in shares else ''} {_ARROWS.get(self.panels[metric].direction or '', '')}".strip()
-            for _, metric in columns
-        ]
+        heads = []
+        for _, metric in columns:
+            arrow = _ARROWS.get(self.panels[metric].direction or "", "")
+            heads.append(f"{metric}{' (%)' if metric in shares else ''} {arrow}".strip())
         if several_sets:
             heads = [f"{dataset}: {head}" for (dataset, _), head in zip(columns, heads, strict=True)]
         return Grid(["method", *heads], rows, tuple(self._notes(marks, style)))
@@ -165,7 +165,7 @@ class Aggregate(Presented):
         low, high = self.panels[metric].bounds
         values = [value for row in self.rows if row.metric == metric for value in (row.min, row.max) if value == value]
         within = all(-1 <= value <= 1 for value in values)
-        return within and (-1 <= low and high <= 1 or math.isinf(high - low))
+        return within and ((low >= -1 and high <= 1) or math.isinf(high - low))
 
     def _notes(self, marks: Mapping[tuple[str, str], Mapping[str, str]], style: Style) -> Iterator[str]:
         planned = sorted({row.planned for row in self.rows})
@@ -254,10 +254,11 @@ def aggregate(
 ) -> Aggregate:
     """Summaries of every metric over seeds, with Student's t-interval.
 
-    `runs` is anything `load` takes, and `columns` names the columns of its tables. A run that failed, is NaN or is missing must not improve a mean: by default the
-    mean is NaN with the reason; `missing="omit"` averages the others and states how many; `missing="worst"` scores
-    it at the metric's worst bound. Methods that were measured against different truths, according to their
-    receipts, are refused; `truths="any"` lists them anyway, with a warning and without marks.
+    `runs` is anything `load` takes, and `columns` names the columns of its tables. A run that failed, is NaN or is
+    missing must not improve a mean: by default the mean is NaN with the reason; `missing="omit"` averages the others
+    and states how many; `missing="worst"` scores it at the metric's worst bound. Methods that were measured against
+    different truths, according to their receipts, are refused; `truths="any"` lists them anyway, with a warning and
+    without marks.
 
     >>> round(aggregate([{"f1": 0.9}, {"f1": 0.8}])["f1"].ci_lower, 4)
     0.2147

@@ -174,7 +174,9 @@ def draw_profile(comparison: Comparison, path: str | Path) -> None:
     scores = comparison.scores if comparison.target is None else abs(comparison.scores - comparison.target)
     many = len(comparison.methods) > len(COLOURS)
     rows = min(len(comparison.methods), 20)
-    with figure(path, width=5.5 + 1.9 * many * -(-len(comparison.methods) // 20), height=max(3.6, 0.22 * rows)) as (axes,):
+    with figure(path, width=5.5 + 1.9 * many * -(-len(comparison.methods) // 20), height=max(3.6, 0.22 * rows)) as (
+        axes,
+    ):
         for index, method in enumerate(comparison.methods):
             ordered = np.sort(scores[:, index])
             n = len(ordered)

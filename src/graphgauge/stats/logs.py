@@ -12,7 +12,7 @@ from graphgauge.core.files import parse_json, read_bytes, read_json
 from graphgauge.stats.cells import Number
 from graphgauge.stats.names import RUN_SEED, is_bookkeeping, is_step, role_of
 from graphgauge.stats.runs import Seed, seed_of
-from graphgauge.stats.tabular import Unit
+from graphgauge.stats.units import Unit
 
 HOW = "the last value of each metric is used, which need not be the best"
 _TENSORBOARD = re.compile(r"run-(?P<run>.+?)-tag-(?P<tag>.+)")
@@ -26,7 +26,10 @@ def labels(path: Path) -> dict[str, str] | None:
     """Method, dataset and seed of a table inside the folder of a run; None if it is in none."""
     exported = _TENSORBOARD.fullmatch(path.stem)
     if exported is not None:
-        return {**_split_name(exported["run"]), "metric": exported["tag"].replace("_", "/", exported["tag"].count("//"))}
+        return {
+            **_split_name(exported["run"]),
+            "metric": exported["tag"].replace("_", "/", exported["tag"].count("//")),
+        }
     if path.stem.lower() not in _GENERIC:
         return None
     folder = path.resolve().parent
@@ -117,7 +120,11 @@ def units(content: Mapping[str, Any], path: Path) -> list[Unit] | None:
         seed: Seed | None = seed_of(own["seed"]) if "seed" in own else None
         return [Unit(own.get("method", ""), own.get("dataset", ""), seed, numbers, "log_history")]
     results, config = content.get("results"), content.get("config")
-    if not isinstance(results, dict) or not isinstance(config, dict) or not ("configs" in content or "n-shot" in content):
+    if (
+        not isinstance(results, dict)
+        or not isinstance(config, dict)
+        or not ("configs" in content or "n-shot" in content)
+    ):
         return None
     method = str(content.get("model_name") or config.get("model_args") or config.get("model"))
     found = []

@@ -9,7 +9,7 @@ import ast
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any
@@ -34,8 +34,9 @@ from graphgauge.stats.names import (
     sounds_like_dataset,
     sounds_like_metric,
 )
-from graphgauge.stats.runs import UNNAMED_METRIC, Run, Score, Seed, known_metric, seed_of
+from graphgauge.stats.runs import UNNAMED_METRIC, Seed, known_metric, seed_of
 from graphgauge.stats.text import listing
+from graphgauge.stats.units import Reading, Unit
 
 KEYS = ("method", "dataset", "seed", "metric", "value", "std", "n", "decimal")
 FILE, COLUMNS, ORDER = "@file", "@columns", "@order"
@@ -44,34 +45,6 @@ _STATISTICS = ("mean", "std", "count", "size", "n", "sem", "min", "max", "median
 _NAMES_LISTED = 12
 _LONGEST_NAME = 200
 Columns = Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class Unit:
-    """The numbers of one run, or of one cell of a paper; a seed of None is not stated."""
-
-    method: str
-    dataset: str
-    seed: Seed | None
-    numbers: Mapping[str, Number]
-    place: str
-    settings: Mapping[str, str] = field(default_factory=dict)
-    n: int | None = None
-
-
-@dataclass(frozen=True)
-class Reading:
-    """The units of a table, and how its columns were understood."""
-
-    units: list[Unit]
-    notes: list[str]
-    where: str
-    paired_by_order: bool = False
-    method_column: str = ""
-
-    def as_method(self, setting: str) -> str:
-        """The option that makes a setting part of the method."""
-        return f"--columns method={'+'.join(filter(None, (self.method_column, setting)))}"
 
 
 def columns_of(given: Any) -> dict[str, str]:
@@ -103,91 +76,6 @@ def read_units(sheet: Sheet, columns: Columns | None = None, labels: Mapping[str
     """The units of a table; `labels` holds the method, dataset or seed that its path says."""
     table = _Table(_expanded(_without_index(sheet)), dict(columns or {}), dict(labels or {}))
     return table.reading()
-
-
-def runs_of(reading: Reading) -> list[Run]:
-    """One run per unit; without seeds, the units of a method are repetitions without a partner."""
-    spread = next(
-        (u for u in reading.units if any(number.std is not None for number in u.numbers.values())), None
-    )
-    if spread is not None:
-        raise InputError(
-            f"{spread.place} has a mean with its spread, not a run",
-            where=reading.where,
-            fix="`graphgauge compare --n RUNS` (compare_published in Python) tests tables of means ± standard "
-            "deviations, if the number of runs of each mean is known.",
-        )
-    numbered = _numbered(reading)
-    _refuse_twice(numbered, reading)
-    return [
-        Run(
-            unit.method, unit.dataset, 0 if unit.seed is None else unit.seed,
-            {known_metric(name)[0]: _score(name, number) for name, number in unit.numbers.items()}, source=reading.where,
-        )
-        for unit in numbered
-    ]  # fmt: skip
-
-
-def _score(name: str, number: Number) -> Score:
-    _, direction, target, bounds = known_metric(name)
-    return Score(number.value, direction, target, bounds, reason=number.reason)
-
-
-def _numbered(reading: Reading) -> list[Unit]:
-    """Units with seeds: those that have none are counted within their method and dataset."""
-    open_units = defaultdict(list)
-    for unit in reading.units:
-        if unit.seed is None:
-            open_units[unit.method, unit.dataset].append(unit)
-    if not open_units:
-        return reading.units
-    if all(len(units) == 1 for units in open_units.values()):
-        return [replace(unit, seed=0) if unit.seed is None else unit for unit in reading.units]
-    for units in open_units.values():
-        varying = _varying(units)
-        if varying:
-            method = units[0].method or "the method"
-            raise InputError(
-                f"{len(units)} rows of {method} differ in {listing(varying)}, so they are not repetitions",
-                where=reading.where,
-                fix=f"Name the seed (--columns seed=COLUMN), or make the setting part of the method "
-                f"({reading.as_method(varying[0])}).",
-            )
-    alone = len({method for method, _ in open_units}) == 1
-    taken: Counter[tuple[str, str]] = Counter()
-    found = []
-    for unit in reading.units:
-        if unit.seed is None:
-            number = taken[unit.method, unit.dataset]
-            taken[unit.method, unit.dataset] += 1
-            # Without seeds nothing pairs the runs of two methods, so their labels must not be equal.
-            paired = alone or reading.paired_by_order
-            unit = replace(unit, seed=number if paired else f"{unit.method} #{number + 1}")
-        found.append(unit)
-    return found
-
-
-def _varying(units: Sequence[Unit]) -> list[str]:
-    names = dict.fromkeys(name for unit in units for name in unit.settings)
-    return [name for name in names if len({unit.settings.get(name) for unit in units}) > 1]
-
-
-def _refuse_twice(units: Sequence[Unit], reading: Reading) -> None:
-    groups = defaultdict(list)
-    for unit in units:
-        groups[unit.method, unit.dataset, unit.seed].append(unit)
-    twice = [(key, found) for key, found in groups.items() if len(found) > 1]
-    if not twice:
-        return
-    said = [
-        f"{' on '.join(filter(None, (method, dataset))) or 'one method'}, seed {seed} ({found[0].place}, {found[1].place})"
-        for (method, dataset, seed), found in twice
-    ]
-    varying = _varying(twice[0][1])
-    fix = "Keep one row for each run, or name the column in which they differ: --columns seed=COLUMN."
-    if varying:
-        fix = f"They differ in {listing(varying)}: {reading.as_method(varying[0])} makes it part of the method."
-    raise InputError(f"{len(twice)} runs occur twice: {listing(said, 3)}", where=reading.where, fix=fix)
 
 
 # ------------------------------------------------------------------------------------------ preparation
@@ -292,7 +180,12 @@ class _Table:
     def decimal(self) -> Decimal:
         if "decimal" in self.given:
             return "comma" if self.given["decimal"] == "comma" else "point"
-        cells = (cell for row in self.sheet.rows for cell in row if isinstance(cell, str) and "," in cell and _looks_numeric(cell))
+        cells = (
+            cell
+            for row in self.sheet.rows
+            for cell in row
+            if isinstance(cell, str) and "," in cell and _looks_numeric(cell)
+        )
         found = decimal_of(cells)
         if found is None:
             raise InputError(
@@ -414,7 +307,9 @@ class _Table:
     def plain(self) -> list[str]:
         """Columns of numbers that have no role."""
         taken = {name for names in self.roles.values() for name in names}
-        return [name for name in self.sheet.names if name not in taken and (self.is_numeric(name) or self.is_blank(name))]
+        return [
+            name for name in self.sheet.names if name not in taken and (self.is_numeric(name) or self.is_blank(name))
+        ]
 
     @cached_property
     def metrics(self) -> list[str]:
@@ -608,10 +503,13 @@ class _Table:
         """A pivot with several levels of columns, as pandas writes it."""
         index, _, named = self.sheet.names[0].partition("|")
         levels = [role[0] if (role := role_of(name)) else "" for name in named.split("/")]
-        self.roles.setdefault((role_of(index) or ("dataset" if "method" in levels else "method",))[0], [self.sheet.names[0]])
+        self.roles.setdefault(
+            (role_of(index) or ("dataset" if "method" in levels else "method",))[0], [self.sheet.names[0]]
+        )
         columns = {name: name.split("/") for name in self.sheet.names[1:]}
         statistics = next(
-            (place for place in range(len(levels)) if {parts[place] for parts in columns.values()} <= set(_STATISTICS)), None
+            (place for place in range(len(levels)) if {parts[place] for parts in columns.values()} <= set(_STATISTICS)),
+            None,
         )
         self.notes.append(f"columns are {' × '.join(role or 'metric' for role in levels)}")
         for row, cells in enumerate(self.sheet.rows):
@@ -689,7 +587,9 @@ class _Table:
     @cached_property
     def _chart(self) -> dict[str, tuple[str, str]] | None:
         """The columns `run - metric` of an exported chart of Weights & Biases."""
-        columns = [name for name in self.sheet.names if not is_step(name) and simple(name) not in ("relativetime", "walltime")]
+        columns = [
+            name for name in self.sheet.names if not is_step(name) and simple(name) not in ("relativetime", "walltime")
+        ]
         found = {name: name.rpartition(" - ") for name in columns}
         if len(columns) == len(self.sheet.names) or not columns or not all(part[1] for part in found.values()):
             return None
@@ -724,8 +624,11 @@ class _Table:
             signs = {number.percent for _, number in known}
             if len(signs) > 1:
                 odd = next(unit for unit, number in known if number.percent != known[0][1].percent)
-                raise InputError(f"{key} has a percent sign in some rows and none in others",
-                                 where=f"{self.sheet.where}, {odd.place}", fix="Write all or none in percent.")  # fmt: skip
+                raise InputError(
+                    f"{key} has a percent sign in some rows and none in others",
+                    where=f"{self.sheet.where}, {odd.place}",
+                    fix="Write all or none in percent.",
+                )
             bounds = known_metric(named)[3]
             exceeds = bounds == (0.0, 1.0) and any(1 < number.value <= 100 for _, number in known)
             exceeds = exceeds and all(0 <= number.value <= 100 for _, number in known)
@@ -761,7 +664,10 @@ class _Table:
         left = [
             name
             for name in self.sheet.names
-            if name not in used and not is_bookkeeping(name) and not is_step(name) and not self._is_read(name, keys)
+            if name not in used
+            and not is_bookkeeping(name)
+            and not is_step(name)
+            and not self._is_read(name, keys)
             and simple(name) not in ("rank", "place")
         ]
         if left and not (self._pivot_by_names or self._pivot):
@@ -808,7 +714,11 @@ def _is_extreme(name: str) -> bool:
 def _hundredth(number: Number) -> Number:
     # Division by 100 rounds once; 81.5 % is the float 0.815.
     std = None if number.std is None else float(f"{number.std}e-2")
-    value = float(f"{number.value!r}e-2") if math.isfinite(number.value) and "e" not in repr(number.value) else number.value / 100
+    value = (
+        float(f"{number.value!r}e-2")
+        if math.isfinite(number.value) and "e" not in repr(number.value)
+        else number.value / 100
+    )
     return replace(number, value=value, std=std)
 
 
@@ -819,4 +729,3 @@ def _name(value: Any, marked_up: bool) -> str:
     if isinstance(value, str):
         return plain_text(value) if marked_up else value.strip()
     return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
-
