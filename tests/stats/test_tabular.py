@@ -205,6 +205,19 @@ def test_failures_are_missing_values_with_their_word(tmp_path: Path) -> None:
     assert "seed 1 (OOM)" in (aggregate(runs)["acc"].reason or "")
 
 
+def test_runs_that_did_not_finish_are_said(tmp_path: Path) -> None:
+    runs = read(tmp_path, "Name,State,model,seed,acc\nq,finished,a,0,.5\nr,crashed,a,1,.4\ns,failed,a,2,\n")
+    assert [run.scores["acc"].reason for run in runs] == [None, None, "failed"]
+    assert "runs that did not finish have values, which are used (1 crashed)" in " ".join(runs.notes)
+
+
+def test_runs_without_seeds_have_no_planned_number() -> None:
+    table = aggregate({"a": [0.1, 0.2], "b": [0.3, 0.4, 0.5]}, metrics=["mrr"])
+    assert table["mrr", "a"].mean == pytest.approx(0.15)
+    assert (table["mrr", "a"].n, table["mrr", "b"].n) == (2, 3)
+    assert not table.gaps
+
+
 def test_no_seeds_no_pairs() -> None:
     lists = {"a": [0.1, 0.2], "b": [0.3, 0.4, 0.5]}
     runs = load(lists)

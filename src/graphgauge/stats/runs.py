@@ -115,6 +115,11 @@ def known_metric(key: str) -> tuple[str, Direction | None, float | None, tuple[f
     return key, entry.direction, entry.target, entry.bounds
 
 
+def repetition(method: str, number: int) -> str:
+    """The label of a run without a seed: no other method has it, so nothing pairs the two."""
+    return f"{method} #{number}"
+
+
 def on_dataset(name: str, dataset: str) -> str:
     """`transe on wn18rr`, or `transe` if the dataset has no name."""
     return f"{name} on {dataset}" if dataset else name
@@ -345,8 +350,14 @@ def _values(runs: list[Run], metric: str) -> tuple[dict[str, dict[str, dict[Seed
 
 
 def _absent(by_method: Mapping[str, Mapping[Seed, float]]) -> list[tuple[str, Seed]]:
-    """Runs missing compared to the method with the most: absence must not help. Different labels alone are no gap."""
-    fullest = max(by_method.values(), key=len)
+    """Runs missing compared to the method with the most: absence must not help. Different labels alone are no gap.
+
+    Where runs have no seeds, nothing says how many there should be.
+    """
+    most = max(by_method, key=lambda method: len(by_method[method]))
+    fullest = by_method[most]
+    if all(seed == repetition(most, number) for number, seed in enumerate(fullest, start=1)):
+        return []
     return [
         (method, seed)
         for method, seeds in by_method.items()

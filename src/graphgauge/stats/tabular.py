@@ -41,6 +41,7 @@ from graphgauge.stats.units import Reading, Unit
 KEYS = ("method", "dataset", "seed", "metric", "value", "std", "n", "decimal")
 FILE, COLUMNS, ORDER = "@file", "@columns", "@order"
 _SPLITS = frozenset(("train", "training", "val", "valid", "validation", "dev", "test", "testing"))
+_FINISHED = frozenset(("finished", "complete", "completed", "terminated", "success", "succeeded", "done", "ok"))
 _STATISTICS = ("mean", "std", "count", "size", "n", "sem", "min", "max", "median")
 _NAMES_LISTED = 12
 _LONGEST_NAME = 200
@@ -392,8 +393,27 @@ class _Table:
 
     def _wide(self) -> Iterator[Unit]:
         places = [(bare(name), name, self.sheet.place[name]) for name in self.metrics]
+        unfinished: dict[str, int] = {}
         for row, cells in enumerate(self.sheet.rows):
-            yield self._unit(row, {key: self.number(cells[place], row, name) for key, name, place in places})
+            numbers = {key: self.number(cells[place], row, name) for key, name, place in places}
+            state = self._state(row)
+            if state:
+                numbers = {
+                    key: replace(number, reason=number.reason or state) if math.isnan(number.value) else number
+                    for key, number in numbers.items()
+                }
+                if any(not math.isnan(number.value) for number in numbers.values()):
+                    unfinished[state] = unfinished.get(state, 0) + 1
+            yield self._unit(row, numbers)
+        if unfinished:
+            said = ", ".join(f"{count} {state}" for state, count in unfinished.items())
+            self.notes.append(f"runs that did not finish have values, which are used ({said})")
+
+    def _state(self, row: int) -> str:
+        """The state in which another program left a run that did not finish."""
+        columns = [name for name in self.sheet.names if simple(name) in ("state", "status")]
+        cell = str(self.sheet.rows[row][self.sheet.place[columns[0]]]).strip() if columns else ""
+        return "" if cell.lower() in _FINISHED or is_empty(cell) else cell
 
     def _long(self) -> Iterator[Unit]:
         """Rows of one metric each, joined by their labels; a metric that comes again starts the next repetition."""
@@ -608,8 +628,8 @@ class _Table:
                 where=self.sheet.where,
                 fix="Export the table of runs with a column for the method and the seed.",
             )
-        for run, numbers in runs.items():
-            yield self._named(Unit(run, self.labels.get("dataset", ""), None, numbers, f"run {run!r}"))
+        for run, last in runs.items():
+            yield self._named(Unit(run, self.labels.get("dataset", ""), None, last, f"run {run!r}"))
 
     # -------------------------------------------------------------------- scale and words
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from graphgauge.core.errors import InputError
 from graphgauge.stats.cells import Number
-from graphgauge.stats.runs import Run, Score, Seed, known_metric, on_dataset
+from graphgauge.stats.runs import Run, Score, Seed, known_metric, on_dataset, repetition
 from graphgauge.stats.text import listing
 
 
@@ -98,7 +98,7 @@ def _numbered(reading: Reading) -> list[Unit]:
             taken[unit.method, unit.dataset] += 1
             # Without seeds nothing pairs the runs of two methods, so their labels must not be equal.
             paired = alone or reading.paired_by_order
-            unit = replace(unit, seed=number if paired else f"{unit.method} #{number + 1}")
+            unit = replace(unit, seed=number if paired else repetition(unit.method, number + 1))
         found.append(unit)
     return found
 
