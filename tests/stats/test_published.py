@@ -14,7 +14,7 @@ from scipy import stats
 
 from graphgauge.cli.compare import command
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
-from graphgauge.stats import compare_published
+from graphgauge.stats import compare_published, load
 from graphgauge.stats.cells import CellError, read_cell
 
 ROOT = Path(__file__).parents[2]
@@ -127,6 +127,25 @@ def test_the_command(tmp_path: Path) -> None:
             run(str(path), "--n", "5", "--metric", "acc", *options, *(["--higher"] if options else []))
     with pytest.raises(InputError, match=r"line 2 has a mean with its spread, not a run.*compare --n RUNS"):
         run(str(path), "--metric", "acc", "--higher")
+
+
+@pytest.mark.parametrize(
+    "names", [("acc_mean", "acc_std"), ("mean_acc", "std_acc"), ("acc", "acc std"), ("Acc", "AccStd")]
+)
+def test_columns_of_means_and_their_spread(names: tuple[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"model,{names[0]},{names[1]},runs,f1,f1_std\na,.8,.1,5,.7,.2\nb,.9,.1,6,.6,.2\n")
+    metric = "Acc" if names[0] == "Acc" else "acc"
+    found = compare_published(path, metric=metric, direction="higher")
+    assert [(mean.mean, mean.std, mean.n) for mean in found.means] == [(0.8, 0.1, 5), (0.9, 0.1, 6)]
+    with pytest.raises(InputError, match="line 2 has a mean with its spread"):
+        load(path)
+
+
+def test_a_run_may_have_a_number_and_a_spread_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("model,seed,n,acc,acc_std\na,0,100,.8,.1\na,1,100,.9,.1\n")
+    assert load(path).metrics == ["n", "acc", "acc_std"]
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,8 @@ KEYS = ("method", "dataset", "seed", "metric", "value", "std", "n", "decimal")
 FILE, COLUMNS, ORDER = "@file", "@columns", "@order"
 _SPLITS = frozenset(("train", "training", "val", "valid", "validation", "dev", "test", "testing"))
 _FINISHED = frozenset(("finished", "complete", "completed", "terminated", "success", "succeeded", "done", "ok"))
+_MEANS = frozenset(("mean", "average", "avg"))
+_ROWS_LOOKED_AT = 1000
 _STATISTICS = ("mean", "std", "count", "size", "n", "sem", "min", "max", "median")
 _NAMES_LISTED = 12
 _LONGEST_NAME = 200
@@ -233,6 +235,8 @@ class _Table:
         for role in ("method", "dataset", "seed", "metric", "std", "n"):
             if role in found or self.given.get(role) in (FILE, COLUMNS, ORDER):
                 continue
+            if role in ("std", "n") and ("seed" in found or not self._has_spreads):
+                continue  # a run has neither: n is a measurement, such as a number of nodes
             ranked = [
                 (guess[1], place, name)
                 for place, name in enumerate(self.sheet.names)
@@ -364,7 +368,9 @@ class _Table:
         elif (role := self._pivot) is not None:
             yield from self._pivoted(role)
         elif "std" in self.roles and self._mean_column is not None:
-            yield from self._summaries()
+            yield from self._summaries({self._mean_column: self.roles["std"][0]})
+        elif self._spreads and "seed" not in self.roles:
+            yield from self._summaries(self._spreads)
         elif any(is_step(name) for name in self.sheet.names) and self._repeats_within_runs:
             yield from self._stepped(self.metrics)
         else:
@@ -562,18 +568,45 @@ class _Table:
 
     @cached_property
     def _mean_column(self) -> str | None:
-        names = [name for name in self.plain if simple(bare(name)) in ("mean", "average", "avg")]
+        names = [name for name in self.plain if simple(bare(name)) in _MEANS]
         return names[0] if names else self.metrics[0] if len(self.metrics) == 1 else None
 
-    def _summaries(self) -> Iterator[Unit]:
-        """Columns with a mean and its standard deviation."""
-        mean = self._mean_column or ""
-        metric = self._metric_name if simple(bare(mean)) in ("mean", "average", "avg") else bare(mean)
-        std_place, mean_place = self.sheet.place[self.roles["std"][0]], self.sheet.place[mean]
+    @cached_property
+    def _spreads(self) -> dict[str, str]:
+        """Columns of means with those of their standard deviations: acc_mean and acc_std, or acc and acc_std."""
+        columns = {simple(bare(name)): name for name in self.metrics}
+        found = {}
+        for name in self.metrics:
+            stem = _stem(name)
+            spreads = (f"{stem}std", f"std{stem}", f"{stem}stddev", f"{stem}stdev", f"{stem}sd")
+            other = next((columns[spread] for spread in spreads if stem and spread in columns), name)
+            if other != name:
+                found[name] = other
+        return found
+
+    @cached_property
+    def _has_spreads(self) -> bool:
+        """Whether the table has means with their spread, in cells or in columns."""
+        names = {simple(bare(name)) for name in self.sheet.names}
+        return bool(names & _MEANS and any("std" in name or name == "sd" for name in names)) or any(
+            name.endswith(("std", "stddev", "stdev")) or name.startswith("std") for name in names
+        ) or any(
+            isinstance(cell, str) and ("±" in cell or r"\pm" in cell or "+/-" in cell or "(" in cell)
+            for row in self.sheet.rows[:_ROWS_LOOKED_AT]
+            for cell in row
+        )  # fmt: skip
+
+    def _summaries(self, spreads: Mapping[str, str]) -> Iterator[Unit]:
+        """Columns with means, and columns with their standard deviations."""
+        place = self.sheet.place
         for row, cells in enumerate(self.sheet.rows):
-            std = self.number(cells[std_place], row, "std").value
-            number = self.number(cells[mean_place], row, mean)
-            yield self._unit(row, {metric: replace(number, std=None if std != std else std)})
+            numbers = {}
+            for mean, spread in spreads.items():
+                std = self.number(cells[place[spread]], row, spread).value
+                number = self.number(cells[place[mean]], row, mean)
+                metric = self._metric_name if simple(bare(mean)) in _MEANS else _stem(mean, bare(mean))
+                numbers[metric] = replace(number, std=None if std != std else std)
+            yield self._unit(row, numbers)
 
     # -------------------------------------------------------------------- logs of steps
 
@@ -712,6 +745,12 @@ class _Table:
 
 def _quoted(name: str) -> str:
     return repr(name.partition("|")[0]) if name else "the first column"
+
+
+def _stem(name: str, text: str | None = None) -> str:
+    """The metric in the name of a column of means: acc of acc_mean and of mean_acc."""
+    text = simple(bare(name)) if text is None else text
+    return re.sub(r"^(mean|avg|average)[_ .-]?|[_ .-]?(mean|avg|average)$", "", text, flags=re.IGNORECASE)
 
 
 def _looks_numeric(cell: str) -> bool:
