@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ class PublishedMean:
 
 @dataclass(frozen=True)
 class WelchTest:
-    """Two published means: their difference (first − second), its interval, and p before and after Holm's correction."""
+    """Two published means: their difference (first − second), its interval, and p before and after correction."""
 
     names: tuple[str, str]
     dataset: str
@@ -116,10 +116,11 @@ class PublishedComparison(Presented):
 
     def __getitem__(self, key: Any) -> Any:
         parts = (key,) if isinstance(key, str) else tuple(key)
-        dataset = self._dataset(parts[-1] if len(parts) > 1 and parts[-1] in self.datasets else None)
-        names = [part for part in parts if part != dataset or part in self.methods]
+        last = len(parts) > 1 and parts[-1] in self.datasets and parts[-1] not in self.methods
+        names = list(parts[:-1] if last else parts)
         for name in names:
             one_of("method", name, self.methods)
+        dataset = self._dataset(parts[-1] if last else None)
         if len(names) == 1:
             return next(mean for mean in self.means if (mean.method, mean.dataset) == (names[0], dataset))
         found = [test for test in self.tests if test.dataset == dataset and set(test.names) == set(names)]
@@ -151,8 +152,9 @@ class PublishedComparison(Presented):
                     Cell(str(mean.n)),
                 ]
                 rows.append([*cells[:1], Cell(dataset), *cells[1:]] if len(self.datasets) > 1 else cells)
-        head = ["method", *(["dataset"] if len(self.datasets) > 1 else []), "place",
-                *([] if self.baseline else ["possible places"]), f"{self.metric}{' (%)' * style.percent}", "runs"]  # fmt: skip
+        dataset_head = ["dataset"] if len(self.datasets) > 1 else []
+        places_head = [] if self.baseline else ["possible places"]
+        head = ["method", *dataset_head, "place", *places_head, f"{self.metric}{' (%)' * style.percent}", "runs"]
         reference = "the best" if self.baseline is None else self.baseline
         return Grid(head, rows, tuple(self._notes()), reference=reference)
 
@@ -199,15 +201,14 @@ class PublishedComparison(Presented):
         found = []
         for dataset in self.datasets:
             own = [mean.method for mean in self.standings(dataset)]
-            for place, pair in enumerate(zip(own, own[1:], strict=False), start=1):
+            for place, pair in enumerate(pairwise(own), start=1):
                 tests = [t for t in self.tests if t.dataset == dataset and set(t.names) == set(pair)]
                 if tests:
                     apart = tests[0].p_adjusted <= self.alpha
                     where = f"{dataset}: " if len(self.datasets) > 1 else ""
                     verb = "differ significantly" if apart else "do not differ significantly and are exchangeable"
-                    found.append(
-                        f"{where}places {place} and {place + 1} ({pair[0]}, {pair[1]}) {verb} ({p_text(tests[0].p_adjusted)})."
-                    )
+                    places = f"places {place} and {place + 1} ({', '.join(pair)})"
+                    found.append(f"{where}{places} {verb} ({p_text(tests[0].p_adjusted)}).")
         return found
 
     def render(self, form: str, style: Style | None = None) -> str:
@@ -258,7 +259,7 @@ def compare_published(
     dataset: Iterable[str] = (),
     alpha: float = 0.05,
     direction: Better | None = None,
-    columns: Columns | str | None = None,
+    columns: Columns | str | Iterable[str] | None = None,
 ) -> PublishedComparison:
     """Compare published means ± standard deviations of `n` runs each: which places of a leaderboard are exchangeable.
 

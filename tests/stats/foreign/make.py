@@ -2,8 +2,8 @@
 
     python make.py TOOL    # with the environment that has the tool
 
-Tools that only export from a browser (the pages of Weights & Biases and TensorBoard) are written by hand, in the form of
-the tool's source or documentation; `origin.toml` names it.
+Exports of a browser (the pages of Weights & Biases and TensorBoard) are written by hand, in the form of the tool's
+source or documentation; `origin.toml` names it.
 """
 
 from __future__ import annotations
@@ -248,7 +248,8 @@ def by_hand() -> None:
         "\\bottomrule\n\\end{tabular}\n"
     )
     (HERE / "paper.md").write_text(
-        "| Method | Cora | CiteSeer |\n|---|---:|---:|\n| GCN | 81.5 ± 0.5 | 70.3±0.7 |\n| GAT | **83.0 (0.7)** | 72.5 (0.7) |\n"
+        "| Method | Cora | CiteSeer |\n|---|---:|---:|\n| GCN | 81.5 ± 0.5 | 70.3±0.7 |\n"
+        "| GAT | **83.0 (0.7)** | 72.5 (0.7) |\n"
     )
 
 
