@@ -4,7 +4,9 @@ from graphgauge.ranking.all_entities import rank_all
 from graphgauge.ranking.evaluate import average_precision, evaluate, hits_at_k, mrr, ranks, roc_auc
 from graphgauge.ranking.from_files import evaluate_files
 from graphgauge.ranking.items import Items, ListItems, compare
+from graphgauge.ranking.recommend import from_topk, recommend
 from graphgauge.ranking.state import RankingState
+from graphgauge.ranking.triples import known_answers, rank_triples
 
 __all__ = [
     "Items",
@@ -14,9 +16,13 @@ __all__ = [
     "compare",
     "evaluate",
     "evaluate_files",
+    "from_topk",
     "hits_at_k",
+    "known_answers",
     "mrr",
     "rank_all",
+    "rank_triples",
     "ranks",
+    "recommend",
     "roc_auc",
 ]
