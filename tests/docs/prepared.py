@@ -26,6 +26,15 @@ def scores() -> None:
     np.save("triple.npy", np.repeat(np.arange(SIDES), 2))
 
 
+def edges() -> None:
+    """train.npy and test.npy, and scores of the test edges with 50 negatives each."""
+    draw = np.random.default_rng(0)
+    np.save("train.npy", draw.integers(0, 400, (900, 2)))
+    np.save("test.npy", draw.integers(0, 400, (SIDES, 2)))
+    np.save("pos.npy", draw.normal(1, 1, SIDES))
+    np.save("neg.npy", draw.normal(0, 1, (SIDES, 50)))
+
+
 def lists() -> None:
     """s, y and q.parquet: several candidates a query, one of them right."""
     import pyarrow as pa
@@ -181,6 +190,7 @@ FILES: dict[str, Sequence[Callable[[], None]]] = {
     ),
     "docs/index.md": (scores,),
     "docs/ranking.md": (scores, lists, embeddings),
+    "docs/negatives.md": (edges,),
     "docs/recovery.md": (graphs,),
     "docs/forecasting.md": (forecasts,),
     "docs/explanation.md": (explanations,),

@@ -18,6 +18,8 @@ from graphgauge.core.findings import Finding, find
 if TYPE_CHECKING:
     import pandas
 
+    from graphgauge.core.gates import GateOutcome
+
 Direction = Literal["higher", "lower", "target", "none"]
 Kind = Literal["chance", "baseline", "ideal"]
 Columns = dict[str, list[Any]]
@@ -313,6 +315,12 @@ class Evaluation(Mapping[str, Result]):
     @findings.setter
     def findings(self, found: tuple[Finding, ...]) -> None:
         self._findings = found
+
+    def gate(self, text: str) -> GateOutcome:
+        """Check a requirement, such as `mrr.low > chance` or `mrr[relation=treats] >= 0.2`; true if it holds."""
+        from graphgauge.core.gates import Gate
+
+        return Gate.parse(text).check(self)
 
     def checked(self) -> Evaluation:
         """This evaluation after its checks have run: for materials that the caller may change later."""

@@ -5,19 +5,22 @@ A query's candidates are adjacent. Only its positives are sorted; the other cand
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.kernels.dtypes import Scores, exact, working_dtype
 from graphgauge.kernels.jit import kernel
-from graphgauge.kernels.threads import BLOCK_WORK, map_blocks
+from graphgauge.kernels.threads import BLOCK_WORK, map_blocks, row_blocks
 
 Ints = NDArray[np.int64]
 
 # Up to this many distinct positives, comparing all candidates with each is faster than searching for each candidate.
 _COMPARE_ALL = 256
+# Ids of other types are compared by NumPy.
+_ID_TYPES = (np.dtype(np.int32), np.dtype(np.int64))
 
 
 class Places(NamedTuple):
@@ -58,6 +61,40 @@ def list_places(
     return Places(positive, ahead, tied)
 
 
+def last_places(scores: Scores, begin: Ints, size: Ints, k: int, *, threads: int | None = None) -> Scores:
+    """The k-th highest score of each query, or the lowest if it has fewer candidates; each must have one.
+
+    >>> last_places(np.array([0.5, 0.9, 0.1]), np.array([0]), np.array([3]), 2)
+    array([0.5])
+    """
+    found = np.empty(len(size), working_dtype(scores.dtype))
+    whole = exact(scores, found.dtype)
+    work = np.concatenate(([0], np.cumsum(size)))
+    select = _last_place.implementation(4 * int(work[-1]))
+    map_blocks(
+        lambda block: select(whole, begin[block], size[block], k, found[block]), _even_work(4 * work), threads=threads
+    )
+    return found
+
+
+def changes(ids: NDArray[Any], *, threads: int | None = None) -> Ints:
+    """The rows at which the id differs from that of the row before; the first row is one.
+
+    >>> changes(np.array([4, 4, 1, 1, 1, 4]))
+    array([0, 2, 5])
+    """
+    if not len(ids):
+        return np.empty(0, np.int64)
+    find = _change.implementation(len(ids)) if ids.dtype in _ID_TYPES else _change.twin
+
+    def block_changes(block: slice) -> Ints:
+        last = min(block.stop + 1, len(ids))
+        return find(ids[block.start : last]) + block.start
+
+    found = map_blocks(block_changes, row_blocks(len(ids), len(ids)), threads=threads)
+    return np.concatenate([[0], *found])
+
+
 def grouped(codes: Ints, queries: int) -> tuple[Ints, Ints]:
     """The order that brings the candidates of each query together, and how many each has; stable, without a sort.
 
@@ -75,7 +112,7 @@ def _even_work(work: Ints) -> list[slice]:
     edges = np.unique(np.searchsorted(work, np.linspace(0, work[-1], blocks + 1)[1:-1]))
     edges = edges[(edges > 0) & (edges < queries)]
     bounds = [0, *edges.tolist(), queries]
-    return [slice(start, stop) for start, stop in zip(bounds[:-1], bounds[1:], strict=True) if stop > start]
+    return [slice(start, stop) for start, stop in pairwise(bounds) if stop > start]
 
 
 def _place_twin(scores: Scores, positive: Ints, first: Ints, begin: Ints, size: Ints, ahead: Ints, tied: Ints) -> None:
@@ -193,6 +230,58 @@ def _place(scores: Scores, positive: Ints, first: Ints, begin: Ints, size: Ints,
                 level += 1
             ahead[low + i] = above[level]
             tied[low + i] = beside[level]
+
+
+def _last_place_twin(scores: Scores, begin: Ints, size: Ints, k: int, found: Scores) -> None:
+    for query, (start, length) in enumerate(zip(begin.tolist(), size.tolist(), strict=True)):
+        place = max(length - k, 0)
+        found[query] = np.partition(scores[start : start + length], place)[place]
+
+
+@kernel(twin=_last_place_twin)
+def _last_place(scores: Scores, begin: Ints, size: Ints, k: int, found: Scores) -> None:
+    for query in range(size.size):
+        candidates = scores[begin[query] : begin[query] + size[query]]
+        count = min(k, candidates.size)
+        best = np.sort(candidates[:count])  # ascending: the first is the one to beat
+        for index in range(count, candidates.size):
+            score = candidates[index]
+            if score > best[0]:
+                place = 1
+                while place < count and best[place] < score:
+                    best[place - 1] = best[place]
+                    place += 1
+                best[place - 1] = score
+        found[query] = best[0]
+
+
+def _change_twin(ids: NDArray[Any]) -> Ints:
+    return np.flatnonzero(ids[1:] != ids[:-1]) + 1
+
+
+@kernel(twin=_change_twin)
+def _change(ids: NDArray[Any]) -> Ints:
+    rows = ids.size
+    found = np.empty(1024, np.int64)
+    count = 0
+    for start in range(1, rows, 512):
+        stop = min(start + 512, rows)
+        # Slices tell the compiler that no index is negative. Most stretches are long: usually one pass without
+        # branches shows that nothing changes.
+        here, before = ids[start:stop], ids[start - 1 : stop - 1]
+        differing = ids[0] ^ ids[0]
+        for index in range(here.size):
+            differing |= here[index] ^ before[index]
+        if differing:
+            if count + 512 > found.size:
+                longer = np.empty(2 * found.size, np.int64)
+                longer[:count] = found[:count]
+                found = longer
+            for row in range(start, stop):
+                if ids[row] != ids[row - 1]:
+                    found[count] = row
+                    count += 1
+    return found[:count].copy()
 
 
 def _by_code_twin(codes: Ints, place: Ints) -> Ints:

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 Integers = NDArray[np.integer[Any]]
 
+# A table may have this many places per label.
+_TABLE = 4
+
 
 def tally(
     columns: Sequence[Integers], counts: NDArray[Any] | None = None
@@ -54,6 +57,40 @@ def tally(
         distinct.append(codes % span + low)
         codes //= span
     return distinct[::-1], totals
+
+
+def numbered(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The sorted distinct labels, and the number of each label among them, as `np.unique` finds them.
+
+    Whole numbers that are close together are numbered by a table instead of a sort.
+
+    >>> numbered(np.array([7, 5, 7]))
+    (array([5, 7]), array([1, 0, 1]))
+    """
+    if labels.dtype.kind in "iu" and labels.size:
+        low, high = int(labels.min()), int(labels.max())
+        if high - low < _TABLE * labels.size and high <= np.iinfo(np.int64).max:
+            place = labels.astype(np.int64) - low
+            known = np.zeros(high - low + 1, bool)
+            known[place] = True
+            return np.flatnonzero(known) + low, (np.cumsum(known) - 1)[place]
+    names, number = np.unique(labels, return_inverse=True)
+    return names, number
+
+
+def distinct(columns: Sequence[Integers]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """A place of each distinct row, in the order of `tally`, and the number of every row among them.
+
+    >>> distinct([np.array([2, 1, 2]), np.array([0, 5, 0])])
+    (array([1, 2]), array([1, 0, 1]))
+    """
+    number = np.zeros(columns[0].size, np.int64)
+    for column in columns:
+        own, place = numbered(column)
+        number = numbered(number * len(own) + place)[1]
+    first = np.empty(int(number.max(initial=-1)) + 1, np.int64)
+    first[number] = np.arange(number.size)
+    return first, number
 
 
 def _tally_by_lexsort(

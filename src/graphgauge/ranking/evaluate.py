@@ -17,7 +17,9 @@ from graphgauge.core.metric import metrics as registered
 from graphgauge.core.options import confidence_level, metric_names, nan_policy
 from graphgauge.core.result import Deferred, Evaluation, Interval, Result, Table, enclosing
 from graphgauge.ranking import metrics as _metrics
+from graphgauge.ranking.beyond import Catalog, beyond_samples
 from graphgauge.ranking.inputs import Scores, counted, cutoff, cutoffs
+from graphgauge.ranking.negative_sampling import Negatives, drawn_mask
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
 from graphgauge.ranking.shared_error import shared_rule
 from graphgauge.ranking.shared_pool import CONVENTION, Part, is_pool, pool_counts
@@ -35,6 +37,8 @@ def evaluate(
     scores: Any = None,
     labels: Any = None,
     queries: Any = None,
+    items: Any = None,
+    catalog: Catalog | None = None,
     k: Sequence[int] | int = (1, 3, 10),
     ties: str = "realistic",
     groups: Mapping[str, Any] | None = None,
@@ -43,6 +47,7 @@ def evaluate(
     metrics: Sequence[str] | None = None,
     offsets: Any = None,
     mask: Any = None,
+    negatives: Negatives | None = None,
     ids: Any = None,
     nan: str = "raise",
     confidence: float = 0.95,
@@ -73,6 +78,9 @@ def evaluate(
     metrics
         Keys to compute instead of the default rank-based ones; `roc_auc`, `average_precision` and `pooled_hits@k`,
         which pool all scores, must be named.
+    negatives
+        The negatives that were scored, as `ranking.negatives` drew them: their mask is used, and results name them, so
+        that methods are compared on the same negatives only.
     nan
         `raise`, or `omit`: a NaN positive drops the query, a NaN negative the candidate, and if all negatives are
         NaN the query; all are counted.
@@ -80,19 +88,38 @@ def evaluate(
         `"items"` keeps each query's counts (under `ids`, if given) in `Evaluation.per_item`, for `compare`.
     """
     metrics = metric_names(metrics)
-    state = empty_state(metrics=metrics, keep=keep)
+    if (items is None) != (catalog is None):
+        raise OptionError("items and catalog go together", fix="Pass items=, one number per score, and a Catalog.")
+    top = None if items is None else _last_place(k, metrics)
+    state = empty_state(metrics=metrics, keep=keep, top=top, negatives=negatives)
+    if negatives is not None:
+        mask = drawn_mask(negatives, pos_scores, neg_scores, mask, offsets)
     state.update(
-        pos_scores, neg_scores, scores=scores, labels=labels, queries=queries, groups=groups, cluster=cluster,
-        weights=weights, offsets=offsets, mask=mask, ids=ids, nan=nan, threads=threads,
+        pos_scores, neg_scores, scores=scores, labels=labels, queries=queries, items=items, groups=groups,
+        cluster=cluster, weights=weights, offsets=offsets, mask=mask, ids=ids, nan=nan, threads=threads,
     )  # fmt: skip
-    return evaluate_state(state, k=k, ties=ties, metrics=metrics, confidence=confidence, nan=nan)
+    return evaluate_state(
+        state, k=k, ties=ties, metrics=metrics, confidence=confidence, nan=nan, catalog=catalog
+    )
+
+
+def _last_place(k: Sequence[int] | int, metrics: Sequence[str] | None) -> int:
+    """The largest cut-off of all metrics that are asked for."""
+    named = [find(name, "ranking")[1] for name in metrics or ()]
+    return max(*cutoffs(k), *(cutoff(params["k"]) for params in named if "k" in params), 1)
 
 
 def empty_state(
-    *, metrics: Sequence[str] | str | None = None, keep: str | None = None, shard: str | None = None
+    *,
+    metrics: Sequence[str] | str | None = None,
+    keep: str | None = None,
+    top: int | None = None,
+    shard: str | None = None,
+    negatives: Negatives | None = None,
 ) -> RankingState:
     """A state that counts what the metrics need."""
-    return RankingState(pooled=needs_pool(metric_names(metrics)), keep=keep, shard=shard)
+    pooled = needs_pool(metric_names(metrics))
+    return RankingState(pooled=pooled, keep=keep, top=top, shard=shard, negatives=negatives)
 
 
 def evaluate_state(
@@ -103,12 +130,16 @@ def evaluate_state(
     metrics: Sequence[str] | None = None,
     confidence: float = 0.95,
     nan: str = "raise",
+    catalog: Catalog | None = None,
 ) -> Evaluation:
-    """The metrics of a state."""
+    """The metrics of a state; `catalog` describes the items that it has kept."""
     one_of("tie rule", ties, TIES)
     confidence, metrics = confidence_level(confidence), metric_names(metrics)
     ks = cutoffs(k)
-    samples = {name: sample for name, sample in _samples(state, ties).items() if sample is not None}
+    if catalog is not None and state.top is None:
+        raise OptionError("no items were kept", fix="Count with top=k, and give items=.")
+    found: dict[str, Any] = {**_samples(state, ties), **beyond_samples(state.recommended(catalog))}
+    samples = {name: sample for name, sample in found.items() if sample is not None}
     chosen = select("ranking", metrics or _default_names(state), samples, {"k": ks})
     for axis in state.axes:
         if axis.removesuffix(".low").removesuffix(".high") in {metric.key_of(**params) for metric, params in chosen}:
@@ -118,6 +149,8 @@ def evaluate_state(
     conventions = {"ties": ties, "nan": "omit" if omitted else nan_policy(nan)}
     if state.shares_pool:
         conventions["negatives"] = CONVENTION
+    elif state.negatives is not None:
+        conventions["negatives"] = state.negatives
     results: list[Result | Deferred] = []
     companions: list[Result] = []
     tables = {axis: _axis_columns(state, axis) for axis in state.axes}
@@ -133,7 +166,7 @@ def evaluate_state(
         micro = whole()
         results.append(micro)
         for axis, columns in tables.items():
-            if "pooled" not in metric.needs:
+            if not {"ranks", "lists"}.isdisjoint(metric.needs):
                 part = _first(metric, grouped[axis])
                 by_group = metric(part, **params)
                 columns |= _columns(metric, part, by_group, params, confidence)
@@ -152,9 +185,9 @@ def evaluate_state(
         conventions=conventions,
         options={"k": list(ks), "confidence": confidence},
         breakdowns={axis: Table(axis, columns) for axis, columns in tables.items()},
-        materials={"ranks": ranks, "pooled": samples.get("pooled")},
+        materials={"ranks": ranks, "pooled": samples.get("pooled"), "lowest_candidates": state.lowest_candidates},
         notes=_notes(state),
-        per_item=None if (items := state.items()) is None else replace(items, ties=ties),
+        per_item=None if (items := state.items()) is None else replace(items, ties=ties, negatives=state.negatives),
         figure=draw,
     )
 

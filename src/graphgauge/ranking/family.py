@@ -12,21 +12,29 @@ from graphgauge.core.forms import Form, Shown
 MATRIX = Form(
     "the form with positives and negatives",
     needs=("pos_scores", "neg_scores"),
-    takes=("offsets", "mask", "ids", "keep", "per_query", "nan"),
-    apart=(("offsets", "mask"),),
+    takes=("offsets", "mask", "negatives", "ids", "keep", "per_query", "nan"),
+    apart=(("offsets", "mask"), ("offsets", "negatives"), ("mask", "negatives")),
+    samples=("ranks", "pooled"),
 )
-# The same fields as a matrix; a pool is told from it by its shape, (m,).
+FLAT = Form(
+    "the flat form",
+    needs=("scores", "labels", "queries"),
+    takes=("items", "keep", "per_query", "nan"),
+    samples=("ranks", "lists"),
+)
+# The same fields as a matrix; a pool is recognised by its shape, (m,).
 POOL = Form(
     "the form with one pool of negatives",
     needs=("pos_scores", "neg_scores"),
     takes=("ids", "keep", "per_query", "nan"),
+    samples=("ranks", "pooled"),
 )
-FLAT = Form("the flat form", needs=("scores", "labels", "queries"), takes=("keep", "per_query", "nan"))
 ALL_ENTITIES = Form(
     "the form with embeddings",
     needs=("queries_emb", "entities", "targets"),
     takes=("known_values", "known_offsets", "relations", "score", "ids", "keep", "per_query"),
     beside={"known_values": ("known_offsets",), "known_offsets": ("known_values",)},
+    samples=("ranks",),
 )
 
 
@@ -50,7 +58,9 @@ FAMILY = Family(
         "targets": TruthInputs(("targets", "known_values", "known_offsets"), ("groups", "cluster")),
     },
     state="graphgauge.ranking.state:RankingState",
-    along=("pos_scores", "neg_scores", "scores", "labels", "queries", "groups", "cluster", "mask", "ids"),
+    along=(
+        "pos_scores", "neg_scores", "scores", "labels", "queries", "items", "groups", "cluster", "weights", "mask", "ids",
+    ),  # fmt: skip
     example={
         "pos_scores": "ranking/{method}/{seed}/pos.npy",
         "neg_scores": "ranking/{method}/{seed}/neg.npy",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from graphgauge.core.arrays import AnyArray
-from graphgauge.core.errors import InputError
+from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.fields import (
     Choice,
     Confidence,
@@ -33,6 +33,7 @@ from graphgauge.ranking.all_entities import SCORES, rank_all
 from graphgauge.ranking.evaluate import needs_pool
 from graphgauge.ranking.family import ALL_ENTITIES, FAMILY, FLAT, MATRIX
 from graphgauge.ranking.items import Items
+from graphgauge.ranking.negative_sampling import Negatives
 from graphgauge.ranking.shards import content_names, refuse_repeated
 from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.ties import TIES, rank
@@ -50,6 +51,9 @@ def evaluate_files(
     neg_scores: Annotated[Paths, Files("Scores of their negatives (n, k), likewise; or one pool (m,) for all positives.")] = (),
     offsets: Annotated[PathLike | None, File("With flat negatives: where each query's begin, n + 1 integers.")] = None,
     mask: Annotated[Paths, Files("Booleans (n, k): which negatives are valid.")] = (),
+    negatives: Annotated[
+        PathLike | None, File("The scored negatives, from `graphgauge negatives`: the result names them.")
+    ] = None,
     scores: Annotated[PathLike | None, File("Flat form: one score per candidate.")] = None,
     labels: Annotated[PathLike | None, File("Flat form: 1 for positives, 0 for negatives.")] = None,
     queries: Annotated[PathLike | None, File("Flat form: the query of each candidate.")] = None,
@@ -115,17 +119,22 @@ def _from_matrix(
     given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened, progress: Progress
 ) -> RankingState:
     pos, neg = (Shards(files.setdefault(name, open_arrays(given[name]))) for name in ("pos_scores", "neg_scores"))
-    state = RankingState(pooled=needs_pool(given["metrics"]), keep=given["keep"])
+    drawn = None if given["negatives"] is None else Negatives.load(given["negatives"])
+    state = RankingState(pooled=needs_pool(given["metrics"]), keep=given["keep"], negatives=drawn)
     policy: dict[str, Any] = {"nan": given["nan"], "threads": given["threads"]}
     if given["offsets"] is not None:
         offsets = _read(files, "offsets", given["offsets"])
         refuse_repeated(files)
         return state.update(pos.rows(0, len(pos)), neg.rows(0, len(neg)), offsets=offsets, **policy, **labels)
     if all(len(file.shape) == 1 for file in neg.files):
+        if drawn is not None:
+            raise OptionError("a pool of negatives was not drawn for each positive", fix="Leave out negatives.")
         return _from_pool(state, pos, neg, given, labels, files, policy)
     _check_shards(pos, neg)
     expect(sum(math.prod(file.shape) for file in neg.files))
     mask = Shards(files.setdefault("mask", open_arrays(given["mask"]))) if given["mask"] else None
+    if drawn is not None:
+        mask = _mask_of(drawn, pos, neg, files, given["negatives"])
     refuse_repeated(files)
     for block in progress.over(neg.blocks(_BLOCK_BYTES), len(neg)):
         part: dict[str, Any] = {
@@ -141,6 +150,17 @@ def _from_matrix(
     if not len(neg):
         state.update(pos.rows(0, 0), neg.files[0].rows(0, 0))
     return state
+
+
+def _mask_of(drawn: Negatives, pos: Shards, neg: Shards, files: Opened, path: str) -> Shards | None:
+    width = neg.files[0].shape[1]
+    if (len(pos), width) != drawn.nodes.shape:
+        raise InputError(
+            f"has negatives of the shape {drawn.nodes.shape}, and the scores have the shape {(len(pos), width)}",
+            where=path, fix="Score every negative of every edge, in their order.",
+        )  # fmt: skip
+    files["negatives"] = [open_array(f"{path}:nodes")]
+    return Shards([LoadedArray(Path(path), drawn.mask)]) if drawn.short else None
 
 
 def _from_pool(

@@ -28,7 +28,8 @@ _KIND = "ranking-items"
 class Items:
     """One row per query: its id, the negatives above and tied with its positive, and the candidates.
 
-    `ties` is the tie rule of the evaluation that kept them, if there was one.
+    `ties` is the tie rule of the evaluation that kept them, if there was one, and `negatives` says how the negatives
+    were drawn, if that is known.
     """
 
     ids: AnyArray
@@ -37,6 +38,7 @@ class Items:
     candidates: Ints
     cluster: Ints | None = None
     ties: str | None = None
+    negatives: str | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -165,6 +167,12 @@ def compare(
                          fix="Evaluate both in the same form.")  # fmt: skip
     metric = metric or ("mrr" if isinstance(items_a, Items) else "mrr_first")
     ties = ties or _common_rule(items_a, items_b)
+    if items_a.negatives != items_b.negatives:
+        raise InputError(
+            f"the rankers were given different negatives: {items_a.negatives or 'not stated'}, and "
+            f"{items_b.negatives or 'not stated'}",
+            fix="Score the same negatives with both, and pass them as negatives= to both evaluations.",
+        )
     order_a, order_b = _matched(items_a.ids, items_b.ids)
     differences = items_a.values(metric, ties=ties)[order_a] - items_b.values(metric, ties=ties)[order_b]
     cluster, other = (

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, Floats, Ints, as_labels, as_numeric, refuse_nan, require_shape
 from graphgauge.core.errors import InputError
-from graphgauge.kernels.lists import grouped, list_places
+from graphgauge.kernels.lists import changes, grouped, last_places, list_places
+from graphgauge.kernels.tally import numbered
 from graphgauge.kernels.threads import map_blocks, row_blocks
 from graphgauge.ranking.inputs import FIX_NAN
 
-# Whole numbers with at most this many possible values per candidate are numbered by a table, others by sorting.
-_TABLE = 4
 _ONE_EACH = "Give one per score, one per query in the order in which queries first occur, or {query: value}."
 
 
@@ -148,6 +147,41 @@ _COLUMNS = ("relevant", "candidates", "runs", "start", "length", "positives", "g
 
 
 @dataclass(frozen=True)
+class TopItems:
+    """The first items of each query, as far as they were kept: those with a score above or at the last place's.
+
+    `lengths` are the numbers of kept items of each query and `candidates` of all of them. An item is in a run of
+    `length` equal scores after `start` better candidates: one of the next places is its, all being as likely.
+    """
+
+    item: Ints
+    start: Ints
+    length: Ints
+    lengths: Ints
+    candidates: Ints
+
+    def columns(self) -> dict[str, Ints]:
+        return dict(vars(self))
+
+    @classmethod
+    def join(cls, parts: list[TopItems]) -> TopItems:
+        return cls(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in _TOP_COLUMNS})
+
+    def check(self) -> None:
+        sound = (
+            self.lengths.shape == self.candidates.shape
+            and int(self.lengths.sum()) == len(self.item) == len(self.start) == len(self.length)
+            and bool((self.item >= 0).all() and (self.start >= 0).all() and (self.length > 0).all())
+            and bool((self.lengths >= 0).all() and (self.lengths <= self.candidates).all())
+        )
+        if not sound:
+            raise InputError("impossible lists of items")
+
+
+_TOP_COLUMNS = ("item", "start", "length", "lengths", "candidates")
+
+
+@dataclass(frozen=True)
 class Queries:
     """The queries of flat input in the order of their ids, and where the candidates of each are.
 
@@ -162,9 +196,9 @@ class Queries:
     @classmethod
     def of(cls, ids: AnyArray, threads: int | None) -> Queries:
         """If the candidates of each query are adjacent, only these stretches are looked at, not every row."""
-        start = _stretches(ids, threads)
+        start = changes(ids, threads=threads)
         length = np.diff(np.append(start, len(ids)))
-        names, code = _numbered(ids[start])
+        names, code = numbered(ids[start])
         if len(names) == len(start):
             begin, size = np.empty_like(start), np.empty_like(start)
             begin[code], size[code] = start, length
@@ -236,6 +270,7 @@ class FlatBatch:
     scores: AnyArray
     grades: AnyArray
     used: Queries
+    rows: NDArray[np.bool_] | None
     dropped_queries: int
     dropped_candidates: int
     emptied_queries: int
@@ -267,7 +302,7 @@ class FlatBatch:
         with_positives = lists.relevant > 0
         kept[kept] = with_positives
         return cls(
-            given, kept, lists.take(with_positives), scores, grades, used,
+            given, kept, lists.take(with_positives), scores, grades, used, rows,
             dropped_queries=int(np.count_nonzero(unscored)),
             dropped_candidates=0 if rows is None else dropped,
             emptied_queries=int(np.count_nonzero(emptied)),
@@ -285,6 +320,39 @@ class FlatBatch:
         rows = [np.flatnonzero(chosen & there[self.used.of_row]) for chosen in (positive, ~positive)]
         pos, neg = (self.scores[chosen[np.argsort(self.used.of_row[chosen], kind="stable")]] for chosen in rows)
         return pos, neg, size[there]
+
+
+    def top(self, items: Any, k: int, threads: int | None) -> TopItems:
+        """The first k items of each query that has a score, and those tied with the last of them."""
+        numbers = as_numeric(items, "items")
+        if numbers.dtype.kind not in "iu" or numbers.shape != (self.queries.rows,) or (numbers < 0).any():
+            raise InputError(
+                f"expected one item number per score, found {numbers.dtype} {numbers.shape}", where="items",
+                fix="Number the items from 0, as in the catalogue.",
+            )  # fmt: skip
+        numbers = numbers.astype(np.int64)
+        numbers = numbers if self.rows is None else numbers[self.rows]
+        least = last_places(self.ordered_scores, self.used.begin, self.used.size, k, threads=threads)
+        chosen = np.flatnonzero(self.scores >= least[self.used.of_row])
+        query, score, item = self.used.of_row[chosen], self.scores[chosen], numbers[chosen]
+        # Best first; ascending scores are read from the end, because unsigned ones cannot be negated.
+        order = np.lexsort((item, score))[::-1]
+        order = order[np.argsort(query[order], kind="stable")]
+        query, score, item = query[order], score[order], item[order]
+        twice = (query[1:] == query[:-1]) & (item[1:] == item[:-1])
+        lengths = np.bincount(query, minlength=len(self.used))
+        begin = np.cumsum(lengths) - lengths
+        new = np.ones(len(query), bool)
+        new[1:] = (query[1:] != query[:-1]) | (score[1:] != score[:-1])
+        run, first = np.cumsum(new) - 1, np.flatnonzero(new)
+        if twice.any():
+            raise InputError(f"item {item[:-1][twice][0]} occurs twice in a query", where="items")
+        return TopItems(item, first[run] - begin[query], np.bincount(run)[run], lengths, self.used.size)
+
+    @property
+    def ordered_scores(self) -> AnyArray:
+        """The scores, with those of each query together."""
+        return self.scores if self.used.order is None else self.scores[self.used.order]
 
 
 def _grades(labels: Any, length: int, threads: int | None) -> AnyArray:
@@ -351,29 +419,3 @@ def _counted(scores: AnyArray, grades: AnyArray, queries: Queries, threads: int 
         positives=np.diff(np.append(start, len(own))),
         grades=relevance if graded else None,
     )
-
-
-def _stretches(ids: AnyArray, threads: int | None) -> Ints:
-    """The rows at which the id differs from that of the row before."""
-    if not len(ids):
-        return np.empty(0, np.int64)
-
-    def changes(block: slice) -> Ints:
-        stop = min(block.stop + 1, len(ids))
-        return np.flatnonzero(ids[block.start + 1 : stop] != ids[block.start : stop - 1]) + block.start + 1
-
-    found = map_blocks(changes, row_blocks(len(ids), len(ids)), threads=threads)
-    return np.concatenate([[0], *found])
-
-
-def _numbered(ids: AnyArray) -> tuple[AnyArray, Ints]:
-    """The sorted distinct ids, and the number of each id among them."""
-    if ids.dtype.kind in "iu" and len(ids):
-        low, high = int(ids.min()), int(ids.max())
-        if high - low < _TABLE * len(ids) and high <= np.iinfo(np.int64).max:
-            number = ids.astype(np.int64) - low
-            known = np.zeros(high - low + 1, bool)
-            known[number] = True
-            return np.flatnonzero(known) + low, (np.cumsum(known) - 1)[number]
-    names, number = np.unique(ids, return_inverse=True)
-    return names, number

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from graphgauge.core.arrays import AnyArray, Ints, as_numeric, refuse_nan, require_shape
 from graphgauge.core.metric import Estimate
 from graphgauge.kernels.tails import TailCounts, tail_counts
-from graphgauge.kernels.tally import tally
+from graphgauge.kernels.tally import distinct, numbered, tally
 from graphgauge.ranking import ties as rules
 from graphgauge.ranking.lists import QueryLists
 
@@ -57,6 +57,10 @@ class Sample:
 
     def mean(self, values: Floats) -> Floats:
         return self._total(values * self.count) / self._divisor
+
+    def total(self, values: Floats) -> Floats:
+        """The sum of one value per cell, by group."""
+        return self._total(values)
 
     def to_cells(self, values: Floats) -> Floats:
         """A number per group, repeated for each of its cells; a single group broadcasts."""
@@ -103,7 +107,7 @@ class Sample:
     @cached_property
     def units(self) -> Ints | None:
         """The clusters, numbered from 0: labels may be hashes, spread over all of 64 bits."""
-        return None if self.cluster is None else np.unique(self.cluster, return_inverse=True)[1]
+        return None if self.cluster is None else numbered(self.cluster)[1]
 
     @property
     def unit_counts(self) -> Ints:
@@ -128,6 +132,35 @@ class Sample:
         return np.bincount(self.group[order], values[order], self.groups).astype(float)
 
 
+# Properties of `Ranks` that hold under every tie rule.
+_WITHOUT_TIES = ("n", "mass", "_divisor", "units", "unit_counts", "_folded", "lengths", "fewest_candidates")
+
+
+@dataclass(frozen=True)
+class _Folded:
+    """Distinct (group, greater, equal, candidates) of cells: one cell of each, and the items of all of them."""
+
+    cell: Ints
+    count: Floats
+    group: Ints | None
+    groups: int
+
+    @classmethod
+    def of(cls, ranks: Ranks) -> _Folded:
+        keys = [] if ranks.group is None else [ranks.group]
+        keys += [ranks.greater, ranks.equal, ranks.candidates]
+        cell, number = distinct(keys)
+        count = np.bincount(number, ranks.count, len(cell))
+        return cls(cell, count, None if ranks.group is None else ranks.group[cell], ranks.groups)
+
+    def total(self, values: Floats) -> Floats:
+        """The sum over all items of the values of their cells, by group."""
+        products = values[self.cell] * self.count
+        if self.group is None:
+            return np.add.reduce(products, dtype=float, keepdims=True)
+        return np.bincount(self.group, products, self.groups).astype(float)
+
+
 @dataclass(frozen=True)
 class Ranks(Sample):
     """Queries as counted cells of (greater, equal, candidates), under one tie rule.
@@ -150,6 +183,16 @@ class Ranks(Sample):
         # Cells are sorted, but shards may number their clusters differently.
         return super()._total(values) if self.cluster is None else self._total_in_any_order(values)
 
+    def mean(self, values: Floats) -> Floats:
+        if self.cluster is None or self.weighted or values.shape != self.count.shape:
+            return super().mean(values)
+        return self._folded.total(values) / self._divisor
+
+    @cached_property
+    def _folded(self) -> _Folded:
+        """The cells without their clusters: far fewer, and in an order that does not depend on that of the shards."""
+        return _Folded.of(self)
+
     @property
     def tied(self) -> bool:
         return bool(self.equal.any())
@@ -169,7 +212,10 @@ class Ranks(Sample):
         if ties == self.ties:
             return self
         if ties not in self._under_others:
-            self._under_others[ties] = replace(self, ties=ties)
+            other = replace(self, ties=ties)
+            # What does not depend on the tie rule is computed once.
+            other.__dict__.update({name: self.__dict__[name] for name in _WITHOUT_TIES if name in self.__dict__})
+            self._under_others[ties] = other
         return self._under_others[ties]
 
     @cached_property
@@ -180,8 +226,13 @@ class Ranks(Sample):
         """`worth(ranks, *args)` of each cell if every candidate had the same score; computed once per length."""
         if self.one_length:
             return _worth_of_ties(worth, int(self.fewest_candidates), self.ties, *args)  # broadcasts
-        sizes, place = np.unique(self.candidates, return_inverse=True)
+        sizes, place = self.lengths
         return worth(Ranks.of(np.zeros_like(sizes), sizes - 1, sizes, ties=self.ties), *args)[place]
+
+    @cached_property
+    def lengths(self) -> tuple[Ints, Ints]:
+        """The distinct numbers of candidates, and the place of each cell's among them."""
+        return numbered(self.candidates)
 
     @cached_property
     def constant(self) -> Ranks:
@@ -285,6 +336,11 @@ class Lists(Sample):
     def constant(self) -> Lists:
         """The same queries, answered by a scorer that gives every candidate the same score."""
         own = self.counts
+        if own.grades is None and self.group is None:
+            (relevant, candidates), count = tally([own.relevant, own.candidates], self.count)
+            none = np.zeros_like(relevant)
+            alike = QueryLists(relevant, candidates, none + 1, none, candidates, relevant)
+            return Lists(count, None, 1, None, self.over, alike, self.ties)
         none = np.zeros_like(own.relevant)
         return replace(self, counts=replace(own, runs=none + 1, start=none, length=own.candidates,
                                             positives=own.relevant, grades=own.grades_by_query))  # fmt: skip

@@ -12,7 +12,7 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray, Floats, Ints, as_labels, as_numeric, is_cuda, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.forms import chosen_form, given_names
-from graphgauge.core.options import NAN_POLICIES, nan_policy, thread_count
+from graphgauge.core.options import NAN_POLICIES, nan_policy, thread_count, whole_number
 from graphgauge.core.state import CountedShards, Place, load_state, place_name, save_state
 from graphgauge.kernels.counting import joint_histogram, single_row_counts
 from graphgauge.kernels.device import device_histogram
@@ -32,12 +32,14 @@ from graphgauge.ranking.inputs import (
 )
 from graphgauge.ranking.items import Items, ListItems
 from graphgauge.ranking.labels import Labels, QueryIds
-from graphgauge.ranking.lists import FlatBatch, QueryLists
+from graphgauge.ranking.lists import FlatBatch, QueryLists, TopItems
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
 from graphgauge.ranking.shared_pool import Part, SharedPool, is_pool, pool_counts
 
 if TYPE_CHECKING:
+    from graphgauge.ranking.beyond import Catalog, Recommended
     from graphgauge.core.result import Evaluation
+    from graphgauge.ranking.negative_sampling import Negatives
 
 
 # Single queries are gathered as plain integers and turned into arrays this many at a time.
@@ -113,21 +115,44 @@ class RankingState:
     """Counts over any number of batches, shards and machines; metrics are computed from them at the end.
 
     Memory is that of a sparse histogram: with k negatives at most (k+1)(k+2)/2 cells per group. `cluster` labels and
-    ragged candidates can bring it near one cell per query; above `max_memory` bytes it is an error. `pooled=True`
+    ragged candidates can bring it near one cell per query; what exceeds `max_memory` bytes is kept in a temporary
+    file, with the same results. `pooled=True`
     also keeps all scores, for `roc_auc`, `average_precision` and `pooled_hits@k`; `keep="items"` keeps the counts of
-    each query, for paired comparisons.
+    each query, for paired comparisons; `top=k` keeps the first k `items` of each query, for `coverage@k` and others.
     """
 
     kind = "ranking"
 
     def __init__(
-        self, *, pooled: bool = False, keep: str | None = None, max_memory: int = 1 << 30, shard: str | None = None
+        self,
+        *,
+        pooled: bool = False,
+        keep: str | None = None,
+        top: int | None = None,
+        max_memory: int = 1 << 30,
+        shard: str | None = None,
+        negatives: Negatives | str | None = None,
     ) -> None:
         if keep is not None:
             one_of("keep", keep, ("items",))
-        self.pooled, self.keep, self.max_memory = pooled, keep, max_memory
+        self.pooled, self.keep = pooled, keep
+        self.top = None if top is None else whole_number("top", top, 1)
+        self._max_memory = whole_number("max_memory", max_memory)
+        # How the negatives were drawn, if that is known.
+        self.negatives = None if negatives is None else str(negatives)
         self._first_shard = shard
         self.reset()
+
+    @property
+    def max_memory(self) -> int:
+        """The most bytes of counts in memory; it can be changed at any time."""
+        return self._max_memory
+
+    @max_memory.setter
+    def max_memory(self, most: int) -> None:
+        self._max_memory = whole_number("max_memory", most)
+        if self._cells is not None:
+            self._cells.max_bytes = self._max_memory
 
     def reset(self) -> None:
         """Forget everything that was counted."""
@@ -142,6 +167,7 @@ class RankingState:
         self._pool: list[tuple[AnyArray, AnyArray, Ints, Ints | None]] = []
         self._items: list[Items] = []
         self._lists: list[_ListPart] = []
+        self._top: list[TopItems] = []
         self._queries = QueryIds()
         self._shared: SharedPool | None = None
         self._ranked: RankingState | None = None
@@ -158,6 +184,7 @@ class RankingState:
         scores: Any = None,
         labels: Any = None,
         queries: Any = None,
+        items: Any = None,
         groups: Mapping[str, Any] | None = None,
         cluster: Any = None,
         weights: Any = None,
@@ -174,7 +201,7 @@ class RankingState:
         if (
             type(neg_scores) is np.ndarray
             and self._counts_only
-            and groups is cluster is weights is offsets is mask is ids is scores is labels is queries is None
+            and groups is cluster is weights is offsets is mask is ids is scores is labels is queries is items is None
             and nan in NAN_POLICIES
             and self._count_single(pos_scores, neg_scores)
         ):
@@ -183,10 +210,15 @@ class RankingState:
         threads = thread_count(threads)
         self._refuse_weighted_pool(weights)
         given = {"pos_scores": pos_scores, "neg_scores": neg_scores, "offsets": offsets, "mask": mask, "ids": ids,
-                 "scores": scores, "labels": labels, "queries": queries}  # fmt: skip
+                 "scores": scores, "labels": labels, "queries": queries, "items": items}  # fmt: skip
         if chosen_form((MATRIX, FLAT), given_names(given)) is FLAT:
             self._refuse_mixing(shared=False)
-            self._update_flat(FlatBatch.of(scores, labels, queries, nan, threads), groups, cluster, weights)
+            if (self.top is None) != (items is None):
+                raise OptionError("top= and items= go together", fix="Count with RankingState(top=k), and give items=.")
+            batch = FlatBatch.of(scores, labels, queries, nan, threads)
+            top = None if self.top is None else batch.top(items, self.top, threads)
+            self._update_flat(batch, groups, cluster, weights)
+            self._top += [] if top is None else [top]
         elif is_pool(neg_scores, offsets):
             self._refuse_mixing(shared=True)
             if weights is not None:
@@ -196,8 +228,8 @@ class RankingState:
             )
         else:
             self._refuse_mixing(shared=False)
-            batch = Scores.of(pos_scores, neg_scores, offsets=offsets, mask=mask)
-            self._update_scores(batch, groups, cluster, weights, ids, nan, threads)
+            scored = Scores.of(pos_scores, neg_scores, offsets=offsets, mask=mask)
+            self._update_scores(scored, groups, cluster, weights, ids, nan, threads)
         return self
 
     def _refuse_mixing(self, *, shared: bool) -> None:
@@ -498,6 +530,7 @@ class RankingState:
                 f"this batch has {layout}; earlier ones have {self._layout}",
                 fix="Give every batch in the same form, with the same groups, cluster and weights.",
             )
+        self._cells.make_room()
         return self._cells
 
     def _add(
@@ -541,8 +574,14 @@ class RankingState:
         """Add another state's counts to this one."""
         if not isinstance(other, RankingState):
             raise TypeError(f"cannot merge {type(other).__name__} into a RankingState")
-        if (self.pooled, self.keep) != (other.pooled, other.keep):
+        if (self.pooled, self.keep, self.top) != (other.pooled, other.keep, other.top):
             raise InputError("one state keeps pooled scores or items, the other does not", fix="Use the same options.")
+        if self.negatives != other.negatives:
+            raise InputError(
+                f"the states have different negatives: {self.negatives or 'not stated'}, and "
+                f"{other.negatives or 'not stated'}",
+                fix="Rank all queries against the same negatives.",
+            )
         other._gather()
         if other._anything:
             self._refuse_mixing(shared=other.shares_pool)
@@ -575,6 +614,7 @@ class RankingState:
             codes = {axis: self._labels[axis].recode(part.groups[axis], names) for axis, names in other._labels.items()}
             self._lists.append(replace(part, groups=codes))
         self._items += other._items
+        self._top += other._top
         self._numbered += other._numbered
         self.dropped_queries += other.dropped_queries
         self.dropped_candidates += other.dropped_candidates
@@ -603,7 +643,8 @@ class RankingState:
         """Queries counted so far; positives, if queries may have several."""
         if self._shared is not None:
             return self._ranked_in_pool(self._shared).n
-        return int(self._counted_cells()[1].sum())
+        self._gather()
+        return 0 if self._cells is None else self._cells.total
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -712,6 +753,15 @@ class RankingState:
         assert part.ids is not None
         return ListItems(part.ids, part.lists, part.cluster)
 
+    def recommended(self, catalog: Catalog | None) -> Recommended | None:
+        """The first items of each query, if they were kept."""
+        if self.top is None or catalog is None:
+            return None
+        from graphgauge.ranking.beyond import Recommended
+
+        nothing = TopItems(*([np.empty(0, np.int64)] * 5))
+        return Recommended.of(TopItems.join(self._top or [nothing]), catalog, self.top)
+
     def evaluate(self, **options: Any) -> Evaluation:
         """The metrics of everything counted so far; options as in `graphgauge.ranking.evaluate`."""
         from graphgauge.ranking.evaluate import evaluate_state
@@ -734,6 +784,8 @@ class RankingState:
             arrays |= {"pos": pooled.pos, "neg": pooled.neg, "offsets": pooled.offsets}
             if pooled.cluster is not None:
                 arrays["pool_cluster"] = pooled.cluster
+        if self._top:
+            arrays |= {f"top_{name}": values for name, values in TopItems.join(self._top).columns().items()}
         if items is not None:
             arrays |= {f"item_{name}": values for name, values in items.columns().items()}
         if self._lists:
@@ -748,7 +800,9 @@ class RankingState:
             "pooled": self.pooled,
             "shares_pool": self.shares_pool,
             "keep": self.keep,
+            "top": self.top,
             "max_memory": self.max_memory,
+            "negatives": self.negatives,
             "own_clusters": self._own_clusters,
             "numbered": self._numbered,
             "dropped": [self.dropped_queries, self.dropped_candidates, self.emptied_queries, self.without_positives],
@@ -768,7 +822,8 @@ class RankingState:
 
     @classmethod
     def _restored(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> RankingState:
-        state = cls(pooled=facts["pooled"], keep=facts["keep"], max_memory=facts["max_memory"])
+        options = {name: facts[name] for name in ("pooled", "keep", "max_memory")}
+        state = cls(**options, top=facts.get("top"), negatives=facts.get("negatives"))
         state.dropped_queries, state.dropped_candidates, state.emptied_queries, state.without_positives = facts[
             "dropped"
         ]
@@ -789,6 +844,10 @@ class RankingState:
             state._pool = [(arrays["pos"], arrays["neg"], lengths, arrays.get("pool_cluster"))]
         if state.keep:
             state._items = [Items.from_columns({name[5:]: a for name, a in arrays.items() if name.startswith("item_")})]
+        top = {name[4:]: values for name, values in arrays.items() if name.startswith("top_")}
+        if top:
+            state._top = [TopItems(**top)]
+            state._top[0].check()
         lists = {name[5:]: values for name, values in arrays.items() if name.startswith("list_")}
         state._lists = [_ListPart.from_columns(lists)] if lists else []
         if lists:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Ints
+from graphgauge.kernels.tally import distinct
 
 Floats = NDArray[np.floating[Any]]
 
@@ -71,7 +72,7 @@ def cumulative_discount(last: int) -> Floats:
 
 def none_among(places: Ints, length: Ints, positives: Ints) -> Floats:
     """The probability that the first `places` of a run in random order have none of its positives."""
-    none = (places == 0).astype(float)
+    none: Floats = (places == 0).astype(float)
     open_ = np.flatnonzero((places > 0) & (length > positives))
     drawn, size, few = places[open_], length[open_], np.minimum(places[open_], positives[open_])
     many = np.maximum(drawn, positives[open_])
@@ -96,22 +97,25 @@ def first_reciprocal(start: Ints, length: Ints, positives: Ints, last: float) ->
     tied = np.flatnonzero((length > positives) & (start + 1 <= last))
     if not tied.size:
         return mean
-    runs, place = np.unique(np.stack([start[tied], length[tied], positives[tied]]), axis=1, return_inverse=True)
+    runs = np.stack([start[tied], length[tied], positives[tied]])
+    first, place = distinct(list(runs))
+    runs = runs[:, first]
     ends = np.minimum(runs[1] - runs[2] + 1, last - runs[0]).astype(np.int64)
     value = np.zeros(runs.shape[1])
     short = np.flatnonzero(ends <= _TOGETHER)
-    a, b, p = runs[:, short]
+    a, b, p = runs[:, short].astype(float)
     chance, total = p / b, np.zeros(len(short))
     for j in range(1, int(ends[short].max(initial=0)) + 1):
         total += np.where(j <= ends[short], chance / (a + j), 0.0)
         chance = chance * np.maximum(b - j - p + 1, 0) / np.maximum(b - j, 1)
     value[short] = total
     for index in np.flatnonzero(ends > _TOGETHER):
-        a, b, p = runs[:, index].tolist()
-        j = np.arange(1, ends[index] + 1)
-        steps = np.concatenate(([p / b], (b - j[:-1] - p + 1) / (b - j[:-1])))
-        value[index] = float((np.cumprod(steps) / (a + j)).sum())
-    mean[tied] = value[place.reshape(-1)]
+        before, size, own = runs[:, index].tolist()
+        place_in_run = np.arange(1, ends[index] + 1)
+        left = size - place_in_run[:-1]
+        steps = np.concatenate(([own / size], (left - own + 1) / left))
+        value[index] = float((np.cumprod(steps) / (before + place_in_run)).sum())
+    mean[tied] = value[place]
     return mean
 
 
