@@ -242,7 +242,7 @@ def test_lists_of_the_first_items_give_what_the_whole_order_gives(n_items):
         assert result.chance == (whole[key].chance if n_items else ())
         assert result.conventions["beyond the lists"] == "a right item there is not found"
     assert not found.findings
-    longer = from_topk(torch.as_tensor(lists), as_sparse(test, 40), exclude=as_sparse(train, 40))
+    longer = from_topk(torch.as_tensor(lists), as_sparse(test, 40), exclude=as_sparse(train, 40), k=6)
     assert longer["recall@6"].chance == whole["recall@6"].chance  # the columns are the items
 
 
@@ -256,8 +256,10 @@ def test_short_lists_and_excluded_items():
     assert facts(from_topk(np.array([[4, 2, 7], [5, 1, -1]]), answers, k=[2, 3])) == facts(found)
     with pytest.raises(InputError, match="list 0 contains item 4, which is excluded"):
         from_topk(lists, answers, exclude=[[4], []])
-    skipped = from_topk(lists, answers, exclude=[[4], []], excluded="skip")
+    skipped = from_topk(lists, answers, exclude=[[4], []], skip_excluded=True, k=[2, 3])
     assert list(skipped.options["k"]) == [2]  # one place less in every list
+    with pytest.raises(InputError, match="only the first 2 items are known"):
+        skipped["recall@3"]
     assert skipped["mrr_first@2"].value == (1 + 0.5) / 2
     assert "1 excluded items passed over" in skipped.notes[0]
 
@@ -265,7 +267,7 @@ def test_short_lists_and_excluded_items():
 def test_lists_compare_in_pairs_as_deep_as_they_are(tmp_path):
     draw = np.random.default_rng(9)
     answers = [draw.permutation(30)[:3] for _ in range(20)]
-    one, other = (from_topk(np.array([draw.permutation(30)[:5] for _ in range(20)]), answers, keep="items")
+    one, other = (from_topk(np.array([draw.permutation(30)[:5] for _ in range(20)]), answers, k=5, keep="items")
                   for _ in range(2))  # fmt: skip
     assert compare(one.per_item, other.per_item, "recall@5").mean_difference == pytest.approx(
         one["recall@5"].value - other["recall@5"].value)  # fmt: skip
@@ -286,7 +288,7 @@ def test_what_lists_cannot_tell_is_refused_by_name(metric):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"k": 3}, "k = 3 is beyond the lists, of which the first 2 items"),
+        ({"k": [3, 4]}, "k = 3 is beyond the lists, of which the first 2 items"),
         ({"metrics": ["recall@3"]}, "k = 3 is beyond the lists"),
         ({"indices": [[0, 0], [1, 2]]}, "list 0 contains item 0 twice"),
         ({"indices": [[-1, 0], [1, 2]]}, "list 0 has an unfilled place before its end"),

@@ -43,6 +43,7 @@ def rank_all(
     kinds: Any = None,
     groups: Mapping[str, Any] | None = None,
     cluster: Any = None,
+    weights: Any = None,
     ids: Any = None,
     keep: str | None = None,
     batch: int | None = None,
@@ -80,7 +81,7 @@ def rank_all(
     scorer = _Exact.of(queries, entities, score) if isinstance(score, str) else Given(queries, entities, score)
     return ranked(
         scorer, targets, known=known, exclude=exclude, candidates=candidates, kinds=kinds, groups=groups,
-        cluster=cluster, ids=ids, keep=keep, batch=batch, max_memory=max_memory, threads=threads,
+        cluster=cluster, weights=weights, ids=ids, keep=keep, batch=batch, max_memory=max_memory, threads=threads,
     )  # fmt: skip
 
 
@@ -94,6 +95,7 @@ def ranked(
     kinds: Any = None,
     groups: Mapping[str, Any] | None = None,
     cluster: Any = None,
+    weights: Any = None,
     ids: Any = None,
     keep: str | None = None,
     batch: int | None = None,
@@ -109,9 +111,11 @@ def ranked(
     state.lowest_candidates += counts.lowest
     if one_each:
         return state.update_counts(
-            counts.greater, counts.equal, counts.negatives + 1, groups=groups, cluster=cluster, ids=ids
+            counts.greater, counts.equal, counts.negatives + 1, groups=groups, cluster=cluster, weights=weights, ids=ids
         )
-    return state.update_lists(**_lists(answers, counts), queries=ids, groups=groups, cluster=cluster)
+    return state.update_lists(
+        **_lists(answers, counts), queries=ids, groups=groups, cluster=cluster, weights=weights
+    )
 
 
 def _one_target_each(targets: Any) -> bool:

@@ -16,7 +16,7 @@ from graphgauge.core.result import Evaluation, Result
 from graphgauge.ranking.all_entities import Given, Scorer, rank_all, ranked
 from graphgauge.ranking.entity_sets import EntitySets
 from graphgauge.ranking.evaluate import evaluate_state
-from graphgauge.ranking.inputs import as_integers, cutoffs
+from graphgauge.ranking.inputs import as_integers, cutoff, cutoffs
 from graphgauge.ranking.items import ListItems
 from graphgauge.ranking.metrics import mrr_first_at_k
 from graphgauge.ranking.state import RankingState
@@ -124,12 +124,13 @@ def from_topk(
     targets: Any,
     *,
     exclude: Any = None,
-    excluded: str = "raise",
+    skip_excluded: bool = False,
     n_items: int | None = None,
-    k: Sequence[int] | int | None = None,
+    k: Sequence[int] | int = (1, 3, 10),
     metrics: Sequence[str] | None = None,
     groups: Mapping[str, Any] | None = None,
     cluster: Any = None,
+    weights: Any = None,
     ids: Any = None,
     keep: str | None = None,
     confidence: float = 0.95,
@@ -146,37 +147,45 @@ def from_topk(
         list is an error.
     targets
         The right items of each query: a number each (q,), or sets as in `rank_all`. Queries without any are left out.
-    exclude, excluded
+    exclude, skip_excluded
         Items that are no candidates, such as those of training, as sets. One in a list is an error, or with
-        `excluded="skip"` is passed over: then k goes up to the length that all lists have without them.
+        `skip_excluded=True` is passed over: then k goes up to the length that all lists have without them.
     n_items
         The number of items; that of the columns, if sets are given as matrices. Without it there are no chance levels.
     k
-        Cut-offs; by default the length of the lists.
+        Cut-offs. Those beyond the lists are skipped, with the reason in `Evaluation.skipped`; a metric that is named
+        with such a k is an error.
     """
-    one_of("excluded", excluded, ("raise", "skip"))
     n_items = _width(targets, exclude) if n_items is None else n_items
     lists = _TopLists.of(indices, n_items)
     answers = _targets(targets, lists)
     barred = EntitySets.of(exclude, len(lists), lists.items, "exclude")
-    lists, skipped = lists.without(barred, skip=excluded == "skip")
+    lists, skipped = lists.without(barred, skip=skip_excluded)
     both = barred.contain(answers.rows(), answers.values)
     if both.any():
         first = int(np.argmax(both))
         raise InputError(f"item {answers.values[first]} of query {answers.rows()[first]} is excluded", where="targets",
                          fix="Leave it out of the targets or out of exclude=.")  # fmt: skip
-    ks = cutoffs(lists.depth if k is None else k)
-    names = _knowable(metric_names(metrics), ks, lists.depth)
+    ks = cutoffs(k)
+    names = _knowable(metric_names(metrics), lists.depth)
+    within = [each for each in ks if each <= lists.depth]
+    open_keys = [item.metric for item in asked("ranking", names) if item.is_open]
+    if open_keys and not within:
+        raise OptionError(f"k = {min(ks)} is beyond the lists, of which the first {lists.depth} items are known",
+                          fix="Ask for longer lists, or a smaller k.")  # fmt: skip
+    beyond = [metric.key_of(k=each) for metric in open_keys for each in ks if each > lists.depth]
     state = RankingState(keep=keep)
     candidates = None if n_items is None else lists.items - barred.sizes
-    state.update_lists(**lists.counted(answers, candidates), queries=ids, groups=groups, cluster=cluster)
-    found = evaluate_state(state, k=ks, metrics=names, confidence=confidence)
+    state.update_lists(**lists.counted(answers, candidates), queries=ids, groups=groups, cluster=cluster,
+                       weights=weights)  # fmt: skip
+    found = evaluate_state(state, k=within or [1], metrics=names, confidence=confidence)
     conventions = {"ties": "in the order of the lists", "beyond the lists": "a right item there is not found"}
     items = found.per_item
     return Evaluation(
         "ranking",
         [_known(result, conventions, chance=n_items is not None) for result in found.values()],
         conventions=conventions,
+        skipped=dict.fromkeys(beyond, f"only the first {lists.depth} items are known"),
         options=found.options,
         breakdowns=found.breakdowns,
         notes=(*found.notes, *_said(skipped, lists.unfilled)),
@@ -210,8 +219,8 @@ def _targets(targets: Any, lists: _TopLists) -> EntitySets:
     return EntitySets.of(targets, len(lists), lists.items, "targets")
 
 
-def _knowable(names: Sequence[str] | None, ks: tuple[int, ...], depth: int) -> list[str]:
-    """The metrics that follow from the first `depth` items; others, and larger cut-offs, are refused by name."""
+def _knowable(names: Sequence[str] | None, depth: int) -> list[str]:
+    """The metrics that follow from the first `depth` items; others, and those at a larger k, are refused by name."""
     if names is None:
         names = [entry.key for entry in metrics("ranking") if entry.default and _needs_the_first(entry)]
         names.append(mrr_first_at_k.key)  # what is known of the reciprocal rank
@@ -221,11 +230,9 @@ def _knowable(names: Sequence[str] | None, ks: tuple[int, ...], depth: int) -> l
                 f"{item.metric.key_of(**item.params)} depends on items beyond the lists, which are not known",
                 fix="Known are " + ", ".join(entry.key for entry in metrics("ranking") if _needs_the_first(entry)) + ".",
             )
-        own = [] if item.is_open or "k" not in item.params else [item.params["k"]]
-        for k in own or ks:
-            if k > depth:
-                raise OptionError(f"k = {k} is beyond the lists, of which the first {depth} items are known",
-                                  fix="Ask for longer lists, or a smaller k.")  # fmt: skip
+        if not item.is_open and cutoff(item.params["k"]) > depth:
+            raise OptionError(f"k = {item.params['k']} is beyond the lists, of which the first {depth} items are known",
+                              fix="Ask for longer lists, or a smaller k.")  # fmt: skip
     return list(names)
 
 
@@ -281,7 +288,7 @@ class _TopLists:
             raise InputError(
                 f"list {self.rows[first]} contains item {self.values[first]}, which is excluded"
                 + (f", and {count - 1} others" if count > 1 else ""), where="indices",
-                fix='Exclude them before the lists are cut, or pass excluded="skip".',
+                fix="Exclude them before the lists are cut, or pass skip_excluded=True.",
             )  # fmt: skip
         gone = np.bincount(self.rows[inside], minlength=len(self))
         offsets = np.concatenate([[0], np.cumsum(np.diff(self.offsets) - gone)])
