@@ -135,6 +135,38 @@ def test_two_models_are_compared_triple_by_triple():
     assert evaluate([1.0], [[0.0]])["mrr"].value == 1
 
 
+def complex_numbers(*shape):
+    return DRAW.normal(size=shape) + 1j * DRAW.normal(size=shape)
+
+
+def test_complex_as_real_and_imaginary_parts():
+    entity, relation = complex_numbers(ENTITIES, 4), complex_numbers(RELATIONS, 4)
+    heads, kinds, tails = TEST.T
+    query = entity[heads] * relation[kinds]
+    state = rank_all((query.real, query.imag), (entity.real, entity.imag), tails, keep="items",
+                     score=lambda q, e: q[0] @ e[0].T + q[1] @ e[1].T)  # fmt: skip
+    by_hand = [[(entity[h] * relation[r] * entity[e].conj()).sum().real for e in range(ENTITIES)] for h, r, _ in TEST]
+    assert state.items().greater.tolist() == [sum(s > row[t] for s in row) for row, t in zip(by_hand, tails, strict=True)]
+
+
+def test_rotate_in_torch_on_both_sides():
+    entity, phase = torch.as_tensor(complex_numbers(ENTITIES, 4)), torch.as_tensor(DRAW.normal(size=(RELATIONS, 4)))
+
+    def rotate(heads, relations, tails):
+        turn = torch.polar(torch.ones_like(phase), phase)
+        return -(entity[heads] * turn[relations] - entity[tails]).abs().sum(-1)
+
+    state = rank_triples(rotate, torch.as_tensor(TEST), entities=ENTITIES, batch=4, keep="items")
+    numbers, turns = entity.numpy(), np.exp(1j * phase.numpy())
+    expected = []
+    for head, relation, tail in TEST.tolist():
+        distance = [[np.abs(numbers[h] * turns[relation] - numbers[t]).sum() for h, t in pairs] for pairs in (
+            [(e, tail) for e in range(ENTITIES)], [(head, e) for e in range(ENTITIES)])]  # fmt: skip
+        expected += [sum(d < distance[0][head] for d in distance[0]), sum(d < distance[1][tail] for d in distance[1])]
+    order = np.argsort(state.items().ids)
+    assert state.items().greater[order].tolist() == expected
+
+
 @pytest.mark.parametrize(
     ("change", "error", "words"),
     [
