@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.stats import rankdata
+from tests.command import graphgauge
 
 from graphgauge import ranking
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.ranking.heart import combined_ranks
 from graphgauge.ranking.negative_sampling import AMONG, SAMPLERS, SIDES
 from graphgauge.ranking.state import RankingState
-from tests.command import graphgauge
 
 TEMPORAL = ("historical", "inductive")
 

@@ -368,8 +368,9 @@ class _Drawing:
             count[members] = np.minimum(np.bincount(owner, minlength=len(members)), self.k)
             near.append((members[owner], node[row]))
         append(self.out, self.filled, best[combined], count[combined])
-        owner, node = (np.concatenate([part[side] for part in near]) for side in (0, 1)) if near else ([], [])
-        return [*self.never, (Lists.of(np.asarray(owner), np.asarray(node), len(first)), combined)]
+        nothing = np.empty(0, np.int64)
+        owners, nodes = (np.concatenate([nothing, *(part[side] for part in near)]) for side in (0, 1))
+        return [*self.never, (Lists.of(owners, nodes, len(first)), combined)]
 
     def _is_excluded(self, queries: Ints, owner: Ints, node: Ints) -> Mask:
         """Which nodes are excluded for the queries that own them."""
