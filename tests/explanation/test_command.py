@@ -208,7 +208,7 @@ def test_figures_of_every_kind_of_event(tmp_path: Path) -> None:
 
 
 def test_the_picture_has_its_levels_in_order_and_no_bars_that_were_not_asked(tmp_path: Path) -> None:
-    from graphgauge.explanation.picture import picture
+    from graphgauge.explanation.figure import picture
     from graphgauge.explanation.samples import Rules
 
     table = ex.collect(Weighted(3), random_explanations(3, 8), topk=(1, 4))

@@ -266,7 +266,7 @@ def test_nan_is_omitted_only_from_samples_that_are_given(tmp_path):
     for form in (SUBJECT, ["--table", path]):
         assert isinstance(run(*form, "--nan", "omit").exception, OptionError)
     with pytest.raises(OptionError, match="a table already contains samples: nan"):
-        generation.evaluate(generation.Table.load(path), nan="omit")
+        generation.evaluate(generation.SampleTable.load(path), nan="omit")
 
 
 def test_the_order_of_text_has_to_be_given(tmp_path):

@@ -12,11 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphgauge import generation
+from graphgauge import explanation, generation
 from graphgauge.core import metric as registry
 from graphgauge.core.errors import UnknownNameError
 from graphgauge.core.family import BUILT_IN
 from graphgauge.core.gates import Gate
+from graphgauge.core.renamed import say_renamed
 from graphgauge.core.schema import read_result, write_result
 from graphgauge.stats import aggregate, load
 from graphgauge.study import verify
@@ -29,7 +30,7 @@ SAYS = f"{OLD} is now called {NEW}"
 
 @pytest.fixture(autouse=True)
 def nothing_said():
-    registry._say_renamed.cache_clear()
+    say_renamed.cache_clear()
 
 
 def command(*arguments, cwd):
@@ -101,12 +102,21 @@ def test_studies_that_name_it(tmp_path):
     folder = Path(shutil.copytree(STORED, tmp_path / "stored"))
     study = folder / "study.toml"
     gate, compare = f'[[gate]]\nrequire = "{OLD} >= 2"\n', f'[[compare]]\nmetric = "{OLD}"\nhigher = true\n'
-    study.write_text(
-        study.read_text().replace('methods = ["sampler"]', 'methods = ["sampler", "twin"]') + gate + compare
-    )
+    text = study.read_text().replace('methods = ["sampler"]', 'methods = ["sampler", "twin"]')
+    study.write_text(text.replace("samples/real.npy", "samples/real-{method}.npy") + gate + compare)
+    for method in ("sampler", "twin"):
+        shutil.copy(folder / "samples" / "real.npy", folder / "samples" / f"real-{method}.npy")
     shutil.rmtree(folder / "results")
     done = command("run", "study.toml", "--jobs", 1, cwd=folder)
     assert done.returncode == 0, done.stderr
     summary = json.loads((folder / "results/study.json").read_text())
     assert [outcome["passed"] for outcome in summary["gates"]] == [True] * 6
     assert {verdict.status for verdict in verify(folder / "results", jobs=1)} == {"equal"}
+
+
+@pytest.mark.parametrize(("family", "now"), [(generation, "SampleTable"), (explanation, "AnswerTable")])
+def test_tables_have_their_earlier_name_too(family, now):
+    with pytest.warns(DeprecationWarning, match=f"Table is now called .*{now}"):
+        assert family.Table is getattr(family, now)
+    with pytest.raises(AttributeError, match="has no attribute 'Tables'"):
+        family.Tables  # noqa: B018

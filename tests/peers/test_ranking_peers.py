@@ -358,6 +358,9 @@ def test_ogb_pools_alike(pos: np.ndarray, neg: np.ndarray, k: int) -> None:
     ours = ranking.evaluate(pos, neg, k=k, metrics=["pooled_hits", "roc_auc"])
     assert ours[f"pooled_hits@{k}"].value == pytest.approx(ogb_pooled(pos, neg.ravel(), k), rel=1e-12)
     assert ours["roc_auc"].value == pytest.approx(ogb_auc(pos, neg.ravel()), rel=1e-12)
+    pool = ranking.evaluate(pos, neg.ravel(), k=k)  # as OGB's own arrays are
+    assert pool[f"pooled_hits@{k}"].value == pytest.approx(ogb_pooled(pos, neg.ravel(), k), rel=1e-12)
+    assert pool["roc_auc"].value == ours["roc_auc"].value
 
 
 @pytest.mark.parametrize("ties", ["realistic", "optimistic", "pessimistic"])

@@ -109,6 +109,16 @@ LISTED: dict[str, Callable[[list[int], int, int], Number]] = {
         / sum(gain(Fraction(place), k) for place in range(1, relevant + 1))
     ),
 }
+LISTED |= {
+    "mrr_first": lambda hits, relevant, k: Fraction(1, hits[0]) if hits else Fraction(0),
+    "hit_ratio": lambda hits, relevant, k: Fraction(bool(hits)),
+    # The harmonic mean of precision and recall, which is 0 if they are.
+    "f1": lambda hits, relevant, k: (
+        2 / (1 / Fraction(len(hits), k) + 1 / Fraction(len(hits), relevant)) if hits else Fraction(0)
+    ),
+    "r_precision": lambda hits, relevant, k: Fraction(sum(place <= relevant for place in hits), relevant),
+    "ndcg_exp": lambda hits, relevant, k: LISTED["ndcg"](hits, relevant, k),
+}
 POOLED: dict[str, Callable[[list[float], list[float], int], Number]] = {
     "roc_auc": lambda positives, negatives, k: area(positives, negatives),
     "average_precision": lambda positives, negatives, k: average_precision(positives, negatives),
@@ -159,10 +169,26 @@ def lists(key: str, k: int, queries: list[Query], ties: str) -> Number:
             continue
         values: list[Number] = []
         for order in orders(query, rule):
-            hits = [place for place, label in enumerate(order, 1) if label and place <= k]
+            hits = [place for place, label in enumerate(order, 1) if label and place <= (k or len(order))]
             values.append(LISTED[key](hits, relevant, k))
         found.append(mean(values))
     return mean(found)
+
+
+def graded(gain: Callable[[float], float], k: int, queries: list[list[tuple[float, float]]], ties: str) -> float:
+    """nDCG of graded candidates (score, grade), over all orders that the scores allow."""
+
+    def dcg(grades: list[float]) -> float:
+        return sum(gain(grade) / math.log2(1 + place) for place, grade in enumerate(grades[:k], 1))
+
+    rule = ties if ties in ("optimistic", "pessimistic") else "expected"
+    found = []
+    for query in queries:
+        best = dcg(sorted((grade for _, grade in query), reverse=True))
+        if best:
+            values = [dcg(order) / best for order in orders(query, rule)]  # type: ignore[arg-type]
+            found.append(sum(values) / len(values))
+    return sum(found) / len(found) if found else math.nan
 
 
 def pooled(key: str, k: int, queries: list[Query]) -> Number:

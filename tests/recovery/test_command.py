@@ -12,7 +12,7 @@ from graphgauge import recovery
 from graphgauge.cli.family import family_command
 from graphgauge.core.errors import InputError
 from graphgauge.recovery.comparison import Comparison
-from graphgauge.recovery.picture import picture
+from graphgauge.recovery.figure import picture
 
 command = family_command("recovery")
 

@@ -41,13 +41,14 @@ def three() -> dict[str, np.ndarray]:
 
 
 def test_all_pairs_with_holm(three: dict[str, np.ndarray]) -> None:
-    comparison = compare(records(three), metric="f1", direction="higher")
-    assert (comparison.unit, len(comparison.units)) == ("seed", 9)
-    expected = {
-        frozenset(pair): paired_test(three[pair[0]][0], three[pair[1]][0]).p_value
-        for pair in itertools.combinations(three, 2)
-    }
-    assert {frozenset(test.names): test.p_value for test in comparison.tests} == pytest.approx(expected)
+    for statistic in ("ranks", "mean"):
+        comparison = compare(records(three), metric="f1", direction="higher", test=statistic)
+        assert (comparison.unit, len(comparison.units)) == ("seed", 9)
+        expected = {
+            frozenset(pair): paired_test(three[pair[0]][0], three[pair[1]][0], test=statistic).p_value
+            for pair in itertools.combinations(three, 2)
+        }
+        assert {frozenset(test.names): test.p_value for test in comparison.tests} == pytest.approx(expected)
     assert [test.p_adjusted for test in comparison.tests] == pytest.approx(holm([t.p_value for t in comparison.tests]))
     assert comparison.best in ("top", "near")
     assert comparison.cliques == [[name for name in comparison.methods if name != "low"]]
@@ -272,7 +273,11 @@ def test_missing_runs(write_run: Any, results: Path) -> None:
 
 
 def test_nothing_in_common() -> None:
-    rows = [{"method": "a", "seed": 0, "f1": 1.0}, {"method": "b", "seed": 1, "f1": 1.0}]
+    rows = [
+        {"method": method, "seed": seed, "f1": 1.0 if method == has else math.nan}
+        for seed, has in enumerate("ab")
+        for method in "ab"
+    ]
     with pytest.raises(InputError, match="there is no dataset and seed with f1 for all of a, b"):
         compare(rows, metric="f1", direction="higher", missing="omit")
 

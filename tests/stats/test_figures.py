@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from graphgauge.core.errors import OptionError
-from graphgauge.report.stats_figures import draw_differences, draw_intervals, draw_profile, draw_ranks
+from graphgauge.stats.figures import draw_differences, draw_intervals, draw_profile, draw_ranks
 from graphgauge.stats import aggregate, compare
 
 RNG = np.random.default_rng(0)

@@ -81,7 +81,7 @@ def given_names(values: Mapping[str, Any]) -> list[str]:
 
 
 def _ways(forms: Sequence[Form], shown: Shown) -> str:
-    return "Give one form: " + "; or ".join(form.described(shown) for form in forms) + "."
+    return "Give one form: " + "; or ".join(dict.fromkeys(form.described(shown) for form in forms)) + "."
 
 
 def _listed(names: Iterable[str], word: str = "and") -> str:

@@ -1,14 +1,18 @@
 """Link prediction and retrieval: how high the right answers rank."""
 
+from graphgauge.ranking import spread as _spread  # declares its metrics
 from graphgauge.ranking.all_entities import rank_all
+from graphgauge.ranking.beyond import Catalog
 from graphgauge.ranking.evaluate import average_precision, evaluate, hits_at_k, mrr, ranks, roc_auc
 from graphgauge.ranking.from_files import evaluate_files
-from graphgauge.ranking.items import Items, compare
+from graphgauge.ranking.items import Items, ListItems, compare
 from graphgauge.ranking.negative_sampling import Negatives, negatives
 from graphgauge.ranking.state import RankingState
 
 __all__ = [
+    "Catalog",
     "Items",
+    "ListItems",
     "Negatives",
     "RankingState",
     "average_precision",

@@ -84,6 +84,19 @@ def cutoff_above_candidates(ranks: Ranks, results: Mapping[str, Result]) -> Evid
 
 
 @check(
+    "lowest-scores",
+    family="ranking",
+    severity="warning",
+    message="{count} candidates have the score −inf: if they are meant to be left out, they still count as candidates, "
+    "in chance levels and adjusted metrics",
+    remedy="Leave filtered candidates out of scores, labels and queries instead of scoring them −inf.",
+)
+def lowest_scores(lowest_candidates: int) -> Evidence | None:
+    """Candidates with the score −inf, which look like filtered ones."""
+    return {"count": lowest_candidates} if lowest_candidates else None
+
+
+@check(
     "imbalance-hidden-by-auc",
     family="ranking",
     severity="warning",

@@ -13,12 +13,16 @@ from numpy.typing import NDArray
 
 from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.metric import Estimate, Metric, NoInterval, find, select
+from graphgauge.core.metric import metrics as registered
 from graphgauge.core.options import confidence_level, metric_names, nan_policy
 from graphgauge.core.result import Deferred, Evaluation, Interval, Result, Table, enclosing
 from graphgauge.ranking import metrics as _metrics
+from graphgauge.ranking.beyond import Catalog, beyond_samples
 from graphgauge.ranking.inputs import Scores, counted, cutoff, cutoffs
 from graphgauge.ranking.negative_sampling import Negatives, drawn_mask
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
+from graphgauge.ranking.shared_error import shared_rule
+from graphgauge.ranking.shared_pool import CONVENTION, Part, is_pool, pool_counts
 from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.ties import TIES, rank
 from graphgauge.stats.intervals import standard_error, t_interval
@@ -33,10 +37,13 @@ def evaluate(
     scores: Any = None,
     labels: Any = None,
     queries: Any = None,
+    items: Any = None,
+    catalog: Catalog | None = None,
     k: Sequence[int] | int = (1, 3, 10),
     ties: str = "realistic",
     groups: Mapping[str, Any] | None = None,
     cluster: Any = None,
+    weights: Any = None,
     metrics: Sequence[str] | None = None,
     offsets: Any = None,
     mask: Any = None,
@@ -54,6 +61,8 @@ def evaluate(
     pos_scores, neg_scores
         Scores (n,) of the positives and (n, k) of their negatives, higher is better: NumPy, torch (CUDA is counted on
         its device) or lists. Ragged negatives: one flat array with `offsets` (n + 1), or a matrix with boolean `mask`.
+        One flat array (m,) without offsets is a pool that all positives share, as in OGB: by default `pooled_hits@k`
+        (OGB's hits@k), `roc_auc`, `average_precision` and `mrr`, each positive ranked among the whole pool.
     scores, labels, queries
         The flat form: one score, 0/1 label and query id per candidate, several positives per query allowed. Adds
         `recall@k`, `precision@k`, `map@k` and the whole-list `ndcg@k`.
@@ -79,25 +88,38 @@ def evaluate(
         `"items"` keeps each query's counts (under `ids`, if given) in `Evaluation.per_item`, for `compare`.
     """
     metrics = metric_names(metrics)
-    state = empty_state(metrics=metrics, keep=keep, negatives=negatives)
+    if (items is None) != (catalog is None):
+        raise OptionError("items and catalog go together", fix="Pass items=, one number per score, and a Catalog.")
+    top = None if items is None else _last_place(k, metrics)
+    state = empty_state(metrics=metrics, keep=keep, top=top, negatives=negatives)
     if negatives is not None:
         mask = drawn_mask(negatives, pos_scores, neg_scores, mask, offsets)
     state.update(
-        pos_scores, neg_scores, scores=scores, labels=labels, queries=queries, groups=groups, cluster=cluster,
-        offsets=offsets, mask=mask, ids=ids, nan=nan, threads=threads,
+        pos_scores, neg_scores, scores=scores, labels=labels, queries=queries, items=items, groups=groups,
+        cluster=cluster, weights=weights, offsets=offsets, mask=mask, ids=ids, nan=nan, threads=threads,
     )  # fmt: skip
-    return evaluate_state(state, k=k, ties=ties, metrics=metrics, confidence=confidence, nan=nan)
+    return evaluate_state(
+        state, k=k, ties=ties, metrics=metrics, confidence=confidence, nan=nan, catalog=catalog
+    )
+
+
+def _last_place(k: Sequence[int] | int, metrics: Sequence[str] | None) -> int:
+    """The largest cut-off of all metrics that are asked for."""
+    named = [find(name, "ranking")[1] for name in metrics or ()]
+    return max(*cutoffs(k), *(cutoff(params["k"]) for params in named if "k" in params), 1)
 
 
 def empty_state(
     *,
     metrics: Sequence[str] | str | None = None,
     keep: str | None = None,
+    top: int | None = None,
     shard: str | None = None,
     negatives: Negatives | None = None,
 ) -> RankingState:
     """A state that counts what the metrics need."""
-    return RankingState(pooled=needs_pool(metric_names(metrics)), keep=keep, shard=shard, negatives=negatives)
+    pooled = needs_pool(metric_names(metrics))
+    return RankingState(pooled=pooled, keep=keep, top=top, shard=shard, negatives=negatives)
 
 
 def evaluate_state(
@@ -108,20 +130,26 @@ def evaluate_state(
     metrics: Sequence[str] | None = None,
     confidence: float = 0.95,
     nan: str = "raise",
+    catalog: Catalog | None = None,
 ) -> Evaluation:
-    """The metrics of a state."""
+    """The metrics of a state; `catalog` describes the items that it has kept."""
     one_of("tie rule", ties, TIES)
     confidence, metrics = confidence_level(confidence), metric_names(metrics)
     ks = cutoffs(k)
-    samples = {name: sample for name, sample in _samples(state, ties).items() if sample is not None}
-    chosen = select("ranking", metrics, samples, {"k": ks})
+    if catalog is not None and state.top is None:
+        raise OptionError("no items were kept", fix="Count with top=k, and give items=.")
+    found: dict[str, Any] = {**_samples(state, ties), **beyond_samples(state.recommended(catalog))}
+    samples = {name: sample for name, sample in found.items() if sample is not None}
+    chosen = select("ranking", metrics or _default_names(state), samples, {"k": ks})
     for axis in state.axes:
         if axis.removesuffix(".low").removesuffix(".high") in {metric.key_of(**params) for metric, params in chosen}:
             raise OptionError(f"a group cannot be named {axis!r}", fix="That column contains the metric.")
     # A state has already dropped NaN by its own policy; this call cannot change it.
     omitted = state.dropped_queries or state.dropped_candidates or state.emptied_queries
     conventions = {"ties": ties, "nan": "omit" if omitted else nan_policy(nan)}
-    if state.negatives is not None:
+    if state.shares_pool:
+        conventions["negatives"] = CONVENTION
+    elif state.negatives is not None:
         conventions["negatives"] = state.negatives
     results: list[Result | Deferred] = []
     companions: list[Result] = []
@@ -138,7 +166,7 @@ def evaluate_state(
         micro = whole()
         results.append(micro)
         for axis, columns in tables.items():
-            if "pooled" not in metric.needs:
+            if not {"ranks", "lists"}.isdisjoint(metric.needs):
                 part = _first(metric, grouped[axis])
                 by_group = metric(part, **params)
                 columns |= _columns(metric, part, by_group, params, confidence)
@@ -157,7 +185,7 @@ def evaluate_state(
         conventions=conventions,
         options={"k": list(ks), "confidence": confidence},
         breakdowns={axis: Table(axis, columns) for axis, columns in tables.items()},
-        materials={"ranks": ranks, "pooled": samples.get("pooled")},
+        materials={"ranks": ranks, "pooled": samples.get("pooled"), "lowest_candidates": state.lowest_candidates},
         notes=_notes(state),
         per_item=None if (items := state.items()) is None else replace(items, ties=ties, negatives=state.negatives),
         figure=draw,
@@ -193,8 +221,12 @@ def ranks(
     >>> ranks([0.5, 0.9], [[0.7, 0.5], [0.1, 0.2]])
     array([2.5, 1. ])
     """
+    one_of("tie rule", ties, TIES)
+    if is_pool(neg_scores, offsets):
+        part = Part.of(pos_scores, neg_scores, mask=mask, groups=None, cluster=None, ids=None, nan="raise")
+        return rank(*pool_counts(part.pos, part.neg, threads=threads), ties)
     counts = counted(Scores.of(pos_scores, neg_scores, offsets=offsets, mask=mask), "raise", threads)
-    return rank(counts.greater, counts.equal, one_of("tie rule", ties, TIES))
+    return rank(counts.greater, counts.equal, ties)
 
 
 def roc_auc(pos_scores: Any, neg_scores: Any) -> float:
@@ -239,6 +271,7 @@ def _whole(
         estimate = estimate.warned("scores are tied, and optimistic ranks count every tie as a win")
     # A tie of several positives has no realistic order.
     used = {"ties": "expected"} if isinstance(sample, Lists) and not sample.settled else {}
+    metric = _for_pool(metric, sample, params)
     return metric.result(sample, estimate, params, confidence=confidence, conventions={**conventions, **used})
 
 
@@ -260,6 +293,19 @@ def _samples(state: RankingState, ties: str, axis: str | None = None) -> dict[st
     return samples if axis is not None else samples | {"pooled": state.pool()}
 
 
+def _for_pool(metric: Metric, sample: Any, params: Mapping[str, Any]) -> Metric:
+    """The metric with the interval that accounts for a shared pool of negatives, where there is one."""
+    if not isinstance(sample, Ranks) or not sample.shared:
+        return metric
+    return replace(metric, interval=lambda ranks, estimate: shared_rule(metric, ranks, estimate, dict(params)))
+
+
+def _default_names(state: RankingState) -> list[str] | None:
+    """One pool for all positives is for OGB's metrics; the others are computed if they are named."""
+    return [entry.key for entry in registered("ranking") if "pooled" in entry.needs] + ["mrr"] if (
+        state.shares_pool) else None
+
+
 def _tied(sample: Any) -> bool:
     return isinstance(sample, Ranks | Lists) and sample.tied
 
@@ -277,6 +323,7 @@ def _columns(
 ) -> dict[str, Floats]:
     key = metric.key_of(**params)
     columns = {key: estimate.value}
+    metric = _for_pool(metric, sample, params)
     found = metric.interval_of(sample, estimate, confidence)
     if not isinstance(found, NoInterval):
         _, columns[f"{key}.low"], columns[f"{key}.high"] = found
@@ -287,7 +334,9 @@ def _macro(micro: Result, axis: str, sample: Any, estimate: Estimate, confidence
     """The mean over groups with equal weights; its error follows from theirs."""
     value = float(np.mean(estimate.value)) if len(estimate.value) else np.nan
     interval, no_interval = None, "a median has no first-order error" if estimate.influence is None else None
-    if estimate.influence is not None:
+    if isinstance(sample, Ranks) and sample.shared:
+        no_interval = "the groups share one pool of negatives"
+    elif estimate.influence is not None:
         error, df = _macro_error(sample, estimate)
         low, high = enclosing(value, *t_interval([value], [error], [df], confidence, scale=1.0), micro.bounds)
         if np.isnan(low[0]):
@@ -323,7 +372,7 @@ def _macro_error(sample: Any, estimate: Estimate) -> tuple[float, float]:
 
 def _macro_weight(sample: Any) -> Floats:
     """The weight of a query of each cell, relative to the mean over all queries."""
-    weight: Floats = sample.to_cells(sample.n.sum() / (sample.groups * sample.n))
+    weight: Floats = sample.to_cells(sample.mass.sum() / (sample.groups * sample.mass))
     return weight
 
 

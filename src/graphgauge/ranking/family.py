@@ -16,7 +16,19 @@ MATRIX = Form(
     apart=(("offsets", "mask"), ("offsets", "negatives"), ("mask", "negatives")),
     samples=("ranks", "pooled"),
 )
-FLAT = Form("the flat form", needs=("scores", "labels", "queries"), takes=("nan",), samples=("ranks", "lists"))
+FLAT = Form(
+    "the flat form",
+    needs=("scores", "labels", "queries"),
+    takes=("items", "keep", "per_query", "nan"),
+    samples=("ranks", "lists"),
+)
+# The same fields as a matrix; a pool is recognised by its shape, (m,).
+POOL = Form(
+    "the form with one pool of negatives",
+    needs=("pos_scores", "neg_scores"),
+    takes=("ids", "keep", "per_query", "nan"),
+    samples=("ranks", "pooled"),
+)
 ALL_ENTITIES = Form(
     "the form with embeddings",
     needs=("queries_emb", "entities", "targets"),
@@ -39,14 +51,16 @@ FAMILY = Family(
     question="How far up are the right answers?",
     headlines=("mrr", "hits@10", "adjusted_mrr"),
     package="graphgauge.ranking",
-    forms=(MATRIX, FLAT, ALL_ENTITIES),
+    forms=(MATRIX, POOL, FLAT, ALL_ENTITIES),
     truths={
         "pos_scores": TruthInputs(("mask",), ("offsets", "groups", "cluster")),
         "labels": TruthInputs(("labels", "queries"), ("groups", "cluster")),
         "targets": TruthInputs(("targets", "known_values", "known_offsets"), ("groups", "cluster")),
     },
     state="graphgauge.ranking.state:RankingState",
-    along=("pos_scores", "neg_scores", "scores", "labels", "queries", "groups", "cluster", "mask", "ids"),
+    along=(
+        "pos_scores", "neg_scores", "scores", "labels", "queries", "items", "groups", "cluster", "weights", "mask", "ids",
+    ),  # fmt: skip
     example={
         "pos_scores": "ranking/{method}/{seed}/pos.npy",
         "neg_scores": "ranking/{method}/{seed}/neg.npy",

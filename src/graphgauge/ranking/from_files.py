@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from graphgauge.core.arrays import AnyArray
-from graphgauge.core.errors import InputError
+from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.fields import (
     Choice,
     Confidence,
@@ -48,7 +48,7 @@ Opened = dict[str, list[ArrayFile]]
 def evaluate_files(
     *,
     pos_scores: Annotated[Paths, Files("Scores of the positives (n,): a file or quoted pattern. Repeatable.")] = (),
-    neg_scores: Annotated[Paths, Files("Scores of their negatives (n, k), likewise.")] = (),
+    neg_scores: Annotated[Paths, Files("Scores of their negatives (n, k), likewise; or one pool (m,) for all positives.")] = (),
     offsets: Annotated[PathLike | None, File("With flat negatives: where each query's begin, n + 1 integers.")] = None,
     mask: Annotated[Paths, Files("Booleans (n, k): which negatives are valid.")] = (),
     negatives: Annotated[
@@ -100,7 +100,7 @@ def evaluate_files(
     keep = given["keep"] if given["per_query"] is None else "items"
     state = count(given | {"keep": keep}, per_item, files, progress)
     if given["save_state"] is not None:
-        state.name_parts(content_names(files))
+        state.name_parts(content_names(files, apart=state.shares_pool))
         state.save(given["save_state"])
     evaluation = state.evaluate(
         k=given["k"], ties=given["ties"], metrics=asked, confidence=given["confidence"], nan=given["nan"]
@@ -126,6 +126,10 @@ def _from_matrix(
         offsets = _read(files, "offsets", given["offsets"])
         refuse_repeated(files)
         return state.update(pos.rows(0, len(pos)), neg.rows(0, len(neg)), offsets=offsets, **policy, **labels)
+    if all(len(file.shape) == 1 for file in neg.files):
+        if drawn is not None:
+            raise OptionError("a pool of negatives was not drawn for each positive", fix="Leave out negatives.")
+        return _from_pool(state, pos, neg, given, labels, files, policy)
     _check_shards(pos, neg)
     expect(sum(math.prod(file.shape) for file in neg.files))
     mask = Shards(files.setdefault("mask", open_arrays(given["mask"]))) if given["mask"] else None
@@ -157,6 +161,19 @@ def _mask_of(drawn: Negatives, pos: Shards, neg: Shards, files: Opened, path: st
         )  # fmt: skip
     files["negatives"] = [open_array(f"{path}:nodes")]
     return Shards([LoadedArray(Path(path), drawn.mask)]) if drawn.short else None
+
+
+def _from_pool(
+    state: RankingState, pos: Shards, neg: Shards, given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened,
+    policy: Mapping[str, Any],
+) -> RankingState:  # fmt: skip
+    """All positives against one pool: the scores are kept, so they are read at once."""
+    mask = _read(files, "mask", given["mask"][0]) if given["mask"] else None
+    for file in pos.files:
+        if len(file.shape) != 1:
+            raise InputError(f"expected shape (n,), found {file.shape}", where=f"pos_scores ({file.path.name})")
+    refuse_repeated(files, apart=True)
+    return state.update(pos.rows(0, len(pos)), neg.rows(0, len(neg)), mask=mask, **policy, **labels)
 
 
 def _from_flat(given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened, progress: Progress) -> RankingState:

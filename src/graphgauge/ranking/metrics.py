@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from graphgauge.core.metric import AS_CHOSEN, Bounds, Estimate, Exempt, IntervalRule, Laws, MetricFunction, metric
 from graphgauge.kernels import tails
-from graphgauge.ranking.pooled import average_precision_error, pooled_hits_bounds
+from graphgauge.ranking.pooled import average_precision_error, pooled_hits_bounds, two_sample_auc_error
 from graphgauge.ranking.samples import Lists, Pooled, Ranks, Sample
 from graphgauge.stats.intervals import (
     delong,
@@ -157,6 +157,9 @@ def _blind(function: MetricFunction, sample: Ranks | Lists, params: Mapping[str,
     rules = {"constant scorer": sample.ties, "random scorer": "expected"}
     if sample.ties == "expected":
         del rules["constant scorer"]
+    if isinstance(sample, Lists) and not sample.settled:  # then both are the mean of a random order
+        level = float(function(sample.constant, **params).value[0])
+        return dict.fromkeys(rules, level)
     if isinstance(sample, Ranks) and sample.one_length:
         sizes = int(sample.n[0]), int(sample.fewest_candidates)
         return {name: _one_length_level(function, *sizes, ties, **params) for name, ties in rules.items()}
@@ -232,7 +235,8 @@ def mean_rank(ranks: Ranks) -> Estimate:
 )  # fmt: skip
 def median_rank(ranks: Ranks) -> Estimate:
     """Median rank of the positives."""
-    return Estimate(ranks.quantile(np.full(ranks.groups, 0.5)), ranks.n, reason="no queries")
+    middle = ranks.quantile(np.full(ranks.groups, 0.5))
+    return Estimate(middle, ranks.n, reason="no queries", facts={"unit": ranks.unit})
 
 
 @metric(
@@ -244,17 +248,20 @@ def geometric_mean_rank(ranks: Ranks) -> Estimate:
     logs = ranks.log()
     estimate = ranks.estimate(logs, ends=(0.0, np.log(ranks.candidates)))
     value, reach = np.exp(estimate.value), estimate.facts["reach"]
-    facts = {"reach": lambda: ranks.to_cells(value) * reach()}
+    facts = {"reach": lambda: ranks.to_cells(value) * reach(), "unit": ranks.unit}
     influence = ranks.to_cells(value) * (logs - ranks.to_cells(np.log(value)))
     return Estimate(value, ranks.n, influence, reason="no queries", facts=facts)
 
 
 @metric(
     key="ndcg@{k}", family="ranking", needs=("lists", "ranks"), direction="higher", bounds=(0, 1), unit="query",
-    conventions=_RULES, reference="jarvelin2002", chance=_blind, interval=_mean, laws=_LAWS,
+    conventions=_RULES | {"gain": "the grade"}, reference="jarvelin2002", chance=_blind, interval=_mean, laws=_LAWS,
 )  # fmt: skip
 def ndcg_at_k(sample: Lists | Ranks, *, k: int = 10) -> Estimate:
-    """Discounted gain 1/log2(1 + rank) of the positives among the first k, over that of the best possible order."""
+    """Discounted gain grade/log2(1 + rank) of the positives among the first k, over that of the best possible order.
+
+    Labels may be grades of relevance above 0; without grades every positive has the gain 1.
+    """
     return sample.estimate(sample.ndcg(k), range=(0.0, 1.0))
 
 
@@ -324,6 +331,67 @@ def map_at_k(lists: Lists, *, k: int = 10) -> Estimate:
 
 
 @metric(
+    key="mrr_first", family="ranking", needs=("lists",), direction="higher", bounds=(0, 1), unit="query",
+    conventions=_LIST_RULES | {"per": "query, by its best positive"}, reference="voorhees1999",
+    chance=_blind, interval=_mean, laws=_LAWS,
+)  # fmt: skip
+def mrr_first(lists: Lists) -> Estimate:
+    """Reciprocal rank of a query's best positive, mean over queries."""
+    return lists.estimate(lists.first_reciprocal(), range=(0.0, 1.0))
+
+
+@metric(
+    key="mrr_first@{k}", family="ranking", needs=("lists",), direction="higher", bounds=(0, 1), unit="query",
+    conventions=_LIST_RULES | {"per": "query, by its best positive", "beyond k": "0"}, reference="voorhees1999",
+    chance=_blind, interval=_mean, laws=_LAWS, default=False,
+)  # fmt: skip
+def mrr_first_at_k(lists: Lists, *, k: int = 10) -> Estimate:
+    """Reciprocal rank of a query's best positive, 0 if it is not among the first k, mean over queries."""
+    return lists.estimate(lists.first_reciprocal(k), range=(0.0, 1.0))
+
+
+@metric(
+    key="hit_ratio@{k}", family="ranking", needs=("lists",), direction="higher", bounds=(0, 1), unit="query",
+    conventions=_LIST_RULES | {"per": "query, by its best positive"}, reference="deshpande2004",
+    chance=_blind, interval=_share, laws=_LAWS,
+)  # fmt: skip
+def hit_ratio_at_k(lists: Lists, *, k: int = 10) -> Estimate:
+    """Share of queries with at least one positive among their first k candidates."""
+    values = lists.hit(k)
+    binary = lists.settled or bool(((values == 0) | (values == 1)).all())
+    return lists.estimate(values, binary=binary, range=(0.0, 1.0))
+
+
+@metric(
+    key="f1@{k}", family="ranking", needs=("lists",), direction="higher", bounds=(0, 1), unit="query",
+    conventions=_LIST_RULES | {"short lists": "divided by k all the same"}, reference="vanrijsbergen1979",
+    chance=_blind, interval=_mean, laws=_LAWS, default=False,
+)  # fmt: skip
+def f1_at_k(lists: Lists, *, k: int = 10) -> Estimate:
+    """Harmonic mean of a query's precision and recall at k, 2 · hits / (k + positives), mean over queries."""
+    return lists.estimate(2 * lists.hits(k) / (k + lists.relevant), range=(0.0, 1.0))
+
+
+@metric(
+    key="r_precision", family="ranking", needs=("lists",), direction="higher", bounds=(0, 1), unit="query",
+    conventions=_LIST_RULES, reference="manning2008", chance=_blind, interval=_mean, laws=_LAWS, default=False,
+)  # fmt: skip
+def r_precision(lists: Lists) -> Estimate:
+    """Share of positives among a query's first R candidates, R the number of its positives, mean over queries."""
+    return lists.estimate(lists.hits(lists.relevant) / lists.relevant, range=(0.0, 1.0))
+
+
+@metric(
+    key="ndcg_exp@{k}", family="ranking", needs=("lists",), direction="higher", bounds=(0, 1), unit="query",
+    conventions=_LIST_RULES | {"gain": "2^grade − 1"}, reference="burges2005",
+    chance=_blind, interval=_mean, laws=_LAWS, default=False,
+)  # fmt: skip
+def ndcg_exp_at_k(lists: Lists, *, k: int = 10) -> Estimate:
+    """nDCG with the exponential gain 2^grade − 1 of the positives; equal to `ndcg@k` if labels are 0 and 1."""
+    return lists.estimate(lists.ndcg(k, lambda grades: np.exp2(grades) - 1), range=(0.0, 1.0))
+
+
+@metric(
     key="roc_auc", family="ranking", needs=("pooled",), direction="higher", bounds=(0, 1), unit="query",
     conventions=_POOLED_RULES, reference="hanley1982", chance=_half, interval=_delong, laws=_LAWS, default=False,
 )  # fmt: skip
@@ -359,6 +427,8 @@ def pooled_hits_at_k(pooled: Pooled, *, k: int = 10) -> Estimate:
 
 
 def _auc_error(pooled: Pooled) -> tuple[float, float]:
+    if pooled.unrelated:
+        return two_sample_auc_error(pooled)
     _, error, df = delong(pooled.pos, pooled.neg, pooled.offsets, cluster=pooled.units)
     return error, df
 

@@ -200,7 +200,7 @@ def _latex(item: Family) -> str:
     tables = [item.tables[key] for key in item.headlines]
     if not tables:
         return ""
-    rows = [row for table in tables for row in table]
+    rows = [row for table in tables for row in table.rows]
     panels = {key: panel for table in tables for key, panel in table.panels.items()}
     first = tables[0]
     whole = Aggregate(rows, panels, confidence=first.confidence, alpha=first.alpha, missing=first.missing)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal, overload
 
@@ -10,15 +11,37 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.options import whole_number
+from graphgauge.core.options import generator_of, whole_number
+from graphgauge.core.result import Interval, enclosing
 from graphgauge.stats.compare_items import ItemsComparison, compare_items
 from graphgauge.stats.comparison import Comparison, Improvement, Standing
-from graphgauge.stats.intervals import Bounds, agreement_interval, sample_interval, sample_std
+from graphgauge.stats.design import (
+    DATASETS,
+    DESIGNS,
+    Cells,
+    DatasetsDesign,
+    Design,
+    RunsDesign,
+    design_of,
+    present,
+    runs_design,
+)
+from graphgauge.stats.intervals import Bounds, agreement_interval, sample_interval, sample_std, t_interval
 from graphgauge.stats.load import load
 from graphgauge.stats.many import critical_difference, friedman, holm, mean_ranks
-from graphgauge.stats.paired import PairedTest, paired_test
-from graphgauge.stats.resample import Strata, interquartile_mean, probability_of_improvement, stratified_interval
-from graphgauge.stats.runs import MISSING, Better, Missing, Panel, Seed, on_dataset, panel, seed_order
+from graphgauge.stats.method_test import MethodTest
+from graphgauge.stats.paired import STATISTICS, Plan, Statistic, require_margin
+from graphgauge.stats.power import Needed, needed, require_effect
+from graphgauge.stats.resample import (
+    counted_chances,
+    counted_interquartile_means,
+    drawn_counts,
+    interquartile_mean,
+    stratified_bounds,
+    win_matrix,
+)
+from graphgauge.stats.runs import MISSING, Better, Missing, Panel, Runs, Seed, on_dataset, panel, seed_order
+from graphgauge.stats.simulate import Simulated, simulate_like
 from graphgauge.stats.text import listing, several
 from graphgauge.stats.truths import Truths
 from graphgauge.stats.wilcoxon import as_on_paper, require_alpha
@@ -26,6 +49,7 @@ from graphgauge.stats.wilcoxon import as_on_paper, require_alpha
 # The fewest seeds per dataset, and over all datasets, for an interval of P(first better).
 _FEWEST_SEEDS = 3
 _FEWEST_RUNS = 15
+_BLOCK = 1 << 22
 
 
 @overload
@@ -35,6 +59,14 @@ def compare(
     metric: str,
     baseline: str | None = ...,
     over: Literal["seeds"] = ...,
+    design: RunsDesign = ...,
+    datasets: DatasetsDesign = ...,
+    test: Statistic = ...,
+    margin: float | None = ...,
+    effect: float | None = ...,
+    power: float = ...,
+    metrics_compared: int = ...,
+    simulate: bool = ...,
     missing: Missing = ...,
     alpha: float = ...,
     direction: Better | None = ...,
@@ -44,8 +76,9 @@ def compare(
 ) -> Comparison: ...
 @overload
 def compare(
-    runs: Any, *, metric: str, baseline: str | None = ..., over: Literal["items"], missing: Missing = ...,
-    alpha: float = ..., direction: Better | None = ..., seed: int = ..., resamples: int = ..., truths: Truths = ...,
+    runs: Any, *, metric: str, baseline: str | None = ..., over: Literal["items"], margin: float | None = ...,
+    effect: float | None = ..., power: float = ..., metrics_compared: int = ..., missing: Missing = ...,
+    alpha: float = ..., direction: Better | None = ..., seed: int = ..., truths: Truths = ...,
 ) -> ItemsComparison: ...  # fmt: skip
 def compare(
     runs: Any,
@@ -53,6 +86,14 @@ def compare(
     metric: str,
     baseline: str | None = None,
     over: Literal["seeds", "items"] = "seeds",
+    design: RunsDesign = "auto",
+    datasets: DatasetsDesign = "drawn",
+    test: Statistic = "mean",
+    margin: float | None = None,
+    effect: float | None = None,
+    power: float = 0.8,
+    metrics_compared: int = 1,
+    simulate: bool = False,
     missing: Missing = "raise",
     alpha: float = 0.05,
     direction: Better | None = None,
@@ -62,29 +103,80 @@ def compare(
 ) -> Comparison | ItemsComparison:
     """Compare methods on one metric: all pairs, or each against a baseline, with Holm's correction.
 
-    Within one dataset the seed is the unit; over several, seeds are averaged within each and the dataset is the unit,
-    because runs on one dataset are no independent evidence about others. All methods must have the same runs: missing
-    ones are an error, or left out for all (`missing="omit"`), or scored at the metric's worst bound
+    The design is named first, from the ids of the runs. Methods with the same seeds are paired by seed, methods
+    without a common seed are unpaired, which `design="paired"` or `"unpaired"` overrules. Several datasets are `drawn`
+    from others like them: seeds are averaged within each and the dataset is the unit, because runs on one dataset are
+    no evidence about others. With `datasets="these"` the claim is about these datasets only, and runs are tested
+    within each.
+
+    The test rearranges scores: signs of paired differences, or runs of a dataset between the methods. It concerns the
+    mean difference, and its interval contains the differences that the test does not reject. `test="ranks"` uses
+    Wilcoxon's tests with Hodges and Lehmann's interval. `margin` is a difference that does not matter: equivalence and
+    non-inferiority are reported. `effect` is a difference that does matter: how many seeds, datasets or items would
+    detect it with this `power`. `metrics_compared` corrects for further metrics. `simulate` measures the error and
+    coverage of the procedure at these sizes.
+
+    Runs with failures are an error, or left out (`missing="omit"`), or scored at the metric's worst bound
     (`missing="worst"`). `over="items"` compares the per-item values of one dataset by sign flips instead.
 
     Result files record the hashes of their inputs: methods measured against different truths on the same
     dataset and seed are refused, or compared with a warning (`truths="any"`).
     """
     one_of("over", over, ("seeds", "items"))
+    one_of("design", design, DESIGNS)
+    one_of("datasets", datasets, DATASETS)
+    one_of("test", test, STATISTICS)
     one_of("missing", missing, MISSING)
     require_alpha(alpha)
+    require_margin(margin)
+    require_effect(effect, power)
     whole_number("resamples", resamples, 1)
+    whole_number("metrics_compared", metrics_compared, 1)
     known = load(runs)
     view = panel(known, metric, direction=direction, truths=truths)
     if baseline is not None:
         one_of("method", baseline, view.methods)
     better = _better(view)
     if over == "items":
+        _refuse_over_items(design, datasets, test, simulate)
         return compare_items(
-            known, view, better, baseline=baseline, missing=missing, alpha=alpha, seed=seed, truths=truths
+            known, view, better, baseline=baseline, missing=missing, alpha=alpha, seed=seed, truths=truths,
+            margin=margin, effect=effect, power=power, metrics_compared=metrics_compared,
+        )  # fmt: skip
+    cells = _cells(view, missing, paired=runs_design(view, design, missing) == "paired")
+    if test == "ranks" and datasets == "these" and len(cells.datasets) > 1:
+        raise OptionError(
+            "ranks are not compared within several datasets", fix='Use test="mean", or datasets="drawn" with ranks.'
         )
-    units, strata, notes = _complete(view, missing)
-    return _compared(view, better, units, strata, notes, baseline, alpha, seed, resamples)
+    chosen = [run for run in known if view.metric in run.scores]
+    ask = _Asked(
+        baseline, alpha, test, margin, effect, power, metrics_compared, simulate, seed, resamples,
+        design_of(cells, design, datasets, chosen),
+    )  # fmt: skip
+    notes = _one_run(cells, chosen)
+    return _compared(view, better, cells, ask, notes)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    baseline: str | None
+    alpha: float
+    test: Statistic
+    margin: float | None
+    effect: float | None
+    power: float
+    metrics_compared: int
+    simulate: bool
+    seed: int
+    resamples: int
+    design: Design
+
+
+def _refuse_over_items(design: str, datasets: str, test: str, simulate: bool) -> None:
+    given = {"design": design != "auto", "datasets": datasets != "drawn", "test": test != "mean", "simulate": simulate}
+    wrong = [name for name, is_given in given.items() if is_given]
+    if wrong:
+        raise OptionError(f'{listing(wrong)} and over="items" exclude each other', fix='Drop it, or use over="seeds".')
 
 
 def _better(view: Panel) -> Better:
@@ -97,41 +189,55 @@ def _better(view: Panel) -> Better:
     return view.better
 
 
-def _complete(view: Panel, missing: Missing) -> tuple[list[str], list[Floats], list[str]]:
-    """The units, the scores of each dataset (methods × seeds, for seeds that all methods have), and notes."""
+def _cells(view: Panel, missing: Missing, *, paired: bool) -> Cells:
+    """The scores of each dataset and method, and notes on those left out."""
     methods = sorted(view.methods)
+    runs = present(view)
+    gaps = [gap for gap in view.gaps if paired or gap.seed in runs[gap.dataset][gap.method]]
     if missing == "raise":
-        view.refuse_missing([str(gap) for gap in view.gaps] or _unmatched(view))
-    if missing == "worst":
+        view.refuse_missing([str(gap) for gap in gaps] or (_unmatched(view) if paired else []))
+    if missing == "worst" and gaps:
         view = view.filled()
-    units: dict[str, list[str]] = {}
-    strata, notes, infinite = [], [], []
+    cells = Cells(methods, [], [], [], paired, [])
+    infinite: list[str] = []
     for dataset, by_method in sorted(view.values.items()):
-        every: dict[Seed, None] = dict.fromkeys(seed for seeds in by_method.values() for seed in seeds)
-        common = sorted(
-            (seed for seed in every if all(not math.isnan(by_method[m].get(seed, math.nan)) for m in methods)),
-            key=seed_order,
-        )
-        if len(common) < len(every):
-            notes.append(
-                f"{dataset or view.metric}: {len(common)} of {several(len(every), 'seed')} used, those of every method."
+        every = sorted({seed for seeds in runs[dataset].values() for seed in seeds}, key=seed_order)
+        kept = _kept(by_method, every, methods, paired)
+        if paired and len(kept[0]) < len(every):
+            cells.notes.append(
+                f"{dataset or view.metric}: {len(kept[0])} of {several(len(every), 'seed')} used, those of every method."
             )
+        lost = sum(math.isnan(by_method[m][s]) for m in methods for s in runs[dataset][m] if s in by_method[m])
+        if not paired and lost:
+            cells.notes.append(f"{dataset or view.metric}: {several(lost, 'run')} without a value left out.")
         infinite += [
             f"{on_dataset(method, dataset)} seed {seed}"
-            for method in methods for seed in common if math.isinf(by_method[method][seed])
+            for method, seeds in zip(methods, kept, strict=True) for seed in seeds if math.isinf(by_method[method][seed])
         ]  # fmt: skip
-        if common:
-            units[dataset] = [str(seed) for seed in common]
-            strata.append(np.array([[by_method[method][seed] for seed in common] for method in methods]))
+        if all(kept):
+            cells.datasets.append(dataset)
+            cells.seeds.append([str(seed) for seed in kept[0]])
+            cells.scores.append(
+                [np.array([by_method[m][seed] for seed in seeds]) for m, seeds in zip(methods, kept, strict=True)]
+            )
     if infinite:
         raise InputError(f"{view.metric} is infinite: {listing(infinite)}", fix="Repeat those runs, or leave them out.")
-    if not strata:
-        raise InputError(f"there is no dataset and seed with {view.metric} for all of {listing(methods)}")
-    if view.gaps and missing == "worst":
-        filled = listing([str(gap) for gap in view.gaps])
-        notes.append(f"Scored at the bound {view.worst:g}: {filled}.")
-    named = next(iter(units.values())) if len(units) == 1 else list(units)
-    return named, strata, [*notes, *(f"{note}." for note in view.notes)]
+    if not cells.datasets:
+        what = "dataset and seed" if paired else "dataset"
+        raise InputError(f"there is no {what} with {view.metric} for all of {listing(methods)}")
+    if gaps and missing == "worst":
+        cells.notes.append(f"Scored at the bound {view.worst:g}: {listing([str(gap) for gap in gaps])}.")
+    cells.notes.extend(f"{note}." for note in view.notes)
+    return cells
+
+
+def _kept(by_method: Any, every: list[Seed], methods: list[str], paired: bool) -> list[list[Seed]]:
+    """The seeds with a value: of every method if they are paired, otherwise of each one."""
+    own = [[seed for seed in every if not math.isnan(by_method[m].get(seed, math.nan))] for m in methods]
+    if not paired:
+        return own
+    common = set(own[0]).intersection(*own[1:])
+    return [[seed for seed in every if seed in common]] * len(methods)
 
 
 def _unmatched(view: Panel) -> list[str]:
@@ -144,44 +250,30 @@ def _unmatched(view: Panel) -> list[str]:
     ]
 
 
-def _compared(
-    view: Panel,
-    better: Better,
-    units: list[str],
-    strata: list[Floats],
-    notes: list[str],
-    baseline: str | None,
-    alpha: float,
-    seed: int,
-    resamples: int,
-) -> Comparison:
-    largest = max(float(np.abs(values).max()) for values in strata)
+def _compared(view: Panel, better: Better, cells: Cells, ask: _Asked, notes: list[str]) -> Comparison:
+    design, alpha = ask.design, ask.alpha
+    largest = max(float(np.abs(values).max()) for row in cells.scores for values in row)
     # Tests round differences; ranks and wins must see the same ties.
-    judged = [as_on_paper(np.vectorize(view.badness)(values), largest) for values in strata]
-    one = len(strata) == 1
-    scores = strata[0].T if one else np.array([values.mean(axis=1) for values in strata])
-    bad = judged[0].T if one else as_on_paper(np.array([values.mean(axis=1) for values in judged]), largest)
+    judged = [[as_on_paper(_badness(view, values), largest) for values in row] for row in cells.scores]
+    blocks = design.datasets == "one" and cells.paired
+    if blocks:
+        scores, bad = np.array(cells.scores[0]).T, np.array(judged[0]).T
+    else:
+        scores, bad = (np.array([[values.mean() for values in row] for row in each]) for each in (cells.scores, judged))
+        bad = as_on_paper(bad, largest)
     ranks = mean_ranks(-bad)
     order = np.lexsort((bad.mean(axis=0), ranks))
-    names = sorted(view.methods)
-    methods = [names[index] for index in order]
+    methods = [cells.methods[index] for index in order]
     scores, bad, ranks = scores[:, order], bad[:, order], ranks[order]
-    both = [
-        np.concatenate((values[order], low[order], np.arange(values.shape[1], dtype=float)[None]))
-        for values, low in zip(strata, judged, strict=True)
-    ]
-    unit = "seed" if one else "dataset"
-    pairs = _pairs(methods, baseline)
-    bounds = stratified_interval(
-        lambda drawn: np.concatenate([_iqms(drawn), _chances(drawn, pairs)], axis=1),
-        both,
-        confidence=1 - alpha,
-        seed=seed,
-        resamples=resamples,
-    )
-    (iqm_low, chance_low), (iqm_high, chance_high) = (np.split(column, [len(methods)]) for column in bounds)
-    whole = [block[None] for block in both]
-    enough = len(methods) > 2 and len(scores) > 1
+    own, low = ([[row[index] for index in order] for row in each] for each in (cells.scores, judged))
+    unit = "dataset" if design.datasets == "drawn" else "seed" if cells.paired else "run"
+    pairs = _pairs(methods, ask.baseline)
+    iqms, chances, (iqm_bounds, chance_bounds) = _resampled(own, low, pairs, cells.paired, ask)
+    tests = _tests(view, low if view.direction == "target" else own, methods, pairs, better, ask, unit)
+    units = cells.seeds[0] if blocks else cells.datasets
+    if design.datasets == "one" and not cells.paired:
+        units = [str(number) for number in range(1, max(cells.sizes[0]) + 1)]
+        scores = _padded(own[0])
     return Comparison(
         metric=view.metric,
         better=better,
@@ -189,48 +281,142 @@ def _compared(
         conventions=view.conventions,
         unit=unit,
         units=tuple(units),
-        standings=_standings(
-            methods, scores, ranks, _iqms(whole)[0], (iqm_low, iqm_high), 1 - alpha, unit, view.bounds,
-        ),
-        tests=_tests(view, bad if view.direction == "target" else scores, methods, pairs, better, alpha, unit),
+        standings=_standings(methods, own, scores, ranks, iqms, iqm_bounds, ask, unit, view.bounds),
+        tests=tests,
         improvements=_improvements(
-            [(methods[a], methods[b]) for a, b in pairs], _chances(whole, pairs)[0], (chance_low, chance_high),
-            [values.shape[1] for values in strata], 1 - alpha,
+            [(methods[a], methods[b]) for a, b in pairs], chances, chance_bounds,
+            [min(map(len, row)) for row in own], 1 - alpha, paired=cells.paired,
         ),
-        friedman=friedman(-bad) if enough else None,
-        critical_difference=critical_difference(len(methods), len(scores), alpha),
+        friedman=friedman(-bad) if len(methods) > 2 and len(bad) > 1 and (blocks or unit == "dataset") else None,
+        critical_difference=critical_difference(len(methods), len(bad), alpha),
         alpha=alpha,
-        baseline=baseline,
-        best=methods[int(np.argmin(bad.mean(axis=0)))],
+        baseline=ask.baseline,
+        best=methods[int(np.argmin([np.mean([row[i].mean() for row in low]) for i in range(len(methods))]))],
         scores=scores,
-        notes=(*notes, *_one_seed([values.shape[1] for values in strata])),
+        notes=(*notes, *_few_datasets(design, tests), *cells.notes, *(_one_seed([len(row[0]) for row in own]) if cells.paired else ())),
+        design=design,
+        metrics_compared=ask.metrics_compared,
+        needed=_needed(tests, own, pairs, ask),
+        simulated=_simulated(own, pairs, ask),
     )  # fmt: skip
+
+
+def _badness(view: Panel, values: Floats) -> Floats:
+    """Lower is better, for any direction."""
+    return np.array([view.badness(float(value)) for value in values])
+
+
+def _padded(columns: list[Floats]) -> Floats:
+    longest = max(map(len, columns))
+    return np.array([np.pad(values, (0, longest - len(values)), constant_values=np.nan) for values in columns]).T
+
+
+def _resampled(
+    own: list[list[Floats]], low: list[list[Floats]], pairs: list[tuple[int, int]], paired: bool, ask: _Asked
+) -> tuple[Floats, Floats, tuple[Bounds, Bounds]]:
+    """IQMs and chances of improvement, with bootstrap bounds over the runs of each dataset.
+
+    Seeds are drawn for all methods at once if they share them. Runs of one seed are not compared.
+    """
+    generator = generator_of(ask.seed)
+    methods = range(len(own[0]))
+    runs, widest = sum(len(row[0]) for row in own), max(len(values) for row in own for values in row)
+    rows = max(1, min(ask.resamples, _BLOCK // max(runs, widest**2, widest * len(pairs))))
+    iqms, chances = [], []
+    for done in range(0, ask.resamples, rows):
+        size = min(rows, ask.resamples - done)
+        if paired:
+            shared = drawn_counts([len(row[0]) for row in own], size, generator)
+            counts = [shared] * len(methods)
+        else:
+            counts = [drawn_counts([len(row[m]) for row in own], size, generator) for m in methods]
+        iqms.append(
+            np.stack(
+                [
+                    counted_interquartile_means(np.concatenate([row[m] for row in own]), np.concatenate(counts[m], axis=1))
+                    for m in methods
+                ],
+                axis=1,
+            )
+        )
+        chances.append(_chances(low, pairs, [list(each) for each in zip(*counts, strict=True)], paired))
+    once = [[np.ones((1, len(values))) for values in row] for row in own]
+    whole = np.array([interquartile_mean(np.concatenate([row[m] for row in own])) for m in methods])
+    datasets, confidence = len(own), 1 - ask.alpha
+    bounds = [stratified_bounds(np.concatenate(drawn), runs, datasets, confidence) for drawn in (iqms, chances)]
+    return whole, _chances(low, pairs, once, paired)[0], (bounds[0], bounds[1])
+
+
+def _chances(low: list[list[Floats]], pairs: list[tuple[int, int]], counts: list[list[Floats]], paired: bool) -> Floats:
+    """Of each pair, the mean over datasets, lower scores being better; resamples × pairs."""
+    total: Floats = np.zeros((len(counts[0][0]), len(pairs)))
+    known = np.zeros_like(total)
+    for row, drawn in zip(low, counts, strict=True):
+        wins = [win_matrix(-row[a], -row[b]) for a, b in pairs]
+        if paired:
+            each = counted_chances(wins, drawn[0])
+        else:
+            runs = [len(row[a]) * len(row[b]) for a, b in pairs]
+            each = np.stack(
+                [
+                    np.einsum("rj,rj->r", drawn[a] @ matrix, drawn[b]) / size
+                    for (a, b), matrix, size in zip(pairs, wins, runs, strict=True)
+                ],
+                axis=1,
+            )
+        there = ~np.isnan(each)
+        total += np.where(there, each, 0.0)
+        known += there
+    return np.asarray(np.divide(total, known, out=np.full_like(total, np.nan), where=known > 0))
 
 
 def _standings(
     methods: list[str],
+    own: list[list[Floats]],
     scores: Floats,
     ranks: Floats,
     iqms: Floats,
     drawn: Bounds,
-    confidence: float,
+    ask: _Asked,
     unit: str,
     bounds: tuple[float, float],
 ) -> tuple[Standing, ...]:
-    rows = zip(methods, scores.T, ranks.tolist(), iqms.tolist(), np.transpose(drawn).tolist(), strict=True)
-    return tuple(
-        Standing(
-            method, float(own.mean()), sample_std(own), sample_interval(own, confidence, f"{unit}s", bounds), rank, iqm,
-            (low, high),
-        )
-        for method, own, rank, iqm, (low, high) in rows
-    )  # fmt: skip
+    rows = zip(methods, ranks.tolist(), iqms.tolist(), np.transpose(drawn).tolist(), strict=True)
+    found = []
+    for index, (method, rank, iqm, (low, high)) in enumerate(rows):
+        if ask.design.datasets == "these":
+            mean, std, ci = _within([row[index] for row in own], 1 - ask.alpha, unit, bounds)
+        else:
+            values = scores[:, index]
+            values = values[~np.isnan(values)]
+            mean, std = float(values.mean()), sample_std(values)
+            ci = sample_interval(values, 1 - ask.alpha, f"{unit}s", bounds)
+        found.append(Standing(method, mean, std, ci, rank, iqm, (low, high)))
+    return tuple(found)
+
+
+def _within(
+    datasets: list[Floats], confidence: float, unit: str, bounds: tuple[float, float]
+) -> tuple[float, float, Interval | None]:
+    """Mean over these datasets, the spread of runs within one, and the interval for further runs on them."""
+    mean = float(np.mean([values.mean() for values in datasets]))
+    if min(map(len, datasets)) < 2:
+        return mean, math.nan, None
+    spreads = np.array([values.var(ddof=1) for values in datasets])
+    errors = spreads / np.array([len(values) for values in datasets])
+    freedom = np.array([len(values) - 1 for values in datasets])
+    total = float(errors.sum())
+    df = total**2 / float(np.sum(errors**2 / freedom)) if total > 0 else float(freedom.sum())
+    low, high = t_interval(mean, math.sqrt(total) / len(datasets), df, confidence)
+    low, high = enclosing(mean, low, high, bounds)
+    interval = None if np.isnan(low[0]) else Interval(float(low[0]), float(high[0]), confidence, "t", f"{unit}s")
+    return mean, math.sqrt(float(spreads.mean())), interval
 
 
 def _improvements(
-    names: list[tuple[str, str]], chances: Floats, bounds: Bounds, seeds: list[int], confidence: float
+    names: list[tuple[str, str]], chances: Floats, bounds: Bounds, seeds: list[int], confidence: float, *, paired: bool
 ) -> tuple[Improvement, ...]:
-    reason = _too_few_seeds(seeds)
+    reason = _too_few_seeds(seeds, "seed" if paired else "run")
     if reason is not None:
         return tuple(
             Improvement(*pair, chance, (math.nan, math.nan), reason)
@@ -256,7 +442,28 @@ def _one_seed(seeds: list[int]) -> list[str]:
     return [f"P(first better) compares runs on different seeds of a dataset, but {which}."]
 
 
-def _too_few_seeds(seeds: list[int]) -> str | None:
+def _few_datasets(design: Design, tests: tuple[MethodTest, ...]) -> list[str]:
+    if design.datasets != "drawn" or any(test.can_reject for test in tests):
+        return []
+    return [
+        f"{design.count} datasets are too few for a claim about others like them. Whether the methods differ on these "
+        'datasets is another question, which their runs can answer: --datasets these (datasets="these").'
+    ]
+
+
+def _one_run(cells: Cells, runs: list[Any]) -> list[str]:
+    """Where to look if there is one run of each method on one dataset."""
+    if len(cells.datasets) > 1 or max(cells.sizes[0]) > 1:
+        return []
+    kept = all(run.items is not None for run in runs)
+    how = "--over items (over=\"items\")" + ("" if kept else ', after evaluating with --keep items (keep="items")')
+    text = f"One run of each method on one dataset cannot be tested over seeds. Compare the items: {how}."
+    if any(run.family == "forecasting" for run in runs):
+        text += " Forecasts can be compared over time steps: graphgauge.forecasting.compare."
+    return [text]
+
+
+def _too_few_seeds(seeds: list[int], unit: str = "seed") -> str | None:
     """Why runs on this many seeds per dataset give no interval of P(first better).
 
     If methods share much of the effect of a seed, few seeds rarely disagree, and a bootstrap sees no spread: in
@@ -266,9 +473,9 @@ def _too_few_seeds(seeds: list[int]) -> str | None:
     fewest, total = min(seeds), sum(seeds)
     if fewest >= _FEWEST_SEEDS and total >= _FEWEST_RUNS:
         return None
-    have = several(total, "seed") if len(seeds) == 1 else f"{total} in all, {fewest} in the smallest dataset"
+    have = several(total, unit) if len(seeds) == 1 else f"{total} in all, {fewest} in the smallest dataset"
     return (
-        f"its coverage needs at least {_FEWEST_SEEDS} seeds in every dataset and {_FEWEST_RUNS} in all, "
+        f"its coverage needs at least {_FEWEST_SEEDS} {unit}s in every dataset and {_FEWEST_RUNS} in all, "
         f"and there are {have}"
     )
 
@@ -280,54 +487,63 @@ def _pairs(methods: list[str], baseline: str | None) -> list[tuple[int, int]]:
     return [(index, reference) for index in range(len(methods)) if index != reference]
 
 
+def tested_data(own: list[list[Floats]], a: int, b: int, drawn: bool) -> list[tuple[Floats, Floats]]:
+    """What a pair of methods is tested on: the runs of each dataset, or one mean per dataset if these are drawn."""
+    if not drawn:
+        return [(row[a], row[b]) for row in own]
+    return [(np.array([row[a].mean() for row in own]), np.array([row[b].mean() for row in own]))]
+
+
 def _tests(
     view: Panel,
-    scores: Floats,
+    own: list[list[Floats]],
     methods: list[str],
     pairs: list[tuple[int, int]],
     better: Better,
-    alpha: float,
+    ask: _Asked,
     unit: str,
-) -> tuple[PairedTest, ...]:
+) -> tuple[MethodTest, ...]:
     label = f"{view.metric}, distance from {view.target:g}" if view.direction == "target" else view.metric
-    tests = [
-        paired_test(
-            scores[:, a],
-            scores[:, b],
-            names=(methods[a], methods[b]),
-            alpha=alpha,
-            better=better,
-            metric=label,
-            unit=unit,
-        )
-        for a, b in pairs
-    ]
-    adjusted = holm([test.p_value for test in tests])
-    return tuple(test.among(len(tests), float(p)) for test, p in zip(tests, adjusted, strict=True))
-
-
-def _iqms(drawn: Strata) -> Floats:
-    """Of each method over all its runs; the first half of the rows contains the scores as measured."""
-    half = drawn[0].shape[1] // 2
-    return interquartile_mean(np.concatenate([block[:, :half] for block in drawn], axis=2))
-
-
-def _chances(drawn: Strata, pairs: list[tuple[int, int]]) -> Floats:
-    """Of each pair, the mean over datasets with runs on two seeds; runs of the same seed are not compared.
-
-    The second half of the rows contains the scores with lower being better, the last row the seeds.
-    """
-    half = drawn[0].shape[1] // 2
-    columns = []
+    drawn = ask.design.datasets == "drawn"
+    plans: dict[tuple[tuple[int, int], ...], Plan] = {}
+    tests = []
     for a, b in pairs:
-        each = np.array(
-            [
-                probability_of_improvement(-block[:, half + a], -block[:, half + b], seeds=block[:, -1])
-                for block in drawn
-            ]
+        data = tested_data(own, a, b, drawn)
+        sizes = tuple((len(first), len(second)) for first, second in data)
+        if sizes not in plans:
+            plans[sizes] = Plan(sizes, drawn or ask.design.runs == "paired", ask.test, ask.alpha, ask.margin, ask.seed)
+        tests.append(
+            plans[sizes].tested(
+                data, names=(methods[a], methods[b]), better=better, metric=label, unit=unit, bounds=view.bounds
+            )
         )
-        known = ~np.isnan(each)
-        count = known.sum(axis=0)
-        total = np.where(known, each, 0.0).sum(axis=0)
-        columns.append(np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0))
-    return np.stack(columns, axis=1)
+    adjusted = np.minimum(holm([test.p_value for test in tests]) * ask.metrics_compared, 1.0)
+    count = len(tests) * ask.metrics_compared
+    return tuple(test.among(count, float(p)) for test, p in zip(tests, adjusted, strict=True))
+
+
+def _needed(
+    tests: tuple[MethodTest, ...], own: list[list[Floats]], pairs: list[tuple[int, int]], ask: _Asked
+) -> tuple[Needed, ...]:
+    if ask.effect is None:
+        return ()
+    drawn = ask.design.datasets == "drawn"
+    return tuple(
+        needed(
+            tested_data(own, a, b, drawn), effect=ask.effect, power=ask.power, alpha=ask.alpha,
+            comparisons=len(tests) * ask.metrics_compared, paired=drawn or ask.design.runs == "paired",
+            unit="dataset" if drawn else "seed", names=test.names,
+        )
+        for (a, b), test in zip(pairs, tests, strict=True)
+    )  # fmt: skip
+
+
+def _simulated(own: list[list[Floats]], pairs: list[tuple[int, int]], ask: _Asked) -> Simulated | None:
+    if not ask.simulate:
+        return None
+    a, b = pairs[0]
+    return simulate_like(
+        [(row[a], row[b]) for row in own], ask.design, test=ask.test, alpha=ask.alpha, effect=ask.effect, seed=ask.seed
+    )
+
+

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
@@ -16,7 +17,10 @@ from graphgauge.core.options import generator_of
 from graphgauge.core.schema import dumps, require_unchanged
 from graphgauge.stats.comparison import jsonable
 from graphgauge.stats.many import holm
+from graphgauge.stats.method_test import Margin, margin_words
 from graphgauge.stats.permutation import PairedItems, paired_items
+from graphgauge.stats.power import Needed, units_needed
+from graphgauge.stats.present import Style
 from graphgauge.stats.runs import Better, Missing, Panel, Run, Runs, seed_order, unchecked_runs
 from graphgauge.stats.tables import Cell, Grid
 from graphgauge.stats.text import listing, p_text, several
@@ -48,6 +52,9 @@ class ItemsComparison:
     alpha: float
     omitted: int = 0
     notes: tuple[str, ...] = ()
+    design: str = ""
+    margin: float | None = None
+    needed: tuple[Needed, ...] = ()
 
     @property
     def methods(self) -> list[str]:
@@ -61,6 +68,11 @@ class ItemsComparison:
         ahead = names[(pair.test.mean_difference > 0) == (self.better == "lower")]
         behind = names[1 - names.index(ahead)]
         return f"{ahead} is better than {behind} on these items ({p_text(pair.p_adjusted)} at α = {self.alpha:g})."
+
+    def equivalence(self, pair: ItemsPair) -> str:
+        """What the interval says about differences of at most the margin."""
+        assert self.margin is not None
+        return margin_words(pair.names, Margin(self.margin, pair.test.margin_ci), self.better)
 
     def grid(self) -> Grid:
         rows = [
@@ -76,6 +88,8 @@ class ItemsComparison:
         ]
         notes = (
             *(self.conclusion(pair) for pair in self.pairs),
+            *(f"{' vs '.join(pair.names)}: {self.equivalence(pair)}" for pair in self.pairs if self.margin is not None),
+            *map(str, self.needed),
             "Items were resampled, models were not: the result is about these trained models, not about retraining.",
             *self.notes,
         )
@@ -88,9 +102,11 @@ class ItemsComparison:
         seeds = f", averaged over {several(self.seeds, 'seed')}" if self.seeds > 1 else ""
         less = f" ({self.omitted:,} left out, without a value for every method)" if self.omitted else ""
         head = f"{self.metric} ({self.better} is better) on {self.dataset} over {first.n:,} items{less}{seeds}: {means}"
-        return f"{head}\n{self.grid().text()}"
+        return f"{head}\n{self.design}\n\n{self.grid().text()}"
 
-    def render(self, form: str) -> str:
+    def render(self, form: str, style: Style | None = None) -> str:
+        if style is not None and style != Style():
+            raise OptionError("a comparison over items has no digits, percent, order or marks to choose")
         if form == "json":
             return self.to_json()
         return self.summary if form == "table" else self.grid().render(form)
@@ -102,13 +118,19 @@ class ItemsComparison:
                 **asdict(pair.test),
                 "p_adjusted": pair.p_adjusted,
                 "conclusion": self.conclusion(pair),
+                "equivalence": None if self.margin is None else self.equivalence(pair),
             }
             for pair in self.pairs
         ]
         content = {
             name: getattr(self, name) for name in ("metric", "better", "dataset", "means", "seeds", "alpha", "omitted")
         }
-        return dict(jsonable({**content, "pairs": pairs, "notes": self.notes}))
+        asked = {
+            "design": self.design,
+            "margin": self.margin,
+            "needed": [need.to_dict() for need in self.needed],
+        }
+        return dict(jsonable({**content, **asked, "pairs": pairs, "notes": self.notes}))
 
     def to_json(self) -> str:
         return dumps(self.to_dict())
@@ -127,6 +149,10 @@ def compare_items(
     alpha: float,
     seed: int,
     truths: Truths = "same",
+    margin: float | None = None,
+    effect: float | None = None,
+    power: float = 0.8,
+    metrics_compared: int = 1,
 ) -> ItemsComparison:
     """Sign-flip tests over the items of one dataset; several seeds of a method are averaged item by item."""
     if len(view.datasets) > 1:
@@ -147,25 +173,60 @@ def compare_items(
     conflicts = different_truths(chosen, items=True)
     if truths == "same":
         refuse_different(conflicts)
-    values: dict[str, list[Floats]] = {method: [] for method in sorted(view.methods)}
-    ids, cluster = None, None
-    for run in chosen:
-        own, scores, groups = _items(run, view)
-        if ids is None:
-            ids, cluster = own, groups
-        elif not np.array_equal(ids, own):
-            raise InputError(f"{run} was evaluated on different items than {chosen[0]}",
-                             fix="Evaluate all runs on the same items, under the same ids.")  # fmt: skip
-        elif not _same(cluster, groups):
-            raise InputError(f"the items of {run} are clustered differently from those of {chosen[0]}",
-                             fix="Evaluate all runs with the same cluster=.")  # fmt: skip
-        values[run.method].append(scores)
+    methods = sorted(view.methods)
+    read = [(run, *_items(run, view)) for run in chosen]
+    values, cluster, nested = _together(read, methods)
+    seeds = len({run.seed for run in chosen})
     return compared_items(
-        view.metric, better, view.datasets[0],
-        {method: np.mean(runs_of, axis=0) for method, runs_of in values.items()},
-        seeds=len({run.seed for run in chosen}), cluster=cluster, baseline=baseline, alpha=alpha, seed=seed,
+        view.metric, better, view.datasets[0], values,
+        seeds=seeds, cluster=cluster, baseline=baseline, alpha=alpha, seed=seed, nested=nested,
+        margin=margin, effect=effect, power=power, metrics_compared=metrics_compared,
         notes=tuple(f"{note}." for note in (*warnings_of(conflicts), *unchecked_runs(chosen))),
     )  # fmt: skip
+
+
+_Read = tuple[Run, NDArray[Any], Floats, NDArray[np.int64] | None]
+
+
+def _together(
+    read: list[_Read], methods: list[str]
+) -> tuple[dict[str, Floats], NDArray[np.int64] | None, bool]:
+    """The values of each method item by item, the clusters, and whether items are nested in seeds.
+
+    Items are crossed with seeds if every run has the same ones: their values are averaged over seeds. They are nested
+    if each seed has its own, the same for all methods. An item that occurs under several seeds is then one cluster.
+    """
+    first = read[0]
+    different = next((row for row in read if not np.array_equal(row[1], first[1])), None)
+    if different is None:
+        for run, _, _, groups in read:
+            _refuse_clusters(run, groups, first)
+        by_method = {m: [values for run, _, values, _ in read if run.method == m] for m in methods}
+        return {m: np.mean(runs_of, axis=0) for m, runs_of in by_method.items()}, first[3], False
+    by_seed: dict[Any, list[_Read]] = {}
+    for row in read:
+        by_seed.setdefault(row[0].seed, []).append(row)
+    for rows in by_seed.values():
+        same = all(np.array_equal(row[1], rows[0][1]) for row in rows)
+        if not same or sorted(row[0].method for row in rows) != methods:
+            raise InputError(f"{different[0]} was evaluated on different items than {first[0]}",
+                             fix="Evaluate all runs on the same items, or all methods on the same items of each seed, "
+                             "under the same ids.")  # fmt: skip
+        for run, _, _, groups in rows:
+            _refuse_clusters(run, groups, rows[0])
+    order = list(by_seed.values())
+    values = {
+        m: np.concatenate([next(row[2] for row in rows if row[0].method == m) for rows in order]) for m in methods
+    }
+    groups = [rows[0][3] for rows in order]
+    label = np.concatenate([rows[0][1] for rows in order] if None in groups else groups)  # type: ignore[arg-type]
+    return values, np.unique(label, return_inverse=True)[1].astype(np.int64), True
+
+
+def _refuse_clusters(run: Run, groups: NDArray[np.int64] | None, first: _Read) -> None:
+    if not _same(first[3], groups):
+        raise InputError(f"the items of {run} are clustered differently from those of {first[0]}",
+                         fix="Evaluate all runs with the same cluster=.")  # fmt: skip
 
 
 def compared_items(
@@ -180,6 +241,11 @@ def compared_items(
     alpha: float,
     seed: int,
     notes: tuple[str, ...] = (),
+    nested: bool = False,
+    margin: float | None = None,
+    effect: float | None = None,
+    power: float = 0.8,
+    metrics_compared: int = 1,
 ) -> ItemsComparison:
     """Compare methods by given values, one per method and item, with items in the same order."""
     known = ~np.isnan(list(values.values())).any(axis=0)
@@ -190,7 +256,7 @@ def compared_items(
     tests = [
         paired_items(values[a] - values[b], cluster=cluster, seed=generator, confidence=1 - alpha) for a, b in names
     ]
-    adjusted = holm([test.p_value for test in tests])
+    adjusted = np.minimum(holm([test.p_value for test in tests]) * metrics_compared, 1.0)
     return ItemsComparison(
         metric=metric,
         better=better,
@@ -201,7 +267,38 @@ def compared_items(
         alpha=alpha,
         omitted=int(np.count_nonzero(~known)),
         notes=notes,
+        design=_design(tests[0], seeds, nested),
+        margin=margin,
+        needed=tuple(
+            _items_needed(pair, test, effect, power, alpha, len(tests) * metrics_compared)
+            for pair, test in zip(names, tests, strict=True)
+        )
+        if effect is not None
+        else (),
     )
+
+
+def _design(test: PairedItems, seeds: int, nested: bool) -> str:
+    items = "every seed has its own items (nested)" if nested else "all runs have the same items (crossed)"
+    averaged = f", averaged over {several(seeds, 'seed')}" if seeds > 1 and not nested else ""
+    units = f", {test.units:,} independent clusters" if test.units != test.n else ""
+    about = "model" if seeds == 1 else "models"
+    return (
+        f"Design: paired by item, {items}{averaged}, {test.n:,} items{units}; the claim is about these trained {about} "
+        "on further items."
+    )
+
+
+def _items_needed(
+    names: tuple[str, str], test: PairedItems, effect: float, power: float, alpha: float, comparisons: int
+) -> Needed:
+    """From the spread of the units: items, or whole clusters."""
+    std = test.error * math.sqrt(test.units)
+    unit = "item" if test.units == test.n else "cluster"
+    if not std > 0:
+        return Needed(names, effect, power, unit, test.units, None, None, std)
+    total = units_needed(effect, std, power=power, alpha=alpha, comparisons=comparisons)
+    return Needed(names, effect, power, unit, test.units, total, None, std)
 
 
 def _same(one: NDArray[np.int64] | None, other: NDArray[np.int64] | None) -> bool:

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from graphgauge.core.errors import OptionError
-from graphgauge.core.fields import Choice, Flag, Number, Seed, Text, Texts, fields_of, read_all
+from graphgauge.core.fields import Choice, Flag, Number, Seed, Text, Texts, Whole, fields_of, read_all
 from graphgauge.core.forms import Shown
 from graphgauge.stats.aggregate_results import Datasets, FamilyName, SameTruths
 from graphgauge.stats.compare import compare
+from graphgauge.stats.design import DATASETS, DESIGNS
 from graphgauge.stats.load import load
+from graphgauge.stats.paired import STATISTICS
 from graphgauge.stats.runs import MISSING
 
 
@@ -22,6 +24,23 @@ def compare_results(
     over: Annotated[
         str, Choice("Test over seeds (datasets, if several), or over the items of one dataset.", ("seeds", "items"))
     ] = "seeds",
+    design: Annotated[
+        str, Choice("Pair runs by seed, or not; by default as the seeds of the methods say.", tuple(DESIGNS))
+    ] = "auto",
+    datasets: Annotated[
+        str,
+        Choice("Several datasets are drawn from others like them, or the claim is about these only.", tuple(DATASETS)),
+    ] = "drawn",
+    test: Annotated[str, Choice("Test the mean difference, or ranks (Wilcoxon's tests).", tuple(STATISTICS))] = "mean",
+    margin: Annotated[
+        float | None, Number("A difference that does not matter: report equivalence and non-inferiority.")
+    ] = None,
+    effect: Annotated[
+        float | None, Number("A difference that matters: report how many seeds, datasets or items would detect it.")
+    ] = None,
+    power: Annotated[float, Number("The probability with which the effect is to be detected.", 0, 1, inside=True)] = 0.8,
+    metrics_compared: Annotated[int, Whole("How many metrics are compared; the correction counts them all.", 1)] = 1,
+    simulate: Annotated[bool, Flag("Simulate error, coverage and power at the sizes of these runs.")] = False,
     method: Annotated[Sequence[str] | str, Texts("Only this method. Repeatable.")] = (),
     dataset: Datasets = (),
     family: FamilyName = None,

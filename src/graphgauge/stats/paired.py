@@ -1,11 +1,11 @@
-"""Compare two methods on the same seeds or datasets: one test, its effect size, and a conclusion."""
+"""Compare two methods: one test, the interval that it leaves, its effect size, and a conclusion."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,231 +13,283 @@ from numpy.typing import ArrayLike
 from graphgauge.core.arrays import Floats, as_numeric
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.result import Interval
-from graphgauge.stats.intervals import sample_interval, sample_std
+from graphgauge.stats.intervals import is_rounding, sample_std
+from graphgauge.stats.method_test import Margin, MethodTest
+from graphgauge.stats.ranks import rank_sum, rank_sum_shift, signed_rank_shift
+from graphgauge.stats.rearrange import (
+    Arrangements,
+    Pair,
+    Shift,
+    agreeing,
+    arrangements,
+    shift_test,
+    stratified_difference,
+)
 from graphgauge.stats.runs import Better, seed_order
-from graphgauge.stats.text import bounds, decimals, fixed, listing, p_text, plus_minus, several
-from graphgauge.stats.wilcoxon import attainable_p, paired_differences, require_alpha, seeds_needed, signed_rank
+from graphgauge.stats.text import listing
+from graphgauge.stats.wilcoxon import as_on_paper, attainable_p, require_alpha, signed_rank
 
-# Cohen's terms for correlations.
-_WORDS = ((0.5, "large"), (0.3, "medium"), (0.1, "small"), (0.0, "negligible"))
-
-
-@dataclass(frozen=True)
-class PairedTest:
-    """Outcome of `paired_test`. Differences are first minus second, as measured; `ci` is None if they do not vary.
-
-    `effect_size_r` is positive if the first is better, or scores higher if `better` is not given.
-    `p_value` is unadjusted; `p_adjusted` accounts for `comparisons` tests, and `significant` and `can_reject` are
-    based on it. `n` counts the pairs that differ: only they carry evidence.
-    """
-
-    names: tuple[str, str]
-    pairs: int
-    n: int
-    means: tuple[float, float]
-    stds: tuple[float, float]
-    mean_difference: float
-    ci: Interval | None
-    test_statistic: float
-    p_value: float
-    exact: bool
-    effect_size_r: float
-    alpha: float
-    unit: str = "seed"
-    better: Better | None = None
-    metric: str | None = None
-    comparisons: int = 1
-    p_adjusted: float = math.nan
-
-    @property
-    def no_interval(self) -> str | None:
-        """Why there is no interval, if there is none."""
-        if self.ci is not None:
-            return None
-        if self.pairs == 1:
-            return "one pair has no interval"
-        return "it is the same in every pair, so there is no spread for an interval"
-
-    @property
-    def significant(self) -> bool:
-        return self.p_adjusted <= self.alpha
-
-    @property
-    def p_min_attainable(self) -> float:
-        """The smallest p that this many differing pairs can give."""
-        return attainable_p(self.n)
-
-    @property
-    def can_reject(self) -> bool:
-        """Whether any scores could reject; after other rejections, Holm's threshold is less strict."""
-        return self.significant or self.p_min_attainable * self.comparisons <= self.alpha
-
-    @property
-    def seeds_needed(self) -> int:
-        """The fewest differing pairs with which the design can reject."""
-        return seeds_needed(self.comparisons, self.alpha)
-
-    @property
-    def effect_word(self) -> str:
-        if math.isnan(self.effect_size_r):
-            return "undefined"
-        return next(word for least, word in _WORDS if abs(self.effect_size_r) >= least)
-
-    def among(self, comparisons: int, p_adjusted: float) -> PairedTest:
-        """This test as one of several."""
-        return replace(self, comparisons=comparisons, p_adjusted=p_adjusted)
-
-    @property
-    def summary(self) -> str:
-        digits = decimals(max(self.stds, key=lambda std: 0.0 if math.isnan(std) else std), self.means[0])
-        first, second = self.names
-        scores = [
-            f"{name} {plus_minus(mean, std, digits)}"
-            for name, mean, std in zip(self.names, self.means, self.stds, strict=True)
-        ]
-        head = f"{first} vs {second}" + (f" ({self.metric})" if self.metric else "")
-        return "\n".join(
-            [
-                f"{head}: {', '.join(scores)} (mean ± std over {several(self.pairs, self.unit)})",
-                f"  difference: {self._difference(digits)}",
-                f"  test: {self._test()}",
-                f"  conclusion: {self.conclusion}",
-            ]
-        )
-
-    def _difference(self, digits: int) -> str:
-        estimate = fixed(self.mean_difference, digits)
-        if self.ci is None:
-            return f"{estimate}; {self.no_interval}"
-        digits = decimals((self.ci.high - self.ci.low) / 4)
-        level = f"{100 * self.ci.level:g} %"
-        return f"{fixed(self.mean_difference, digits)}, {level} interval {bounds(self.ci, digits)} (Student's t)"
-
-    def _test(self) -> str:
-        if self.n == 0:
-            return "none, because no pair differs"
-        kind = "exact" if self.exact else "normal approximation"
-        dropped = f", {several(self.pairs - self.n, 'equal pair')} dropped" if self.pairs > self.n else ""
-        adjusted = (
-            f", {p_text(self.p_adjusted)} after Holm over {self.comparisons} tests" if self.comparisons > 1 else ""
-        )
-        return (
-            f"Wilcoxon signed-rank, two-sided, {kind}{dropped}: W = {self.test_statistic:g}, {p_text(self.p_value)}"
-            f"{adjusted}; rank-biserial r = {self.effect_size_r:.2f} ({self.effect_word})"
-        )
-
-    @property
-    def conclusion(self) -> str:
-        """What the data support."""
-        if self.n == 0:
-            return f"all {several(self.pairs, 'pair')} are equal, so there is nothing to test."
-        if not self.can_reject:
-            return self._cannot_reject()
-        if self.significant:
-            verb = "scores higher" if self.better is None else "is better"
-            leader, other = self.names if self.effect_size_r > 0 else self.names[::-1]
-            return f"{leader} {verb} than {other} ({p_text(self.p_adjusted)} at α = {self.alpha:g})."
-        return (
-            f"no significant difference at α = {self.alpha:g}; this does not show that they are equal, "
-            "the interval shows which differences remain possible."
-        )
-
-    def _cannot_reject(self) -> str:
-        over = f" over {self.comparisons} tests" if self.comparisons > 1 else ""
-        lowest = min(1.0, self.p_min_attainable * self.comparisons)
-        text = (
-            f"the paired signed-rank test cannot reject: with {several(self.n, 'differing pair')} p{over} cannot fall "
-            f"below {lowest:.4g}, regardless of the scores; it takes at least {several(self.seeds_needed, self.unit)}."
-        )
-        if self.ci is not None and 0 not in self.ci:
-            text += " The interval excludes 0, assuming normal differences."
-        return text
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "names": list(self.names),
-            "metric": self.metric,
-            "better": self.better,
-            "unit": self.unit,
-            "pairs": self.pairs,
-            "n": self.n,
-            "means": list(self.means),
-            "stds": list(self.stds),
-            "mean_difference": self.mean_difference,
-            "ci": None if self.ci is None else list(self.ci),
-            "no_interval": self.no_interval,
-            "confidence": 1 - self.alpha,
-            "test_statistic": self.test_statistic,
-            "p_value": self.p_value,
-            "p_adjusted": self.p_adjusted,
-            "comparisons": self.comparisons,
-            "alpha": self.alpha,
-            "significant": self.significant,
-            "p_min_attainable": self.p_min_attainable,
-            "can_reject": self.can_reject,
-            "seeds_needed": self.seeds_needed,
-            "effect_size_r": self.effect_size_r,
-            "effect_word": self.effect_word,
-            "summary": self.summary,
-        }
-
-    def __str__(self) -> str:
-        return self.summary
+PairedTest = MethodTest
+Statistic = Literal["mean", "ranks"]
+STATISTICS = ("mean", "ranks")
+Scores = ArrayLike | Mapping[Any, float]
 
 
 def paired_test(
-    a: ArrayLike | Mapping[Any, float],
-    b: ArrayLike | Mapping[Any, float],
+    a: Scores,
+    b: Scores,
     *,
     names: tuple[str, str] | None = None,
     alpha: float = 0.05,
     better: Better | None = None,
     metric: str | None = None,
     unit: str = "seed",
-) -> PairedTest:
-    """Wilcoxon's signed-rank test of two methods on the same seeds (or datasets, as `unit` says).
+    test: Statistic = "ranks",
+    margin: float | None = None,
+    seed: int = 0,
+) -> MethodTest:
+    """Test two methods on the same seeds (or datasets, as `unit` says): Wilcoxon's signed-rank test, or sign flips.
 
     Arrays pair by position, mappings from seed to score by seed; unmatched entries are an error. Always two-sided. Ties
-    and zeros are exact. `better` gives the better direction, which the conclusion names.
+    and zeros are exact. `better` gives the better direction, which the conclusion names. The interval is that of the
+    same test: Hodges and Lehmann's, or with `test="mean"` the mean differences that sign flips do not reject. If the
+    pairs are too few for one at this level, it is Student's t. `margin` is a difference that does not matter: the
+    conclusion then also says whether the methods are equivalent, or one not inferior, up to it.
 
     >>> test = paired_test([.91, .93, .95, .90, .91], [.64, .70, .66, .58, .67], names=("first", "second"))
     >>> test.p_value, test.can_reject, test.seeds_needed
     (0.0625, False, 6)
     """
+    names = _checked(names, alpha, better, test, margin)
+    first, second = _matched(a, b)
+    plan = Plan(((len(first), len(first)),), paired=True, test=test, alpha=alpha, margin=margin, seed=seed)
+    return plan.tested([(first, second)], names=names, better=better, metric=metric, unit=unit)
+
+
+def unpaired_test(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    names: tuple[str, str] | None = None,
+    alpha: float = 0.05,
+    better: Better | None = None,
+    metric: str | None = None,
+    test: Statistic = "mean",
+    margin: float | None = None,
+    seed: int = 0,
+) -> MethodTest:
+    """Test two methods with independent runs, also unequally many: permutations of the mean difference, or ranks.
+
+    The statistic is Welch's t, so that unequal spreads do not matter in large samples; all splits of the runs are
+    counted up to 9 + 9. `test="ranks"` is Mann and Whitney's test with the Hodges–Lehmann interval.
+
+    >>> test = unpaired_test([.91, .93, .95, .90, .92], [.64, .70, .66, .58, .67])
+    >>> round(test.p_value, 4), test.can_reject
+    (0.0079, True)
+    """
+    names = _checked(names, alpha, better, test, margin)
+    first, second = (_scores(values, name) for values, name in ((a, "a"), (b, "b")))
+    plan = Plan(((len(first), len(second)),), paired=False, test=test, alpha=alpha, margin=margin, seed=seed)
+    return plan.tested([(first, second)], names=names, better=better, metric=metric, unit="run")
+
+
+def require_margin(margin: Any) -> None:
+    if margin is not None and not (isinstance(margin, int | float | np.number) and 0 < margin < math.inf):
+        raise OptionError(
+            f"margin must be a positive number, not {margin!r:.60}", fix="Give the difference that does not matter."
+        )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How pairs of methods with these numbers of runs per dataset are tested; the rearrangements are shared."""
+
+    sizes: tuple[tuple[int, int], ...]
+    paired: bool
+    test: Statistic
+    alpha: float
+    margin: float | None = None
+    seed: int = 0
+    draws: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.test == "mean":
+            options = {} if self.draws is None else {"draws": self.draws}
+            object.__setattr__(
+                self, "_arranged", arrangements(self.sizes, paired=self.paired, seed=self.seed, **options)
+            )
+
+    @property
+    def arranged(self) -> Arrangements:
+        found: Arrangements = self.__dict__["_arranged"]
+        return found
+
+    def shift(self, datasets: Sequence[Pair], alpha: float) -> Shift:
+        """The difference, its p, and the interval at this level."""
+        if self.test == "mean":
+            return shift_test(datasets, self.arranged, alpha)
+        ((a, b),) = datasets
+        if self.paired:
+            differences = a - b
+            found = signed_rank(differences)
+            estimate, low, high = signed_rank_shift(differences, alpha)
+            lowest, p, exact = attainable_p(found.n), found.p_value, found.exact
+        else:
+            ranked = rank_sum(a, b)
+            estimate, low, high = rank_sum_shift(a, b, alpha)
+            lowest, p, exact = 2 / math.comb(len(a) + len(b), len(a)), ranked.p_value, ranked.exact
+        low, high = agreeing(low, high, float(np.mean(a) - np.mean(b)), p <= alpha)
+        _, error, df = stratified_difference(datasets, paired=self.paired)
+        return Shift(estimate, low, high, p, min(1.0, lowest), exact, 0, error, df)
+
+    def outcome(self, datasets: Sequence[Pair], alpha: float) -> tuple[float, float, float, float]:
+        """p, the estimate, and the ends of the interval that would be printed."""
+        largest = max(float(np.abs(values).max()) for pair in datasets for values in pair)
+        rounded = [_rounded(a, b, largest, self.paired) for a, b in datasets]
+        found = self.shift(rounded, alpha)
+        differences = np.concatenate([a - b for a, b in rounded]) if self.paired else None
+        if is_flat(rounded, differences):
+            return found.p_value, found.difference, math.nan, math.nan
+        low, high, _ = self.bounds(rounded, alpha, found)
+        return found.p_value, found.difference, low, high
+
+    def tested(
+        self,
+        datasets: Sequence[Pair],
+        *,
+        names: tuple[str, str],
+        better: Better | None,
+        metric: str | None,
+        unit: str,
+        bounds: tuple[float, float] = (-math.inf, math.inf),
+    ) -> MethodTest:
+        largest = max(float(np.abs(values).max()) for pair in datasets for values in pair)
+        rounded = [_rounded(a, b, largest, self.paired) for a, b in datasets]
+        differences = np.concatenate([a - b for a, b in rounded]) if self.paired else None
+        found = self.shift(rounded, self.alpha)
+        flat = is_flat(rounded, differences)
+        means, stds = _levels(datasets)
+        effect = _effect(rounded, differences)
+        n = sum(len(a) + len(b) for a, b in datasets) if differences is None else int(np.count_nonzero(differences))
+        lowest = found.lowest_p if differences is None or found.lowest_p == 0 else attainable_p(n)
+        margin = None
+        if self.margin is not None:
+            wide = None if flat else self._interval(rounded, min(2 * self.alpha, 0.999), unit, bounds)
+            margin = Margin(float(self.margin), wide)
+        kind = ("signed-rank", "sign-flip") if self.paired else ("rank-sum", "permutation")
+        return MethodTest(
+            names=names,
+            pairs=n if differences is None else len(differences),
+            n=0 if differences is None and flat and np.ptp(np.concatenate([*rounded[0]])) == 0 else n,
+            means=means,
+            stds=stds,
+            mean_difference=float(np.mean([_mean_difference(a, b, self.paired) for a, b in rounded])),
+            ci=None if flat else self._interval(rounded, self.alpha, unit, bounds, found),
+            test_statistic=self._statistic(rounded),
+            p_value=found.p_value,
+            exact=found.exact,
+            effect_size_r=-effect if better == "lower" else effect,
+            alpha=self.alpha,
+            unit=unit,
+            better=better,
+            metric=metric,
+            p_adjusted=found.p_value,
+            test=kind[self.test == "mean"],
+            shift=found.difference,
+            lowest_p=lowest,
+            runs=(max(len(a) for a, _ in datasets), max(len(b) for _, b in datasets)),
+            datasets=len(datasets),
+            margin=margin,
+        )
+
+    def bounds(self, datasets: Sequence[Pair], alpha: float, found: Shift) -> tuple[float, float, str]:
+        """The differences that the test does not reject; Student's t if the design can reject none at this level."""
+        if not math.isnan(found.low):
+            return found.low, found.high, "ranks" if self.test == "ranks" else "rearranged"
+        return (*_t_bounds(datasets, self.paired, alpha), "t")
+
+    def _interval(
+        self, datasets: Sequence[Pair], alpha: float, unit: str, bounds: tuple[float, float], found: Shift | None = None
+    ) -> Interval | None:
+        low, high, method = self.bounds(datasets, alpha, self.shift(datasets, alpha) if found is None else found)
+        if math.isnan(low) or math.isnan(high):
+            return None
+        widest = bounds[1] - bounds[0]
+        return Interval(max(low, -widest), min(high, widest), 1 - alpha, method, f"{unit}s")
+
+    def _statistic(self, datasets: Sequence[Pair]) -> float:
+        if self.test == "mean":
+            return math.nan
+        ((a, b),) = datasets
+        return signed_rank(a - b).statistic if self.paired else rank_sum(a, b).u
+
+
+def _t_bounds(datasets: Sequence[Pair], paired: bool, alpha: float) -> tuple[float, float]:
+    from scipy.special import stdtrit
+
+    mean, error, df = stratified_difference(datasets, paired=paired)
+    if not df >= 1 or is_rounding(error, abs(mean)):
+        return math.nan, math.nan
+    reach = float(stdtrit(df, 1 - alpha / 2)) * error
+    return mean - reach, mean + reach
+
+
+def is_flat(datasets: Sequence[Pair], differences: Floats | None) -> bool:
+    """Whether there is no spread to make an interval of."""
+    if differences is not None:
+        return len(differences) < 2 or float(np.ptp(differences)) == 0
+    return all(np.ptp(a) == 0 and np.ptp(b) == 0 for a, b in datasets)
+
+
+def _rounded(a: Floats, b: Floats, largest: float, paired: bool) -> Pair:
+    """Scores, or differences against 0, as on paper: .9 − .8 ties with .8 − .7."""
+    if paired:
+        return as_on_paper(a - b, largest), np.zeros(len(b))
+    return as_on_paper(a, largest), as_on_paper(b, largest)
+
+
+def _mean_difference(a: Floats, b: Floats, paired: bool) -> float:
+    return float(np.mean(a - b)) if paired else float(a.mean() - b.mean())
+
+
+def _levels(datasets: Sequence[Pair]) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Mean and standard deviation of each method; over several datasets, the mean ones within a dataset."""
+    means, stds = [], []
+    for index in (0, 1):
+        own = [pair[index] for pair in datasets]
+        means.append(float(np.mean([values.mean() for values in own])))
+        spreads = [sample_std(values) for values in own]
+        stds.append(spreads[0] if len(own) == 1 else math.sqrt(float(np.mean(np.square(spreads)))))
+    return (means[0], means[1]), (stds[0], stds[1])
+
+
+def _effect(datasets: Sequence[Pair], differences: Floats | None) -> float:
+    """Rank-biserial correlation: of the signed ranks of pairs, or the mean over datasets for independent runs."""
+    if differences is not None:
+        return signed_rank(differences).rank_biserial
+    each = [np.sign(a[:, None] - b).mean() for a, b in datasets]
+    return float(np.mean(each))
+
+
+def _checked(names: Any, alpha: Any, better: Any, test: Any, margin: Any) -> tuple[str, str]:
     require_alpha(alpha)
+    require_margin(margin)
+    one_of("test", test, STATISTICS)
     if better is not None:
         one_of("direction", better, ("higher", "lower"))
     if names is not None and (isinstance(names, str) or len(tuple(names)) != 2):
         raise OptionError(f"names must be those of the two methods, not {names!r:.60}")
-    first, second = _matched(a, b)
-    differences = paired_differences(first, second)
-    ranks = signed_rank(differences)
-    return PairedTest(
-        names=names or ("a", "b"),
-        pairs=len(differences),
-        n=ranks.n,
-        means=(float(first.mean()), float(second.mean())),
-        stds=(sample_std(first), sample_std(second)),
-        mean_difference=float(differences.mean()),
-        # Differences are rounded, so that equal ones have no spread.
-        ci=sample_interval(differences, 1 - alpha, f"{unit}s") if np.ptp(differences) > 0 else None,
-        test_statistic=ranks.statistic,
-        p_value=ranks.p_value,
-        exact=ranks.exact,
-        effect_size_r=-ranks.rank_biserial if better == "lower" else ranks.rank_biserial,
-        alpha=alpha,
-        unit=unit,
-        better=better,
-        metric=metric,
-        p_adjusted=ranks.p_value,
-    )
+    return names or ("a", "b")
 
 
-def _matched(a: ArrayLike | Mapping[Any, float], b: ArrayLike | Mapping[Any, float]) -> tuple[Floats, Floats]:
+def _matched(a: Scores, b: Scores) -> tuple[Floats, Floats]:
     if isinstance(a, Mapping) and isinstance(b, Mapping):
         unmatched = [str(seed) for seed in (*a, *b) if not (seed in a and seed in b)]
         if unmatched:
-            raise InputError(f"seeds without a partner: {listing(unmatched)}", fix="Test runs on the same seeds.")
+            raise InputError(
+                f"seeds without a partner: {listing(unmatched)}",
+                fix="Test runs on the same seeds, or independent runs with unpaired_test.",
+            )
         seeds = sorted(a, key=seed_order)
         a, b = [a[seed] for seed in seeds], [b[seed] for seed in seeds]
     elif isinstance(a, Mapping) or isinstance(b, Mapping):
@@ -248,12 +300,24 @@ def _matched(a: ArrayLike | Mapping[Any, float], b: ArrayLike | Mapping[Any, flo
             f"expected two rows of equally many scores, found shapes {first.shape} and {second.shape}",
             fix="Arrays pair by position; pass mappings from seed to score to pair by seed.",
         )
-    for scores, name in ((first, "a"), (second, "b")):
-        bad = np.flatnonzero(~np.isfinite(scores))
-        if len(bad):
-            raise InputError(
-                f"{len(bad)} of {len(scores)} scores are NaN or infinite, the first at index {bad[0]}",
-                where=name,
-                fix="A failed run cannot be paired: repeat it, or leave its seed out on both sides and report it.",
-            )
-    return first, second
+    return _finite(first, "a"), _finite(second, "b")
+
+
+def _scores(values: Any, name: str) -> Floats:
+    if isinstance(values, Mapping):
+        values = [values[seed] for seed in sorted(values, key=seed_order)]
+    scores = as_numeric(values, name).astype(float)
+    if scores.ndim != 1 or len(scores) == 0:
+        raise InputError(f"expected a row of scores, found shape {scores.shape}", where=name)
+    return np.sort(_finite(scores, name))
+
+
+def _finite(scores: Floats, name: str) -> Floats:
+    bad = np.flatnonzero(~np.isfinite(scores))
+    if len(bad):
+        raise InputError(
+            f"{len(bad)} of {len(scores)} scores are NaN or infinite, the first at index {bad[0]}",
+            where=name,
+            fix="A failed run cannot be paired: repeat it, or leave its seed out on both sides and report it.",
+        )
+    return scores

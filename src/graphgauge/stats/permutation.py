@@ -12,7 +12,8 @@ from graphgauge.core.arrays import Floats, as_labels, as_numeric
 from graphgauge.core.errors import InputError
 from graphgauge.core.options import generator_of, whole_number
 from graphgauge.core.result import Interval
-from graphgauge.stats.intervals import standard_error, t_interval
+from graphgauge.stats.intervals import is_rounding, standard_error, t_quantile
+from graphgauge.stats.rearrange import agreeing
 
 # Up to this many differences all sign patterns are counted.
 _ENUMERATE = 16
@@ -25,7 +26,9 @@ _ROWS = 1024
 class PairedItems:
     """Outcome of a sign-flip test over items; a positive difference favours the first ranker.
 
-    `p_error` is the Monte-Carlo standard error of p, 0 where every sign pattern was counted.
+    `p_error` is the Monte-Carlo standard error of p, 0 where every sign pattern was counted. `ci` contains the mean
+    differences that the same flips do not reject: it contains 0 exactly if p is above 1 − its level. `margin_ci` has the
+    level 1 − 2α, for tests of equivalence. `error` is the standard error over units.
     """
 
     n: int
@@ -39,6 +42,8 @@ class PairedItems:
     p_value: float
     p_error: float
     resamples: int
+    error: float = math.nan
+    margin_ci: Interval | None = None
 
     def __str__(self) -> str:
         interval = "(no interval: all differ equally)" if self.ci is None else "[{:.4g}, {:.4g}]".format(*self.ci)
@@ -59,7 +64,7 @@ def paired_items(
     resamples: int = 9_999,
     confidence: float = 0.95,
 ) -> PairedItems:
-    """Is the mean of paired per-item differences zero? Two-sided sign-flip permutation test and t-interval.
+    """Is the mean of paired per-item differences zero? Two-sided sign-flip test, and the interval that it leaves.
 
     `differences` is one number per item (first ranker minus second, items in the same order); `cluster`, a label per
     item, marks items that are not independent, which are summed and flipped together. Memory does not grow
@@ -77,13 +82,19 @@ def paired_items(
         if cluster.shape != differences.shape:
             raise InputError(f"{len(cluster)} labels for {len(differences)} differences", where="cluster")
     n, mean = len(differences), float(differences.mean())
-    error, df = standard_error(differences - mean, np.broadcast_to(1.0, n), cluster=cluster)
-    low, high = t_interval(mean, error, df, confidence, scale=np.abs(differences).max())
-    sums = differences
+    error, _ = standard_error(differences - mean, np.broadcast_to(1.0, n), cluster=cluster)
+    sums, sizes = differences, np.ones(n)
     if cluster is not None:
-        sums = np.bincount(cluster, differences).astype(float, copy=False)
-    p, p_error, drawn = _sign_flip(sums, resamples, generator_of(seed))
+        sums, sizes = (np.bincount(cluster, weights).astype(float) for weights in (differences, np.ones(n)))
+    alpha = 1 - confidence
+    flips = _Flips.of(sums, sizes, resamples, generator_of(seed))
     unit = "items" if cluster is None else "clusters"
+    spread = not is_rounding(error[0], np.abs(differences).max()) if len(sums) > 1 else False
+
+    def interval(level: float) -> Interval | None:
+        low, high = flips.interval(level) if spread else (math.nan, math.nan)
+        return None if math.isnan(low) else Interval(low, high, 1 - level, flips.method(level), unit)
+
     return PairedItems(
         n=n,
         units=len(sums),
@@ -92,24 +103,91 @@ def paired_items(
         zero=int(np.count_nonzero(differences == 0)),
         negative=int(np.count_nonzero(differences < 0)),
         mean_difference=mean,
-        ci=None if np.isnan(low[0]) else Interval(float(low[0]), float(high[0]), confidence, "t", unit),
-        p_value=p,
-        p_error=p_error,
-        resamples=drawn,
+        ci=interval(alpha),
+        p_value=flips.p_value,
+        p_error=0.0 if flips.complete else math.sqrt(flips.p_value * (1 - flips.p_value) / resamples),
+        resamples=flips.count,
+        error=float(error[0]),
+        margin_ci=interval(min(2 * alpha, 0.999)),
     )
 
 
-def _sign_flip(sums: Floats, resamples: int, generator: np.random.Generator) -> tuple[float, float, int]:
-    """P(|sum under random signs| ≥ |sum|), its Monte-Carlo error, and the number of patterns."""
-    sizes = np.abs(sums[sums != 0])
-    # Equal sums may differ in their last bits.
-    observed = abs(float(sums.sum())) - 1e-12 * float(sizes.sum())
-    if len(sizes) <= _ENUMERATE:
-        patterns = _all_sums(sizes)
-        return float(np.mean(np.abs(patterns) >= observed)), 0.0, len(patterns)
-    flipped = _flipped_sums(sizes, resamples, generator)
-    p = (1 + int(np.count_nonzero(np.abs(flipped) >= observed))) / (resamples + 1)
-    return p, math.sqrt(p * (1 - p) / resamples), resamples
+@dataclass(frozen=True)
+class _Flips:
+    """The sums of units under random signs, and what they say about shifts of the mean."""
+
+    sums: Floats
+    sizes: Floats
+    flipped: Floats
+    complete: bool
+
+    @staticmethod
+    def of(sums: Floats, sizes: Floats, resamples: int, generator: np.random.Generator) -> _Flips:
+        moving = np.abs(sums[sums != 0])
+        complete = len(moving) <= _ENUMERATE
+        drawn = _all_sums(moving) if complete else _flipped_sums(moving, resamples, generator)
+        return _Flips(sums, sizes, np.sort(np.abs(drawn)), complete)
+
+    @property
+    def count(self) -> int:
+        return len(self.flipped)
+
+    @property
+    def _reached(self) -> int:
+        # Equal sums may differ in their last bits.
+        observed = abs(float(self.sums.sum())) - 1e-12 * float(np.abs(self.sums).sum())
+        return self.count - int(np.searchsorted(self.flipped, observed))
+
+    @property
+    def p_value(self) -> float:
+        """P(|sum under random signs| ≥ |sum|); drawn signs are counted with the observed ones."""
+        return self._reached / self.count if self.complete else (1 + self._reached) / (self.count + 1)
+
+    def _critical(self, alpha: float) -> float:
+        """The largest |sum| that is not rejected; infinite if none is."""
+        allowed = math.floor(alpha * self.count + 1e-9) if self.complete else math.floor(alpha * (self.count + 1)) - 1
+        # The observed signs and their opposites are always counted.
+        none = allowed < 2 if self.complete else allowed < 0
+        return math.inf if none else float(self.flipped[-allowed - 1])
+
+    def method(self, alpha: float) -> str:
+        return "t" if math.isinf(self._critical(alpha)) else "rearranged"
+
+    def interval(self, alpha: float) -> tuple[float, float]:
+        """Shifts δ with |Σ(s − δm)| ≤ q √Σ(s − δm)², q the critical value of the flips divided by √Σs².
+
+        The distribution of that ratio hardly depends on the shift. A few units have no interval from flips at this
+        level, and get Student's t.
+        """
+        total, size = float(self.sums.sum()), float(self.sizes.sum())
+        if self.complete and len(self.sums) <= _ENUMERATE and not math.isinf(self._critical(alpha)):
+            return self._counted_interval(total, size, alpha)
+        squares = float(self.sums @ self.sums), float(self.sums @ self.sizes), float(self.sizes @ self.sizes)
+        critical = self._critical(alpha)
+        units = len(self.sums)
+        if math.isinf(critical):
+            t = float(t_quantile(units - 1, 1 - alpha)[0])
+            ratio = t * t * units / (units - 1 + t * t)  # t², as a share of the squares about zero
+        else:
+            ratio = critical**2 / squares[0]
+        # (total − δ size)² ≤ ratio × (Σs² − 2δ Σsm + δ² Σm²)
+        a, b, c = size**2 - ratio * squares[2], total * size - ratio * squares[1], total**2 - ratio * squares[0]
+        root = b * b - a * c
+        if a <= 0 or root < 0:
+            return math.nan, math.nan
+        low, high = (b - math.sqrt(root)) / a, (b + math.sqrt(root)) / a
+        if math.isinf(critical):
+            return low, high
+        return agreeing(low, high, total / size, self.p_value <= alpha)
+
+    def _counted_interval(self, total: float, size: float, alpha: float) -> tuple[float, float]:
+        """Flipping some units changes the sum by as much as they exceed the shift: the means of subsets are its ends."""
+        moved = size - _all_sums(self.sizes)
+        means = np.sort((total - _all_sums(self.sums))[moved > 0] / moved[moved > 0])
+        kept = math.floor(alpha * len(moved) / 2 + 1e-9)
+        if kept < 1:
+            return math.nan, math.nan
+        return agreeing(float(means[kept - 1]), float(means[-kept]), total / size, self.p_value <= alpha)
 
 
 def _flipped_sums(sizes: Floats, resamples: int, generator: np.random.Generator) -> Floats:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from graphgauge.core.arrays import Floats, as_numeric, refuse_nan
 from graphgauge.core.errors import InputError
-from graphgauge.core.options import generator_of
 from graphgauge.stats.intervals import Bounds, percentile_interval
 
-# Scores of each dataset, methods × seeds; in a block of resamples, resamples × methods × seeds.
-Strata = Sequence[Floats]
 _NO_NAN = "Leave failed runs out and report it, or score them at the metric's worst value."
 
 
@@ -62,36 +59,61 @@ def probability_of_improvement(a: ArrayLike, b: ArrayLike, *, seeds: ArrayLike |
     return np.asarray(np.divide(won, compared, out=np.full(won.shape, np.nan), where=compared > 0))
 
 
-def stratified_interval(
-    statistic: Callable[[Strata], Floats],
-    strata: Strata,
-    *,
-    confidence: float,
-    seed: int | np.random.Generator,
-    resamples: int = 2000,
-) -> Bounds:
-    """Bootstrap interval of statistics of several datasets, drawing seeds within each of them.
+def stratified_bounds(drawn: Floats, runs: int, datasets: int, confidence: float) -> Bounds:
+    """Percentile interval of each column of a bootstrap that draws runs within datasets; NaN draws are left out.
 
-    A seed is drawn for all methods at once, because methods with the same seed may share a split. `statistic` gives
-    one row of numbers per resample, NaN if a resample has none. NaN if every dataset has only one seed.
+    NaN if every dataset has only one run, or if all draws are equal.
     """
-    generator = generator_of(seed)
-    cells = sum(stratum.size for stratum in strata) * max(stratum.shape[-1] for stratum in strata)
-    rows = max(1, (1 << 20) // cells)
-    drawn = []
-    for done in range(0, resamples, rows):
-        block = []
-        for stratum in strata:
-            seeds = stratum.shape[1]
-            picked = generator.integers(0, seeds, (min(rows, resamples - done), seeds))
-            block.append(np.moveaxis(stratum[:, picked], 0, 1))
-        drawn.append(statistic(block))
-    columns = np.concatenate(drawn).T
-    items = sum(stratum.shape[1] for stratum in strata)
-    bounds = np.array(
-        [percentile_interval(column[~np.isnan(column)], items, len(strata), confidence) for column in columns]
-    )
-    return bounds[:, 0], bounds[:, 1]
+    bounds = [percentile_interval(column[~np.isnan(column)], runs, datasets, confidence) for column in drawn.T]
+    low, high = np.array(bounds).reshape(-1, 2).T
+    return low, high
+
+
+def drawn_counts(sizes: Sequence[int], resamples: int, generator: np.random.Generator) -> list[Floats]:
+    """How often each seed of each dataset is in each resample, resamples × seeds.
+
+    A seed is drawn for all methods at once if they share it, because they may share a split.
+    """
+    counts = []
+    for size in sizes:
+        picked = generator.integers(0, size, (resamples, size)) + size * np.arange(resamples)[:, None]
+        counts.append(np.bincount(picked.ravel(), minlength=size * resamples).reshape(resamples, size).astype(float))
+    return counts
+
+
+def counted_interquartile_means(scores: Floats, counts: Floats) -> Floats:
+    """Of scores that are present as often as the counts say, one mean per row of counts.
+
+    The rows have the same total. A score is kept as often as its places in the sorted row are between the quarters.
+    """
+    order = np.argsort(scores, kind="stable")
+    last = np.cumsum(counts[:, order], axis=1)
+    total = int(last[0, -1])
+    cut = math.floor(total / 4)
+    np.clip(last, cut, total - cut, out=last)
+    ordered = scores[order]
+    # Σ score × (last − previous), without an array of the differences
+    sums = last[:, -1] * ordered[-1] - last[:, :-1] @ np.diff(ordered) - cut * ordered[0]
+    return np.asarray(sums / (total - 2 * cut))
+
+
+def counted_chances(wins: Sequence[Floats], counts: Floats) -> Floats:
+    """Of each pair, how often a run of the first beats one of the second in each resample; resamples × pairs.
+
+    `wins` has a matrix per pair, seeds × seeds. Runs of one seed are not compared. NaN if a resample has one seed only.
+    """
+    seeds = counts.shape[1]
+    rows, columns = np.triu_indices(seeds, 1)
+    both = np.stack([(matrix + matrix.T)[rows, columns] for matrix in wins], axis=1)
+    products = counts[:, rows] * counts[:, columns]
+    compared = 2 * products.sum(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(compared > 0, products @ both / compared, np.nan))
+
+
+def win_matrix(a: Floats, b: Floats) -> Floats:
+    """1 where a run of a is higher than one of b, ½ where they are equal."""
+    return np.asarray((np.sign(a[:, None] - b) + 1) / 2)
 
 
 def _scores(values: ArrayLike, name: str) -> Floats:

@@ -48,11 +48,11 @@ def signed_rank(differences: ArrayLike) -> SignedRank:
     refuse_nan(signed, "differences", fix="A failed run cannot be paired: leave its pair out and report it.")
     signed = signed[signed != 0]
     n = len(signed)
-    doubled = _doubled_midranks(np.abs(signed))
+    doubled = doubled_midranks(np.abs(signed))
     plus = int(doubled[signed > 0].sum())
     minus = int(doubled.sum()) - plus
     if n <= EXACT_LIMIT:
-        p = min(1.0, 2 * float(_distribution(doubled)[: min(plus, minus) + 1].sum()))
+        p = min(1.0, 2 * float(signed_sum_distribution(doubled)[: min(plus, minus) + 1].sum()))
     else:
         spread = math.sqrt(float(np.sum(np.square(doubled, dtype=float))) / 4)
         distance = abs(plus - minus) / 2
@@ -72,13 +72,13 @@ def as_on_paper(computed: Floats, largest: float) -> Floats:
     return np.round(computed, 11 - math.floor(math.log10(largest)))
 
 
-def _doubled_midranks(sizes: Floats) -> NDArray[np.int64]:
+def doubled_midranks(sizes: Floats) -> NDArray[np.int64]:
     _, inverse, count = np.unique(sizes, return_inverse=True, return_counts=True)
     last = np.cumsum(count)
     return (2 * last - count + 1)[inverse]
 
 
-def _distribution(doubled: NDArray[np.int64]) -> Floats:
+def signed_sum_distribution(doubled: NDArray[np.int64]) -> Floats:
     """Probability of each value of the doubled rank sum under random signs."""
     probability = np.zeros(int(doubled.sum()) + 1)
     probability[0] = 1.0

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from graphgauge.stats.aggregate import Aggregate
     from graphgauge.stats.comparison import Comparison
 
+# What each kind of outcome can draw, the usual one first.
+KINDS = {"Aggregate": ("intervals",), "Comparison": ("ranks", "differences", "profile")}
+
 
 def draw_ranks(comparison: Comparison, path: str | Path) -> None:
     """Mean ranks on a line; bars join groups without a significant difference, with a dot at each member."""
@@ -47,8 +50,8 @@ def draw_ranks(comparison: Comparison, path: str | Path) -> None:
 
 def draw_intervals(table: Aggregate, path: str | Path) -> None:
     """Mean and interval of every method, side by side for each metric and dataset."""
-    panels = list(dict.fromkeys((row.metric, row.dataset) for row in table))
-    methods = list(dict.fromkeys(row.method for row in table))
+    panels = list(dict.fromkeys((row.metric, row.dataset) for row in table.rows))
+    methods = list(dict.fromkeys(row.method for row in table.rows))
     with figure(path, len(panels), height=1 + 0.3 * len(methods)) as grid:
         for axes, (metric, dataset) in zip(grid, panels, strict=True):
             for index, method in enumerate(methods):
