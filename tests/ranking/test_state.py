@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from graphgauge import ranking
-from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.errors import InputError
 from graphgauge.core.state import load_state
 from graphgauge.kernels import histogram
 from graphgauge.kernels.histogram import Histogram

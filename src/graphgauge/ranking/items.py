@@ -101,6 +101,7 @@ class ListItems:
     lists: QueryLists
     cluster: Ints | None = None
     ties: str | None = None
+    negatives: str | None = None
 
     def __len__(self) -> int:
         return len(self.ids)

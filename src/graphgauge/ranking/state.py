@@ -33,13 +33,13 @@ from graphgauge.ranking.inputs import (
 from graphgauge.ranking.items import Items, ListItems
 from graphgauge.ranking.labels import Labels, QueryIds
 from graphgauge.ranking.lists import FlatBatch, QueryLists, TopItems
+from graphgauge.ranking.negative_sampling import Negatives, drawn_mask
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
 from graphgauge.ranking.shared_pool import Part, SharedPool, is_pool, pool_counts
 
 if TYPE_CHECKING:
-    from graphgauge.ranking.beyond import Catalog, Recommended
     from graphgauge.core.result import Evaluation
-    from graphgauge.ranking.negative_sampling import Negatives
+    from graphgauge.ranking.beyond import Catalog, Recommended
 
 
 # Single queries are gathered as plain integers and turned into arrays this many at a time.
@@ -116,9 +116,9 @@ class RankingState:
 
     Memory is that of a sparse histogram: with k negatives at most (k+1)(k+2)/2 cells per group. `cluster` labels and
     ragged candidates can bring it near one cell per query; what exceeds `max_memory` bytes is kept in a temporary
-    file, with the same results. `pooled=True`
-    also keeps all scores, for `roc_auc`, `average_precision` and `pooled_hits@k`; `keep="items"` keeps the counts of
-    each query, for paired comparisons; `top=k` keeps the first k `items` of each query, for `coverage@k` and others.
+    file, with the same results. `pooled=True` also keeps all scores, for `roc_auc`, `average_precision` and
+    `pooled_hits@k`; `keep="items"` keeps the counts of each query, for paired comparisons; `top=k` keeps the first k
+    `items` of each query, for `coverage@k` and others. `negatives` says how the negatives of all batches were drawn.
     """
 
     kind = "ranking"
@@ -138,8 +138,7 @@ class RankingState:
         self.pooled, self.keep = pooled, keep
         self.top = None if top is None else whole_number("top", top, 1)
         self._max_memory = whole_number("max_memory", max_memory)
-        # How the negatives were drawn, if that is known.
-        self.negatives = None if negatives is None else str(negatives)
+        self._negatives = None if negatives is None else str(negatives)
         self._first_shard = shard
         self.reset()
 
@@ -154,8 +153,26 @@ class RankingState:
         if self._cells is not None:
             self._cells.max_bytes = self._max_memory
 
+    @property
+    def negatives(self) -> str | None:
+        """How the negatives were drawn, if that is known."""
+        return self._negatives or self._drawn
+
+    def _require_negatives(self, negatives: Negatives | None) -> None:
+        """Refuse a batch with other negatives than earlier ones, or of which it is not known whether it has."""
+        if self._negatives is not None and negatives is None:
+            return  # stated for all batches
+        drawn = None if negatives is None else str(negatives)
+        if (self._anything or self._negatives is not None) and self.negatives != drawn:
+            raise InputError(
+                f"this batch has other negatives ({drawn or 'not stated'}) than earlier ones "
+                f"({self.negatives or 'not stated'})",
+                where="negatives", fix="Give every batch its rows of the same negatives: negatives=drawn[rows].",
+            )  # fmt: skip
+
     def reset(self) -> None:
         """Forget everything that was counted."""
+        self._drawn: str | None = None
         self.dropped_queries = self.dropped_candidates = self.emptied_queries = self.without_positives = 0
         self.lowest_candidates = 0
         self._layout = _Layout()
@@ -190,6 +207,7 @@ class RankingState:
         weights: Any = None,
         offsets: Any = None,
         mask: Any = None,
+        negatives: Negatives | None = None,
         ids: Any = None,
         nan: str = "raise",
         threads: int | None = None,
@@ -202,6 +220,7 @@ class RankingState:
             type(neg_scores) is np.ndarray
             and self._counts_only
             and groups is cluster is weights is offsets is mask is ids is scores is labels is queries is items is None
+            and negatives is self._drawn is None
             and nan in NAN_POLICIES
             and self._count_single(pos_scores, neg_scores)
         ):
@@ -210,8 +229,13 @@ class RankingState:
         threads = thread_count(threads)
         self._refuse_weighted_pool(weights)
         given = {"pos_scores": pos_scores, "neg_scores": neg_scores, "offsets": offsets, "mask": mask, "ids": ids,
-                 "scores": scores, "labels": labels, "queries": queries, "items": items}  # fmt: skip
-        if chosen_form((MATRIX, FLAT), given_names(given)) is FLAT:
+                 "scores": scores, "labels": labels, "queries": queries, "items": items,
+                 "negatives": negatives}  # fmt: skip
+        form = chosen_form((MATRIX, FLAT), given_names(given))
+        if negatives is not None:
+            mask = drawn_mask(negatives, neg_scores)
+        self._require_negatives(negatives)
+        if form is FLAT:
             self._refuse_mixing(shared=False)
             if (self.top is None) != (items is None):
                 raise OptionError("top= and items= go together", fix="Count with RankingState(top=k), and give items=.")
@@ -230,6 +254,7 @@ class RankingState:
             self._refuse_mixing(shared=False)
             scored = Scores.of(pos_scores, neg_scores, offsets=offsets, mask=mask)
             self._update_scores(scored, groups, cluster, weights, ids, nan, threads)
+            self._drawn = None if negatives is None else str(negatives)
         return self
 
     def _refuse_mixing(self, *, shared: bool) -> None:
@@ -576,7 +601,7 @@ class RankingState:
             raise TypeError(f"cannot merge {type(other).__name__} into a RankingState")
         if (self.pooled, self.keep, self.top) != (other.pooled, other.keep, other.top):
             raise InputError("one state keeps pooled scores or items, the other does not", fix="Use the same options.")
-        if self.negatives != other.negatives:
+        if other._anything and (self._anything or self._negatives) and self.negatives != other.negatives:
             raise InputError(
                 f"the states have different negatives: {self.negatives or 'not stated'}, and "
                 f"{other.negatives or 'not stated'}",
@@ -585,6 +610,9 @@ class RankingState:
         other._gather()
         if other._anything:
             self._refuse_mixing(shared=other.shares_pool)
+            drawn = other.negatives
+        else:
+            drawn = self._drawn
         if other._shared is not None:
             return self._merge_shared(other, other._shared)
         if other._cells is not None:
@@ -596,6 +624,7 @@ class RankingState:
         self._shards.require_apart(other._shards)
         self._queries.require_new(queries)
         self._shards.absorb(other._shards)
+        self._drawn = None if self._negatives else drawn
         self._queries.add(queries)
         if other._cells is not None:
             columns, counts = other._counted_cells()
@@ -823,7 +852,8 @@ class RankingState:
     @classmethod
     def _restored(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> RankingState:
         options = {name: facts[name] for name in ("pooled", "keep", "max_memory")}
-        state = cls(**options, top=facts.get("top"), negatives=facts.get("negatives"))
+        state = cls(**options, top=facts.get("top"))
+        state._drawn = facts.get("negatives")
         state.dropped_queries, state.dropped_candidates, state.emptied_queries, state.without_positives = facts[
             "dropped"
         ]
