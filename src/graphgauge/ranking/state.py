@@ -185,7 +185,7 @@ class RankingState:
         self._items: list[Items] = []
         self._lists: list[_ListPart] = []
         self._top: list[TopItems] = []
-        self._queries = QueryIds()
+        self._queries, self._ids = QueryIds.of_lists(), QueryIds.of_items()
         self._shared: SharedPool | None = None
         self._ranked: RankingState | None = None
         self._shards = CountedShards()
@@ -268,7 +268,7 @@ class RankingState:
 
     @property
     def _anything(self) -> bool:
-        return bool(self._singles or self._lists or self._own_shard) or self._cells is not None
+        return bool(self._singles or self._lists) or self._cells is not None or self._shared is not None
 
     def _update_shared(self, part: Part) -> None:
         pool = self._shared or SharedPool()
@@ -327,9 +327,13 @@ class RankingState:
 
     def _gather(self) -> None:
         if self._singles:
-            rows = np.array(self._singles, dtype=np.int64).T
-            self._singles = []
-            self._add(Counted(rows[0], rows[1], rows[2], None), {}, None)
+            singles, self._singles = self._singles, []
+            rows = np.array(singles, dtype=np.int64).T
+            try:
+                self._add(Counted(rows[0], rows[1], rows[2], None), {}, None)
+            except InputError:  # a full disk
+                self._singles = singles
+                raise
 
     def _update_scores(
         self,
@@ -347,7 +351,6 @@ class RankingState:
                 where="neg_scores",
                 fix="Pass one pool for all positives as it is: neg_scores (m,).",
             )
-        self._mark()
         matrix = batch.offsets is None and batch.mask is None
         if matrix and self._counts_only and groups is cluster is weights is None:
             if is_cuda(batch.neg):
@@ -356,6 +359,7 @@ class RankingState:
                 cells = joint_histogram(batch.pos, batch.neg, threads=threads)
             if cells is not None:
                 candidates = np.full(len(cells.rows), batch.neg.shape[1] + 1, np.int64)
+                self._mark()
                 self._histogram(_Layout()).add([cells.greater, cells.equal, candidates], cells.rows, folded=True)
                 return
         counts = counted(batch, nan, threads)
@@ -450,6 +454,8 @@ class RankingState:
         for name, values in [*labels.items(), ("cluster", cluster), ("weights", weights), ("ids", numbers)]:
             if values is not None:
                 require_shape(values, (length,), name, "One per query.")
+        if numbers is not None:
+            self._ids.require_new(numbers)
         keep = slice(None) if counts.rows is None else counts.rows
         labels = {name: values[keep] for name, values in labels.items()}
         clusters: Ints | None = None if cluster is None else cluster[keep]
@@ -459,6 +465,7 @@ class RankingState:
             self._add_weighted(counts, labels, clusters, weights[keep])
         if numbers is not None:
             self._items.append(Items(numbers[keep], counts.greater, counts.equal, counts.candidates, clusters))
+            self._ids.add(numbers)
             self._numbered += length if ids is None else 0
         return clusters
 
@@ -466,7 +473,10 @@ class RankingState:
         if self.keep is None:
             return None
         if ids is not None:
-            return as_labels(ids, "ids")
+            names = as_labels(ids, "ids")
+            if len(np.unique(names)) < names.size:
+                raise InputError("an id occurs twice", where="ids", fix="Give every query its own id.")
+            return names
         return np.arange(self._numbered, self._numbered + length)
 
     def _add_weighted(
@@ -619,15 +629,18 @@ class RankingState:
             self._histogram(other._layout)
             for axis, names in other._labels.items():
                 self._labels[axis].require_kind(np.array(list(names)))
-        queries = other._queries.all()
+            cells = other._counted_cells()
+        queries, ids = other._queries.all(), other._ids.all()
         # Nothing is counted before this check, and nothing can fail after it.
         self._shards.require_apart(other._shards)
         self._queries.require_new(queries)
+        self._ids.require_new(ids)
+        self._ids.add(ids)
         self._shards.absorb(other._shards)
         self._drawn = None if self._negatives else drawn
         self._queries.add(queries)
         if other._cells is not None:
-            columns, counts = other._counted_cells()
+            columns, counts = cells
             for axis, names in other._labels.items():
                 columns[f"group:{axis}"] = self._labels[axis].recode(columns[f"group:{axis}"], names)
             shift = self._own_clusters if self._layout.clusters == _BY_QUERY else 0
@@ -874,6 +887,7 @@ class RankingState:
             state._pool = [(arrays["pos"], arrays["neg"], lengths, arrays.get("pool_cluster"))]
         if state.keep:
             state._items = [Items.from_columns({name[5:]: a for name, a in arrays.items() if name.startswith("item_")})]
+            state._ids.add(np.sort(state._items[0].ids))
         top = {name[4:]: values for name, values in arrays.items() if name.startswith("top_")}
         if top:
             state._top = [TopItems(**top)]
