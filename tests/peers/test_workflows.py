@@ -1,4 +1,4 @@
-"""The workflows of the pages: few lines from a library's own output to a comparison, with the numbers of its evaluator."""
+"""The workflows of the pages: from a library's own output to a comparison, with the numbers of its evaluator."""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ from graphgauge.kernels.device import device_histogram
 from graphgauge.kernels.histogram import Histogram
 from graphgauge.kernels.tally import tally
 from graphgauge.ranking.family import FLAT, MATRIX
+from graphgauge.ranking.fingerprints import Fingerprints, Hashes
 from graphgauge.ranking.inputs import (
     Counted,
     Scores,
@@ -188,7 +189,7 @@ class RankingState:
         self._queries, self._ids = QueryIds.of_lists(), QueryIds.of_items()
         self._shared: SharedPool | None = None
         self._ranked: RankingState | None = None
-        self._shards = CountedShards()
+        self._shards, self._fingerprints = CountedShards(), Fingerprints()
         self._own_shard: str | None = None
 
     # ------------------------------------------------------------------ in
@@ -544,9 +545,14 @@ class RankingState:
         codes = {axis: self._labels[axis].encode(values) for axis, values in labels.items()}
         self._lists.append(_ListPart(lists, codes, clusters, weight, ids if self.keep else None))
 
-    def name_parts(self, names: Sequence[str]) -> None:
-        """Name the counted parts, instead of a random name: a state with one of these names will not merge."""
+    def name_parts(self, names: Sequence[str], queries: Hashes | None = None) -> None:
+        """Name the counted parts, instead of a random name: a state with one of these names will not merge.
+
+        Nor will one that has hashed `queries` in common.
+        """
         self._shards.rename(self._own_shard, names)
+        if queries is not None:
+            self._fingerprints.add(queries)
 
     def _mark(self) -> None:
         if self._own_shard is None:
@@ -633,9 +639,11 @@ class RankingState:
         queries, ids = other._queries.all(), other._ids.all()
         # Nothing is counted before this check, and nothing can fail after it.
         self._shards.require_apart(other._shards)
+        self._fingerprints.require_apart(other._fingerprints)
         self._queries.require_new(queries)
         self._ids.require_new(ids)
         self._ids.add(ids)
+        self._fingerprints.add(other._fingerprints.all())
         self._shards.absorb(other._shards)
         self._drawn = None if self._negatives else drawn
         self._queries.add(queries)
@@ -833,6 +841,8 @@ class RankingState:
         if self._lists:
             arrays |= {f"list_{name}": values for name, values in _ListPart.join(self._lists).columns().items()}
             arrays["queries"] = self._queries.all()
+        if len(self._fingerprints.all()):
+            arrays["fingerprints"] = self._fingerprints.all()
         facts = {
             "axes": None if self._cells is None else list(self._layout.axes),
             "labels": {axis: list(known) for axis, known in self._labels.items()},
@@ -872,6 +882,7 @@ class RankingState:
         ]
         state.lowest_candidates = facts.get("lowest", 0)
         state._shards = CountedShards(facts["shards"])
+        state._fingerprints = Fingerprints(arrays.get("fingerprints"))
         state._own_clusters, state._numbered = facts["own_clusters"], facts["numbered"]
         if facts.get("shares_pool"):
             state._shared = SharedPool.restored(arrays, (state.dropped_queries, state.dropped_candidates))
