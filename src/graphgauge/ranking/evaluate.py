@@ -23,7 +23,7 @@ from graphgauge.ranking import metrics as _metrics
 from graphgauge.ranking import spread as _spread
 from graphgauge.ranking.beyond import Catalog, beyond_samples
 from graphgauge.ranking.inputs import Scores, counted, cutoff, cutoffs
-from graphgauge.ranking.negative_sampling import Negatives, drawn_mask
+from graphgauge.ranking.negative_sampling import Negatives
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
 from graphgauge.ranking.shared_error import shared_rule
 from graphgauge.ranking.shared_pool import CONVENTION, Part, is_pool, pool_counts
@@ -110,12 +110,11 @@ def evaluate(
     if (items is None) != (catalog is None):
         raise OptionError("items and catalog go together", fix="Pass items=, one number per score, and a Catalog.")
     top = None if items is None else last_place(k, metrics)
-    state = empty_state(metrics=metrics, keep=keep, top=top, negatives=negatives)
-    if negatives is not None:
-        mask = drawn_mask(negatives, pos_scores, neg_scores, mask, offsets)
+    state = empty_state(metrics=metrics, keep=keep, top=top)
     state.update(
         pos_scores, neg_scores, scores=scores, labels=labels, queries=queries, items=items, groups=groups,
-        cluster=cluster, weights=weights, offsets=offsets, mask=mask, ids=ids, nan=nan, threads=threads,
+        cluster=cluster, weights=weights, offsets=offsets, mask=mask, negatives=negatives, ids=ids, nan=nan,
+        threads=threads,
     )  # fmt: skip
     return evaluate_state(state, k=k, ties=ties, metrics=metrics, confidence=confidence, nan=nan, catalog=catalog)
 
@@ -132,11 +131,11 @@ def empty_state(
     keep: str | None = None,
     top: int | None = None,
     shard: str | None = None,
-    negatives: Negatives | None = None,
+    drawn: str | None = None,
 ) -> RankingState:
-    """A state that counts what the metrics need."""
+    """A state that counts what the metrics need; `drawn` says how the negatives of all batches were drawn."""
     pooled = needs_pool(metric_names(metrics))
-    return RankingState(pooled=pooled, keep=keep, top=top, shard=shard, negatives=negatives)
+    return RankingState(pooled=pooled, keep=keep, top=top, shard=shard, negatives=drawn)
 
 
 def evaluate_state(

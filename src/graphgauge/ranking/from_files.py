@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
+
 from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.fields import (
@@ -34,6 +36,7 @@ from graphgauge.ranking.all_entities import SCORES, rank_all
 from graphgauge.ranking.beyond import Catalog
 from graphgauge.ranking.evaluate import last_place, needs_pool
 from graphgauge.ranking.family import ALL_ENTITIES, FAMILY, FLAT, MATRIX, TOPK
+from graphgauge.ranking.fingerprints import Hashes, query_hashes
 from graphgauge.ranking.items import Items, ListItems
 from graphgauge.ranking.negative_sampling import Negatives
 from graphgauge.ranking.recommend import from_topk
@@ -129,7 +132,7 @@ def evaluate_files(
     keep = given["keep"] if given["per_query"] is None else "items"
     state = count(given | {"keep": keep}, per_item, files, progress)
     if given["save_state"] is not None:
-        state.name_parts(content_names(files, apart=state.shares_pool))
+        state.name_parts(content_names(files, apart=state.shares_pool), _query_hashes(files))
         state.save(given["save_state"])
     evaluation = state.evaluate(
         k=given["k"], ties=given["ties"], metrics=asked, confidence=given["confidence"], nan=given["nan"],
@@ -144,6 +147,18 @@ def evaluate_files(
 def _received(evaluation: Evaluation, files: Opened) -> Evaluation:
     evaluation.inputs = lambda: [entry for name, opened in files.items() for entry in receipt_inputs(name, opened)]
     return evaluation
+
+
+def _query_hashes(files: Opened) -> Hashes | None:
+    """A hash of each query's scores, whatever files they are split into; not for other forms than the matrix."""
+    if "neg_scores" not in files or ("offsets" not in files and len(files["neg_scores"][0].shape) == 1):
+        return None
+    pos, neg = Shards(files["pos_scores"]), Shards(files["neg_scores"])
+    if "offsets" in files:
+        return query_hashes(pos.rows(0, len(pos)), neg.rows(0, len(neg)), files["offsets"][0].rows(0, len(pos) + 1))
+    blocks = [(block.start, block.stop) for block in neg.blocks(_BLOCK_BYTES)]
+    hashed = [query_hashes(pos.rows(*block), neg.rows(*block)) for block in blocks]
+    return np.concatenate([np.empty(0, np.uint64), *hashed])
 
 
 Count = Callable[[Mapping[str, Any], Mapping[str, Any], Opened, Progress], RankingState]

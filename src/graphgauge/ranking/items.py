@@ -104,6 +104,7 @@ class ListItems:
     ties: str | None = None
     negatives: str | None = None
     depth: int | None = None
+    negatives: str | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
