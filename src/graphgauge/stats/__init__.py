@@ -14,6 +14,7 @@ from graphgauge.stats.power import Needed, units_needed
 from graphgauge.stats.ranks import RankSum, rank_sum
 from graphgauge.stats.resample import interquartile_mean, probability_of_improvement
 from graphgauge.stats.runs import Run, Runs
+from graphgauge.stats.sequence import MeanSequence, PairedSequence
 from graphgauge.stats.simulate import Model, Simulated, simulate
 from graphgauge.stats.wilcoxon import SignedRank, attainable_p, seeds_needed, signed_rank
 
@@ -23,10 +24,12 @@ __all__ = [
     "Design",
     "Friedman",
     "ItemsComparison",
+    "MeanSequence",
     "MethodTest",
     "Model",
     "Needed",
     "PairedItems",
+    "PairedSequence",
     "PairedTest",
     "RankSum",
     "Run",

@@ -84,7 +84,7 @@ class Model:
                 self.spreads[index] * (shared * luck[:size] + own * generator.normal(size=size))
                 for index, size in enumerate((n, m))
             )
-            datasets.append((self._shown(ahead + a), self._shown(b)))
+            datasets.append((self._shown(a + ahead / 2), self._shown(b - ahead / 2)))
         return datasets
 
     def _shown(self, scores: Floats) -> Floats:
@@ -96,8 +96,8 @@ class Model:
         """The difference of the means, which a ceiling makes smaller than the effect."""
         if self.ceiling is None and self.grid is None:
             return self.effect
-        ((a, b),) = self.draw([(_TRUTH, _TRUTH)], np.random.default_rng(0))
-        return float(a.mean() - b.mean())
+        sizes = [(_TRUTH, _TRUTH)] if self.between == 0 else [(_TRUTH // 1000, _TRUTH // 1000)] * 1000
+        return float(np.mean([a.mean() - b.mean() for a, b in self.draw(sizes, np.random.default_rng(0))]))
 
 
 def simulate(
