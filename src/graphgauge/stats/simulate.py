@@ -44,11 +44,11 @@ class Simulated:
     level: float = 0.95
 
     def __str__(self) -> str:
-        error = math.sqrt(0.25 / self.repeats)
+        error = math.sqrt(0.05 * 0.95 / self.repeats)
         found = "" if math.isnan(self.power) else f"; a difference of {self.effect:g} is found in {self.power:.1%}"
         missing = f"; no interval in {self.none:.1%}" if self.none else ""
         return (
-            f"Simulated at this design, {self.repeats:,} times (± {2 * error:.1%} at most, normal scores): "
+            f"Simulated at this design, {self.repeats:,} times (5 % is known to ± {2 * error:.1%}; normal scores): "
             f"without a difference {self.error:.1%} are significant; the {100 * self.level:g} % interval covers "
             f"{self.coverage:.1%} (misses {self.below:.1%} low, {self.above:.1%} high) at {self.width:.2f} times the width "
             f"of one with known spread{missing}{found}."
