@@ -53,9 +53,7 @@ class Row:
             effect=round(2.8 * self.error, 3), correlation=self.correlation, spreads=self.spreads, between=self.between,
             grid=GRID if self.scores == "ties" else None, ceiling=CEILING if self.scores == "ceiling" else None,
         )  # fmt: skip
-        return simulate(
-            self.sizes, paired=self.paired, datasets=self.datasets, model=model, repeats=repeats, seed=SEED
-        )
+        return simulate(self.sizes, paired=self.paired, datasets=self.datasets, model=model, repeats=repeats, seed=SEED)
 
 
 def one(n: int, m: int | None = None, **options: object) -> Row:

@@ -52,7 +52,10 @@ def test_the_design_is_named_from_the_ids(seeds: Any, datasets: int, options: An
     assert said in found.design.sentence
     assert found.summary.splitlines()[1] == found.design.sentence
     assert found.to_dict()["design"]["sentence"] == found.design.sentence
-    assert compare(shuffled(runs, 1), metric="f1", direction="higher", resamples=20, **options).to_json() == found.to_json()
+    assert (
+        compare(shuffled(runs, 1), metric="f1", direction="higher", resamples=20, **options).to_json()
+        == found.to_json()
+    )
     # other scores, the same design
     others = [{**row, "f1": float(index % 7)} for index, row in enumerate(runs)]
     again = compare(others, metric="f1", direction="higher", resamples=20, **options).design
@@ -115,7 +118,9 @@ def test_the_seed_correlation_is_measured_within_datasets() -> None:
         for s in range(10)
     ]
     found = compare(runs, metric="f1", direction="higher", resamples=20).design
-    blocks = [np.array([[r["f1"] for r in runs if (r["method"], r["dataset"]) == (m, d)] for m in "ab"]) for d in range(4)]
+    blocks = [
+        np.array([[r["f1"] for r in runs if (r["method"], r["dataset"]) == (m, d)] for m in "ab"]) for d in range(4)
+    ]
     centred = np.concatenate([block - block.mean(axis=1, keepdims=True) for block in blocks], axis=1)
     assert found.correlation == pytest.approx(np.corrcoef(centred)[0, 1])
     assert f"measured seed correlation {found.correlation:.2f}" in found.sentence
@@ -137,7 +142,9 @@ def test_the_metrics_that_were_looked_at_count() -> None:
         assert second.p_adjusted == pytest.approx(min(1.0, 5 * first.p_adjusted))
 
 
-@pytest.mark.parametrize(("std", "paired", "datasets"), [(1.0, True, 1), (2.0, True, 1), (1.0, False, 1), (1.0, True, 4)])
+@pytest.mark.parametrize(
+    ("std", "paired", "datasets"), [(1.0, True, 1), (2.0, True, 1), (1.0, False, 1), (1.0, True, 4)]
+)
 def test_the_needed_units_have_the_power(std: float, paired: bool, datasets: int) -> None:
     """Simulated with the test itself."""
     effect = 1.0

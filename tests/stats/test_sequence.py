@@ -43,9 +43,7 @@ def test_the_closed_form_item_by_item(batch: int) -> None:
     sequence = MeanSequence(w, aim=0.05)
     for start in range(0, 200, batch):
         part = slice(start, start + batch)
-        sequence.update(
-            x[part], weights=w[:200][part], predicted=predicted[part], mean_predicted=mean_predicted[part]
-        )
+        sequence.update(x[part], weights=w[:200][part], predicted=predicted[part], mean_predicted=mean_predicted[part])
     centre, reach = by_hand(x, w, predicted, mean_predicted, 0.05)
     assert sequence.centre / sequence.slope == pytest.approx(centre)
     assert (math.log(2 / 0.05) + sequence.cost) / sequence.slope == pytest.approx(reach)

@@ -74,8 +74,8 @@ def _too_few(families: Sequence[Family]) -> Iterator[str]:
                 where = "over datasets" if item.dataset is None else f"on {item.scope}"
                 yield (
                     f"In {family.name}, {several(len(comparison.units), comparison.unit)} are too few for the "
-                    f"{comparison.design.runs} tests of {len(comparison.methods)} methods {where} to reject, regardless of the scores: it takes at "
-                    f"least {needed}."
+                    f"{comparison.design.runs} tests of {len(comparison.methods)} methods {where} to reject, "
+                    f"regardless of the scores: it takes at least {needed}."
                 )
 
 

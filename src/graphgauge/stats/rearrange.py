@@ -180,7 +180,8 @@ def stratified_difference(datasets: Sequence[Pair], *, paired: bool) -> tuple[fl
 def _variances(a: Floats, b: Floats, paired: bool) -> list[tuple[float, int]]:
     """The squared standard errors of independent means, and their degrees of freedom."""
     return [
-        (float(x.var(ddof=1)) / len(x) if len(x) > 1 else math.nan, len(x) - 1) for x in ((a - b,) if paired else (a, b))
+        (float(x.var(ddof=1)) / len(x) if len(x) > 1 else math.nan, len(x) - 1)
+        for x in ((a - b,) if paired else (a, b))
     ]
 
 
@@ -220,10 +221,7 @@ class _Statistics:
         total: Floats = np.zeros((5, 1))
         for (a, b), block in zip(datasets, arranged.blocks, strict=True):
             part = coefficients(a, b, block, studentized)
-            if arranged.complete:
-                total = (total[:, :, None] + part[:, None, :]).reshape(5, -1)
-            else:
-                total = total + part
+            total = (total[:, :, None] + part[:, None, :]).reshape(5, -1) if arranged.complete else total + part
         n = len(datasets)
         total[:2] /= n
         total[2:] /= n**2

@@ -115,12 +115,18 @@ class MeanSequence:
         before that item is read. Without a predictor, the running mean is used.
         """
         x = self._checked(values, "values")
-        w = np.ones(len(x)) if weights is None else np.broadcast_to(as_numeric(weights, "weights"), x.shape).astype(float)
+        w = (
+            np.ones(len(x))
+            if weights is None
+            else np.broadcast_to(as_numeric(weights, "weights"), x.shape).astype(float)
+        )
         if len(x) == 0:
             return self
         read = np.cumsum(w)
         if not (w > 0).all() or (self.left < math.inf and read[-1] > self.left * (1 + 1e-9)):
-            raise InputError("more weight was read than the population has", where="weights", fix="Read each item once.")
+            raise InputError(
+                "more weight was read than the population has", where="weights", fix="Read each item once."
+            )
         before = np.concatenate(([0.0], read[:-1]))
         left = np.maximum(self.left - before, np.finfo(float).tiny)
         total = self.total + np.concatenate(([0.0], np.cumsum(w * x)[:-1]))  # Σwx of the items before
@@ -226,7 +232,7 @@ class MeanSequence:
             if len(reached):
                 crossed[side] = int(reached[0])
         if crossed and self._decided is None:
-            self._decided = min(crossed, key=crossed.__getitem__)
+            self._decided = "above" if crossed.get("above", math.inf) <= crossed.get("below", math.inf) else "below"
 
     @property
     def decided(self) -> Decision | None:
@@ -268,9 +274,7 @@ class MeanSequence:
     def resume(self, state: Mapping[str, Any]) -> MeanSequence:
         """Go on from a saved state of a sequence with the same population, bounds, level, aim and gate."""
         own = self.state()
-        differing = [
-            name for name in ("weight", "bounds", "confidence", "aim", "gate") if state.get(name) != own[name]
-        ]
+        differing = [name for name in ("weight", "bounds", "confidence", "aim", "gate") if state.get(name) != own[name]]
         if differing:
             raise InputError(f"the saved sequence differs in {', '.join(differing)}", fix="Give the same arguments.")
         for name in _STATE:
@@ -320,7 +324,9 @@ class PairedSequence(MeanSequence):
         """Read the scores of both methods on the next items."""
         a, b = (np.atleast_1d(as_numeric(given, name).astype(float)) for given, name in ((first, "a"), (second, "b")))
         if a.shape != b.shape:
-            raise InputError(f"{len(a)} scores of one method and {len(b)} of the other", fix="Pass one per item of both.")
+            raise InputError(
+                f"{len(a)} scores of one method and {len(b)} of the other", fix="Pass one per item of both."
+            )
         self.update(a - b, weights=weights)
         return self
 

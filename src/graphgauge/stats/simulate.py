@@ -50,8 +50,8 @@ class Simulated:
         return (
             f"Simulated at this design, {self.repeats:,} times (5 % is known to ± {2 * error:.1%}; normal scores): "
             f"without a difference {self.error:.1%} are significant; the {100 * self.level:g} % interval covers "
-            f"{self.coverage:.1%} (misses {self.below:.1%} low, {self.above:.1%} high) at {self.width:.2f} times the width "
-            f"of one with known spread{missing}{found}."
+            f"{self.coverage:.1%} (misses {self.below:.1%} low, {self.above:.1%} high) at {self.width:.2f} times the "
+            f"width of one with known spread{missing}{found}."
         )
 
     def to_dict(self) -> dict[str, Any]:
