@@ -104,7 +104,6 @@ class ListItems:
     ties: str | None = None
     negatives: str | None = None
     depth: int | None = None
-    negatives: str | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -138,7 +137,8 @@ class ListItems:
         lists.check()
         if {len(values) for values in own.values() if values is not None} != {len(lists)}:
             raise ValueError("columns of different lengths")
-        return cls(own["ids"], lists, own["cluster"], depth=int(columns["depth"]) if "depth" in columns else None)
+        depth = int(columns["depth"]) if "depth" in columns else None
+        return cls(columns["ids"], lists, own["cluster"], depth=depth)
 
     save = Items.save
 
