@@ -114,7 +114,39 @@ def _rank_all(queries_emb: Any, entities: Any, targets: Any, **options: Any) -> 
         del options["nan"]
     names = ("score", "keep", "threads", "known", "nan")
     counting = {name: options.pop(name) for name in names if name in options}
+    targets, counting = _with_sets(targets, options, counting)
     return ranking.rank_all(queries_emb, entities, targets, **counting).evaluate(**options)
+
+
+def _from_topk(topk: Any, targets: Any, **options: Any) -> Evaluation:
+    targets, options = _with_sets(targets, options, options)
+    return ranking.from_topk(topk, targets, **options)
+
+
+def _with_sets(targets: Any, given: dict[str, Any], counting: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Sets as the library takes them, from the arrays of the files."""
+    if "target_offsets" in given:
+        targets = targets, given.pop("target_offsets")
+    if "exclude_values" in given:
+        counting["exclude"] = given.pop("exclude_values"), given.pop("exclude_offsets")
+    return targets, counting
+
+
+def _pool() -> dict[str, Any]:
+    return {"pos_scores": RNG.integers(2, 11, N) / 4, "neg_scores": RNG.integers(0, 9, 2 * N) / 4}
+
+
+def _sets() -> dict[str, Any]:
+    """Two right answers and one excluded entity of every query."""
+    three = np.array([RNG.permutation(9)[:3] for _ in range(N)])
+    return {"targets": three[:, :2].reshape(-1), "target_offsets": np.arange(0, 2 * N + 1, 2),
+            "exclude_values": three[:, 2], "exclude_offsets": np.arange(N + 1)}  # fmt: skip
+
+
+def _lists() -> dict[str, Any]:
+    sets = _sets()
+    rows = [[item for item in RNG.permutation(9) if item != gone][:5] for gone in sets["exclude_values"]]
+    return {"topk": np.array(rows), **sets}
 
 
 def _series() -> dict[str, Any]:
@@ -259,7 +291,10 @@ DATA = {
     for each in (
         Data("ranking matrix", _ranking_scores(), library=ranking.evaluate),
         Data("ranking flat", _flat(), library=ranking.evaluate),
+        Data("ranking pool", _pool(), library=ranking.evaluate),
         Data("ranking embeddings", _embeddings(), library=_rank_all),
+        Data("ranking sets", _embeddings() | _sets(), library=_rank_all),
+        Data("ranking topk", _lists(), library=_from_topk),
         Data("recovery", _graphs(), library=_recovery),
         Data("forecasting point", _points(), library=_forecast),
         Data("forecasting std", _series(), library=_forecast),
@@ -365,6 +400,8 @@ def told(evaluation: Evaluation) -> Outcome:
 def by_library(data: Data, folder: Path, values: dict[str, Any], chosen: dict[str, Any]) -> Outcome:
     assert data.library is not None
     paths = {key: path for key, path in data.files.items() if key not in data.arrays and key != "groups"}
+    # The default of an option that only another form has is not given, and the function of this one may not have it.
+    chosen = {name: value for name, value in chosen.items() if data.declared.fields[name].is_given(value)}
     return told(data.library(**data.arrays, **paths, **data.fixed | chosen))
 
 
@@ -397,7 +434,8 @@ def by_shards(data: Data, folder: Path, values: dict[str, Any], chosen: dict[str
     of_state = {name: value for name, value in chosen.items() if name in _MERGED}
     for part, rows in enumerate((slice(0, N // 2), slice(N // 2, N))):
         for key, array in data.arrays.items():
-            np.save(folder / f"{key}-{part}.npy", array[rows])
+            each = len(array) // N  # negatives of a pool are more than the positives
+            np.save(folder / f"{key}-{part}.npy", array[each * rows.start : each * rows.stop])
         cut = {key: (f"{key}-{part}.npy",) for key in data.arrays}
         start = {"start": part * N // 2} if data.declared.name == "forecasting" else {}
         data.declared.evaluate_files(**cut, **start, **chosen, save_state=f"{part}.npz")
@@ -523,7 +561,7 @@ def test_every_declared_form_is_here() -> None:
 
 
 @pytest.mark.parametrize("door", [by_shards, by_dask], ids=["shards", "dask"])
-@pytest.mark.parametrize("name", ["ranking matrix", "forecasting point", "forecasting std"])
+@pytest.mark.parametrize("name", ["ranking matrix", "ranking pool", "forecasting point", "forecasting std"])
 def test_parts_give_what_the_whole_gives(name: str, door: Callable[..., Outcome], root: Path) -> None:
     """Counts to the last bit, sums to rounding; what the whole refuses, the parts refuse."""
     data = DATA[name]
