@@ -382,8 +382,8 @@ def macro_spread(
     """The spread of the mean over groups with equal weights, for `score_interval`; `value` is that of each group.
 
     The groups are the ones of interest, such as the relations of a graph; only their items are drawn. A group of few
-    units tells little about its own variance, and one of a single unit nothing. So each variance is averaged with the one
-    pooled over all groups, which counts like four degrees of freedom. Units in several groups (head and tail of a
+    units tells little about its own variance, and one of a single unit nothing. So each variance is averaged with the
+    one pooled over all groups, which counts like four degrees of freedom. Units in several groups (head and tail of a
     triple) err together. If no group has two units, the groups are treated as drawn: their values have the spread.
     """
     influence, count = np.asarray(influence, dtype=float), np.asarray(count, dtype=float)
