@@ -10,13 +10,13 @@ depends on the sample alone: the draws have a fixed seed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats, Ints
-from graphgauge.stats.intervals import FARTHER, UNSEEN, Bounds
+from graphgauge.stats.intervals import FARTHER, UNSEEN
 
 # Coverage within this of the level is the level: simulations of good intervals differ as much.
 TOLERANCE = 0.02
@@ -27,6 +27,8 @@ _RARELY_AT_END = 0.02
 # Cells of a histogram, and items of a clustered sample, that are enough to simulate it.
 _CELLS, _EXTREME, _ITEMS, _CLUSTERS = 120, 20, 1000, 500
 
+Numbers = NDArray[np.floating[Any]]
+Bounds = tuple[Numbers, Numbers]
 # Intervals of many samples at once: (values, influence and count of each cell, its sample, samples, its cluster).
 Intervals = Callable[[Floats, Floats, Floats, Ints, int, Ints | None], Bounds]
 
@@ -47,7 +49,7 @@ class Reach(NamedTuple):
 
 def expected_coverage(
     value: float,
-    influence: Floats,
+    influence: Numbers,
     count: NDArray[np.number],
     cluster: NDArray[np.integer] | None,
     reach: Reach,
@@ -60,7 +62,7 @@ def expected_coverage(
     far an item can be out. None also for weighted items, whose design is not known.
     """
     there = count > 0
-    influence, count = np.broadcast_to(influence, count.shape)[there], count[there]
+    influence, count = np.broadcast_to(influence, count.shape)[there].astype(float), count[there]
     if count.dtype.kind == "f" or not np.isfinite(influence).all() or not np.isfinite(reach[:2]).all():
         return None
     rng = np.random.default_rng(_SEED)
@@ -94,8 +96,8 @@ def _short(held: Floats, confidence: float) -> float | None:
 
 
 def expected_macro_coverage(
-    values: Floats,
-    influence: Floats,
+    values: Numbers,
+    influence: Numbers,
     count: NDArray[np.number],
     group: NDArray[np.integer],
     reach: Reach,
@@ -167,14 +169,14 @@ def _items(rng: np.random.Generator, influence: Floats, count: NDArray[np.number
 def _merged(influence: Floats, count: Floats) -> tuple[Floats, Floats]:
     """At most so many cells: the extreme ones as they are, the others joined with their neighbours."""
     influence, place = np.unique(influence, return_inverse=True)
-    count = np.bincount(place, count)
+    count = np.bincount(place, count).astype(float)
     if len(influence) <= _CELLS:
         return influence, count
     inner = count[_EXTREME:-_EXTREME]
     bins = _CELLS - 2 * _EXTREME
     middle = np.minimum((np.cumsum(inner) - inner / 2) / inner.sum() * bins, bins - 1).astype(np.int64)
     label = np.concatenate([np.arange(_EXTREME), _EXTREME + middle, _EXTREME + bins + np.arange(_EXTREME)])
-    total = np.bincount(label, count)
+    total = np.bincount(label, count).astype(float)
     mean = np.bincount(label, count * influence) / np.maximum(total, 1)
     return mean[total > 0], total[total > 0]
 
