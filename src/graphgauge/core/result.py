@@ -83,6 +83,9 @@ class SimulatedInterval(Interval):
         known: Interval = self.__dict__["_known"]
         return known.approximate or self.expected_coverage is not None
 
+    def __repr__(self) -> str:
+        return repr(Interval(*astuple(self)))
+
     def __reduce__(self) -> tuple[type[Interval], tuple[Any, ...]]:
         """For files and other processes: with the expectation, without the sample."""
         return Interval, astuple(self)

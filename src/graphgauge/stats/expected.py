@@ -65,24 +65,38 @@ def expected_coverage(
     influence, count = np.broadcast_to(influence, count.shape)[there].astype(float), count[there]
     if count.dtype.kind == "f" or not np.isfinite(influence).all() or not np.isfinite(reach[:2]).all():
         return None
-    rng = np.random.default_rng(_SEED)
-    if cluster is None:
-        drawn = _items(rng, influence, count, reach)
-    else:
-        drawn = _clusters(rng, influence, count, cluster[there], reach)
-    truth, deviation, cells, sample, label = drawn
-    samples = len(truth)
-    total = np.bincount(sample, cells, samples)
-    mean = np.bincount(sample, cells * deviation, samples) / total
-    low, high = intervals(value + mean, deviation - mean[sample], cells, sample, samples, label)
-    slack = 1e-9 * (abs(value) + np.ptp(influence))
-    known = ~np.isnan(low)
-    held = (low <= value + truth + slack) & (value + truth - slack <= high)
-    return _short(np.where(known, held, np.nan).reshape(_POPULATIONS, -1), confidence)
+    deviations, label = np.asarray(influence, dtype=np.float64), None if cluster is None else cluster[there]
+
+    def hold(rng: np.random.Generator) -> Floats:
+        if label is None:
+            drawn = _items(rng, deviations, count, reach)
+        else:
+            drawn = _clusters(rng, deviations, count, label, reach)
+        truth, deviation, cells, sample, own = drawn
+        samples = len(truth)
+        mean = np.bincount(sample, cells * deviation, samples) / np.bincount(sample, cells, samples)
+        low, high = intervals(value + mean, deviation - mean[sample], cells, sample, samples, own)
+        slack = 1e-9 * (abs(value) + float(np.ptp(deviations)))
+        inside = (low <= value + truth + slack) & (value + truth - slack <= high)
+        return np.where(np.isnan(low), np.nan, inside).reshape(_POPULATIONS, -1)
+
+    return _reported(hold, confidence)
 
 
-def _short(held: Floats, confidence: float) -> float | None:
-    """The mean over populations less their standard deviation, without that of the draws; None if it is good enough."""
+def _reported(hold: Callable[[np.random.Generator], Floats], confidence: float) -> float | None:
+    """The expectation if it falls short; a small shortfall is simulated again, because draws vary as much."""
+    held = hold(np.random.default_rng(_SEED))
+    found = _expected(held)
+    if found is not None and confidence - 0.06 < found < confidence - TOLERANCE:
+        again = [hold(np.random.default_rng(_SEED + more)) for more in (1, 2, 3)]
+        found = _expected(np.concatenate([held, *again]))
+    if found is None or round(found, 2) > confidence - TOLERANCE - 1e-9:
+        return None
+    return round(found, 2)
+
+
+def _expected(held: Floats) -> float | None:
+    """The mean over populations less their standard deviation, without that of the draws."""
     enough = held[(~np.isnan(held)).sum(axis=1) >= 2]
     if len(enough) < 2:
         return None
@@ -91,8 +105,7 @@ def _short(held: Floats, confidence: float) -> float | None:
     # What draws from one population would vary by, and by how much that is uncertain.
     noise = mean * (1 - mean) * float(np.mean(1 / sizes)) * (1 + (2 / (len(shares) - 1)) ** 0.5)
     between = max(0.0, float(shares.var(ddof=1)) - noise)
-    found = round(max(0.0, mean - between**0.5), 2)
-    return found if found < confidence - TOLERANCE - 1e-9 else None
+    return max(0.0, mean - float(between**0.5))
 
 
 def expected_macro_coverage(
@@ -111,10 +124,9 @@ def expected_macro_coverage(
     """
     if count.dtype.kind == "f" or not np.isfinite(influence).all():
         return None
-    rng = np.random.default_rng(_SEED)
     groups = len(values)
     order = np.argsort(group, kind="stable")
-    items = np.repeat(np.broadcast_to(influence, count.shape)[order], count[order].astype(np.int64))
+    items = np.repeat(np.broadcast_to(influence, count.shape)[order].astype(np.float64), count[order].astype(np.int64))
     size = np.bincount(group, count, groups).astype(np.int64)
     start = np.cumsum(size) - size
     if (size < 2).all():  # no deviations within groups: the groups are treated as drawn
@@ -128,27 +140,31 @@ def expected_macro_coverage(
     slots = np.maximum(np.minimum(size, 2), np.round(size * min(1.0, _ITEMS / len(items)))).astype(np.int64)
     label = np.repeat(np.arange(groups), slots)
     further, amount = reach.unseen(items)
-    held = np.full((_POPULATIONS, 2 * _SAMPLES // 5), np.nan)
-    for population in held:
-        like, weight = (rng.standard_exponential(len(part)) for part in (items, pool))
-        inner = np.add.reduceat(like * items, start) / np.add.reduceat(like, start)
-        rare = rng.standard_gamma(amount) / len(items)
-        chance = np.append(weight / weight.sum() * max(1 - rare.sum(), 0.5), rare)
-        deviations = np.append(pool, further)
-        truth = float(np.mean(values + own * inner + (1 - own) * (chance @ deviations / chance.sum())))
-        inside, total = np.cumsum(chance) / chance.sum(), np.cumsum(like)
-        before = total[start] - like[start]
-        for i in range(len(population)):
-            at = before[label] + rng.random(len(label)) * (total[start + size - 1] - before)[label]
-            drawn = items[np.minimum(np.searchsorted(total, at), (start + size - 1)[label])]
-            strays = rng.random(len(label)) >= own[label]
-            place = np.minimum(np.searchsorted(inside, rng.random(int(strays.sum()))), len(deviations) - 1)
-            drawn[strays] = deviations[place]
-            mean = np.bincount(label, drawn) / slots
-            low, high = interval(values + mean, drawn - mean[label], label)
-            if not np.isnan(low[0]):
-                population[i] = low[0] <= truth + 1e-12 and truth - 1e-12 <= high[0]
-    return _short(held, confidence)
+
+    def hold(rng: np.random.Generator) -> Floats:
+        held = np.full((_POPULATIONS, 2 * _SAMPLES // 5), np.nan)
+        for population in held:
+            like, weight = (rng.standard_exponential(len(part)) for part in (items, pool))
+            inner = np.add.reduceat(like * items, start) / np.add.reduceat(like, start)
+            rare = rng.standard_gamma(amount) / len(items)
+            chance = np.append(weight / weight.sum() * max(1 - rare.sum(), 0.5), rare)
+            deviations = np.append(pool, further)
+            truth = float(np.mean(values + own * inner + (1 - own) * (chance @ deviations / chance.sum())))
+            inside, total = np.cumsum(chance) / chance.sum(), np.cumsum(like)
+            before = total[start] - like[start]
+            for i in range(len(population)):
+                at = before[label] + rng.random(len(label)) * (total[start + size - 1] - before)[label]
+                drawn = items[np.minimum(np.searchsorted(total, at), (start + size - 1)[label])]
+                strays = rng.random(len(label)) >= own[label]
+                place = np.minimum(np.searchsorted(inside, rng.random(int(strays.sum()))), len(deviations) - 1)
+                drawn[strays] = deviations[place]
+                mean = np.bincount(label, drawn) / slots
+                low, high = interval(values + mean, drawn - mean[label], label)
+                if not np.isnan(low[0]):
+                    population[i] = low[0] <= truth + 1e-12 and truth - 1e-12 <= high[0]
+        return held
+
+    return _reported(hold, confidence)
 
 
 Drawn = tuple[Floats, Floats, Floats, Ints, Ints | None]
