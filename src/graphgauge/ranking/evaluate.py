@@ -359,8 +359,8 @@ def _macro(micro: Result, axis: str, sample: Any, estimate: Estimate, confidence
     if isinstance(sample, Ranks) and sample.shared:
         no_interval = "the groups share one pool of negatives"
     elif estimate.influence is not None and value == value:
-        ends, at_ends = _metrics.ends_of(sample, estimate)
-        ends = tuple(float(np.mean(end)) for end in ends)
+        (low_end, high_end), at_ends = _metrics.ends_of(sample, estimate)
+        ends = float(np.mean(low_end)), float(np.mean(high_end))
 
         def bounds(values: Floats, influence: Floats, count: Any, group: Ints, cluster: Ints | None) -> Bounds:
             found = macro_spread(influence, count, values, group=group, groups=len(values), cluster=cluster)
