@@ -82,7 +82,7 @@ class Aggregate:
     def marks(self, metric: str, dataset: str) -> dict[str, str]:
         """`best` for the best mean, `close` for methods that do not differ significantly from it.
 
-        Close means: not rejected by paired Wilcoxon tests with Holm's correction over all pairs of methods. Nothing is
+        Close means: not rejected by paired tests (sign flips) with Holm's correction over all pairs of methods. Nothing is
         marked if the direction is unknown, a method's mean is NaN, seeds do not pair, or truths differ.
         """
         view = self.panels[one_of("metric", metric, self.panels)]
@@ -98,7 +98,7 @@ class Aggregate:
             return {}
         best = min(scores, key=lambda method: float(np.mean(list(scores[method].values()))))
         pairs = list(combinations(scores, 2))
-        adjusted = holm([paired_test(scores[a], scores[b]).p_value for a, b in pairs])
+        adjusted = holm([paired_test(scores[a], scores[b], test="mean").p_value for a, b in pairs])
         rejected = {pair for pair, p in zip(pairs, adjusted, strict=True) if p <= self.alpha}
         close = [name for name in scores if name != best and not {(name, best), (best, name)} & rejected]
         return {best: "best", **dict.fromkeys(close, "close")}
@@ -129,13 +129,13 @@ class Aggregate:
         methods = max(len(view.methods) for view in self.panels.values())
         if any(marks.values()):
             yield (
-                "Marked: the best mean, and means that do not differ significantly from it (paired Wilcoxon tests, "
+                "Marked: the best mean, and means that do not differ significantly from it (paired tests, "
                 f"Holm's correction over all pairs, α = {self.alpha:g})."
             )
             needed = seeds_needed(methods * (methods - 1) // 2, self.alpha)
             if planned[-1] < needed:
                 yield (
-                    f"With fewer than {needed} seeds the paired signed-rank tests of {methods} methods cannot reject, "
+                    f"With fewer than {needed} seeds the paired tests of {methods} methods cannot reject, "
                     "regardless of the scores."
                 )
         unknown = [metric for metric, view in self.panels.items() if view.better is None]
