@@ -82,8 +82,8 @@ class Aggregate:
     def marks(self, metric: str, dataset: str) -> dict[str, str]:
         """`best` for the best mean, `close` for methods that do not differ significantly from it.
 
-        Close means: not rejected by paired tests (sign flips) with Holm's correction over all pairs of methods. Nothing is
-        marked if the direction is unknown, a method's mean is NaN, seeds do not pair, or truths differ.
+        Close means: not rejected by paired tests (sign flips) with Holm's correction over all pairs of methods. Nothing
+        is marked if the direction is unknown, a method's mean is NaN, seeds do not pair, or truths differ.
         """
         view = self.panels[one_of("metric", metric, self.panels)]
         one_of("dataset", dataset, view.datasets)
