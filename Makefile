@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PEERS := .venv-peers
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: test fuzz demo check bench coverage dist docs slow peers clean
+.PHONY: test fuzz demo check bench coverage dist docs slow peers gpu clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -30,8 +30,8 @@ demo: $(VENV)/.demo
 
 # The second run, without numba, tests the NumPy twins: it repeats the tests that used a compiled loop.
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -p tests.twins -n auto -m 'not slow and not peers'
-	GRAPHGAUGE_NUMBA=0 $(BIN)/python -m pytest -p tests.twins -n auto -q -m 'not slow and not peers' tests/kernels tests/laws tests/ranking tests/recovery tests/explanation tests/generation tests/evolution tests/forecasting
+	$(BIN)/python -m pytest -p tests.twins -n auto -m 'not slow and not peers and not gpu'
+	GRAPHGAUGE_NUMBA=0 $(BIN)/python -m pytest -p tests.twins -n auto -q -m 'not slow and not peers and not gpu' tests/kernels tests/laws tests/ranking tests/recovery tests/explanation tests/generation tests/evolution tests/forecasting
 
 # Random search: the property tests with new examples, in rounds, for MINUTES minutes.
 MINUTES ?= 20
@@ -65,10 +65,16 @@ peers: $(PEERS)/.ready
 	$(PEERS)/bin/python docs/why_picture.py
 	$(PEERS)/bin/python -m pytest -m peers tests/peers
 
+# The kernels for CUDA devices; without a device they run under Triton's interpreter, which is slow and needs no compiler.
+gpu: $(VENV)/.test
+	$(PIP) 'triton>=3.7'
+	TRITON_INTERPRET=$$($(BIN)/python -c 'import torch; print(int(not torch.cuda.is_available()))') \
+		$(BIN)/python -m pytest -m gpu tests/kernels
+
 # Coverage of lines and branches; kernels compiled by numba count as not covered.
 coverage: $(VENV)/.test
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -q -m 'not slow and not peers'
+	$(BIN)/coverage run -m pytest -q -m 'not slow and not peers and not gpu'
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 

@@ -5,6 +5,7 @@ Run by hand on a machine with a CUDA device: `python benchmarks/cuda_check.py be
 
 from __future__ import annotations
 
+import statistics
 import sys
 import tempfile
 import time
@@ -14,18 +15,39 @@ import numpy as np
 import torch
 
 from graphgauge.engines.distributed import merged
+from graphgauge.kernels.device import counted as device_counted
 from graphgauge.ranking import RankingState, evaluate
 
 
-def seconds(work, repeats: int = 5) -> float:
-    best = float("inf")
-    for _ in range(repeats):
+def seconds(work, repeats: int = 20) -> float:
+    """The median time on the host's clock, until the device is done."""
+    times = []
+    for _ in range(repeats + 1):
         torch.cuda.synchronize()
         start = time.perf_counter()
         work()
         torch.cuda.synchronize()
-        best = min(best, time.perf_counter() - start)
-    return best
+        times.append(time.perf_counter() - start)
+    return statistics.median(times[1:])
+
+
+def on_device(work, repeats: int = 20) -> float:
+    """The median time in milliseconds between two events of the device."""
+    work()
+    times = []
+    for _ in range(repeats):
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        work()
+        end.record()
+        torch.cuda.synchronize()
+        times.append(start.elapsed_time(end))
+    return statistics.median(times)
+
+
+def everything(evaluation) -> list:
+    read = [(evaluation[key].value, evaluation[key].interval, evaluation[key].chance) for key in evaluation]
+    return [*read, *evaluation.findings]
 
 
 def main() -> None:
@@ -40,16 +62,16 @@ def main() -> None:
         assert dropped.notes == evaluate(pos, neg, nan="omit").notes, dtype
         print(f"{dtype}: device equals host, mrr {host['mrr'].value:.6f}")
     where = f"{torch.cuda.get_device_name()}, torch {torch.__version__}, NumPy {np.__version__}"
-    columns = "| queries × negatives, float32 | evaluation | one read on the device | extra memory there |"
-    lines = ["# CUDA", "", f"Scores on the device: {where}.", "", columns, "|---|---|---|---|"]
+    columns = "| queries × negatives, float32 | counts | evaluation, all read | one sum | extra memory |"
+    lines = ["# CUDA", "", f"Scores on the device: {where}. Medians of 20.", "", columns, "|---|---|---|---|---|"]
     for rows, width in ((1_000_000, 100), (100_000, 1000), (5_000, 50_000)):
         pos, neg = torch.rand(rows, device="cuda"), torch.rand(rows, width, device="cuda")
-        read = seconds(lambda neg=neg: neg.sum())
+        read, counts = (on_device(work) for work in (neg.sum, lambda pos=pos, neg=neg: device_counted(pos, neg)))
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_allocated()
-        whole = seconds(lambda pos=pos, neg=neg: RankingState().update(pos, neg).evaluate())
+        whole = seconds(lambda pos=pos, neg=neg: everything(evaluate(pos, neg)))
         extra = torch.cuda.max_memory_allocated() - before
-        times = f"{whole * 1e3:.1f} ms | {read * 1e3:.2f} ms"
+        times = f"{counts:.3f} ms ({counts / read:.2f} ×) | {whole * 1e3:.1f} ms | {read:.3f} ms"
         lines.append(f"| {rows:,} × {width:,} | {times} | {extra / 1e6:.0f} MB |")
     with tempfile.TemporaryDirectory() as folder:
         torch.distributed.init_process_group("nccl", init_method=f"file://{folder}/store", rank=0, world_size=1)

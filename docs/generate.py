@@ -46,6 +46,7 @@ _ROWS = {
 }
 # The page with examples of a command; a family's page has the family's name.
 _GUIDES = {
+    "negatives": "negatives.md",
     "merge": "ranking.md#streaming-and-merging",
     "aggregate": "statistics.md",
     "compare": "statistics.md",

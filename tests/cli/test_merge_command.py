@@ -7,6 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 from graphgauge.cli.merge import command
+from graphgauge.core.errors import OptionError
+from graphgauge.engines.merge import merge_files
 from graphgauge.forecasting import ForecastState
 from graphgauge.ranking import RankingState
 
@@ -59,6 +61,12 @@ def test_a_tie_rule_that_is_none_is_refused_with_those_there_are(ranked):
 @pytest.mark.parametrize("option", [["--k", "5"], ["--ties", "expected"]])
 def test_options_of_other_states_are_refused(tmp_path, ranked, option):
     done = CliRunner().invoke(command, [forecast(tmp_path / "0.npz", 0), *option])
-    assert "does not go with states of forecasting" in str(done.exception)
+    assert f"{option[0]} does not go with states of forecasting" in str(done.exception)
     refused = CliRunner().invoke(command, [ranked, "--seed", "3"])
-    assert "seed does not go with states of ranking" in str(refused.exception)
+    assert "--seed does not go with states of ranking" in str(refused.exception)
+
+
+def test_python_names_options_as_python_does(ranked):
+    with pytest.raises(OptionError, match=r"^seed does not go with states of ranking") as caught:
+        merge_files(states=ranked, seed=3)
+    assert caught.value.field == "seed"

@@ -203,6 +203,31 @@ def test_gates_decide_the_exit_code(scores):
     assert run(*MATRIX, "--gate", "mmr >= 0.5", cwd=folder).returncode == 2
 
 
+def test_gates_on_groups_and_chance(scores):
+    folder, pos, neg = scores
+    np.save(folder / "relation.npy", np.arange(120) % 4)
+    options = (*MATRIX, "--groups", "relation=relation.npy", "--gate", "mrr.low > chance")
+    assert run(*options, "--gate", "mrr[relation=2].low > 0", cwd=folder).returncode == 0
+    failed = run(*options, "--gate", "mrr[relation] >= 0.9", cwd=folder)
+    table = graphgauge.ranking.evaluate(pos, neg, groups={"relation": np.arange(120) % 4})["mrr"].by("relation")
+    assert failed.returncode == 1
+    assert f"for relation={table['value'].argmin()})" in failed.stderr
+    assert "gate passed: mrr.low > chance (found" in failed.stderr
+
+
+def test_a_gate_on_what_is_not_computed_fails_before_the_run(tmp_path):
+    """No file exists, and none is opened."""
+    for words, said in (
+        (["--gate", "mrr > 0.5", "--metrics", "hits@10"], "--metrics is hits@10"),
+        (["--gate", "hits@50 > 0.5"], "--k is 1, 3, 10. Add 50 to --k."),
+        (["--gate", "roc_auc > 0.5"], "Name it in --metrics"),
+        (["--gate", "mrr[relation=2] > 0.5"], "with --groups"),
+    ):
+        done = run(*MATRIX, *words, cwd=tmp_path)
+        assert done.returncode == 2
+        assert said in done.stderr
+
+
 def test_a_named_run_is_written_to_its_place(scores):
     folder, _, _ = scores
     done = run(*SHARDS, "--method", "trans/e", "--dataset", "wn", "--run-seed", 3, cwd=folder)

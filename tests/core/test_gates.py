@@ -5,11 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
+from graphgauge import ranking
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
+from graphgauge.core.family import BUILT_IN, family
+from graphgauge.core.fields import read_all
 from graphgauge.core.gates import Gate
-from graphgauge.core.result import Evaluation, Interval, Result
+from graphgauge.core.metric import metrics
+from graphgauge.core.result import Chance, Evaluation, Interval, Result
 from graphgauge.study.judge import GateVerdict
 
 
@@ -99,3 +104,148 @@ def test_no_more_digits_than_it_takes() -> None:
 def test_unknown_keys_suggest() -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'mrr'"):
         Gate.parse("mmr > 0").check(evaluation())
+
+
+# ------------------------------------------------------------- levels and groups
+
+
+def leveled(value: float, interval: Interval | None = None, **levels: Any) -> Evaluation:
+    chance = tuple(Chance(name, level, kind) for name, (level, kind) in levels.items())
+    facts: dict[str, Any] = {"n": 4, "unit": "query", "direction": "higher", "bounds": (0, 1), "interval": interval}
+    return Evaluation("ranking", [Result("mrr", "mrr", value, chance=chance, **facts)])
+
+
+def test_a_level_is_the_one_that_is_hardest_to_pass() -> None:
+    chance = {"a": (0.2, "chance"), "b": (0.3, "chance"), "c": (0.6, "baseline"), "d": (0.9, "ideal")}
+    ev = leveled(0.5, Interval(0.25, 0.7, 0.95, "t", "queries"), **chance)
+    for text, holds in (
+        ("mrr > chance", True), ("mrr.low > chance", False), ("mrr.low < chance", False),
+        ("mrr.high >= baseline", True), ("mrr >= baseline", False), ("mrr < ideal", True),
+    ):  # fmt: skip
+        assert bool(ev.gate(text)) is holds, text
+    assert str(ev.gate("mrr.low > chance")) == "gate failed: mrr.low > chance (found 0.25 against 0.3)"
+    with pytest.raises(InputError, match="mrr has no level of chance"):
+        leveled(0.5).gate("mrr > chance")
+    with pytest.raises(InputError, match="several levels"):
+        ev.gate("mrr == chance")
+
+
+def test_the_digits_show_why_a_level_is_passed() -> None:
+    outcome = leveled(0.30000000004, a=(0.3, "chance")).gate("mrr > chance")
+    assert outcome
+    assert "found 0.30000000004 against 0.3" in str(outcome)
+
+
+def test_an_approximate_bound_is_marked() -> None:
+    for interval, mark in (
+        (Interval(0.4, 0.6, 0.95, "t", "queries"), ""),
+        (Interval(0.4, 0.6, 0.95, "t", "queries", True, "too few"), "≈ "),
+        (Interval(0.4, 0.6, 0.95, "t", "queries", expected_coverage=0.8), "≈ "),
+    ):
+        assert f"(found {mark}0.4)" in str(evaluation(0.5, interval).gate("mrr.low > 0"))
+        assert "(found 0.5)" in str(evaluation(0.5, interval).gate("mrr > 0"))  # only the bounds are approximate
+
+
+@pytest.fixture(scope="module")
+def grouped() -> Evaluation:
+    rng = np.random.default_rng(0)
+    labels = np.array(["treats", "has part", "a=b"])[np.arange(90) % 3]
+    pos = rng.normal(1, 1, 90) - (labels == "has part")
+    return ranking.evaluate(pos, rng.normal(0, 1, (90, 9)), groups={"relation": labels, "year": np.arange(90) // 45})
+
+
+def test_groups_are_those_of_the_breakdown(grouped: Evaluation) -> None:
+    table = grouped["mrr"].by("relation")
+    for row, label in enumerate(table["relation"]):
+        for bound, column in (("", "value"), (".low", "low"), (".high", "high")):
+            value = float(table[column][row])
+            assert grouped.gate(f"mrr[relation={label}]{bound} >= {value!r}")
+            assert not grouped.gate(f"mrr[relation={label}]{bound} > {value!r}")
+    assert grouped.gate(f"mrr[year=1] >= {float(grouped['mrr'].by('year')['value'][1])!r}")
+    with pytest.raises(InputError, match=r"unknown relation 'treat'.*Did you mean 'treats'"):
+        grouped.gate("mrr[relation=treat] > 0")
+    with pytest.raises(UnknownNameError, match="unknown axis 'side'"):
+        grouped.gate("mrr[side] > 0")
+    with pytest.raises(OptionError, match="groups have no level of chance"):
+        grouped.gate("mrr[relation=treats] > chance")
+
+
+def test_every_group_must_pass_and_the_worst_is_named(grouped: Evaluation) -> None:
+    table = grouped["mrr"].by("relation")
+    worst, best = int(table["low"].argmin()), int(table["value"].argmax())
+    low = grouped.gate("mrr[relation].low > 0.99")
+    assert (low.found, low.group) == (table["low"][worst], f"relation={table['relation'][worst]}")
+    high = grouped.gate("mrr[relation] <= 0.01")
+    assert (high.found, high.group) == (table["value"][best], f"relation={table['relation'][best]}")
+    assert grouped.gate("mrr[relation] > 0")
+    assert f"for relation={table['relation'][worst]})" in str(low)
+
+
+@pytest.mark.parametrize("text", ["mrr[] > 0", "mrr[relation=x > 0", "mrr[relation]low > 0", "[relation=x] > 0",
+                                  "mrr > chances", "mrr[relation=x][side=y] >"])  # fmt: skip
+def test_what_is_no_group_cannot_be_read(text: str) -> None:
+    with pytest.raises(OptionError, match="cannot be read"):
+        Gate.parse(text)
+
+
+# ------------------------------------------------------------- before the run
+
+
+def planned(text: str, **options: Any) -> None:
+    declared = family("ranking")
+    values = read_all(declared.fields, {"pos_scores": ["p.npy"], "neg_scores": ["n.npy"], **options})
+    Gate.parse(text).require_planned(declared, values, declared.check(values))
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        ("mrr > 0", {"metrics": "hits@10"}, "mrr is not computed: metrics is hits@10. Name mrr there, too."),
+        ("hits@50 > 0", {}, "hits@50 is not computed: k is 1, 3, 10. Add 50 to k."),
+        ("hits@3 > 0", {"metrics": "hits@10"}, "hits@3 is not computed: metrics has hits@10"),
+        ("hits@3 > 0", {"metrics": "hits", "k": "1"}, "hits@3 is not computed: k is 1"),
+        ("roc_auc > 0", {}, "roc_auc is computed only if it is asked for. Name it in metrics."),
+        ("recall@10 > 0", {"metrics": "recall@10"}, "recall@10 is not computed from the form with positives"),
+        ("mmr > 0", {}, "unknown metric 'mmr'. Did you mean 'mrr'"),
+        ("mrr[relation=treats] > 0", {}, "there are no groups 'relation': there are none"),
+        ("mrr[relation] > 0", {"groups": {"side": "s.npy"}}, "they are side"),
+        ("mrr_macro_relation > 0", {"groups": {"side": "s.npy"}}, "no groups 'relation'"),
+    ],
+)
+def test_what_will_not_be_computed_is_refused_before_the_run(text: str, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(OptionError) as raised:
+        planned(text, **options)
+    assert said in str(raised.value)
+    assert repr(text) in str(raised.value)
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"metrics": ["mrr", "hits@7"]}, {"metrics": ["roc_auc", "pooled_hits@3", "hits"], "k": [2, 50]},
+    {"groups": {"relation": np.arange(30) % 3, "side": np.arange(30) % 2}},
+])  # fmt: skip
+def test_whatever_is_computed_is_planned(options: dict[str, Any]) -> None:
+    rng = np.random.default_rng(0)
+    computed = ranking.evaluate(rng.normal(1, 1, 30), rng.normal(0, 1, (30, 60)), **options)
+    files = dict(options) | ({"groups": dict.fromkeys(options["groups"], "g.npy")} if "groups" in options else {})
+    for key in computed:
+        planned(f"{key} > 0", **files)
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_default_metrics_of_every_family_are_planned(name: str) -> None:
+    declared = family(name)
+    values = {key: field.default for key, field in declared.fields.items()}
+    for metric in metrics(name):
+        gate = Gate.parse(f"{metric.key_of(**metric.params)} > 0")
+        if metric.default:
+            gate.require_planned(declared, values)
+        else:
+            with pytest.raises(OptionError, match="only if it is asked for"):
+                gate.require_planned(declared, values)
+            gate.require_planned(declared, values | {"metrics": (gate.key,)})
+
+
+def test_a_metric_that_was_not_computed_is_no_unknown_name() -> None:
+    found = ranking.evaluate([1.0, 2.0], [[0.0, 3.0], [1.0, 1.0]], metrics=["mrr"])
+    with pytest.raises(InputError, match=r"hits@10 was not computed"):
+        found.gate("hits@10 > 0")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -24,6 +25,15 @@ def scores() -> None:
         np.save(f"neg-{shard}.npy", neg[shard * SIDES : (shard + 1) * SIDES])
     np.save("relation.npy", draw.integers(0, 3, 2 * SIDES))
     np.save("triple.npy", np.repeat(np.arange(SIDES), 2))
+
+
+def edges() -> None:
+    """train.npy and test.npy, and scores of the test edges with 50 negatives each."""
+    draw = np.random.default_rng(0)
+    np.save("train.npy", draw.integers(0, 400, (900, 2)))
+    np.save("test.npy", draw.integers(0, 400, (SIDES, 2)))
+    np.save("pos.npy", draw.normal(1, 1, SIDES))
+    np.save("neg.npy", draw.normal(0, 1, (SIDES, 50)))
 
 
 def lists() -> None:
@@ -163,6 +173,11 @@ def runs() -> None:
     Path("accuracy.csv").write_text("\n".join(["method,dataset,seed,accuracy", *lines, ""]))
 
 
+def leaderboard() -> None:
+    """ogbl_citation.csv, as in examples/."""
+    shutil.copy(Path(__file__).parents[2] / "examples" / "ogbl_citation.csv", "ogbl_citation.csv")
+
+
 def study_inputs() -> None:
     """What the study that `graphgauge init ranking` writes asks for."""
     for skill, method in enumerate(["baseline", "ours"]):
@@ -181,6 +196,7 @@ FILES: dict[str, Sequence[Callable[[], None]]] = {
     ),
     "docs/index.md": (scores,),
     "docs/ranking.md": (scores, lists, embeddings),
+    "docs/negatives.md": (edges,),
     "docs/recovery.md": (graphs,),
     "docs/forecasting.md": (forecasts,),
     "docs/explanation.md": (explanations,),
@@ -189,7 +205,7 @@ FILES: dict[str, Sequence[Callable[[], None]]] = {
     "docs/evolution.md": (lambda: growth("y.npy"),),
     "docs/audit/label-in-embeddings.md": (lambda: growth("y.npy"), features),
     "docs/evolution_cora.md": (lambda: growth("run/labels.npy"),),
-    "docs/statistics.md": (scores, runs, lambda: results(["transe", "distmult"], "nations")),
+    "docs/statistics.md": (scores, runs, leaderboard, lambda: results(["transe", "distmult"], "nations")),
     "docs/report.md": (lambda: results(["weak", "strong"], "toy"),),
     "docs/study.md": (study_inputs,),
     "docs/audit/demo.md": (lambda: results(["weak", "strong"], "toy", folder="demo/results"),),

@@ -29,12 +29,6 @@ from graphgauge.explanation.conventions import CONVENTIONS
 COPIED_FROM = [DOCS / "quickstart.md", DOCS / "conventions.md", ROOT / "README.md", DOCS / "index.md"]
 FAMILIES = {name: importlib.import_module(f"graphgauge.{name}") for name in BUILT_IN}
 STATES = [FAMILIES["ranking"].RankingState, FAMILIES["forecasting"].ForecastState]
-# What these take in `**`, another function names.
-PASSED_ON = {
-    FAMILIES["generation"].evaluate: FAMILIES["generation"].Table.of,
-    FAMILIES["explanation"].evaluate: FAMILIES["explanation"].collect,
-    FAMILIES["evolution"].evaluate: FAMILIES["evolution"].AdaptiveEvaluator,
-}
 COMING_FROM = DOCS / "coming_from.md"
 CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 
@@ -68,8 +62,6 @@ def _arguments(function: Any) -> Iterator[str]:
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
             yield name
-        elif function in PASSED_ON:
-            yield from _arguments(PASSED_ON[function])
         else:
             unpacked = inspect.get_annotations(function, eval_str=True).get(name)
             for given in getattr(unpacked, "__args__", ()):

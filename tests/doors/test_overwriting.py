@@ -7,8 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from graphgauge import forecasting, generation, ranking
 from graphgauge.cli.app import cli
 from graphgauge.core.errors import OptionError
+from graphgauge.engines.merge import merge_files
+from graphgauge.ranking import RankingState
 
 OUTPUTS = ("--output", "--flat", "--figure", "--save-state", "--per-query")
 
@@ -31,4 +34,42 @@ def test_an_output_is_no_input(
     words = [*command, "--pos-scores=pos.npy", "--neg-scores=neg-*.npy", "--groups=g=groups.npy", f"{output}={name}"]
     with pytest.raises(OptionError, match=f"^{output} .* is also an input"):
         cli.main(words, standalone_mode=False)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def saved_inputs(folder: Path) -> dict[str, bytes]:
+    rng = np.random.default_rng(0)
+    np.save(folder / "pos.npy", rng.normal(1, 1, 20))
+    np.save(folder / "neg.npy", rng.normal(0, 1, (20, 5)))
+    np.save(folder / "bits.npy", rng.integers(0, 2, (20, 6)))
+    RankingState().update(rng.normal(1, 1, 9), rng.normal(0, 1, (9, 5))).save(folder / "state.npz")
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+CALLS = {
+    "ranking": lambda out: ranking.evaluate_files(
+        pos_scores="pos.npy", neg_scores="neg.npy", save_state=out("pos.npy")
+    ),
+    "forecasting": lambda out: forecasting.evaluate_files(true="neg.npy", pred="neg.npy", save_state=out("neg.npy")),
+    "generation": lambda out: generation.evaluate_files(generated="bits.npy", save_table=out("bits.npy")),
+    "merge": lambda out: merge_files(states=["state.npz"], save=out("state.npz")),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("out", [str, Path, lambda name: f"../{Path.cwd().name}/{name}"])
+def test_python_does_not_overwrite_an_input_either(name, out, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = saved_inputs(tmp_path)
+    with pytest.raises(OptionError, match=r"^save.* is also an input"):
+        CALLS[name](out)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("output", ["--output", "--flat", "--save"])
+def test_merging_does_not_overwrite_a_state(output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = saved_inputs(tmp_path)
+    with pytest.raises(OptionError, match=f"^{output} state.npz is also an input"):
+        cli.main(["merge", "state.npz", f"{output}=state.npz"], standalone_mode=False)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

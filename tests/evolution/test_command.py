@@ -42,9 +42,9 @@ def test_it_prints_what_the_library_finds(folder: Path):
 def test_options(folder: Path, tmp_path: Path):
     result = call(
         "--log", folder / "run", "--labels", f"{folder / 'data.npz'}:labels", "--node-ids", folder / "ids.npy",
-        "--conditions", "Off", "--seeds", "0,1", "--test-edges", f"{folder / 'data.npz'}:edges", "--negatives", "all",
-        "--metrics", "static_auc,auc_birth", "--figure", tmp_path / "dash.html", "--output", tmp_path / "r.json",
-        "--gate", "auc_birth >= 0",
+        "--conditions", "Off", "--log-seeds", "0,1", "--test-edges", f"{folder / 'data.npz'}:edges",
+        "--negatives", "all", "--metrics", "static_auc,auc_birth", "--figure", tmp_path / "dash.html",
+        "--output", tmp_path / "r.json", "--gate", "auc_birth >= 0",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     assert "static_auc" in result.stdout
@@ -62,8 +62,8 @@ def test_options(folder: Path, tmp_path: Path):
         (["--log", "absent", "--labels", "y.npy"], 3),
         (["--log", "run", "--labels", "absent.npy"], 3),
         (["--log", "run", "--labels", "ids.npy", "--conditions", "Of"], 2),
-        (["--log", "run", "--labels", "y.npy", "--seeds", "9"], 3),
-        (["--log", "run", "--labels", "y.npy", "--seeds", "a"], 2),
+        (["--log", "run", "--labels", "y.npy", "--log-seeds", "9"], 3),
+        (["--log", "run", "--labels", "y.npy", "--log-seeds", "a"], 2),
         (["--log", "run", "--labels", "y.npy", "--folds", "1"], 2),
         (["--log", "run"], 2),
         (["--log", "y.npy", "--labels", "y.npy"], 3),

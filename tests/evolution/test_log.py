@@ -163,12 +163,12 @@ def test_some_conditions_and_seeds(tmp_path: Path, graph: Graph):
     assert off["auc_birth"].value == both.by("condition")["auc_birth"][1]
     assert off["auc_birth"].interval.over == "seeds"
     assert off["auc_birth"].interval.low == both.by("condition")["auc_birth.low"][1]
-    one = evaluate(log, graph.labels, conditions="Off", seeds=[1], folds=2)
+    one = evaluate(log, graph.labels, conditions="Off", log_seeds=[1], folds=2)
     assert one["auc_birth"].n == 3
     with pytest.raises(UnknownNameError, match="Normal"):
         evaluate(log, graph.labels, conditions=["normal"])
     with pytest.raises(InputError, match="no run has seed 7"):
-        evaluate(log, graph.labels, seeds=[7])
+        evaluate(log, graph.labels, log_seeds=[7])
 
 
 def test_cycles_from_memory(tmp_path: Path, graph: Graph):
@@ -301,7 +301,7 @@ def test_runs_that_are_not_there(tmp_path: Path, graph: Graph, options: dict, sa
     for given in (log, [cycle for run in log.runs for cycle in log.cycles(*run)]):
         with pytest.raises(InputError, match=said):
             evaluate(given, graph.labels, **options)
-        assert evaluate(given, graph.labels, seeds=1, metrics=["tgc"])["tgc"].defined
+        assert evaluate(given, graph.labels, log_seeds=1, metrics=["tgc"])["tgc"].defined
 
 
 def test_a_cycle_object_is_enough(tmp_path: Path):

@@ -21,8 +21,7 @@ from graphgauge.evolution import (
     build_evaluation_suite_from_cora,
     tgc_step,
 )
-from graphgauge.evolution.figure import draw_evolution
-from graphgauge.evolution.picture import picture
+from graphgauge.evolution.figure import draw_evolution, picture
 from graphgauge.evolution.samples import Trajectory
 
 METRICS = ["auc_synthetic", "auc_birth", "delta_homophily", "nca_mean", "tgc"]

@@ -361,7 +361,7 @@ class Linear:
         return np.stack([-logit, logit], 1)
 
 
-def contested(events: int = 25) -> ex.Table:
+def contested(events: int = 25) -> ex.AnswerTable:
     rng = np.random.default_rng(0)
     explanations = []
     for event in range(events):

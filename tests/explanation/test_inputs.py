@@ -311,7 +311,7 @@ def test_what_makes_no_sense_together_is_refused() -> None:
 def test_an_event_has_one_label_and_one_truth() -> None:
     subgraph = ex.Subgraph(PATH)
 
-    def collected(**facts: list[Any]) -> ex.Table:
+    def collected(**facts: list[Any]) -> ex.AnswerTable:
         contexts = [
             ex.Context(subgraph, event="e", **{name: given[i] for name, given in facts.items()}) for i in (0, 1)
         ]

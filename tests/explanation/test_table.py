@@ -16,11 +16,11 @@ from graphgauge import explanation as ex
 from graphgauge.core.errors import InputError
 
 
-def table_of(seed: int = 0, **options: Any) -> ex.Table:
+def table_of(seed: int = 0, **options: Any) -> ex.AnswerTable:
     return ex.collect(Weighted(seed), random_explanations(seed, 5) + random_explanations(seed, 5, "two"), **options)
 
 
-def assert_same(one: ex.Table, other: ex.Table) -> None:
+def assert_same(one: ex.AnswerTable, other: ex.AnswerTable) -> None:
     for name in ("one", "two"):
         first, second = (ex.evaluate(table, explainer=name) for table in (one, other))
         np.testing.assert_equal(
@@ -202,7 +202,7 @@ def test_tables_lacking_masks_say_what_to_collect(tmp_path: Path) -> None:
     records = lines(tmp_path)
     records[1]["masks"], records[1]["outputs"] = records[1]["masks"][2:], records[1]["outputs"][2:]
     with pytest.raises(InputError, match="has no mask for the whole or the empty graph"):
-        ex.evaluate(ex.Table.of(records), explainer="one")
+        ex.evaluate(ex.AnswerTable.of(records), explainer="one")
 
 
 @pytest.mark.parametrize("truth", ["x", {}, [None], [[0]], ["0"], [0.5], [10**40], [-1], True])
@@ -210,14 +210,14 @@ def test_a_truth_is_a_list_of_candidates(tmp_path: Path, truth: Any) -> None:
     records = lines(tmp_path)
     records[2]["truth"] = truth
     with pytest.raises(InputError, match="truth: expected candidate numbers"):
-        ex.Table.of(records)
+        ex.AnswerTable.of(records)
 
 
 def test_nan_does_not_come_in_through_a_file(tmp_path: Path) -> None:
     records = lines(tmp_path)
     records[2]["explanations"][0]["importance"][0] = None
     with pytest.raises(InputError, match="line 3, importance: 1 of"):
-        ex.Table.of(records)
+        ex.AnswerTable.of(records)
 
 
 @pytest.mark.parametrize("notes", [5, {"a": 1}, "text"])
@@ -226,14 +226,14 @@ def test_notes_are_a_list(tmp_path: Path, notes: Any) -> None:
     with pytest.raises(InputError, match=r"hostile\.jsonl, line 3, notes: expected a list"):
         ex.read_table(written(tmp_path, [*records[:2], {"notes": notes}]))
     with pytest.raises(InputError, match="line 1, notes: expected a list"):
-        ex.Table.of([records[0] | {"notes": notes}])
+        ex.AnswerTable.of([records[0] | {"notes": notes}])
 
 
 def test_an_explainer_speaks_once_of_an_event(tmp_path: Path) -> None:
     records = lines(tmp_path)
     records[2]["explanations"].append(records[2]["explanations"][0])
     with pytest.raises(InputError, match="line 3, explanations: event 'e1' is explained twice by 'one', seed None"):
-        ex.Table.of(records)
+        ex.AnswerTable.of(records)
 
 
 def test_empty_lines_count_as_lines(tmp_path: Path) -> None:

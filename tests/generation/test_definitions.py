@@ -16,7 +16,7 @@ from graphgauge.generation.confusion import bootstrapped_compositions
 from graphgauge.generation.distances import null_distances
 from graphgauge.generation.sections.statistical import Statistics
 from graphgauge.generation.sections.two_sided import Described, Draws, Encoded
-from graphgauge.generation.table import Table
+from graphgauge.generation.table import SampleTable
 from graphgauge.stats.intervals import agreement_interval
 
 NAMES = ("6A", "6A+", "6B", "6B+")
@@ -315,7 +315,7 @@ def test_every_condition_is_dealt_anew_by_itself():
     """With the same deals in all of them, the null of their mean would be as wide as that of one."""
     rng, codes = np.random.default_rng(0), np.repeat([0, 1], 20)
     column, blank = np.tile(rng.poisson(8, 20), 2), np.tile(rng.random((20, 6)) < 0.5, (2, 1))
-    table = Table.of(
+    table = SampleTable.of(
         real=blank, generated=~blank, real_conditions=codes, conditions=codes, statistics={"size": column},
         generated_statistics={"size": column[::-1]},
     )  # fmt: skip

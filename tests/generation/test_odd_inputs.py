@@ -12,7 +12,7 @@ from tests.sealed import write_sealed
 from graphgauge import generation
 from graphgauge.cli.family import family_command
 from graphgauge.core.errors import InputError
-from graphgauge.generation import Table
+from graphgauge.generation import SampleTable
 
 command = family_command("generation")
 
@@ -37,29 +37,29 @@ def test_latents_of_any_size_score_the_same():
 
 
 def test_conditions_of_signed_and_unsigned_numbers_are_the_same():
-    table = Table.of(
+    table = SampleTable.of(
         real=SAMPLES, generated=SAMPLES, real_conditions=CODES.astype(np.uint64) + np.uint64(2**60),
         conditions=CODES + 2**60,
     )  # fmt: skip
     assert table.labels == tuple(str(2**60 + code) for code in range(4))
     np.testing.assert_array_equal(table.codes, CODES)
     with pytest.raises(InputError, match="too large for a condition"):
-        Table.of(real=SAMPLES, real_conditions=np.full(40, 2**63, np.uint64))
+        SampleTable.of(real=SAMPLES, real_conditions=np.full(40, 2**63, np.uint64))
 
 
 def test_labels_of_different_lengths():
     with pytest.raises(InputError, match=r"real_conditions: labels are lists of different lengths.*one label per item"):
-        Table.of(real=SAMPLES[:2], real_conditions=[[1], [1, 2]])
+        SampleTable.of(real=SAMPLES[:2], real_conditions=[[1], [1, 2]])
 
 
 @pytest.mark.parametrize("answer", [np.nan, np.inf, -1, 0.5, 4])
 def test_answers_that_are_no_codes(answer):
     with pytest.raises(InputError, match=r"predicted: (1 of 40 values are NaN|some answers are not among)"):
-        Table.of(generated=SAMPLES, conditions=CODES, predicted=np.r_[answer, CODES[1:]])
+        SampleTable.of(generated=SAMPLES, conditions=CODES, predicted=np.r_[answer, CODES[1:]])
 
 
 def test_a_sample_without_an_answer_of_the_classifier_can_be_dropped():
-    table = Table.of(generated=SAMPLES, conditions=CODES, predicted=np.r_[np.nan, CODES[1:]], nan="omit")
+    table = SampleTable.of(generated=SAMPLES, conditions=CODES, predicted=np.r_[np.nan, CODES[1:]], nan="omit")
     assert len(table.generated) == len(table.predicted) == 39
     assert table.notes == ("1 generated samples dropped: NaN",)
 
@@ -80,12 +80,12 @@ def test_a_sample_without_an_answer_of_the_classifier_can_be_dropped():
 )
 def test_one_thing_in_the_place_of_many(given, message):
     with pytest.raises(InputError, match=message):
-        Table.of(generated=SAMPLES, conditions=CODES, **given)
+        SampleTable.of(generated=SAMPLES, conditions=CODES, **given)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8, bool])
 def test_validity_in_any_type_of_number(dtype):
-    table = Table.of(generated=SAMPLES[:3], valid=np.array([1, 0, 1], dtype))
+    table = SampleTable.of(generated=SAMPLES[:3], valid=np.array([1, 0, 1], dtype))
     assert table.valid.tolist() == [True, False, True]
 
 
@@ -149,7 +149,7 @@ def test_ends_of_edges_that_are_none(graph):
     with pytest.raises(
         InputError, match=r"generated\[0\]: (some ends of edges are not integers|the name of a node is not hashable)"
     ):
-        Table.of(generated=[graph])
+        SampleTable.of(generated=[graph])
 
 
 def resaved(path, facts=None, **arrays):
@@ -167,7 +167,7 @@ def test_a_table_whose_facts_are_something_else(facts, tmp_path):
     generation.collect(case(), num_samples=5).save(path)
     resaved(path, facts)
     with pytest.raises(InputError):
-        Table.load(path)
+        SampleTable.load(path)
 
 
 @pytest.mark.parametrize(
@@ -184,11 +184,11 @@ def test_a_table_whose_facts_are_something_else(facts, tmp_path):
 )
 def test_a_table_whose_edges_belong_to_no_graph(arrays, tmp_path):
     path = tmp_path / "table.npz"
-    Table.of(real=[[(0, 1), (1, 2)], [(0, 1)], [(0, 2)]]).save(path)
-    Table.load(path)
+    SampleTable.of(real=[[(0, 1), (1, 2)], [(0, 1)], [(0, 2)]]).save(path)
+    SampleTable.load(path)
     resaved(path, **{name: np.array(value) for name, value in arrays.items()})
     with pytest.raises(InputError):
-        Table.load(path)
+        SampleTable.load(path)
 
 
 def test_what_is_no_table_says_how_one_is_written(tmp_path):

@@ -10,7 +10,7 @@ from graphgauge.cli.family import family_command
 from graphgauge.cli.metrics import listing
 from graphgauge.core import metric as registry
 from graphgauge.core.metric import Exempt, NoChance, NoInterval, metric, metrics, sections
-from graphgauge.generation.sections.common import LAWS
+from graphgauge.generation.declared import LAWS
 
 command = family_command("generation")
 

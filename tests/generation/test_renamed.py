@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.command import graphgauge
 
-from graphgauge import generation
+from graphgauge import explanation, generation
 from graphgauge.core import metric as registry
 from graphgauge.core.errors import UnknownNameError
 from graphgauge.core.family import BUILT_IN
 from graphgauge.core.gates import Gate
+from graphgauge.core.renamed import say_renamed
 from graphgauge.core.schema import read_result, write_result
 from graphgauge.stats import aggregate, load
 from graphgauge.study import verify
@@ -29,13 +29,7 @@ SAYS = f"{OLD} is now called {NEW}"
 
 @pytest.fixture(autouse=True)
 def nothing_said():
-    registry._say_renamed.cache_clear()
-
-
-def command(*arguments, cwd):
-    return subprocess.run(
-        [sys.executable, "-m", "graphgauge", *map(str, arguments)], cwd=cwd, capture_output=True, text=True
-    )
+    say_renamed.cache_clear()
 
 
 def test_no_earlier_key_is_a_key_of_its_family():
@@ -65,12 +59,12 @@ def test_in_the_library_and_only_once():
 def test_on_the_command_line(tmp_path):
     np.save(tmp_path / "real.npy", BITS)
     given = ("generation", "--real", "real.npy", "--generated", "real.npy", "--metrics", OLD)
-    done = command(*given, "--gate", f"{OLD} > 0", "--format", "json", cwd=tmp_path)
+    done = graphgauge(*given, "--gate", f"{OLD} > 0", "--format", "json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert [result["key"] for result in json.loads(done.stdout)["results"]] == [NEW]
     assert done.stderr.count(SAYS) == 1
-    assert command(*given, "--gate", f"{OLD} > 99", cwd=tmp_path).returncode == 1
-    assert NEW in command("metrics", OLD, cwd=tmp_path).stdout
+    assert graphgauge(*given, "--gate", f"{OLD} > 99", cwd=tmp_path).returncode == 1
+    assert NEW in graphgauge("metrics", OLD, cwd=tmp_path).stdout
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")
@@ -92,7 +86,7 @@ def test_old_files_are_read_under_the_new_key(tmp_path):
     table = tmp_path / "table.csv"
     table.write_text(f"method,seed,{OLD}\na,0,3\na,1,4\n")
     assert load(table).metrics == [NEW]
-    done = command("aggregate", folder, "--metric", OLD, cwd=tmp_path)
+    done = graphgauge("aggregate", folder, "--metric", OLD, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert NEW in done.stdout
 
@@ -101,12 +95,21 @@ def test_studies_that_name_it(tmp_path):
     folder = Path(shutil.copytree(STORED, tmp_path / "stored"))
     study = folder / "study.toml"
     gate, compare = f'[[gate]]\nrequire = "{OLD} >= 2"\n', f'[[compare]]\nmetric = "{OLD}"\nhigher = true\n'
-    study.write_text(
-        study.read_text().replace('methods = ["sampler"]', 'methods = ["sampler", "twin"]') + gate + compare
-    )
+    text = study.read_text().replace('methods = ["sampler"]', 'methods = ["sampler", "twin"]')
+    study.write_text(text.replace("samples/real.npy", "samples/real-{method}.npy") + gate + compare)
+    for method in ("sampler", "twin"):
+        shutil.copy(folder / "samples" / "real.npy", folder / "samples" / f"real-{method}.npy")
     shutil.rmtree(folder / "results")
-    done = command("run", "study.toml", "--jobs", 1, cwd=folder)
+    done = graphgauge("run", "study.toml", "--jobs", 1, cwd=folder)
     assert done.returncode == 0, done.stderr
     summary = json.loads((folder / "results/study.json").read_text())
     assert [outcome["passed"] for outcome in summary["gates"]] == [True] * 6
     assert {verdict.status for verdict in verify(folder / "results", jobs=1)} == {"equal"}
+
+
+@pytest.mark.parametrize(("family", "now"), [(generation, "SampleTable"), (explanation, "AnswerTable")])
+def test_tables_have_their_earlier_name_too(family, now):
+    with pytest.warns(DeprecationWarning, match=f"Table is now called .*{now}"):
+        assert family.Table is getattr(family, now)
+    with pytest.raises(AttributeError, match="has no attribute 'Tables'"):
+        family.Tables  # noqa: B018

@@ -8,7 +8,7 @@ from tests.generation.toy import NAMES, Toy, case, data
 
 from graphgauge import generation
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.generation import Case, Labelled, Table
+from graphgauge.generation import Case, Labelled, SampleTable
 from graphgauge.generation.overlap import sample_hashes
 
 QUICK = {"resamples": 20, "permutations": 19}
@@ -17,7 +17,7 @@ QUICK = {"resamples": 20, "permutations": 19}
 def test_saved_and_read_again(tmp_path):
     table = generation.collect(case(), num_samples=15)
     table.save(tmp_path / "table.npz")
-    again = Table.load(tmp_path / "table.npz")
+    again = SampleTable.load(tmp_path / "table.npz")
     assert again.labels == NAMES
     assert again.options == table.options
     assert generation.evaluate(again, **QUICK).to_json() == generation.evaluate(table, **QUICK).to_json()
@@ -26,9 +26,9 @@ def test_saved_and_read_again(tmp_path):
 def test_graphs_saved_and_read_again(tmp_path):
     networkx = pytest.importorskip("networkx")
     graphs = [networkx.path_graph(4), networkx.empty_graph(2), networkx.complete_graph(3)] * 4
-    table = Table.of(real=graphs, generated=graphs[::-1], train=graphs[:2])
+    table = SampleTable.of(real=graphs, generated=graphs[::-1], train=graphs[:2])
     table.save(tmp_path / "graphs.npz")
-    again = Table.load(tmp_path / "graphs.npz")
+    again = SampleTable.load(tmp_path / "graphs.npz")
     assert generation.evaluate(again, **QUICK).to_json() == generation.evaluate(table, **QUICK).to_json()
 
 
@@ -40,15 +40,15 @@ def test_hostile_files(tmp_path):
     np.savez(tmp_path / "objects.npz", header=np.array([{"code": 1}], dtype=object))
     for name in ("text", "other", "half", "objects", "absent"):
         with pytest.raises(InputError):
-            Table.load(tmp_path / f"{name}.npz")
+            SampleTable.load(tmp_path / f"{name}.npz")
 
 
 def test_conditions_by_name_and_by_code():
     samples, codes = data(40)
-    named = Table.of(real=samples, real_conditions=[NAMES[code] for code in codes], labels=NAMES)
-    coded = Table.of(real=samples, real_conditions=codes, labels=NAMES)
+    named = SampleTable.of(real=samples, real_conditions=[NAMES[code] for code in codes], labels=NAMES)
+    coded = SampleTable.of(real=samples, real_conditions=codes, labels=NAMES)
     np.testing.assert_array_equal(named.real_codes, coded.real_codes)
-    found = Table.of(real=samples, generated=samples[:4], real_conditions=codes + 5, conditions=[8, 5, 5, 6])
+    found = SampleTable.of(real=samples, generated=samples[:4], real_conditions=codes + 5, conditions=[8, 5, 5, 6])
     assert found.labels == ("5", "6", "7", "8")
     assert found.codes.tolist() == [3, 0, 0, 1]
 
@@ -99,21 +99,21 @@ REFUSED = {
 def test_refused(name):
     given, message = REFUSED[name]
     with pytest.raises(InputError, match=message):
-        Table.of(**given)
+        SampleTable.of(**given)
 
 
 def test_nan_is_dropped_and_counted_when_asked_for():
     latents = np.ones((40, 2))
     latents[3, 1] = np.nan
     with pytest.raises(InputError, match=r"1 of 80 values are NaN, the first at index \(3, 1\)"):
-        Table.of(real=SAMPLES, latents=latents)
-    table = Table.of(real=SAMPLES, real_conditions=CODES, latents=latents, nan="omit")
+        SampleTable.of(real=SAMPLES, latents=latents)
+    table = SampleTable.of(real=SAMPLES, real_conditions=CODES, latents=latents, nan="omit")
     assert len(table.real) == len(table.latents) == len(table.real_codes) == 39
     assert table.notes == ("1 real samples dropped: NaN",)
 
 
 def test_a_table_takes_no_more_samples():
-    table = Table.of(real=SAMPLES)
+    table = SampleTable.of(real=SAMPLES)
     with pytest.raises(InputError, match="a table already contains samples: generated"):
         generation.evaluate(table, generated=SAMPLES)
 
@@ -138,16 +138,16 @@ def test_text_has_no_order_of_its_own(kind, side):
     if side != "real":
         given |= {"generated": SAMPLES, "conditions": names}
     with pytest.raises(OptionError, match=r"order is not given.*labels=\[…\] in Python, --labels .* in a study"):
-        Table.of(ordered=True, **given)
-    assert Table.of(**given).labels == ("easy", "expert", "hard", "middle")
-    assert Table.of(ordered=True, labels=TEXT, **given).labels == tuple(TEXT)
+        SampleTable.of(ordered=True, **given)
+    assert SampleTable.of(**given).labels == ("easy", "expert", "hard", "middle")
+    assert SampleTable.of(ordered=True, labels=TEXT, **given).labels == tuple(TEXT)
 
 
 def test_numbers_and_a_single_text_need_no_order():
     codes = np.arange(len(SAMPLES)) % 12
-    assert Table.of(ordered=True, real=SAMPLES, real_conditions=codes).labels[:3] == ("0", "1", "2")
+    assert SampleTable.of(ordered=True, real=SAMPLES, real_conditions=codes).labels[:3] == ("0", "1", "2")
     one = np.full(len(SAMPLES), "easy")
-    assert Table.of(ordered=True, real=SAMPLES, real_conditions=one).labels == ("easy",)
+    assert SampleTable.of(ordered=True, real=SAMPLES, real_conditions=one).labels == ("easy",)
 
 
 def test_a_subject_that_is_ordered_names_its_conditions():
@@ -169,7 +169,7 @@ def test_a_subject_that_is_ordered_names_its_conditions():
 )
 def test_what_is_said_of_samples_that_are_not_there(name, samples):
     with pytest.raises(InputError, match=f"{name} without"):
-        Table.of(**{samples: SAMPLES, name: np.zeros(len(SAMPLES), int)})
+        SampleTable.of(**{samples: SAMPLES, name: np.zeros(len(SAMPLES), int)})
 
 
 def held_out_of(kind, rng):
@@ -193,7 +193,7 @@ def test_real_samples_of_the_training_set_are_left_out_with_all_that_is_known_of
     given = {"latents": latents, "statistics": {"size": size}}
     if kind == "bits":
         given["reconstructed"] = real ^ (rng.random(real.shape) < 0.1)
-    table = Table.of(real=real, real_conditions=codes, generated=real, conditions=codes, train=train, **given)
+    table = SampleTable.of(real=real, real_conditions=codes, generated=real, conditions=codes, train=train, **given)
     np.testing.assert_array_equal(table.real_codes, codes[keep])
     np.testing.assert_array_equal(table.excluded, codes[~keep])
     np.testing.assert_array_equal(table.latents, latents[keep])
@@ -203,7 +203,7 @@ def test_real_samples_of_the_training_set_are_left_out_with_all_that_is_known_of
         np.testing.assert_array_equal(table.real, real[keep])
         np.testing.assert_array_equal(table.reconstructed, given["reconstructed"][keep])
     table.save(tmp_path / "table.npz")
-    again = Table.load(tmp_path / "table.npz")
+    again = SampleTable.load(tmp_path / "table.npz")
     np.testing.assert_array_equal(again.excluded, table.excluded)
     found = generation.evaluate(again, metrics=["novelty"], **QUICK)
     (finding,) = [finding for finding in found.findings if finding.check == "learned-real-samples"]
@@ -211,7 +211,7 @@ def test_real_samples_of_the_training_set_are_left_out_with_all_that_is_known_of
     levels = {level.name: level.value for level in found["novelty"].chance}
     assert levels["real held-out samples"] == pytest.approx(20 / 30)
     kept = np.flatnonzero(keep)
-    alone = Table.of(
+    alone = SampleTable.of(
         real=[real[place] for place in kept] if kind == "graphs" else real[keep], real_conditions=codes[keep],
         generated=real, conditions=codes, train=train, latents=latents[keep], statistics={"size": size[keep]},
         **({"reconstructed": given["reconstructed"][keep]} if kind == "bits" else {}),

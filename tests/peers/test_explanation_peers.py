@@ -74,7 +74,7 @@ def importances(data: tuple[Any, Any], seed: int) -> np.ndarray:
     return np.random.default_rng(seed).random(data[1].shape[1])
 
 
-def own(module: Any, data: tuple[Any, Any], masking: str = "weight") -> tuple[list[Any], ex.Table]:
+def own(module: Any, data: tuple[Any, Any], masking: str = "weight") -> tuple[list[Any], ex.AnswerTable]:
     """Explanations of all nodes, and the module's outputs for them."""
     explanations = [
         ex.from_pyg(

@@ -90,6 +90,19 @@ def test_torchmetrics_counts_batches_as_its_own_metrics_do(tmp_path):
     assert several.compute()["auc"] == ranking.evaluate(pos, neg, metrics=["roc_auc"])["roc_auc"].value
 
 
+def test_torchmetrics_adds_batches_to_one_pool():
+    import torch
+
+    from graphgauge.integrations.torchmetrics import GraphgaugeMetric
+
+    generator = torch.Generator().manual_seed(0)
+    pos, neg = torch.randn(50, generator=generator) + 1, torch.randn(80, generator=generator)
+    metric = GraphgaugeMetric("ranking", k=[20])
+    metric.update(pos[:10], neg[:40])
+    assert set(metric(pos[10:], neg[40:])) == {"pooled_hits@20", "roc_auc", "average_precision", "mrr"}
+    assert metric.compute()["pooled_hits@20"] == float((pos > neg.sort().values[-20]).double().mean())
+
+
 @pytest.mark.parametrize("step", ["update", "forward"])
 def test_batches_of_torchmetrics_do_not_divide_a_query(step):
     from graphgauge.integrations.torchmetrics import GraphgaugeMetric

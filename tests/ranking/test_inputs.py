@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 import torch
 
 from graphgauge import ranking
-from graphgauge.core.errors import InputError
+from graphgauge.core.errors import InputError, OptionError
 from graphgauge.kernels.counting import row_counts
 from graphgauge.kernels.device import device_counts, device_histogram
 
@@ -53,7 +54,8 @@ def test_wrong_input_is_named(pos: object, neg: object, options: dict, where: st
     ("change", "where"),
     [
         ({"scores": [[1.0, 0.0]]}, "scores"),
-        ({"labels": [1, 2]}, "labels"),
+        ({"labels": [1, -1]}, "labels"),
+        ({"labels": [1.0, np.inf]}, "labels"),
         ({"labels": [1.0, np.nan]}, "labels"),
         ({"labels": [1]}, "labels"),
         ({"labels": ["1", "0"]}, "labels"),
@@ -233,6 +235,47 @@ def test_one_pool_repeated_for_every_positive_is_no_matrix_of_negatives() -> Non
             with pytest.raises(InputError, match="one row repeated 40 times"):
                 ranking.evaluate(pos, repeated, metrics=[key])
         ranking.evaluate(pos, repeated)  # ranks against the whole pool are what they seem
-    with pytest.raises(InputError, match=r"One pool \(m,\) for all positives is taken by ranking.roc_auc"):
-        ranking.evaluate(pos, pool, metrics=["pooled_hits@20"])
-    assert ranking.roc_auc(pos, pool) == np.mean(pos[:, None] > pool)
+    assert ranking.evaluate(pos, pool)["roc_auc"].value == ranking.roc_auc(pos, pool) == np.mean(pos[:, None] > pool)
+
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # torch means to replace both
+    NESTED = torch.nested.nested_tensor([torch.ones(2), torch.ones(1)])
+    QUANTIZED = torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.qint8)
+ODD_TENSORS = {
+    "a nested tensor": NESTED,
+    "a quantized tensor": QUANTIZED,
+    "on the meta device": torch.ones(3, device="meta"),
+    "a sparse tensor": torch.ones(3).to_sparse(),
+    "complex64": torch.ones(3) * 1j,
+}
+
+
+@pytest.mark.parametrize("words", ODD_TENSORS)
+def test_tensors_without_plain_numbers_are_refused_in_words(words: str) -> None:
+    odd, plain = ODD_TENSORS[words], np.ones((3, 4))
+    for given in ({"pos_scores": odd, "neg_scores": plain}, {"pos_scores": np.ones(3), "neg_scores": odd},
+                  {"pos_scores": np.ones(3), "neg_scores": plain, "groups": {"g": odd}},
+                  {"pos_scores": np.ones(3), "neg_scores": plain, "cluster": odd}):  # fmt: skip
+        with pytest.raises(InputError, match=words):
+            ranking.evaluate(**given)
+
+
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2, torch.bfloat16])
+def test_narrow_floats_are_widened_exactly(dtype: torch.dtype) -> None:
+    neg = torch.tensor([[0.5, 1.5], [3.0, 2.0]]).to(dtype)
+    assert ranking.ranks(torch.tensor([1.0, 1.0]).to(dtype), neg).tolist() == [2.0, 3.0]
+
+
+@pytest.mark.parametrize("name", ["", "n", "value", "low", "high", "mrr", "mrr.low", "hits@3.high"])
+def test_a_group_cannot_have_the_name_of_a_column(name: str) -> None:
+    with pytest.raises(OptionError, match=f"a group cannot be named '{name}'"):
+        ranking.evaluate(POS, NEG, groups={name: np.zeros(len(POS), int)})
+
+
+@pytest.mark.parametrize("k", [2**63, 2**70, [1, 2**63], np.uint64(2**63)])
+def test_cut_offs_beyond_any_count_are_refused(k: object) -> None:
+    with pytest.raises(OptionError, match="k must be a whole number from 1 to"):
+        ranking.evaluate(POS, NEG, k=k)
+    with pytest.raises(OptionError, match="k must be a whole number from 1 to"):
+        ranking.evaluate(POS, NEG, metrics=[f"hits@{2**63}"])

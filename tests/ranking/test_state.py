@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import copy
+import errno
 import io
 import json
 import zipfile
@@ -13,8 +15,9 @@ import numpy as np
 import pytest
 
 from graphgauge import ranking
-from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.errors import InputError
 from graphgauge.core.state import load_state
+from graphgauge.kernels import histogram
 from graphgauge.kernels.histogram import Histogram
 from graphgauge.ranking import RankingState
 
@@ -97,7 +100,6 @@ def test_a_single_query_with_nan_goes_the_long_way() -> None:
     ("pos", "neg"),
     [
         (np.ones(1), np.array(3.0)),
-        (np.ones(1), np.ones(4)),
         (np.array(1.0), np.ones((1, 4))),
         (np.ones(4), np.ones((1, 9))),
         (np.ones(1), np.ones((1, 2, 2))),
@@ -131,9 +133,9 @@ def test_layouts_do_not_mix() -> None:
                 assert state.update(**second).n == 2
                 continue
             before = state.evaluate().to_dict()["results"]
-            with pytest.raises(InputError, match="Give every batch the same groups and cluster"):
+            with pytest.raises(InputError, match="Give every batch in the same form"):
                 state.update(**second)
-            with pytest.raises(InputError, match="Give every batch the same groups and cluster"):
+            with pytest.raises(InputError, match="Give every batch in the same form"):
                 state.merge(RankingState().update(**second))
             assert state.evaluate().to_dict()["results"] == before  # what failed left no trace
 
@@ -362,22 +364,75 @@ def test_memory_is_that_of_the_histogram() -> None:
     assert counts.sum() == 400_000
 
 
-def test_max_memory_stops_with_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("max_memory", [0, 10_000, 100_000, 1 << 30])
+def test_counts_above_max_memory_go_to_disk_and_give_the_same_bits(
+    max_memory: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Histogram, "FOLD_AT", 100)
-    state = RankingState(max_memory=10_000)
+    monkeypatch.setattr(histogram, "_MERGED", 300)
+    rng = np.random.default_rng(0)
+    pos, neg = rng.integers(0, 4, 5000), rng.integers(0, 4, (5000, 3))
+    labels: dict[str, Any] = {"cluster": rng.integers(0, 3000, 5000), "groups": {"side": rng.integers(0, 3, 5000)}}
+    expected = RankingState().update(pos, neg, **labels)
 
-    def fill() -> None:
-        for start in range(0, 10_000, 50):
-            state.update(np.zeros(50), np.zeros((50, 3)), cluster=np.arange(start, start + 50))
+    def part(start: int, stop: int, state: RankingState) -> RankingState:
+        for low in range(start, stop, 50):
+            here = slice(low, low + 50)
+            groups = {"side": labels["groups"]["side"][here]}
+            state.update(pos[here], neg[here], cluster=labels["cluster"][here], groups=groups)
+        return state
 
-    with pytest.raises(InputError, match="max_memory allows 0 MB"):
-        fill()
-    with pytest.raises(InputError, match="max_memory"):
-        state.evaluate()  # it does not go on as if nothing had happened
+    state = part(0, 5000, RankingState(max_memory=max_memory))
+    assert bool(state._cells._runs) == (max_memory < 200_000)
+    assert state.n == 5000
+    assert_equal(state, expected)
+    assert state.n == 5000
+    halves = [part(0, 2000, RankingState(max_memory=max_memory)), part(2000, 5000, RankingState(max_memory=max_memory))]
+    stream = io.BytesIO()
+    halves[1].save(stream)
+    stream.seek(0)
+    assert_equal(halves[0].merge(RankingState.load(stream)), expected)
+    # More can be counted after it was evaluated, and copies are independent.
+    copied = copy.deepcopy(state)
+    state.update(pos[:7], neg[:7], cluster=np.arange(7), groups={"side": np.arange(7)})
+    assert (copied.n, state.n) == (5000, 5007)
+    assert_equal(copied, expected)
+
+
+def test_a_full_disk_loses_nothing_and_max_memory_can_be_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Histogram, "FOLD_AT", 100)
+    state, expected, refused = RankingState(max_memory=1000), RankingState(), list[str]()
+
+    class Full(io.BytesIO):
+        def write(self, data: Any) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(histogram.tempfile, "TemporaryFile", Full)
+        for start in range(0, 400, 50):
+            batch = np.zeros(50), np.zeros((50, 3))
+            expected.update(*batch, cluster=np.arange(start, start + 50))
+            try:
+                state.update(*batch, cluster=np.arange(start, start + 50))
+            except InputError as error:
+                refused.append(str(error))
+                assert state.n == start
+                state.max_memory = 1 << 20
+                state.update(*batch, cluster=np.arange(start, start + 50))
+        assert len(refused) == 1
+        assert "No space left on device" in refused[0]
+        assert "max_memory" in refused[0]
+        assert state.n == 400
+        assert_equal(state, expected)
+
+
+def test_few_cells_need_no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Histogram, "FOLD_AT", 100)
     few = RankingState(max_memory=10_000)
     for _ in range(200):
         few.update(np.zeros(50), np.zeros((50, 3)))
     assert few.n == 10_000
+    assert not few._cells._runs
 
 
 def test_reset_forgets() -> None:
@@ -404,9 +459,6 @@ def test_the_two_forms_exclude_each_other() -> None:
     for missing in ({}, {"pos_scores": POS}, {"neg_scores": NEG}, {"scores": POS}, {"scores": POS, "labels": SIDE}):
         with pytest.raises(InputError, match=r"not given|nothing to evaluate"):
             RankingState().update(**missing)
-    for option in ({"pooled": True}, {"keep": "items"}):
-        with pytest.raises(OptionError, match="not the flat form"):
-            RankingState(**option).update(**FLAT)
 
 
 def test_clusters_are_integers() -> None:

@@ -1,6 +1,7 @@
 """Undirected edges claim no direction: counted pair by pair, in every encoding and on either side."""
 
 import itertools
+import json
 from typing import Any
 
 import networkx as nx
@@ -183,7 +184,7 @@ def test_undirected_edges_of_lists_and_networkx():
     networkx = pytest.importorskip("networkx")
     truth = [(0, 1), (1, 2)]
     line = networkx.path_graph(3)
-    listed = recovery.EdgeList([(0, 1), (1, 0), (2, 1)], undirected=True)
+    listed = recovery.EdgeList([(0, 1), (1, 0), (2, 1)], mixed=True)
     evaluation = recovery.evaluate(truth, line, nodes=[0, 1, 2])
     assert [evaluation[key].value for key in ("tp", "fp", "fn", "shd_undirected")] == [0, 0, 2, 2]
     evaluation = recovery.evaluate(truth, listed, nodes=3)
@@ -192,6 +193,34 @@ def test_undirected_edges_of_lists_and_networkx():
     heavy = recovery.EdgeList([(0, 1, 0.9), (1, 0, 0.2)], undirected=True)
     with pytest.raises(InputError, match=r"A_pred: the undirected edge \(0, 1\) weighs 0.9 one way and 0.2 the other"):
         recovery.evaluate(truth, heavy, nodes=3)
+
+
+@pytest.mark.parametrize("listed", [[(0, 1), (1, 2)], [(1, 0), (1, 2)], [(0, 1), (1, 0), (2, 1)]])
+@pytest.mark.parametrize("weight", [(), (0.7,)])
+def test_in_an_undirected_list_no_edge_has_a_direction_however_it_is_listed(listed, weight):
+    edges = [(*edge, *weight) for edge in listed]
+    truth = np.eye(3, k=1)
+    expected = None if weight else recovery.evaluate(truth, truth + truth.T, encoding="pcalg")
+    for form in (edges, np.array(edges, float)):
+        found = recovery.evaluate(truth, recovery.EdgeList(form, undirected=True), nodes=3)
+        assert [found[key].value for key in ("tp", "fp", "fn", "skeleton_tp", "shd_undirected")] == [0, 0, 2, 2, 2]
+        assert any("2 undirected edges in A_pred" in note for note in found.notes)
+        if expected is not None:
+            assert {key: float(result) for key, result in found.items()} == pytest.approx(
+                {key: float(result) for key, result in expected.items()}, nan_ok=True
+            )
+
+
+def test_an_undirected_json_file_may_list_an_edge_one_way_or_both(tmp_path):
+    for name, edges in {"one": [[0, 1], [2, 1]], "both": [[0, 1], [1, 0], [2, 1], [1, 2]]}.items():
+        content = {"directed": False, "nodes": [0, 1, 2], "edges": edges}
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+    np.save(tmp_path / "true.npy", np.eye(3, k=1))
+    found = [
+        recovery.evaluate_files(true=tmp_path / "true.npy", pred=tmp_path / f"{name}.json") for name in ("one", "both")
+    ]
+    assert found[0]["skeleton_f1"] == found[1]["skeleton_f1"] == 1
+    assert found[0]["directed_recall"] == found[1]["directed_recall"] == 0
 
 
 def test_an_undirected_true_edge_keeps_no_direction_where_one_cell_has_no_score():

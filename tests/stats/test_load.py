@@ -100,8 +100,8 @@ def test_evaluations() -> None:
     named = Evaluation("ranking", [result], run={"method": "transe", "dataset": "nations", "seed": 4})
     (run,) = load([named])
     assert (run.family, run.seed, run.scores["mrr"].n) == ("ranking", 4, 9)
-    with pytest.raises(InputError, match="has no method and no dataset"):
-        load(Evaluation("ranking", [result]))
+    (alone,) = load(Evaluation("ranking", [result]))
+    assert (alone.method, alone.dataset, alone.seed) == ("", "", 0)
 
 
 def test_known_metrics_bring_their_direction() -> None:
@@ -120,16 +120,15 @@ def test_duplicates_are_listed(write_run: Any, results: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("t.csv", "method,seed,f1\na,0,high\nb,0,0.5\n", "record 1: f1 is 'high', not a number"),
+        ("t.csv", "method,seed,f1\na,0,high\nb,0,0.5\n", "line 2: f1 is 'high', not a number"),
         ("t.csv", "method,seed,f1\n", "has no rows"),
         ("t.csv", "method,seed\na,0\n", "contains no metric"),
         ("t.json", '{"f1": 0.5}', "neither a result file nor flat metrics"),
         ("t.json", "{", "not a JSON file"),
         ("t.json", '{"schema": "graphgauge/result/99"}', "schema is 'graphgauge/result/99'"),
-        ("t.txt", "", "files ending in .txt are not read"),
+        ("t.npy", "", "files ending in .npy are not read"),
         ("t.csv", "method,f1\na,1,2\n", "line 2 has 3 cells, not 2"),
         ("t.csv", "method,f1,f1\na,1,2\n", "has the column 'f1' twice"),
-        ("t.csv", "Method,seed,f1\na,0,1\n", "has a column 'Method'. Write it 'method'"),
         ("t.parquet", "no parquet", "cannot be read"),
         ("t.json", json.dumps(sealed({**FAILED, "run": 5})), "names no run"),
         ("t.json", json.dumps(sealed({**FAILED, "run": {}})), "no method and no dataset"),

@@ -33,7 +33,7 @@ def test_methods_and_seeds_expand(tmp_path):
 
 
 def test_datasets_are_an_axis_and_own_keys_win_over_defaults(tmp_path):
-    text = STUDY.replace('dataset = "toy"', 'datasets = ["a", "b"]\nk = 5')
+    text = STUDY.replace('dataset = "toy"', 'datasets = ["a", "b"]\nk = 5').replace("scores/", "{dataset}/")
     study = read(tmp_path, text.partition("[[compare]]")[0])
     assert len(study.items) == 12
     assert all(item.options["k"] == [5] for item in study.items)
@@ -48,6 +48,41 @@ def test_one_run_is_not_counted_as_several_seeds(tmp_path, place):
     assert len(read(tmp_path, one).items) == 2
     option = text.replace("k = [1, 3]", "k = '{seed}'").replace("seeds = [0, 1, 2]", "seeds = [1, 2]")
     assert {tuple(item.options["k"]) for item in read(tmp_path, option).items} == {(1,), (2,)}
+
+
+@pytest.mark.parametrize(
+    ("axis", "key", "line", "given"),
+    [("method", "methods", 11, '["good", "poor"]'), ("dataset", "datasets", 10, '["a", "b"]')],
+)
+def test_one_run_is_not_counted_as_several_methods_or_datasets(tmp_path, axis, key, line, given):
+    text = STUDY.replace('dataset = "toy"', f"datasets = {given}") if axis == "dataset" else STUDY
+    text = text.replace("{method}", "{{method}}" if axis == "method" else "{method}").partition("[[compare]]")[0]
+    with pytest.raises(StudyError, match=rf"line {line}: {key} are given, but \{{{axis}\}} is in no value"):
+        read(tmp_path, text)
+    one = text.replace(f"{key} = {given}", f"{key} = {given.partition(',')[0]}]")
+    assert len(read(tmp_path, one).items) == (3 if axis == "method" else 6)
+    used = text.replace("relation.npy", f"{{{axis}}}.npy")
+    assert len({item.options["groups"]["relation"] for item in read(tmp_path, used).items}) == 2
+
+
+def test_a_name_with_a_comma_is_one_name_wherever_it_is_filled_in(tmp_path):
+    text = (
+        'schema = 1\n[[evaluate]]\nfamily = "evolution"\nmethods = ["a,b", "c"]\ndataset = "d"\nlog = "run"\n'
+        'labels = "y.npy"\nconditions = {}\n'
+    )
+    for conditions in ('["{method}"]', '"{method}"', "'{method},Off'"):
+        one, other = read(tmp_path, text.replace("{}", conditions)).items
+        rest = ["Off"] if "Off" in conditions else []
+        assert (one.options["conditions"], other.options["conditions"]) == (["a,b", *rest], ["c", *rest])
+
+
+def test_seeds_of_a_log_are_an_option_next_to_the_seeds_of_the_study(tmp_path):
+    text = (
+        'schema = 1\n[[evaluate]]\nfamily = "evolution"\nmethod = "m"\ndataset = "d"\nlog = "run"\nlabels = "y.npy"\n'
+        'seeds = [3, 4]\nlog_seeds = "{seed}"\n'
+    )
+    items = read(tmp_path, text).items
+    assert [(item.seed, item.options["log_seeds"]) for item in items] == [(3, [3]), (4, [4])]
 
 
 def test_one_method_without_seeds(tmp_path):

@@ -189,8 +189,39 @@ def test_gates_decide_the_exit_code(study):
     assert "gate failed: mrr.low > 0.99  (good on toy, seed 2: found" in done.stdout
     edit(study / "study.toml", "mrr.low > 0.99", "mmr > 0.5")
     done, _ = ran(study)
+    assert done.returncode == 3
+    assert "gate 'mmr > 0.5': unknown metric 'mmr'" in done.stderr
+    assert "Did you mean 'mrr'" in done.stderr
+
+
+def test_gates_on_groups_and_chance(study):
+    edit(study / "study.toml", 'require = "mrr > 0.2"', 'require = "mrr[relation].low > 0.99"')
+    with (study / "study.toml").open("a") as stream:
+        stream.write('[[gate]]\nrequire = "mrr.low > chance"\n[[gate]]\nrequire = "mrr[relation=1] > 0.1"\n')
+    done, _ = ran(study)
     assert done.returncode == 1
-    assert "gate failed: mmr > 0.5  (no result has mmr)" in done.stdout
+    assert "for relation=" in done.stdout
+    assert "gate passed: mrr.low > chance" in done.stdout
+    assert "gate passed: mrr[relation=1] > 0.1" in done.stdout
+    verdict = next(v for v in json.loads((study / "results/study.json").read_text())["gates"] if "chance" in v["gate"])
+    assert verdict["limit"] < verdict["found"]
+    page = command("report", "results", "-o", "page.html", cwd=study)
+    assert page.returncode == 0, page.stderr
+    assert "for relation=" in (study / "page.html").read_text(encoding="utf-8")
+
+
+def test_a_gate_on_what_is_not_computed_fails_before_the_run(study):
+    for require, said in (
+        ("hits@10 > 0.5", "hits@10 is not computed: k is 1, 3"),
+        ("roc_auc > 0.5", "roc_auc is computed only if it is asked for"),
+        ("mrr[side=head] > 0.5", "there are no groups 'side': they are relation"),
+    ):
+        edit(study / "study.toml", "mrr > 0.2", require)
+        done, _ = ran(study)
+        assert done.returncode == 3
+        assert f"line 22: gate '{require}': {said}" in done.stderr
+        assert not (study / "results").exists()
+        edit(study / "study.toml", require, "mrr > 0.2")
 
 
 def test_comparison_over_items(study):

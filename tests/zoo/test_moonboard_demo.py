@@ -47,7 +47,7 @@ def test_it_writes_a_table_for_each_method_and_seed(tmp_path, monkeypatch):
     for method in demo.DEMO.methods:
         path = tmp_path / demo.DEMO.inputs["table"].format(method=method, seed=3)
         found = generation.evaluate(
-            generation.Table.load(path), metrics=[demo.DEMO.metric, "classifier_exact_accuracy"]
+            generation.SampleTable.load(path), metrics=[demo.DEMO.metric, "classifier_exact_accuracy"]
         )
         assert found["classifier_exact_accuracy"] == 1
         assert found[demo.DEMO.metric] > found[demo.DEMO.metric].chance[-1].value

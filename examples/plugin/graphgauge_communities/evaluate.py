@@ -9,7 +9,8 @@ import numpy as np
 
 from graphgauge.core.arrays import as_labels
 from graphgauge.core.errors import InputError
-from graphgauge.core.metric import measured
+from graphgauge.core.loop import measured
+from graphgauge.core.metric import select
 from graphgauge.core.options import confidence_level, metric_names
 from graphgauge.core.result import Evaluation
 from graphgauge_communities.metrics import Groups
@@ -41,12 +42,11 @@ def evaluate(
     same = rows.astype(str)[:, np.newaxis] == columns.astype(str)
     samples = {"groups": Groups(table, same, seed)}
     conventions = {"nan": "raise"}
-    results = measured(
-        "communities", samples, metric_names(metrics), confidence=confidence_level(confidence), conventions=conventions
-    )
+    chosen = select("communities", metric_names(metrics), samples)
+    found = measured(chosen, samples, confidence=confidence_level(confidence), conventions=conventions)
     return Evaluation(
         "communities",
-        results,
+        found.results,
         conventions=conventions,
         options={"confidence": confidence},
         materials={**samples, "true": truth},

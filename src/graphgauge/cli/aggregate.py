@@ -11,12 +11,26 @@ import click
 
 from graphgauge.cli.common import files_then_words
 from graphgauge.cli.family import flag, option_of
-from graphgauge.cli.options import OUTPUT_FILE, OnceCommand
+from graphgauge.cli.options import NAMES, OUTPUT_FILE, OnceCommand
 from graphgauge.core.fields import Fields, read_all
 from graphgauge.core.files import write_text
 from graphgauge.stats.aggregate_results import FIELDS, aggregate_results
+from graphgauge.stats.load import load
+from graphgauge.stats.present import MARKS, Style
 from graphgauge.stats.tables import FORMS
 
+# How tables of other programs are read, and how tables are printed: about files, not about the statistics.
+_READING = [
+    click.Option(["--columns"], multiple=True, metavar="ROLE=COLUMN,…",
+                 help="Columns of tables: method, dataset, seed, metric, value, such as method=model,value=acc."),
+]  # fmt: skip
+_STYLE = [
+    click.Option(["--digits"], type=click.IntRange(0, 15), help="Digits after the point (default: two of the spread)."),
+    click.Option(["--percent"], is_flag=True, help="Print shares times 100."),
+    click.Option(["--order"], type=NAMES, help="Methods to print first, separated by commas."),
+    click.Option(["--marks"], type=click.Choice(MARKS), default="tests", show_default=True,
+                 help="Mark what does not differ significantly from the best, the best and second best, or nothing."),
+]  # fmt: skip
 _BY_ENDING = {".json": "json", ".csv": "csv", ".tex": "latex", ".md": "markdown"}
 
 
@@ -31,6 +45,8 @@ def command_about_results(
         params=[
             click.Argument(["results"], nargs=-1, required=True, type=click.Path()),
             *map(option_of, fields.values()),
+            *_READING,
+            *_STYLE,
             click.Option(["--format", "form"], type=click.Choice(FORMS), default="table", show_default=True,
                          help="Format of stdout."),
             click.Option(["--output", "-o"], type=OUTPUT_FILE, help="Also write this .json, .csv, .tex or .md file."),
@@ -45,8 +61,10 @@ def command_about_results(
 def _finish(
     results: tuple[str, ...], form: str, output: str | None, figure: str | None, debug: bool, **options: Any
 ) -> None:
-    table = aggregate_results(list(results), **read_all(FIELDS, options, flag))
-    emit(table, form, output, figure, "intervals")
+    style = style_of(options)
+    runs = load(list(results), columns=options.pop("columns"))
+    table = aggregate_results(runs, **read_all(FIELDS, options, flag))
+    emit(table, form, output, figure, "intervals", style)
 
 
 command = command_about_results(
@@ -54,15 +72,23 @@ command = command_about_results(
 )
 
 
-def emit(result: Any, form: str, output: str | None, figure: str | None, drawing: str) -> None:
+def style_of(options: dict[str, Any]) -> Style:
+    """The style that the options ask for, which are taken out."""
+    digits, percent, order, marks = (options.pop(name) for name in ("digits", "percent", "order", "marks"))
+    return Style(digits, percent, order or (), marks)
+
+
+def emit(
+    result: Any, form: str, output: str | None, figure: str | None, drawing: str, style: Style | None = None
+) -> None:
     """Write the result to a file in the format of its suffix, as a figure, and to stdout."""
     files: list[Callable[[], object]] = []
     if output is not None:
-        files.append(lambda: write_text(output, result.render(_BY_ENDING.get(Path(output).suffix.lower(), form))))
+        files.append(
+            lambda: write_text(output, result.render(_BY_ENDING.get(Path(output).suffix.lower(), form), style))
+        )
     if figure is not None:
-        from graphgauge.report import stats_figures
-
-        files.append(lambda: getattr(stats_figures, f"draw_{drawing}")(result, figure))
-    files_then_words(files, lambda: click.echo(result.render(form), nl=False))
+        files.append(lambda: result.plot(figure, drawing))
+    files_then_words(files, lambda: click.echo(result.render(form, style), nl=False))
     if output is not None:
         click.echo(f"wrote {output}", err=True)

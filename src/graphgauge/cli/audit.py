@@ -12,7 +12,7 @@ from graphgauge.audit import explain as explain_check
 from graphgauge.audit import run as run_checks
 from graphgauge.audit.materials import materials_of, read_materials
 from graphgauge.cli.common import Run
-from graphgauge.cli.family import family_command, flag, refuse_overwriting, with_inputs
+from graphgauge.cli.family import family_command, flag, with_inputs
 from graphgauge.cli.options import OnceCommand, names_in
 from graphgauge.core.family import family, family_names
 from graphgauge.core.fields import read_all
@@ -95,7 +95,6 @@ def _family(name: str) -> click.Command:
         its_options = {key: value for key, value in options.items() if key in its_own}
         run, given = Run.split({**left_out, **its_options})
         declared.check(read_all(declared.fields, given, flag), shown=flag)
-        refuse_overwriting(declared.fields, given, run)
         evaluation, inputs = with_inputs(declared.evaluate_files, declared.fields, given, run)
         findings = run_checks(evaluation, **_choice(own), **read_materials(name, options))
         evaluation.findings = findings.found

@@ -32,7 +32,8 @@ OUTPUT_OPTIONS = [
                  help="Format of stdout."),
     click.Option(["--figure"], type=OUTPUT_FILE, help="Draw the figure (.svg, .png, .pdf)."),
     click.Option(["--gate", "gates"], multiple=True, metavar="'KEY >= NUMBER'",
-                 help="Exit with 1 unless it holds; KEY.low and KEY.high are the interval. Repeatable."),
+                 help="Exit with 1 unless it holds. KEY.low and KEY.high are the interval, KEY[AXIS=LABEL] is a "
+                 "group and KEY[AXIS] every one; chance can stand for NUMBER. Repeatable."),
     click.Option(["--quiet"], is_flag=True, help="No progress and no notes on stderr."),
     click.Option(["--debug"], is_flag=True, help="Show tracebacks."),
 ]  # fmt: skip
@@ -179,7 +180,7 @@ def as_csv(evaluation: Evaluation) -> str:
     for result in evaluation.values():
         low, high = result.interval or (None, None)
         cells = [result.value if result.defined else None, low, high, result.n, result.unit, result.direction]
-        # Why the interval is approximate, if it is.
-        note = (result.interval.note or "yes") if result.interval and result.interval.approximate else None
+        # Why the interval is approximate, and what it is expected to cover, if it is.
+        note = result.interval.caveat if result.interval else None
         writer.writerow([result.key, *cells, note])
     return stream.getvalue()

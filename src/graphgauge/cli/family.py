@@ -32,11 +32,13 @@ from graphgauge.core.fields import (
     Whole,
     named_paths,
     read_all,
+    refuse_overwriting,
 )
+from graphgauge.core.gates import Gate
 from graphgauge.core.metric import metrics, sections
 from graphgauge.core.progress import Progress
 from graphgauge.core.result import Evaluation
-from graphgauge.io.watch import Watch, files_named
+from graphgauge.io.watch import Watch
 
 
 class _KindType(ParamType):
@@ -105,7 +107,10 @@ class FamilyCommand(OnceCommand):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         rest = super().parse_args(ctx, args)
         if not ctx.resilient_parsing:
-            self.family.check(read_all(self.family.fields, ctx.params, flag), shown=flag)
+            values = read_all(self.family.fields, ctx.params, flag)
+            form = self.family.check(values, shown=flag)
+            for text in ctx.params["gates"]:
+                Gate.parse(text).require_planned(self.family, values, form, flag)
         return rest
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -120,18 +125,7 @@ class FamilyCommand(OnceCommand):
 
     def _finish(self, **options: Any) -> None:
         run, own = Run.split(options)
-        refuse_overwriting(self.family.fields, own, run)
         run.finish(*with_inputs(self.family.evaluate_files, self.family.fields, own, run))
-
-
-def refuse_overwriting(fields: Fields, own: dict[str, Any], run: Run) -> None:
-    """A result that is written in the place of an input would destroy it."""
-    values = read_all(fields, own, flag)
-    inputs = {Path(path).resolve() for text in named_paths(fields, values) for path in files_named(text, Path())}
-    own_outputs = {name: values[name] for name, field in fields.items() if isinstance(field.kind, Output)}
-    for name, path in {"output": run.output, "flat": run.flat, "figure": run.figure, **own_outputs}.items():
-        if path is not None and Path(path).resolve() in inputs:
-            raise OptionError(f"{flag(name)} {path} is also an input", fix="Give it another name.").about(name)
 
 
 def with_inputs(
@@ -139,6 +133,7 @@ def with_inputs(
 ) -> tuple[Evaluation, Callable[[], list[Any]]]:
     """The evaluation, and its inputs for a receipt, which must not have changed meanwhile."""
     values = read_all(fields, own, flag)
+    refuse_overwriting(fields, values, flag, also={"output": run.output, "flat": run.flat, "figure": run.figure})
     watch = Watch(named_paths(fields, values), Path.cwd()) if run.is_kept else None
     evaluation = evaluated(function, values, run)
     return evaluation, lambda: evaluation.inputs() if watch is None else watch.unchanged(evaluation.inputs())

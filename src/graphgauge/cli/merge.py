@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
 
 from graphgauge.cli.common import OUTPUT_OPTIONS, Run
-from graphgauge.cli.family import option_of, with_inputs
+from graphgauge.cli.family import flag, option_of, with_inputs
 from graphgauge.cli.options import OnceCommand
 from graphgauge.core.fields import fields_of
 from graphgauge.engines.merge import merge_files
@@ -17,7 +18,7 @@ _FIELDS = fields_of(merge_files)
 
 def _finish(**options: Any) -> None:
     run, own = Run.split(options)
-    run.finish(*with_inputs(merge_files, _FIELDS, own, run))
+    run.finish(*with_inputs(partial(merge_files, shown=flag), _FIELDS, own, run))
 
 
 command = OnceCommand(

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from graphgauge.core.fields import split_list
+
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any]
 else:
@@ -22,7 +24,7 @@ class _Names(ParamType):
 
 
 def names_in(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip())
+    return tuple(filter(None, split_list(text)))
 
 
 class OnceCommand(click.Command):

@@ -50,6 +50,8 @@ def as_labels(value: Any, name: str) -> AnyArray:
     """A 1-D array of integer, boolean or text labels, one per item."""
     try:
         array = _host_view(value, name) if is_tensor(value) else np.asarray(value)
+    except InputError:
+        raise
     except ValueError:
         raise InputError("labels are lists of different lengths", where=name, fix=_ONE_LABEL) from None
     if array.dtype == object and all(isinstance(label, str) for label in array.ravel()):
@@ -89,15 +91,32 @@ def refuse_nan(array: AnyArray, name: str, *, fix: str = 'Repair the model, or p
 
 def _host_view(tensor: Any, name: str) -> AnyArray:
     torch = sys.modules["torch"]
+    kind = _unreadable(tensor, torch)
+    if kind is not None:
+        raise InputError(f"expected a dense real tensor, found {kind}", where=name, fix="Convert it before the call.")
     tensor = tensor.detach()
-    if tensor.dtype == torch.bfloat16:
-        tensor = tensor.float()  # NumPy has no bfloat16; widening is exact
-    if tensor.dtype.is_complex or tensor.layout != torch.strided:
-        raise InputError(
-            f"expected a dense real tensor, found {tensor.dtype}", where=name, fix="Convert it before the call."
-        )
-    array: AnyArray = tensor.cpu().numpy()
+    if tensor.dtype == torch.bfloat16 or str(tensor.dtype).startswith("torch.float8"):
+        tensor = tensor.float()  # NumPy has neither; widening is exact
+    try:
+        array: AnyArray = tensor.cpu().resolve_conj().resolve_neg().numpy()
+    except (RuntimeError, TypeError, NotImplementedError) as error:
+        what = " ".join(str(error).split())
+        raise InputError(f"a tensor of {tensor.dtype} cannot be read ({what:.120})", where=name,
+                         fix="Convert it to a float or integer tensor.") from None  # fmt: skip
     return array
+
+
+def _unreadable(tensor: Any, torch: Any) -> str | None:
+    """What a tensor is that has no plain numbers in memory, in words."""
+    if tensor.is_meta:
+        return "a tensor on the meta device, which has a shape but no values"
+    if tensor.is_nested:
+        return "a nested tensor"
+    if tensor.is_quantized:
+        return f"a quantized tensor ({tensor.dtype})"
+    if tensor.layout != torch.strided:
+        return f"a sparse tensor ({tensor.layout})"
+    return f"values of {tensor.dtype}" if tensor.dtype.is_complex else None
 
 
 _ONE_LABEL = "Pass one label per item."

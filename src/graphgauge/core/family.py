@@ -17,8 +17,8 @@ from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any
 
-from graphgauge.core.errors import OptionError, UnknownNameError
-from graphgauge.core.fields import Fields, fields_of, read_all
+from graphgauge.core.errors import GraphgaugeError, OptionError, UnknownNameError
+from graphgauge.core.fields import Fields, fields_of, read_all, refuse_overwriting
 from graphgauge.core.forms import Form, Shown, chosen_form
 
 # With the line that `--help` shows, so that it loads no family.
@@ -32,8 +32,12 @@ BUILT_IN = {
 }
 GROUP = "graphgauge.families"
 # Names that mean something else on the command line and in results.
-RESERVED = ("merge", "aggregate", "compare", "init", "run", "verify", "report", "audit", "metrics", "zoo", "demo",
-            "results", "runs")  # fmt: skip
+RESERVED = ("negatives", "merge", "aggregate", "compare", "init", "run", "verify", "report", "audit", "metrics", "zoo",
+            "demo", "results", "runs")  # fmt: skip
+
+# Keys of `[[evaluate]]` in a study, and options of every command that evaluates.
+RESERVED_FIELDS = ("family", "dataset", "datasets", "method", "methods", "seeds", "run_seed", "output", "flat",
+                   "format", "form", "figure", "gate", "gates", "quiet", "debug", "store", "progress")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -74,23 +78,41 @@ class Family:
         _LOADED.append(self)
 
     def module(self, name: str) -> ModuleType:
-        return import_module(f"{self.package}.{name}")
+        with self._usable():
+            return import_module(f"{self.package}.{name}")
 
     def has(self, name: str) -> bool:
         """Whether its package has this module."""
         try:
-            self.module(name)
+            import_module(f"{self.package}.{name}")
         except ModuleNotFoundError as error:
-            if error.name != f"{self.package}.{name}":
-                raise
-            return False
+            return error.name != f"{self.package}.{name}"
+        except (Exception, SystemExit):
+            return True  # reading it raises the error
         return True
 
     @cached_property
     def evaluate_files(self) -> Callable[..., Any]:
         """The function that evaluates files; its parameters declare the inputs and options."""
-        function: Callable[..., Any] = self.module("from_files").evaluate_files
+        with self._usable():
+            function: Callable[..., Any] = self.module("from_files").evaluate_files
+            taken = [name for name in fields_of(function) if name in RESERVED_FIELDS]
+            if taken:
+                raise TypeError(f"{taken[0]!r} means something else in commands and studies")
         return function
+
+    @contextmanager
+    def _usable(self) -> Iterator[None]:
+        """What is wrong with the code of another package is told under its name."""
+        try:
+            yield
+        except GraphgaugeError:
+            raise
+        except (Exception, SystemExit) as error:
+            if self.name in BUILT_IN:
+                raise
+            what = f"the family {self.name!r} of {self.package} cannot be used ({_said(error)})"
+            raise OptionError(what, fix="Update or uninstall the package.") from error
 
     @property
     def fields(self) -> Fields:
@@ -101,9 +123,10 @@ class Family:
         return inspect.getdoc(self.evaluate_files) or ""
 
     def read(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """All inputs and options, typed and checked together; nothing is opened."""
+        """All inputs and options, typed and checked together; nothing is opened, and no output may be an input."""
         read = read_all(self.fields, values)
         self.check(read)
+        refuse_overwriting(self.fields, read)
         return read
 
     def check(self, values: Mapping[str, Any], shown: Shown = str) -> Form | None:

@@ -8,6 +8,7 @@ typed and can be written as JSON.
 
 from __future__ import annotations
 
+import csv
 import glob
 import inspect
 import math
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
 
 from graphgauge.core.errors import OptionError
-from graphgauge.core.files import is_pattern
+from graphgauge.core.files import files_named, is_pattern
 from graphgauge.core.options import NAN_POLICIES
 
 PathLike = str | Path
@@ -127,15 +128,19 @@ class Number(Kind):
 
 @dataclass(frozen=True)
 class Several(Kind):
-    """Values of one kind: a list, or a text in which commas separate them."""
+    """Values of one kind: a list, or a text in which commas separate them; quotes keep a comma in a value."""
 
     each: Kind = Text("")
+
+    def parts(self, value: Any) -> Any:
+        """The values in a text; anything else as it is."""
+        return split_list(value) if isinstance(value, str) else value
 
     def schema(self) -> dict[str, Any]:
         return {"anyOf": [{"type": ["string", "number"]}, _array(self.each.schema())]}
 
     def read(self, value: Any) -> tuple[Any, ...]:
-        parts = value.split(",") if isinstance(value, str) else value
+        parts = self.parts(value)
         if not isinstance(parts, Iterable) or isinstance(parts, Mapping | bytes):
             parts = [parts]
         parts = [part.strip() if isinstance(part, str) else part for part in parts]
@@ -348,6 +353,26 @@ def named_paths(fields: Fields, values: Mapping[str, Any]) -> Iterator[str]:
             yield from field.kind.paths(values[name])
 
 
+def refuse_overwriting(
+    fields: Fields,
+    values: Mapping[str, Any],
+    shown: Callable[[str], str] = str,
+    also: Mapping[str, PathLike | None] | None = None,
+) -> None:
+    """A file that is written in the place of an input would destroy it. `also` are outputs that are no fields."""
+    outputs = {name: values[name] for name, field in fields.items() if isinstance(field.kind, Output)}
+    outputs |= also or {}
+    written = {name: Path(path).resolve() for name, path in outputs.items() if path is not None}
+    if not written:
+        return
+    inputs = {Path(path).resolve() for text in named_paths(fields, values) for path in files_named(text, Path())}
+    for name, path in written.items():
+        if path in inputs:
+            raise OptionError(f"{shown(name)} {outputs[name]} is also an input", fix="Give it another name.").about(
+                name
+            )
+
+
 def named_factories(fields: Fields, values: Mapping[str, Any]) -> list[str]:
     """Every `module:factory` that the evaluation would import."""
     return [values[name] for name, field in fields.items() if isinstance(field.kind, Factory) and values.get(name)]
@@ -373,6 +398,15 @@ Confidence = Annotated[float, Number("Level of the intervals.", 0, 1, inside=Tru
 NanPolicy = Annotated[str, Choice("NaN is an error, or is dropped and counted.", NAN_POLICIES)]
 Seed = Annotated[int, Whole("Random seed.")]
 Threads = Annotated[int | None, Whole("At most this many threads (default: all cores).", 1)]
+
+
+def split_list(text: str) -> list[str]:
+    """The parts of a text between commas, without the spaces around them; `"a,b",c` has two."""
+    try:
+        found = next(csv.reader([text], skipinitialspace=True, strict=True), [])
+    except csv.Error as error:
+        raise OptionError(f"{text!r:.60} is not a list ({error})", fix='Quote a name with a comma: "a,b",c.') from None
+    return [part.strip() for part in found]
 
 
 def _array(items: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import tokenize
 import uuid
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -166,6 +166,45 @@ def is_pattern(text: str, folder: Path | None = None) -> bool:
     """Whether a name is a pattern; an existing file of that name takes precedence."""
     root = folder or Path()
     return glob.has_magic(text) and not any(_exists(root / name) for name in (text, split_member(text)[0]))
+
+
+def matching(pattern: str, folder: Path | None = None) -> list[str]:
+    """The files that match a pattern, with numbers in names in numeric order."""
+    return sorted(glob.glob(pattern, root_dir=folder), key=_natural)
+
+
+def _natural(text: str) -> list[tuple[int, str]]:
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", text)]
+
+
+def files_named(text: str, folder: Path) -> Iterator[str]:
+    """The files that a value names: a path, a pattern, `archive.npz:member`, or all files in a folder; else none."""
+    if is_pattern(text, folder):
+        yield from (path for path in matching(text, folder) if _is(Path.is_file, folder / path))
+        return
+    for path in (text, text.rpartition(":")[0]):
+        if path and _is(Path.is_file, folder / path):
+            yield path
+            return
+    if _is(Path.is_dir, folder / text):
+        yield from (str(Path(text) / path.relative_to(folder / text)) for path in _inside(folder / text))
+
+
+def _inside(folder: Path, around: frozenset[Path] = frozenset()) -> Iterator[Path]:
+    """All files in a folder. Links to folders are followed, because readers follow them, but not in circles."""
+    around |= {folder.resolve()}
+    for path in folder.iterdir():
+        if _is(Path.is_dir, path) and path.resolve() not in around:
+            yield from _inside(path, around)
+        elif _is(Path.is_file, path):
+            yield path
+
+
+def _is(kind: Callable[[Path], bool], path: Path) -> bool:
+    try:
+        return kind(path)
+    except OSError:  # too long to be a name
+        return False
 
 
 def split_member(text: str) -> tuple[Path, str | None]:

@@ -18,6 +18,7 @@ class Form:
 
     It `needs` all of some fields, or at least one of `any_of`, and `takes` others. `beside` maps a field to those of
     which one must be given with it; of a pair in `apart` only one may be given. Fields that no form names go with all.
+    `samples` are those that its input can be counted into, if the form decides about them.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Form:
     takes: tuple[str, ...] = ()
     beside: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     apart: tuple[tuple[str, str], ...] = ()
+    samples: tuple[str, ...] = ()
 
     @property
     def own(self) -> frozenset[str]:
@@ -79,7 +81,7 @@ def given_names(values: Mapping[str, Any]) -> list[str]:
 
 
 def _ways(forms: Sequence[Form], shown: Shown) -> str:
-    return "Give one form: " + "; or ".join(form.described(shown) for form in forms) + "."
+    return "Give one form: " + "; or ".join(dict.fromkeys(form.described(shown) for form in forms)) + "."
 
 
 def _listed(names: Iterable[str], word: str = "and") -> str:

@@ -1,72 +1,234 @@
-"""Gates: `mrr >= 0.7`, `mrr.low >= 0.7`, `directed_shd <= 5`."""
+"""Gates: `mrr >= 0.7`, `mrr.low > chance`, `mrr[relation=treats].low >= 0.2`, `directed_shd <= 5`."""
 
 from __future__ import annotations
 
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, get_args
 
-from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.result import Result
+from graphgauge.core.errors import InputError, OptionError, UnknownNameError
+from graphgauge.core.metric import Metric, asked, find
+from graphgauge.core.result import Evaluation, Kind, Result, Table
+from graphgauge.core.text import APPROXIMATE
+
+if TYPE_CHECKING:
+    from graphgauge.core.family import Family
+    from graphgauge.core.forms import Form, Shown
 
 _COMPARE = {
     ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt, "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
 _GRAMMAR = re.compile(
-    r"\s*(?P<key>[^\s<>=!]+?)(?:\.(?P<bound>low|high))?\s*(?P<sign>>=|<=|==|!=|>|<)\s*(?P<limit>\S+)\s*"
+    r"\s*(?P<key>[^\s<>=!\[\]]+?)(?:\[(?P<axis>[^=\]]+)(?:=(?P<label>.*))?\])?(?:\.(?P<bound>low|high))?"
+    r"\s*(?P<sign>>=|<=|==|!=|>|<)\s*(?P<limit>\S+)\s*"
 )
+_EXAMPLES = "for example 'mrr.low >= 0.7', 'mrr > chance' or 'mrr[relation=treats] >= 0.2'"
+# Levels next to a value that it can be compared with.
+LEVELS: tuple[str, ...] = get_args(Kind)
+# The other average of a result has its key with this ending.
+_COMPANION = re.compile(r"_(macro|micro)(_(?P<axis>.+))?$")
 
 
 @dataclass(frozen=True)
 class GateOutcome:
+    """Whether a gate holds, and the value that decides; true if it does.
+
+    `limit` is the level that the value was compared with, if the gate names one. `group` names the group that was
+    found, if the gate is about every group. A bound is `approximate` if its interval may cover less than its level.
+    """
+
     gate: str
     passed: bool
     found: float
+    limit: float | None = None
+    group: str | None = None
+    approximate: bool = False
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    @property
+    def words(self) -> str:
+        """What was found."""
+        return found_words(self.gate, self.found, self.limit, self.group, self.approximate)
 
     def __str__(self) -> str:
-        found = Gate.parse(self.gate).shown(self.found)
-        return f"gate {'passed' if self.passed else 'failed'}: {self.gate} (found {found})"
+        return f"gate {'passed' if self.passed else 'failed'}: {self.gate} ({self.words})"
+
+
+def found_words(
+    gate: str, found: float, limit: float | None = None, group: str | None = None, approximate: bool = False
+) -> str:
+    """The value that decides about a gate, in words."""
+    shown = Gate.parse(gate).shown(found, limit=limit)
+    mark = f"{APPROXIMATE} " if approximate else ""
+    against = "" if limit is None else f" against {limit:.6g}"
+    return f"found {mark}{shown}{against}{'' if group is None else f' for {group}'}"
 
 
 @dataclass(frozen=True)
 class Gate:
-    """A requirement on one result or on a bound of its interval. NaN passes no gate."""
+    """A requirement on a result, on a bound of its interval, or on those of one or every group. NaN passes no gate.
+
+    `limit` is a number, or the name of a level: the value must then stand this way to every level of that kind.
+    """
 
     text: str
     key: str
+    axis: str | None
+    label: str | None
     bound: str | None
     sign: str
-    limit: float
+    limit: float | str
 
     @classmethod
     def parse(cls, text: str) -> Gate:
         match = _GRAMMAR.fullmatch(text)
         try:
-            if match is None or math.isnan(limit := float(match["limit"])):
+            if match is None:
                 raise ValueError
-            return cls(text.strip(), match["key"], match["bound"], match["sign"], limit)
+            limit = match["limit"] if match["limit"] in LEVELS else float(match["limit"])
+            if limit != limit:
+                raise ValueError
         except ValueError:
             raise OptionError(
-                f"gate {text!r} cannot be read", fix="Write KEY[.low|.high] >= NUMBER, for example 'mrr.low >= 0.7'."
+                f"gate {text!r} cannot be read", fix=f"Write KEY[.low|.high] >= NUMBER, {_EXAMPLES}."
             ) from None
+        gate = cls(
+            text.strip(), match["key"], match["axis"], match["label"], match["bound"], match["sign"], limit
+        )  # fmt: skip
+        if gate.axis is not None and isinstance(limit, str):
+            raise OptionError(
+                f"gate {text!r}: groups have no level of {limit}", fix="Compare the value over all items with it."
+            )
+        return gate
+
+    # ------------------------------------------------------------ before
+
+    def require_planned(
+        self, family: Family, values: Mapping[str, Any], form: Form | None = None, shown: Shown = str
+    ) -> None:
+        """Refuse a gate on what an evaluation with these typed options will not compute."""
+        companion = _COMPANION.search(self.key)
+        key = self.key[: companion.start()] if companion else self.key
+        try:
+            metric, params = find(key, family.name)
+        except OptionError as error:
+            raise OptionError(f"gate {self.text!r}: {error.what}", fix=error.fix).about("gate") from None
+        why = next(self._obstacles(family, metric, params, values, form, companion, shown), None)
+        if why is not None:
+            raise OptionError(f"gate {self.text!r}: {why[0]}", fix=why[1]).about("gate")
+
+    def _obstacles(
+        self, family: Family, metric: Metric, params: Mapping[str, Any], values: Mapping[str, Any], form: Form | None,
+        companion: re.Match[str] | None, shown: Shown,
+    ) -> Iterator[tuple[str, str]]:  # fmt: skip
+        """Why the value will not be there, and how to get it."""
+        key, names = metric.key_of(**params), values.get("metrics")
+        listed = ", ".join(names or ())
+        own = [item for item in asked(family.name, names) if item.metric is metric]
+        if not own and names is None:
+            yield f"{key} is computed only if it is asked for", f"Name it in {shown('metrics')}."
+        elif not own:
+            yield f"{key} is not computed: {shown('metrics')} is {listed}", f"Name {key} there, too."
+        elif not any(item.is_open or item.params == params for item in own):
+            have = ", ".join(item.metric.key_of(**item.params) for item in own)
+            yield f"{key} is not computed: {shown('metrics')} has {have}", f"Name {key} there, too."
+        for name, value in params.items():
+            swept = values.get(name)
+            named = any(not item.is_open and item.params == params for item in own)
+            if isinstance(swept, tuple) and value not in swept and not named:
+                among = ", ".join(map(str, swept))
+                yield f"{key} is not computed: {shown(name)} is {among}", f"Add {value} to {shown(name)}."
+        if form is not None and form.samples and not set(form.samples) & set(metric.needs):
+            yield f"{key} is not computed from {form.name}", f"It needs {' or '.join(metric.needs)}."
+        axes = [self.axis, companion["axis"] if companion else None]
+        for axis in axes if "groups" in family.fields else ():
+            known = dict(values.get("groups") or {})
+            if axis is not None and axis not in known:
+                has = f"they are {', '.join(known)}" if known else "there are none"
+                yield f"there are no groups {axis!r}: {has}", f"Pass their labels with {shown('groups')}."
+
+    # ------------------------------------------------------------- after
 
     def check(self, results: Mapping[str, Result]) -> GateOutcome:
+        explained = not isinstance(results, Evaluation) or self.key in results or self.key in results.skipped
+        if not explained and self.is_metric_of(getattr(results, "family", "")):
+            raise InputError(f"gate {self.text!r}: {self.key} was not computed", fix="Name it in metrics=.")
         result = results[self.key]
+        if self.axis is not None:
+            return self._check_groups(result, self.axis)
+        limit = self._limit(result)
+        approximate = False
         if self.bound is None:
             found = result.value
         elif result.interval is None:
             raise InputError(f"gate {self.text!r}: {self.key} has no interval ({result.no_interval})")
         else:
-            found = getattr(result.interval, self.bound)
-        return GateOutcome(self.text, self.holds(found), found)
+            found, approximate = getattr(result.interval, self.bound), result.interval.caveat is not None
+        named = limit if isinstance(self.limit, str) else None
+        return GateOutcome(self.text, self.holds(found, limit), found, named, approximate=approximate)
 
-    def shown(self, found: float, rounded: Callable[[float], str] = "{:.6g}".format) -> str:
+    def is_metric_of(self, family: str) -> bool:
+        try:
+            find(_COMPANION.sub("", self.key), family)
+        except OptionError:
+            return False
+        return True
+
+    def _limit(self, result: Result) -> float:
+        """The number to compare with; of several levels, the one that is hardest to pass."""
+        if not isinstance(self.limit, str):
+            return self.limit
+        levels = [level.value for level in result.levels if level.kind == self.limit and level.value == level.value]
+        if not levels:
+            raise InputError(f"gate {self.text!r}: {self.key} has no level of {self.limit}")
+        if self.sign in ("==", "!=") and len(set(levels)) > 1:
+            raise InputError(f"gate {self.text!r}: {self.key} has several levels of {self.limit}")
+        return min(levels) if self.sign in ("<", "<=") else max(levels)
+
+    def _check_groups(self, result: Result, axis: str) -> GateOutcome:
+        table = result.by(axis)
+        column = self.bound or "value"
+        if column not in table.columns:
+            raise InputError(f"gate {self.text!r}: {self.key} has no interval for each {axis}")
+        approximate = self.bound is not None and result.interval is not None and result.interval.caveat is not None
+        rows = range(len(table)) if self.label is None else [self._row(table, axis, self.label)]
+        values = [float(table[column][row]) for row in rows]
+        if not values:
+            raise InputError(f"gate {self.text!r}: there are no groups")
+        # The group that decides: one that fails, and among those the worst.
+        worst = min(range(len(values)), key=lambda row: (self.holds(values[row]), self._margin(values[row])))
+        name = f"{axis}={table[axis][rows[worst]]}" if self.label is None else None
+        found = values[worst]
+        return GateOutcome(self.text, self.holds(found), found, group=name, approximate=approximate)
+
+    def _row(self, table: Table, axis: str, label: str) -> int:
+        labels = [str(name) for name in table[axis]]
+        if label not in labels:
+            error = UnknownNameError(axis, label, labels)
+            raise InputError(f"gate {self.text!r}: {error.what}", fix=error.fix)
+        return labels.index(label)
+
+    def _margin(self, value: float) -> float:
+        """How far a value is on the right side; NaN is the farthest on the wrong one."""
+        assert not isinstance(self.limit, str)
+        if value != value:
+            return -math.inf
+        return {">": value, ">=": value, "<": -value, "<=": -value}.get(self.sign, -abs(value - self.limit))
+
+    def shown(self, found: float, rounded: Callable[[float], str] = "{:.6g}".format, limit: float | None = None) -> str:
         """The rounded value, with more digits where rounding would hide why the gate passed or failed."""
+        if limit is None and isinstance(self.limit, str):
+            return rounded(found)
         texts = (rounded(found), *(f"{found:.{digits}g}" for digits in range(6, 17)))
-        held = self.holds(found)
-        return next((text for text in texts if self.holds(float(text)) == held), f"{found:.17g}")
+        held = self.holds(found, limit)
+        return next((text for text in texts if self.holds(float(text), limit) == held), f"{found:.17g}")
 
-    def holds(self, value: float) -> bool:
-        return value == value and bool(_COMPARE[self.sign](value, self.limit))
+    def holds(self, value: float, limit: float | None = None) -> bool:
+        """Whether a value passes; a gate that names a level needs its `limit`."""
+        against = self.limit if limit is None else limit
+        return value == value and bool(_COMPARE[self.sign](value, against))

@@ -15,12 +15,14 @@ Names = tuple[Hashable, ...]
 class EdgeList:
     """Edges (source, target) or (source, target, weight), and the nodes if they are known.
 
-    `edges` are tuples, or an array (edges, 2) or (edges, 3) of node numbers and weights.
+    `edges` are tuples, or an array (edges, 2) or (edges, 3) of node numbers and weights. In an `undirected` list no
+    edge has a direction, whether it is listed one way or both; in a `mixed` one only edges listed both ways have none.
     """
 
     edges: Sequence[tuple[Any, ...]] | AnyArray
     nodes: Names | None = None
     undirected: bool = False
+    mixed: bool = False
 
 
 @dataclass(frozen=True)

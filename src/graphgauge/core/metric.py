@@ -6,11 +6,10 @@ import inspect
 import itertools
 import math
 import re
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +19,8 @@ from graphgauge.core.errors import OptionError, UnknownNameError
 from graphgauge.core.family import family as declared
 from graphgauge.core.family import family_names, left_out_if_broken
 from graphgauge.core.references import REFERENCES
-from graphgauge.core.result import Chance, Direction, Interval, Kind, Result, enclosing
+from graphgauge.core.renamed import say_renamed
+from graphgauge.core.result import Chance, Direction, Interval, Kind, Result, SimulatedInterval, enclosing
 
 LAWS = ("permutation", "merge", "monotone", "symmetry")
 # The convention of a metric that follows an option.
@@ -46,7 +46,8 @@ class Estimate:
     """What a metric function returns: one value per group of items (one group: the whole).
 
     `influence` is the contribution of one item of each cell to the first-order error; it gives the variance. `facts`
-    are for the metric's interval rule. `reason` says why a value is NaN.
+    are for the metric's interval rule, or override its declared `goal` and `target`. `reason` says why a value is NaN.
+    It is `absent` if the input does not have what this metric needs: it is then skipped, or an error if asked for.
     """
 
     value: Floats
@@ -56,6 +57,7 @@ class Estimate:
     warnings: tuple[str, ...] = ()
     oracle: bool = False
     facts: Mapping[str, Any] = field(default_factory=dict)
+    absent: bool = False
 
     def warned(self, *warnings: str) -> Estimate:
         return replace(self, warnings=(*self.warnings, *warnings)) if warnings else self
@@ -80,8 +82,9 @@ class IntervalRule:
     """How a metric's intervals are computed; `function(sample, estimate, confidence)` gives bounds per group.
 
     Bounds are NaN if there are too few units, or if all are equal up to rounding; `fewest` says how many are needed. A
-    rule is `approximate` if its intervals may cover less than their level, always or when `doubt` says so; `note` says
-    why.
+    rule is `approximate` if its intervals may cover less than their level; `note` says why. `coverage(sample, estimate,
+    confidence)` simulates how much they cover at the sample's design (`stats.expected`), when this is first asked; for
+    groups, which are too many to simulate, `doubtful(sample, estimate)` tells which intervals may cover less.
     """
 
     method: str
@@ -90,7 +93,8 @@ class IntervalRule:
     approximate: bool = False
     fewest: str = "at least two"
     note: str | None = None
-    doubt: Callable[[Any, Estimate], str | None] | None = None
+    coverage: Callable[[Any, Estimate, float], float | None] | None = None
+    doubtful: Callable[[Any, Estimate], NDArray[np.bool_]] | None = None
 
 
 @dataclass(frozen=True)
@@ -219,14 +223,13 @@ class Metric:
         *,
         confidence: float,
         conventions: Mapping[str, str],
-        baselines: bool = True,
     ) -> Result:
-        """The whole-sample estimate as a Result, with its interval and, by default, its chance levels."""
+        """The whole-sample estimate as a Result, with its interval and its chance levels."""
         value = float(estimate.value[0])
         n = 0 if math.isnan(value) else int(estimate.n[0])  # a value that is NaN was measured on nothing
         interval, no_interval = self._whole_interval(sample, estimate, confidence)
         chance: tuple[Chance, ...] = ()
-        if not isinstance(self.chance, NoChance) and n > 0 and baselines:
+        if not isinstance(self.chance, NoChance) and n > 0:
             levels = self.chance(self.function, sample, params)
             chance = tuple(
                 Chance(name, float(level), _KINDS.get(type(level), "chance")) for name, level in levels.items()
@@ -237,9 +240,9 @@ class Metric:
             params=dict(params),
             value=value,
             n=n,
-            unit=self.unit,
+            unit=estimate.facts.get("unit", self.unit),
             direction=self.direction,
-            target=self.target,
+            target=estimate.facts.get("target", self.target),
             bounds=self.bounds,
             section=self.section,
             interval=interval,
@@ -268,8 +271,10 @@ class Metric:
         bounds = float(low[0]), float(high[0])
         if any(map(math.isnan, bounds)):
             return None, f"needs {rule.fewest} {rule.over} {NO_SPREAD}"
-        note = rule.note or (None if rule.doubt is None else rule.doubt(sample, estimate))
-        return Interval(*bounds, confidence, rule.method, rule.over, rule.approximate or note is not None, note), None
+        known = Interval(*bounds, confidence, rule.method, rule.over, rule.approximate, rule.note)
+        if rule.coverage is None:
+            return known, None
+        return SimulatedInterval(known, partial(rule.coverage, sample, estimate, confidence)), None
 
 
 _REGISTRY: dict[str, dict[str, Metric]] = {}
@@ -373,16 +378,11 @@ def current_key(key: str, family: str | None = None) -> str:
     now = renamed_keys(family).get(key)
     if now is None:
         return key
-    _say_renamed(key, now)
+    say_renamed(f"the metric {key}", now, FutureWarning, stacklevel=4)
     return now
 
 
-@cache
-def _say_renamed(key: str, now: str) -> None:
-    warnings.warn(f"the metric {key} is now called {now}; the old name still works", FutureWarning, stacklevel=4)
-
-
-class Asked(NamedTuple):
+class AskedMetric(NamedTuple):
     """A requested metric: by its key or name, or as part of its section or family."""
 
     metric: Metric
@@ -391,20 +391,20 @@ class Asked(NamedTuple):
     by_name: bool
 
 
-def asked(family: str, names: Sequence[str] | None) -> list[Asked]:
+def asked(family: str, names: Sequence[str] | None) -> list[AskedMetric]:
     """The request in `metrics=`: sections and keys, or None for the default metrics."""
     entries = metrics(family)
     if names is None:
-        return [Asked(entry, dict(entry.params), True, False) for entry in entries if entry.default]
+        return [AskedMetric(entry, dict(entry.params), True, False) for entry in entries if entry.default]
     known = {name: item.name for item in sections(family) for name in (item.name, *item.aliases)}
-    found: list[Asked] = []
+    found: list[AskedMetric] = []
     for name in names:
         if name in known:
             chosen = [entry for entry in entries if entry.section == known[name] and entry.default]
-            found += [Asked(entry, dict(entry.params), True, False) for entry in chosen]
+            found += [AskedMetric(entry, dict(entry.params), True, False) for entry in chosen]
         else:
             entry, params = _named(name, family, list(known))
-            found.append(Asked(entry, params, name in (entry.key, entry.name, entry.formerly), True))
+            found.append(AskedMetric(entry, params, name in (entry.key, entry.name, entry.formerly), True))
     return found
 
 
@@ -419,14 +419,17 @@ def _named(name: str, family: str, sections: list[str]) -> tuple[Metric, dict[st
 
 
 def select(
-    family: str, names: Sequence[str] | None, available: Iterable[str], swept: Mapping[str, Sequence[Any]]
+    family: str,
+    names: Sequence[str] | None,
+    available: Iterable[str],
+    swept: Mapping[str, Sequence[Any]] | None = None,
 ) -> list[tuple[Metric, dict[str, Any]]]:
     """The metrics to compute, in the registry's order or as named, with their parameters.
 
     `available` are the samples. A parameter in `swept` takes each of its values if a name leaves it open.
     A metric named by its key must have its samples; one that comes with its section is skipped without them.
     """
-    at_hand = dict.fromkeys(available).keys()
+    at_hand, swept = dict.fromkeys(available).keys(), swept or {}
     chosen: dict[str, tuple[Metric, dict[str, Any]]] = {}
     for item in asked(family, names):
         entry, params = item.metric, item.params
@@ -439,21 +442,3 @@ def select(
             filled = params | dict(zip(grid, values, strict=True))
             chosen[entry.key_of(**filled)] = entry, filled
     return list(chosen.values())
-
-
-def measured(
-    family: str,
-    samples: Mapping[str, Any],
-    names: Sequence[str] | None,
-    *,
-    confidence: float,
-    conventions: Mapping[str, str],
-    swept: Mapping[str, Sequence[Any]] | None = None,
-) -> list[Result]:
-    """The results of the named metrics, or of the default ones, on the samples that they need."""
-    found = []
-    for entry, params in select(family, names, samples, swept or {}):
-        sample = next(samples[need] for need in entry.needs if need in samples)
-        estimate = entry(sample, **params)
-        found.append(entry.result(sample, estimate, params, confidence=confidence, conventions=conventions))
-    return found

@@ -37,7 +37,7 @@ def state(family: str, *arrays: Any, **options: Any) -> Any:
 
 def _state(fold: Fold) -> Any:
     delayed = need("dask", "an evaluation of Dask arrays").delayed
-    pieces, starts = _blocks(fold.arguments, fold.axis)
+    pieces, starts = _parts_of_pool(fold) if _is_pool(fold) else _blocks(fold.arguments, fold.axis)
     fixed = delayed(replace(fold, arguments={}), traverse=False)
     states = [
         delayed(_counted)(fixed, piece, start, f"block {number}")
@@ -53,6 +53,27 @@ def _state(fold: Fold) -> Any:
             for first in range(0, len(states), _TOGETHER)
         ]
     return states[0]
+
+
+def _is_pool(fold: Fold) -> bool:
+    """Whether the negatives are one pool (m,) for all positives (n,), split otherwise than these."""
+    neg = fold.arguments.get("neg_scores")
+    return fold.family == "ranking" and neg is not None and np.ndim(neg) == 1
+
+
+def _parts_of_pool(fold: Fold) -> tuple[list[dict[str, Any]], list[int]]:
+    """Blocks of positives without negatives, then blocks of negatives without positives."""
+    array_module = need("dask.array", "an evaluation of Dask arrays")
+    given = {
+        name: value if isinstance(value, array_module.Array | Mapping) else array_module.from_array(np.asarray(value))
+        for name, value in fold.arguments.items()
+    }
+    neg = given.pop("neg_scores")
+    pieces, starts = _blocks(given, fold.axis)
+    pools, _ = _blocks({"neg_scores": neg}, fold.axis)
+    nothing = np.empty(0, neg.dtype), np.empty(0, given["pos_scores"].dtype)
+    with_positives = [piece | {"neg_scores": nothing[0]} for piece in pieces]
+    return [*with_positives, *(pool | {"pos_scores": nothing[1]} for pool in pools)], starts + [0] * len(pools)
 
 
 def _counted(fold: Fold, part: Mapping[str, Any], start: int, shard: str) -> Any:

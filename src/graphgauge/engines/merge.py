@@ -22,7 +22,9 @@ from graphgauge.core.fields import (
     Whole,
     fields_of,
     read_all,
+    refuse_overwriting,
 )
+from graphgauge.core.forms import Shown
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.result import Evaluation
 from graphgauge.core.state import load_state, state_class
@@ -46,10 +48,12 @@ def merge_files(
     seed: Seed = 0,
     threads: Threads = None,
     progress: Progress = SILENT,
+    shown: Shown = str,
 ) -> Evaluation:
     """Merge states saved from parts of one evaluation, and evaluate the whole."""
     fields = fields_of(merge_files)
     given = read_all(fields, locals())
+    refuse_overwriting(fields, given, shown)
     paths, saved = given.pop("states"), given.pop("save")
     merged: Any = None
     for path in paths:
@@ -60,7 +64,8 @@ def merge_files(
     for name in [name for name in given if name not in taken]:
         # What needs no threads runs in at most that many.
         if fields[name].is_given(given.pop(name)) and name != "threads":
-            raise OptionError(f"{name} does not go with states of {merged.kind}", fix="Leave it out.")
+            what = f"{shown(name)} does not go with states of {merged.kind}"
+            raise OptionError(what, fix="Leave it out.").about(name)
     if saved is not None:
         merged.save(saved)
         progress.say(f"wrote {saved}")

@@ -10,6 +10,7 @@ import numpy as np
 
 from graphgauge.core.arrays import Ints
 from graphgauge.core.errors import InputError, one_of
+from graphgauge.core.metric import Metric
 from graphgauge.core.options import nan_policy, thread_count, whole_number
 from graphgauge.evolution.areas import Area, area_against_matched, area_against_non_edges
 from graphgauge.evolution.births import Births, checked_tgc, largest_component, tgc_step
@@ -117,8 +118,9 @@ class Grown:
     def conventions(self) -> dict[str, str]:
         return self.options.conventions(pools=self._pools is not None, given_tgc=self._tgc is not None)
 
-    def sample(self, name: str) -> Any:
-        return getattr(self, name)
+    def sample(self, metric: Metric) -> Any:
+        """The sample that a metric needs; it has the name of its attribute."""
+        return getattr(self, metric.needs[0])
 
     # ---- births against non-edges
 

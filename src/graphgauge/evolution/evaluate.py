@@ -21,8 +21,20 @@ def evaluate(
     *,
     node_ids: Any = None,
     conditions: Sequence[str] | None = None,
-    seeds: Sequence[int] | None = None,
-    **options: Any,
+    log_seeds: Sequence[int] | None = None,
+    test_edges: Any = None,
+    negatives: str = "sample",
+    negatives_per_positive: int = 1,
+    temperature: float = 1.0,
+    folds: int = 5,
+    homophily_null: str = "pairs",
+    undeclared: str = "refuse",
+    metrics: Sequence[str] | None = None,
+    nan: str = "raise",
+    confidence: float = 0.95,
+    seed: int = 0,
+    threads: int | None = None,
+    device: Any = None,
 ) -> Evaluation:
     """Evaluate stored runs: means over cycles and seeds, with intervals over seeds.
 
@@ -34,23 +46,44 @@ def evaluate(
         The classes of the original nodes: a mapping from node to label, or an array in the order of `node_ids`.
     node_ids
         The original nodes; by default the keys of the mapping, or the rows of the array.
-    conditions, seeds
-        Evaluate only these runs.
-    options
-        Options of `AdaptiveEvaluator`: `negatives`, `test_edges`, `folds`, `metrics`, `nan`, `confidence`, `seed` …
+    conditions, log_seeds
+        Evaluate only the runs of the log with these.
+    test_edges
+        Held-out edges for `static_auc`; without them it is skipped.
+    negatives, negatives_per_positive
+        `sample` draws that many non-edges per birth, distinct and without replacement; `all` takes every non-edge.
+    folds
+        Number of folds of the probe for `nca_mean`.
+    homophily_null
+        The chance level of homophily: `pairs` of distinct nodes, or `squares`, the squared shares of the classes.
+    undeclared
+        Edges that appear in a cycle but are not in its `new_edges` are an error (`refuse`), or a finding (`report`).
+    metrics
+        Keys to compute instead of all.
+    nan
+        `raise`, or `omit`: nodes whose embedding has NaN are left out and counted.
+    seed
+        Seed of the drawn non-edges and of the folds; the seed of each run is added to it.
+    temperature, device
+        Accepted for compatibility; no value depends on them.
     """
     nodes = original_nodes(labels, node_ids)
     if isinstance(log, str | os.PathLike | EvolutionLog):
         stored = log if isinstance(log, EvolutionLog) else EvolutionLog(log)
-        runs = stored_runs(stored, conditions, seeds)
+        runs = stored_runs(stored, conditions, log_seeds)
         cycles: Iterable[Cycle] = chain.from_iterable(stored.cycles(*run) for run in runs)
     else:
         given = list(as_cycles(log))
         if not given:
             raise InputError("no cycle was evaluated", where="log", fix="Pass a folder, or a list of cycles.")
-        runs = _chosen([(cycle.condition, cycle.seed) for cycle in given], conditions, seeds, "log")
+        runs = _chosen([(cycle.condition, cycle.seed) for cycle in given], conditions, log_seeds, "log")
         cycles = (cycle for cycle in given if (cycle.condition, cycle.seed) in runs)
-    suite = EvaluationSuite(nodes, labels, list(dict.fromkeys(name for name, _ in runs)), **options)
+    suite = EvaluationSuite(
+        nodes, labels, list(dict.fromkeys(name for name, _ in runs)), test_edges=test_edges, negatives=negatives,
+        negatives_per_positive=negatives_per_positive, temperature=temperature, folds=folds,
+        homophily_null=homophily_null, undeclared=undeclared, metrics=metrics, nan=nan, confidence=confidence,
+        seed=seed, threads=threads, device=device,
+    )  # fmt: skip
     suite.replay(cycles)
     return suite.evaluation()
 
@@ -65,7 +98,7 @@ def stored_runs(
 
 
 def _chosen(runs: Iterable[Run], conditions: Any, seeds: Any, where: str) -> list[Run]:
-    for option, value in (("conditions", conditions), ("seeds", seeds)):
+    for option, value in (("conditions", conditions), ("log_seeds", seeds)):
         if value is not None and not listed(value):
             raise OptionError(f"{option} is empty", fix="Leave it out to evaluate all.")
     known = list(dict.fromkeys(runs))

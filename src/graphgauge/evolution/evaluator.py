@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from graphgauge.core.arrays import Ints
 from graphgauge.core.errors import InputError
+from graphgauge.core.loop import measured
 from graphgauge.core.metric import select
 from graphgauge.core.options import confidence_level, metric_names, whole_number
 from graphgauge.core.result import Evaluation
@@ -15,6 +16,29 @@ from graphgauge.evolution.cycle import Grown, Options
 from graphgauge.evolution.inputs import Labelled, as_edges
 
 _SAMPLES = ("after", "before", "matched", "labels", "probe", "growth")
+
+
+class EvaluatorOptions(TypedDict, total=False):
+    """Options of `AdaptiveEvaluator` that change values."""
+
+    test_edges: Any
+    negatives: str
+    negatives_per_positive: int
+    folds: int
+    homophily_null: str
+    metrics: Sequence[str] | None
+    nan: str
+    confidence: float
+    threads: int | None
+    seed: int
+    undeclared: str
+
+
+class AllOptions(EvaluatorOptions, total=False):
+    """With those that are accepted for compatibility."""
+
+    temperature: float
+    device: Any
 
 
 class AdaptiveEvaluator:
@@ -75,7 +99,7 @@ class AdaptiveEvaluator:
         self.test_edges = None if test_edges is None else as_edges(test_edges, "test_edges").copy()
         names = metric_names(metrics)
         samples = (*_SAMPLES, *(() if test_edges is None else ("held_out",)))
-        self._chosen = select("evolution", names, samples, {})
+        self._chosen = select("evolution", names, samples)
         self._skipped = {"static_auc": "no test edges given"} if names is None and test_edges is None else {}
         self._smoothed: float | None = None
         self._last_edges: Ints | None = None
@@ -135,14 +159,10 @@ class AdaptiveEvaluator:
             removed_edges=removed_edges,
         )  # fmt: skip
         conventions = grown.conventions
-        results = []
-        for metric, params in self._chosen:
-            sample = grown.sample(metric.needs[0])
-            estimate = metric(sample, **params)
-            results.append(metric.result(sample, estimate, params, confidence=self.confidence, conventions=conventions))
+        found = measured(self._chosen, grown.sample, confidence=self.confidence, conventions=conventions)
         evaluation = Evaluation(
             "evolution",
-            results,
+            found.results,
             conventions=conventions,
             options=self.described | {"cycle": number},
             skipped=self._skipped,

@@ -35,8 +35,9 @@ def evaluate_files(
     conditions: Annotated[
         Sequence[str] | str | None, Several("Evaluate these conditions only, separated by commas.")
     ] = None,
-    seeds: Annotated[
-        Sequence[int] | int | None, Several("Evaluate runs of these seeds only, separated by commas.", Whole("", 0))
+    log_seeds: Annotated[
+        Sequence[int] | int | None,
+        Several("Evaluate runs of the log with these seeds only, separated by commas.", Whole("", 0)),
     ] = None,
     test_edges: Annotated[PathLike | None, File("Held-out edges (n, 2), for static_auc.")] = None,
     negatives: Annotated[
@@ -65,7 +66,7 @@ def evaluate_files(
     """
     given = FAMILY.read(locals())
     stored = EvolutionLog(given.pop("log"))
-    runs = stored_runs(stored, given["conditions"], given["seeds"])
+    runs = stored_runs(stored, given["conditions"], given["log_seeds"])
     paths = {name: path for name in ("labels", "node_ids", "test_edges") if (path := given.pop(name)) is not None}
     arrays: dict[str, Any] = {name: read_array(path) for name, path in paths.items() if name != "labels"}
     evaluation = evaluate(stored, read_labels(paths["labels"]), **arrays, **given)

@@ -87,4 +87,4 @@ def _value(
     labelled = Labelled.without_labels(range(nodes) if node_ids is None else node_ids)
     previous = embeddings if before else None
     grown = Grown(labelled, options, 0, embeddings, new_edges, all_edges, previous_embeddings=previous, **more)
-    return float(metric(grown.sample(metric.needs[0])).value[0])
+    return float(metric(grown.sample(metric)).value[0])

@@ -10,7 +10,7 @@ from graphgauge.core.files import write_text
 from graphgauge.core.pages import SHAPES, Chart, finished, rendered
 from graphgauge.core.schema import number_to_json
 from graphgauge.core.scrub import clean
-from graphgauge.evolution.picture import AREAS, TITLES, Picture
+from graphgauge.evolution.figure import AREAS, TITLES, Picture
 from graphgauge.stats.text import bounds, fixed, p_text
 
 _TEMPLATE = Path(__file__).parent / "templates" / "dashboard"

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence, Set, Sized
-from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from graphgauge.core.arrays import AnyArray, as_numeric
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
+from graphgauge.core.renamed import say_renamed
 from graphgauge.core.result import Evaluation, Result
-from graphgauge.evolution.evaluator import AdaptiveEvaluator
+from graphgauge.evolution.evaluator import AdaptiveEvaluator, AllOptions, EvaluatorOptions
 from graphgauge.evolution.inputs import as_edges, listed
 from graphgauge.evolution.log import Cycle, as_cycles
 from graphgauge.evolution.summary import Run, means, summary
@@ -34,7 +33,9 @@ class EvaluationSuite:
     negatives and their errors are independent, while the conditions of one seed are pairs.
     """
 
-    def __init__(self, node_ids: Any, labels: Any, conditions: Sequence[str] = CONDITIONS, **options: Any) -> None:
+    def __init__(
+        self, node_ids: Any, labels: Any, conditions: Sequence[str] = CONDITIONS, **options: Unpack[AllOptions]
+    ) -> None:
         names = listed(conditions)
         if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
             raise OptionError(
@@ -48,8 +49,9 @@ class EvaluationSuite:
         AdaptiveEvaluator(self._nodes, labels, **options)  # raises now if they are invalid
 
     def _evaluator(self, seed: int) -> AdaptiveEvaluator:
-        drawn = self._options.get("seed", 0) + seed
-        return AdaptiveEvaluator(self._nodes, self._labels, **{**self._options, "seed": drawn})
+        options = self._options.copy()
+        options["seed"] = options.get("seed", 0) + seed
+        return AdaptiveEvaluator(self._nodes, self._labels, **options)
 
     def begin(self, condition: str, embeddings: Any, all_edges: Any, seed: int = 0) -> None:
         """Set the state before the first cycle, so that this cycle has an `auc_birth` too."""
@@ -148,8 +150,7 @@ class EvaluationSuite:
 
     def plot(self, path: str | Path) -> None:
         """Draw the dashboard into a .png, .svg, .pdf or .html file."""
-        from graphgauge.evolution.figure import draw_evolution
-        from graphgauge.evolution.picture import picture
+        from graphgauge.evolution.figure import draw_evolution, picture
 
         draw_evolution(picture(self), path)
 
@@ -157,29 +158,21 @@ class EvaluationSuite:
         return one_of("condition", condition, self.conditions), whole_number("seed", seed)
 
 
-@cache
-def _say_renamed() -> None:
-    now = "EvaluationSuite, and takes node_ids and labels"
-    warnings.warn(
-        f"NietzscheEvaluationSuite is now called {now}; the old name still works", DeprecationWarning, stacklevel=3
-    )
-
-
 class NietzscheEvaluationSuite(EvaluationSuite):
     """`EvaluationSuite` under its earlier name, with the argument names of the original protocol."""
 
     def __init__(
         self, cora_node_ids: Any, cora_labels: Any, conditions: Sequence[str] | None = None, device: Any = None,
-        temperature: float = 1.0, **options: Any,
+        temperature: float = 1.0, **options: Unpack[EvaluatorOptions],
     ) -> None:  # fmt: skip
-        _say_renamed()
+        say_renamed("NietzscheEvaluationSuite", "EvaluationSuite, and takes node_ids and labels")
         super().__init__(
             cora_node_ids, cora_labels, conditions or CONDITIONS, device=device, temperature=temperature, **options
         )
 
 
 def build_evaluation_suite_from_cora(
-    data: Any, *, conditions: Sequence[str] = CONDITIONS, **options: Any
+    data: Any, *, conditions: Sequence[str] = CONDITIONS, **options: Unpack[AllOptions]
 ) -> EvaluationSuite:
     """A suite for a citation graph: an object with `num_nodes` and `y`, a mapping with `labels`, or the labels."""
     if isinstance(data, Mapping) or hasattr(data, "files"):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.arrays import Floats, Ints
+from graphgauge.core.loop import measured
 from graphgauge.core.metric import Metric, find
 from graphgauge.core.result import Evaluation, Result, Table
 from graphgauge.evolution.evaluator import AdaptiveEvaluator
@@ -22,17 +23,15 @@ Runs = Mapping[Run, AdaptiveEvaluator]
 
 def means(evaluators: Sequence[AdaptiveEvaluator], conditions: int = 1) -> dict[str, Result]:
     """Every metric as the mean over runs of the mean over their cycles."""
-    first = evaluators[0]
-    results = {}
-    for key in first.evaluations[0]:
-        metric, params = find(key, "evolution")
-        trajectory = _trajectory(metric, [own.evaluations for own in evaluators], conditions)
-        result = metric.result(
-            trajectory, trajectory.estimate(), params, confidence=first.confidence,
-            conventions=first.evaluations[0].conventions,
-        )  # fmt: skip
-        results[key] = replace(result, unit="cycle")
-    return results
+    first, runs = evaluators[0], [own.evaluations for own in evaluators]
+    chosen = [find(key, "evolution") for key in first.evaluations[0]]
+    found = measured(
+        [(replace(metric, function=Trajectory.estimate, unit="cycle"), params) for metric, params in chosen],
+        lambda metric: _trajectory(metric, runs, conditions),
+        confidence=first.confidence,
+        conventions=first.evaluations[0].conventions,
+    )
+    return {result.key: result for result in found.results}
 
 
 def summary(runs: Runs, figure: Callable[[Evaluation, str | Path], None]) -> Evaluation:

@@ -1,5 +1,8 @@
 """Explanations of graph models: do they name the edges that the model used?"""
 
+from typing import Any
+
+from graphgauge.core.renamed import say_renamed
 from graphgauge.explanation.adapters import from_result
 from graphgauge.explanation.cohesiveness import cohesiveness, cohesiveness_prefixes
 from graphgauge.explanation.collect import collect
@@ -7,16 +10,17 @@ from graphgauge.explanation.compare import compare
 from graphgauge.explanation.evaluate import evaluate
 from graphgauge.explanation.from_files import evaluate_files
 from graphgauge.explanation.inputs import Context, Explanation, Model, Subgraph
-from graphgauge.explanation.pyg import PyGModel, from_pyg
-from graphgauge.explanation.table import Table, read_explanations, read_table, write_explanations
+from graphgauge.explanation.pyg import from_pyg
+from graphgauge.explanation.pyg_model import PyGModel
+from graphgauge.explanation.table import AnswerTable, read_explanations, read_table, write_explanations
 
 __all__ = [
+    "AnswerTable",
     "Context",
     "Explanation",
     "Model",
     "PyGModel",
     "Subgraph",
-    "Table",
     "cohesiveness",
     "cohesiveness_prefixes",
     "collect",
@@ -29,3 +33,10 @@ __all__ = [
     "read_table",
     "write_explanations",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Table":
+        say_renamed("explanation.Table", "explanation.AnswerTable")
+        return AnswerTable
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,7 +10,7 @@ import numpy as np
 from graphgauge.core.arrays import Floats
 from graphgauge.core.findings import Evidence, check
 from graphgauge.explanation.fidelity import fidelity_drop_signed, fidelity_keep_signed
-from graphgauge.explanation.samples import Sample, Scored
+from graphgauge.explanation.samples import EventSample, Scored
 from graphgauge.stats.intervals import sample_std
 
 # From this share of tied cuts, the order of ties matters.
@@ -32,7 +32,7 @@ _INVERTED = 0.001
     "what an explanation contains",
     remedy='Collect with ties="average", or use an explainer that gives edges different importance.',
 )
-def tied_importance(answers: Sample) -> Evidence | None:
+def tied_importance(answers: EventSample) -> Evidence | None:
     """Importance is tied where explanations are cut, and the tie rule decides what they contain."""
     cuts = np.array([tied for event in answers.events for tied in _cuts(event, answers)])
     if not len(cuts) or answers.events[0].settings.ties == "average" or cuts.mean() <= _TIED:
@@ -40,7 +40,7 @@ def tied_importance(answers: Sample) -> Evidence | None:
     return {"share": float(cuts.mean()), "cuts": len(cuts)}
 
 
-def _cuts(event: Scored, answers: Sample) -> Iterator[bool]:
+def _cuts(event: Scored, answers: EventSample) -> Iterator[bool]:
     """For each cut of an explanation: whether the units before and after it are tied."""
     counts = sorted({level.of(event.units) for level in answers.grid})
     for importance in event.importances:
@@ -55,7 +55,7 @@ def _cuts(event: Scored, answers: Sample) -> Iterator[bool]:
     message="all {answers} answers are declared as logits and look like probabilities: they are between 0 and 1{sums}",
     remedy='If they are, collect with model_output="probability"; a second softmax flattens every score.',
 )
-def probabilities_as_logits(answers: Sample) -> Evidence | None:
+def probabilities_as_logits(answers: EventSample) -> Evidence | None:
     """Answers that are declared as logits look like probabilities."""
     if not answers.events or answers.events[0].settings.model_output != "logit":
         return None
@@ -74,7 +74,7 @@ def probabilities_as_logits(answers: Sample) -> Evidence | None:
     remedy="Check that the masks reach the model; otherwise there is nothing to explain by edges, and means over "
     "events are about something else.",
 )
-def model_ignores_edges(answers: Sample) -> Evidence | None:
+def model_ignores_edges(answers: EventSample) -> Evidence | None:
     """In most events the model's answer does not depend on the edges."""
     moved = [np.ptp(event.probabilities, axis=0).max() for event in answers.events if event.units]
     same = int(np.count_nonzero(np.array(moved) <= _ROUNDING))
@@ -90,7 +90,7 @@ def model_ignores_edges(answers: Sample) -> Evidence | None:
     "in the mean over levels: neither p is below 0.025, so neither is significantly better",
     remedy="Do not claim that these explanations show what the model used; explain more events.",
 )
-def random_not_beaten(answers: Sample) -> Evidence | None:
+def random_not_beaten(answers: EventSample) -> Evidence | None:
     """The explainer is not better than random orders of the same edges, event by event."""
     drop, keep = _against_random(answers, 1)
     if drop is None or keep is None or min(drop.p, keep.p) < _ALPHA / 2:
@@ -107,7 +107,7 @@ def random_not_beaten(answers: Sample) -> Evidence | None:
     "{keep_random:.3f} (p = {keep_p:.2g}), in the mean over levels",
     remedy="Check the sign of the importance: a high value must mean that an edge supports the predicted class.",
 )
-def inverted_explanation(answers: Sample) -> Evidence | None:
+def inverted_explanation(answers: EventSample) -> Evidence | None:
     """The explainer is worse than random orders of the same edges, dropped and kept, event by event."""
     drop, keep = _against_random(answers, -1)
     if drop is None or keep is None or max(drop.p, keep.p) >= _INVERTED:
@@ -131,13 +131,13 @@ def _evidence(drop: _Paired, keep: _Paired) -> Evidence:
     return found
 
 
-def _against_random(answers: Sample, side: int) -> tuple[_Paired | None, _Paired | None]:
+def _against_random(answers: EventSample, side: int) -> tuple[_Paired | None, _Paired | None]:
     """Both fidelities with their sign; `side` 1 tests whether the explainer is better, −1 whether it is worse."""
     drop, keep = fidelity_drop_signed, fidelity_keep_signed
     return _paired(answers, drop, side), _paired(answers, keep, -side)
 
 
-def _paired(answers: Sample, fidelity: Any, sign: int) -> _Paired | None:
+def _paired(answers: EventSample, fidelity: Any, sign: int) -> _Paired | None:
     from scipy.stats import t
 
     own, blind = (_over_levels(sample, fidelity) for sample in (answers, answers.at_random))
@@ -152,5 +152,5 @@ def _paired(answers: Sample, fidelity: Any, sign: int) -> _Paired | None:
     return _Paired(float(own[known].mean()), float(blind[known].mean()), p, n)
 
 
-def _over_levels(sample: Sample, fidelity: Any) -> Floats:
+def _over_levels(sample: EventSample, fidelity: Any) -> Floats:
     return np.asarray(np.mean([fidelity(sample, level=level).facts["events"] for level in sample.grid], axis=0))

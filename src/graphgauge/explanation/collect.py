@@ -15,9 +15,9 @@ from graphgauge.explanation.inputs import Explanation
 from graphgauge.explanation.journal import Journal
 from graphgauge.explanation.masks import LEVELS, SWEEP, AccAuc, Settings, checked_options
 from graphgauge.explanation.records import Event, grouped
-from graphgauge.explanation.table import Table
+from graphgauge.explanation.table import AnswerTable
 
-Progress = Callable[[str, int, int], None]
+Stages = Callable[[str, int, int], None]
 
 
 def collect(
@@ -36,8 +36,8 @@ def collect(
     nan: str = "raise",
     options: Mapping[str, Mapping[str, Any]] | None = None,
     path: str | Path | None = None,
-    progress: Progress | None = None,
-) -> Table:
+    progress: Stages | None = None,
+) -> AnswerTable:
     """Run a model on all masks that the metrics need, each distinct mask of an event once.
 
     Parameters
@@ -86,7 +86,7 @@ def collect(
                 progress("asking the model", done, len(events))
         journal.note((*asking.notes, *notes, *asking.omissions()))
         answers = {row.id: row for row in journal.rows}
-        return Table(settings, tuple(answers[event.id] for event in events if event.id in answers), journal.notes)
+        return AnswerTable(settings, tuple(answers[event.id] for event in events if event.id in answers), journal.notes)
 
 
 def _checked(events: list[Event], nan: str) -> tuple[list[Event], list[str]]:

@@ -12,7 +12,7 @@ from graphgauge.core.metric import Estimate, Metric, find
 from graphgauge.explanation.declared import ABSOLUTE, directed
 from graphgauge.explanation.evaluate import as_table
 from graphgauge.explanation.samples import Rules, sample_of
-from graphgauge.explanation.table import Table
+from graphgauge.explanation.table import AnswerTable
 from graphgauge.stats.compare_items import ItemsComparison, compared_items
 from graphgauge.stats.runs import Better
 
@@ -82,7 +82,7 @@ def _names(known: Sequence[str], chosen: Sequence[str] | str | None) -> list[str
 
 
 def _event_values(
-    table: Table, explainer: str, entry: Metric, params: Mapping[str, Any], rules: Rules
+    table: AnswerTable, explainer: str, entry: Metric, params: Mapping[str, Any], rules: Rules
 ) -> dict[Any, float]:
     sample = sample_of(table, explainer, rules)
     estimate: Estimate = entry(sample, **params)

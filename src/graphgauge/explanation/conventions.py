@@ -11,8 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from graphgauge.core.errors import UnknownNameError
-from graphgauge.core.metric import Metric, find
-from graphgauge.core.result import Direction, Result
+from graphgauge.core.loop import Chosen
+from graphgauge.core.metric import find
+from graphgauge.core.result import Direction
+from graphgauge.explanation.declared import directed
 from graphgauge.explanation.masks import Level
 from graphgauge.explanation.samples import Rules
 
@@ -49,20 +51,16 @@ class Convention:
             asked.append((known[stem], Level(level) if level and level != "{level}" else None))
         return asked
 
-    def chosen(
-        self, names: Sequence[str] | None, grid: Sequence[Level]
-    ) -> list[tuple[str, Alias | None, Metric, dict[str, Any]]]:
-        """Key, alias, metric and parameters of the requested metrics, at all levels unless one is given."""
-        listed: dict[str, tuple[str, Alias | None, Metric, dict[str, Any]]] = {}
+    def chosen(self, names: Sequence[str] | None, grid: Sequence[Level], rules: Rules) -> list[Chosen]:
+        """The requested metrics under the library's names and directions, at all levels unless one is given."""
+        listed: dict[str, Chosen] = {}
         for pattern, level in self.asked(names):
             alias = self.aliases[pattern]
-            metric, _ = find(alias.metric, "explanation")
-            if "{level}" not in pattern:
-                listed[pattern] = pattern, alias, metric, {}
-                continue
-            for each in grid if level is None else (level,):
-                key = pattern.format(level=each)
-                listed[key] = key, alias, metric, {"level": each}
+            own = directed(find(alias.metric, "explanation")[0], rules)
+            metric = replace(own, key=pattern, direction=alias.direction or own.direction)
+            levels = grid if level is None else (level,)
+            for params in [{"level": each} for each in levels] if "{level}" in pattern else [{}]:
+                listed[metric.key_of(**params)] = metric, params
         return list(listed.values())
 
 
@@ -99,8 +97,3 @@ CONVENTIONS = {
         {"keep": "complement"},
     ),
 }
-
-
-def renamed(result: Result, key: str, alias: Alias) -> Result:
-    """A result under a library's name and direction."""
-    return replace(result, key=key, metric=key.partition("@")[0], direction=alias.direction or result.direction)

@@ -8,7 +8,7 @@ from typing import Any
 
 from graphgauge.core.metric import AS_CHOSEN, Bounds, Estimate, Exempt, IntervalRule, Metric, MetricFunction
 from graphgauge.explanation.masks import Level
-from graphgauge.explanation.samples import Rules, Sample
+from graphgauge.explanation.samples import EventSample, Rules
 from graphgauge.stats.intervals import mean_interval
 
 _JOINED = Exempt("parts of a table are joined as files and scored together")
@@ -22,21 +22,21 @@ DEFAULT = Level(0.1)
 ABSOLUTE = ("fidelity_drop", "fidelity_keep", "fidelity_best", "necessity_auc", "sufficiency_auc")
 
 
-def _t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
+def _t_bounds(sample: EventSample, estimate: Estimate, confidence: float) -> Bounds:
     assert estimate.influence is not None
     return mean_interval(estimate.value, estimate.influence, estimate.facts.get("range"), confidence)
 
 
-def over_events(sample: Sample, estimate: Estimate) -> IntervalRule:
+def over_events(sample: EventSample, estimate: Estimate) -> IntervalRule:
     """Student's t over events; if all values are at an end of the scale, the bound for that many events."""
     return IntervalRule("t", "events", _t_bounds)
 
 
-def _value(function: MetricFunction, sample: Sample, params: Mapping[str, Any]) -> float:
+def _value(function: MetricFunction, sample: EventSample, params: Mapping[str, Any]) -> float:
     return float(function(sample, **params).value[0])
 
 
-def blind(function: MetricFunction, sample: Sample, params: Mapping[str, Any]) -> dict[str, float]:
+def blind(function: MetricFunction, sample: EventSample, params: Mapping[str, Any]) -> dict[str, float]:
     """The empty explanation, and the random explainer: the mean over random orders of the same edges."""
     levels = {"empty explanation": sample.empty, "random explainer": sample.at_random}
     found = {name: _value(function, level, params) for name, level in levels.items()}

@@ -9,20 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.loop import Chosen, measured
 from graphgauge.core.metric import Metric, asked, find, select
 from graphgauge.core.options import confidence_level, metric_names, nan_policy
-from graphgauge.core.result import Evaluation, Result
-from graphgauge.explanation.collect import collect
-from graphgauge.explanation.conventions import CONVENTIONS, Alias, Convention, renamed
+from graphgauge.core.result import Evaluation
+from graphgauge.explanation.collect import Stages, collect
+from graphgauge.explanation.conventions import CONVENTIONS, Convention
 from graphgauge.explanation.declared import directed
+from graphgauge.explanation.family import ASKING
 from graphgauge.explanation.inputs import Explanation
 from graphgauge.explanation.items import Items
 from graphgauge.explanation.masks import AccAuc, follow_messages
 from graphgauge.explanation.records import grouped
-from graphgauge.explanation.samples import Rules, Sample, available, sample_of
-from graphgauge.explanation.table import Table, chosen_explainer
+from graphgauge.explanation.samples import EventSample, Rules, available, sample_of
+from graphgauge.explanation.table import AnswerTable, chosen_explainer
 
 # Shown next to a metric even if not requested: the sign of an absolute value, the level of a best value.
 _BESIDE = {
@@ -30,6 +31,9 @@ _BESIDE = {
     "fidelity_keep": "fidelity_keep.signed@{level}",
     "fidelity_best": "fidelity_best.k",
 }
+
+# The options that are passed on to `collect`.
+_COLLECTING = (*ASKING, "seed", "path", "progress")
 
 
 def evaluate(
@@ -46,7 +50,17 @@ def evaluate(
     confidence: float = 0.95,
     nan: str = "raise",
     keep: str | None = None,
-    **collecting: Any,
+    levels: Sequence[float] | None = None,
+    topk: Sequence[int] | int | None = None,
+    model_output: str | None = None,
+    by: str | None = None,
+    normalize: str | None = None,
+    ties: str | None = None,
+    random: int | None = None,
+    batch_edges: int | None = None,
+    seed: int | None = None,
+    path: str | Path | None = None,
+    progress: Stages | None = None,
 ) -> Evaluation:
     """Measure whether explanations name the edges that the model used, next to the chance level.
 
@@ -54,7 +68,7 @@ def evaluate(
     ----------
     table
         The result of `collect` or `read_table`, or the dictionaries of its lines. Or a model, together with
-        `explanations`: `collect` is then called first, and its options are accepted too.
+        `explanations`: `collect` is then called first.
     explainer
         The explainer to evaluate, if the table contains several.
     metrics
@@ -75,7 +89,11 @@ def evaluate(
         defaults to the collected one.
     keep
         `"items"` keeps the values of single events in `Evaluation.per_item`.
+    levels, topk, model_output, by, normalize, ties, random, batch_edges, seed, path, progress
+        Options of `collect`, which has their defaults. With a model only: a table was collected with its own.
     """
+    said = locals()
+    collecting = {name: said[name] for name in _COLLECTING if said[name] is not None}
     nan_policy(nan)
     if keep not in (None, "items"):
         raise OptionError(f"keep must be 'items', not {keep!r}")
@@ -93,34 +111,27 @@ def evaluate(
     samples = available(sample_of(answers, who, rules))
     sample = samples["answers"]
     shown = {**_conventions(answers, rules, nan), **({} if convention is None else {"convention": convention})}
-    results: list[Result] = []
-    columns: dict[str, Floats] = {}
-    skipped: dict[str, str] = {}
-    for key, alias, metric, params in _chosen(metrics, library, samples, answers):
-        try:
-            if metric.needs[0] not in samples:
-                raise InputError(f"the events have no {metric.needs[0]}")
-            estimate = metric(sample, **params)
-        except InputError as error:
-            if metrics is not None:
-                raise
-            skipped[key] = str(error).rstrip(".")
-            continue
-        result = directed(metric, rules).result(sample, estimate, params, confidence=confidence, conventions=shown)
-        results.append(result if alias is None else renamed(result, key, alias))
-        if "events" in estimate.facts:
-            columns[key] = estimate.facts["events"]
+
+    def sample_with(metric: Metric) -> EventSample:
+        if metric.needs[0] not in samples:
+            raise InputError(f"the events have no {metric.needs[0]}")
+        return samples[metric.needs[0]]
+
+    found = measured(
+        _chosen(metrics, library, samples, answers, rules), sample_with, confidence=confidence, conventions=shown,
+        skip=metrics is None,
+    )  # fmt: skip
+    by_event = {key: own.facts["events"] for key, own in found.estimates.items() if "events" in own.facts}
 
     def draw(evaluation: Evaluation, path: str | Path) -> None:
-        from graphgauge.explanation.figure import draw_explanation
-        from graphgauge.explanation.picture import picture
+        from graphgauge.explanation.figure import draw_explanation, picture
 
         draw_explanation(picture(answers, who, rules, confidence), path)
 
     ids = np.array([str(event.row.id) for event in sample.events], np.str_)
     evaluation = Evaluation(
         "explanation",
-        results,
+        found.results,
         conventions=shown,
         options={
             "explainer": who,
@@ -128,21 +139,21 @@ def evaluate(
             "achieved": _achieved(sample),
             "confidence": confidence,
         },
-        skipped=skipped,
+        skipped=found.skipped,
         materials={"answers": sample},
         notes=_notes(answers, sample, who),
-        per_item=Items(ids, columns) if keep == "items" else None,
+        per_item=Items(ids, by_event) if keep == "items" else None,
         figure=draw,
     )
     # Checked now: the checks read the answers of the table, and the caller may change them later.
     return evaluation.checked()
 
 
-def as_table(table: Any) -> Table:
-    if isinstance(table, Table):
+def as_table(table: Any) -> AnswerTable:
+    if isinstance(table, AnswerTable):
         return table
     if isinstance(table, Sequence) and not isinstance(table, str) and table:
-        return Table.of(table)
+        return AnswerTable.of(table)
     raise InputError(
         f"expected the result of collect(), found {type(table).__name__}", where="table",
         fix="With a model, also pass explanations; read a file with read_table.",
@@ -159,20 +170,24 @@ def _refuse_unknown(metrics: Sequence[str] | None, library: Convention | None) -
 
 def _collected(
     model: Any, explanations: Any, explainer: str | None, rules: Rules, nan: str, options: Mapping[str, Any]
-) -> Table:
+) -> AnswerTable:
     said = [one for event in grouped(explanations) for one in event.explanations]
     chosen_explainer((one.explainer for one in said), explainer)  # before the model is run
     return collect(model, said, options={"acc_auc": asdict(rules.acc_auc)}, nan=nan, **options)
 
 
 def _chosen(
-    metrics: Sequence[str] | None, library: Convention | None, samples: Mapping[str, Sample], table: Table
-) -> list[tuple[str, Alias | None, Metric, dict[str, Any]]]:
-    """Key, alias, metric and parameters of everything to compute, in order."""
+    metrics: Sequence[str] | None,
+    library: Convention | None,
+    samples: Mapping[str, EventSample],
+    table: AnswerTable,
+    rules: Rules,
+) -> list[Chosen]:
+    """The metrics to compute, in order, with the direction and bounds that follow from the options."""
     grid = table.settings.grid
     if library is not None:
-        return library.chosen(metrics, grid)
-    chosen: dict[str, tuple[Metric, dict[str, Any]]] = {}
+        return library.chosen(metrics, grid, rules)
+    chosen: dict[str, Chosen] = {}
     listed = select("explanation", metrics, samples, {"level": grid})
     named = {metric.key_of(**params) for metric, params in listed}
     for metric, params in listed:
@@ -181,10 +196,10 @@ def _chosen(
             other = _BESIDE[metric.name].format(**params)
             if other not in named:
                 chosen[other] = find(other, "explanation")
-    return [(key, None, metric, params) for key, (metric, params) in chosen.items()]
+    return [(directed(metric, rules), params) for metric, params in chosen.values()]
 
 
-def _conventions(table: Table, rules: Rules, nan: str) -> dict[str, str]:
+def _conventions(table: AnswerTable, rules: Rules, nan: str) -> dict[str, str]:
     settings, sweep = table.settings, rules.acc_auc
     scores = {"class": "probability of the class predicted on the whole graph", "max": "largest probability"}
     return {
@@ -200,13 +215,13 @@ def _conventions(table: Table, rules: Rules, nan: str) -> dict[str, str]:
     }
 
 
-def _achieved(sample: Sample) -> list[float | None]:
+def _achieved(sample: EventSample) -> list[float | None]:
     """The mean share k/E achieved at each level: the axis of a curve over levels."""
     shares = [sample.share(level) for level in sample.grid]
     return [None if share != share else share for share in shares]
 
 
-def _notes(table: Table, sample: Sample, explainer: str) -> tuple[str, ...]:
+def _notes(table: AnswerTable, sample: EventSample, explainer: str) -> tuple[str, ...]:
     notes = list(table.notes)
     absent = len(table) - len(sample)
     if absent:
@@ -219,7 +234,7 @@ def _notes(table: Table, sample: Sample, explainer: str) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _reach(sample: Sample) -> list[str]:
+def _reach(sample: EventSample) -> list[str]:
     """How many edges of the whole graphs are candidates, and how many more are in every mask."""
     cut = [event.row.context for event in sample.events if event.row.subgraph.graph_edges is not None]
     if not cut:

@@ -11,7 +11,7 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.metric import AS_CHOSEN, Estimate, NoChance, NoInterval, metric
 from graphgauge.explanation.declared import DEFAULT, EMPTY, EXPLAINED, SCORED
 from graphgauge.explanation.masks import Level
-from graphgauge.explanation.samples import NO_CANDIDATES, Path, Sample, Scored
+from graphgauge.explanation.samples import NO_CANDIDATES, EventSample, Path, Scored
 
 # Warn if removing the explanation raises the score in more than this share of events.
 _MANY = 0.25
@@ -19,13 +19,13 @@ _SIGNED = EXPLAINED | {"bounds": (-1, 1)}
 _LABELS = EXPLAINED | {"conventions": EMPTY, "reference": "amara2022"}
 
 
-def _change(sample: Sample, event: Scored, path: Path, mode: str, level: Level) -> float:
+def _change(sample: EventSample, event: Scored, path: Path, mode: str, level: Level) -> float:
     """f(whole graph) − f(masked graph)."""
     scores = event.scores[sample.rules.score]
     return scores[event.whole] - scores[path.row(mode, level.of(event.units))]
 
 
-def _fidelity(sample: Sample, mode: str, level: Level, absolute: bool) -> Estimate:
+def _fidelity(sample: EventSample, mode: str, level: Level, absolute: bool) -> Estimate:
     def value(event: Scored, path: Path) -> float:
         found = _change(sample, event, path, mode, level)
         return abs(found) if absolute else found
@@ -34,7 +34,7 @@ def _fidelity(sample: Sample, mode: str, level: Level, absolute: bool) -> Estima
 
 
 @metric(key="fidelity_drop@{level}", **EXPLAINED)
-def fidelity_drop(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
+def fidelity_drop(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """Change of the predicted class's score when the explanation is dropped.
 
     |f(G) − f(G without the top edges)|, where f is the probability of the class that is predicted on the whole graph.
@@ -51,13 +51,13 @@ def fidelity_drop(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
 
 
 @metric(key="fidelity_drop.signed@{level}", **_SIGNED)
-def fidelity_drop_signed(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
+def fidelity_drop_signed(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """Decrease of the predicted class's score when the explanation is dropped; negative if it rises."""
     return _fidelity(sample, "drop", level, False)
 
 
 @metric(key="fidelity_keep@{level}", **EXPLAINED | {"direction": "lower"})
-def fidelity_keep(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
+def fidelity_keep(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """Change of the predicted class's score when only the explanation is kept.
 
     |f(G) − f(top edges only)|. A small value means that the explanation is sufficient.
@@ -66,12 +66,12 @@ def fidelity_keep(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
 
 
 @metric(key="fidelity_keep.signed@{level}", **_SIGNED | {"direction": "lower"})
-def fidelity_keep_signed(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
+def fidelity_keep_signed(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """Decrease of the predicted class's score when only the explanation is kept; negative if it rises."""
     return _fidelity(sample, "keep", level, False)
 
 
-def _best(sample: Sample, event: Scored, path: Path) -> tuple[float, float]:
+def _best(sample: EventSample, event: Scored, path: Path) -> tuple[float, float]:
     """The best fidelity of one ranking over all levels, and the smallest share of the edges that reached it."""
     mode = sample.rules.best
     counts = sorted({level.of(event.units) for level in sample.grid})
@@ -82,7 +82,7 @@ def _best(sample: Sample, event: Scored, path: Path) -> tuple[float, float]:
 
 
 @metric(key="fidelity_best", **EXPLAINED)
-def fidelity_best(sample: Sample) -> Estimate:
+def fidelity_best(sample: EventSample) -> Estimate:
     """The best fidelity of each event over all levels: the largest when dropping, the smallest when keeping.
 
     The level is chosen on the answers, so the value is marked as an oracle.
@@ -96,7 +96,7 @@ def fidelity_best(sample: Sample) -> Estimate:
     key="fidelity_best.k",
     **EXPLAINED | {"direction": "none", "chance": NoChance("a level is chosen, not scored")},
 )
-def fidelity_best_k(sample: Sample) -> Estimate:
+def fidelity_best_k(sample: EventSample) -> Estimate:
     """The smallest share k/E of the edges at which the best fidelity was reached."""
     return _oracle(sample.each(lambda event, path: _best(sample, event, path)[1], NO_CANDIDATES, (0.0, 1.0)))
 
@@ -109,7 +109,7 @@ def _oracle(estimate: Estimate) -> Estimate:
     key="fidelity_tempme@{level}",
     **_SIGNED | {"reference": "chen2023", "conventions": EMPTY | {"classes": "two", "label_threshold": AS_CHOSEN}},
 )
-def fidelity_tempme(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
+def fidelity_tempme(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """How far the kept explanation pushes a binary model towards the event's label.
 
     With p the probability of class 1: p(top edges only) − p(G) if the label is 1, and p(G) − p(top edges only) if it is
@@ -134,7 +134,7 @@ def fidelity_tempme(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
     key="acc_auc",
     **_LABELS | {"reference": "chen2023", "conventions": EMPTY | {"sweep": AS_CHOSEN}},
 )
-def acc_auc(sample: Sample) -> Estimate:
+def acc_auc(sample: EventSample) -> Estimate:
     """Share of a sweep over sparse explanations that keeps the label predicted on the whole graph.
 
     At each share s from 0 to the cap: 1 if the top-s edges alone (or, when dropping, the others alone) have the label
@@ -151,7 +151,7 @@ def acc_auc(sample: Sample) -> Estimate:
     return sample.each(value, NO_CANDIDATES, (0.0, 1.0))
 
 
-def _flips(sample: Sample, mode: str, level: Level) -> Estimate:
+def _flips(sample: EventSample, mode: str, level: Level) -> Estimate:
     def value(event: Scored, path: Path) -> float:
         return float(not event.same_label[path.row(mode, level.of(event.units))])
 
@@ -159,13 +159,13 @@ def _flips(sample: Sample, mode: str, level: Level) -> Estimate:
 
 
 @metric(key="label_flip_drop@{level}", **_LABELS | {"default": False})
-def label_flip_drop(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
+def label_flip_drop(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """Share of events whose predicted label changes when the explanation is dropped."""
     return _flips(sample, "drop", level)
 
 
 @metric(key="label_flip_keep@{level}", **_LABELS | {"direction": "lower", "default": False})
-def label_flip_keep(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
+def label_flip_keep(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """Share of events whose predicted label changes when only the explanation is kept."""
     return _flips(sample, "keep", level)
 
@@ -183,18 +183,18 @@ def _harmonic(drop: Estimate, keep: Estimate) -> Estimate:
 
 
 @metric(key="characterization@{level}", **EXPLAINED | {"reference": "amara2022", "default": False})
-def characterization(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
+def characterization(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """Necessity and sufficiency in one: the harmonic mean of `fidelity_drop` and 1 − `fidelity_keep`."""
     return _harmonic(*(_fidelity(sample, mode, level, True) for mode in ("drop", "keep")))
 
 
 @metric(key="label_flip_characterization@{level}", **_LABELS | {"default": False})
-def label_flip_characterization(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
+def label_flip_characterization(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """The harmonic mean of `label_flip_drop` and 1 − `label_flip_keep`."""
     return _harmonic(*(_flips(sample, mode, level) for mode in ("drop", "keep")))
 
 
-def _area(sample: Sample, mode: str) -> Estimate:
+def _area(sample: EventSample, mode: str) -> Estimate:
     def value(event: Scored, path: Path) -> float:
         counts = np.array(sorted({level.of(event.units) for level in sample.grid}))
         if len(counts) < 2:
@@ -211,13 +211,13 @@ _CURVE = EXPLAINED | {"conventions": SCORED | {"area": "trapezoid over the achie
 
 
 @metric(key="necessity_auc", **_CURVE)
-def necessity_auc(sample: Sample) -> Estimate:
+def necessity_auc(sample: EventSample) -> Estimate:
     """The mean height of the curve of `fidelity_drop` over the achieved shares k/E."""
     return _area(sample, "drop")
 
 
 @metric(key="sufficiency_auc", **_CURVE | {"direction": "lower"})
-def sufficiency_auc(sample: Sample) -> Estimate:
+def sufficiency_auc(sample: EventSample) -> Estimate:
     """The mean height of the curve of `fidelity_keep` over the achieved shares k/E."""
     return _area(sample, "keep")
 
@@ -228,7 +228,7 @@ def sufficiency_auc(sample: Sample) -> Estimate:
         "direction": "lower", "reference": "agarwal2023", "conventions": EMPTY | {"kl": AS_CHOSEN}, "default": False,
     },
 )  # fmt: skip
-def unfaithfulness(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
+def unfaithfulness(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """Change of all class probabilities when only the explanation is kept: 1 − exp(−KL).
 
     KL(whole graph ‖ explanation), or in reverse with `kl="reverse"`.
@@ -255,7 +255,7 @@ def _kl(first: Floats, second: Floats) -> float:
         "chance": NoChance("a random explainer may change every label, and then the ratio is undefined"),
     },
 )  # fmt: skip
-def fidelity_curve_auc(sample: Sample) -> Estimate:
+def fidelity_curve_auc(sample: EventSample) -> Estimate:
     """The trapezoid area under `label_flip_drop` / (1 − `label_flip_keep`) over the mean achieved shares k/E."""
     shares = [sample.share(level) for level in sample.grid]
     pairs = [[float(_flips(sample, mode, level).value[0]) for mode in ("drop", "keep")] for level in sample.grid]

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.explanation.masks import Settings
 from graphgauge.explanation.records import Event, EventId, same_question
-from graphgauge.explanation.table import Answered, Table, header_to_dict, json_line, path_of
+from graphgauge.explanation.table import Answered, AnswerTable, header_to_dict, json_line, path_of
 
 
 class Journal:
@@ -87,7 +87,7 @@ class Journal:
 
     def _resume(self, path: Path) -> bool:
         """Load the file's content; returns whether an incomplete line follows it."""
-        table, cut_off = Table.from_lines(path)
+        table, cut_off = AnswerTable.from_lines(path)
         if table.settings != self._settings:
             stored, asked = table.settings.to_dict(), self._settings.to_dict()
             differing = ", ".join(name for name in stored if stored[name] != asked[name])

@@ -32,7 +32,7 @@ from graphgauge.explanation.masks import (
     unit_importance,
     whole_and_empty,
 )
-from graphgauge.explanation.table import Answered, Table
+from graphgauge.explanation.table import Answered, AnswerTable
 
 SCORES = ("class", "max")
 KL = ("forward", "reverse")
@@ -214,7 +214,7 @@ Value = Callable[[Scored, Path], float]
 
 
 @dataclass(frozen=True)
-class Sample:
+class EventSample:
     """Events of one explainer. `paths` selects the rankings: the explainer's, random ones, or none."""
 
     events: tuple[Scored, ...]
@@ -235,11 +235,11 @@ class Sample:
         return ordered_mean(shares) if shares else np.nan
 
     @cached_property
-    def at_random(self) -> Sample:
+    def at_random(self) -> EventSample:
         return replace(self, paths="random")
 
     @cached_property
-    def empty(self) -> Sample:
+    def empty(self) -> EventSample:
         return replace(self, paths="nothing")
 
     def values(self, value: Value) -> Floats:
@@ -279,14 +279,14 @@ def ordered_mean(values: Sequence[float] | Floats) -> float:
     return math.fsum(values) / len(values)
 
 
-def sample_of(table: Table, explainer: str, rules: Rules) -> Sample:
+def sample_of(table: AnswerTable, explainer: str, rules: Rules) -> EventSample:
     """The events that an explainer explains."""
     rows = [row for row in table if row.of(explainer)]
     scored = tuple(Scored(row, table.settings, explainer) for row in rows)
-    return Sample(scored, rules, table.settings.grid)
+    return EventSample(scored, rules, table.settings.grid)
 
 
-def available(sample: Sample) -> dict[str, Sample]:
+def available(sample: EventSample) -> dict[str, EventSample]:
     """The samples that metrics may need: always answers; truth, times and seeds if the events have them."""
     found = {"answers": sample}
     conditions: Mapping[str, Iterable[bool]] = {

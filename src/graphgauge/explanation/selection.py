@@ -12,7 +12,7 @@ from graphgauge.core.arrays import Floats
 from graphgauge.core.metric import AS_CHOSEN, Estimate, Exempt, MetricFunction, NoChance, NoInterval, metric
 from graphgauge.explanation.declared import DEFAULT, EMPTY, EXPLAINED, LAWS
 from graphgauge.explanation.masks import Level
-from graphgauge.explanation.samples import NO_CANDIDATES, Path, Sample, Scored, ordered_mean
+from graphgauge.explanation.samples import NO_CANDIDATES, EventSample, Path, Scored, ordered_mean
 from graphgauge.kernels.tails import roc_auc, tail_counts
 
 _NO_TRUTH, _NO_TIMES = "no known truth", "no times, all times equal, or fewer than two edges"
@@ -21,7 +21,7 @@ _TRUTH_LAWS = LAWS | {"monotone": True, "symmetry": Exempt("an importance is ran
 _EDGES = EXPLAINED | {"conventions": EMPTY}
 
 
-def _cohesiveness(sample: Sample, level: Level, pairs: str) -> Estimate:
+def _cohesiveness(sample: EventSample, level: Level, pairs: str) -> Estimate:
     def value(event: Scored, path: Path) -> float:
         if event.row.subgraph.times is None or path.ranking is None:
             return np.nan
@@ -40,7 +40,7 @@ _COHESION = _EDGES | {
 
 
 @metric(key="cohesiveness@{level}", **_COHESION)
-def cohesiveness_at(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
+def cohesiveness_at(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """How close the edges of the explanation are to each other, in the graph and in time.
 
     The mean over ordered pairs of edges of cos(|tᵢ − tⱼ|/ΔT) if they share a node and 0 otherwise; ΔT is the range
@@ -50,7 +50,7 @@ def cohesiveness_at(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
 
 
 @metric(key="cohesiveness_adjacent@{level}", **_COHESION | {"default": False})
-def cohesiveness_adjacent(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
+def cohesiveness_adjacent(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """How close in time those edges of the explanation are that share a node."""
     return _cohesiveness(sample, level, "adjacent")
 
@@ -65,7 +65,7 @@ def cohesiveness_adjacent(sample: Sample, *, level: Level = DEFAULT) -> Estimate
         "interval": NoInterval("set by the level and the number of edges, not estimated"),
     },
 )
-def sparsity(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
+def sparsity(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """The share of the edges that the explanation leaves out, 1 − k/E as achieved."""
     return sample.each(lambda event, path: 1 - level.of(event.units) / event.units, NO_CANDIDATES, (0.0, 1.0))
 
@@ -77,7 +77,7 @@ def sparsity(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
         "chance": NoChance("guessing takes no time"),
     },
 )  # fmt: skip
-def elapsed(sample: Sample) -> Estimate:
+def elapsed(sample: EventSample) -> Estimate:
     """Running time of an explanation in seconds."""
 
     def value(event: Scored, path: Path) -> float:
@@ -105,7 +105,7 @@ def _hypergeometric(units: int, marked: int, drawn: int) -> tuple[Floats, Floats
 Overlap = Callable[[Any, int, int], Any]  # numbers of true units selected, units selected, true units
 
 
-def _overlap(sample: Sample, level: Level, share: Overlap) -> Estimate:
+def _overlap(sample: EventSample, level: Level, share: Overlap) -> Estimate:
     def value(event: Scored, path: Path) -> float:
         truth = event.truth
         if truth is None:
@@ -119,7 +119,7 @@ def _overlap(sample: Sample, level: Level, share: Overlap) -> Estimate:
 def _drawn(share: Overlap) -> Any:
     """The empty explanation, and the exact mean over random explanations of the same size."""
 
-    def chance(function: MetricFunction, sample: Sample, params: Mapping[str, Any]) -> dict[str, float]:
+    def chance(function: MetricFunction, sample: EventSample, params: Mapping[str, Any]) -> dict[str, float]:
         def value(event: Scored, path: Path) -> float:
             if event.truth is None:
                 return np.nan
@@ -156,30 +156,30 @@ _TRUTH = _EDGES | {"needs": ("truth",), "laws": _TRUTH_LAWS, "reference": "rijsb
 
 
 @metric(key="truth_precision@{level}", **_TRUTH | {"chance": _drawn(_precision)})
-def truth_precision(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
+def truth_precision(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """Share of the explanation's edges that are in the right explanation."""
     return _overlap(sample, level, _precision)
 
 
 @metric(key="truth_recall@{level}", **_TRUTH | {"chance": _drawn(_recall)})
-def truth_recall(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
+def truth_recall(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """Share of the right explanation's edges that are in the explanation."""
     return _overlap(sample, level, _recall)
 
 
 @metric(key="truth_f1@{level}", **_TRUTH | {"chance": _drawn(_f1)})
-def truth_f1(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
+def truth_f1(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """Harmonic mean of precision and recall of the explanation's edges."""
     return _overlap(sample, level, _f1)
 
 
 @metric(key="truth_jaccard@{level}", **_TRUTH | {"chance": _drawn(_jaccard), "reference": "jaccard1912"})
-def truth_jaccard(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
+def truth_jaccard(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """Edges in the explanation and in the right one, over edges in either."""
     return _overlap(sample, level, _jaccard)
 
 
-def _even(function: MetricFunction, sample: Sample, params: Mapping[str, Any]) -> dict[str, float]:
+def _even(function: MetricFunction, sample: EventSample, params: Mapping[str, Any]) -> dict[str, float]:
     """A random order scores a half on average; the empty explanation ties all edges and scores a half."""
     return {"empty explanation": 0.5, "random explainer": 0.5}
 
@@ -191,7 +191,7 @@ def _even(function: MetricFunction, sample: Sample, params: Mapping[str, Any]) -
         "default": True,
     },
 )  # fmt: skip
-def truth_auc(sample: Sample) -> Estimate:
+def truth_auc(sample: EventSample) -> Estimate:
     """Chance that an edge of the right explanation has a higher importance than another, ties counted half."""
 
     def value(event: Scored) -> float:
@@ -209,7 +209,7 @@ def truth_auc(sample: Sample) -> Estimate:
 # -------------------------------------------------------------------------------------------- other seeds
 
 
-def _pairwise(sample: Sample, agreement: Callable[[Scored, int, int], float], possible: tuple[float, float],
+def _pairwise(sample: EventSample, agreement: Callable[[Scored, int, int], float], possible: tuple[float, float],
               reason: str) -> Estimate:  # fmt: skip
     """The mean over events of the mean agreement between pairs of an event's explanations."""
 
@@ -223,7 +223,7 @@ def _pairwise(sample: Sample, agreement: Callable[[Scored, int, int], float], po
     return sample.mean(np.array([value(event) for event in sample.events], float), reason, possible)
 
 
-def _two_draws(function: MetricFunction, sample: Sample, params: Mapping[str, Any]) -> dict[str, float]:
+def _two_draws(function: MetricFunction, sample: EventSample, params: Mapping[str, Any]) -> dict[str, float]:
     """The exact mean over two random explanations of the same size."""
 
     def value(event: Scored, path: Path) -> float:
@@ -236,7 +236,7 @@ def _two_draws(function: MetricFunction, sample: Sample, params: Mapping[str, An
     return {"random explainer": min(float(sample.each(value, _ONE_RUN).value[0]), 1.0)}
 
 
-def _unrelated(function: MetricFunction, sample: Sample, params: Mapping[str, Any]) -> dict[str, float]:
+def _unrelated(function: MetricFunction, sample: EventSample, params: Mapping[str, Any]) -> dict[str, float]:
     """Random orders, which are uncorrelated."""
     return {"random explainer": 0.0}
 
@@ -247,7 +247,7 @@ _SEEDS = _EDGES | {"needs": ("seeds",)}
 @metric(
     key="stability_jaccard@{level}", **_SEEDS | {"chance": _two_draws, "reference": "jaccard1912", "default": False}
 )
-def stability_jaccard(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
+def stability_jaccard(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """Overlap of an event's explanations under different seeds: the mean Jaccard index of their top edges."""
 
     def agreement(event: Scored, one: int, other: int) -> float:
@@ -264,7 +264,7 @@ def stability_jaccard(sample: Sample, *, level: Level = DEFAULT) -> Estimate:
     **_SEEDS | {"chance": _unrelated, "reference": "spearman1904", "bounds": (-1, 1),
                 "conventions": {"empty": "nan", "ties": "share their rank"}},
 )  # fmt: skip
-def stability_spearman(sample: Sample) -> Estimate:
+def stability_spearman(sample: EventSample) -> Estimate:
     """Agreement of an event's rankings under different seeds: the mean rank correlation."""
 
     def agreement(event: Scored, one: int, other: int) -> float:

@@ -71,7 +71,7 @@ class Answered:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class AnswerTable:
     """Answered events in order, with the settings they were collected under."""
 
     settings: Settings
@@ -107,12 +107,12 @@ class Table:
         return chosen_explainer(self.explainers, name)
 
     @classmethod
-    def of(cls, records: Iterable[Mapping[str, Any]], where: str = "table") -> Table:
+    def of(cls, records: Iterable[Mapping[str, Any]], where: str = "table") -> AnswerTable:
         """A table from its dictionaries: the header, then one per event."""
         return cls._placed([(f"{where}, line {number}", record) for number, record in enumerate(records, 1)], where)
 
     @classmethod
-    def _placed(cls, records: Sequence[tuple[str, Any]], where: str) -> Table:
+    def _placed(cls, records: Sequence[tuple[str, Any]], where: str) -> AnswerTable:
         """A table from dictionaries, each with its location for messages."""
         for place, record in records:
             if not isinstance(record, Mapping):
@@ -130,7 +130,7 @@ class Table:
         return cls(settings, tuple(rows), notes)
 
     @classmethod
-    def from_lines(cls, path: Path) -> tuple[Table, bool]:
+    def from_lines(cls, path: Path) -> tuple[AnswerTable, bool]:
         """The table in a .jsonl file, and whether an incomplete line follows it."""
         records, cut_off = read_json_lines(path)
         return cls._placed(records, str(path)), cut_off
@@ -162,15 +162,17 @@ def chosen_explainer(known: Iterable[str], name: str | None) -> str:
     return names[0] if names else "explainer"
 
 
-def read_table(path: str | Path) -> Table:
+def read_table(path: str | Path) -> AnswerTable:
     """Read a table; this executes no code from the file. An incomplete last line is left out, with a note."""
     target = path_of(path)
     if _ending(target) == ".parquet":
-        return Table.of(_read_parquet(target), str(path))
-    table, cut_off = Table.from_lines(target)
+        return AnswerTable.of(_read_parquet(target), str(path))
+    table, cut_off = AnswerTable.from_lines(target)
     if not cut_off:
         return table
-    return Table(table.settings, table.rows, (*table.notes, "the last line of the file is incomplete and was left out"))
+    return AnswerTable(
+        table.settings, table.rows, (*table.notes, "the last line of the file is incomplete and was left out")
+    )
 
 
 def read_explanations(path: str | Path) -> list[Explanation]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -13,16 +12,16 @@ import numpy as np
 from graphgauge.core.arrays import as_labels
 from graphgauge.core.errors import OptionError, UnknownNameError
 from graphgauge.core.forms import chosen_form, given_names
-from graphgauge.core.metric import Metric, NoInterval, asked, find, select
+from graphgauge.core.loop import Axis, measured, sample_for
+from graphgauge.core.metric import asked, find, select
 from graphgauge.core.options import confidence_level, metric_names, whole_number
-from graphgauge.core.result import Evaluation, Result, Table
+from graphgauge.core.result import Evaluation
 from graphgauge.forecasting import metrics as _metrics
 from graphgauge.forecasting.copies import copied, first_steps, hit
 from graphgauge.forecasting.family import ARRAYS
 from graphgauge.forecasting.inputs import Batch
 from graphgauge.forecasting.measures import ALL, Layout, counted_for
 from graphgauge.forecasting.options import AXES, COVERAGE, checked_bins, listed
-from graphgauge.forecasting.picture import picture
 from graphgauge.forecasting.samples import Cells, Spread, reliability_of
 from graphgauge.forecasting.spread import binned, joined, nothing, refined, require_squares, straddling
 from graphgauge.forecasting.state import ForecastState
@@ -176,36 +175,24 @@ def evaluate_state(
     samples = _samples(state, layout, None, spread)
     chosen = select("forecasting", metrics, samples, {"level": [Percent(round(100 * q, 8)) for q in state.coverage]})
     conventions = _conventions(state, layout, nan)
-    broken = _broken_down(state, layout, by, horizons, spread)
-    results: list[Result] = []
-    skipped: dict[str, str] = {}
-    for metric, params in chosen:
-        key, sample = metric.key_of(**params), _first(metric, samples)
-        estimate = metric(sample, **params)
-        if estimate.facts.get("absent"):
-            if metrics is not None:
-                raise OptionError(f"{key} {estimate.reason}")
-            skipped[key] = estimate.reason
-            continue
-        result = metric.result(sample, estimate, params, confidence=confidence, conventions=conventions)
-        results.append(replace(result, target=params["level"] / 100) if metric is _metrics.coverage else result)
-        for axis in broken.values():
-            axis.add(metric, params, confidence)
-
+    axes = _broken_down(state, layout, by, horizons, spread)
+    found = measured(
+        chosen, samples, confidence=confidence, conventions=conventions, skip=metrics is None, by=axes
+    )  # fmt: skip
     begin = first_steps(whole)
 
     def draw(evaluation: Evaluation, path: str | Path) -> None:
-        from graphgauge.forecasting.figure import draw_forecasting
+        from graphgauge.forecasting.figure import draw_forecasting, picture
 
         draw_forecasting(evaluation, picture(evaluation, samples.get("reliability"), samples.get("spread")), path)
 
     return Evaluation(
         "forecasting",
-        results,
+        found.results,
         conventions=conventions,
         options={"coverage": list(state.coverage), "bins": bins, "confidence": confidence, "seed": seed},
-        breakdowns={name: Table(name, axis.columns) for name, axis in broken.items()},
-        skipped=skipped,
+        breakdowns={axis.name: axis.table for axis in axes},
+        skipped=found.skipped,
         materials={
             "cells": samples["errors"],
             "by_node": Cells(layout, state.by_node.seen(), state.ordered),
@@ -225,26 +212,7 @@ def plain_value(key: str, batch: Batch, *, coverage: Sequence[float] | float = C
     assert state.layout is not None
     _require_counted([key], state.layout)
     samples = _samples(state, state.layout, None, _spreads(state, state.layout, checked_bins(bins), 0, batch))
-    return float(metric(_first(metric, samples), **params).value[0])
-
-
-class _Axis:
-    """One breakdown while it is filled."""
-
-    def __init__(self, name: str, labels: Any, samples: Samples, rows: list[int]) -> None:
-        self.samples, self._rows = samples, rows
-        self.columns = {name: np.array(labels), "n": samples["errors"].n[rows]}
-
-    def add(self, metric: Metric, params: Mapping[str, Any], confidence: float) -> None:
-        sample = _first(metric, self.samples)
-        if sample is None:
-            return
-        key, estimate = metric.key_of(**params), metric(sample, **params)
-        self.columns[key] = estimate.value[self._rows]
-        found = metric.interval_of(sample, estimate, confidence)
-        if not isinstance(found, NoInterval):
-            _, low, high = found
-            self.columns |= {f"{key}.low": low[self._rows], f"{key}.high": high[self._rows]}
+    return float(metric(sample_for(metric, samples), **params).value[0])
 
 
 def _broken_down(
@@ -253,7 +221,7 @@ def _broken_down(
     by: Sequence[str] | str | None,
     horizons: Any,
     spread: Mapping[str | None, Spread],
-) -> dict[str, _Axis]:
+) -> list[Axis]:
     there = [axis for axis in ("horizon", "node") if axis in state.axes]
     axes = there if by is None else listed(by)
     for name in axes:
@@ -269,7 +237,8 @@ def _broken_down(
         "horizon": [ahead[row] for row in rows["horizon"]],
         "node": state.nodes if state.nodes is not None else rows["node"],
     }
-    return {name: _Axis(name, labels[name], _samples(state, layout, name, spread), rows[name]) for name in axes}
+    parts = {name: _samples(state, layout, name, spread) for name in axes}
+    return [Axis(name, labels[name], part["errors"].n, part, rows[name]) for name, part in parts.items()]
 
 
 def _rows(horizons: Any, ahead: list[Any]) -> list[int]:
@@ -330,10 +299,6 @@ def _require_counted(names: Sequence[str] | None, layout: Layout) -> None:
             raise OptionError(f"{name} needs {given}", fix="Pass it, or leave the metric out.")
         if not set(counted_for([metric])) <= set(layout.counted):
             raise OptionError(f"{name} was not counted", fix="Name it in metrics= of the state, or leave it out.")
-
-
-def _first(metric: Metric, samples: Samples) -> Any:
-    return next((samples[name] for name in metric.needs if name in samples), None)
 
 
 def _conventions(state: ForecastState, layout: Layout, nan: str) -> dict[str, str]:

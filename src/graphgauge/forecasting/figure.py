@@ -4,18 +4,74 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from graphgauge.core.extras import need
 from graphgauge.core.figures import CHANCE, COLOURS, canvas
 from graphgauge.core.result import Evaluation, Table
+from graphgauge.forecasting.samples import Reliability, Spread
 
-if TYPE_CHECKING:
-    from graphgauge.forecasting.picture import Picture
+# Bars of the PIT histogram.
+_BARS = 20
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Tables for the panels; None if the forecast has no such panel."""
+
+    pit: Table | None
+    reliability: Table | None
+    spread: Table | None
+    horizon: Table | None
+    node: Table | None
+
+
+def picture(evaluation: Evaluation, reliability: Reliability | None, spread: Spread | None) -> Picture:
+    curve = reliability if reliability is not None and reliability.n[0] > 0 else None
+    return Picture(
+        None if curve is None else _pit(curve),
+        None if curve is None else _reliability(curve),
+        _bins(spread) if spread is not None and spread.n[0] > 0 else None,
+        evaluation.breakdowns.get("horizon"),
+        evaluation.breakdowns.get("node"),
+    )
+
+
+def _band(n: int, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The central 95 % of shares of n independent cells, pointwise for each p."""
+    from scipy.special import bdtrik
+
+    return bdtrik(0.025, float(n), p) / n, np.ceil(bdtrik(0.975, float(n), p)) / n
+
+
+def _pit(reliability: Reliability) -> Table:
+    """Shares of truths between neighbouring probabilities, as histogram bars."""
+    p = np.concatenate(([0.0], reliability.p, [1.0]))
+    reached = np.concatenate(([0.0], reliability.share[0], [1.0]))
+    step = max(1, (len(p) - 1) // _BARS)
+    edges = np.unique(np.r_[np.arange(0, len(p) - 1, step), len(p) - 1])
+    width = np.diff(p[edges])
+    low, high = _band(int(reliability.n[0]), width)
+    return Table("p", {"p": p[edges][1:], "share": np.diff(reached[edges]), "low": low, "high": high})
+
+
+def _reliability(reliability: Reliability) -> Table:
+    low, high = _band(int(reliability.n[0]), reliability.p)
+    return Table("p", {"p": reliability.p, "share": reliability.share[0], "low": low, "high": high})
+
+
+def _bins(spread: Spread) -> Table:
+    bins = spread.bins[0]
+    there = np.flatnonzero(bins.n)
+    n = bins.n[there]
+    columns = {"rmv": np.sqrt(bins.var[there] / n), "rmse": np.sqrt(bins.square[there] / n)}
+    return Table("bin", {"bin": there + 1, "n": n, **columns})
+
 
 # The most nodes shown by name; with more, the errors are shown in order.
 _NAMED = 30
@@ -31,9 +87,9 @@ def draw_forecasting(evaluation: Evaluation, picture: Picture, path: str | Path)
     """Draw the panels that the forecast has: PIT, reliability, RMV against RMSE, error by horizon, error by node."""
     panels: list[Panel] = []
     if picture.pit is not None:
-        panels.append(partial(_pit, picture.pit))
+        panels.append(partial(_draw_pit, picture.pit))
     if picture.reliability is not None:
-        panels.append(partial(_reliability, picture.reliability))
+        panels.append(partial(_draw_reliability, picture.reliability))
     if picture.spread is not None:
         panels.append(partial(_spread, picture.spread))
     for table, draw in ((picture.horizon, _horizons), (picture.node, _nodes)):
@@ -52,7 +108,7 @@ def draw_forecasting(evaluation: Evaluation, picture: Picture, path: str | Path)
                 panel(whole.add_subplot(grid[number, place * span : (place + 1) * span]))
 
 
-def _pit(table: Table, axis: Any) -> None:
+def _draw_pit(table: Table, axis: Any) -> None:
     edges = np.append(0.0, table["p"])
     width = np.diff(edges)
     # Densities, so that bars of different width compare: 1 is a calibrated forecast.
@@ -69,7 +125,7 @@ def _pit(table: Table, axis: Any) -> None:
     axis.legend(loc="upper center", fontsize=8)
 
 
-def _reliability(table: Table, axis: Any) -> None:
+def _draw_reliability(table: Table, axis: Any) -> None:
     axis.fill_between(table["p"], table["low"], table["high"], color=CHANCE, alpha=0.35, lw=0, label=_BAND)
     axis.plot((0, 1), (0, 1), color=CHANCE, ls="--", lw=1)
     marks = "o" if len(table["p"]) <= 20 else ""

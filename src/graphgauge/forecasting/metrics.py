@@ -10,7 +10,7 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats
 from graphgauge.core.metric import Estimate, Exempt, NoChance, metric
-from graphgauge.forecasting import rules as _rules
+from graphgauge.forecasting import declared as _declared
 from graphgauge.forecasting.samples import NOTHING, Cells, Reliability, Spread
 
 
@@ -37,17 +37,17 @@ _CALIBRATION = _DIRECTED | {"monotone": _MORE_IS_NOT_BETTER}
 _POOLED = {"pooled": "over cells, not a mean of means", "empty": "nan"}
 _ERRORS: dict[str, Any] = {
     "family": "forecasting", "needs": ("errors",), "direction": "lower", "bounds": (0, inf), "unit": "cell",
-    "conventions": _POOLED, "reference": "willmott2005", "chance": _rules.zero,
-    "interval": _rules.serial, "laws": _DIRECTED,
+    "conventions": _POOLED, "reference": "willmott2005", "chance": _declared.zero,
+    "interval": _declared.serial, "laws": _DIRECTED,
 }  # fmt: skip
 _SAID = _ERRORS | {"needs": ("gaussian", "samples", "quantiles"), "laws": _DIRECTED | {"monotone": _MOVED}}
 _BETWEEN = _SAID | {"conventions": _POOLED | {"interval": "central; of members, at places p·(m + 1) in their order"}}
 _SHARES = _ERRORS | {
-    "needs": ("reliability",), "interval": _rules.BIASED, "laws": _CALIBRATION, "reference": "kuleshov2018",
+    "needs": ("reliability",), "interval": _declared.BIASED, "laws": _CALIBRATION, "reference": "kuleshov2018",
     "conventions": _POOLED | {"p": "0.01 to 0.99, or the levels of the quantiles"},
 }  # fmt: skip
 _BINS = _ERRORS | {
-    "needs": ("spread",), "interval": _rules.BIASED, "laws": _CALIBRATION, "reference": "levi2022",
+    "needs": ("spread",), "interval": _declared.BIASED, "laws": _CALIBRATION, "reference": "levi2022",
     "conventions": _POOLED | {
         "bins": "of equal number, by standard deviation; equal ones share a bin",
         "compared": "root mean square error and root mean predicted variance",
@@ -63,7 +63,7 @@ def mae(cells: Cells) -> Estimate:
     return cells.mean("abs")
 
 
-@metric(key="rmse", **_ERRORS | {"laws": _LAWS, "chance": _rules.spread_of_truth, "interval": _rules.serial_root})
+@metric(key="rmse", **_ERRORS | {"laws": _LAWS, "chance": _declared.spread_of_truth, "interval": _declared.serial_root})
 def rmse(cells: Cells) -> Estimate:
     """Root of the mean squared error over all cells, not a mean of roots."""
     return _root(cells.mean("square"))
@@ -75,7 +75,7 @@ def _root(square: Estimate) -> Estimate:
 
 @metric(
     key="mape", **_ERRORS | {
-        "chance": _rules.of_zero(1.0), "reference": "li2018",
+        "chance": _declared.of_zero(1.0), "reference": "li2018",
         "conventions": _POOLED | {"zeros": "cells whose truth is 0 are left out and counted"},
     },
 )  # fmt: skip
@@ -91,7 +91,7 @@ def _without(cells: Cells, estimate: Estimate, what: str) -> Estimate:
     return estimate if len(cells.n) > 1 or not left_out else estimate.warned(f"{left_out:,} {what}")
 
 
-@metric(key="wape", **_ERRORS | {"chance": _rules.of_zero(1.0), "reference": "kolassa2007"})
+@metric(key="wape", **_ERRORS | {"chance": _declared.of_zero(1.0), "reference": "kolassa2007"})
 def wape(cells: Cells) -> Estimate:
     """Sum of absolute errors over sum of absolute truths."""
     size = cells.total("abs_y")
@@ -103,7 +103,7 @@ def wape(cells: Cells) -> Estimate:
 
 @metric(
     key="smape", **_ERRORS | {
-        "laws": _LAWS, "bounds": (0, 2), "chance": _rules.of_zero(2.0), "reference": "makridakis1993",
+        "laws": _LAWS, "bounds": (0, 2), "chance": _declared.of_zero(2.0), "reference": "makridakis1993",
         "conventions": _POOLED | {"0/0": "counts as 0"},
     },
 )  # fmt: skip
@@ -115,7 +115,7 @@ def smape(cells: Cells) -> Estimate:
 
 @metric(
     key="mase", **_ERRORS | {
-        "needs": ("scaled",), "chance": _rules.naive, "reference": "hyndman2006",
+        "needs": ("scaled",), "chance": _declared.naive, "reference": "hyndman2006",
         "conventions": _POOLED | {"scale": "each node's naive error in its own history; constant ones are left out"},
     },
 )  # fmt: skip
@@ -127,7 +127,7 @@ def mase(cells: Cells) -> Estimate:
 
 @metric(
     key="bias", **_ERRORS | {
-        "direction": "target", "target": 0.0, "bounds": (-inf, inf), "chance": _rules.minus_mean,
+        "direction": "target", "target": 0.0, "bounds": (-inf, inf), "chance": _declared.minus_mean,
         "laws": _DIRECTED | {"monotone": _BOTH_SIGNS},
         "conventions": _POOLED | {"sign": "forecast minus truth"},
     },
@@ -139,7 +139,7 @@ def bias(cells: Cells) -> Estimate:
 
 @metric(
     key="r2", **_ERRORS | {
-        "direction": "higher", "bounds": (-inf, 1), "chance": _rules.mean_of_truth, "reference": "wright1921",
+        "direction": "higher", "bounds": (-inf, 1), "chance": _declared.mean_of_truth, "reference": "wright1921",
         "conventions": _POOLED | {"mean": "one for all cells of the group"},
     },
 )  # fmt: skip
@@ -157,7 +157,7 @@ def r2(cells: Cells) -> Estimate:
 
 @metric(
     key="nll", **_SAID | {
-        "needs": ("gaussian",), "bounds": (-inf, inf), "chance": _rules.climate, "reference": "good1952",
+        "needs": ("gaussian",), "bounds": (-inf, inf), "chance": _declared.climate, "reference": "good1952",
         "laws": _DIRECTED, "conventions": _POOLED | {"density": "Gaussian, natural logarithm"},
     },
 )  # fmt: skip
@@ -183,7 +183,7 @@ def crps(cells: Cells) -> Estimate:
     if cells.layout.form != "quantiles":
         return cells.mean("crps")
     levels = np.array(cells.layout.levels)
-    return _weighted(cells, 2 * _rules.nearest(levels))
+    return _weighted(cells, 2 * _declared.nearest(levels))
 
 
 @metric(
@@ -199,7 +199,7 @@ def crps_fair(cells: Cells) -> Estimate:
 
 @metric(
     key="pinball", **_SAID | {
-        "needs": ("quantiles",), "chance": _rules.zero_quantiles, "reference": "koenker1978",
+        "needs": ("quantiles",), "chance": _declared.zero_quantiles, "reference": "koenker1978",
         "conventions": _POOLED | {"levels": "all count the same"},
     },
 )  # fmt: skip
@@ -219,7 +219,7 @@ def _weighted(cells: Cells, weights: Floats) -> Estimate:
 # ---------------------------------------------------------------- calibration
 
 
-@metric(key="ece", **_BINS | {"chance": _rules.null(0)})
+@metric(key="ece", **_BINS | {"chance": _declared.null(0)})
 def ece(spread: Spread) -> Estimate:
     """Expected calibration error: root mean square error against root mean predicted variance, in bins of the latter.
 
@@ -228,7 +228,7 @@ def ece(spread: Spread) -> Estimate:
     return spread.estimate(0)
 
 
-@metric(key="ence", **_BINS | {"chance": _rules.null(1)})
+@metric(key="ence", **_BINS | {"chance": _declared.null(1)})
 def ence(spread: Spread) -> Estimate:
     """Expected normalised calibration error: the same distance relative to the predicted spread, mean over bins."""
     return spread.estimate(1)
@@ -236,7 +236,7 @@ def ence(spread: Spread) -> Estimate:
 
 @metric(
     key="calibration_error",
-    **_SHARES | {"bounds": (0, 1), "chance": _rules.perfect_shares(lambda p: np.full(len(p), 1 / len(p)))},
+    **_SHARES | {"bounds": (0, 1), "chance": _declared.perfect_shares(lambda p: np.full(len(p), 1 / len(p)))},
 )
 def calibration_error(reliability: Reliability) -> Estimate:
     """Mean over p of the distance between p and the share of truths at or below the predicted quantile p."""
@@ -245,7 +245,7 @@ def calibration_error(reliability: Reliability) -> Estimate:
 
 @metric(
     key="central_calibration_error", **_SHARES | {
-        "bounds": (0, 1), "chance": _rules.perfect_intervals,
+        "bounds": (0, 1), "chance": _declared.perfect_intervals,
         "conventions": _POOLED | {"p": "levels of central intervals: 0.02 to 0.98, or those that the quantiles bound"},
     },
 )  # fmt: skip
@@ -259,7 +259,7 @@ def central_calibration_error(reliability: Reliability) -> Estimate:
 
 @metric(
     key="miscalibration_area", **_SHARES | {
-        "bounds": (0, 0.5), "chance": _rules.perfect_shares(_rules.nearest),
+        "bounds": (0, 0.5), "chance": _declared.perfect_shares(_declared.nearest),
         "conventions": _POOLED | {"curve": "joined by straight lines from (0, 0) to (1, 1)"},
     },
 )  # fmt: skip
@@ -273,16 +273,17 @@ def miscalibration_area(reliability: Reliability) -> Estimate:
 
 @metric(
     key="coverage_{level}", **_BETWEEN | {
-        "direction": "target", "target": 0.95, "bounds": (0, 1), "chance": _rules.perfect_level,
-        "interval": _rules.serial_share, "reference": "christoffersen1998", "laws": _CALIBRATION,
+        "direction": "target", "target": 0.95, "bounds": (0, 1), "chance": _declared.perfect_level,
+        "interval": _declared.serial_share, "reference": "christoffersen1998", "laws": _CALIBRATION,
     },
 )  # fmt: skip
 def coverage(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
     """Share of truths in the central prediction interval of that level; best is the level itself."""
-    return cells.covered(level / 100)
+    found = cells.covered(level / 100)
+    return replace(found, facts={**found.facts, "target": level / 100})
 
 
-@metric(key="interval_score_{level}", **_BETWEEN | {"chance": _rules.zero_interval, "reference": "winkler1972"})
+@metric(key="interval_score_{level}", **_BETWEEN | {"chance": _declared.zero_interval, "reference": "winkler1972"})
 def interval_score(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
     """Winkler's score: the interval's width plus 2/(1 − level) times how far the truth is outside, mean over cells."""
     return cells.interval_score(level / 100)
@@ -299,7 +300,7 @@ def width(cells: Cells, *, level: Percent = _LEVEL) -> Estimate:
 
 @metric(
     key="sharpness", **_SAID | {
-        "needs": ("gaussian",), "direction": "none", "chance": _NOT_SCORED, "interval": _rules.serial_root,
+        "needs": ("gaussian",), "direction": "none", "chance": _NOT_SCORED, "interval": _declared.serial_root,
         "reference": "gneiting2007sharpness",
     },
 )  # fmt: skip

@@ -108,7 +108,7 @@ class Cells:
         if reason is None:
             return found()
         nothing = np.full(len(self.n), np.nan)
-        return Estimate(nothing, self.n, reason=reason, facts={"absent": True})
+        return Estimate(nothing, self.n, reason=reason, absent=True)
 
     def _known(self, level: float) -> float:
         """The counted level that this one equals up to rounding: 0.95 may come as 95/100."""

@@ -1,9 +1,19 @@
 """Generators of discrete structures: are their samples valid, novel, diverse and as requested?"""
 
+from typing import Any
+
+from graphgauge.core.renamed import say_renamed
 from graphgauge.generation.collect import collect
 from graphgauge.generation.evaluate import evaluate
 from graphgauge.generation.from_files import evaluate_files
 from graphgauge.generation.subjects import Case, Labelled, open_checkpoint
-from graphgauge.generation.table import Table
+from graphgauge.generation.table import SampleTable
 
-__all__ = ["Case", "Labelled", "Table", "collect", "evaluate", "evaluate_files", "open_checkpoint"]
+__all__ = ["Case", "Labelled", "SampleTable", "collect", "evaluate", "evaluate_files", "open_checkpoint"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Table":
+        say_renamed("generation.Table", "generation.SampleTable")
+        return SampleTable
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,14 +8,14 @@ from typing import Any
 
 from graphgauge.core.metric import Metric
 from graphgauge.generation.graphs import Graphs
-from graphgauge.generation.samples import Sample
+from graphgauge.generation.samples import ConditionSample
 from graphgauge.generation.sections.conditioning import Answers
 from graphgauge.generation.sections.diversity import Attempts
 from graphgauge.generation.sections.latent_space import Latents
 from graphgauge.generation.sections.reconstruction import Reconstructions
 from graphgauge.generation.sections.statistical import Encodings, GraphSides, Statistics
 from graphgauge.generation.sections.two_sided import Described, Drawn, Draws, Encoded, encoded
-from graphgauge.generation.table import Table
+from graphgauge.generation.table import SampleTable
 
 # The fields of a table for each need. Bits and graphs are kinds of samples; metrics of the other kind do not apply.
 REQUIRED = {
@@ -49,11 +49,11 @@ REASONS = {
 class Capabilities:
     """The samples of a table, created when first needed."""
 
-    def __init__(self, table: Table, empty: int | str, draws: Draws, threads: int | None) -> None:
+    def __init__(self, table: SampleTable, empty: int | str, draws: Draws, threads: int | None) -> None:
         self._table, self._draws = table, draws
         self._common: dict[str, Any] = {"seed": draws.seed, "threads": threads}
-        self._made: dict[str, Sample] = {}
-        self._makers: dict[str, Callable[[], Sample]] = {
+        self.made: dict[str, ConditionSample] = {}
+        self._makers: dict[str, Callable[[], ConditionSample]] = {
             "reconstructions": lambda: Reconstructions.of(table, empty, **self._common),
             **dict.fromkeys(("attempts", "validity", "novelty", "pairs"), lambda: self._attempts),
             "statistics": lambda: Statistics(table.labels, sides=Described(table, draws), **self._common),
@@ -103,9 +103,13 @@ class Capabilities:
         samples = [part for part in absent if part in ("data", "generate")]
         return " and ".join(self._table.missing.get(part, REASONS[part]) for part in samples or absent)
 
-    def first(self, metric: Metric) -> tuple[str, Sample]:
-        """The first of a metric's needs that the table meets, and its sample."""
+    def sample(self, metric: Metric) -> ConditionSample:
+        """The sample of the first of a metric's needs that the table meets."""
         need = next(need for need in metric.needs if need in self.names)
-        if need not in self._made:
-            self._made[need] = self._makers[need]()
-        return need, self._made[need]
+        if need not in self.made:
+            self.made[need] = self._makers[need]()
+        return self.made[need]
+
+    def averaged(self, metric: Metric) -> ConditionSample:
+        """The same, averaged over conditions as the metric is."""
+        return self.sample(metric).averaged(metric.conventions["average"])

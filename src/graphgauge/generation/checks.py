@@ -11,10 +11,10 @@ from graphgauge.core.arrays import as_numeric
 from graphgauge.core.errors import InputError
 from graphgauge.core.findings import Evidence, check
 from graphgauge.core.result import Result
+from graphgauge.generation.declared import FEWEST_VALID
 from graphgauge.generation.distances import unique_at
 from graphgauge.generation.inputs import Codes
 from graphgauge.generation.overlap import HeldOut
-from graphgauge.generation.sections.common import FEWEST_VALID
 from graphgauge.generation.sections.diversity import Attempts
 from graphgauge.generation.sections.latent_space import LEAK
 from graphgauge.io.materials import Material

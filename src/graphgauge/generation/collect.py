@@ -17,7 +17,7 @@ from graphgauge.generation.graphs import Graphs, is_graphs
 from graphgauge.generation.inputs import Codes, Samples, as_samples, read_conditions, thresholded
 from graphgauge.generation.overlap import learned
 from graphgauge.generation.subjects import PROTOCOLS, Case, Labelled, offers
-from graphgauge.generation.table import Table
+from graphgauge.generation.table import SampleTable
 
 # Batch size for calls of the model.
 BATCH = 512
@@ -56,7 +56,7 @@ def collect(
     seed: int = 0,
     sections: Sequence[str] | str | None = None,
     progress: Progress | None = None,
-) -> Table:
+) -> SampleTable:
     """Collect everything that `evaluate` needs from a subject: encodings, reconstructions, samples of every condition.
 
     Parameters
@@ -119,14 +119,14 @@ class Collection:
         self.options = _checked(num_samples, temperature, threshold, seed)
         self._progress = progress or (lambda stage, done, total: None)
 
-    def table(self, sections: Sequence[str] | str | None = None) -> Table:
+    def table(self, sections: Sequence[str] | str | None = None) -> SampleTable:
         """The answers that some sections need, or all."""
         try:
             return self._table(_named(sections) if sections else set(_ASKED))
         except InputError as error:
             raise self._blamed(error) from error.__cause__
 
-    def _table(self, names: set[str]) -> Table:
+    def _table(self, names: set[str]) -> SampleTable:
         unjudged = names & {"conditioning"} if self._classifier is None else set()
         names -= unjudged
         asked = {part for name in names for part in _ASKED.get(name, tuple(PROTOCOLS)) if self.offers.get(part, True)}
@@ -152,7 +152,7 @@ class Collection:
                 given["generated_statistics"] = self._generated_statistics
             if "classifier" in asked:
                 given |= self._answers
-        return Table.of(
+        return SampleTable.of(
             labels=self.labels,
             ordered=self._ordered,
             channels=None if isinstance(self._real, Graphs) else self._subject.attribute("channels"),

@@ -12,23 +12,47 @@ from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.findings import Finding
 from graphgauge.core.metric import asked, find, sections, select
 from graphgauge.core.options import confidence_level, metric_names, nan_policy, whole_number
-from graphgauge.core.result import Evaluation, Result
-from graphgauge.core.result import Table as Breakdown
+from graphgauge.core.result import Evaluation, Result, Table
 from graphgauge.generation.capabilities import Capabilities
+from graphgauge.generation.declared import FAMILY
 from graphgauge.generation.overlap import HeldOut
-from graphgauge.generation.section_results import Request, SectionResults, cutoffs
-from graphgauge.generation.sections.common import FAMILY
+from graphgauge.generation.section_results import Request, cutoffs, section_results
 from graphgauge.generation.sections.latent_space import CENTROIDS
 from graphgauge.generation.sections.two_sided import Draws
-from graphgauge.generation.table import Table
+from graphgauge.generation.table import SampleTable
 
 # Columns that accompany a column of values: the number of items, and the interval.
 _BESIDE = re.compile(r"\.(n|low|high)$")
 
+# The arguments that a table takes the place of.
+_INPUTS = (
+    "real", "generated", "real_conditions", "conditions", "train", "valid", "reconstructed", "latents",
+    "generated_latents", "leaks", "statistics", "generated_statistics", "predicted", "classifier_labels",
+    "classifier_predicted", "labels", "ordered", "channels",
+)  # fmt: skip
+
 
 def evaluate(
-    table: Table | None = None,
+    table: SampleTable | None = None,
     *,
+    real: Any = None,
+    generated: Any = None,
+    real_conditions: Any = None,
+    conditions: Any = None,
+    train: Any = None,
+    valid: Any = None,
+    reconstructed: Any = None,
+    latents: Any = None,
+    generated_latents: Any = None,
+    leaks: bool | None = None,
+    statistics: Mapping[str, Any] | None = None,
+    generated_statistics: Mapping[str, Any] | None = None,
+    predicted: Any = None,
+    classifier_labels: Any = None,
+    classifier_predicted: Any = None,
+    labels: Sequence[str] | None = None,
+    ordered: bool = False,
+    channels: Sequence[str] | None = None,
     metrics: Sequence[str] | str | None = None,
     k: Sequence[int] | int = 10,
     empty: int | str = 1,
@@ -38,15 +62,13 @@ def evaluate(
     permutations: int = 999,
     nan: str = "raise",
     threads: int | None = None,
-    threshold: float | None = None,
-    **given: Any,
 ) -> Evaluation:
     """Measure whether generated samples are valid, novel, diverse and as requested.
 
     Parameters
     ----------
     table
-        The result of `collect` or `Table.load`; or pass any of the following arguments instead.
+        The result of `collect` or `SampleTable.load`; or pass any of the following arguments instead.
     real, generated
         Samples: arrays (n, *shape) of 0 and 1, or graphs (networkx, or lists of edges). `real_conditions` and
         `conditions` are their true and their requested conditions: codes or names.
@@ -77,17 +99,18 @@ def evaluate(
     nan
         `raise`, or `omit`: samples with a NaN in any argument are dropped and counted.
     """
-    if table is None and given.get("real") is None and given.get("generated") is None:
+    said = locals()
+    given = {name: said[name] for name in _INPUTS if said[name] is not None and said[name] is not False}
+    if table is None and real is None and generated is None:
         raise OptionError("nothing to evaluate", fix="Pass a table, or real= or generated= samples.")
     if table is None:
-        options = {} if threshold is None else {"threshold": threshold}
-        table = Table.of(nan=nan, options=options, **given)
-    elif not isinstance(table, Table):
+        _refuse_unused(given, empty)
+        table = SampleTable.of(nan=nan, **given)
+    elif not isinstance(table, SampleTable):
         kind = type(table).__name__
         raise InputError(f"expected a table, found {kind}", where="table", fix="Pass samples as real= and generated=.")
-    elif given or threshold is not None or nan_policy(nan) != "raise":
-        said = {"threshold": threshold is not None, "nan": nan != "raise"}
-        names = ", ".join([*given, *(name for name, is_said in said.items() if is_said)])
+    elif given or nan_policy(nan) != "raise":
+        names = ", ".join([*given, *(["nan"] if nan != "raise" else [])])
         raise OptionError(f"a table already contains samples: {names}")
     chosen = metric_names(metrics)
     draws = Draws(seed, whole_number("resamples", resamples, 1), whole_number("permutations", permutations, 1))
@@ -97,7 +120,16 @@ def evaluate(
     return joined([evaluate_section(table, name, request) for name in request.by_section], request)
 
 
-def evaluate_section(table: Table, name: str, request: Request) -> Evaluation:
+def _refuse_unused(given: Mapping[str, Any], empty: int | str) -> None:
+    """Raise an error for an option that these samples would not use."""
+    needed = {"labels": ("real_conditions", "conditions"), "ordered": ("real_conditions", "conditions")}
+    said = {**given, **({} if empty == 1 else {"empty": empty})}
+    for name, others in {**needed, "empty": ("reconstructed",)}.items():
+        if name in said and not any(other in given for other in others):
+            raise OptionError(f"{name} needs {' or '.join(others)}", fix="Give both, or neither.").about(name)
+
+
+def evaluate_section(table: SampleTable, name: str, request: Request) -> Evaluation:
     """One requested section: its results, breakdowns and skipped parts."""
     names = request.by_section[name]
     at_hand = Capabilities(table, request.empty, request.draws, request.threads)
@@ -114,19 +146,16 @@ def evaluate_section(table: Table, name: str, request: Request) -> Evaluation:
         skipped = {name: "; ".join(dict.fromkeys(skipped.values()))}
     swept = {"k": request.k, "statistic": tuple(table.statistics or ())}
     chosen = select(FAMILY, names, at_hand.names, swept)
-    part = SectionResults(table, request, at_hand)
-    for metric, params in chosen:
-        if "k" in params:
-            whole_number("k", params["k"], 1)
-        part.add(metric, params)
+    cutoffs([params["k"] for _, params in chosen if "k" in params])  # a key may have any value
+    part = section_results(chosen, table, request, at_hand)
     if len(table.labels) > 1:
-        for sample in part.used.values():
+        for sample in at_hand.made.values():
             skipped |= {f"{name} of {label}": reason for label, reason in sample.left_out().items()}
     found = Evaluation(
-        FAMILY, part.results, conventions=part.conventions, breakdowns=part.breakdowns(), skipped=skipped,
+        FAMILY, part.results, conventions=part.conventions, breakdowns=part.breakdowns, skipped=skipped,
         options={**table.options, **request.options, "asked": {name: names}}, notes=_notes(table),
     )  # fmt: skip
-    found.materials |= part.used  # for the checks, which use all sections together
+    found.materials |= at_hand.made  # for the checks, which use all sections together
     if table.real is not None:
         found.materials["held_out"] = HeldOut(len(table.real), len(table.excluded))
     return found
@@ -135,7 +164,7 @@ def evaluate_section(table: Table, name: str, request: Request) -> Evaluation:
 def joined(parts: Iterable[Evaluation], request: Request) -> Evaluation:
     """Combine sections into one evaluation."""
     results: list[Result] = []
-    breakdowns: dict[str, Breakdown] = {}
+    breakdowns: dict[str, Table] = {}
     conventions: dict[str, str] = {}
     options: dict[str, Any] = {}
     skipped: dict[str, str] = {}
@@ -152,7 +181,7 @@ def joined(parts: Iterable[Evaluation], request: Request) -> Evaluation:
         earlier |= {finding.check: finding for finding in part.findings}
         for axis, breakdown in part.breakdowns.items():
             held = breakdowns[axis].columns if axis in breakdowns else {}
-            breakdowns[axis] = Breakdown(axis, {**held, **breakdown.columns})
+            breakdowns[axis] = Table(axis, {**held, **breakdown.columns})
     results.sort(key=lambda result: result.is_companion)
     whole = Evaluation(
         FAMILY,
@@ -178,7 +207,7 @@ def part_of(evaluation: Evaluation, name: str, request: Request) -> Evaluation |
         return None
     results = evaluation.section(name)
     statistics = {result.params.get("statistic") for result in results.values()}
-    breakdowns: dict[str, Breakdown] = {}
+    breakdowns: dict[str, Table] = {}
     for axis, table in evaluation.breakdowns.items():
         own = {table.column_of(key) for key in results}
         beside = {column: {column, _BESIDE.sub("", column)} for column in table.columns}
@@ -186,7 +215,7 @@ def part_of(evaluation: Evaluation, name: str, request: Request) -> Evaluation |
         if axis in statistics or (axis == CENTROIDS and name == "latent_space"):
             breakdowns[axis] = table
         elif kept:
-            breakdowns[axis] = Breakdown(axis, {axis: table[axis], "n": table["n"], **kept})
+            breakdowns[axis] = Table(axis, {axis: table[axis], "n": table["n"], **kept})
     return Evaluation(
         FAMILY, list(results.values()), conventions=evaluation.conventions,
         options={**evaluation.options, "asked": {name: names}}, breakdowns=breakdowns, notes=evaluation.notes,
@@ -202,7 +231,7 @@ def _is_of(key: str, name: str) -> bool:
     return key.startswith(f"{name} of ") or (" of " not in key and find(key, FAMILY)[0].section == name)
 
 
-def _notes(table: Table) -> tuple[str, ...]:
+def _notes(table: SampleTable) -> tuple[str, ...]:
     notes = list(table.notes)
     if table.generated is not None and table.valid is None:
         notes.append("validity is not given: all samples count as valid")

@@ -37,7 +37,7 @@ from graphgauge.generation.graphs import Graphs
 from graphgauge.generation.section_results import Request
 from graphgauge.generation.sections.two_sided import Draws
 from graphgauge.generation.subjects import Case, Labelled, best_device, open_checkpoint
-from graphgauge.generation.table import Table
+from graphgauge.generation.table import SampleTable
 from graphgauge.io.arrays import read_array, read_labels
 from graphgauge.io.code import sources
 from graphgauge.io.hashing import receipt_input
@@ -132,7 +132,7 @@ def evaluate_files(
 class Source:
     """The source of samples: the table that a section needs (None: the whole), and its inputs."""
 
-    table: Callable[[str | None], Table]
+    table: Callable[[str | None], SampleTable]
     options: Mapping[str, Any]
     inputs: Inputs
     model: str = ""
@@ -175,12 +175,12 @@ def _from_samples(given: Mapping[str, Any], progress: Progress) -> Source:
     names = ("real", "generated", "train", "real_conditions", "conditions", "valid")
     files = {name: given[name] for name in names if given[name]}
     read: dict[str, Any] = {name: _READERS.get(name, _read_samples)(path) for name, path in files.items()}
-    table = Table.of(labels=given["labels"], ordered=given["ordered"], nan=given["nan"], **read)
+    table = SampleTable.of(labels=given["labels"], ordered=given["ordered"], nan=given["nan"], **read)
     return Source(lambda name: table, {}, lambda: [receipt_input(name, path) for name, path in files.items()])
 
 
 def _from_table(given: Mapping[str, Any], progress: Progress) -> Source:
-    table = Table.load(given["table"])
+    table = SampleTable.load(given["table"])
     return Source(lambda name: table, table.options, lambda: [receipt_input("table", given["table"])])
 
 

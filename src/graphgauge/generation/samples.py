@@ -15,11 +15,11 @@ from graphgauge.generation.inputs import Codes
 from graphgauge.stats.intervals import standard_error
 
 Numbers = NDArray[Any]
-Own = TypeVar("Own", bound="Sample")
+Own = TypeVar("Own", bound="ConditionSample")
 
 
 @dataclass(frozen=True)
-class Sample:
+class ConditionSample:
     """Groups of samples; `average` is how their values are combined, or None for one value per condition.
 
     Each condition has the same weight (`macro`), or each sample does (`micro`); values are summed (`total`), or all
@@ -108,7 +108,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class RealSample(Sample):
+class RealSample(ConditionSample):
     """Real samples with their conditions."""
 
     codes: Codes = field(kw_only=True)

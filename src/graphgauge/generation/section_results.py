@@ -1,27 +1,28 @@
-"""What is requested of a table, and the results of one section: values, their other averages, columns by condition."""
+"""What is requested of a table, and the results of one section: values, their other averages, breakdowns."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial, reduce
+from operator import or_
 from typing import Any
 
 import numpy as np
 
 from graphgauge.core.errors import OptionError
-from graphgauge.core.metric import Metric, NoInterval, asked, sections
+from graphgauge.core.loop import Axis, Chosen, measured
+from graphgauge.core.metric import Metric, NoChance, asked, sections
 from graphgauge.core.options import thread_count, whole_number
-from graphgauge.core.result import Result
-from graphgauge.core.result import Table as Breakdown
+from graphgauge.core.result import Result, Table
 from graphgauge.generation.capabilities import Capabilities
-from graphgauge.generation.samples import Sample
-from graphgauge.generation.sections.common import FAMILY
+from graphgauge.generation.declared import FAMILY
+from graphgauge.generation.samples import ConditionSample
 from graphgauge.generation.sections.latent_space import CENTROIDS, Latents
 from graphgauge.generation.sections.reconstruction import EMPTY_RULES, Reconstructions
 from graphgauge.generation.sections.statistical import Encodings, Statistics
 from graphgauge.generation.sections.two_sided import Draws
-from graphgauge.generation.table import Table
+from graphgauge.generation.table import SampleTable
 
 
 @dataclass(frozen=True)
@@ -72,85 +73,95 @@ AXIS = "condition"
 _OTHER = {"macro": "micro", "micro": "macro"}
 
 
-class SectionResults:
-    """The results of one section during computation."""
+class _ByCondition(Axis):
+    """One row per condition; a metric counts its own items there."""
 
-    def __init__(self, table: Table, request: Request, at_hand: Capabilities) -> None:
-        self._table, self._request, self._at_hand = table, request, at_hand
-        self.results: list[Result] = []
-        self.used: dict[str, Sample] = {}
-        self._columns: dict[str, Any] = {}
-        self._by_channel: dict[str, Any] = {}
-
-    @property
-    def conventions(self) -> dict[str, str]:
-        order = "in order" if self._table.ordered else "without order"
-        shown = {"nan": self._request.nan, "conditions": f"{len(self._table.labels)} {order}"}
-        for sample in self.used.values():
-            if isinstance(sample, Reconstructions):
-                shown["two empty sides"] = sample.empty
-            if isinstance(sample, Encodings):
-                shown["encodings"] = sample.sides.space
-        return shown
-
-    def add(self, metric: Metric, params: Mapping[str, Any]) -> None:
-        need, sample = self._at_hand.first(metric)
-        self.used[need] = sample
-        average = metric.conventions["average"]
-        key, several = metric.key_of(**params), sample.groups > 1
-        main = sample.averaged(average)
-        result = metric.result(
-            main, metric(main, **params), params, confidence=self._request.confidence, conventions=self.conventions
-        )
-        self.results.append(result)
-        if several and average in _OTHER:
-            self.results.append(self._companion(metric, params, sample.averaged(_OTHER[average]), _OTHER[average]))
-        if several:
-            self._add_column(metric, params, key.removeprefix("overall_"), sample.averaged(None))
-        if isinstance(sample, Reconstructions) and "channels" in metric.conventions:
-            parts = [metric(part.averaged(average), **params) for part in sample.by_channel().values()]
-            self._by_channel[key] = np.array([part.value[0] for part in parts])
-
-    def _companion(self, metric: Metric, params: Mapping[str, Any], sample: Sample, average: str) -> Result:
-        """The other average of a result, to show next to it."""
-        found = metric.result(
-            sample, metric(sample, **params), params, confidence=self._request.confidence,
-            conventions=self.conventions, baselines=False,
-        )  # fmt: skip
-        return replace(
-            found, key=f"{found.key}_{average}_{AXIS}", params={**found.params, average: AXIS}, warnings=(),
-            conventions={**found.conventions, "average": average}, goal=None, priority=None, interpretation=None,
-        )  # fmt: skip
-
-    def _add_column(self, metric: Metric, params: Mapping[str, Any], name: str, each: Sample) -> None:
+    def add(self, metric: Metric, params: Mapping[str, Any], confidence: float) -> None:
+        name, each = metric.key_of(**params).removeprefix("overall_"), self.sample(metric)
         estimate = metric(each, **params)
         if len(estimate.value) != each.groups:
             return  # one value for all conditions together
-        self._columns |= {name: estimate.value, f"{name}.n": np.where(np.isnan(estimate.value), 0, estimate.n)}
         unknown = np.isnan(estimate.value)
-        if unknown.all():
-            return
-        bounds = metric.interval_of(each, estimate, self._request.confidence)
-        if not isinstance(bounds, NoInterval):
-            _, low, high = bounds
-            self._columns |= {
-                f"{name}.low": np.where(unknown, np.nan, low), f"{name}.high": np.where(unknown, np.nan, high),
-            }  # fmt: skip
+        self.columns |= {name: estimate.value, f"{name}.n": np.where(unknown, 0, estimate.n)}
+        if not unknown.all():
+            self.add_bounds(name, metric.interval_of(each, estimate, confidence))
 
-    def breakdowns(self) -> dict[str, Breakdown]:
-        table = self._table
-        found: dict[str, Breakdown] = {}
-        if self._columns:
-            codes = table.codes if table.generated is not None else table.real_codes
-            counts = np.bincount(codes, minlength=len(table.labels))
-            found[AXIS] = Breakdown(AXIS, {AXIS: np.array(table.labels), "n": counts, **self._columns})
-        for sample in self.used.values():
-            if isinstance(sample, Reconstructions) and self._by_channel and sample.channels:
-                names = np.array(list(sample.channels))
-                columns: dict[str, Any] = {"channel": names, "n": np.full(len(names), len(sample.iou))}
-                found["channel"] = Breakdown("channel", columns | self._by_channel)
-            if isinstance(sample, Statistics) and any(result.metric != "num_real" for result in self.results):
-                found |= sample.by_statistic()
-            if isinstance(sample, Latents) and len(sample.points):
-                found[CENTROIDS] = sample.centroid_table()
-        return found
+
+@dataclass(frozen=True)
+class SectionResults:
+    """The results of one section, each also under its other average if there are several conditions."""
+
+    results: list[Result]
+    conventions: dict[str, str]
+    breakdowns: dict[str, Table]
+
+
+def section_results(
+    chosen: Sequence[Chosen], table: SampleTable, request: Request, at_hand: Capabilities
+) -> SectionResults:
+    order = "in order" if table.ordered else "without order"
+    common = {"nan": request.nan, "conditions": f"{len(table.labels)} {order}"}
+    measure = partial(
+        measured, samples=at_hand.averaged, confidence=request.confidence,
+        conventions=lambda sample: {**common, **_conventions(sample)},
+    )  # fmt: skip
+    if len(table.labels) > 1:
+        codes = table.codes if table.generated is not None else table.real_codes
+        sizes = np.bincount(codes, minlength=len(table.labels))
+        axis = _ByCondition(AXIS, table.labels, sizes, lambda metric: at_hand.sample(metric).averaged(None))
+        results = measure(chosen, by=[axis]).results
+        results += map(_companion, measure(_other_averages(chosen)).results)
+        breakdowns = {AXIS: axis.table} if axis.is_filled else {}
+    else:
+        results, breakdowns = measure(chosen).results, {}
+    used = at_hand.made.values()
+    for sample in used:
+        breakdowns |= _breakdowns(sample, chosen)
+    return SectionResults(results, reduce(or_, map(_conventions, used), common), breakdowns)
+
+
+def _conventions(sample: ConditionSample) -> dict[str, str]:
+    if isinstance(sample, Reconstructions):
+        return {"two empty sides": sample.empty}
+    return {"encodings": sample.sides.space} if isinstance(sample, Encodings) else {}
+
+
+def _other_averages(chosen: Sequence[Chosen]) -> list[Chosen]:
+    """The metrics that have another average, under that one and as bare numbers."""
+    return [
+        (
+            replace(
+                metric, conventions={**metric.conventions, "average": _OTHER[average]}, interpretation=None,
+                chance=NoChance("given with the other average"),
+            ),
+            params,
+        )
+        for metric, params in chosen
+        if (average := metric.conventions["average"]) in _OTHER
+    ]  # fmt: skip
+
+
+def _companion(result: Result) -> Result:
+    """The other average of a result, to show next to it."""
+    average = result.conventions["average"]
+    return replace(
+        result, key=f"{result.key}_{average}_{AXIS}", params={**result.params, average: AXIS}, warnings=(), goal=None
+    )
+
+
+def _breakdowns(sample: ConditionSample, chosen: Sequence[Chosen]) -> dict[str, Table]:
+    """The breakdowns of a sample other than by condition."""
+    if isinstance(sample, Reconstructions) and sample.channels:
+        return _by_channel(sample, [(metric, params) for metric, params in chosen if "channels" in metric.conventions])
+    if isinstance(sample, Statistics) and any(metric.name != "num_real" for metric, _ in chosen):
+        return sample.by_statistic()
+    return {CENTROIDS: sample.centroid_table()} if isinstance(sample, Latents) and len(sample.points) else {}
+
+
+def _by_channel(sample: Reconstructions, chosen: Sequence[Chosen]) -> dict[str, Table]:
+    names, parts = np.array(list(sample.channels or ())), sample.by_channel().values()
+    columns: dict[str, Any] = {"channel": names, "n": np.full(len(names), len(sample.iou))}
+    for metric, params in chosen:
+        found = [metric(part.averaged(metric.conventions["average"]), **params) for part in parts]
+        columns[metric.key_of(**params)] = np.array([estimate.value[0] for estimate in found])
+    return {"channel": Table("channel", columns)} if chosen else {}

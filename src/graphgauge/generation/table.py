@@ -39,7 +39,7 @@ _MEASURED = {*_REAL, *_GENERATED} - {"valid"}
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class SampleTable:
     """Answers and truths, one row per sample. Fields that were not given are None; `missing` contains the reasons.
 
     `real` samples have codes, reconstructions, latent vectors and statistics. `generated` samples have requested codes,
@@ -99,7 +99,7 @@ class Table:
         missing: Mapping[str, str] | None = None,
         notes: Sequence[str] = (),
         nan: str = "raise",
-    ) -> Table:
+    ) -> SampleTable:
         """Check the arguments, which are those of `evaluate`.
 
         Real samples that are in `train` are dropped. `excluded` are the codes of those dropped before.
@@ -170,7 +170,7 @@ class Table:
         save_state(path, _KIND, facts, arrays)
 
     @classmethod
-    def load(cls, path: str | Path) -> Table:
+    def load(cls, path: str | Path) -> SampleTable:
         """Load a table, with the same checks as for arguments."""
         try:
             _, facts, arrays = load_state(path, _KIND)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import glob
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +13,7 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray, as_numeric
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
-from graphgauge.core.files import DAMAGE, first_line, is_pattern, require_file, split_member
+from graphgauge.core.files import DAMAGE, first_line, is_pattern, matching, require_file, split_member
 from graphgauge.io.delimited import read_numbers
 from graphgauge.io.npz import open_npz
 from graphgauge.io.parquet import open_parquet, sound
@@ -119,11 +117,6 @@ def open_arrays(patterns: Sequence[str]) -> list[ArrayFile]:
             raise InputError("no file matches this pattern", where=pattern)
         paths += found
     return [open_array(path) for path in paths]
-
-
-def matching(pattern: str, folder: Path | None = None) -> list[str]:
-    """The files that match a pattern, with numbers in names in numeric order."""
-    return sorted(glob.glob(pattern, root_dir=folder), key=_natural)
 
 
 def read_array(path: str | Path) -> AnyArray:
@@ -245,10 +238,6 @@ def _member(path: Path, name: str | None, members: Sequence[str]) -> str:
         wanted = "contains several arrays" if name is None else f"has no array {name!r}"
         raise InputError(wanted, where=str(path), fix=f"Pick one as {path.name}:NAME, NAME in {', '.join(members)}.")
     return name
-
-
-def _natural(text: str) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", text)]
 
 
 def _damaged(path: Path) -> str:

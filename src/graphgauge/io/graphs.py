@@ -94,9 +94,7 @@ def _read_json(path: Path) -> Any:
     listed = content["edges"] if "edges" in content else content["links"]
     nodes = tuple(node["id"] if isinstance(node, dict) else node for node in content["nodes"])
     edges = [_json_edge(edge) for edge in listed]
-    if content.get("directed", True):
-        return EdgeList(edges, nodes)
-    return EdgeList(edges + [(b, a, weight) for a, b, weight in edges if a != b], nodes, undirected=True)
+    return EdgeList(edges, nodes, undirected=not content.get("directed", True))
 
 
 def _json_edge(edge: Any) -> tuple[Any, ...]:

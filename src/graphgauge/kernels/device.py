@@ -1,7 +1,10 @@
-"""Counting of CUDA tensors on their device: only counts are copied."""
+"""Counting of CUDA tensors on their device, in one pass where Triton is installed: only counts are copied."""
 
 from __future__ import annotations
 
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -15,14 +18,14 @@ _BLOCK = 1 << 23
 
 def device_counts(pos: Any, neg: Any) -> RowCounts:
     """As `row_counts`, one row per positive."""
-    greater, equal, missing = (column.cpu().numpy() for column in _counted(pos, neg))
+    greater, equal, missing = (column.cpu().numpy() for column in counted(pos, neg))
     negatives = np.broadcast_to(np.int32(neg.shape[1]), len(pos))
     return RowCounts(greater, equal, missing, negatives, (pos != pos).cpu().numpy())
 
 
 def device_histogram(pos: Any, neg: Any) -> Cells | None:
     """As `joint_histogram`: distinct pairs, or None if any score is NaN."""
-    greater, equal, missing = _counted(pos, neg)
+    greater, equal, missing = counted(pos, neg)
     if bool(missing.any()) or bool((pos != pos).any()):
         return None
     side = neg.shape[1] + 1
@@ -31,7 +34,8 @@ def device_histogram(pos: Any, neg: Any) -> Cells | None:
     return Cells(distinct_greater, distinct_equal, rows.cpu().numpy())
 
 
-def _counted(pos: Any, neg: Any) -> list[Any]:
+def counted(pos: Any, neg: Any) -> list[Any]:
+    """For each row how many negatives are above, tied with its positive and NaN, as tensors on the device."""
     import torch
 
     # torch compares integers with float32 in float32, which makes ties.
@@ -40,6 +44,9 @@ def _counted(pos: Any, neg: Any) -> list[Any]:
         if scores.dtype != dtype and scores.dtype == torch.int64 and scores.numel():
             refuse_inexact(int(scores.min()), int(scores.max()))
     counts = [torch.empty(len(pos), dtype=torch.int32, device=neg.device) for _ in range(3)]
+    if neg.is_cuda and neg.numel() and (fused := _fused()):
+        fused.count_rows(pos, neg, *counts, wide=(pos.dtype, neg.dtype) != (dtype, dtype))
+        return counts
     step = max(1, _BLOCK // max(1, neg.shape[1]))
     for start in range(0, len(pos), step):
         part = slice(start, start + step)
@@ -47,3 +54,9 @@ def _counted(pos: Any, neg: Any) -> list[Any]:
         for column, found in zip(counts, (block > reference, block == reference, block != block), strict=True):
             torch.sum(found, 1, dtype=torch.int32, out=column[part])
     return counts
+
+
+@cache
+def _fused() -> Any:
+    """The Triton kernels, or None without Triton; it comes with torch's CUDA builds for Linux."""
+    return import_module("graphgauge.kernels.fused") if find_spec("triton") else None

@@ -11,13 +11,16 @@ from numpy.typing import NDArray
 
 Integers = NDArray[np.integer[Any]]
 
+# A table may have this many places per label.
+_TABLE = 4
+
 
 def tally(
-    columns: Sequence[Integers], counts: NDArray[np.int64] | None = None
-) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+    columns: Sequence[Integers], counts: NDArray[Any] | None = None
+) -> tuple[list[NDArray[np.int64]], NDArray[Any]]:
     """The distinct rows of `columns`, sorted by the first column, then the second …, and the count of each.
 
-    If rows have `counts`, these are added up.
+    If rows have `counts`, these are added up; they may be weights above 0.
 
     >>> tally([np.array([2, 1, 2]), np.array([0, 5, 0])])
     ([array([1, 2]), array([5, 0])], array([1, 2]))
@@ -41,8 +44,8 @@ def tally(
         totals = np.add.reduceat(counts[order], starts)
         codes = codes[starts]
     elif dense:
-        # Floating-point sums are exact here: all counts are far below 2**53.
-        frequencies = np.bincount(codes, counts).astype(np.int64)
+        # Floating-point sums of whole counts are exact here: all are far below 2**53.
+        frequencies = np.bincount(codes, counts).astype(np.int64 if counts is None else counts.dtype, copy=False)
         codes = np.flatnonzero(frequencies)
         totals = frequencies[codes]
     else:
@@ -56,9 +59,43 @@ def tally(
     return distinct[::-1], totals
 
 
+def numbered(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The sorted distinct labels, and the number of each label among them, as `np.unique` finds them.
+
+    Whole numbers that are close together are numbered by a table instead of a sort.
+
+    >>> numbered(np.array([7, 5, 7]))
+    (array([5, 7]), array([1, 0, 1]))
+    """
+    if labels.dtype.kind in "iu" and labels.size:
+        low, high = int(labels.min()), int(labels.max())
+        if high - low < _TABLE * labels.size and high <= np.iinfo(np.int64).max:
+            place = labels.astype(np.int64) - low
+            known = np.zeros(high - low + 1, bool)
+            known[place] = True
+            return np.flatnonzero(known) + low, (np.cumsum(known) - 1)[place]
+    names, number = np.unique(labels, return_inverse=True)
+    return names, number
+
+
+def distinct(columns: Sequence[Integers]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """A place of each distinct row, in the order of `tally`, and the number of every row among them.
+
+    >>> distinct([np.array([2, 1, 2]), np.array([0, 5, 0])])
+    (array([1, 2]), array([1, 0, 1]))
+    """
+    number = np.zeros(columns[0].size, np.int64)
+    for column in columns:
+        own, place = numbered(column)
+        number = numbered(number * len(own) + place)[1]
+    first = np.empty(int(number.max(initial=-1)) + 1, np.int64)
+    first[number] = np.arange(number.size)
+    return first, number
+
+
 def _tally_by_lexsort(
-    columns: Sequence[Integers], counts: NDArray[np.int64] | None
-) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+    columns: Sequence[Integers], counts: NDArray[Any] | None
+) -> tuple[list[NDArray[np.int64]], NDArray[Any]]:
     order = np.lexsort(tuple(reversed(columns)))
     ordered = [column[order].astype(np.int64) for column in columns]
     starts, totals = _runs(np.logical_or.reduce([column[1:] != column[:-1] for column in ordered]))

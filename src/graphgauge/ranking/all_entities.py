@@ -1,22 +1,29 @@
-"""The exact rank of each target among all entities, without the full matrix of queries × entities."""
+"""The exact rank of each right answer among all entities, without the full matrix of queries × entities."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray, Ints, as_numeric, refuse_nan, require_shape
+from graphgauge.core.arrays import AnyArray, Ints, as_numeric, is_tensor, refuse_nan, require_shape
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
-from graphgauge.kernels.bands import band_counts
+from graphgauge.core.options import whole_number
+from graphgauge.kernels.bands import band_counts, threshold_counts
+from graphgauge.kernels.dtypes import refuse_inexact
 from graphgauge.kernels.threads import map_blocks, row_blocks
-from graphgauge.ranking.inputs import as_integers, checked_offsets
+from graphgauge.ranking.entity_sets import EntitySets, entity_numbers
+from graphgauge.ranking.inputs import as_integers
 from graphgauge.ranking.state import RankingState
 
 Floats = NDArray[np.floating[Any]]
-Scorer = Callable[[AnyArray, AnyArray], AnyArray]
+# Embeddings or other rows: an array, a tensor, or several of them, as the real and imaginary parts of ComplEx.
+Rows = Any
+Scorer = Callable[[Rows, Rows], Any]
 
 SCORES = ("dot", "l1", "l2", "distmult")
 _SCORER = "It takes a block of queries and all entities."
@@ -30,77 +37,329 @@ def rank_all(
     targets: Any,
     *,
     score: str | Scorer = "dot",
-    known: tuple[Any, Any] | None = None,
+    known: Any = None,
+    exclude: Any = None,
+    candidates: Any = None,
+    kinds: Any = None,
     groups: Mapping[str, Any] | None = None,
     cluster: Any = None,
+    weights: Any = None,
     ids: Any = None,
     keep: str | None = None,
+    batch: int | None = None,
+    max_memory: int | None = None,
     threads: int | None = None,
 ) -> RankingState:
-    """Rank each query's target among all entities; returns the state to evaluate.
+    """Rank the right answers of each query among all entities; returns the state to evaluate.
+
+    Sets of entities (`targets`, `known`, `exclude`, `candidates`) are `(values, offsets)`, a list with the entity
+    numbers of each query, a scipy sparse matrix or a boolean matrix (queries, entities).
 
     Parameters
     ----------
     queries, entities
         Embeddings (q, d) and (m, d). For `distmult` queries are a pair (heads, relations), multiplied cell by cell.
+        With a scoring function, any arrays or tensors, or tuples of them, with one row per query and per entity.
     targets
-        For each query the number of the right entity. It is left out of its candidates by that number, not by
-        its score.
+        The number of the right entity of each query (q,), or sets of several. With sets, each right answer is ranked
+        among the wrong ones, and the metrics of whole lists (`recall@k`, `ndcg@k`, `map@k` …) are computed too. A
+        target is found by its number, not by its score.
     score
         `dot`, `distmult`, `l1` and `l2` (negated distances), or a function that scores a block of queries against the
-        entities: `(b, d), (m, d) → (b, m)`. The built-in ones are exact: a candidate whose score is within
-        rounding of the target's is scored again in float64, in a fixed order, so equal rows tie.
+        entities: `(b, d), (m, d) → (b, m)`. It gets rows as they were given, tensors as tensors. The built-in ones are
+        exact: a candidate whose score is within rounding of the target's is scored again in float64, in a fixed order,
+        so equal rows tie.
     known
-        Other right answers to leave out, as flat entity numbers and offsets (q + 1): `(values, offsets)`.
+        Other right answers, which are left out. The targets may be among them.
+    exclude
+        Entities that are no candidates, such as the items of training. A target among them is an error.
+    candidates, kinds
+        The only candidates of each query. With `kinds` (q,), the kind of each query, `candidates` has one set per kind.
+    batch, max_memory
+        Queries scored at once, or the bytes that their scores may take (128 MB).
     """
-    scorer = _Exact.of(queries, entities, score) if isinstance(score, str) else _Given(queries, entities, score)
-    targets = _entity_numbers(targets, "targets", scorer.entities)
-    require_shape(targets, (scorer.queries,), "targets", "One target per query.")
-    values, offsets = _known(known, scorer)
-    greater, equal = np.empty(scorer.queries, np.int64), np.empty(scorer.queries, np.int64)
-    left_out = np.empty(scorer.queries, np.int64)
-    step = max(1, _BLOCK_BYTES // max(1, scorer.entities * scorer.itemsize))
+    scorer = _Exact.of(queries, entities, score) if isinstance(score, str) else Given(queries, entities, score)
+    return ranked(
+        scorer, targets, known=known, exclude=exclude, candidates=candidates, kinds=kinds, groups=groups,
+        cluster=cluster, weights=weights, ids=ids, keep=keep, batch=batch, max_memory=max_memory, threads=threads,
+    )  # fmt: skip
+
+
+def ranked(
+    scorer: _Exact | Given,
+    targets: Any,
+    *,
+    known: Any = None,
+    exclude: Any = None,
+    candidates: Any = None,
+    kinds: Any = None,
+    groups: Mapping[str, Any] | None = None,
+    cluster: Any = None,
+    weights: Any = None,
+    ids: Any = None,
+    keep: str | None = None,
+    batch: int | None = None,
+    max_memory: int | None = None,
+    threads: int | None = None,
+) -> RankingState:
+    """The state of `rank_all`, for any scorer."""
+    state = RankingState(keep=keep)
+    one_each = _one_target_each(targets)
+    answers = _answers(targets, scorer, one_each)
+    field = Field.of(answers, known, exclude, candidates, kinds, scorer)
+    counts = _counted(scorer, field, _step(scorer, batch, max_memory), threads)
+    state.lowest_candidates += counts.lowest
+    if one_each:
+        return state.update_counts(
+            counts.greater, counts.equal, counts.negatives + 1,
+            groups=groups, cluster=cluster, weights=weights, ids=ids,
+        )  # fmt: skip
+    return state.update_lists(**_lists(answers, counts), queries=ids, groups=groups, cluster=cluster, weights=weights)
+
+
+def _one_target_each(targets: Any) -> bool:
+    """Whether targets are one number per query, not sets."""
+    if isinstance(targets, np.ndarray) or is_tensor(targets):
+        return bool(targets.ndim == 1)
+    return isinstance(targets, list | range) and not any(np.ndim(each) or isinstance(each, set) for each in targets)
+
+
+def _answers(targets: Any, scorer: _Exact | Given, one_each: bool) -> EntitySets:
+    if not one_each:
+        return EntitySets.of(targets, scorer.queries, scorer.entities, "targets")
+    numbers = entity_numbers(targets, "targets", scorer.entities)
+    require_shape(numbers, (scorer.queries,), "targets", "One target per query.")
+    return EntitySets(numbers, np.arange(scorer.queries + 1), scorer.entities)
+
+
+def _step(scorer: _Exact | Given, batch: int | None, max_memory: int | None) -> int:
+    """How many queries are scored at once."""
+    if batch is not None:
+        return whole_number("batch", batch, 1)
+    memory = _BLOCK_BYTES if max_memory is None else whole_number("max_memory", max_memory, 1)
+    return max(1, memory // max(1, scorer.entities * scorer.itemsize))
+
+
+@dataclass(frozen=True)
+class Field:
+    """Which entities take part in each query: the right answers, what is left out, and, if restricted, the candidates.
+
+    `allowed` has one set per kind, and `kind` is that of each query. All right answers are in `absent`, the entities
+    that are no wrong answers.
+    """
+
+    answers: EntitySets
+    absent: EntitySets
+    allowed: EntitySets | None
+    kind: Ints
+
+    @classmethod
+    def of(
+        cls, answers: EntitySets, known: Any, exclude: Any, candidates: Any, kinds: Any, scorer: _Exact | Given
+    ) -> Field:
+        queries, entities = scorer.queries, scorer.entities
+        left_out = EntitySets.of(known, queries, entities, "known")
+        excluded = EntitySets.of(exclude, queries, entities, "exclude")
+        _refuse(answers, excluded.contain(answers.rows(), answers.values), "is excluded",
+                "Leave it out of the targets or out of exclude=.")  # fmt: skip
+        if candidates is None:
+            if kinds is not None:
+                raise OptionError("kinds needs candidates", fix="Give one set of candidates per kind.")
+            return cls(answers, answers.joined(left_out, excluded), None, np.zeros(queries, np.int64))
+        kind = np.arange(queries) if kinds is None else as_integers(kinds, "kinds", "numbers of kinds")
+        require_shape(kind, (queries,), "kinds", "One kind per query.")
+        count = queries if kinds is None else _kinds(candidates, kind)
+        allowed = EntitySets.of(candidates, count, entities, "candidates", "query" if kinds is None else "kind")
+        _refuse(answers, ~allowed.contain(kind[answers.rows()], answers.values), "is not among its candidates",
+                "Add it to candidates=.")  # fmt: skip
+        return cls(answers, answers.joined(left_out, excluded), allowed, kind)
+
+    def negatives(self) -> Ints:
+        """The number of wrong answers of each query."""
+        if self.allowed is None:
+            return self.absent.entities - self.absent.sizes
+        rows = self.absent.rows()
+        inside = self.allowed.contain(self.kind[rows], self.absent.values)
+        return self.allowed.sizes[self.kind] - np.bincount(rows[inside], minlength=len(self.kind))
+
+    def blank(self, scores: AnyArray, block: slice, nothing: float) -> None:
+        """Write `nothing` over the scores (b, m) of all but the wrong answers."""
+        if self.allowed is not None:
+            for row, kind in enumerate(self.kind[block]):
+                chosen = self.allowed.within(slice(int(kind), int(kind) + 1))
+                kept = scores[row, chosen]
+                scores[row] = nothing
+                scores[row, chosen] = kept
+        scores[self.absent.rows(block), self.absent.within(block)] = nothing
+
+
+def _kinds(candidates: Any, kind: Ints) -> int:
+    """The number of kinds: that of the sets, which all kinds of queries are among."""
+    count = (
+        len(candidates[1]) - 1
+        if isinstance(candidates, tuple) and len(candidates) == 2
+        else candidates.shape[0]
+        if (hasattr(candidates, "shape"))
+        else len(candidates)
+    )
+    if kind.size and (kind.min() < 0 or kind.max() >= count):
+        raise InputError(f"kinds must be in 0 … {count - 1}, as there are {count} sets of candidates", where="kinds")
+    return int(count)
+
+
+def _refuse(answers: EntitySets, wrong: AnyArray, what: str, fix: str) -> None:
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        others = int(np.count_nonzero(wrong)) - 1
+        raise InputError(
+            f"entity {answers.values[first]} of query {answers.rows()[first]} {what}"
+            + (f", and {others} others are not right either" if others else ""),
+            where="targets", fix=fix,
+        )  # fmt: skip
+
+
+class _Counts(NamedTuple):
+    """For each right answer the wrong ones above and tied, and its score; the wrong ones and those at −inf in all."""
+
+    greater: Ints
+    equal: Ints
+    own: Floats
+    negatives: Ints
+    lowest: int
+
+
+def _counted(scorer: _Exact | Given, field: Field, step: int, threads: int | None) -> _Counts:
+    answers = field.answers
+    greater, equal = np.empty(len(answers.values), np.int64), np.empty(len(answers.values), np.int64)
+    own = np.empty(len(answers.values))
+    negatives, lowest = field.negatives(), 0
     for start in range(0, scorer.queries, step):
         block = slice(start, min(start + step, scorer.queries))
-        excluded = _excluded(targets, values, offsets, block)
-        greater[block], equal[block] = scorer.counts(block, targets[block], excluded, threads)
-        left_out[block] = np.bincount(excluded[0], minlength=block.stop - block.start)
-    state = RankingState(keep=keep)
-    state.update_counts(greater, equal, scorer.entities - left_out + 1, groups=groups, cluster=cluster, ids=ids)
-    return state
+        part = slice(int(answers.offsets[block.start]), int(answers.offsets[block.stop]))
+        found = scorer.counts(block, answers.rows(block), answers.values[part], field, threads)
+        greater[part], equal[part], own[part] = found.greater, found.equal, found.own
+        negatives[block] -= found.left_out
+        lowest += found.lowest
+    return _Counts(greater, equal, own, negatives, lowest)
 
 
-class _Given:
-    """A user function; its scores are compared without rescoring."""
+def _lists(answers: EntitySets, counts: _Counts) -> dict[str, Ints]:
+    """The runs of equal scores that contain right answers, query by query and best first."""
+    query = answers.rows()
+    order = np.lexsort((-counts.own, query))
+    query, own, greater, equal = query[order], counts.own[order], counts.greater[order], counts.equal[order]
+    new = np.ones(len(query), bool)
+    new[1:] = (query[1:] != query[:-1]) | (own[1:] != own[:-1])
+    first = np.flatnonzero(new)
+    positives = np.diff(np.append(first, len(query)))
+    ahead = first - answers.offsets[query[first]]
+    return {
+        "relevant": answers.sizes,
+        "candidates": counts.negatives + answers.sizes,
+        "runs": np.bincount(query[first], minlength=len(answers)),
+        "start": greater[first] + ahead,
+        "length": equal[first] + positives,
+        "positives": positives,
+    }
+
+
+class _BlockCounts(NamedTuple):
+    greater: Ints
+    equal: Ints
+    own: Floats
+    left_out: Ints | int = 0
+    lowest: int = 0
+
+
+class Given:
+    """A user function; its scores are compared without rescoring.
+
+    `minus_inf` says what a candidate at −inf is: ranked as any other, left out, or an error.
+    """
 
     itemsize = 8
 
-    def __init__(self, queries: Any, entities: Any, function: Scorer) -> None:
+    def __init__(self, queries: Rows, entities: Rows, function: Scorer, minus_inf: str = "rank") -> None:
         if not callable(function):
             raise OptionError(f"score must be a name or a function, not {function!r:.60}",
                               fix=f"The names are {', '.join(SCORES)}.")  # fmt: skip
-        self._queries, self._entities = as_numeric(queries, "queries"), as_numeric(entities, "entities")
-        for name, array in (("queries", self._queries), ("entities", self._entities)):
-            if not array.ndim:
-                raise InputError("found a single number", where=name, fix="Pass one row of numbers per entry.")
-        self._function = function
-        self.queries, self.entities = len(self._queries), len(self._entities)
+        self._queries, self._entities, self._function = (
+            _parts(queries, "queries"),
+            _parts(entities, "entities"),
+            function,
+        )
+        self.queries, self.entities = _length(self._queries, "queries"), _length(self._entities, "entities")
+        self._minus_inf = minus_inf
 
-    def counts(
-        self, block: slice, targets: Ints, excluded: tuple[Ints, Ints], threads: int | None
-    ) -> tuple[Ints, Ints]:
+    def counts(self, block: slice, row: Ints, target: Ints, field: Field, threads: int | None) -> _BlockCounts:
+        scores = self._scores(block)
+        own = scores[row, target]
+        field.blank(scores, block, np.nan)
+        lowest = np.isneginf(scores)
+        filtered = int(np.count_nonzero(lowest))
+        left_out: Ints | int = 0
+        if filtered and self._minus_inf == "raise":
+            first, column = np.unravel_index(int(np.argmax(lowest)), lowest.shape)
+            raise InputError(
+                f"{filtered} candidates score −inf, the first at ({block.start + first}, {column}): as a filter they "
+                "would still count as candidates", where="scores",
+                fix='Pass them in train= or exclude=, or say minus_inf="exclude" or "rank".',
+            )  # fmt: skip
+        if self._minus_inf != "rank" and np.isneginf(own).any():
+            first = int(np.argmax(np.isneginf(own)))
+            raise InputError(f"the right answer {target[first]} of query {block.start + row[first]} scores −inf",
+                             where="scores", fix="Filter neither answers nor, with them, training items.")  # fmt: skip
+        if filtered and self._minus_inf == "exclude":
+            scores[lowest] = np.nan
+            left_out, filtered = np.count_nonzero(lowest, axis=1), 0
+        return _BlockCounts(*threshold_counts(scores, row, own, threads=threads), own, left_out, filtered)
+
+    def _scores(self, block: slice) -> AnyArray:
+        """A copy of the function's scores, in which what takes no part can be blanked."""
+        torch = _torch_of(self._queries, self._entities)
         try:
-            found = self._function(self._queries[block], self._entities)
+            with nullcontext() if torch is None else torch.no_grad():
+                found = self._function(_cut(self._queries, block), self._entities)
         except (Exception, SystemExit) as error:
             what = " ".join(f"{type(error).__name__}: {error}".split())
             raise InputError(f"the function failed ({what:.200})", where="score", fix=_SCORER) from error
         scores = as_numeric(found, "score")
-        require_shape(scores, (len(targets), self.entities), "score", "It returns one row per query.")
+        require_shape(scores, (block.stop - block.start, self.entities), "score", "It returns one row per query.")
         refuse_nan(scores, "score", fix="Repair the model.")
-        own = scores[np.arange(len(targets)), targets][:, None]
-        use = np.ones(scores.shape, bool)
-        use[excluded] = False
-        return np.count_nonzero((scores > own) & use, axis=1), np.count_nonzero((scores == own) & use, axis=1)
+        if scores.dtype.kind in "iu" and scores.size:
+            refuse_inexact(int(scores.min()), int(scores.max()))
+        narrow = scores.dtype.kind == "f" and scores.dtype.itemsize <= 4
+        return np.array(scores, np.float32 if narrow else np.float64, order="C")
+
+
+def _parts(rows: Rows, name: str) -> Rows:
+    """Arrays and tensors as they are, lists as arrays."""
+    if isinstance(rows, tuple):
+        return tuple(_parts(part, f"{name}[{number}]") for number, part in enumerate(rows))
+    return rows if is_tensor(rows) or isinstance(rows, np.ndarray) else as_numeric(rows, name)
+
+
+def _length(rows: Rows, name: str) -> int:
+    parts = rows if isinstance(rows, tuple) else (rows,)
+    if not parts or any(not len(part.shape) for part in parts):
+        raise InputError("found a single number", where=name, fix="Pass one row of numbers per entry.")
+    lengths = {len(part) for part in parts}
+    if len(lengths) > 1:
+        raise InputError(f"parts of different lengths: {', '.join(map(str, sorted(lengths)))}", where=name,
+                         fix="All parts have one row per entry.")  # fmt: skip
+    return lengths.pop()
+
+
+def _cut(rows: Rows, block: slice) -> Rows:
+    return tuple(part[block] for part in rows) if isinstance(rows, tuple) else rows[block]
+
+
+def _torch_of(*given: Rows) -> Any:
+    """The module torch, if tensors are given."""
+    import sys
+
+    parts = [part for rows in given for part in (rows if isinstance(rows, tuple) else (rows,))]
+    return sys.modules["torch"] if any(map(is_tensor, parts)) else None
 
 
 class _Exact:
@@ -161,27 +420,18 @@ class _Exact:
             dtype = np.dtype(np.float64)
         return cls(np.ascontiguousarray(queries, dtype), np.ascontiguousarray(entities, dtype), score)
 
-    def counts(
-        self, block: slice, targets: Ints, excluded: tuple[Ints, Ints], threads: int | None
-    ) -> tuple[Ints, Ints]:
+    def counts(self, block: slice, row: Ints, target: Ints, field: Field, threads: int | None) -> _BlockCounts:
         left = self._left[block]
-        own = self._slow(left, targets)
+        own = self._slow(left[row], target)
         fast = self._fast(left, threads)
-        low, high = own - self._bound[block], own + self._bound[block]
+        field.blank(fast, block, -np.inf)
         # The fast distances leave out the query's square, which shifts a row but keeps its order.
-        shift = np.einsum("ij,ij->i", left, left, dtype=float) if self._score == "l2" else 0.0
-        greater, near_row, near_entity = band_counts(fast, low + shift, high + shift, threads=threads)
-        greater, equal = greater.astype(np.int64), np.zeros(len(targets), np.int64)
-        # Answers to leave out: those above the band were counted and are subtracted, those inside it are dropped below.
-        row, entity = excluded
-        gone = fast[row, entity] > (high + shift)[row]
-        greater -= np.bincount(row[gone], minlength=len(targets))
-        near = np.setdiff1d(near_row * self.entities + near_entity, row * self.entities + entity)
-        near_row, near_entity = np.divmod(near, self.entities)
-        again = self._slow(left[near_row], near_entity) if len(near) else np.empty(0)
-        greater += np.bincount(near_row[again > own[near_row]], minlength=len(targets))
-        equal += np.bincount(near_row[again == own[near_row]], minlength=len(targets))
-        return greater, equal
+        shift = np.einsum("ij,ij->i", left, left, dtype=float)[row] if self._score == "l2" else 0.0
+        bound = self._bound[block][row]
+        above, band, entity = band_counts(fast, row, own - bound + shift, own + bound + shift, threads=threads)
+        again = self._slow(left[row[band]], entity) if len(band) else np.empty(0)
+        greater = above + np.bincount(band[again > own[band]], minlength=len(row))
+        return _BlockCounts(greater, np.bincount(band[again == own[band]], minlength=len(row)), own)
 
     def _fast(self, left: AnyArray, threads: int | None) -> AnyArray:
         if self._score == "l1":
@@ -227,32 +477,3 @@ def _ordered_sum(terms: Floats) -> Floats:
     for column in terms.T:
         total += column
     return total
-
-
-def _entity_numbers(numbers: Any, name: str, entities: int) -> Ints:
-    array = as_integers(numbers, name, "entity numbers")
-    if array.size and (int(array.min()) < 0 or int(array.max()) >= entities):
-        within = f"be in 0 … {entities - 1}" if entities else "name entities, and there are none"
-        raise InputError(f"entity numbers must {within}", where=name)
-    return array
-
-
-def _known(known: tuple[Any, Any] | None, scorer: _Exact | _Given) -> tuple[Ints, Ints]:
-    if known is None:
-        return np.empty(0, np.int64), np.zeros(scorer.queries + 1, np.int64)
-    if not isinstance(known, tuple | list) or len(known) != 2:
-        raise InputError("expected known=(values, offsets)", where="known", fix="Entity numbers, and q + 1 offsets.")
-    values = _entity_numbers(known[0], "known", scorer.entities)
-    require_shape(values, (None,), "known", "Pass the known answers of all queries in one flat array.")
-    return values, checked_offsets(known[1], scorer.queries, len(values), "known offsets", "known answers")
-
-
-def _excluded(targets: Ints, values: Ints, offsets: Ints, block: slice) -> tuple[Ints, Ints]:
-    """Row (within the block) and entity of all non-candidates: each target, and its known answers once."""
-    ends = offsets[block.start : block.stop + 1]
-    count = block.stop - block.start
-    row = np.concatenate([np.repeat(np.arange(count), np.diff(ends)), np.arange(count)])
-    entity = np.concatenate([values[ends[0] : ends[-1]], targets[block]])
-    span = int(entity.max(initial=0)) + 1
-    pair = np.unique(row * span + entity)
-    return pair // span, pair % span

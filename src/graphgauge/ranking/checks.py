@@ -84,6 +84,19 @@ def cutoff_above_candidates(ranks: Ranks, results: Mapping[str, Result]) -> Evid
 
 
 @check(
+    "lowest-scores",
+    family="ranking",
+    severity="warning",
+    message="{count} candidates have the score −inf: if they are meant to be left out, they still count as candidates, "
+    "in chance levels and adjusted metrics",
+    remedy="Leave filtered candidates out of scores, labels and queries instead of scoring them −inf.",
+)
+def lowest_scores(lowest_candidates: int) -> Evidence | None:
+    """Candidates with the score −inf, which look like filtered ones."""
+    return {"count": lowest_candidates} if lowest_candidates else None
+
+
+@check(
     "imbalance-hidden-by-auc",
     family="ranking",
     severity="warning",
@@ -184,8 +197,8 @@ def known_positives_as_negatives(
     severity="warning",
     message="ranking the candidates by how often they occur in training gives MRR {heuristic:.3f}, the model "
     "{model:.3f} [{low:.3f}, {high:.3f}]: these negatives require no more than a count",
-    remedy="Draw negatives that are as frequent as the positives, or from history, and report the count next to the "
-    "model.",
+    remedy="Draw negatives that are as frequent as the positives, from history, or hard ones (`graphgauge negatives "
+    "--sampler degree`, historical or heart), and report the count next to the model.",
     costly=True,
 )
 def easy_negatives(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray, Ints, as_labels, as_numeric, is_cuda, refuse_nan, require_shape
+from graphgauge.core.arrays import AnyArray, Floats, Ints, as_labels, as_numeric, is_cuda, refuse_nan, require_shape
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.forms import given_names, require
 from graphgauge.core.options import whole_number
@@ -17,11 +17,16 @@ from graphgauge.kernels.counting import RowCounts, masked_counts, ragged_counts,
 from graphgauge.kernels.device import device_counts
 from graphgauge.ranking.family import MATRIX
 
-_FIX_NAN = 'Repair the model, or pass nan="omit" to drop and count them.'
+FIX_NAN = 'Repair the model, or pass nan="omit" to drop and count them.'
 _RAGGED = "Pass ragged negatives as one flat array with offsets=, or as a padded matrix with mask=."
+# Columns of a table by groups.
+_COLUMNS = {
+    "": "would have no name", "n": "counts the queries of each group", "value": "contains the metric",
+    "low": "contains its interval", "high": "contains its interval",
+}  # fmt: skip
 _SHAPES = (
-    "One positive score per query, and one row of negatives per query: pos (n,), neg (n, k). One pool (m,) for all "
-    "positives is taken by ranking.roc_auc and ranking.average_precision."
+    "One positive score per query, and one row of negatives per query: pos (n,), neg (n, k); or one pool of negatives "
+    "(m,) for all positives."
 )
 
 
@@ -115,99 +120,6 @@ def counted(scores: Scores, nan: str, threads: int | None) -> Counted:
     return Counted(greater[rows], equal[rows], candidates[rows], rows, unscored, missing, int(emptied.sum()))
 
 
-@dataclass(frozen=True)
-class FlatLists:
-    """Whole candidate lists, counted: each positive against its query's negatives, and the runs of equal scores.
-
-    Queries are numbered by their place among the sorted distinct ids. `rows` are the candidates that were kept,
-    and `place` the query of each. `names` are the sorted ids of all given queries, including dropped ones.
-    """
-
-    names: AnyArray
-    rows: NDArray[np.bool_]
-    place: Ints
-    greater: Ints
-    equal: Ints
-    negatives: Ints
-    positive_query: Ints
-    run_query: Ints
-    run_start: Ints
-    run_length: Ints
-    run_positives: Ints
-    relevant: Ints
-    candidates: Ints
-    dropped_queries: int
-    dropped_candidates: int
-    emptied_queries: int
-    without_positives: int
-
-    @classmethod
-    def of(cls, scores: Any, labels: Any, queries: Any, nan: str) -> FlatLists:
-        scores = as_numeric(scores, "scores")
-        require_shape(scores, (None,), "scores", "The flat form has one score per candidate.")
-        labels, queries = _binary(labels, len(scores)), as_labels(queries, "queries")
-        require_shape(queries, (len(scores),), "queries", "One query id per score.")
-        if nan == "raise":
-            refuse_nan(scores, "scores", fix=_FIX_NAN)
-        missing = np.isnan(scores) if scores.dtype.kind == "f" else np.zeros(len(scores), bool)
-        given, place = np.unique(queries, return_inverse=True)
-        relevant, unscored, negatives, left = (
-            np.bincount(place[rows], minlength=len(given))
-            for rows in (labels, labels & missing, ~labels, ~labels & ~missing)
-        )
-        # Without any negative left, the positives would rank first with any scores.
-        emptied = (relevant > 0) & (unscored == 0) & (negatives > 0) & (left == 0)
-        lost = ((unscored > 0) | emptied)[place]
-        without_positives = int(np.count_nonzero(relevant == 0))
-        rows = ~(missing | lost)
-        scores, labels, queries = scores[rows], labels[rows], queries[rows]
-        names, place = np.unique(queries, return_inverse=True)
-        # Stable and ascending, read from the end: this also works for unsigned integers, which cannot be negated.
-        order = np.lexsort((scores, place))[::-1]
-        query, value, label = place[order], scores[order], labels[order].astype(np.int64)
-        starts = _run_starts(query, value)
-        length = np.diff(np.r_[starts, len(query)])
-        positives = np.add.reduceat(label, starts) if len(starts) else np.empty(0, np.int64)
-        owner = query[starts]
-        total = np.bincount(query, minlength=len(names))
-        relevant = np.bincount(query, label, len(names)).astype(np.int64)
-        before = starts - _at_query_start(starts, owner)
-        ahead = np.cumsum(positives) - positives
-        ahead = ahead - _at_query_start(ahead, owner)
-        own = positives > 0
-        return cls(
-            names=given,
-            rows=rows,
-            place=place,
-            greater=np.repeat(before[own] - ahead[own], positives[own]),
-            equal=np.repeat(length[own] - positives[own], positives[own]),
-            negatives=np.repeat((total - relevant)[owner[own]], positives[own]),
-            positive_query=np.repeat(owner[own], positives[own]),
-            run_query=owner[own],
-            run_start=before[own],
-            run_length=length[own],
-            run_positives=positives[own],
-            relevant=relevant,
-            candidates=total,
-            dropped_queries=int(np.count_nonzero(unscored)),
-            dropped_candidates=int(np.count_nonzero(missing & ~lost)),
-            emptied_queries=int(np.count_nonzero(emptied)),
-            without_positives=without_positives,
-        )
-
-
-def _run_starts(*columns: AnyArray) -> Ints:
-    """The starts of runs of equal rows."""
-    changes = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
-    return np.flatnonzero(np.r_[True, changes][: len(columns[0])])
-
-
-def _at_query_start(values: Ints, owner: Ints) -> Ints:
-    """For each run, the value at the first run of its query."""
-    first = _run_starts(owner)
-    return np.repeat(values[first], np.diff(np.r_[first, len(owner)]))
-
-
 def _mask(mask: Any, neg: AnyArray) -> NDArray[np.bool_]:
     array = as_numeric(mask, "mask")
     if array.dtype != np.bool_:
@@ -235,18 +147,9 @@ def as_integers(values: Any, name: str, kind: str = "integers") -> Ints:
     return array.astype(np.int64)
 
 
-def _binary(labels: Any, length: int) -> NDArray[np.bool_]:
-    array = as_numeric(labels, "labels")
-    require_shape(array, (length,), "labels", "One label per score: 1 for positives, 0 for negatives.")
-    refuse_nan(array, "labels", fix="Labels are 0 or 1.")
-    if not np.isin(array, (0, 1)).all():
-        raise InputError("labels other than 0 and 1", where="labels", fix="Graded relevance is not supported.")
-    return array.astype(bool)
-
-
 def _report_nan(scores: Scores, counts: RowCounts) -> None:
     if counts.pos_missing.any():
-        refuse_nan(as_numeric(scores.pos, "pos_scores"), "pos_scores", fix=_FIX_NAN)
+        refuse_nan(as_numeric(scores.pos, "pos_scores"), "pos_scores", fix=FIX_NAN)
     row = int(np.argmax(counts.missing > 0))
     if scores.offsets is None:
         valid = True if scores.mask is None else scores.mask[row]
@@ -257,7 +160,7 @@ def _report_nan(scores: Scores, counts: RowCounts) -> None:
         where = str(start + int(np.argmax(np.isnan(scores.neg[start : int(scores.offsets[row + 1])]))))
     total = int(counts.missing.sum(dtype=np.int64))
     size = int(counts.negatives.sum(dtype=np.int64))
-    raise InputError(f"{total} of {size} values are NaN, the first at index {where}", where="neg_scores", fix=_FIX_NAN)
+    raise InputError(f"{total} of {size} values are NaN, the first at index {where}", where="neg_scores", fix=FIX_NAN)
 
 
 def cutoff(k: Any) -> int:
@@ -272,15 +175,32 @@ def cutoffs(k: Any) -> tuple[int, ...]:
     return tuple(cutoff(value) for value in ([k] if one else k))
 
 
-def as_groups(groups: Mapping[str, Any] | None) -> dict[str, AnyArray]:
-    """The labels of each axis that results are broken down by."""
+def named_groups(groups: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """The axes that results are broken down by, as given."""
     if groups is None:
         return {}
     if not isinstance(groups, Mapping) or not all(isinstance(name, str) for name in groups):
         raise InputError("expected labels under a name", where="groups", fix='For example {"relation": labels}.')
-    if "n" in groups:
-        raise OptionError("a group cannot be named 'n'", fix="That column counts the queries of each group.")
-    return {name: as_labels(values, f"groups[{name!r}]") for name, values in groups.items()}
+    for name in groups:
+        if name in _COLUMNS:
+            raise OptionError(f"a group cannot be named {name!r}", fix=f"That column {_COLUMNS[name]}.")
+    return groups
+
+
+def as_groups(groups: Mapping[str, Any] | None) -> dict[str, AnyArray]:
+    """The labels of each axis that results are broken down by."""
+    return {name: as_labels(values, f"groups[{name!r}]") for name, values in named_groups(groups).items()}
+
+
+def as_weights(weights: Any) -> Floats:
+    """How much each query counts."""
+    array = as_numeric(weights, "weights").astype(float)
+    refuse_nan(array, "weights", fix="Leave these queries out.")
+    if not (np.isfinite(array) & (array > 0)).all():
+        raise InputError(
+            "weights must be finite and above 0", where="weights", fix="Leave queries out that do not count."
+        )
+    return array
 
 
 def as_clusters(cluster: Any) -> Ints:
@@ -292,25 +212,3 @@ def as_clusters(cluster: Any) -> Ints:
             fix="Number the clusters: np.unique(names, return_inverse=True)[1].",
         )  # fmt: skip
     return array.astype(np.int64)
-
-
-def one_per_query(values: AnyArray, lists: FlatLists, name: str) -> AnyArray:
-    """Labels per query, from labels per score."""
-    require_shape(values, lists.rows.shape, name, "In the flat form, one per score.")
-    values, place = values[lists.rows], lists.place
-    first = np.zeros(len(lists.relevant), np.int64)
-    first[place[::-1]] = np.arange(len(place))[::-1]
-    if (values != values[first][place]).any():
-        raise InputError(f"{name} differs within a query", fix="All candidates of a query belong to one group.")
-    chosen: AnyArray = values[first]
-    return chosen
-
-
-def runs_by_query(lists: FlatLists) -> dict[str, Ints]:
-    """The runs of equal scores, query by query."""
-    order = np.argsort(lists.run_query, kind="stable")
-    return {
-        "start": lists.run_start[order],
-        "length": lists.run_length[order],
-        "positives": lists.run_positives[order],
-    }

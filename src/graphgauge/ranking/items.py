@@ -11,21 +11,25 @@ import numpy as np
 
 from graphgauge.core.arrays import AnyArray, Ints
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.metric import find
+from graphgauge.core.metric import find, metrics
 from graphgauge.core.state import load_state, save_state
 from graphgauge.ranking.inputs import cutoff
-from graphgauge.ranking.samples import Floats, Ranks
+from graphgauge.ranking.lists import QueryLists
+from graphgauge.ranking.samples import Floats, Lists, Ranks
 from graphgauge.ranking.ties import TIES
 
 if TYPE_CHECKING:
     from graphgauge.stats.permutation import PairedItems
+
+_KIND = "ranking-items"
 
 
 @dataclass(frozen=True)
 class Items:
     """One row per query: its id, the negatives above and tied with its positive, and the candidates.
 
-    `ties` is the tie rule of the evaluation that kept them, if there was one.
+    `ties` is the tie rule of the evaluation that kept them, if there was one, and `negatives` says how the negatives
+    were drawn, if that is known.
     """
 
     ids: AnyArray
@@ -34,6 +38,7 @@ class Items:
     candidates: Ints
     cluster: Ints | None = None
     ties: str | None = None
+    negatives: str | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -72,21 +77,76 @@ class Items:
         return cls(**columns)
 
     def save(self, path: str | Path) -> None:
-        save_state(path, "ranking-items", {}, self.columns())
+        save_state(path, _KIND, {}, self.columns())
 
     @classmethod
-    def load(cls, path: str | Path) -> Items:
-        _, _, columns = load_state(path, "ranking-items")
+    def load(cls, path: str | Path) -> Items | ListItems:
+        """Read stored items back: one positive per query, or whole lists."""
+        _, _, columns = load_state(path, _KIND)
+        kind = ListItems if "relevant" in columns else cls
         try:
-            return cls.from_columns(columns)
+            return kind.from_columns(columns)
         except (KeyError, TypeError, ValueError):
             raise InputError("not per-query ranking items", where=str(path)) from None
 
 
+@dataclass(frozen=True)
+class ListItems:
+    """Queries with any number of positives: their ids and the counts of their candidate lists, in the same order.
+
+    `ties` is the tie rule of the evaluation that kept them, if there was one. Of lists cut at `depth` only what their
+    first items decide is known.
+    """
+
+    ids: AnyArray
+    lists: QueryLists
+    cluster: Ints | None = None
+    ties: str | None = None
+    negatives: str | None = None
+    depth: int | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def values(self, metric: str = "mrr_first", *, ties: str = "realistic") -> Floats:
+        """The value of each query, for a metric that is a mean over queries."""
+        entry, params = find(metric, "ranking")
+        if "lists" not in entry.needs:
+            means = [known.key_of(**known.params) for known in metrics("ranking") if "lists" in known.needs]
+            raise OptionError(f"{metric} is not a mean over queries with several positives",
+                              fix=f"Compare {', '.join(means)}.")  # fmt: skip
+        if self.depth is not None and not params.get("k", np.inf) <= self.depth:
+            raise OptionError(f"{metric} is not known from lists of the first {self.depth} items",
+                              fix="Compare a metric at a smaller k.")  # fmt: skip
+        if "k" in params:
+            cutoff(params["k"])
+        rule = one_of("tie rule", ties, TIES)
+        each = np.arange(len(self))
+        alone = Lists(np.ones(len(self), np.int64), each, len(self), None, "queries", self.lists, rule)
+        return entry(alone, **params).value
+
+    def columns(self) -> dict[str, AnyArray]:
+        columns = {"ids": self.ids, **self.lists.columns()}
+        columns |= {} if self.depth is None else {"depth": np.array(self.depth)}
+        return columns if self.cluster is None else columns | {"cluster": self.cluster}
+
+    @classmethod
+    def from_columns(cls, columns: Mapping[str, Any]) -> ListItems:
+        own = {name: columns.get(name) for name in ("ids", "cluster")}
+        lists = QueryLists(**{name: values for name, values in columns.items() if name not in (*own, "depth")})
+        lists.check()
+        if {len(values) for values in own.values() if values is not None} != {len(lists)}:
+            raise ValueError("columns of different lengths")
+        depth = int(columns["depth"]) if "depth" in columns else None
+        return cls(columns["ids"], lists, own["cluster"], depth=depth)
+
+    save = Items.save
+
+
 def compare(
-    items_a: Items,
-    items_b: Items,
-    metric: str = "mrr",
+    items_a: Items | ListItems,
+    items_b: Items | ListItems,
+    metric: str | None = None,
     *,
     ties: str | None = None,
     confidence: float = 0.95,
@@ -96,15 +156,25 @@ def compare(
     """Do two rankers differ on the same queries? Paired by id, tested by flipping the signs of differences.
 
     The estimate is the mean of a − b. If the items have clusters, whole clusters are flipped together. By default
-    `ties` is the tie rule of the two evaluations.
+    `metric` is `mrr`, or `mrr_first` for queries with several positives, and `ties` the rule of the two evaluations.
     """
     from graphgauge.stats.permutation import paired_items
 
     for name, items in (("items_a", items_a), ("items_b", items_b)):
-        if not isinstance(items, Items):
+        if not isinstance(items, Items | ListItems):
             raise InputError(f"expected the items of a ranker, found {type(items).__name__}", where=name,
                              fix='Pass evaluate(..., keep="items").per_item.')  # fmt: skip
+    if type(items_a) is not type(items_b):
+        raise InputError("one ranker has one positive per query, the other whole lists",
+                         fix="Evaluate both in the same form.")  # fmt: skip
+    metric = metric or ("mrr" if isinstance(items_a, Items) else "mrr_first")
     ties = ties or _common_rule(items_a, items_b)
+    if items_a.negatives != items_b.negatives:
+        raise InputError(
+            f"the rankers were given different negatives: {items_a.negatives or 'not stated'}, and "
+            f"{items_b.negatives or 'not stated'}",
+            fix="Score the same negatives with both, and pass them as negatives= to both evaluations.",
+        )
     order_a, order_b = _matched(items_a.ids, items_b.ids)
     differences = items_a.values(metric, ties=ties)[order_a] - items_b.values(metric, ties=ties)[order_b]
     cluster, other = (
@@ -116,7 +186,7 @@ def compare(
     return paired_items(differences, cluster=cluster, seed=seed, resamples=resamples, confidence=confidence)
 
 
-def _common_rule(items_a: Items, items_b: Items) -> str:
+def _common_rule(items_a: Items | ListItems, items_b: Items | ListItems) -> str:
     """The tie rule that both were evaluated under; `realistic`, the default, if neither says."""
     rules = {items.ties for items in (items_a, items_b) if items.ties is not None}
     if len(rules) > 1:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, Ints
 from graphgauge.core.metric import Bounds
+from graphgauge.kernels.dtypes import exact, working_dtype
 from graphgauge.kernels.tails import TailCounts
 from graphgauge.ranking.samples import Pooled
 from graphgauge.stats.intervals import standard_error, t_or_agreement_interval, tail, wilson_interval
@@ -42,6 +43,11 @@ def average_precision_error(
         return len(ascending) - np.searchsorted(ascending, scores, side="right")
 
     added = (precision + gained)[level_of(pos)] / len(pos)
+    if not len(offsets):
+        taken = np.concatenate(
+            [lost[level_of(neg[start : start + _BLOCK])] / len(pos) for start in range(0, len(neg), _BLOCK)]
+        )
+        return _two_samples(len(pos) * (added - added.mean()), len(neg) * taken, cluster)
     influence = added.copy()
     for start in range(0, len(neg), _BLOCK):
         block = neg[start : start + _BLOCK]
@@ -54,6 +60,36 @@ def average_precision_error(
     units = np.arange(len(pos)) if cluster is None else cluster
     error, df = standard_error(len(pos) * influence, np.ones(len(pos)), cluster=units)
     return float(error[0]), float(df[0])
+
+
+def two_sample_auc_error(pooled: Pooled) -> tuple[float, float]:
+    """Standard error and degrees of freedom of the AUC of positives against an unrelated pool (DeLong et al. 1988)."""
+    pos, neg = pooled.pos, pooled.neg
+    if min(len(pos), len(neg)) < 2:
+        return np.nan, 0.0
+    won, lost = _shares_beaten(pos, neg), _shares_beaten(neg, pos)
+    return _two_samples(won - won.mean(), lost, pooled.units)
+
+
+def _shares_beaten(scores: AnyArray, others: AnyArray) -> Floats:
+    """For each score the share of the others below it, ties half."""
+    dtype = working_dtype(scores.dtype, others.dtype)
+    ordered, scores = np.sort(exact(others, dtype)), exact(scores, dtype)
+    twice = np.searchsorted(ordered, scores) + np.searchsorted(ordered, scores, side="right")
+    return twice / (2 * len(ordered))
+
+
+def _two_samples(of_positives: Floats, of_negatives: Floats, cluster: Ints | None) -> tuple[float, float]:
+    """Standard error and degrees of freedom from the influence of each positive and of each negative (Satterthwaite)."""
+    positives = standard_error(of_positives, np.ones(len(of_positives)), cluster=cluster)
+    negatives = standard_error(of_negatives - of_negatives.mean(), np.ones(len(of_negatives)))
+    variances = np.array([float(error[0]) ** 2 for error, _ in (positives, negatives)])
+    total = float(variances.sum())
+    if not total > 0:
+        return float(np.sqrt(total)), 1.0
+    return float(np.sqrt(total)), total**2 / float(
+        sum(part**2 / float(df[0]) for part, (_, df) in zip(variances, (positives, negatives), strict=True))
+    )
 
 
 def pooled_hits_bounds(pooled: Pooled, k: int, value: float, confidence: float) -> Bounds:

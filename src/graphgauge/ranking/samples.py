@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from graphgauge.core.arrays import AnyArray, Ints, as_numeric, refuse_nan, require_shape
 from graphgauge.core.metric import Estimate
 from graphgauge.kernels.tails import TailCounts, tail_counts
-from graphgauge.kernels.tally import tally
+from graphgauge.kernels.tally import distinct, numbered, tally
 from graphgauge.ranking import ties as rules
+from graphgauge.ranking.lists import QueryLists
 
 Floats = NDArray[np.floating[Any]]
 Values = Floats | Ints
@@ -22,71 +23,72 @@ Values = Floats | Ints
 
 @dataclass(frozen=True)
 class Sample:
-    """Cells of equal items: how many, in which group, in which cluster. Sums run over cells, one per group."""
+    """Cells of equal items: how many, in which group, in which cluster. Sums run over cells, one per group.
 
-    count: Ints
+    `count` is the number of items of a cell, or their weight if they are weighted; then `items` is the number. `unit`
+    is what an item is, and `over` what intervals resample.
+    """
+
+    count: Values
     group: Ints | None
     groups: int
     cluster: Ints | None
     over: str
+    items: Ints | None = field(default=None, kw_only=True)
+    unit: str = field(default="query", kw_only=True)
 
     @cached_property
     def n(self) -> Ints:
-        return self._total(self.count).astype(np.int64)
+        return self._total(self.count if self.items is None else self.items).astype(np.int64)
+
+    @cached_property
+    def mass(self) -> Floats:
+        """The sum of the weights of each group; n, if items are not weighted."""
+        return self._total(self.count)
+
+    @property
+    def weighted(self) -> bool:
+        return self.count.dtype.kind == "f"
 
     @cached_property
     def _divisor(self) -> Floats:
-        """n, or NaN where it is 0."""
-        return np.where(self.n > 0, self.n, np.nan)
+        """The mass, or NaN where it is 0."""
+        return np.where(self.mass > 0, self.mass, np.nan)
 
     def mean(self, values: Floats) -> Floats:
         return self._total(values * self.count) / self._divisor
+
+    def total(self, values: Floats) -> Floats:
+        """The sum of one value per cell, by group."""
+        return self._total(values)
 
     def to_cells(self, values: Floats) -> Floats:
         """A number per group, repeated for each of its cells; a single group broadcasts."""
         return values if self.group is None else values[self.group]
 
-    def estimate(self, values: Floats, *, ends: tuple[float, float | Values] = (0.0, 1.0), **facts: object) -> Estimate:
-        """The mean of the items' values, each of which is between the `ends` of its cell."""
+    def estimate(self, values: Floats, **facts: object) -> Estimate:
+        """The mean of the items' values."""
         mean = self.mean(values)
-        around = self.to_cells(mean)
+        facts = {**facts, "unit": self.unit}
+        return Estimate(mean, self.n, values - self.to_cells(mean), reason="no queries", facts=facts)
 
-        def reach() -> Floats:
-            up, down = ends[1] - around, around - ends[0]
-            return np.where(up > down, up, down)
-
-        return Estimate(mean, self.n, values - around, reason="no queries", facts={**facts, "reach": reach})
-
-    def ratio(self, numerator: Floats, denominator: Floats, *, top: Values, reason: str) -> Estimate:
+    def ratio(
+        self, numerator: Floats, denominator: Floats, *, top: Values, reason: str, at_ends: float = 0.0
+    ) -> Estimate:
         """1 − Σ numerator / Σ denominator; NaN if the denominator is 0. A numerator is between 0 and its `top`."""
         above, below = self.mean(numerator), self.mean(denominator)
         below = np.where(below > 0, below, np.nan)
         share = above / below
-        own, scale = self.to_cells(share) * denominator, self.to_cells(below)
-        influence = (numerator - own) / -scale
-
-        def reach() -> Floats:
-            return np.maximum(top - own, own) / scale
-
+        influence = (numerator - self.to_cells(share) * denominator) / -self.to_cells(below)
         reason = reason if self.n.any() else "no queries"
-        return Estimate(1 - share, self.n, influence, reason=reason, facts={"reach": reach})
-
-    def largest_move(self, reach: Floats, weight: Floats | float = 1.0) -> float:
-        """How far one unit with all items at an end of their range could move the overall value.
-
-        `reach` is the most that one item of each cell can add to the value, times the number of items.
-        """
-        moved: Values = reach * weight  # broadcasts if all cells have the same
-        if self.units is not None:
-            moved = np.bincount(self.units, moved * self.count)
-        elif moved.shape == self.count.shape:
-            moved = moved[self.count > 0]
-        return float(moved.max(initial=0.0)) / float(self.n.sum())
+        ends = lambda: (1 - self.mean(np.asarray(top, dtype=float)) / below, 1.0)  # noqa: E731
+        facts = {"ends": ends, "at_ends": at_ends, "unit": self.unit}
+        return Estimate(1 - share, self.n, influence, reason=reason, facts=facts)
 
     @cached_property
     def units(self) -> Ints | None:
         """The clusters, numbered from 0: labels may be hashes, spread over all of 64 bits."""
-        return None if self.cluster is None else np.unique(self.cluster, return_inverse=True)[1]
+        return None if self.cluster is None else numbered(self.cluster)[1]
 
     @property
     def unit_counts(self) -> Ints:
@@ -111,14 +113,47 @@ class Sample:
         return np.bincount(self.group[order], values[order], self.groups).astype(float)
 
 
+# Properties of `Ranks` that hold under every tie rule.
+_WITHOUT_TIES = ("n", "mass", "_divisor", "units", "unit_counts", "_folded", "lengths", "fewest_candidates")
+
+
+@dataclass(frozen=True)
+class _Folded:
+    """Distinct (group, greater, equal, candidates) of cells: one cell of each, and the items of all of them."""
+
+    cell: Ints
+    count: Floats
+    group: Ints | None
+    groups: int
+
+    @classmethod
+    def of(cls, ranks: Ranks) -> _Folded:
+        keys = [] if ranks.group is None else [ranks.group]
+        keys += [ranks.greater, ranks.equal, ranks.candidates]
+        cell, number = distinct(keys)
+        count = np.bincount(number, ranks.count, len(cell)).astype(float)
+        return cls(cell, count, None if ranks.group is None else ranks.group[cell], ranks.groups)
+
+    def total(self, values: Floats) -> Floats:
+        """The sum over all items of the values of their cells, by group."""
+        products = values[self.cell] * self.count
+        if self.group is None:
+            return np.add.reduce(products, dtype=float, keepdims=True)
+        return np.bincount(self.group, products, self.groups).astype(float)
+
+
 @dataclass(frozen=True)
 class Ranks(Sample):
-    """Queries as counted cells of (greater, equal, candidates), under one tie rule."""
+    """Queries as counted cells of (greater, equal, candidates), under one tie rule.
+
+    If `shared`, all positives have the same negatives, and their ranks err together.
+    """
 
     greater: Ints
     equal: Ints
     candidates: Ints
     ties: str
+    shared: bool = False
 
     @classmethod
     def of(cls, greater: Ints, equal: Ints, candidates: Ints, *, ties: str = "realistic") -> Ranks:
@@ -128,6 +163,16 @@ class Ranks(Sample):
     def _total(self, values: NDArray[np.generic]) -> Floats:
         # Cells are sorted, but shards may number their clusters differently.
         return super()._total(values) if self.cluster is None else self._total_in_any_order(values)
+
+    def mean(self, values: Floats) -> Floats:
+        if self.cluster is None or self.weighted or values.shape != self.count.shape:
+            return super().mean(values)
+        return self._folded.total(values) / self._divisor
+
+    @cached_property
+    def _folded(self) -> _Folded:
+        """The cells without their clusters: far fewer, and in an order that does not depend on that of the shards."""
+        return _Folded.of(self)
 
     @property
     def tied(self) -> bool:
@@ -148,7 +193,10 @@ class Ranks(Sample):
         if ties == self.ties:
             return self
         if ties not in self._under_others:
-            self._under_others[ties] = replace(self, ties=ties)
+            other = replace(self, ties=ties)
+            # What does not depend on the tie rule is computed once.
+            other.__dict__.update({name: self.__dict__[name] for name in _WITHOUT_TIES if name in self.__dict__})
+            self._under_others[ties] = other
         return self._under_others[ties]
 
     @cached_property
@@ -159,14 +207,20 @@ class Ranks(Sample):
         """`worth(ranks, *args)` of each cell if every candidate had the same score; computed once per length."""
         if self.one_length:
             return _worth_of_ties(worth, int(self.fewest_candidates), self.ties, *args)  # broadcasts
-        sizes, place = np.unique(self.candidates, return_inverse=True)
+        sizes, place = self.lengths
         return worth(Ranks.of(np.zeros_like(sizes), sizes - 1, sizes, ties=self.ties), *args)[place]
+
+    @cached_property
+    def lengths(self) -> tuple[Ints, Ints]:
+        """The distinct numbers of candidates, and the place of each cell's among them."""
+        return numbered(self.candidates)
 
     @cached_property
     def constant(self) -> Ranks:
         """The same queries under a constant scorer; they differ only in their numbers of candidates."""
         (candidates,), count = tally([self.candidates], self.count)
-        return Ranks(count, None, 1, None, self.over, np.zeros_like(count), candidates - 1, candidates, self.ties)
+        none = np.zeros_like(candidates)
+        return Ranks(count, None, 1, None, self.over, none, candidates - 1, candidates, self.ties)
 
     def rank(self) -> Floats:
         return rules.rank(self.greater, self.equal, self.ties)
@@ -189,11 +243,11 @@ class Ranks(Sample):
 
         Under `expected` the mass of a query is spread evenly over its possible places.
         """
-        wanted = np.minimum(np.maximum(probability, 0.0), 1.0) * self.n
+        wanted = np.minimum(np.maximum(probability, 0.0), 1.0) * self.mass
         # Shares such as 1/3 + 1/3 + 1/3 miss their sum by rounding: values this close count as reached.
-        slack = 1e-9 * np.maximum(self.n, 1)
+        slack = 1e-9 * (self.mass if self.weighted else np.maximum(self.n, 1))
         first_reaching = self._by_bisection if self.ties == "expected" and self.equal.any() else self._by_order
-        below, above = np.maximum(wanted - slack, slack), np.minimum(wanted + slack, self.n)
+        below, above = np.maximum(wanted - slack, slack), np.minimum(wanted + slack, self.mass)
         middle = (first_reaching(below) + first_reaching(above)) / 2
         return np.where(self.n > 0, middle, np.nan)
 
@@ -202,11 +256,12 @@ class Ranks(Sample):
         half_ranks, mass, before = self._ordered
         if not len(mass):
             return np.full(self.groups, np.nan)
-        place = mass.searchsorted(before + np.ceil(wanted).astype(np.int64))
+        reached = before + (wanted if self.weighted else np.ceil(wanted).astype(np.int64))
+        place = mass.searchsorted(reached)
         return half_ranks[np.minimum(place, len(mass) - 1)] / 2
 
     @cached_property
-    def _ordered(self) -> tuple[Ints, Ints, Ints]:
+    def _ordered(self) -> tuple[Ints, Values, Values]:
         """Twice the distinct ranks, group by group, the cumulated queries, and those before each group."""
         half_ranks = (2 * self.rank()).astype(np.int64)
         if self.group is None:
@@ -242,63 +297,121 @@ def _worth_of_ties(worth: Callable[..., Floats], candidates: int, ties: str, *ar
 
 @dataclass(frozen=True)
 class Lists(Sample):
-    """Whole candidate lists with any number of positives, as runs of equal scores that contain a positive.
+    """Whole candidate lists with any number of positives, under one tie rule."""
 
-    A run starts after `start` better candidates, is `length` long and contains `positives`; `query` is its query.
-    `relevant` and `candidates` are the totals of each query.
-    """
-
-    query: Ints
-    start: Ints
-    length: Ints
-    positives: Ints
-    relevant: Ints
-    candidates: Ints
+    counts: QueryLists
     ties: str
 
     def under(self, ties: str) -> Lists:
         return replace(self, ties=ties)
 
+    @property
+    def relevant(self) -> Ints:
+        return self.counts.relevant
+
+    @property
+    def candidates(self) -> Ints:
+        return self.counts.candidates
+
     @cached_property
     def constant(self) -> Lists:
         """The same queries, answered by a scorer that gives every candidate the same score."""
-        query = np.arange(len(self.relevant))
-        start = np.zeros_like(self.relevant)
-        return replace(self, query=query, start=start, length=self.candidates, positives=self.relevant)
+        own = self.counts
+        if own.grades is None and self.group is None:
+            (relevant, candidates), count = tally([own.relevant, own.candidates], self.count)
+            none = np.zeros_like(relevant)
+            alike = QueryLists(relevant, candidates, none + 1, none, candidates, relevant)
+            return Lists(count, None, 1, None, self.over, alike, self.ties)
+        none = np.zeros_like(own.relevant)
+        return replace(self, counts=replace(own, runs=none + 1, start=none, length=own.candidates,
+                                            positives=own.relevant, grades=own.grades_by_query))  # fmt: skip
 
     def per_query(self, per_run: Floats) -> Floats:
-        return np.bincount(self.query, per_run, len(self.relevant)).astype(float)
+        return np.bincount(self.counts.run_query, per_run, len(self.counts)).astype(float)
 
     def _total(self, values: NDArray[np.generic]) -> Floats:
         return self._total_in_any_order(values)
 
     @property
     def tied(self) -> bool:
-        return bool((self.length > self.positives).any())
+        return bool((self.counts.length > self.counts.positives).any())
 
     @cached_property
     def first(self) -> Ints:
         """The start of a run's positives: under `optimistic` and `pessimistic` they are adjacent."""
-        return self.start + (self.length - self.positives if self.ties == "pessimistic" else 0)
+        own = self.counts
+        return own.start + (own.length - own.positives if self.ties == "pessimistic" else 0)
+
+    @cached_property
+    def _stretch(self) -> tuple[Ints, Ints, Ints]:
+        """The places that a run's positives may take: the first, how many, and how many of them are positives."""
+        own = self.counts
+        return (self.first, own.positives, own.positives) if self.settled else (own.start, own.length, own.positives)
 
     @property
     def settled(self) -> bool:
         return self.ties in ("optimistic", "pessimistic")
 
-    def hits(self, k: int) -> Floats:
+    def hits(self, k: int | Ints) -> Floats:
         """Positives among the first k of each query; exact means over random order, unless the tie rule fixes it."""
-        if self.settled:
-            return self.per_query(np.clip(k - self.first, 0, self.positives).astype(float))
-        return self.per_query(self.positives * (np.clip(k - self.start, 0, self.length) / self.length))
+        first, length, positives = self._stretch
+        k = k if isinstance(k, int) else k[self.counts.run_query]
+        return self.per_query(positives * (np.clip(k - first, 0, length) / length))
 
-    def ndcg(self, k: int) -> Floats:
-        """The discounted gain of each query's first k places, over that of all positives in front."""
+    def hit(self, k: int) -> Floats:
+        """Whether a positive is among the first k of each query: certain, or the probability in random order."""
+        first, length, positives = self._best
+        places = np.clip(k - first, 0, length)
+        return 1 - rules.none_among(places, length, positives)
+
+    def first_reciprocal(self, k: int | None = None) -> Floats:
+        """The reciprocal rank of each query's best positive, 0 beyond k; the mean over random order of ties."""
+        first, length, positives = self._best
+        return rules.first_reciprocal(first, length, positives, np.inf if k is None else k)
+
+    @property
+    def _best(self) -> tuple[Ints, Ints, Ints]:
+        """The first run of each query: the best positive is in it."""
+        best = np.cumsum(self.counts.runs) - self.counts.runs
+        first, length, positives = self._stretch
+        return first[best], length[best], positives[best]
+
+    def ndcg(self, k: int, gain: Callable[[Floats], Floats] | None = None) -> Floats:
+        """The discounted gain of each query's first k places, over that of all positives in front, best first."""
+        own = self.counts
         k = min(k, int(self.candidates.max(initial=1)))
         total = rules.cumulative_discount(k)
-        first, length = (self.first, self.positives) if self.settled else (self.start, self.length)
-        inside = total[np.minimum(first + length, k)] - total[np.minimum(first, k)]
-        gained = self.per_query(inside * (self.positives / length)) / total[np.minimum(self.relevant, k)]
+        first, length, positives = self._stretch
+        if own.grades is None:
+            inside = total[np.minimum(first + length, k)] - total[np.minimum(first, k)]
+            gained = self.per_query(inside * (positives / length)) / total[np.minimum(self.relevant, k)]
+        else:
+            gains = own.grades if gain is None else gain(own.grades)
+            gained = self._discounted(gains, total, k) / self._best_possible(gains, total, k)
         return np.minimum(gained, 1.0)  # a perfect order, summed run by run, may round to slightly above 1
+
+    def _discounted(self, gains: Floats, total: Floats, k: int) -> Floats:
+        """The discounted gain of each query's first k places."""
+        own = self.counts
+        first, length, positives = self._stretch
+        if not self.settled:
+            inside = total[np.minimum(first + length, k)] - total[np.minimum(first, k)]
+            in_run = np.bincount(own.positive_run, gains, len(first))
+            return self.per_query(inside * (in_run / length))
+        # Within a tie the best come first, or last.
+        within = own.place_in_run
+        place = first[own.positive_run] + (
+            within if self.ties == "optimistic" else positives[own.positive_run] - 1 - within
+        )
+        discount = total[np.minimum(place + 1, k)] - total[np.minimum(place, k)]
+        return np.bincount(own.positive_query, gains * discount, len(own)).astype(float)
+
+    def _best_possible(self, gains: Floats, total: Floats, k: int) -> Floats:
+        own = self.counts
+        order = np.lexsort((-gains, own.positive_query))
+        place = own.place_in_query
+        discount = total[np.minimum(place + 1, k)] - total[np.minimum(place, k)]
+        return np.bincount(own.positive_query, gains[order] * discount, len(own)).astype(float)
 
     def precision_sum(self, k: int) -> Floats:
         """The sum of precision at the positives among the first k places.
@@ -306,21 +419,23 @@ class Lists(Sample):
         In a run of b candidates with p positives, after a candidates with P positives, place j has a positive with
         probability p/b, and then P + 1 + (j − 1)(p − 1)/(b − 1) positives are at or before it on average.
         """
-        before = np.cumsum(self.positives) - self.positives
-        before = before - before[np.searchsorted(self.query, self.query)]  # runs come in the order of their queries
-        first, length = (self.first, self.positives) if self.settled else (self.start, self.length)
+        first, length, positives = self._stretch
+        before = self.counts.positives_ahead
         places = np.clip(k - first, 0, length)
         run = np.repeat(np.arange(len(first)), places)
         place = np.arange(len(run)) - np.repeat(np.cumsum(places) - places, places)  # j − 1
-        share = (self.positives / length)[run]
-        pace = ((self.positives - 1) / np.maximum(length - 1, 1))[run]
+        share = (positives / length)[run]
+        pace = ((positives - 1) / np.maximum(length - 1, 1))[run]
         term = share * (before[run] + 1 + place * pace) / (first[run] + 1 + place)
-        return np.bincount(self.query[run], term, len(self.relevant)).astype(float)
+        return np.bincount(self.counts.run_query[run], term, len(self.counts)).astype(float)
 
 
 @dataclass(frozen=True)
 class Pooled(Sample):
-    """All positives against all negatives, across queries; `offsets` record the query of each."""
+    """All positives against all negatives, across queries; `offsets` record the query of each.
+
+    Without offsets the negatives are a pool that belongs to no query.
+    """
 
     pos: AnyArray
     neg: AnyArray
@@ -339,9 +454,15 @@ class Pooled(Sample):
             refuse_nan(neg, "neg_scores", fix=fix)
         return pooled
 
+    @property
+    def unrelated(self) -> bool:
+        """Whether the negatives belong to no query: two samples, each with its own error."""
+        return not len(self.offsets)
+
     def estimate_of(self, value: float, **facts: object) -> Estimate:
         reason = "no positives" if len(self.pos) == 0 else "no negatives"
         empty = len(self.pos) == 0 or len(self.neg) == 0
+        facts = {**facts, "unit": self.unit}
         return Estimate(np.array([np.nan if empty else value]), self.n, reason=reason, facts=facts)
 
     def threshold(self, rank: int) -> Any:

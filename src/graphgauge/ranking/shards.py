@@ -12,16 +12,31 @@ from graphgauge.io.hashing import content_hash
 Files = Mapping[str, Sequence[ArrayFile]]
 
 # Inputs that describe queries without scoring them: the same scores under other labels are the same part.
-_LABELS = ("groups.", "cluster")
+_LABELS = ("groups.", "cluster", "weights", "items", "item_", "negatives")
 
 
-def content_names(files: Files) -> list[str]:
-    """A name for each non-empty part that was read, from all of its scores."""
+def content_names(files: Files, *, apart: bool = False) -> list[str]:
+    """A name for each non-empty part that was read, from all of its scores.
+
+    If positives and negatives do not belong together (`apart`), every file is a part: the same pool in two states would
+    count twice.
+    """
+    if apart:
+        return [_name({name: [file]}) for name, opened in _scores(files).items() for file in opened if len(file)]
     return [_name(part) for part in _parts(files)]
 
 
-def refuse_repeated(files: Files) -> None:
-    """Raise an error if a file of positives and its negatives occurs again, as itself, a copy or a link."""
+def refuse_repeated(files: Files, *, apart: bool = False) -> None:
+    """Raise an error if a file of positives and its negatives occurs again, as itself, a copy or a link.
+
+    If they do not belong together (`apart`), a file of either may not occur again.
+    """
+    if apart:
+        for opened in _scores(files).values():
+            again = _repeated(opened)
+            if again is not None:
+                _refuse(*again)
+        return
     parts = list(_parts(files))
     if len(parts) == 1:  # not split into parts: then a file of every array must occur again
         again = [_repeated(files[name]) for name in ("pos_scores", "neg_scores")]

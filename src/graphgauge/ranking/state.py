@@ -2,39 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, Ints, as_labels, as_numeric, is_cuda, require_shape
+from graphgauge.core.arrays import AnyArray, Floats, Ints, as_labels, as_numeric, is_cuda, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.forms import chosen_form, given_names
-from graphgauge.core.options import NAN_POLICIES, nan_policy, thread_count
+from graphgauge.core.options import NAN_POLICIES, nan_policy, thread_count, whole_number
 from graphgauge.core.state import CountedShards, Place, load_state, place_name, save_state
 from graphgauge.kernels.counting import joint_histogram, single_row_counts
 from graphgauge.kernels.device import device_histogram
 from graphgauge.kernels.histogram import Histogram
 from graphgauge.kernels.tally import tally
 from graphgauge.ranking.family import FLAT, MATRIX
+from graphgauge.ranking.fingerprints import Fingerprints, Hashes
 from graphgauge.ranking.inputs import (
     Counted,
-    FlatLists,
     Scores,
     as_clusters,
     as_groups,
     as_integers,
+    as_weights,
     checked_offsets,
     counted,
-    one_per_query,
-    runs_by_query,
+    named_groups,
 )
-from graphgauge.ranking.items import Items
+from graphgauge.ranking.items import Items, ListItems
 from graphgauge.ranking.labels import Labels, QueryIds
+from graphgauge.ranking.lists import FlatBatch, QueryLists, TopItems
+from graphgauge.ranking.negative_sampling import Negatives, drawn_mask
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
+from graphgauge.ranking.shared_pool import Part, SharedPool, is_pool, pool_counts
 
 if TYPE_CHECKING:
     from graphgauge.core.result import Evaluation
+    from graphgauge.ranking.beyond import Catalog, Recommended
 
 
 # Single queries are gathered as plain integers and turned into arrays this many at a time.
@@ -43,31 +49,134 @@ _GATHER = 1 << 14
 _GIVEN, _BY_QUERY = "given", "by query"
 
 
+@dataclass(frozen=True)
+class _Layout:
+    """What the cells of a state have: the same for all batches."""
+
+    axes: tuple[str, ...] = ()
+    clusters: str | None = None
+    weighted: bool = False
+    lists: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns of a cell, in their order."""
+        groups = [f"group:{axis}" for axis in self.axes]
+        optional = [name for name, there in (("cluster", self.clusters), ("weight", self.weighted)) if there]
+        return (*groups, *optional, "greater", "equal", "candidates")
+
+    def __str__(self) -> str:
+        form = "several positives per query" if self.lists else "one positive per query"
+        weights = "weights" if self.weighted else "no weights"
+        return f"{form}, groups {list(self.axes)}, clusters {self.clusters or 'none'} and {weights}"
+
+
+@dataclass(frozen=True)
+class _ListPart:
+    """Candidate lists that were counted together, with the codes of their groups; `ids` only if they are kept."""
+
+    lists: QueryLists
+    groups: dict[str, Ints]
+    cluster: Ints | None = None
+    weight: Floats | None = None
+    ids: AnyArray | None = None
+
+    def columns(self) -> dict[str, AnyArray]:
+        """All arrays under their names, as they are saved."""
+        others = {"cluster": self.cluster, "weight": self.weight, "ids": self.ids}
+        return {
+            **self.lists.columns(),
+            **{f"group:{axis}": codes for axis, codes in self.groups.items()},
+            **{name: values for name, values in others.items() if values is not None},
+        }
+
+    @classmethod
+    def from_columns(cls, columns: Mapping[str, Any]) -> _ListPart:
+        apart = {name: columns.get(name) for name in ("cluster", "weight", "ids")}
+        groups = {name.removeprefix("group:"): codes for name, codes in columns.items() if name.startswith("group:")}
+        counts = {name: values for name, values in columns.items() if name not in apart and ":" not in name}
+        part = cls(QueryLists(**counts), groups, **apart)
+        part.lists.check()
+        if {len(values) for values in (*groups.values(), *apart.values()) if values is not None} - {len(part.lists)}:
+            raise ValueError("lists of different lengths")
+        return part
+
+    @classmethod
+    def join(cls, parts: Sequence[_ListPart]) -> _ListPart:
+        def joined(name: str) -> Any:
+            values = [getattr(part, name) for part in parts]
+            return None if values[0] is None else np.concatenate(values)
+
+        groups = {axis: np.concatenate([part.groups[axis] for part in parts]) for axis in parts[0].groups}
+        lists = QueryLists.join([part.lists for part in parts])
+        return cls(lists, groups, joined("cluster"), joined("weight"), joined("ids"))
+
+
 class RankingState:
     """Counts over any number of batches, shards and machines; metrics are computed from them at the end.
 
     Memory is that of a sparse histogram: with k negatives at most (k+1)(k+2)/2 cells per group. `cluster` labels and
-    ragged candidates can bring it near one cell per query; above `max_memory` bytes it is an error. `pooled=True`
-    also keeps all scores, for `roc_auc`, `average_precision` and `pooled_hits@k`; `keep="items"` keeps the counts of
-    each query, for paired comparisons.
+    ragged candidates can bring it near one cell per query; what exceeds `max_memory` bytes is kept in a temporary
+    file, with the same results. `pooled=True` also keeps all scores, for `roc_auc`, `average_precision` and
+    `pooled_hits@k`; `keep="items"` keeps the counts of each query, for paired comparisons; `top=k` keeps the first k
+    `items` of each query, for `coverage@k` and others. `negatives` says how the negatives of all batches were drawn.
     """
 
     kind = "ranking"
 
     def __init__(
-        self, *, pooled: bool = False, keep: str | None = None, max_memory: int = 1 << 30, shard: str | None = None
+        self,
+        *,
+        pooled: bool = False,
+        keep: str | None = None,
+        top: int | None = None,
+        max_memory: int = 1 << 30,
+        shard: str | None = None,
+        negatives: Negatives | str | None = None,
     ) -> None:
         if keep is not None:
             one_of("keep", keep, ("items",))
-        self.pooled, self.keep, self.max_memory = pooled, keep, max_memory
+        self.pooled, self.keep = pooled, keep
+        self.top = None if top is None else whole_number("top", top, 1)
+        self._max_memory = whole_number("max_memory", max_memory)
+        self._negatives = None if negatives is None else str(negatives)
         self._first_shard = shard
         self.reset()
 
+    @property
+    def max_memory(self) -> int:
+        """The most bytes of counts in memory; it can be changed at any time."""
+        return self._max_memory
+
+    @max_memory.setter
+    def max_memory(self, most: int) -> None:
+        self._max_memory = whole_number("max_memory", most)
+        if self._cells is not None:
+            self._cells.max_bytes = self._max_memory
+
+    @property
+    def negatives(self) -> str | None:
+        """How the negatives were drawn, if that is known."""
+        return self._negatives or self._drawn
+
+    def _require_negatives(self, negatives: Negatives | None) -> None:
+        """Refuse a batch with other negatives than earlier ones, or of which it is not known whether it has."""
+        if self._negatives is not None and negatives is None:
+            return  # stated for all batches
+        drawn = None if negatives is None else str(negatives)
+        if (self._anything or self._negatives is not None) and self.negatives != drawn:
+            raise InputError(
+                f"this batch has other negatives ({drawn or 'not stated'}) than earlier ones "
+                f"({self.negatives or 'not stated'})",
+                where="negatives", fix="Give every batch its rows of the same negatives: negatives=drawn[rows].",
+            )  # fmt: skip
+
     def reset(self) -> None:
         """Forget everything that was counted."""
+        self._drawn: str | None = None
         self.dropped_queries = self.dropped_candidates = self.emptied_queries = self.without_positives = 0
-        self._axes: tuple[str, ...] | None = None
-        self._clusters: str | None = None
+        self.lowest_candidates = 0
+        self._layout = _Layout()
         self._own_clusters = 0
         self._numbered = 0
         self._labels: dict[str, Labels] = {}
@@ -75,9 +184,12 @@ class RankingState:
         self._singles: list[tuple[int, int, int]] = []
         self._pool: list[tuple[AnyArray, AnyArray, Ints, Ints | None]] = []
         self._items: list[Items] = []
-        self._lists: list[dict[str, Ints]] = []
-        self._queries = QueryIds()
-        self._shards = CountedShards()
+        self._lists: list[_ListPart] = []
+        self._top: list[TopItems] = []
+        self._queries, self._ids = QueryIds.of_lists(), QueryIds.of_items()
+        self._shared: SharedPool | None = None
+        self._ranked: RankingState | None = None
+        self._shards, self._fingerprints = CountedShards(), Fingerprints()
         self._own_shard: str | None = None
 
     # ------------------------------------------------------------------ in
@@ -90,37 +202,113 @@ class RankingState:
         scores: Any = None,
         labels: Any = None,
         queries: Any = None,
+        items: Any = None,
         groups: Mapping[str, Any] | None = None,
         cluster: Any = None,
+        weights: Any = None,
         offsets: Any = None,
         mask: Any = None,
+        negatives: Negatives | None = None,
         ids: Any = None,
         nan: str = "raise",
         threads: int | None = None,
     ) -> RankingState:
-        """Count one batch: positives with their negatives, or flat scores with labels and queries."""
+        """Count one batch: positives with their negatives or a pool of them, or flat scores with labels and queries.
+
+        In the form with one pool, positives and negatives add up over all batches; either may be empty in one.
+        """
         if (
             type(neg_scores) is np.ndarray
             and self._counts_only
-            and groups is cluster is offsets is mask is ids is scores is labels is queries is None
+            and groups is cluster is weights is offsets is mask is ids is scores is labels is queries is items is None
+            and negatives is self._drawn is None
             and nan in NAN_POLICIES
             and self._count_single(pos_scores, neg_scores)
         ):
             return self
         nan_policy(nan)
         threads = thread_count(threads)
+        self._refuse_weighted_pool(weights)
         given = {"pos_scores": pos_scores, "neg_scores": neg_scores, "offsets": offsets, "mask": mask, "ids": ids,
-                 "scores": scores, "labels": labels, "queries": queries}  # fmt: skip
-        if chosen_form((MATRIX, FLAT), given_names(given)) is FLAT:
-            self._update_flat(FlatLists.of(scores, labels, queries, nan), groups, cluster)
+                 "scores": scores, "labels": labels, "queries": queries, "negatives": negatives}  # fmt: skip
+        form = chosen_form((MATRIX, FLAT), given_names(given))
+        if items is not None and form is not FLAT:
+            raise OptionError(f"{form.name} does not take items", fix="Items go with scores, labels and queries.")
+        if negatives is not None:
+            mask = drawn_mask(negatives, neg_scores)
+        self._require_negatives(negatives)
+        if form is FLAT:
+            self._refuse_mixing(shared=False)
+            if (self.top is None) != (items is None):
+                raise OptionError("top= and items= go together", fix="Count with RankingState(top=k), and give items=.")
+            batch = FlatBatch.of(scores, labels, queries, nan, threads)
+            top = None if self.top is None else batch.top(items, self.top, threads)
+            self._update_flat(batch, groups, cluster, weights)
+            self._top += [] if top is None else [top]
+        elif is_pool(neg_scores, offsets):
+            self._refuse_mixing(shared=True)
+            if weights is not None:
+                raise OptionError("the form with one pool of negatives does not take weights", fix="Leave them out.")
+            self._update_shared(
+                Part.of(pos_scores, neg_scores, mask=mask, groups=groups, cluster=cluster, ids=ids, nan=nan)
+            )
         else:
-            batch = Scores.of(pos_scores, neg_scores, offsets=offsets, mask=mask)
-            self._update_scores(batch, groups, cluster, ids, nan, threads)
+            self._refuse_mixing(shared=False)
+            scored = Scores.of(pos_scores, neg_scores, offsets=offsets, mask=mask)
+            self._update_scores(scored, groups, cluster, weights, ids, nan, threads)
+            self._drawn = None if negatives is None else str(negatives)
         return self
+
+    def _refuse_mixing(self, *, shared: bool) -> None:
+        """Ranks among a query's own negatives and among one pool have different meanings."""
+        if shared is (self._shared is not None) or (self._shared is None and not self._anything):
+            return
+        raise InputError(
+            "some batches have negatives of each query, others one pool for all positives",
+            fix="Use one state for each form of input.",
+        )
+
+    @property
+    def _anything(self) -> bool:
+        return bool(self._singles or self._lists) or self._cells is not None or self._shared is not None
+
+    def _update_shared(self, part: Part) -> None:
+        pool = self._shared or SharedPool()
+        pool.require_alike(part)
+        self._mark()
+        pool.add(part)
+        self._shared, self._ranked = pool, None
+        self.dropped_queries += part.dropped_queries
+        self.dropped_candidates += part.dropped_candidates
+
+    @property
+    def shares_pool(self) -> bool:
+        """Whether all positives are ranked among one pool of negatives."""
+        return self._shared is not None
+
+    def _ranked_in_pool(self, pool: SharedPool) -> RankingState:
+        """The counts of each positive among the whole pool; made once for all that was given."""
+        if self._ranked is None:
+            whole = pool.joined()
+            # Without any negative left, a positive would rank first with any score.
+            emptied = len(whole.pos) if self.dropped_candidates and not len(whole.neg) else 0
+            rows = slice(0, 0) if emptied else slice(None)
+            greater, equal = pool_counts(whole.pos[rows], whole.neg)
+            candidates = np.full(len(greater), len(whole.neg) + 1)
+            labels = {axis: values[rows] for axis, values in whole.groups.items()}
+            cluster, ids = (None if values is None else values[rows] for values in (whole.cluster, whole.ids))
+            self._ranked = RankingState(keep=self.keep, max_memory=self.max_memory)
+            self._ranked.update_counts(greater, equal, candidates, groups=labels or None, cluster=cluster, ids=ids)
+            self.emptied_queries = emptied
+        return self._ranked
+
+    def _refuse_weighted_pool(self, weights: Any) -> None:
+        if self.pooled and weights is not None:
+            raise OptionError("pooled metrics do not take weights", fix="Name other metrics, or give no weights.")
 
     @property
     def _counts_only(self) -> bool:
-        return not (self.pooled or self.keep or self._clusters or self._axes)
+        return not (self.pooled or self.keep) and self._layout == _Layout() and self._shared is None
 
     def _count_single(self, pos: Any, neg: AnyArray) -> bool:
         """The fast path for one query; False if the batch needs the general path."""
@@ -141,32 +329,43 @@ class RankingState:
 
     def _gather(self) -> None:
         if self._singles:
-            rows = np.array(self._singles, dtype=np.int64).T
-            self._singles = []
-            self._add(Counted(rows[0], rows[1], rows[2], None), {}, None)
+            singles, self._singles = self._singles, []
+            rows = np.array(singles, dtype=np.int64).T
+            try:
+                self._add(Counted(rows[0], rows[1], rows[2], None), {}, None)
+            except InputError:  # a full disk
+                self._singles = singles
+                raise
 
     def _update_scores(
-        self, batch: Scores, groups: Mapping[str, Any] | None, cluster: Any, ids: Any, nan: str, threads: int | None
+        self,
+        batch: Scores,
+        groups: Mapping[str, Any] | None,
+        cluster: Any,
+        weights: Any,
+        ids: Any,
+        nan: str,
+        threads: int | None,
     ) -> None:
         if self.pooled and batch.repeats_one_row:
             raise InputError(
                 f"is one row repeated {len(batch)} times: a pooled metric would count every negative that often",
                 where="neg_scores",
-                fix="One pool (m,) for all positives is taken by ranking.roc_auc and ranking.average_precision.",
+                fix="Pass one pool for all positives as it is: neg_scores (m,).",
             )
-        self._mark()
         matrix = batch.offsets is None and batch.mask is None
-        if matrix and self._counts_only and groups is cluster is None:
+        if matrix and self._counts_only and groups is cluster is weights is None:
             if is_cuda(batch.neg):
                 cells = device_histogram(batch.pos, batch.neg)
             else:
                 cells = joint_histogram(batch.pos, batch.neg, threads=threads)
             if cells is not None:
                 candidates = np.full(len(cells.rows), batch.neg.shape[1] + 1, np.int64)
-                self._layout((), None).add([cells.greater, cells.equal, candidates], cells.rows, folded=True)
+                self._mark()
+                self._histogram(_Layout()).add([cells.greater, cells.equal, candidates], cells.rows, folded=True)
                 return
         counts = counted(batch, nan, threads)
-        cluster = self._add_batch(counts, len(batch), groups, cluster, ids)
+        cluster = self._add_batch(counts, len(batch), groups, cluster, weights, ids)
         if self.pooled:
             rows = np.ones(len(batch), bool) if counts.rows is None else counts.rows
             neg, lengths = batch.flat_negatives(rows)
@@ -180,11 +379,11 @@ class RankingState:
         *,
         groups: Mapping[str, Any] | None = None,
         cluster: Any = None,
+        weights: Any = None,
         ids: Any = None,
     ) -> RankingState:
         """Add queries that were counted elsewhere: negatives above, negatives tied, candidates with the positive."""
-        if self.pooled:
-            raise OptionError("pooled metrics need scores, not counts")
+        self._refuse_pool()
         counts = Counted(
             as_integers(greater, "greater"), as_integers(equal, "equal"), as_integers(candidates, "candidates")
         )
@@ -195,25 +394,80 @@ class RankingState:
             raise InputError("counts below 0")
         if (counts.greater + counts.equal >= counts.candidates).any():
             raise InputError("more negatives above and tied with the positive than candidates")
-        self._add_batch(counts, len(counts.greater), groups, cluster, ids)
+        self._add_batch(counts, len(counts.greater), groups, cluster, weights, ids)
         return self
 
+    def update_lists(
+        self,
+        relevant: Any,
+        candidates: Any,
+        runs: Any,
+        start: Any,
+        length: Any,
+        positives: Any,
+        *,
+        grades: Any = None,
+        queries: Any = None,
+        groups: Mapping[str, Any] | None = None,
+        cluster: Any = None,
+        weights: Any = None,
+    ) -> RankingState:
+        """Add candidate lists that were counted elsewhere, as `QueryLists` describes them.
+
+        Per query: its positives, all candidates, and the runs of equal scores with a positive. Per run, query by query
+        and best first: the candidates with higher scores, its length, and its positives. `grades` are one per positive.
+        """
+        self._refuse_pool()
+        counts = {"relevant": relevant, "candidates": candidates, "runs": runs, "start": start, "length": length,
+                  "positives": positives}  # fmt: skip
+        lists = QueryLists(
+            **{name: as_integers(values, name) for name, values in counts.items()},
+            grades=None if grades is None else as_numeric(grades, "grades").astype(float),
+        )
+        lists.check()
+        names = None if queries is None else as_labels(queries, "queries")
+        labels = as_groups(groups)
+        given = {**labels, "queries": names, "cluster": None if cluster is None else as_clusters(cluster),
+                 "weights": None if weights is None else as_weights(weights)}  # fmt: skip
+        for name, values in given.items():
+            if values is not None:
+                require_shape(values, (len(lists),), name, "One per query.")
+        has = lists.relevant > 0
+        numbers = np.arange(self._numbered, self._numbered + len(lists)) if names is None else names
+        per_query: dict[str, Any] = {name: None if values is None else values[has] for name, values in given.items()}
+        self._add_lists(lists.take(has), {axis: per_query[axis] for axis in labels}, per_query["cluster"],
+                        per_query["weights"], numbers[has], names)  # fmt: skip
+        self._numbered += len(lists) if names is None else 0
+        self.without_positives += int(np.count_nonzero(~has))
+        return self
+
+    def _refuse_pool(self) -> None:
+        if self.pooled:
+            raise OptionError("pooled metrics need scores, not counts")
+
     def _add_batch(
-        self, counts: Counted, length: int, groups: Mapping[str, Any] | None, cluster: Any, ids: Any
+        self, counts: Counted, length: int, groups: Mapping[str, Any] | None, cluster: Any, weights: Any, ids: Any
     ) -> Ints | None:
         """Count queries under their labels; returns the clusters of those that were kept."""
         labels = as_groups(groups)
         cluster = None if cluster is None else as_clusters(cluster)
+        weights = None if weights is None else as_weights(weights)
         numbers = self._item_ids(ids, length)
-        for name, values in [*labels.items(), ("cluster", cluster), ("ids", numbers)]:
+        for name, values in [*labels.items(), ("cluster", cluster), ("weights", weights), ("ids", numbers)]:
             if values is not None:
                 require_shape(values, (length,), name, "One per query.")
+        if numbers is not None:
+            self._ids.require_new(numbers)
         keep = slice(None) if counts.rows is None else counts.rows
         labels = {name: values[keep] for name, values in labels.items()}
         clusters: Ints | None = None if cluster is None else cluster[keep]
-        self._add(counts, labels, clusters)
+        if weights is None:
+            self._add(counts, labels, clusters)
+        else:
+            self._add_weighted(counts, labels, clusters, weights[keep])
         if numbers is not None:
             self._items.append(Items(numbers[keep], counts.greater, counts.equal, counts.candidates, clusters))
+            self._ids.add(numbers)
             self._numbered += length if ids is None else 0
         return clusters
 
@@ -221,77 +475,140 @@ class RankingState:
         if self.keep is None:
             return None
         if ids is not None:
-            return as_labels(ids, "ids")
+            names = as_labels(ids, "ids")
+            if len(np.unique(names)) < names.size:
+                raise InputError("an id occurs twice", where="ids", fix="Give every query its own id.")
+            return names
         return np.arange(self._numbered, self._numbered + length)
 
-    def _update_flat(self, lists: FlatLists, groups: Mapping[str, Any] | None, cluster: Any) -> None:
-        if self.pooled or self.keep:
-            raise OptionError("pooled metrics and kept items need pos_scores and neg_scores, not the flat form")
-        self._queries.require_new(lists.names)
-        self._mark()
-        labels = {name: one_per_query(values, lists, name) for name, values in as_groups(groups).items()}
-        clusters = None if cluster is None else one_per_query(as_clusters(cluster), lists, "cluster")
-        owner = lists.positive_query
-        dropped = lists.dropped_queries, lists.dropped_candidates, lists.emptied_queries
-        counts = Counted(lists.greater, lists.equal, lists.negatives + 1, None, *dropped)
-        # Positives of one query share its negatives and are not independent: the query is their cluster.
-        shared, kind = clusters, _GIVEN
-        if shared is None:
-            shared, kind = np.arange(self._own_clusters, self._own_clusters + len(lists.relevant)), _BY_QUERY
-        self._add(counts, {name: values[owner] for name, values in labels.items()}, shared[owner], kind)
-        self._queries.add(lists.names)
-        self._own_clusters += len(lists.relevant) if kind == _BY_QUERY else 0
-        self.without_positives += lists.without_positives
-        has = lists.relevant > 0
-        codes = {f"group:{axis}": self._labels[axis].encode(values)[has] for axis, values in labels.items()}
-        self._lists.append(
-            {
-                **codes,
-                "cluster": clusters[has] if clusters is not None else np.empty(0, np.int64),
-                "relevant": lists.relevant[has],
-                "candidates": lists.candidates[has],
-                "runs": np.bincount(lists.run_query, minlength=len(has))[has],
-                # Runs come in descending order of their query; the stored ones follow the queries.
-                **runs_by_query(lists),
-            }
-        )
+    def _add_weighted(
+        self, counts: Counted, labels: Mapping[str, AnyArray], clusters: Ints | None, weights: Floats
+    ) -> None:
+        """Without clusters every query is one of its own, because its weight must be in its error, too."""
+        kind = _GIVEN if clusters is not None else _BY_QUERY
+        units = self._new_clusters(len(weights)) if clusters is None else clusters
+        self._add(counts, labels, units, kind, weights)
+        self._own_clusters += len(weights) if clusters is None else 0
 
-    def name_parts(self, names: Sequence[str]) -> None:
-        """Name the counted parts, instead of a random name: a state with one of these names will not merge."""
+    def _new_clusters(self, queries: int) -> Ints:
+        return np.arange(self._own_clusters, self._own_clusters + queries)
+
+    def _update_flat(self, batch: FlatBatch, groups: Mapping[str, Any] | None, cluster: Any, weights: Any) -> None:
+        queries, kept = batch.queries, batch.kept
+
+        def per_query(values: Any, name: str, convert: Callable[[Any], AnyArray]) -> AnyArray:
+            return queries.one_each(values, name, convert)[kept]
+
+        labels = {}
+        for axis, values in named_groups(groups).items():
+            name = f"groups[{axis!r}]"
+            labels[axis] = per_query(values, name, partial(as_labels, name=name))
+        clusters = None if cluster is None else per_query(cluster, "cluster", as_clusters)
+        weight = None if weights is None else per_query(weights, "weights", as_weights)
+        first = self._own_clusters
+        self._add_lists(batch.lists, labels, clusters, weight, queries.names[kept], queries.names)
+        if self.pooled:
+            units = np.arange(first, first + len(batch.lists)) if clusters is None else clusters
+            pos, neg, negatives = batch.pool()
+            # The negatives of a query are listed with its first positive; clusters bring them together.
+            lengths = np.where(batch.lists.place_in_query == 0, negatives[batch.lists.positive_query], 0)
+            self._pool.append((pos, neg, lengths, units[batch.lists.positive_query]))
+        self.dropped_queries += batch.dropped_queries
+        self.dropped_candidates += batch.dropped_candidates
+        self.emptied_queries += batch.emptied_queries
+        self.without_positives += batch.without_positives
+        self.lowest_candidates += batch.lowest_candidates
+
+    def _add_lists(
+        self,
+        lists: QueryLists,
+        labels: Mapping[str, AnyArray],
+        clusters: Ints | None,
+        weight: Floats | None,
+        ids: AnyArray,
+        names: AnyArray | None,
+    ) -> None:
+        """Count lists under their labels and `ids`; queries that have `names` must be new."""
+        if names is not None:
+            self._queries.require_new(np.sort(names))
+        self._mark()
+        above, beside, negatives = lists.negatives()
+        owner = lists.positive_query
+        # Positives of one query share its negatives and are not independent: the query is their cluster.
+        units, kind = (self._new_clusters(len(lists)), _BY_QUERY) if clusters is None else (clusters, _GIVEN)
+        self._add(
+            Counted(above, beside, negatives + 1), {axis: values[owner] for axis, values in labels.items()},
+            units[owner], kind, None if weight is None else weight[owner], lists=True,
+        )  # fmt: skip
+        if names is not None:
+            self._queries.add(np.sort(names))
+        self._own_clusters += len(lists) if kind == _BY_QUERY else 0
+        codes = {axis: self._labels[axis].encode(values) for axis, values in labels.items()}
+        self._lists.append(_ListPart(lists, codes, clusters, weight, ids if self.keep else None))
+
+    def name_parts(self, names: Sequence[str], queries: Hashes | None = None) -> None:
+        """Name the counted parts, instead of a random name: a state with one of these names will not merge.
+
+        Nor will one that has hashed `queries` in common.
+        """
         self._shards.rename(self._own_shard, names)
+        if queries is not None:
+            self._fingerprints.add(queries)
 
     def _mark(self) -> None:
         if self._own_shard is None:
             self._own_shard = self._first_shard or self._shards.own()
             self._shards.add(self._own_shard)
 
-    def _layout(self, axes: tuple[str, ...], clusters: str | None) -> Histogram:
+    def _histogram(self, layout: _Layout) -> Histogram:
+        """The counts, for cells of this layout."""
         self._gather()
         if self._cells is None:
-            self._axes, self._clusters = axes, clusters
-            self._labels = {axis: Labels(axis) for axis in axes}
-            self._cells = Histogram(len(axes) + (clusters is not None) + 3, self.max_memory)
-        elif (axes, clusters) != (self._axes, self._clusters):
+            self._layout = layout
+            self._labels = {axis: Labels(axis) for axis in layout.axes}
+            self._cells = Histogram(len(layout.columns), self.max_memory)
+        elif layout != self._layout:
             raise InputError(
-                f"this batch has groups {list(axes)} and clusters {clusters or 'none'}, "
-                f"earlier ones {list(self._axes or ())} and {self._clusters or 'none'}",
-                fix="Give every batch the same groups and cluster.",
+                f"this batch has {layout}; earlier ones have {self._layout}",
+                fix="Give every batch in the same form, with the same groups, cluster and weights.",
             )
+        self._cells.make_room()
         return self._cells
 
     def _add(
-        self, counts: Counted, labels: Mapping[str, AnyArray], cluster: Ints | None, clusters: str = _GIVEN
+        self,
+        counts: Counted,
+        labels: Mapping[str, AnyArray],
+        cluster: Ints | None,
+        clusters: str = _GIVEN,
+        weight: Floats | None = None,
+        lists: bool = False,
     ) -> None:
         self._mark()
-        cells = self._layout(tuple(labels), None if cluster is None else clusters)
+        cells = self._histogram(
+            _Layout(tuple(labels), None if cluster is None else clusters, weight is not None, lists)
+        )
         for axis, values in labels.items():  # check all of them before any is changed
             self._labels[axis].require_kind(values)
-        columns = [self._labels[axis].encode(values) for axis, values in labels.items()]
-        columns += [] if cluster is None else [cluster]
-        cells.add([*columns, counts.greater, counts.equal, counts.candidates])
+        columns: dict[str, Any] = {
+            f"group:{axis}": self._labels[axis].encode(values) for axis, values in labels.items()
+        }
+        columns |= {"cluster": cluster, "greater": counts.greater, "equal": counts.equal,
+                    "candidates": counts.candidates}  # fmt: skip
+        if weight is not None:
+            columns["weight"] = weight.view(np.int64)  # by its bits: cells have integer columns
+        cells.add([columns[name] for name in self._layout.columns])
         self.dropped_queries += counts.dropped_queries
         self.dropped_candidates += counts.dropped_candidates
         self.emptied_queries += counts.emptied_queries
+
+    def _counted_cells(self) -> tuple[dict[str, Ints], Ints]:
+        """The columns of all cells by name, and how many queries (or positives) each has."""
+        self._gather()
+        if self._cells is None:
+            return dict.fromkeys(self._layout.columns, np.empty(0, np.int64)), np.empty(0, np.int64)
+        columns, counts = self._cells.cells()
+        return dict(zip(self._layout.columns, columns, strict=True)), counts
 
     # --------------------------------------------------------------- merge
 
@@ -299,112 +616,154 @@ class RankingState:
         """Add another state's counts to this one."""
         if not isinstance(other, RankingState):
             raise TypeError(f"cannot merge {type(other).__name__} into a RankingState")
-        if (self.pooled, self.keep) != (other.pooled, other.keep):
+        if (self.pooled, self.keep, self.top) != (other.pooled, other.keep, other.top):
             raise InputError("one state keeps pooled scores or items, the other does not", fix="Use the same options.")
+        if other._anything and (self._anything or self._negatives) and self.negatives != other.negatives:
+            raise InputError(
+                f"the states have different negatives: {self.negatives or 'not stated'}, and "
+                f"{other.negatives or 'not stated'}",
+                fix="Rank all queries against the same negatives.",
+            )
         other._gather()
+        if other._anything:
+            self._refuse_mixing(shared=other.shares_pool)
+            drawn = other.negatives
+        else:
+            drawn = self._drawn
+        if other._shared is not None:
+            return self._merge_shared(other, other._shared)
         if other._cells is not None:
-            self._layout(other.axes, other._clusters)
+            self._histogram(other._layout)
             for axis, names in other._labels.items():
                 self._labels[axis].require_kind(np.array(list(names)))
-        queries = other._queries.all()
+            cells = other._counted_cells()
+        queries, ids = other._queries.all(), other._ids.all()
         # Nothing is counted before this check, and nothing can fail after it.
         self._shards.require_apart(other._shards)
+        self._fingerprints.require_apart(other._fingerprints)
         self._queries.require_new(queries)
+        self._ids.require_new(ids)
+        self._ids.add(ids)
+        self._fingerprints.add(other._fingerprints.all())
         self._shards.absorb(other._shards)
+        self._drawn = None if self._negatives else drawn
         self._queries.add(queries)
         if other._cells is not None:
-            columns, counts = other._cells.cells()
-            recoded = [
-                self._labels[axis].recode(column, names)
-                for (axis, names), column in zip(other._labels.items(), columns, strict=False)
-            ]
-            columns = [*recoded, *columns[len(recoded) :]]
-            if self._clusters == _BY_QUERY:
-                columns[-4] = columns[-4] + self._own_clusters
+            columns, counts = cells
+            for axis, names in other._labels.items():
+                columns[f"group:{axis}"] = self._labels[axis].recode(columns[f"group:{axis}"], names)
+            shift = self._own_clusters if self._layout.clusters == _BY_QUERY else 0
+            if shift:
+                columns["cluster"] = columns["cluster"] + shift
             self._own_clusters += other._own_clusters
-            self._layout(other.axes, other._clusters).add(columns, counts)
+            self._pool += [
+                (pos, neg, lengths, None if units is None else units + shift)
+                for pos, neg, lengths, units in other._pool
+            ]
+            self._histogram(other._layout).add([columns[name] for name in self._layout.columns], counts)
         for part in other._lists:
-            codes = {
-                f"group:{axis}": self._labels[axis].recode(part[f"group:{axis}"], names)
-                for axis, names in other._labels.items()
-            }
-            self._lists.append(part | codes)
-        self._pool += other._pool
+            codes = {axis: self._labels[axis].recode(part.groups[axis], names) for axis, names in other._labels.items()}
+            self._lists.append(replace(part, groups=codes))
         self._items += other._items
+        self._top += other._top
         self._numbered += other._numbered
         self.dropped_queries += other.dropped_queries
         self.dropped_candidates += other.dropped_candidates
         self.emptied_queries += other.emptied_queries
         self.without_positives += other.without_positives
+        self.lowest_candidates += other.lowest_candidates
+        return self
+
+    def _merge_shared(self, other: RankingState, others: SharedPool) -> RankingState:
+        pool = self._shared or SharedPool()
+        for part in others:
+            pool.require_alike(part)
+        self._shards.require_apart(other._shards)
+        self._shards.absorb(other._shards)
+        for part in others:
+            pool.add(part)
+            self.dropped_queries += part.dropped_queries
+            self.dropped_candidates += part.dropped_candidates
+        self._shared, self._ranked = pool, None
         return self
 
     # ----------------------------------------------------------------- out
 
     @property
     def n(self) -> int:
-        """Queries counted so far."""
+        """Queries counted so far; positives, if queries may have several."""
+        if self._shared is not None:
+            return self._ranked_in_pool(self._shared).n
         self._gather()
-        return 0 if self._cells is None else int(self._cells.cells()[1].sum())
+        return 0 if self._cells is None else self._cells.total
+
+    @property
+    def counts_positives(self) -> bool:
+        """Whether queries may have several positives, each of which is counted."""
+        return self._layout.lists
 
     @property
     def axes(self) -> tuple[str, ...]:
-        return self._axes or ()
+        return self._ranked_in_pool(self._shared).axes if self._shared is not None else self._layout.axes
 
     def labels(self, axis: str) -> AnyArray:
         """The distinct labels of a group axis, sorted."""
+        if self._shared is not None:
+            return self._ranked_in_pool(self._shared).labels(axis)
         return np.array(sorted(self._labels[axis]))
 
     def ranks(self, ties: str, axis: str | None = None) -> Ranks:
         """The counts, overall or by the labels of one axis; cells are sorted, so equal counts give equal bits."""
-        self._gather()
-        columns, counts = [np.empty(0, np.int64)] * 3, np.empty(0, np.int64)
-        if self._cells is not None:
-            columns, counts = self._cells.cells()
-        group = None if axis is None else self._labels[axis].in_order(columns[self.axes.index(axis)])
-        columns = columns[len(self.axes) :]
+        if self._shared is not None:
+            return replace(self._ranked_in_pool(self._shared).ranks(ties, axis), shared=True, unit="positive")
+        columns, counts = self._counted_cells()
         if self.axes:
-            columns, counts = tally(columns if group is None else [group, *columns], counts)
-            group = None if axis is None else columns[0]
+            # Cells that differ only in their groups on other axes are one.
+            kept = [name for name in columns if not name.startswith("group:") or name == f"group:{axis}"]
+            rows, counts = tally([columns[name] for name in kept], counts)
+            columns = dict(zip(kept, rows, strict=True))
+        group = None if axis is None else self._labels[axis].in_order(columns[f"group:{axis}"])
         return Ranks(
-            count=counts,
+            count=counts if "weight" not in columns else counts * columns["weight"].view(float),
+            items=counts,
             group=group,
             groups=1 if axis is None else len(self._labels[axis]),
-            cluster=columns[-4] if self._clusters else None,
+            cluster=columns.get("cluster"),
             over=self._over,
-            greater=columns[-3],
-            equal=columns[-2],
-            candidates=columns[-1],
+            unit="positive" if self.counts_positives else "query",
+            greater=columns["greater"],
+            equal=columns["equal"],
+            candidates=columns["candidates"],
             ties=ties,
         )
 
     @property
     def _over(self) -> str:
         """The units of the intervals; a query with several positives is a cluster."""
-        return "clusters" if self._clusters == _GIVEN else "queries"
+        return "clusters" if self._layout.clusters == _GIVEN else "queries"
 
     def lists(self, ties: str, axis: str | None = None) -> Lists | None:
-        """The whole candidate lists, if the flat form was given."""
+        """The whole candidate lists, if there are any."""
         if not self._lists:
             return None
-        joined = {name: np.concatenate([part[name] for part in self._lists]) for name in self._lists[0]}
-        relevant = joined["relevant"]
+        part = _ListPart.join(self._lists)
+        lists = part.lists
+        weighted = part.weight is not None
         return Lists(
-            count=np.ones(len(relevant), np.int64),
-            group=None if axis is None else self._labels[axis].in_order(joined[f"group:{axis}"]),
+            count=np.ones(len(lists), np.int64) if part.weight is None else part.weight,
+            items=np.ones(len(lists), np.int64),
+            group=None if axis is None else self._labels[axis].in_order(part.groups[axis]),
             groups=1 if axis is None else len(self._labels[axis]),
-            cluster=joined["cluster"] if len(joined["cluster"]) else None,
+            cluster=np.arange(len(lists)) if weighted and part.cluster is None else part.cluster,
             over=self._over,
-            query=np.repeat(np.arange(len(relevant)), joined["runs"]),
-            start=joined["start"],
-            length=joined["length"],
-            positives=joined["positives"],
-            relevant=relevant,
-            candidates=joined["candidates"],
+            counts=lists,
             ties=ties,
         )
 
     def pool(self) -> Pooled | None:
         """All scores together, if they were kept."""
+        if self._shared is not None:
+            return self._pool_sample(self._shared)
         if not self.pooled:
             return None
         parts = self._pool or [(np.empty(0), np.empty(0), np.empty(0, np.int64), None)]
@@ -416,14 +775,48 @@ class RankingState:
             groups=1,
             cluster=np.concatenate(clusters) if clusters else None,
             over=self._over,
+            unit="positive" if self.counts_positives else "query",
             pos=pos,
             neg=neg,
             offsets=np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
         )
 
-    def items(self) -> Items | None:
+    def _pool_sample(self, pool: SharedPool) -> Pooled:
+        whole = pool.joined()
+        rows = slice(None) if len(whole.neg) or not self.dropped_candidates else slice(0, 0)
+        cluster = None if whole.cluster is None else whole.cluster[rows]
+        return Pooled(
+            count=np.ones(len(whole.pos[rows]), np.int64),
+            group=None,
+            groups=1,
+            cluster=cluster,
+            over="positives" if cluster is None else "clusters",
+            unit="positive",
+            pos=whole.pos[rows],
+            neg=whole.neg,
+            offsets=np.empty(0, np.int64),
+        )
+
+    def items(self) -> Items | ListItems | None:
         """The counts of each query, if they were kept."""
-        return Items.join(self._items) if self.keep else None
+        if not self.keep:
+            return None
+        if self._shared is not None:
+            return self._ranked_in_pool(self._shared).items()
+        if not self._lists:
+            return Items.join(self._items)
+        part = _ListPart.join(self._lists)
+        assert part.ids is not None
+        return ListItems(part.ids, part.lists, part.cluster)
+
+    def recommended(self, catalog: Catalog | None) -> Recommended | None:
+        """The first items of each query, if they were kept."""
+        if self.top is None or catalog is None:
+            return None
+        from graphgauge.ranking.beyond import Recommended
+
+        nothing = TopItems(*([np.empty(0, np.int64)] * 5))
+        return Recommended.of(TopItems.join(self._top or [nothing]), catalog, self.top)
 
     def evaluate(self, **options: Any) -> Evaluation:
         """The metrics of everything counted so far; options as in `graphgauge.ranking.evaluate`."""
@@ -437,30 +830,41 @@ class RankingState:
 
     def save(self, place: Place) -> None:
         """Write the state as `.npz`: to a file, atomically, or to a stream."""
-        self._gather()
-        columns, counts = self._cells.cells() if self._cells is not None else ([], np.empty(0, np.int64))
-        arrays: dict[str, AnyArray] = {"cells": np.array([*columns, counts], dtype=np.int64)}
-        pooled, items = self.pool(), self.items()
+        columns, counts = self._counted_cells()
+        cells = [*columns.values(), counts] if self._cells is not None else [counts]
+        arrays: dict[str, AnyArray] = {"cells": np.array(cells, dtype=np.int64)}
+        pooled, items = self.pool(), Items.join(self._items) if self.keep else None
+        if self._shared is not None:
+            pooled, items, arrays = None, None, arrays | self._shared.arrays()
         if pooled is not None:
             arrays |= {"pos": pooled.pos, "neg": pooled.neg, "offsets": pooled.offsets}
             if pooled.cluster is not None:
                 arrays["pool_cluster"] = pooled.cluster
+        if self._top:
+            arrays |= {f"top_{name}": values for name, values in TopItems.join(self._top).columns().items()}
         if items is not None:
             arrays |= {f"item_{name}": values for name, values in items.columns().items()}
-        for name in self._lists[0] if self._lists else ():
-            arrays[f"list_{name}"] = np.concatenate([part[name] for part in self._lists])
         if self._lists:
+            arrays |= {f"list_{name}": values for name, values in _ListPart.join(self._lists).columns().items()}
             arrays["queries"] = self._queries.all()
+        if len(self._fingerprints.all()):
+            arrays["fingerprints"] = self._fingerprints.all()
         facts = {
-            "axes": None if self._cells is None else list(self.axes),
+            "axes": None if self._cells is None else list(self._layout.axes),
             "labels": {axis: list(known) for axis, known in self._labels.items()},
-            "clusters": self._clusters,
+            "clusters": self._layout.clusters,
+            "weighted": self._layout.weighted,
+            "lists": self._layout.lists,
             "pooled": self.pooled,
+            "shares_pool": self.shares_pool,
             "keep": self.keep,
+            "top": self.top,
             "max_memory": self.max_memory,
+            "negatives": self.negatives,
             "own_clusters": self._own_clusters,
             "numbered": self._numbered,
             "dropped": [self.dropped_queries, self.dropped_candidates, self.emptied_queries, self.without_positives],
+            "lowest": self.lowest_candidates,
             "shards": sorted(self._shards.names),
         }
         save_state(place, self.kind, facts, arrays)
@@ -476,25 +880,37 @@ class RankingState:
 
     @classmethod
     def _restored(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> RankingState:
-        state = cls(pooled=facts["pooled"], keep=facts["keep"], max_memory=facts["max_memory"])
+        options = {name: facts[name] for name in ("pooled", "keep", "max_memory")}
+        state = cls(**options, top=facts.get("top"))
+        state._drawn = facts.get("negatives")
         state.dropped_queries, state.dropped_candidates, state.emptied_queries, state.without_positives = facts[
             "dropped"
         ]
+        state.lowest_candidates = facts.get("lowest", 0)
         state._shards = CountedShards(facts["shards"])
+        state._fingerprints = Fingerprints(arrays.get("fingerprints"))
         state._own_clusters, state._numbered = facts["own_clusters"], facts["numbered"]
+        if facts.get("shares_pool"):
+            state._shared = SharedPool.restored(arrays, (state.dropped_queries, state.dropped_candidates))
+            return state
         if facts["axes"] is not None:
-            cells = state._layout(tuple(facts["axes"]), facts["clusters"])
+            lists = facts.get("lists", any(name.startswith("list_") for name in arrays))
+            layout = _Layout(tuple(facts["axes"]), facts["clusters"], facts.get("weighted", False), lists)
+            cells = state._histogram(layout)
             state._labels = {axis: Labels(axis, facts["labels"][axis]) for axis in state.axes}
-            cells.add(*_sound_cells(arrays["cells"], list(state._labels.values()), facts["clusters"]))
+            cells.add(*_sound_cells(arrays["cells"], layout.columns, state._labels))
         if state.pooled:
             lengths = np.diff(checked_offsets(arrays["offsets"], len(arrays["pos"]), len(arrays["neg"])))
             state._pool = [(arrays["pos"], arrays["neg"], lengths, arrays.get("pool_cluster"))]
         if state.keep:
             state._items = [Items.from_columns({name[5:]: a for name, a in arrays.items() if name.startswith("item_")})]
+            state._ids.add(np.sort(state._items[0].ids))
+        top = {name[4:]: values for name, values in arrays.items() if name.startswith("top_")}
+        if top:
+            state._top = [TopItems(**top)]
+            state._top[0].check()
         lists = {name[5:]: values for name, values in arrays.items() if name.startswith("list_")}
-        if lists and (len(lists["relevant"]) != len(lists["runs"]) or len(lists["start"]) != lists["runs"].sum()):
-            raise ValueError("lists of different lengths")
-        state._lists = [lists] if lists else []
+        state._lists = [_ListPart.from_columns(lists)] if lists else []
         if lists:
             state._queries.add(_sound_ids(arrays["queries"]))
         return state
@@ -506,15 +922,19 @@ def _sound_ids(saved: AnyArray) -> AnyArray:
     return saved
 
 
-def _sound_cells(saved: AnyArray, labels: Sequence[Labels], clusters: str | None) -> tuple[list[Ints], Ints]:
+def _sound_cells(saved: AnyArray, names: Sequence[str], labels: Mapping[str, Labels]) -> tuple[list[Ints], Ints]:
     """The columns and counts of a saved histogram, if they are possible counts."""
-    if saved.dtype != np.int64 or len(saved) != len(labels) + (clusters is not None) + 4:
+    if saved.dtype != np.int64 or len(saved) != len(names) + 1:
         raise ValueError("wrong columns")
-    *columns, counts = saved
-    greater, equal, candidates = columns[-3:]
+    *rows, counts = saved
+    columns = dict(zip(names, rows, strict=True))
+    greater, equal, candidates = (columns[name] for name in ("greater", "equal", "candidates"))
     possible = (greater >= 0) & (equal >= 0) & (greater + equal < candidates) & (counts > 0)
-    for column, names in zip(columns, labels, strict=False):
-        possible &= (column >= 0) & (column < len(names))
+    for axis, known in labels.items():
+        possible &= (columns[f"group:{axis}"] >= 0) & (columns[f"group:{axis}"] < len(known))
+    if "weight" in columns:
+        weight = columns["weight"].view(float)
+        possible &= np.isfinite(weight) & (weight > 0)
     if not possible.all():
         raise ValueError("impossible counts")
-    return columns, counts
+    return rows, counts

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Ints
+from graphgauge.kernels.tally import distinct
 
 Floats = NDArray[np.floating[Any]]
 
@@ -67,6 +68,55 @@ def discount(greater: Ints, equal: Ints, ties: str, k: int) -> Floats:
 def cumulative_discount(last: int) -> Floats:
     """The sum of 1 / log2(1 + rank) over the ranks 1 … r, for r = 0 … last."""
     return np.concatenate(([0.0], np.cumsum(1.0 / np.log2(np.arange(2.0, last + 2.0)))))
+
+
+def none_among(places: Ints, length: Ints, positives: Ints) -> Floats:
+    """The probability that the first `places` of a run in random order have none of its positives."""
+    none: Floats = (places == 0).astype(float)
+    open_ = np.flatnonzero((places > 0) & (length > positives))
+    drawn, size, few = places[open_], length[open_], np.minimum(places[open_], positives[open_])
+    many = np.maximum(drawn, positives[open_])
+    left = np.ones(len(open_))
+    # C(b − p, c) / C(b, c), a product over the smaller of p and c.
+    for step in range(int(few.max(initial=0))):
+        left *= np.where(step < few, np.maximum(size - many - step, 0) / np.maximum(size - step, 1), 1.0)
+    none[open_] = left
+    return none
+
+
+# Runs up to this length are summed together, place by place; longer ones, which are few, one by one.
+_TOGETHER = 1024
+
+
+def first_reciprocal(start: Ints, length: Ints, positives: Ints, last: float) -> Floats:
+    """The mean of 1 / rank of the first positive of a run in random order; 0 for ranks beyond the last.
+
+    The first of p positives is at place j of b with probability C(b − j, p − 1) / C(b, p).
+    """
+    mean = np.where(start + 1 <= last, 1.0 / (start + 1), 0.0)
+    tied = np.flatnonzero((length > positives) & (start + 1 <= last))
+    if not tied.size:
+        return mean
+    runs = np.stack([start[tied], length[tied], positives[tied]])
+    first, place = distinct(list(runs))
+    runs = runs[:, first]
+    ends = np.minimum(runs[1] - runs[2] + 1, last - runs[0]).astype(np.int64)
+    value = np.zeros(runs.shape[1])
+    short = np.flatnonzero(ends <= _TOGETHER)
+    a, b, p = runs[:, short].astype(float)
+    chance, total = p / b, np.zeros(len(short))
+    for j in range(1, int(ends[short].max(initial=0)) + 1):
+        total += np.where(j <= ends[short], chance / (a + j), 0.0)
+        chance = chance * np.maximum(b - j - p + 1, 0) / np.maximum(b - j, 1)
+    value[short] = total
+    for index in np.flatnonzero(ends > _TOGETHER):
+        before, size, own = runs[:, index].tolist()
+        place_in_run = np.arange(1, ends[index] + 1)
+        left = size - place_in_run[:-1]
+        steps = np.concatenate(([own / size], (left - own + 1) / left))
+        value[index] = float((np.cumprod(steps) / (before + place_in_run)).sum())
+    mean[tied] = value[place]
+    return mean
 
 
 def _mean_over_ties(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from numbers import Real
@@ -11,10 +11,11 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from graphgauge.core.errors import OptionError, one_of
+from graphgauge.core.loop import Axis
 from graphgauge.recovery.counts import Counts, joined
 from graphgauge.recovery.inputs import Graph, SparseGraph, read_pair
 from graphgauge.recovery.pairs import DensePair, Options, SparsePair, compared, curves_of
-from graphgauge.recovery.samples import Curves, EdgeCounts, Models, Sample
+from graphgauge.recovery.samples import Curves, EdgeCounts, GraphSample, Models
 from graphgauge.recovery.structure import Model
 
 SHD = ("pair", "cell")
@@ -98,9 +99,9 @@ class Comparison:
     def d(self) -> int:
         return self.truth.d
 
-    def samples(self) -> dict[str, Sample]:
+    def samples(self) -> dict[str, GraphSample]:
         """All graphs of a stack, to be averaged, or all lags of one graph together."""
-        samples: dict[str, Sample]
+        samples: dict[str, GraphSample]
         if self.options.lagged:
             samples = {"edges": self._edges(self.counts.total()), "curves": self._curves([(self.pair, self._rows)])}
         else:
@@ -115,22 +116,17 @@ class Comparison:
         turned = replace(self, prediction=replace(self.prediction, turned=not self.prediction.turned))
         return {name: replace(sample, turned=partial(turned._sample, name)) for name, sample in samples.items()}
 
-    def _sample(self, name: str) -> Sample:
+    def _sample(self, name: str) -> GraphSample:
         return self.samples()[name]
 
-    def parts(self) -> tuple[str, list[Any], dict[str, Sample]]:
-        """The same one by one: an axis, its labels and the sample at each; empty if there is only one."""
-        axis, labels, samples = "graph", list[Any](self._rows), self.samples()
+    def axes(self) -> list[Axis]:
+        """The same one by one: by graph of a stack, or by lag and for the summary graph; none if there is only one."""
         if self.options.lagged:
-            axis, labels = "lag", [*map(str, self._rows), "summary"]
             rows: list[tuple[Any, Iterable[int]]] = [(self.pair, [row]) for row in self._rows]
-            samples = {
-                "edges": self._edges(joined([self.counts, self.summary.counts])),
-                "curves": self._curves([*rows, (self.summary.pair, [0])]),
-            }
-        elif len(labels) < 2:
-            samples = {}
-        return axis, labels, {name: replace(sample, averaged=False) for name, sample in samples.items()}
+            edges = self._edges(joined([self.counts, self.summary.counts]))
+            parts = {"edges": edges, "curves": self._curves([*rows, (self.summary.pair, [0])])}
+            return [_axis("lag", [*map(str, self._rows), "summary"], parts)]
+        return [_axis("graph", self._rows, self.samples())] if len(self._rows) > 1 else []
 
     @property
     def _rows(self) -> range:
@@ -155,3 +151,10 @@ class Comparison:
             found = Model(self.pair.predicted_edges(row), self.d, self.prediction.may_be_undirected, "A_pred", names)
             pairs.append((truth, found))
         return pairs
+
+
+def _axis(name: str, labels: Iterable[Any], samples: Mapping[str, GraphSample]) -> Axis:
+    each = {need: replace(sample, averaged=False) for need, sample in samples.items()}
+    edges = each["edges"]
+    assert isinstance(edges, EdgeCounts)
+    return Axis(name, list(labels), edges["cells"], each)

@@ -18,7 +18,7 @@ from graphgauge.core.metric import (
     MetricFunction,
     NoInterval,
 )
-from graphgauge.recovery.samples import Curves, EdgeCounts, Models, Sample
+from graphgauge.recovery.samples import Curves, EdgeCounts, GraphSample, Models
 from graphgauge.stats.intervals import mean_interval
 
 LAWS: dict[str, bool | Exempt] = {
@@ -39,19 +39,21 @@ _TRANSPOSED = "transposed prediction"
 NO_COMMON = "no pair is adjacent in both graphs"
 
 
-def _t_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
+def _t_bounds(sample: GraphSample, estimate: Estimate, confidence: float) -> Bounds:
     assert estimate.influence is not None
     return mean_interval(estimate.value, estimate.influence, estimate.facts.get("range"), confidence)
 
 
-def over_graphs(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval:
+def over_graphs(sample: GraphSample, estimate: Estimate) -> IntervalRule | NoInterval:
     """Student's t over the graphs of a stack; one graph has no interval."""
     if len(sample) < 2 or not sample.averaged:
         return NoInterval("a single graph has no interval")
     return IntervalRule("t", "graphs", _t_bounds)
 
 
-def _values(function: MetricFunction, samples: Mapping[str, Sample], params: Mapping[str, Any]) -> dict[str, float]:
+def _values(
+    function: MetricFunction, samples: Mapping[str, GraphSample], params: Mapping[str, Any]
+) -> dict[str, float]:
     found = {name: float(function(sample, **params).value[0]) for name, sample in samples.items()}
     return {name: Baseline(value) if name == _TRANSPOSED else value for name, value in found.items()}
 

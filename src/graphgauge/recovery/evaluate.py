@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.errors import InputError, MissingExtraError, OptionError
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.loop import measured, sample_for
 from graphgauge.core.metric import Metric, select
 from graphgauge.core.metric import metrics as registered
 from graphgauge.core.options import confidence_level, metric_names
-from graphgauge.core.result import Evaluation, Result, Table
+from graphgauge.core.result import Evaluation
 from graphgauge.recovery.comparison import Comparison, Rules
 from graphgauge.recovery.pairs import Options
-from graphgauge.recovery.samples import EdgeCounts, Models, Sample
+from graphgauge.recovery.samples import GraphSample, Models
 
 FRACTIONS = (0.5, 0.75, 1.0, 1.5, 2.0)
 # Total sizes up to which the slowest metrics are computed by default.
@@ -87,46 +88,35 @@ def evaluate(
         lagged=lagged, nan=nan, threads=threads,
     )  # fmt: skip
     samples = comparison.samples()
-    axis, labels, each = comparison.parts()
     swept = checked_fractions(fractions)
     chosen = select("recovery", metrics, samples, {"fraction": swept})
     checked_fractions([params["fraction"] for _, params in chosen if "fraction" in params])  # a key may have any value
     conventions = _conventions(comparison.options, rules, edges, encoding)
-    results: list[Result] = []
-    columns: dict[str, Any] = {}
+    axes = comparison.axes()
+
+    def quick(metric: Metric) -> GraphSample:
+        sample: GraphSample = sample_for(metric, samples)
+        _refuse_long_work(metric, sample)
+        return sample
+
+    found = measured(
+        chosen, quick if metrics is None else samples, confidence=confidence, conventions=conventions,
+        skip=metrics is None, by=axes,
+    )  # fmt: skip
     skipped = _needing_models() if metrics is None and "models" not in samples else {}
-    for metric, params in chosen:
-        key, sample = metric.key_of(**params), samples[metric.needs[0]]
-        try:
-            if metrics is None:
-                _refuse_long_work(metric, sample)
-            estimate = metric(sample, **params)
-        except (InputError, MissingExtraError) as error:
-            if metrics is not None:
-                raise
-            skipped[key] = str(error).rstrip(".")
-            continue
-        results.append(metric.result(sample, estimate, params, confidence=confidence, conventions=conventions))
-        if each:
-            columns[key] = metric(each[metric.needs[0]], **params).value
-    breakdowns = {}
-    if each:
-        assert isinstance(each["edges"], EdgeCounts)
-        breakdowns[axis] = Table(axis, {axis: np.array(labels), "n": each["edges"]["cells"], **columns})
 
     def draw(evaluation: Evaluation, path: str | Path) -> None:
-        from graphgauge.recovery.figure import draw_recovery
-        from graphgauge.recovery.picture import picture
+        from graphgauge.recovery.figure import draw_recovery, picture
 
         draw_recovery(evaluation, picture(comparison), path)
 
     evaluation = Evaluation(
         "recovery",
-        results,
+        found.results,
         conventions=conventions,
         options={"threshold": threshold, "fractions": list(swept), "confidence": confidence},
-        breakdowns=breakdowns,
-        skipped=skipped,
+        breakdowns={axis.name: axis.table for axis in axes},
+        skipped=skipped | found.skipped,
         materials={"edges": samples["edges"], "comparison": comparison},
         notes=_notes(comparison),
         figure=draw,
@@ -165,7 +155,7 @@ def _needing_models() -> dict[str, str]:
     }
 
 
-def _refuse_long_work(metric: Metric, sample: Sample) -> None:
+def _refuse_long_work(metric: Metric, sample: GraphSample) -> None:
     if not isinstance(sample, Models):
         return
     if metric.key in _ADJUSTMENT and len(sample) * sample.d > _QUICK_NODES:

@@ -91,6 +91,8 @@ def read_pair(
         for value, name, code in zip((A_true, A_pred), _ARGUMENTS, encodings, strict=True)
     ]
     order = names or next((known for known in map(_known_names, sides) if known is not None), None)
+    if count is not None and order is not None and len(order) != count:
+        raise InputError(f"the graphs name {len(order)} nodes", where="nodes", fix=f"nodes= says {count}.")
     sizes = [count, *(side.d for side in sides if isinstance(side, Graph)), None if order is None else len(order)]
     d = next((size for size in sizes if size is not None), None)
     placed = [_placed(side, name, order, d) for side, name in zip(sides, _ARGUMENTS, strict=True)]
@@ -219,9 +221,23 @@ def _from_edges(listed: EdgeList, name: str, order: Names | None, d: int) -> Gra
         source, target = divmod(int(cells[twice[0]]), d)
         labels = (source, target) if order is None else (order[source], order[target])
         raise InputError(f"the edge {labels!r} is listed twice", where=name, fix="List it once.")
-    graph = Graph(SparseGraph(cells, weights[sequence]), d, order, listed.undirected, named=order is not None)
+    data = SparseGraph(cells, weights[sequence])
+    if listed.undirected:
+        data = _both_ways(data, d)
+    undirected = listed.undirected or listed.mixed
+    graph = Graph(data, d, order, undirected, named=order is not None)
     _refuse_two_weights(graph, name)
     return graph
+
+
+def _both_ways(data: SparseGraph, d: int) -> SparseGraph:
+    """Every edge in both of its cells; one that is listed one way gets its weight in the other."""
+    source, target = np.divmod(data.cells, d)
+    mirrored = target * d + source
+    alone = ~np.isin(mirrored, data.cells, assume_unique=True)
+    cells = np.concatenate([data.cells, mirrored[alone]])
+    sequence = np.argsort(cells)
+    return SparseGraph(cells[sequence], np.concatenate([data.values, data.values[alone]])[sequence])
 
 
 def _refuse_two_weights(graph: Graph, name: str) -> None:
@@ -239,7 +255,7 @@ def _refuse_two_weights(graph: Graph, name: str) -> None:
         labels = ends if graph.names is None else (graph.names[ends[0]], graph.names[ends[1]])
         raise InputError(
             f"the undirected edge {labels!r} weighs {there[first]:g} one way and {back[first]:g} the other", where=name,
-            fix="Give it one weight, or pass undirected=False.",
+            fix="Give it one weight, or list directed edges.",
         )  # fmt: skip
 
 
@@ -278,17 +294,13 @@ def _square_frame(frame: Any, name: str) -> AnyArray:
 
 
 def _networkx_edges(graph: Any) -> EdgeList:
-    """Every edge with its `weight`, or 1 without one (pgmpy writes None); an undirected edge is listed both ways.
+    """Every edge with its `weight`, or 1 without one (pgmpy writes None).
 
     pgmpy's `PDAG` is a directed graph that lists its undirected edges both ways.
     """
     weighted = ((*ends, 1 if weight is None else weight) for *ends, weight in graph.edges(data="weight"))
-    listed = list(weighted)
-    if not graph.is_directed():
-        listed += [(target, source, weight) for source, target, weight in listed if source != target]
-    return EdgeList(
-        listed, tuple(graph.nodes), undirected=not graph.is_directed() or hasattr(graph, "undirected_edges")
-    )
+    is_mixed = hasattr(graph, "undirected_edges")
+    return EdgeList(list(weighted), tuple(graph.nodes), undirected=not graph.is_directed(), mixed=is_mixed)
 
 
 def _causal_learn_marks(value: Any) -> Any:

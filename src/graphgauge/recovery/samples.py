@@ -20,7 +20,7 @@ Numbers = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Sample(ABC):
+class GraphSample(ABC):
     """Rows that are averaged (the graphs of a stack) or kept separate (`averaged` false).
 
     `turned` makes the sample of the transposed prediction if the counts do not determine it.
@@ -61,7 +61,7 @@ class Sample(ABC):
 
 
 @dataclass(frozen=True)
-class EdgeCounts(Sample):
+class EdgeCounts(GraphSample):
     """Thresholded graphs as counted states; `shd` says what a distance counts."""
 
     counts: Counts = field(kw_only=True)
@@ -97,7 +97,7 @@ class EdgeCounts(Sample):
 
 
 @dataclass(frozen=True)
-class Curves(Sample):
+class Curves(GraphSample):
     """The scores of each row, as the curve of the prediction and that of its transpose; computed on first use."""
 
     draw: Callable[[], list[tuple[Curve, Curve]]] = field(kw_only=True)
@@ -133,7 +133,7 @@ class Curves(Sample):
 
 
 @dataclass(frozen=True)
-class Models(Sample):
+class Models(GraphSample):
     """The graphs themselves, true and predicted."""
 
     pairs: Callable[[], list[tuple[Model, Model]]] = field(kw_only=True)

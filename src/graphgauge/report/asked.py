@@ -13,7 +13,7 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.gates import Gate
 from graphgauge.core.schema import number_from_json
 from graphgauge.core.scrub import clean
-from graphgauge.core.text import number
+from graphgauge.core.text import APPROXIMATE, number
 from graphgauge.report.tables import Cell, Head, PageTable, span
 from graphgauge.stats.text import listing, several
 
@@ -95,18 +95,28 @@ def _gates(verdicts: Iterable[Mapping[str, Any]]) -> list[GateLine]:
             where += f", {failed} of {len(held)} runs fail" if failed else f", {several(len(held), 'run')}"
         reasons = dict.fromkeys(str(verdict["reason"]) for verdict in held if verdict["reason"])
         values = (number_from_json(verdict["found"]) for verdict in held)
-        found = span(values, as_text=_as_text(gate))
+        # Levels, such as that of chance, differ from run to run.
+        limits = [number_from_json(verdict.get("limit")) for verdict in held if verdict.get("limit") is not None]
+        found = span(values, as_text=_as_text(gate, limits))
+        if found and any(verdict.get("approximate") is True for verdict in held):
+            found = f"{APPROXIMATE} {found}"
+        if found and limits:
+            found += f" against {span(limits)}"
+        groups = dict.fromkeys(str(verdict["group"]) for verdict in held if verdict.get("group"))
+        if found and groups:
+            found += f" for {listing(list(groups), 2)}"
         lines.append(GateLine(gate, where, not failed, "; ".join(filter(None, [found, listing(list(reasons), 2)]))))
     return sorted(lines, key=lambda line: line.passed)
 
 
-def _as_text(gate: str) -> Callable[[float], str]:
+def _as_text(gate: str, limits: Sequence[float]) -> Callable[[float], str]:
     """Values rounded as on the rest of the page, unless rounding would hide why the gate holds or fails."""
     try:
         requirement = Gate.parse(gate)
     except InputError:  # a file may contain any text
         return number
-    return lambda value: requirement.shown(value, number)
+    limit = limits[0] if len(set(limits)) == 1 else None
+    return lambda value: requirement.shown(value, number, limit)
 
 
 def _table(content: Mapping[str, Any], title: str) -> PageTable:

@@ -133,7 +133,7 @@ def family(name: str, records: Iterable[Record], asked: Sequence[str] = ()) -> F
     for key, table in tables.items():
         for dataset in table.panels[key].datasets:
             marks = _marks(table, key, dataset)
-            for summary in (row for row in table if row.dataset == dataset):
+            for summary in (row for row in table.rows if row.dataset == dataset):
                 results = tuple(found[key, dataset, summary.method])
                 rows[key, dataset, summary.method] = _row(summary, results, marks.get(summary.method, ""))
     headlines = _headlines(name, facts, [key for key in asked if key in tables], refused)

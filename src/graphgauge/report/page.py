@@ -151,6 +151,7 @@ def _runs(families: Sequence[Family]) -> list[dict[str, Any]]:
             "low": number_to_json(result.interval.low) if result.interval else None,
             "high": number_to_json(result.interval.high) if result.interval else None,
             "approximate": "yes" if result.interval and result.interval.approximate else "",
+            "expected_coverage": result.interval.expected_coverage if result.interval else None,
             "chance": number_to_json(result.chance[-1].value) if result.chance else None,
             "n": result.n,
             "unit": result.unit,
@@ -201,7 +202,7 @@ def _latex(item: Family) -> str:
     tables = [item.tables[key] for key in item.headlines]
     if not tables:
         return ""
-    rows = [row for table in tables for row in table]
+    rows = [row for table in tables for row in table.rows]
     panels = {key: panel for table in tables for key, panel in table.panels.items()}
     first = tables[0]
     whole = Aggregate(rows, panels, confidence=first.confidence, alpha=first.alpha, missing=first.missing)

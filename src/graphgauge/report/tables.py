@@ -49,9 +49,17 @@ class PageTable:
 
 def from_grid(grid: Grid, caption: str) -> PageTable:
     """A table of the statistics as one of the page."""
-    rows = [[Cell(cell.text, mark=cell.mark, sort=_leading_number(cell.text)) for cell in row] for row in grid.rows]
+    rows = [
+        [Cell(cell.text, mark=_mark(cell.mark, grid.reference), sort=_leading_number(cell.text)) for cell in row]
+        for row in grid.rows
+    ]
     heads = [Head(text, numeric=index > 0) for index, text in enumerate(grid.head)]
     return PageTable(caption, heads, rows, notes=grid.notes)
+
+
+def _mark(mark: str, reference: str) -> str:
+    """The page explains marks as about the best; those about a baseline are in the table of pairs."""
+    return mark if reference == "the best" else "best" if mark.startswith("best") else ""
 
 
 def digits_of(value: float, low: float, high: float) -> int:

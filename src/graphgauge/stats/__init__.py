@@ -11,6 +11,7 @@ from graphgauge.stats.method_test import MethodTest
 from graphgauge.stats.paired import PairedTest, paired_test, unpaired_test
 from graphgauge.stats.permutation import PairedItems, paired_items
 from graphgauge.stats.power import Needed, units_needed
+from graphgauge.stats.published import PublishedComparison, compare_published
 from graphgauge.stats.ranks import RankSum, rank_sum
 from graphgauge.stats.resample import interquartile_mean, probability_of_improvement
 from graphgauge.stats.runs import Run, Runs
@@ -31,6 +32,7 @@ __all__ = [
     "PairedItems",
     "PairedSequence",
     "PairedTest",
+    "PublishedComparison",
     "RankSum",
     "Run",
     "Runs",
@@ -40,6 +42,7 @@ __all__ = [
     "aggregate",
     "attainable_p",
     "compare",
+    "compare_published",
     "critical_difference",
     "friedman",
     "holm",

@@ -17,11 +17,13 @@ from graphgauge.stats.intervals import sample_interval, sample_std, tail
 from graphgauge.stats.load import load
 from graphgauge.stats.many import holm
 from graphgauge.stats.paired import paired_test
+from graphgauge.stats.present import Presented, Style
 from graphgauge.stats.runs import MISSING, Better, Gap, Missing, Panel, Runs, on_dataset, panel
 from graphgauge.stats.tables import Cell, Grid
+from graphgauge.stats.tabular import Columns
 from graphgauge.stats.text import listing, plus_minus, several
 from graphgauge.stats.truths import Truths
-from graphgauge.stats.wilcoxon import seeds_needed
+from graphgauge.stats.wilcoxon import attainable_p, seeds_needed
 
 
 @dataclass(frozen=True)
@@ -42,25 +44,35 @@ class Summary:
     reason: str | None = None
 
 
-class Aggregate:
-    """Summaries of many runs: `table["mrr"]`, `table["mrr", "transe"]` or `table["mrr", "transe", "wn18rr"]`."""
+class Aggregate(Presented):
+    """Summaries of many runs, by metric, method and dataset: `table["mrr", "transe", "wn18rr"]`.
+
+    What is the same for all may be left out: `table["mrr"]`, `table["mrr", "transe"]`. Iteration gives the keys,
+    `values()` the summaries.
+    """
 
     def __init__(
         self, rows: Iterable[Summary], panels: Mapping[str, Panel], *, confidence: float, alpha: float, missing: Missing
     ) -> None:
         self.rows = tuple(rows)
         self.panels = dict(panels)
+        self._index = {(row.metric, row.method, row.dataset): row for row in self.rows}
         self.confidence, self.alpha, self.missing = confidence, alpha, missing
 
-    def __iter__(self) -> Iterator[Summary]:
-        return iter(self.rows)
+    def __iter__(self) -> Iterator[tuple[str, str, str]]:
+        return ((row.metric, row.method, row.dataset) for row in self.rows)
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def __getitem__(self, key: str | tuple[str, ...]) -> Summary:
+        exact = self._index.get(key) if isinstance(key, tuple) and len(key) == 3 else None
+        if exact is not None:
+            return exact
         wanted = (key,) if isinstance(key, str) else key
         names = ("metric", "method", "dataset")
+        if not isinstance(wanted, tuple) or len(wanted) > len(names):
+            raise UnknownNameError("key", str(key), [", ".join(names)])
         rows = list(self.rows)
         for name, value in zip(names, wanted, strict=False):
             known = dict.fromkeys(getattr(row, name) for row in rows)
@@ -98,36 +110,71 @@ class Aggregate:
             return {}
         best = min(scores, key=lambda method: float(np.mean(list(scores[method].values()))))
         pairs = list(combinations(scores, 2))
-        adjusted = holm([paired_test(scores[a], scores[b], test="mean").p_value for a, b in pairs])
-        rejected = {pair for pair, p in zip(pairs, adjusted, strict=True) if p <= self.alpha}
+        rejected: set[tuple[str, str]] = set()
+        if attainable_p(len(scores[best])) * len(pairs) <= self.alpha:  # otherwise no pair can be rejected
+            adjusted = holm([paired_test(scores[a], scores[b], test="mean").p_value for a, b in pairs])
+            rejected = {pair for pair, p in zip(pairs, adjusted, strict=True) if p <= self.alpha}
         close = [name for name in scores if name != best and not {(name, best), (best, name)} & rejected]
         return {best: "best", **dict.fromkeys(close, "close")}
 
-    def grid(self) -> Grid:
+    def ranked(self, metric: str, dataset: str) -> dict[str, str]:
+        """`best` and `second` for the two best means; methods with equal means share a mark."""
+        view = self.panels[one_of("metric", metric, self.panels)]
+        means = {row.method: row.mean for row in self.rows if (row.metric, row.dataset) == (metric, dataset)}
+        known = {method: view.badness(mean) for method, mean in means.items() if not math.isnan(mean)}
+        if view.better is None or len(known) < 2 or dataset in view.conflicts:
+            return {}
+        best, *others = sorted(set(known.values()))
+        second = {method: "second" for method, bad in known.items() if others and bad == others[0]}
+        first = {method: "best" for method, bad in known.items() if bad == best}
+        return {**first, **(second if len(first) == 1 else {})}
+
+    def grid(self, style: Style | None = None) -> Grid:
         """The table for a paper: a row per method, a column per dataset and metric."""
-        methods = dict.fromkeys(row.method for row in self.rows)
+        style = style or Style()
+        methods = style.ordered(dict.fromkeys(row.method for row in self.rows), str)
         columns = list(dict.fromkeys((row.dataset, row.metric) for row in self.rows))
         several_sets = len({dataset for dataset, _ in columns}) > 1
-        marks = {column: self.marks(column[1], column[0]) for column in columns}
+        shares = {metric for metric in self.panels if style.percent and self._is_share(metric)}
+        if style.percent and not shares:
+            raise OptionError("no metric lies between −1 and 1, so none is given in percent", fix="Leave percent out.")
+        marked = {"tests": self.marks, "ranks": self.ranked}.get(style.marks)
+        marks = {column: {} if marked is None else marked(column[1], column[0]) for column in columns}
         rows = []
         for method in methods:
             cells = [Cell(method or "all runs")]
             for dataset, metric in columns:
-                row = self[metric, method, dataset]
+                row = self._index.get((metric, method, dataset))
+                if row is None:  # a method of another family
+                    cells.append(Cell(""))
+                    continue
                 count = f" ({row.n} of {row.planned})" if row.n != row.planned else ""
-                cells.append(Cell(plus_minus(row.mean, row.std) + count, marks[dataset, metric].get(method, "")))
+                factor = 100.0 if metric in shares else 1.0
+                text = plus_minus(row.mean * factor, row.std * factor, style.digits)
+                cells.append(Cell(text + count, marks[dataset, metric].get(method, "")))
             rows.append(cells)
-        heads = [f"{metric} {_ARROWS.get(self.panels[metric].direction or '', '')}".strip() for _, metric in columns]
+        heads = []
+        for _, metric in columns:
+            arrow = _ARROWS.get(self.panels[metric].direction or "", "")
+            heads.append(f"{metric}{' (%)' if metric in shares else ''} {arrow}".strip())
         if several_sets:
             heads = [f"{dataset}: {head}" for (dataset, _), head in zip(columns, heads, strict=True)]
-        return Grid(["method", *heads], rows, tuple(self._notes(marks)))
+        return Grid(["method", *heads], rows, tuple(self._notes(marks, style)))
 
-    def _notes(self, marks: Mapping[tuple[str, str], Mapping[str, str]]) -> Iterator[str]:
+    def _is_share(self, metric: str) -> bool:
+        low, high = self.panels[metric].bounds
+        values = [value for row in self.rows if row.metric == metric for value in (row.min, row.max) if value == value]
+        within = all(-1 <= value <= 1 for value in values)
+        return within and ((low >= -1 and high <= 1) or math.isinf(high - low))
+
+    def _notes(self, marks: Mapping[tuple[str, str], Mapping[str, str]], style: Style) -> Iterator[str]:
         planned = sorted({row.planned for row in self.rows})
         runs = several(planned[-1], "run") if len(planned) == 1 else f"{planned[0]} to {planned[-1]} runs"
         yield f"Mean ± standard deviation over {runs} per cell."
         methods = max(len(view.methods) for view in self.panels.values())
-        if any(marks.values()):
+        if any(marks.values()) and style.marks == "ranks":
+            yield "Marked: the best and the second best mean, which says nothing about significance."
+        elif any(marks.values()):
             yield (
                 "Marked: the best mean, and means that do not differ significantly from it (paired tests, "
                 f"Holm's correction over all pairs, α = {self.alpha:g})."
@@ -139,11 +186,11 @@ class Aggregate:
                     "regardless of the scores."
                 )
         unknown = [metric for metric, view in self.panels.items() if view.better is None]
-        if methods > 1 and unknown:
+        if methods > 1 and unknown and style.marks != "none":
             yield f"The better direction is unknown, so nothing is marked: {listing(unknown)}."
         unpaired = [on_dataset(m, d) for (d, m), found in marks.items()
                     if not found and m not in unknown and d not in self.panels[m].conflicts]  # fmt: skip
-        if methods > 1 and unpaired:
+        if methods > 1 and unpaired and style.marks == "tests":
             yield f"Nothing is marked, because the methods do not have values for the same seeds: {listing(unpaired)}."
         if self.gaps:
             names = listing([str(gap) for gap in self.gaps])
@@ -172,19 +219,22 @@ class Aggregate:
     def to_json(self) -> str:
         return dumps(self.to_dict())
 
+    def records(self) -> list[dict[str, Any]]:
+        return [asdict(row) for row in self.rows]
+
     def to_csv(self) -> str:
         """Every summary in full, one per line."""
         names = list(Summary.__dataclass_fields__)
         lines = [[Cell(_plain(getattr(row, name))) for name in names] for row in self.rows]
         return Grid(names, lines, ()).csv()
 
-    def render(self, form: str) -> str:
-        """The table as `table`, `markdown`, `latex`, `csv` or `json`."""
+    def render(self, form: str, style: Style | None = None) -> str:
+        """The table as `table`, `markdown`, `latex`, `csv` or `json`; the last two have all numbers in full."""
         if form == "json":
             return self.to_json()
         if form == "csv":
             return self.to_csv()
-        grid = self.grid()
+        grid = self.grid(style)
         # A terminal is narrow: many metrics become rows, not columns.
         return (grid.turned("metric") if form == "table" and len(grid.head) > 7 else grid).render(form)
 
@@ -200,20 +250,22 @@ def aggregate(
     metrics: Iterable[str] | None = None,
     directions: Mapping[str, Better] | None = None,
     truths: Truths = "same",
+    columns: Columns | str | None = None,
 ) -> Aggregate:
     """Summaries of every metric over seeds, with Student's t-interval.
 
-    `runs` is anything `load` takes. A run that failed, is NaN or is missing must not improve a mean: by default the
-    mean is NaN with the reason; `missing="omit"` averages the others and states how many; `missing="worst"` scores
-    it at the metric's worst bound. Methods that were measured against different truths, according to their
-    receipts, are refused; `truths="any"` lists them anyway, with a warning and without marks.
+    `runs` is anything `load` takes, and `columns` names the columns of its tables. A run that failed, is NaN or is
+    missing must not improve a mean: by default the mean is NaN with the reason; `missing="omit"` averages the others
+    and states how many; `missing="worst"` scores it at the metric's worst bound. Methods that were measured against
+    different truths, according to their receipts, are refused; `truths="any"` lists them anyway, with a warning and
+    without marks.
 
     >>> round(aggregate([{"f1": 0.9}, {"f1": 0.8}])["f1"].ci_lower, 4)
     0.2147
     """
     one_of("missing", missing, MISSING)
     alpha = 2 * tail(confidence)
-    known = load(runs)
+    known = load(runs, columns=columns)
     if not len(known):
         raise InputError("there are no runs")
     chosen = [known.named(metric) for metric in metric_names(metrics) or known.metrics]

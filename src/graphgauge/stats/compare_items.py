@@ -20,6 +20,7 @@ from graphgauge.stats.many import holm
 from graphgauge.stats.method_test import Margin, margin_words
 from graphgauge.stats.permutation import PairedItems, paired_items
 from graphgauge.stats.power import Needed, units_needed
+from graphgauge.stats.present import Style
 from graphgauge.stats.runs import Better, Missing, Panel, Run, Runs, seed_order, unchecked_runs
 from graphgauge.stats.tables import Cell, Grid
 from graphgauge.stats.text import listing, p_text, several
@@ -103,7 +104,9 @@ class ItemsComparison:
         head = f"{self.metric} ({self.better} is better) on {self.dataset} over {first.n:,} items{less}{seeds}: {means}"
         return f"{head}\n{self.design}\n\n{self.grid().text()}"
 
-    def render(self, form: str) -> str:
+    def render(self, form: str, style: Style | None = None) -> str:
+        if style is not None and style != Style():
+            raise OptionError("a comparison over items has no digits, percent, order or marks to choose")
         if form == "json":
             return self.to_json()
         return self.summary if form == "table" else self.grid().render(form)

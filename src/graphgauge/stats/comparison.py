@@ -15,6 +15,7 @@ from graphgauge.stats.design import Design
 from graphgauge.stats.many import Friedman
 from graphgauge.stats.method_test import MethodTest
 from graphgauge.stats.power import Needed
+from graphgauge.stats.present import Presented, Style, comparison_marks, standing_or_test, times
 from graphgauge.stats.runs import Better
 from graphgauge.stats.simulate import Simulated
 from graphgauge.stats.tables import Cell, Grid
@@ -48,9 +49,11 @@ class Improvement:
     no_interval: str | None = None
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, eq=False)
+class Comparison(Presented):
     """Outcome of `compare`; methods are in the order of their mean ranks, best first.
+
+    A mapping: `comparison["gcn"]` is the standing of a method, `comparison["gcn", "gat"]` the test of a pair.
 
     `design` names which runs belong together and what the claim is about. `unit` is what the test counts: `dataset` if
     datasets are drawn from others, otherwise `seed`, or `run` if runs are not paired. `scores` has a column per method
@@ -104,23 +107,43 @@ class Comparison:
         groups = _maximal_cliques(self.methods, self.told_apart)
         return [group for group in groups if len(group) > 1]
 
-    def grid(self) -> Grid:
-        marks = {self.best: "best", **dict.fromkeys(self.not_distinguished if self.baseline is None else [], "close")}
-        digits = decimals(
-            max((s.std for s in self.standings if s.std == s.std), default=math.nan), self.standings[0].mean
-        )
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.methods)
+
+    def __len__(self) -> int:
+        return len(self.standings)
+
+    def __getitem__(self, key: Any) -> Any:
+        return standing_or_test(self, key)
+
+    def grid(self, style: Style | None = None) -> Grid:
+        style = style or Style()
+        marks = comparison_marks(self, style.marks)
+        factor = style.factor
+        spread = max((s.std for s in self.standings if s.std == s.std), default=math.nan)
+        digits = decimals(spread * factor, self.standings[0].mean * factor) if style.digits is None else style.digits
         rows = [
             [
                 Cell(standing.method, marks.get(standing.method, "")),
-                Cell(plus_minus(standing.mean, standing.std, digits)),
-                Cell(bounds(standing.ci)),
+                Cell(plus_minus(standing.mean * factor, standing.std * factor, digits)),
+                Cell(bounds(times(standing.ci, factor), style.digits)),
                 Cell(f"{standing.mean_rank:.2f}"),
-                Cell(f"{fixed(standing.iqm, _digits(standing.iqm_ci, digits))} {bounds(standing.iqm_ci)}"),
+                Cell(
+                    f"{fixed(standing.iqm * factor, _digits(times(standing.iqm_ci, factor), digits, style.digits))} "
+                    f"{bounds(times(standing.iqm_ci, factor), style.digits)}"
+                ),
             ]
+            for standing in style.ordered(self.standings, lambda standing: standing.method)
+        ]
+        level, percent = f"{100 * (1 - self.alpha):g} %", " (%)" * style.percent
+        head = ["method", f"mean ± std{percent}", f"{level} interval", "mean rank", f"IQM{percent}"]
+        return Grid(head, rows, reference="the best" if self.baseline is None else self.baseline)
+
+    def records(self) -> list[dict[str, Any]]:
+        return [
+            {"metric": self.metric, **asdict(standing), "ci": None if standing.ci is None else tuple(standing.ci)}
             for standing in self.standings
         ]
-        level = f"{100 * (1 - self.alpha):g} %"
-        return Grid(["method", "mean ± std", f"{level} interval", "mean rank", "IQM"], rows)
 
     def tests_grid(self) -> Grid:
         improvement = {(item.first, item.second): item for item in self.improvements}
@@ -147,13 +170,16 @@ class Comparison:
     @property
     def summary(self) -> str:
         """The comparison as text, for a terminal."""
+        return self._text(None)
+
+    def _text(self, style: Style | None) -> str:
         over = self._over()
         way = f"target {self.target:g}" if self.target is not None else f"{self.better} is better"
         stated = "; ".join(f"{name}: {value}" for name, value in self.conventions.items())
         parts = [
             f"{self.metric} ({way}) over {over}" + (f"  ({stated})" if stated else ""),
             f"{self.design.sentence}\n",
-            self.grid().text(),
+            self.grid(style).text(),
             self.tests_grid().text(),
             "\n".join(self._remarks()),
         ]
@@ -188,17 +214,17 @@ class Comparison:
             yield f"P(first better) has no interval: {reason}."
         yield from self.notes
 
-    def render(self, form: str) -> str:
+    def render(self, form: str, style: Style | None = None) -> str:
         """The comparison as `table`, `markdown`, `latex`, `csv` (one line per pair) or `json`."""
         if form == "json":
             return self.to_json()
         if form == "csv":
             return self.tests_grid().csv()
         if form == "table":
-            return self.summary
+            return self._text(style)
         lines = (self.design.sentence, *self._remarks())
         remarks = [f"% {line}" if form == "latex" else f"- {line}" for line in lines]
-        return "\n".join([self.grid().render(form), self.tests_grid().render(form), *remarks]) + "\n"
+        return "\n".join([self.grid(style).render(form), self.tests_grid().render(form), *remarks]) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
         content = {
@@ -237,7 +263,9 @@ class Comparison:
         return self.summary
 
 
-def _digits(interval: Iterable[float] | None, otherwise: int) -> int:
+def _digits(interval: Iterable[float] | None, otherwise: int, given: int | None = None) -> int:
+    if given is not None:
+        return given
     low, high = interval or (math.nan, math.nan)
     return decimals((high - low) / 4, low) if high > low else otherwise
 

@@ -1,19 +1,20 @@
-"""Runs from result files, flat JSON, tables and frames."""
+"""Runs from result files, flat JSON, tables of other programs, frames and dictionaries."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import cache
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.family import family_names
 from graphgauge.core.files import read_json
-from graphgauge.core.result import Direction, Evaluation, Result
+from graphgauge.core.result import Evaluation, Result
 from graphgauge.core.schema import (
     checked_content,
     evaluation_from_dict,
@@ -25,104 +26,415 @@ from graphgauge.core.schema import (
     unchecked,
 )
 from graphgauge.core.truths import truths_of
-from graphgauge.io.tables import read_records
-from graphgauge.stats.runs import Run, Runs, Score, Seed, SideFile
+from graphgauge.io.sheets import READERS, Sheet, read_sheet, records_sheet
+from graphgauge.stats import logs
+from graphgauge.stats.cells import is_empty
+from graphgauge.stats.names import LABELS, role_of, sounds_like_metric
+from graphgauge.stats.runs import UNNAMED_METRIC, Run, Runs, Score, Seed, SideFile, known_metric, seed_of
+from graphgauge.stats.tabular import Columns, columns_of, read_units
+from graphgauge.stats.text import listing
+from graphgauge.stats.units import Reading, Unit, runs_of
 
 # `metrics_{dataset}_{seed}.json`; the seed follows the last underscore.
 _FLAT_NAME = re.compile(r"metrics_(?P<dataset>.+)_(?P<seed>[^_]+)")
-_LABELS = ("method", "dataset", "seed")
-_EMPTY = ("", "nan", "na", "<na>", "nat", "null", "none")
+# Parts of a flat file that describe the run.
+_DESCRIPTIONS = ("config", "configuration", "args", "params", "hparams", "hyperparameters", "settings", "meta")
+# Suffixes that are looked for in a folder without result files; documents are read only by name.
+_TABLES = tuple(ending for ending in READERS if ending not in (".txt", ".md", ".tex"))
+_MOST_FILES = 20_000
 
 
-def load(source: Any) -> Runs:
-    """Runs from a folder or files of results, a table, a frame, or a list of records or evaluations.
+def load(source: Any, *, columns: Columns | str | Iterable[str] | None = None) -> Runs:
+    """Runs from a folder or files of results, a table, a frame, dictionaries, or a list of these or of evaluations.
 
     A folder is searched for result files and for flat JSON named `metrics_{dataset}_{seed}.json` in a folder named
-    after the method. Tables (.csv, .parquet, frames, lists of dictionaries) have the columns `method`, `dataset` and
-    `seed`, if they differ, and one column per metric, or the two columns `metric` and `value`.
+    after the method; without these, for tables and for the logs of other programs. Columns of tables are recognised by
+    name and content, and `notes` of the runs say how; `columns={"method": "model", "seed": "fold"}` gives them. A
+    dictionary has the scores of each method: a list of repetitions, or a mapping from seed, dataset or metric.
     """
-    if isinstance(source, Runs):
+    given = columns_of(columns)
+    if isinstance(source, Runs) and not given:
         return source
+    found = _load(source, given)
+    if given and not found.tables:
+        raise OptionError("columns are given, but no table is read", fix="Leave columns out.").about("columns")
+    return found.runs()
+
+
+def _load(source: Any, columns: Columns) -> _Found:
+    if isinstance(source, Runs):
+        return _Found(list(source), list(source.notes))
     if isinstance(source, str | Path):
-        return Runs(_from_path(Path(source)))
+        return _from_path(Path(source), columns)
     if isinstance(source, Run):
-        return Runs([source])
+        return _Found([source])
     if isinstance(source, Evaluation):
-        return Runs([_from_evaluation(source)])
-    if hasattr(source, "columns") and hasattr(source, "to_dict"):
-        return Runs(_from_records(source.to_dict(orient="records"), "frame"))
+        return _Found(_numbered_evaluations([source]))
+    if (records := _records_of(source)) is not None:
+        return _from_sheet(records_sheet(records, "frame"), columns)
+    if isinstance(source, Mapping):
+        return _from_mapping(source, columns)
     if isinstance(source, Iterable):
-        return Runs(_from_sequence(list(source)))
-    raise InputError(f"cannot read runs from {type(source).__name__}", fix="Pass a path, a frame or a list.")
+        return _from_sequence(list(source), columns)
+    raise InputError(
+        f"cannot read runs from {type(source).__name__}", fix="Pass a path, a frame, a dictionary or a list."
+    )
 
 
-def _from_sequence(parts: list[Any]) -> Iterator[Run]:
-    if all(isinstance(part, Mapping) and not isinstance(part, Evaluation) for part in parts):
-        yield from _from_records(parts, "records")
-        return
+@dataclass
+class _Found:
+    """Runs, notes and the number of tables, while they are collected."""
+
+    found: list[Run] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    tables: int = 0
+
+    def add(self, other: _Found) -> None:
+        self.found += other.found
+        self.notes += other.notes
+        self.tables += other.tables
+
+    def runs(self) -> Runs:
+        return Runs(self.found, self.notes)
+
+
+def _records_of(source: Any) -> list[dict[str, Any]] | None:
+    """The rows of a data frame of pandas or polars, or of an Arrow table; levels of an index are columns."""
+    if hasattr(source, "columns") and hasattr(source, "reset_index"):
+        named = any(name is not None for name in getattr(source.index, "names", []))
+        frame = source.reset_index() if named else source
+        if getattr(frame.columns, "nlevels", 1) > 1:
+            raise InputError("the frame has several levels of columns", where="frame",
+                             fix="Use frame.stack(), or frame.melt() with one row per value.")  # fmt: skip
+        rows: list[dict[str, Any]] = frame.to_dict(orient="records")
+        text = not named and len(source) and all(isinstance(name, str) for name in source.index)
+        return [{"": name, **row} for name, row in zip(source.index, rows, strict=True)] if text else rows
+    for method in ("to_dicts", "to_pylist"):
+        if hasattr(source, method) and (hasattr(source, "columns") or hasattr(source, "column_names")):
+            return list(getattr(source, method)())
+    return None
+
+
+# ------------------------------------------------------------------------------------------ Python objects
+
+
+def _from_sequence(parts: list[Any], columns: Columns) -> _Found:
+    if parts and all(isinstance(part, Mapping) and not isinstance(part, Evaluation) for part in parts):
+        return _from_sheet(records_sheet(parts, "records", unit="record"), columns)
+    found = _Found()
+    several = len(parts) > 1
+    repeated = _numbered_evaluations([part for part in parts if isinstance(part, Evaluation)])
     for part in parts:
-        yield from load(part)
+        if isinstance(part, Evaluation):
+            found.found.append(repeated.pop(0))
+        elif isinstance(part, str | Path):
+            found.add(_from_path(Path(part), columns, named_after_file=several))
+        else:
+            found.add(_load(part, columns))
+    return found
 
 
-def _from_path(path: Path) -> Iterator[Run]:
+def _numbered_evaluations(evaluations: Sequence[Evaluation], **labels: str) -> list[Run]:
+    """Evaluations as runs; those that do not state a seed are repetitions."""
+    runs, taken = [], Counter[tuple[str, str, str]]()
+    for evaluation in evaluations:
+        own = {name: value for name, value in evaluation.run.items() if value is not None}
+        facts = {"method": "", "dataset": "", **own, **labels}
+        key = (str(facts["method"]), str(facts["dataset"]), evaluation.family)
+        if "seed" not in own:
+            facts["seed"] = taken[key]
+            taken[key] += 1
+        runs.append(_from_evaluation(evaluation, labels=facts))
+    return runs
+
+
+def _from_mapping(source: Mapping[Any, Any], columns: Columns) -> _Found:
+    """A table by columns, or the scores or evaluations of each method."""
+    if not source:
+        return _Found()
+    roles = [role for name in source if (role := role_of(str(name))) is not None and role[0] in LABELS]
+    lengths = {len(part) for part in source.values() if _is_list(part)}
+    named = any(column in source for column in columns.values())
+    if (roles or named) and all(_is_list(part) for part in source.values()):
+        if len(lengths) > 1:
+            sizes = ", ".join(f"{name}: {len(part)}" for name, part in source.items())
+            raise InputError(f"columns have different lengths ({sizes})", where="dictionary")
+        rows = [dict(zip(map(str, source), cells, strict=True)) for cells in zip(*source.values(), strict=True)]
+        return _from_sheet(records_sheet(rows, "dictionary"), columns)
+    found, units = _Found(tables=1), []
+    for method, scores in source.items():
+        listed = [scores] if isinstance(scores, Evaluation) else scores
+        if _is_list(listed) and len(listed) and all(isinstance(part, Evaluation) for part in listed):
+            found.found += _numbered_evaluations(list(listed), method=str(method))
+        else:
+            units += _units_of(str(method), scores)
+    if units:
+        reading = Reading(units, [], "dictionary", columns.get("seed") == "@order")
+        found.found += runs_of(reading)
+        unseeded = Counter((unit.method, unit.dataset) for unit in units if unit.seed is None)
+        if len({method for method, _ in unseeded}) > 1 and max(unseeded.values()) > 1 and not reading.paired_by_order:
+            found.notes.append(
+                "lists have no seeds, so their runs are not paired; a mapping from seed to score, or "
+                'columns={"seed": "@order"}, pairs them'
+            )
+    return found
+
+
+def _units_of(method: str, scores: Any, dataset: str = "") -> list[Unit]:
+    """The scores of one method: a number, a list of repetitions, or a mapping from seed, dataset or metric."""
+    where = f"{method} on {dataset}" if dataset else method
+
+    def unit(value: Any, seed: Seed | None, place: str, metric: str = UNNAMED_METRIC) -> Unit:
+        from graphgauge.stats.cells import CellError, Number, read_cell
+
+        try:
+            number: Number = read_cell(value)
+        except CellError as error:
+            raise InputError(f"{place}: {error}", where="dictionary") from None
+        return Unit(method, dataset, seed, {metric: number}, place)
+
+    if isinstance(scores, Real) or is_empty(scores):
+        return [unit(scores, None, where)]
+    if isinstance(scores, Mapping):
+        if all(isinstance(part, Mapping) or _is_list(part) for part in scores.values()) and not dataset and scores:
+            if all(sounds_like_metric(str(name)) for name in scores):
+                return _by_metric(method, scores)
+            return [each for name, part in scores.items() for each in _units_of(method, part, str(name))]
+        numbered = all(isinstance(seed_of(name), int) for name in scores)
+        if numbered or dataset:
+            return [unit(value, seed_of(seed), f"{where}, seed {seed}") for seed, value in scores.items()]
+        if all(sounds_like_metric(str(name)) for name in scores):
+            numbers = [unit(value, None, f"{where}, {name}", str(name)) for name, value in scores.items()]
+            return [replace(numbers[0], numbers={k: v for each in numbers for k, v in each.numbers.items()})]
+        return [each for name, value in scores.items() for each in _units_of(method, value, str(name))]
+    if _is_list(scores):
+        if len(scores) and all(isinstance(part, Mapping) for part in scores):
+            sheet = records_sheet(list(scores), f"dictionary, {method}")
+            return [replace(each, method=method) for each in read_units(sheet).units]
+        return [unit(value, None, f"{where}, score {index + 1}") for index, value in enumerate(scores)]
+    raise InputError(f"the scores of {where} are {type(scores).__name__}", where="dictionary",
+                     fix="Pass a list of numbers, or a mapping from seed, dataset or metric.")  # fmt: skip
+
+
+def _by_metric(method: str, scores: Mapping[Any, Any]) -> list[Unit]:
+    """A mapping from metric to its repetitions, in one order for all metrics."""
+    units: dict[Any, Unit] = {}
+    for metric, part in scores.items():
+        for index, each in enumerate(_units_of(method, part)):
+            old = units.setdefault(index if each.seed is None else each.seed, replace(each, numbers={}))
+            units[index if each.seed is None else each.seed] = replace(
+                old, numbers={**old.numbers, str(metric): each.numbers[UNNAMED_METRIC]}
+            )
+    return list(units.values())
+
+
+def _is_list(part: Any) -> bool:
+    if isinstance(part, str | bytes | Mapping | Evaluation):
+        return False
+    return isinstance(part, Sequence) or (getattr(part, "ndim", None) == 1 and hasattr(part, "__len__"))
+
+
+# ------------------------------------------------------------------------------------------ files
+
+
+def _from_path(path: Path, columns: Columns, *, named_after_file: bool = False) -> _Found:
     if path.is_dir():
-        yield from _from_folder(path)
-    elif not path.exists():
+        return _from_folder(path, columns)
+    if not path.exists():
         raise InputError("no such file or folder", where=str(path))
-    elif path.suffix.lower() in (".csv", ".parquet"):
-        records = read_records(path)
-        if not records:
-            raise InputError("has no rows", where=str(path))
-        yield from _from_records(records, str(path))
-    elif path.suffix.lower() == ".json":
-        found = _from_json(path)
+    if path.suffix.lower() in READERS:
+        return _from_sheet(read_sheet(path), columns, _labels_of(path, named_after_file))
+    if path.suffix.lower() in (".json", ".jsonl"):
+        found = _from_json(path, columns)
         if found is None:
             raise InputError(
                 "neither a result file nor flat metrics",
                 where=str(path),
                 fix="Flat metrics are named metrics_{dataset}_{seed}.json or contain method, dataset and seed.",
             )
-        yield found
-    else:
-        raise InputError(f"files ending in {path.suffix or 'nothing'} are not read", where=str(path),
-                         fix="Use .json, .csv or .parquet.")  # fmt: skip
+        return found
+    endings = ", ".join((".json", ".jsonl", *READERS))
+    raise InputError(f"files ending in {path.suffix or 'nothing'} are not read", where=str(path), fix=f"Use {endings}.")
 
 
-def _from_folder(folder: Path) -> Iterator[Run]:
+def _labels_of(path: Path, named_after_file: bool) -> dict[str, str]:
+    """What the path, and the files of a run next to it, say about a table."""
+    labels = {"file": path.stem}
+    if (logged := logs.labels(path)) is not None:
+        return {**labels, **logged}
+    return {**labels, **({"method": path.stem} if named_after_file else {})}
+
+
+def _from_sheet(sheet: Sheet, columns: Columns, labels: Mapping[str, str] | None = None) -> _Found:
+    if not sheet.rows and sheet.where == "records":
+        return _Found()
+    reading = read_units(sheet, columns, labels)
+    return _Found(runs_of(reading), reading.notes, 1)
+
+
+def _from_folder(folder: Path, columns: Columns) -> _Found:
+    """The result files of a folder, or else its tables; files that cannot be read are named, the others are used."""
     files = result_files(folder)
-    found = [run for run in (_from_json(path) for path in files) if run is not None]
-    if not found:
+    found, bad = _Found(), []
+    for path in files:
+        try:
+            part = _from_json(path, columns)
+        except InputError as error:
+            bad.append(error)
+            continue
+        if part is not None:
+            found.add(part)
+    # A flat copy of a result file is the same run, not a second one.
+    whole = {(run.method, run.dataset, run.seed) for run in found.found if run.family}
+    found.found = [run for run in found.found if run.family or (run.method, run.dataset, run.seed) not in whole]
+    tables = _tables_in(folder)
+    if not found.found:
+        readings = []
+        for path in tables:
+            try:
+                sheet = read_sheet(path)
+                readings.append(read_units(sheet, columns, _labels_of(path, True)))
+            except InputError as error:
+                bad.append(error)
+        found.add(_joined(readings))
+    elif tables:
+        names = listing([str(path.relative_to(folder)) for path in tables], 3)
+        found.notes.append(f"{folder}: tables next to result files are not read ({names}); name them to read them")
+    if not found.found and bad:
+        raise bad[0]
+    if not found.found:
         raise InputError(
-            f"no results among {len(files)} JSON files",
+            f"no results among {len(files)} JSON files and {len(tables)} tables" if tables
+            else f"no results among {len(files)} JSON files",
             where=str(folder),
             fix="Evaluate with --method, --dataset and --run-seed, which writes result files here.",
+        )  # fmt: skip
+    found.notes = _once(found.notes)
+    if bad:
+        said = listing([str(error).rstrip(".") for error in bad], 3)
+        found.notes.append(
+            f"{len(bad)} file{'s' * (len(bad) > 1)} could not be read and the runs in it are missing: {said}"
         )
-    # A flat copy of a result file is the same run, not a second one.
-    whole = {(run.method, run.dataset, run.seed) for run in found if run.family}
-    yield from (run for run in found if run.family or (run.method, run.dataset, run.seed) not in whole)
+    return found
 
 
-def _from_json(path: Path) -> Run | None:
-    """A result file or flat metrics; None for other JSON, such as the side file of a result."""
+def _joined(readings: Sequence[Reading]) -> _Found:
+    """The tables of a folder together: units without a seed are numbered over all files of a method."""
+    if not readings:
+        return _Found()
+    units = [unit for reading in readings for unit in reading.units]
+    labelled: dict[tuple[str, str, Any], Unit] = {}
+    joined: list[Unit] = []
+    for unit in units:
+        key = (unit.method, unit.dataset, unit.seed)
+        old = labelled.get(key) if unit.seed is not None else None
+        if old is not None and not set(old.numbers) & set(unit.numbers):
+            # One file for each metric, as TensorBoard exports them.
+            new = replace(old, numbers={**old.numbers, **unit.numbers})
+            joined[joined.index(old)] = labelled[key] = new
+        else:
+            labelled[key] = unit
+            joined.append(unit)
+    notes = _once([note for reading in readings for note in reading.notes])
+    method = next((reading.method_column for reading in readings if reading.method_column), "")
+    whole = Reading(joined, notes, listing([reading.where for reading in readings], 2), method_column=method)
+    return _Found(runs_of(whole), notes, len(readings))
+
+
+def _once(notes: Sequence[str]) -> list[str]:
+    """Notes `file: text`, with one line for files that have the same text."""
+    files: dict[str, list[str]] = {}
+    for note in notes:
+        where, _, text = note.partition(": ")
+        files.setdefault(text, []).append(where)
+    return [
+        f"{where[0]}{f' and {len(where) - 1} more' if len(where) > 1 else ''}: {text}" for text, where in files.items()
+    ]
+
+
+def _tables_in(folder: Path) -> list[Path]:
+    found = []
+    for path in folder.rglob("*"):
+        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if path.suffix.lower() in _TABLES and not hidden and path.is_file():
+            found.append(path)
+        if len(found) > _MOST_FILES:
+            raise InputError(f"has more than {_MOST_FILES:,} tables", where=str(folder), fix="Name a smaller folder.")
+    return sorted(found)
+
+
+def _from_json(path: Path, columns: Columns) -> _Found | None:
+    """A result file, flat metrics, a list of records or the log of another program; None for other JSON."""
+    if logs.is_covered(path):
+        return None
+    if (lines := logs.json_lines(path)) is not None:
+        return _from_sheet(records_sheet(lines, str(path)), columns, _labels_of(path, True))
     content = read_json(path)
+    if isinstance(content, list):
+        if content and all(isinstance(part, dict) for part in content) and _is_table(content):
+            return _from_sheet(records_sheet(content, str(path)), columns, {"file": path.stem})
+        return None
     if not isinstance(content, dict):
         return None
     if "schema" in content or is_result(content):
-        return from_result(checked_content(content, str(path)), path)[0]
+        return _Found([from_result(checked_content(content, str(path)), path)[0]])
+    if (units := logs.units(content, path)) is not None:
+        return _Found(runs_of(Reading(units, [], str(path))), [f"{path}: {logs.HOW}"] if logs.is_state(content) else [])
     if "axis" in content and "columns" in content:
         return None
     named = _FLAT_NAME.fullmatch(path.name.removesuffix(".json").removesuffix(".flat"))
-    if named is None and not set(_LABELS) <= set(content):
+    if named is None and not set(LABELS) <= set(content):
         return None
     labels = {"method": _method_folder(path), **(named.groupdict() if named else {})}
-    return _record(
-        {**labels, **{name: value for name, value in content.items() if not isinstance(value, list)}}, str(path)
-    )
+    return _flat(labels, content, path)
+
+
+def _is_table(records: Sequence[Mapping[str, Any]]) -> bool:
+    names = {str(name) for record in records for name in record}
+    return any((role := role_of(name)) is not None and role[0] in LABELS for name in names)
+
+
+def _flat(labels: Mapping[str, Any], content: Mapping[str, Any], path: Path) -> _Found:
+    """Plain numbers by metric. What describes the run is no metric; other parts that are not numbers are named."""
+    described = {
+        str(name): value
+        for part in _DESCRIPTIONS if isinstance(content.get(part), dict)
+        for name, value in content[part].items() if name in LABELS
+    }  # fmt: skip
+    labels = {**labels, **described, **{name: content[name] for name in LABELS if name in content}}
+    scores, left = {}, []
+    for name, value in content.items():
+        if name in LABELS or isinstance(value, list) or name in _DESCRIPTIONS:
+            continue
+        number = _plain_number(value)
+        if number is None:
+            left.append(name)
+            continue
+        key, direction, target, bounds = known_metric(str(name))
+        scores[key] = Score(number, direction, target, bounds)
+    if not scores:
+        raise InputError("contains no metric", where=str(path), fix="Give each metric a number.")
+    run = Run(str(labels["method"]), str(labels["dataset"]), seed_of(labels["seed"]), scores, source=str(path))
+    return _Found([run], [f"{path}: not numbers, not used: {listing(left)}"] if left else [])
+
+
+def _plain_number(value: Any) -> float | None:
+    if value is None or (isinstance(value, str) and is_empty(value)):
+        return math.nan
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        return float(value) if isinstance(value, str) else number_from_json(float(value))
+    except (ValueError, OverflowError):
+        return None
 
 
 def _method_folder(path: Path) -> str:
     parent = path.resolve().parent
     return parent.parent.name if parent.name in family_names() else parent.name
+
+
+# ------------------------------------------------------------------------------------------ result files
 
 
 def from_result(content: Mapping[str, Any], path: Path) -> tuple[Run, Evaluation | None]:
@@ -144,9 +456,14 @@ def from_result(content: Mapping[str, Any], path: Path) -> tuple[Run, Evaluation
     return replace(run, truths=truths_of(run.family, content.get("receipt"))), evaluation
 
 
-def _from_evaluation(evaluation: Evaluation, source: str = "evaluation", items: SideFile | None = None) -> Run:
+def _from_evaluation(
+    evaluation: Evaluation,
+    source: str = "evaluation",
+    items: SideFile | None = None,
+    labels: Mapping[str, Any] | None = None,
+) -> Run:
     return Run(
-        *_labels(evaluation.run, source),
+        *_labels(evaluation.run if labels is None else labels, source),
         {key: _score(result, evaluation.conventions) for key, result in evaluation.items()},
         evaluation.family,
         source,
@@ -160,92 +477,9 @@ def _labels(run: Mapping[str, Any], source: str) -> tuple[str, str, Seed]:
     if missing:
         raise InputError(f"the run has no {' and no '.join(missing)}", where=source,
                          fix="Evaluate with --method, --dataset and --run-seed.")  # fmt: skip
-    return str(run["method"]), str(run["dataset"]), _seed(0 if run.get("seed") is None else run["seed"])
+    return str(run["method"]), str(run["dataset"]), seed_of(0 if run.get("seed") is None else run["seed"])
 
 
 def _score(result: Result, conventions: Mapping[str, str]) -> Score:
     stated = {**conventions, **result.conventions, **{name: str(value) for name, value in result.params.items()}}
     return Score(result.value, result.direction, result.target, result.bounds, stated, result.n, result.reason)
-
-
-def _from_records(records: Sequence[Mapping[str, Any]], source: str) -> Iterator[Run]:
-    """One run per record, or, in long form, one run for all records that share method, dataset and seed."""
-    for name in dict.fromkeys(name for record in records for name in record):
-        label = str(name).strip().lower()
-        if label in _LABELS and name != label:
-            raise InputError(f"has a column {name!r}", where=source, fix=f"Write it {label!r}.")
-    if records and {"metric", "value"} <= set(records[0]):
-        wide: dict[tuple[Any, ...], dict[str, Any]] = {}
-        for record in records:
-            labels = tuple(record.get(name) for name in _LABELS)
-            run = wide.setdefault(labels, {name: record[name] for name in _LABELS if name in record})
-            if record["metric"] in run:
-                raise InputError(f"{record['metric']} occurs twice for {', '.join(map(str, labels))}", where=source)
-            run[str(record["metric"])] = record["value"]
-        records = list(wide.values())
-    text = _text_columns(records)
-    for number, record in enumerate(records):
-        # Records without a seed are repetitions in the given order, unless their datasets differ.
-        seed = 0 if "dataset" in record else number
-        yield _record({"seed": seed, **{name: record[name] for name in record if name not in text}}, source, number)
-
-
-def _text_columns(records: Sequence[Mapping[str, Any]]) -> set[str]:
-    """Columns without any number: remarks, not metrics."""
-    names = {name for record in records for name in record if name not in _LABELS}
-    return {name for name in names if not any(_is_number(record.get(name)) for record in records)} - {
-        name for name in names if all(_is_empty(record.get(name)) for record in records)
-    }
-
-
-def _record(record: Mapping[str, Any], source: str, row: int | None = None) -> Run:
-    scores = {}
-    for name, value in record.items():
-        if name in _LABELS:
-            continue
-        if not (_is_number(value) or _is_empty(value)):
-            where = source if row is None else f"{source}, record {row + 1}"
-            raise InputError(f"{name} is {value!r:.60}, not a number", where=where)
-        key, direction, target, bounds = _known(str(name))
-        scores[key] = Score(math.nan if _is_empty(value) else _number(value), direction, target, bounds)
-    if not scores:
-        raise InputError("contains no metric", where=source, fix="Give each metric a column of numbers.")
-    method, dataset = (str(record.get(name, "")) for name in ("method", "dataset"))
-    return Run(method, dataset, _seed(record.get("seed", 0)), scores, source=source)
-
-
-@cache
-def _known(key: str) -> tuple[str, Direction | None, float | None, tuple[float, float]]:
-    """The current key of a metric given as a plain number, and its registered properties."""
-    from graphgauge.core.metric import find, renamed_keys
-
-    key = renamed_keys().get(key, key)
-    try:
-        entry, _ = find(key)
-    except OptionError:
-        return key, None, None, (-math.inf, math.inf)
-    return key, entry.direction, entry.target, entry.bounds
-
-
-def _is_empty(value: Any) -> bool:
-    return str(value).strip().lower() in _EMPTY
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        _number(value)
-    except (TypeError, ValueError):
-        return False
-    return not isinstance(value, bool)
-
-
-def _number(value: Any) -> float:
-    return float(value) if isinstance(value, str) else number_from_json(float(value))
-
-
-def _seed(value: Any) -> Seed:
-    """Seeds that look like integers are compared as integers, in any file format."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    text = str(value).strip()
-    return int(text) if re.fullmatch(r"-?\d+", text) else text

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from numbers import Real
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.result import READINGS, Direction
@@ -20,6 +22,8 @@ Missing = Literal["raise", "omit", "worst"]
 Better = Literal["higher", "lower"]
 Seed = int | str
 MISSING = ("raise", "omit", "worst")
+# The metric of a table that does not name it; it takes the name that it is asked for by.
+UNNAMED_METRIC = "value"
 _SIZES_LISTED = 4
 
 
@@ -86,22 +90,57 @@ def seed_order(seed: object) -> tuple[bool, float, str]:
     return not number, float(seed) if isinstance(seed, Real) else 0.0, str(seed)
 
 
+def seed_of(value: Any) -> Seed:
+    """Seeds that look like integers are compared as integers, in any file format."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    text = str(value).strip()
+    found = re.fullmatch(r"(-?\d{1,18})(?:\.0*)?", text)
+    return int(found[1]) if found else text
+
+
+@cache
+def known_metric(key: str) -> tuple[str, Direction | None, float | None, tuple[float, float]]:
+    """The current key of a metric given as a plain number, and its registered properties."""
+    from graphgauge.core.metric import find, renamed_keys
+
+    key = renamed_keys().get(key, key)
+    unknown = (key, None, None, (-math.inf, math.inf))
+    try:
+        entry, _ = find(key)
+    except OptionError:
+        return unknown
+    if key != entry.key and entry.parse(key) is None:
+        return unknown  # the name of f1@{k} alone: an F1 of any kind may be called so
+    return key, entry.direction, entry.target, entry.bounds
+
+
+def repetition(method: str, number: int) -> str:
+    """The label of a run without a seed: no other method has it, so nothing pairs the two."""
+    return f"{method} #{number}"
+
+
 def on_dataset(name: str, dataset: str) -> str:
     """`transe on wn18rr`, or `transe` if the dataset has no name."""
     return f"{name} on {dataset}" if dataset else name
 
 
 class Runs:
-    """A set of runs; two of the same method, dataset, seed and family are refused."""
+    """A set of runs; two of the same method, dataset, seed and family are refused.
 
-    def __init__(self, runs: Iterable[Run]) -> None:
+    `notes` say how tables were read, and which files of a folder could not be.
+    """
+
+    def __init__(self, runs: Iterable[Run], notes: Iterable[str] = ()) -> None:
         self._runs = tuple(runs)
+        self.notes = tuple(dict.fromkeys(notes))
         seen: dict[tuple[str, str, Seed, str], Run] = {}
         twice = []
         for run in self._runs:
             key = (run.method, run.dataset, run.seed, run.family)
             if key in seen:
-                twice.append(f"{run} ({seen[key].source or 'twice in one input'}; {run.source})")
+                places = dict.fromkeys((seen[key].source or "twice in one input", run.source))
+                twice.append(f"{run} ({'; '.join(filter(None, places))})")
             seen[key] = run
         if twice:
             raise InputError(f"{len(twice)} runs occur twice: {listing(twice)}", fix="Keep one file for each run.")
@@ -129,9 +168,11 @@ class Runs:
         return list(dict.fromkeys(key for run in self for key in run.scores))
 
     def named(self, metric: str) -> str:
-        """The key of one of the metrics, which may be asked for by an earlier one."""
+        """The key of one of the metrics, which may be asked for by an earlier one; a metric without a name gets it."""
         if metric in self.metrics:
             return metric
+        if self.metrics == [UNNAMED_METRIC] and isinstance(metric, str) and metric:
+            return known_metric(metric)[0]
         from graphgauge.core.metric import current_key
 
         return one_of("metric", current_key(metric) if isinstance(metric, str) else metric, self.metrics)
@@ -151,6 +192,22 @@ class Runs:
             if (not methods or run.method in methods)
             and (not datasets or run.dataset in datasets)
             and family in (None, run.family)
+        ).noted(self.notes)
+
+    def noted(self, notes: Iterable[str]) -> Runs:
+        """These runs, with notes."""
+        return Runs(self, (*self.notes, *notes))
+
+    def calling(self, metric: str) -> Runs:
+        """These runs, whose only metric has no name yet, with this one."""
+        key, direction, target, bounds = known_metric(metric)
+        return Runs(
+            (
+                replace(run, scores={key: replace(score, direction=direction, target=target, bounds=bounds)})
+                for run in self
+                for score in run.scores.values()
+            ),
+            self.notes,
         )
 
 
@@ -235,6 +292,8 @@ def panel(runs: Runs, metric: str, *, direction: Better | None = None, truths: T
     if not len(runs):
         raise InputError("there are no runs")
     metric = runs.named(metric)
+    if metric not in runs.metrics:
+        runs = runs.calling(metric)
     if direction is not None:
         one_of("direction", direction, ("higher", "lower"))
     families = {run.family for run in runs if metric in run.scores}
@@ -259,7 +318,7 @@ def panel(runs: Runs, metric: str, *, direction: Better | None = None, truths: T
     values, gaps = _values(chosen, metric)
     return Panel(
         metric, direction or first.direction, first.target, first.bounds, shared, values, tuple(gaps),
-        (*_notes(scored, metric), *read, *warnings_of(conflicts), *unchecked_runs(chosen)), conflicts,
+        (*_notes(scored, metric), *read, *warnings_of(conflicts), *unchecked_runs(chosen), *runs.notes), conflicts,
     )  # fmt: skip
 
 
@@ -291,8 +350,14 @@ def _values(runs: list[Run], metric: str) -> tuple[dict[str, dict[str, dict[Seed
 
 
 def _absent(by_method: Mapping[str, Mapping[Seed, float]]) -> list[tuple[str, Seed]]:
-    """Runs missing compared to the method with the most: absence must not help. Different labels alone are no gap."""
-    fullest = max(by_method.values(), key=len)
+    """Runs missing compared to the method with the most: absence must not help. Different labels alone are no gap.
+
+    Where runs have no seeds, nothing says how many there should be.
+    """
+    most = max(by_method, key=lambda method: len(by_method[method]))
+    fullest = by_method[most]
+    if all(seed == repetition(most, number) for number, seed in enumerate(fullest, start=1)):
+        return []
     return [
         (method, seed)
         for method, seeds in by_method.items()

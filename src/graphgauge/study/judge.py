@@ -10,7 +10,7 @@ from typing import Any
 from graphgauge.audit.lines import FindingLine, finding_lines
 from graphgauge.core.errors import InputError
 from graphgauge.core.files import write_text
-from graphgauge.core.gates import Gate
+from graphgauge.core.gates import found_words
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import dumps, evaluation_from_dict, number_to_json, read_content
 from graphgauge.stats.compare_results import compare_results
@@ -30,12 +30,17 @@ class GateVerdict:
     passed: bool
     found: float | None = None
     reason: str | None = None
+    limit: float | None = None
+    group: str | None = None
+    approximate: bool = False
 
     def __str__(self) -> str:
         word = "passed" if self.passed else "failed"
         seed = "" if self.run.get("seed") is None else f", seed {self.run['seed']}"
         who = f"{shown(self.run['method'])} on {shown(self.run['dataset'])}{seed}: " if self.run else ""
-        why = self.reason if self.found is None else f"found {Gate.parse(self.gate).shown(self.found)}"
+        why = self.reason
+        if self.found is not None:
+            why = found_words(self.gate, self.found, self.limit, self.group, self.approximate)
         return f"gate {word}: {self.gate}  ({who}{why})"
 
 
@@ -113,7 +118,10 @@ def _gate(request: GateRequest, evaluations: Mapping[Item, Evaluation | str]) ->
         except InputError as error:
             yield GateVerdict(gate.text, run, False, reason=error.what)
         else:
-            yield GateVerdict(gate.text, run, outcome.passed, outcome.found)
+            yield GateVerdict(
+                gate.text, run, outcome.passed, outcome.found,
+                limit=outcome.limit, group=outcome.group, approximate=outcome.approximate,
+            )  # fmt: skip
 
 
 def _comparison(request: ComparisonRequest, file: str, runs: Runs) -> ComparisonVerdict:
@@ -134,7 +142,10 @@ def _write(study: Study, judgement: Judgement) -> None:
             write_text(study.results / verdict.file, verdict.comparison.to_json())
     content = {
         "study": study.name,
-        "gates": [{**asdict(verdict), "found": number_to_json(verdict.found)} for verdict in judgement.gates],
+        "gates": [
+            {**asdict(verdict), "found": number_to_json(verdict.found), "limit": number_to_json(verdict.limit)}
+            for verdict in judgement.gates
+        ],
         "comparisons": [
             {"title": verdict.title, "file": None if verdict.error else verdict.file, "error": verdict.error}
             for verdict in judgement.comparisons

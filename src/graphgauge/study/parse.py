@@ -13,13 +13,13 @@ from typing import Any, NoReturn, TypeVar
 
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.family import family, family_names
-from graphgauge.core.fields import Fields, plain, read_all
+from graphgauge.core.fields import Fields, Several, plain, read_all
 from graphgauge.core.gates import Gate
 from graphgauge.stats import compare_results as comparing
 from graphgauge.study import options
 from graphgauge.study.lines import Lines
 from graphgauge.study.model import COMPARISONS, SUMMARY, ComparisonRequest, GateRequest, Item, Study, StudyError
-from graphgauge.study.templates import fill
+from graphgauge.study.templates import fill, placeholders
 from graphgauge.study.text import shown
 
 SCHEMA = 1
@@ -138,15 +138,22 @@ class _Reader:
         self._option_keys(declared.fields, name, own, "evaluate", index, also=("family", *several))
         given = {**defaults.get(name, {}), **own}
         places = {key: ("evaluate", index, key) if key in own else (f"defaults.{name}", 0, key) for key in given}
-        if len(axes["seed"]) > 1 and "{seed" not in str(given):
-            self._fail("seeds are given, but {seed} is in no value: one run would count as several", "evaluate", index,
-                       "seeds", fix="Write {seed} into the names of the files that differ between runs.")  # fmt: skip
+        self._axes_are_used(axes, given, index)
         for dataset, method, seed in itertools.product(*axes.values()):
             values = {"dataset": dataset, "method": method, "seed": seed}
             read = {key: self._read(declared.fields, key, given[key], values, places[key]) for key in given}
             with self._placed("evaluate", index, places):
                 declared.check(read_all(declared.fields, read))
             yield Item(name, method, dataset, seed, {key: plain(value) for key, value in read.items()}, ignore)
+
+    def _axes_are_used(self, axes: Mapping[str, list[Any]], given: Mapping[str, Any], index: int) -> None:
+        used = placeholders(given)
+        for axis, values in axes.items():
+            if len(values) > 1 and axis not in used:
+                several = AXES[axis][1]
+                self._fail(f"{several} are given, but {{{axis}}} is in no value: one run would count as several",
+                           "evaluate", index, several,
+                           fix=f"Write {{{axis}}} into the names of the files that differ between runs.")  # fmt: skip
 
     def _axis(self, table: dict[str, Any], axis: str, index: int) -> list[Any]:
         one, many, kind = AXES[axis]
@@ -176,7 +183,9 @@ class _Reader:
     def _read(self, fields: Fields, key: str, value: Any, values: Mapping[str, Any], place: Place) -> Any:
         """The typed value of a key, with its placeholders filled in."""
         with self._told_at(*place, about=key):
-            return fields[key].read(fill(value, values))
+            kind = fields[key].kind
+            # A list is split before names are filled in, which may have commas.
+            return fields[key].read(fill(kind.parts(value) if isinstance(kind, Several) else value, values))
 
     @contextmanager
     def _placed(self, table: str, index: int, places: Mapping[str, Place]) -> Iterator[None]:
@@ -213,7 +222,10 @@ class _Reader:
         with self._told_at("gate", index, "require"):
             gate = Gate.parse(text)
         filters = {key: tuple(self._names_of(table, key, key, "gate", index, items)) for key in GATE_FILTERS}
-        return GateRequest(gate, **filters)
+        request = GateRequest(gate, **filters)
+        with self._told_at("gate", index, "require"):
+            _require_planned(request, items)
+        return request
 
     def _names_of(
         self, table: dict[str, Any], key: str, axis: str, kind: str, index: int, items: tuple[Item, ...]
@@ -288,6 +300,24 @@ class _Reader:
         error = StudyError(what, where=f"{self._path}, line {self._lines.of(place, index, key)}", fix=fix)
         error.exit_code = exit_code
         raise error from None
+
+
+def _require_planned(request: GateRequest, items: Iterable[Item]) -> None:
+    """Refuse a gate on what the study will not compute, before anything is evaluated."""
+    refusals: dict[str, OptionError] = {}
+    concerned = [item for item in items if request.concerns(item)]
+    known = [name for name in dict.fromkeys(item.family for item in concerned) if request.gate.is_metric_of(name)]
+    for item in concerned:
+        if known and item.family not in known:  # the gate is about the families that have its metric
+            continue
+        declared = family(item.family)
+        values = read_all(declared.fields, item.options)
+        try:
+            request.gate.require_planned(declared, values, declared.check(values))
+        except OptionError as error:
+            refusals.setdefault(str(item), error)
+    for who, refusal in refusals.items():
+        raise InputError(f"{refusal.what} ({who})", fix=refusal.fix)
 
 
 def _syntax_error(path: str, message: str) -> StudyError:

@@ -10,9 +10,9 @@ from pathlib import Path
 from graphgauge._version import __version__
 from graphgauge.core.family import family
 from graphgauge.core.fields import named_factories, named_paths
+from graphgauge.core.files import files_named
 from graphgauge.io.code import source_hash
 from graphgauge.io.hashing import HashIndex
-from graphgauge.io.watch import files_named
 from graphgauge.study.model import Item
 
 

@@ -24,6 +24,18 @@ def fill(value: Any, values: Mapping[str, Any]) -> Any:
     return value
 
 
+def placeholders(value: Any) -> set[str]:
+    """The names of all placeholders in a value. A wrong brace may be any of them: filling it in is an error."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        return set().union(*map(placeholders, value))
+    try:
+        return {name for _, name, _, _ in Formatter().parse(value) if name} if isinstance(value, str) else set()
+    except ValueError:
+        return {"dataset", "method", "seed"}
+
+
 def _filled(text: str, values: Mapping[str, Any]) -> str:
     parts = []
     try:

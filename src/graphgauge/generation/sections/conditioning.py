@@ -13,12 +13,22 @@ from graphgauge.core.arrays import Floats
 from graphgauge.core.metric import Estimate, MetricFunction, NoChance, NoInterval, metric, section
 from graphgauge.core.result import Result
 from graphgauge.generation.confusion import bootstrapped_compositions, compositions, condition_number
+from graphgauge.generation.declared import (
+    FAMILY,
+    LAWS,
+    MACRO,
+    MICRO,
+    NO_ORDER,
+    WHOLE,
+    known,
+    level,
+    of_draws,
+    of_shares,
+)
 from graphgauge.generation.inputs import Bits, Codes
-from graphgauge.generation.intervals import of_draws, of_shares
-from graphgauge.generation.samples import Numbers, Sample
-from graphgauge.generation.sections.common import FAMILY, LAWS, MACRO, MICRO, NO_ORDER, WHOLE, known, level
+from graphgauge.generation.samples import ConditionSample, Numbers
 from graphgauge.generation.sections.two_sided import Draws
-from graphgauge.generation.table import Table
+from graphgauge.generation.table import SampleTable
 
 section(
     "conditioning", family=FAMILY, priority="low", aliases=("grade_conditioning",),
@@ -33,7 +43,7 @@ _ASSUMED = "assumes that the classifier makes the same errors on generated sampl
 class Confusions:
     """The classifier's predictions on real samples with known conditions, and on generated ones."""
 
-    def __init__(self, table: Table, draws: Draws) -> None:
+    def __init__(self, table: SampleTable, draws: Draws) -> None:
         assert table.predicted is not None
         groups = len(table.labels)
         kept: Bits = np.ones(len(table.codes), bool) if table.valid is None else table.valid
@@ -99,14 +109,14 @@ def _crossed(rows: Codes, columns: Codes, groups: int) -> Codes:
 
 
 @dataclass(frozen=True)
-class Answers(Sample):
+class Answers(ConditionSample):
     """The classifier's predictions on valid generated samples, and on real ones."""
 
     found: Confusions = field(kw_only=True)
     ordered: bool = False
 
     @classmethod
-    def of(cls, table: Table, draws: Draws, **common: Any) -> Answers:
+    def of(cls, table: SampleTable, draws: Draws, **common: Any) -> Answers:
         return cls(table.labels, found=Confusions(table, draws), ordered=table.ordered, **common)
 
     def left_out(self) -> Mapping[str, str]:

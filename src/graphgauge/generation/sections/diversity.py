@@ -22,12 +22,7 @@ from graphgauge.core.metric import (
     section,
 )
 from graphgauge.core.result import Result
-from graphgauge.generation.distances import Pairs, hamming_pairs, jaccard_pairs, row_ids, unique_at
-from graphgauge.generation.graphs import Graphs, graph_ids
-from graphgauge.generation.inputs import Bits, Codes, Samples
-from graphgauge.generation.intervals import of_shares, over_pairs, over_samples
-from graphgauge.generation.samples import Sample, canonical_order
-from graphgauge.generation.sections.common import (
+from graphgauge.generation.declared import (
     COUNT_LAWS,
     FAMILY,
     FEWEST_VALID,
@@ -41,9 +36,16 @@ from graphgauge.generation.sections.common import (
     level,
     members,
     nan_array,
+    of_shares,
+    over_pairs,
+    over_samples,
     values_of,
 )  # fmt: skip
-from graphgauge.generation.table import Table
+from graphgauge.generation.distances import Pairs, hamming_pairs, jaccard_pairs, row_ids, unique_at
+from graphgauge.generation.graphs import Graphs, graph_ids
+from graphgauge.generation.inputs import Bits, Codes, Samples
+from graphgauge.generation.samples import ConditionSample, canonical_order
+from graphgauge.generation.table import SampleTable
 from graphgauge.stats.intervals import standard_error
 
 section(
@@ -55,7 +57,7 @@ section(
 class Valid:
     """The valid samples and their references, in a fixed order; computed once, when first needed."""
 
-    def __init__(self, table: Table, threads: int | None) -> None:
+    def __init__(self, table: SampleTable, threads: int | None) -> None:
         assert table.generated is not None
         self.groups, self._threads = len(table.labels), threads
         kept = np.ones(len(table.codes), bool) if table.valid is None else table.valid
@@ -136,7 +138,7 @@ def _flat(samples: Any) -> Bits:
 
 
 @dataclass(frozen=True)
-class Attempts(Sample):
+class Attempts(ConditionSample):
     """All attempts, valid or not, and the valid ones."""
 
     codes: Codes = field(kw_only=True)
@@ -144,7 +146,7 @@ class Attempts(Sample):
     valid: Valid = field(kw_only=True)
 
     @classmethod
-    def of(cls, table: Table, **common: Any) -> Attempts:
+    def of(cls, table: SampleTable, **common: Any) -> Attempts:
         return cls(
             table.labels, codes=table.codes, answers=table.valid, valid=Valid(table, common.get("threads")), **common
         )

@@ -13,12 +13,21 @@ from numpy.typing import ArrayLike, NDArray
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import InputError
 from graphgauge.core.metric import Estimate, MetricFunction, NoChance, NoInterval, metric, section
-from graphgauge.core.result import Result
-from graphgauge.core.result import Table as Columns
-from graphgauge.generation.intervals import of_correlation, over_samples
+from graphgauge.core.result import Result, Table
+from graphgauge.generation.declared import (
+    COUNT_LAWS,
+    FAMILY,
+    LAWS,
+    MICRO,
+    NO_ORDER,
+    WHOLE,
+    members,
+    nan_array,
+    of_correlation,
+    over_samples,
+)
 from graphgauge.generation.samples import RealSample, canonical_order
-from graphgauge.generation.sections.common import COUNT_LAWS, FAMILY, LAWS, MICRO, NO_ORDER, WHOLE, members, nan_array
-from graphgauge.generation.table import Table
+from graphgauge.generation.table import SampleTable
 from graphgauge.kernels.silhouette import silhouettes
 from graphgauge.stats.intervals import without_rounding
 
@@ -120,7 +129,7 @@ class Latents(RealSample):
     cache: Cache = field(default_factory=Cache)
 
     @classmethod
-    def of(cls, table: Table, **common: Any) -> Latents:
+    def of(cls, table: SampleTable, **common: Any) -> Latents:
         assert table.latents is not None
         order = canonical_order(table.real_codes, table.latents)
         return cls(
@@ -146,7 +155,7 @@ class Latents(RealSample):
         with np.errstate(invalid="ignore"):
             return np.asarray(sums / self.counts[:, np.newaxis])
 
-    def centroid_table(self) -> Columns:
+    def centroid_table(self) -> Table:
         """Centroids and spreads, one row per condition."""
         centroids = self.centroids()
         away = ((self.points - centroids[self.codes]) ** 2).sum(1)
@@ -154,7 +163,7 @@ class Latents(RealSample):
             spread = np.sqrt(np.bincount(self.codes, away, minlength=self.groups) / self.counts)
         columns = {CENTROIDS: np.array(self.labels), "n": self.counts, "spread": spread}
         columns |= {f"z{place}": centroids[:, place] for place in range(centroids.shape[1])}
-        return Columns(CENTROIDS, columns)
+        return Table(CENTROIDS, columns)
 
     def warned(self, estimate: Estimate) -> Estimate:
         return estimate.warned(LEAK) if self.leaks else estimate

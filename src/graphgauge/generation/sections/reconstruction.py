@@ -11,11 +11,7 @@ import numpy as np
 from graphgauge.core.arrays import Floats
 from graphgauge.core.metric import AS_CHOSEN, Baseline, Estimate, MetricFunction, NoChance, NoInterval, metric, section
 from graphgauge.core.result import Result
-from graphgauge.generation.distances import jaccard_pairs
-from graphgauge.generation.inputs import Bits, Codes
-from graphgauge.generation.intervals import over_samples
-from graphgauge.generation.samples import RealSample, canonical_order
-from graphgauge.generation.sections.common import (
+from graphgauge.generation.declared import (
     COUNT_LAWS,
     EMPTY,
     FAMILY,
@@ -27,8 +23,12 @@ from graphgauge.generation.sections.common import (
     level,
     members,
     nan_array,
+    over_samples,
 )  # fmt: skip
-from graphgauge.generation.table import Table
+from graphgauge.generation.distances import jaccard_pairs
+from graphgauge.generation.inputs import Bits, Codes
+from graphgauge.generation.samples import RealSample, canonical_order
+from graphgauge.generation.table import SampleTable
 from graphgauge.stats.intervals import without_rounding
 
 # The score of two empty sides: 1 because all bits agree, NaN (and so is the mean), or left out.
@@ -51,7 +51,7 @@ class Reconstructions(RealSample):
     empty: str = "1"
 
     @classmethod
-    def of(cls, table: Table, empty: int | str, **common: Any) -> Reconstructions:
+    def of(cls, table: SampleTable, empty: int | str, **common: Any) -> Reconstructions:
         assert isinstance(table.real, np.ndarray)
         assert table.reconstructed is not None
         order = canonical_order(table.real_codes, table.real, table.reconstructed)

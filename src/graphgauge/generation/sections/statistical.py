@@ -22,7 +22,7 @@ from graphgauge.core.metric import (
     section,
 )  # fmt: skip
 from graphgauge.core.result import Result, Table
-from graphgauge.generation.sections.common import (
+from graphgauge.generation.declared import (
     COUNT_LAWS,
     EMPTY,
     FAMILY,

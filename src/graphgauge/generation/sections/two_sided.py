@@ -11,13 +11,13 @@ import numpy as np
 
 from graphgauge.core.arrays import Floats
 from graphgauge.core.options import whole_number
+from graphgauge.generation.declared import FEWEST_COMPARED, few
 from graphgauge.generation.distances import NullDraws, null_distances, rounded_off
 from graphgauge.generation.graph_mmd import graph_mmd
 from graphgauge.generation.graphs import Graphs
 from graphgauge.generation.inputs import Bits, Codes
-from graphgauge.generation.samples import Sample, canonical_order
-from graphgauge.generation.sections.common import FEWEST_COMPARED, few
-from graphgauge.generation.table import Table
+from graphgauge.generation.samples import ConditionSample, canonical_order
+from graphgauge.generation.table import SampleTable
 from graphgauge.generation.two_sample import PRDC, EnergyTest, MMDTest, energy_test, mmd_test, prdc, stratified
 from graphgauge.kernels.wasserstein import moments, wasserstein
 
@@ -65,7 +65,7 @@ def _rows(samples: Any, mask: Bits) -> Any:
 
 
 @dataclass(frozen=True)
-class TwoSided(Sample):
+class TwoSided(ConditionSample):
     sides: Sides = field(kw_only=True)
 
     @property
@@ -87,7 +87,7 @@ class TwoSided(Sample):
 class Described(Sides):
     """Statistics (n, S) of both sides, with their distances and those between real samples."""
 
-    def __init__(self, table: Table, draws: Draws) -> None:
+    def __init__(self, table: SampleTable, draws: Draws) -> None:
         assert table.statistics is not None
         assert table.generated_statistics is not None
         self.names, self._draws = tuple(table.statistics), draws
@@ -194,7 +194,7 @@ class Described(Sides):
 class Encoded(Sides):
     """Encodings (n, d) of both sides: latent vectors, or the bits if there is no encoder."""
 
-    def __init__(self, table: Table, draws: Draws, threads: int | None) -> None:
+    def __init__(self, table: SampleTable, draws: Draws, threads: int | None) -> None:
         self._draws, self._threads = draws, threads
         self.space = "latent vectors" if encoded(table) else "bits"
         if encoded(table):
@@ -236,7 +236,7 @@ class Encoded(Sides):
 class Drawn(Sides):
     """Graphs on both sides."""
 
-    def __init__(self, table: Table, draws: Draws) -> None:
+    def __init__(self, table: SampleTable, draws: Draws) -> None:
         self._draws = draws
         kept = slice(None) if table.valid is None else table.valid
         assert isinstance(table.generated, Graphs)
@@ -255,7 +255,7 @@ class Drawn(Sides):
         return self._tests[kind]
 
 
-def encoded(table: Table) -> bool:
+def encoded(table: SampleTable) -> bool:
     return table.latents is not None and table.generated_latents is not None
 
 

@@ -12,7 +12,7 @@ from graphgauge import explanation
 from graphgauge.core.result import Evaluation, Result
 from graphgauge.core.schema import write_result
 from graphgauge.explanation import Context, Explanation
-from graphgauge.explanation.table import Table, write_explanations
+from graphgauge.explanation.table import AnswerTable, write_explanations
 from graphgauge.stats.tables import Cell, Grid
 from graphgauge.zoo.temporal.explainers import EXPLAINERS, MOST_UNITS, explain
 
@@ -28,7 +28,7 @@ class Experiment:
     dataset: str
     accuracy: float
     explanations: Sequence[Explanation]
-    table: Table
+    table: AnswerTable
     seed: int
 
     @classmethod

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from graphgauge.core.arrays import Ints
 from graphgauge.core.extras import need
 from graphgauge.explanation.inputs import Context, Subgraph
-from graphgauge.explanation.pyg import PyGModel
+from graphgauge.explanation.pyg_model import PyGModel
 
 _CLASSES = 4
 _FEATURES = 4

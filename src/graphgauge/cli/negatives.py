@@ -1,0 +1,50 @@
+"""`graphgauge negatives …`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from graphgauge.cli.family import flag, option_of
+from graphgauge.cli.options import OnceCommand
+from graphgauge.core.errors import OptionError
+from graphgauge.core.fields import fields_of, named_paths, read_all
+from graphgauge.io.watch import files_named
+from graphgauge.ranking.negative_files import negatives_of_files
+
+_FIELDS = fields_of(negatives_of_files)
+
+
+def _draw(debug: bool, **options: Any) -> None:
+    given = read_all(_FIELDS, options, flag)
+    inputs = {Path(path).resolve() for text in named_paths(_FIELDS, given) for path in files_named(text, Path())}
+    if Path(given["output"]).resolve() in inputs:
+        raise OptionError(f"--output {given['output']} is also an input", fix="Give it another name.").about("output")
+    found = negatives_of_files(**given)
+    click.echo(f"{len(found):,} edges: {found}")
+    for name, value in found.record.items():
+        click.echo(f"  {name}: {value}")
+    if found.short:
+        fewest = int(found.mask.sum(axis=1).min())
+        click.echo(f"{found.short:,} edges have fewer negatives, the fewest {fewest}: no others are possible")
+    click.echo(f"wrote {given['output']}", err=True)
+
+
+def _option(field: Any) -> click.Option:
+    made = option_of(field)
+    if field.name == "output":
+        made.opts.append("-o")
+    return made
+
+
+command = OnceCommand(
+    "negatives",
+    callback=_draw,
+    params=[
+        *(_option(field) for field in _FIELDS.values()),
+        click.Option(["--debug"], is_flag=True, help="Show tracebacks."),
+    ],
+    help=negatives_of_files.__doc__,
+)

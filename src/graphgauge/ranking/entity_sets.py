@@ -1,0 +1,141 @@
+"""Sets of entities, one per query: right answers, answers to leave out, allowed candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.arrays import AnyArray, Ints, as_numeric, is_tensor, require_shape
+from graphgauge.core.errors import InputError
+from graphgauge.ranking.inputs import as_integers, checked_offsets
+
+_FORMS = (
+    "Give entity numbers and offsets (values, offsets), a list with the entity numbers of each query, a scipy sparse "
+    "matrix, or a boolean matrix (queries, entities)."
+)
+
+
+@dataclass(frozen=True)
+class EntitySets:
+    """The entities of set i are `values[offsets[i]:offsets[i + 1]]`, sorted, each once; `entities` is their number."""
+
+    values: Ints
+    offsets: Ints
+    entities: int
+
+    @classmethod
+    def of(cls, given: Any, count: int, entities: int, name: str, one: str = "query") -> EntitySets:
+        """`count` sets, from any form in which they come; `one` is what has a set."""
+        if given is None:
+            return cls.from_rows(np.empty(0, np.int64), np.empty(0, np.int64), count, entities)
+        if hasattr(given, "tocsr"):
+            return cls._from_sparse(given, count, entities, name)
+        if isinstance(given, tuple):
+            if len(given) != 2:
+                raise InputError(f"expected {name}=(values, offsets)", where=name, fix=_FORMS)
+            values = entity_numbers(given[0], name, entities)
+            require_shape(values, (None,), name, f"Pass the entities of every {one} in one flat array.")
+            offsets = checked_offsets(given[1], count, len(values), f"{name} offsets", f"{name} values")
+            return cls.from_rows(np.repeat(np.arange(count), np.diff(offsets)), values, count, entities)
+        if isinstance(given, np.ndarray) or is_tensor(given):
+            return cls._from_matrix(as_numeric(given, name), count, entities, name)
+        if isinstance(given, list):
+            return cls._from_list(given, count, entities, name, one)
+        raise InputError(f"expected {name}=(values, offsets), found {type(given).__name__}", where=name, fix=_FORMS)
+
+    @classmethod
+    def from_rows(cls, row: Ints, entity: Ints, count: int, entities: int) -> EntitySets:
+        """Pairs of a set and an entity, in any order and any number of times."""
+        span = max(entities, 1)
+        pair = row * span + entity
+        if (pair[1:] <= pair[:-1]).any():
+            pair = np.unique(pair)
+        row, entity = np.divmod(pair, span)
+        return cls(entity, np.concatenate([[0], np.cumsum(np.bincount(row, minlength=count))]), entities)
+
+    @classmethod
+    def _from_sparse(cls, given: Any, count: int, entities: int, name: str) -> EntitySets:
+        if tuple(given.shape) != (count, entities):
+            raise InputError(f"expected a sparse matrix of shape ({count}, {entities}), found {tuple(given.shape)}",
+                             where=name, fix="One row per query, one column per entity.")  # fmt: skip
+        pairs = given.tocoo()
+        there = np.asarray(pairs.data) != 0  # stored zeros are no entries
+        return cls.from_rows(pairs.row[there].astype(np.int64), pairs.col[there].astype(np.int64), count, entities)
+
+    @classmethod
+    def _from_matrix(cls, given: AnyArray, count: int, entities: int, name: str) -> EntitySets:
+        if given.dtype == np.bool_:
+            require_shape(given, (count, entities), name, _FORMS)
+            row, entity = np.nonzero(given)
+            return cls.from_rows(row, entity, count, entities)
+        values = entity_numbers(given, name, entities)
+        require_shape(values, (count, None), name, _FORMS)
+        return cls.from_rows(np.repeat(np.arange(count), values.shape[1]), values.reshape(-1), count, entities)
+
+    @classmethod
+    def _from_list(cls, given: list[Any], count: int, entities: int, name: str, one: str) -> EntitySets:
+        if len(given) != count:
+            raise InputError(f"found {len(given)} sets for {count}", where=name, fix=f"One per {one}. {_FORMS}")
+        parts = []
+        for number, each in enumerate(given):
+            if isinstance(each, set | frozenset):
+                each = sorted(each)
+            if not isinstance(each, Iterable) or isinstance(each, str):
+                raise InputError(f"found {each!r:.40} where a set is expected", where=f"{name}[{number}]", fix=_FORMS)
+            part = entity_numbers(each, f"{name}[{number}]", entities)
+            require_shape(part, (None,), f"{name}[{number}]", _FORMS)
+            parts.append(part)
+        lengths = [len(part) for part in parts]
+        values = np.concatenate(parts) if parts else np.empty(0, np.int64)
+        return cls.from_rows(np.repeat(np.arange(count), lengths), values, count, entities)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def sizes(self) -> Ints:
+        return np.diff(self.offsets)
+
+    def rows(self, block: slice | None = None) -> Ints:
+        """The set of each value, counted from the block's first."""
+        block = slice(0, len(self)) if block is None else block
+        return np.repeat(np.arange(block.stop - block.start), np.diff(self.offsets[block.start : block.stop + 1]))
+
+    def within(self, block: slice) -> Ints:
+        """The values of the block's sets."""
+        return self.values[self.offsets[block.start] : self.offsets[block.stop]]
+
+    def joined(self, *others: EntitySets) -> EntitySets:
+        """The union with the same set of the others."""
+        sets = [each for each in (self, *others) if len(each.values)]
+        if len(sets) < 2:
+            return sets[0] if sets else self
+        rows, values = (np.concatenate(column) for column in zip(*((each.rows(), each.values) for each in sets),
+                                                                 strict=True))  # fmt: skip
+        return EntitySets.from_rows(rows, values, len(self), self.entities)
+
+    def contain(self, row: Ints, entity: Ints) -> AnyArray:
+        """Whether set `row[i]` contains `entity[i]`."""
+        span = max(self.entities, 1)
+        keys, asked = self.rows() * span + self.values, row * span + entity
+        place = np.minimum(np.searchsorted(keys, asked), max(len(keys) - 1, 0))
+        return keys[place] == asked if len(keys) else np.zeros(len(asked), bool)
+
+    def take(self, chosen: Ints) -> EntitySets:
+        """The sets with these numbers, in this order."""
+        size = self.sizes[chosen]
+        ends = np.cumsum(size)
+        inside = np.arange(int(size.sum())) - np.repeat(ends - size, size)
+        values = self.values[np.repeat(self.offsets[chosen], size) + inside]
+        return EntitySets(values, np.concatenate([[0], ends]), self.entities)
+
+
+def entity_numbers(numbers: Any, name: str, entities: int) -> Ints:
+    array = as_integers(numbers, name, "entity numbers")
+    if array.size and (int(array.min()) < 0 or int(array.max()) >= entities):
+        within = f"be in 0 … {entities - 1}" if entities else "name entities, and there are none"
+        raise InputError(f"entity numbers must {within}", where=name)
+    return array

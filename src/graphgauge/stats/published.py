@@ -1,0 +1,423 @@
+"""Tables of papers and leaderboards: means ± standard deviations, tested from these summaries by Welch's test."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import Any
+
+from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.core.options import whole_number
+from graphgauge.core.schema import dumps
+from graphgauge.io.sheets import read_sheet, records_sheet
+from graphgauge.stats.comparison import jsonable
+from graphgauge.stats.intervals import t_quantile
+from graphgauge.stats.many import holm
+from graphgauge.stats.present import Presented, Style
+from graphgauge.stats.runs import UNNAMED_METRIC, Better, known_metric, on_dataset
+from graphgauge.stats.tables import Cell, Grid
+from graphgauge.stats.tabular import Columns, columns_of, read_units
+from graphgauge.stats.text import decimals, fixed, listing, p_text, plus_minus
+from graphgauge.stats.wilcoxon import require_alpha
+
+
+@dataclass(frozen=True)
+class PublishedMean:
+    """A mean and its standard deviation over `n` runs (with n − 1), as printed."""
+
+    method: str
+    dataset: str
+    mean: float
+    std: float
+    n: int
+
+
+@dataclass(frozen=True)
+class WelchTest:
+    """Two published means: their difference (first − second), its interval, and p before and after correction."""
+
+    names: tuple[str, str]
+    dataset: str
+    difference: float
+    ci: tuple[float, float]
+    statistic: float
+    df: float
+    p_value: float
+    p_adjusted: float = math.nan
+
+
+@dataclass(frozen=True)
+class PublishedComparison(Presented):
+    """Outcome of `compare_published`: unpaired and approximate, because the runs themselves are not known.
+
+    `comparison["gcn"]` is a mean, `comparison["gcn", "gat"]` a test; with several datasets, add the dataset.
+    """
+
+    metric: str
+    better: Better
+    means: tuple[PublishedMean, ...]
+    tests: tuple[WelchTest, ...]
+    alpha: float
+    baseline: str | None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def datasets(self) -> list[str]:
+        return list(dict.fromkeys(mean.dataset for mean in self.means))
+
+    @property
+    def methods(self) -> list[str]:
+        return list(dict.fromkeys(mean.method for mean in self.means))
+
+    def standings(self, dataset: str) -> list[PublishedMean]:
+        """The means on one dataset, best first."""
+        own = [mean for mean in self.means if mean.dataset == dataset]
+        return sorted(own, key=lambda mean: -mean.mean if self.better == "higher" else mean.mean)
+
+    def places(self, dataset: str | None = None) -> dict[str, tuple[int, int]]:
+        """The places that each method may have: those of methods that differ significantly from it are excluded.
+
+        Against a baseline the other pairs are not tested, and no place is excluded by them.
+        """
+        own = self.standings(self._dataset(dataset))
+        names = [mean.method for mean in own]
+        apart = {
+            frozenset(test.names)
+            for test in self.tests
+            if test.dataset == own[0].dataset and test.p_adjusted <= self.alpha
+        }
+        found = {}
+        for place, name in enumerate(names):
+            better = sum(frozenset((name, other)) in apart for other in names[:place])
+            worse = sum(frozenset((name, other)) in apart for other in names[place + 1 :])
+            found[name] = (1 + better, len(names) - worse)
+        return found
+
+    def exchangeable(self, dataset: str | None = None) -> list[tuple[str, str]]:
+        """Pairs of methods that do not differ significantly."""
+        name = self._dataset(dataset)
+        return [test.names for test in self.tests if test.dataset == name and test.p_adjusted > self.alpha]
+
+    def _dataset(self, dataset: str | None) -> str:
+        if dataset is None and len(self.datasets) > 1:
+            raise InputError(f"there are {len(self.datasets)} datasets", fix=f"Name one: {listing(self.datasets)}.")
+        return self.datasets[0] if dataset is None else one_of("dataset", dataset, self.datasets)
+
+    # -------------------------------------------------------------------- a mapping
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.methods)
+
+    def __len__(self) -> int:
+        return len(self.methods)
+
+    def __getitem__(self, key: Any) -> Any:
+        parts = (key,) if isinstance(key, str) else tuple(key)
+        last = len(parts) > 1 and parts[-1] in self.datasets and parts[-1] not in self.methods
+        names = list(parts[:-1] if last else parts)
+        for name in names:
+            one_of("method", name, self.methods)
+        dataset = self._dataset(parts[-1] if last else None)
+        if len(names) == 1:
+            return next(mean for mean in self.means if (mean.method, mean.dataset) == (names[0], dataset))
+        found = [test for test in self.tests if test.dataset == dataset and set(test.names) == set(names)]
+        if not found:
+            raise InputError(f"{' and '.join(names)} were not compared", fix="Compare without a baseline.")
+        return found[0]
+
+    # -------------------------------------------------------------------- output
+
+    def grid(self, style: Style | None = None) -> Grid:
+        style = style or Style()
+        if style.percent and any(abs(mean.mean) > 1 for mean in self.means):
+            raise OptionError(
+                f"{self.metric} has means above 1, which are not given in percent", fix="Leave percent out."
+            )
+        rows = []
+        for dataset in self.datasets:
+            own, places = style.ordered(self.standings(dataset), lambda mean: mean.method), self.places(dataset)
+            standing = {mean.method: place for place, mean in enumerate(self.standings(dataset), start=1)}
+            marks = self._marks(dataset, style)
+            digits = _printed(own, style.factor) if style.digits is None else style.digits
+            for mean in own:
+                low, high = places[mean.method]
+                cells = [
+                    Cell(mean.method, marks.get(mean.method, "")),
+                    Cell(str(standing[mean.method])),
+                    *([] if self.baseline else [Cell(str(low) if low == high else f"{low} to {high}")]),
+                    Cell(plus_minus(mean.mean * style.factor, mean.std * style.factor, digits)),
+                    Cell(str(mean.n)),
+                ]
+                rows.append([*cells[:1], Cell(dataset), *cells[1:]] if len(self.datasets) > 1 else cells)
+        dataset_head = ["dataset"] if len(self.datasets) > 1 else []
+        places_head = [] if self.baseline else ["possible places"]
+        head = ["method", *dataset_head, "place", *places_head, f"{self.metric}{' (%)' * style.percent}", "runs"]
+        reference = "the best" if self.baseline is None else self.baseline
+        return Grid(head, rows, tuple(self._notes()), reference=reference)
+
+    def _marks(self, dataset: str, style: Style) -> dict[str, str]:
+        names = [mean.method for mean in self.standings(dataset)]
+        if style.marks == "none":
+            return {}
+        if style.marks == "ranks":
+            return dict(zip(names, ("best", "second"), strict=False))
+        reference = names[0] if self.baseline is None else self.baseline
+        close = {name for pair in self.exchangeable(dataset) if reference in pair for name in pair} - {reference}
+        best = {names[0]: "best close" if names[0] in close else "best"}
+        return {**dict.fromkeys(close, "close"), **best}
+
+    def tests_grid(self) -> Grid:
+        rows = [
+            [
+                Cell(on_dataset(" vs ".join(test.names), test.dataset if len(self.datasets) > 1 else "")),
+                Cell(fixed(test.difference, 4)),
+                Cell(f"[{fixed(test.ci[0], 4)}, {fixed(test.ci[1], 4)}]"),
+                Cell(f"{test.statistic:.3f}"),
+                Cell(f"{test.df:.1f}"),
+                Cell(f"{test.p_value:.4g}"),
+                Cell(f"{test.p_adjusted:.4g}"),
+                Cell("significant" if test.p_adjusted <= self.alpha else "not significant"),
+            ]
+            for test in self.tests
+        ]
+        return Grid(["pair", "difference", "interval", "t", "df", "p", "p (Holm)", "verdict"], rows)
+
+    def _notes(self) -> Iterator[str]:
+        over = f"over {len(self.tests)} pairs" if len(self.tests) > 1 else "of one pair"
+        against = "" if self.baseline is None else f" against {self.baseline}"
+        yield (
+            f"Welch's t-test{against} from the printed means and standard deviations, with Holm's correction {over}, "
+            f"α = {self.alpha:g}. Unpaired and approximate: the runs are not known, only their summaries."
+        )
+        if self.baseline is None:
+            yield "Possible places: methods that do not differ significantly may have each other's place."
+        yield from self.notes
+
+    def conclusions(self) -> list[str]:
+        """What follows for methods in neighbouring places."""
+        found = []
+        for dataset in self.datasets:
+            own = [mean.method for mean in self.standings(dataset)]
+            for place, pair in enumerate(pairwise(own), start=1):
+                tests = [t for t in self.tests if t.dataset == dataset and set(t.names) == set(pair)]
+                if tests:
+                    apart = tests[0].p_adjusted <= self.alpha
+                    where = f"{dataset}: " if len(self.datasets) > 1 else ""
+                    verb = "differ significantly" if apart else "do not differ significantly and are exchangeable"
+                    places = f"places {place} and {place + 1} ({', '.join(pair)})"
+                    found.append(f"{where}{places} {verb} ({p_text(tests[0].p_adjusted)}).")
+        return found
+
+    def render(self, form: str, style: Style | None = None) -> str:
+        """The comparison as `table`, `markdown`, `latex`, `csv` (one line per pair) or `json`."""
+        if form == "json":
+            return dumps(self.to_dict())
+        if form == "csv":
+            return self.tests_grid().csv()
+        text = self.grid(style).render(form)
+        lead = {"latex": "% ", "markdown": "- "}.get(form, "")
+        return text.rstrip("\n") + "\n" + "\n".join(lead + line for line in self.conclusions()) + "\n"
+
+    def records(self) -> list[dict[str, Any]]:
+        return [
+            {**asdict(mean), "metric": self.metric, "place": place,
+             "first_place": self.places(dataset)[mean.method][0], "last_place": self.places(dataset)[mean.method][1]}
+            for dataset in self.datasets
+            for place, mean in enumerate(self.standings(dataset), start=1)
+        ]  # fmt: skip
+
+    def to_dict(self) -> dict[str, Any]:
+        return dict(
+            jsonable(
+                {
+                    "metric": self.metric,
+                    "better": self.better,
+                    "design": "unpaired, from summaries",
+                    "alpha": self.alpha,
+                    "baseline": self.baseline,
+                    "means": self.records(),
+                    "tests": [asdict(test) for test in self.tests],
+                    "notes": list(self._notes()),
+                }
+            )
+        )
+
+    def __str__(self) -> str:
+        return self.render("table")
+
+
+def compare_published(
+    source: Any,
+    *,
+    n: int | None = None,
+    metric: str | None = None,
+    baseline: str | None = None,
+    method: Iterable[str] = (),
+    dataset: Iterable[str] = (),
+    alpha: float = 0.05,
+    direction: Better | None = None,
+    columns: Columns | str | Iterable[str] | None = None,
+) -> PublishedComparison:
+    """Compare published means ± standard deviations of `n` runs each: which places of a leaderboard are exchangeable.
+
+    `source` is a table whose cells are `71.2 ± 0.3`, `71.2 (0.3)` or the LaTeX of these, or that has columns for the
+    mean and the standard deviation; a column of counts may take the place of `n`. Pairs are tested by Welch's
+    t-test, which needs no runs but takes them for independent and normal; standard deviations are those with n − 1.
+
+    >>> table = [{"method": "a", "acc": "0.81 ± 0.01"}, {"method": "b", "acc": "0.85 ± 0.01"}]
+    >>> compare_published(table, n=5, metric="acc", direction="higher").places()
+    {'b': (1, 1), 'a': (2, 2)}
+    """
+    require_alpha(alpha)
+    if n is not None:
+        whole_number("n", n, 2)
+    means, key, notes = _means(source, n, metric, columns_of(columns))
+    for kind, chosen in (("method", list(method)), ("dataset", list(dataset))):
+        for name in chosen:
+            one_of(kind, name, dict.fromkeys(getattr(mean, kind) for mean in means))
+        means = [mean for mean in means if not chosen or getattr(mean, kind) in chosen]
+    better = _better(key, direction)
+    if baseline is not None:
+        one_of("method", baseline, dict.fromkeys(mean.method for mean in means))
+    tests = list(_tests(means, better, baseline, alpha))
+    if not tests:
+        raise InputError(f"there are no two methods with {key}", fix="A comparison needs at least two methods.")
+    adjusted = holm([test.p_value for test in tests])
+    tested = tuple(
+        WelchTest(**{**asdict(test), "p_adjusted": float(p)}) for test, p in zip(tests, adjusted, strict=True)
+    )
+    return PublishedComparison(
+        key, better, tuple(means), tested, alpha, baseline, (*_rounding(means), *(f"{note}." for note in notes))
+    )
+
+
+def _better(metric: str, direction: Better | None) -> Better:
+    if direction is not None:
+        return "higher" if one_of("direction", direction, ("higher", "lower")) == "higher" else "lower"
+    known = known_metric(metric)[1]
+    if known not in ("higher", "lower"):
+        raise OptionError(f"the better direction of {metric} is not known", fix="Pass --higher or --lower.")
+    return "higher" if known == "higher" else "lower"
+
+
+def _means(
+    source: Any, n: int | None, metric: str | None, columns: Columns
+) -> tuple[list[PublishedMean], str, list[str]]:
+    if isinstance(source, list | tuple) and len(source) == 1 and isinstance(source[0], str | Path):
+        source = source[0]
+    if isinstance(source, str | Path):
+        path = Path(source)
+        if not path.exists():
+            raise InputError("no such file", where=str(path))
+        sheet = read_sheet(path)
+    elif isinstance(source, list | tuple) and all(isinstance(part, Mapping) for part in source):
+        sheet = records_sheet(list(source), "records")
+    elif hasattr(source, "to_dict") and hasattr(source, "columns"):
+        sheet = records_sheet(source.to_dict(orient="records"), "frame")
+    else:
+        raise InputError(
+            f"cannot read published means from {type(source).__name__}",
+            fix="Pass one table, a frame or a list of rows.",
+        )
+    reading = read_units(sheet, columns)
+    keys = list(dict.fromkeys(key for unit in reading.units for key in unit.numbers))
+    spread = [key for key in keys if any(u.numbers[key].std is not None for u in reading.units if key in u.numbers)]
+    if not spread:
+        raise InputError("no cell has a mean ± standard deviation", where=reading.where,
+                         fix="Leave --n out if the table has runs.")  # fmt: skip
+    key = _chosen(metric, spread, reading.where)
+    means = []
+    for unit in reading.units:
+        number = unit.numbers.get(key)
+        if number is None or math.isnan(number.value):
+            continue
+        place = f"{reading.where}, {unit.place}"
+        count = n if unit.n is None else unit.n
+        if count is None:
+            raise OptionError(f"{place}: the number of runs is not known",
+                              fix="Pass --n (n= in Python), the number of runs of each mean.")  # fmt: skip
+        if number.std is None:
+            raise InputError(f"{unit.method} has a mean without a standard deviation", where=place,
+                             fix="Add it, or remove the row: without it the mean cannot be compared.")  # fmt: skip
+        if number.std < 0 or count < 2:
+            raise InputError(f"{number.std:g} over {count} runs is no standard deviation", where=place)
+        means.append(PublishedMean(unit.method, unit.dataset, number.value, number.std, count))
+    _refuse_twice(means, reading.where)
+    named = metric if key == UNNAMED_METRIC and metric else key
+    return means, known_metric(named)[0], reading.notes
+
+
+def _chosen(metric: str | None, spread: Sequence[str], where: str) -> str:
+    if metric is None:
+        if len(spread) > 1:
+            raise OptionError(f"{where}: there are {len(spread)} metrics", fix=f"Choose one: {listing(list(spread))}.")
+        return spread[0]
+    if list(spread) == [UNNAMED_METRIC]:
+        return UNNAMED_METRIC
+    return one_of("metric", metric, spread)
+
+
+def _refuse_twice(means: Sequence[PublishedMean], where: str) -> None:
+    seen = set()
+    for mean in means:
+        if (mean.method, mean.dataset) in seen:
+            raise InputError(
+                f"{on_dataset(mean.method, mean.dataset)} occurs twice",
+                where=where,
+                fix="Give every row a name of its own, such as method=Method+Date.",
+            )
+        seen.add((mean.method, mean.dataset))
+
+
+def _tests(means: Sequence[PublishedMean], better: Better, baseline: str | None, alpha: float) -> Iterator[WelchTest]:
+    for dataset in dict.fromkeys(mean.dataset for mean in means):
+        own = sorted(
+            (mean for mean in means if mean.dataset == dataset),
+            key=lambda mean: -mean.mean if better == "higher" else mean.mean,
+        )
+        for first, second in combinations(own, 2):
+            if baseline is None:
+                yield _welch(first, second, alpha)
+            elif baseline in (first.method, second.method):
+                yield _welch(first, second, alpha) if second.method == baseline else _welch(second, first, alpha)
+
+
+def _welch(first: PublishedMean, second: PublishedMean, alpha: float) -> WelchTest:
+    names = (first.method, second.method)
+    difference = first.mean - second.mean
+    a, b = first.std**2 / first.n, second.std**2 / second.n
+    if a + b == 0:
+        raise InputError(
+            f"{first.method} and {second.method} both have a standard deviation of 0: there is no spread to test with",
+            fix="Give standard deviations with more digits, or leave one of the methods out.",
+        )
+    df = (a + b) ** 2 / (a**2 / (first.n - 1) + b**2 / (second.n - 1))
+    error = math.sqrt(a + b)
+    statistic = difference / error
+    from scipy.special import stdtr
+
+    p, factor = 2 * float(stdtr(df, -abs(statistic))), float(t_quantile([df], 1 - alpha)[0])
+    return WelchTest(names, first.dataset, difference, (difference - factor * error, difference + factor * error),
+                     statistic, df, p)  # fmt: skip
+
+
+def _printed(means: Sequence[PublishedMean], factor: float) -> int:
+    """As many digits as were printed, unless these show more than two of the spread."""
+    written = max(
+        len(f"{number:.10f}".rstrip("0").partition(".")[2]) for mean in means for number in (mean.mean, mean.std)
+    )
+    shown = max(decimals(mean.std * factor, mean.mean * factor) for mean in means)
+    return min(max(written - (2 if factor > 1 else 0), 0), shown)
+
+
+def _rounding(means: Sequence[PublishedMean]) -> Iterator[str]:
+    """Standard deviations of one digit: 0.0005 stands for anything from 0.00045 to 0.00055."""
+    coarse = [mean.method for mean in means if mean.std > 0 and float(f"{mean.std:.0e}") == mean.std]
+    if coarse:
+        yield (
+            f"Standard deviations of one digit ({listing(list(dict.fromkeys(coarse)))}) may be off by a tenth or more, "
+            "and the p-values of their pairs are rough."
+        )

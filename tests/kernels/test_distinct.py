@@ -1,0 +1,100 @@
+"""Distinct draws from ranges without excluded places: valid, uniform, and the same from the loop and its twin."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from graphgauge.kernels import distinct, pagerank
+from graphgauge.kernels.distinct import draw_distinct
+from graphgauge.kernels.jit import _compiled
+from graphgauge.kernels.pagerank import personalised_pagerank
+
+
+@st.composite
+def rows(draw: st.DrawFn) -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    number = draw(st.integers(0, 30))
+    start = rng.integers(0, 20, number)
+    stop = start + rng.integers(0, draw(st.sampled_from([1, 5, 60])) + 1, number)
+    share = draw(st.sampled_from([0.0, 0.3, 0.9, 1.0]))
+    excluded = [np.flatnonzero(rng.random(b - a) < share) + a for a, b in zip(start, stop, strict=True)]
+    last = np.cumsum([len(places) for places in excluded]).astype(np.int64)
+    first = last - np.array([len(places) for places in excluded], np.int64)
+    taken = np.concatenate([*excluded, np.empty(0, np.int64)]).astype(np.int64)
+    take = rng.integers(0, (stop - start) - (last - first) + 1)
+    return start, stop, taken, first, last, take, rng.random((number, int(take.max(initial=0)) + 1))
+
+
+@given(rows())
+def test_places_are_distinct_free_and_the_twins(given_rows: tuple[np.ndarray, ...]) -> None:
+    start, stop, taken, first, last, take, uniform = given_rows
+    shape = len(start), int(take.max(initial=0))
+    out, twin = np.full(shape, -1), np.full(shape, -1)
+    (_compiled(distinct._draw.loop) or distinct._draw.twin)(start, stop, taken, first, last, take, uniform, out)
+    distinct._draw.twin(start, stop, taken, first, last, take, uniform, twin)
+    assert out.tolist() == twin.tolist()
+    for row in range(len(start)):
+        places = out[row, : take[row]]
+        free = set(range(start[row], stop[row])) - set(taken[first[row] : last[row]].tolist())
+        assert set(places.tolist()) <= free
+        assert len(set(places.tolist())) == take[row]
+        assert (out[row, take[row] :] == -1).all()
+
+
+def test_every_subset_is_as_likely() -> None:
+    draws, size, take = 42_000, 9, 3
+    taken = np.array([1, 5])  # 7 free places: 35 subsets of 3
+    same = np.zeros(draws, np.int64)
+    out = np.zeros((draws, take), np.int64)
+    uniform = np.random.default_rng(0).random((draws, take))
+    draw_distinct(same, same + size, taken, same, same + 2, same + take, uniform, out)
+    codes = np.sort(out, axis=1) @ np.array([81, 9, 1])
+    counts = np.unique(codes, return_counts=True)[1]
+    assert len(counts) == 35
+    assert stats.chisquare(counts).pvalue > 0.001
+
+
+def random_graph(nodes: int, edges: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    matrix = np.zeros((nodes, nodes))
+    ends = rng.integers(0, nodes, (edges, 2))
+    ends = ends[ends[:, 0] != ends[:, 1]]
+    matrix[ends[:, 0], ends[:, 1]] = matrix[ends[:, 1], ends[:, 0]] = 1
+    neighbours = np.nonzero(matrix)[1]
+    return matrix, neighbours, np.concatenate([[0], np.cumsum(matrix.sum(axis=1))]).astype(np.int64)
+
+
+def test_pagerank_is_within_its_tolerance_of_the_exact_one() -> None:
+    matrix, neighbours, offsets = random_graph(40, 90, 0)
+    degree = matrix.sum(axis=1)
+    step = np.divide(matrix, degree[:, None], out=np.zeros_like(matrix), where=degree[:, None] > 0)
+    exact = 0.15 * np.linalg.inv(np.eye(40) - 0.85 * step)
+    found = personalised_pagerank(neighbours, offsets, np.arange(40), tolerance=1e-6)
+    dense = np.zeros((40, 40))
+    dense[np.repeat(np.arange(40), np.diff(found.offsets)), found.nodes] = found.values
+    assert (dense <= exact + 1e-12).all()
+    # What is left at a node would have moved on: at most `restart · tolerance` times its degree, at every node.
+    assert (exact - dense).max() <= 1e-6 * 0.15 * degree.sum() / 0.15
+
+
+def test_pagerank_of_the_loop_and_its_twin_have_the_same_bits() -> None:
+    loop = _compiled(pagerank._push.loop) or pagerank._push.twin
+    for seed in range(8):
+        _, neighbours, offsets = random_graph(60, 60 + 40 * seed, seed)
+        sources = np.arange(60)
+        answers = []
+        for push in (loop, pagerank._push.twin):
+            nodes, values, counts = np.full(4000, -1), np.zeros(4000), np.zeros(60, np.int64)
+            done = push(neighbours, offsets, sources, 0.15, 0.15 * 5e-5, nodes, values, counts)
+            answers.append((done, nodes.tolist(), values.tolist(), counts.tolist()))
+        assert answers[0] == answers[1]
+
+
+def test_room_for_rows_is_found() -> None:
+    _, neighbours, offsets = random_graph(3000, 60_000, 1)
+    found = personalised_pagerank(neighbours, offsets, np.arange(3), tolerance=1e-7)
+    assert len(found.nodes) > 1024
+    assert found.offsets[-1] == len(found.nodes) == len(found.values)

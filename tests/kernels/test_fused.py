@@ -1,0 +1,71 @@
+"""The Triton kernels, tested against the host's counts: on a CUDA device, or else under Triton's interpreter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from graphgauge.kernels.counting import row_counts
+
+pytestmark = pytest.mark.gpu
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int32, torch.int64]
+
+
+def fused_counts(pos: torch.Tensor, neg: torch.Tensor, *, wide: bool = False) -> list[list[int]]:
+    from graphgauge.kernels.fused import count_rows
+
+    counts = [torch.full((len(pos),), -1, dtype=torch.int32, device=DEVICE) for _ in range(3)]
+    count_rows(pos.to(DEVICE), neg.to(DEVICE), *counts, wide=wide)
+    return [column.tolist() for column in counts]
+
+
+def host_counts(pos: torch.Tensor, neg: torch.Tensor) -> list[list[int]]:
+    if pos.dtype == torch.bfloat16:  # exact in float32
+        pos, neg = pos.float(), neg.float()
+    counts = row_counts(pos.numpy(), neg.numpy())
+    return [np.asarray(column).tolist() for column in (counts.greater, counts.equal, counts.missing)]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", [(1, 1), (5, 1), (40, 3), (33, 100), (3, 1023), (3, 1024), (2, 1025), (2, 5000)])
+def test_counts_are_the_hosts(dtype: torch.dtype, shape: tuple[int, int]) -> None:
+    generator = torch.Generator().manual_seed(sum(shape))
+    pos, neg = (torch.randint(-4, 5, size, generator=generator).to(dtype) for size in ((shape[0],), shape))
+    if dtype.is_floating_point:
+        # Triton's interpreter reads a denormal bfloat16 as 0.
+        small = torch.finfo(dtype).tiny / (1 if (DEVICE, dtype) == ("cpu", torch.bfloat16) else 2)
+        odd = torch.tensor([torch.nan, torch.inf, -torch.inf, -0.0, small], dtype=dtype)
+        neg.view(-1)[: len(odd)] = odd[: neg.numel()]
+        pos[:3] = torch.tensor([torch.inf, 0.0, -torch.inf], dtype=dtype)[: len(pos)]
+    assert fused_counts(pos, neg) == host_counts(pos, neg)
+
+
+def test_all_scores_may_be_tied_or_missing() -> None:
+    ones = torch.ones(4, 1023)
+    assert fused_counts(torch.ones(4), ones) == [[0] * 4, [1023] * 4, [0] * 4]
+    assert fused_counts(torch.zeros(4), ones) == [[1023] * 4, [0] * 4, [0] * 4]
+    assert fused_counts(torch.ones(4), ones * torch.nan) == [[0] * 4, [0] * 4, [1023] * 4]
+
+
+def test_integers_beyond_the_floats_are_compared_exactly() -> None:
+    assert fused_counts(torch.tensor([2**53]), torch.tensor([[2**53 + 1, 2**53, 2**53 - 1]])) == [[1], [1], [0]]
+
+
+def test_different_types_are_compared_in_float64() -> None:
+    pos, neg = torch.tensor([1.0], dtype=torch.float64), torch.tensor([[1.0, 1.0 + 1e-7]], dtype=torch.float32)
+    assert fused_counts(pos, neg, wide=True) == [[1], [1], [0]]
+
+
+@pytest.mark.parametrize("view", ["transposed", "every other column", "every other row", "reversed order of axes"])
+def test_views_are_read_where_they_are(view: str) -> None:
+    generator = torch.Generator().manual_seed(0)
+    scores, pos = torch.rand(60, 60, generator=generator), torch.rand(120, generator=generator)
+    neg = {
+        "transposed": scores.T, "every other column": scores[:, ::2], "every other row": scores[::2],
+        "reversed order of axes": scores.as_strided((60, 60), (1, 60)),
+    }[view]  # fmt: skip
+    positives = pos[::2][: len(neg)]
+    assert fused_counts(positives, neg) == host_counts(positives, neg)
