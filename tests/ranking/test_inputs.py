@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import warnings
 import numpy as np
 import pytest
 import torch

@@ -98,9 +98,7 @@ def evaluate(
         pos_scores, neg_scores, scores=scores, labels=labels, queries=queries, items=items, groups=groups,
         cluster=cluster, weights=weights, offsets=offsets, mask=mask, ids=ids, nan=nan, threads=threads,
     )  # fmt: skip
-    return evaluate_state(
-        state, k=k, ties=ties, metrics=metrics, confidence=confidence, nan=nan, catalog=catalog
-    )
+    return evaluate_state(state, k=k, ties=ties, metrics=metrics, confidence=confidence, nan=nan, catalog=catalog)
 
 
 def _last_place(k: Sequence[int] | int, metrics: Sequence[str] | None) -> int:
@@ -250,7 +248,8 @@ def hits_curve(ranks: Ranks, confidence: float) -> Table:
     cutoffs = np.unique(np.geomspace(1, last, 64).astype(np.int64))
     rows = []
     for k in cutoffs.tolist():
-        result = hits.result(ranks, hits(ranks, k=k), {"k": k}, confidence=confidence, conventions={})
+        metric = _for_pool(hits, ranks, {"k": k})
+        result = metric.result(ranks, hits(ranks, k=k), {"k": k}, confidence=confidence, conventions={})
         low, high = result.interval or (np.nan, np.nan)
         rows.append((result.value, low, high, result.chance[-1].value if result.chance else np.nan))
     values = np.array(rows).T
@@ -302,8 +301,9 @@ def _for_pool(metric: Metric, sample: Any, params: Mapping[str, Any]) -> Metric:
 
 def _default_names(state: RankingState) -> list[str] | None:
     """One pool for all positives is for OGB's metrics; the others are computed if they are named."""
-    return [entry.key for entry in registered("ranking") if "pooled" in entry.needs] + ["mrr"] if (
-        state.shares_pool) else None
+    if not state.shares_pool:
+        return None
+    return [*(entry.key for entry in registered("ranking") if "pooled" in entry.needs), _metrics.mrr.key]
 
 
 def _tied(sample: Any) -> bool:

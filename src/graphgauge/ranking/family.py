@@ -72,8 +72,18 @@ FAMILY = Family(
     },
     state="graphgauge.ranking.state:RankingState",
     along=(
-        "pos_scores", "neg_scores", "scores", "labels", "queries", "items", "groups", "cluster", "weights", "mask", "ids",
-    ),  # fmt: skip
+        "pos_scores",
+        "neg_scores",
+        "scores",
+        "labels",
+        "queries",
+        "items",
+        "groups",
+        "cluster",
+        "weights",
+        "mask",
+        "ids",
+    ),
     example={
         "pos_scores": "ranking/{method}/{seed}/pos.npy",
         "neg_scores": "ranking/{method}/{seed}/neg.npy",

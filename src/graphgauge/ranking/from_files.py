@@ -50,7 +50,9 @@ Opened = dict[str, list[ArrayFile]]
 def evaluate_files(
     *,
     pos_scores: Annotated[Paths, Files("Scores of the positives (n,): a file or quoted pattern. Repeatable.")] = (),
-    neg_scores: Annotated[Paths, Files("Scores of their negatives (n, k), likewise; or one pool (m,) for all positives.")] = (),
+    neg_scores: Annotated[
+        Paths, Files("Scores of their negatives (n, k), likewise; or one pool (m,) for all positives.")
+    ] = (),
     offsets: Annotated[PathLike | None, File("With flat negatives: where each query's begin, n + 1 integers.")] = None,
     mask: Annotated[Paths, Files("Booleans (n, k): which negatives are valid.")] = (),
     negatives: Annotated[
