@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from graphgauge.cli.family import family_command
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.engines.merge import merge_files
-from graphgauge.ranking import RankingState, evaluate, evaluate_files, hits_at_k, mrr, ranks
+from graphgauge.ranking import RankingState, compare, evaluate, evaluate_files, hits_at_k, mrr, ranks
 from graphgauge.ranking.evaluate import hits_curve
 from graphgauge.ranking.samples import Ranks
 from graphgauge.ranking.shared_error import pool_variance
@@ -240,6 +240,19 @@ def test_the_figure_has_no_interval_that_ignores_the_pool(tmp_path):
     assert curve["value"][-1] == 1
     found.plot(tmp_path / "hits.svg")
     assert (tmp_path / "hits.svg").stat().st_size
+
+
+def test_two_models_are_compared_on_the_positives_of_a_pool():
+    pos, neg = scores(80, 200)
+    better, worse = (evaluate(pos + shift, neg, keep="items", k=20) for shift in (1, 0))
+    for key in ("pooled_hits@20", "mrr"):
+        paired = compare(better.per_item, worse.per_item, key)
+        assert paired.mean_difference == pytest.approx(better[key].value - worse[key].value, abs=1e-12)
+    own = evaluate(pos, np.tile(neg[:5], (len(pos), 1)), keep="items").per_item
+    with pytest.raises(InputError, match="different negatives"):
+        compare(own, worse.per_item)
+    with pytest.raises(OptionError, match="not a mean over queries"):
+        compare(own, own, "pooled_hits@20")
 
 
 def test_metrics_without_an_interval_say_why():

@@ -19,10 +19,11 @@ from graphgauge.core.result import Deferred, Evaluation, Interval, Result, Table
 from graphgauge.ranking import metrics as _metrics
 from graphgauge.ranking.beyond import Catalog, beyond_samples
 from graphgauge.ranking.inputs import Scores, counted, cutoff, cutoffs
+from graphgauge.ranking.items import POOL
 from graphgauge.ranking.negative_sampling import Negatives, drawn_mask
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
 from graphgauge.ranking.shared_error import shared_rule
-from graphgauge.ranking.shared_pool import CONVENTION, Part, is_pool, pool_counts
+from graphgauge.ranking.shared_pool import Part, is_pool, pool_counts
 from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.ties import TIES, rank
 from graphgauge.stats.intervals import standard_error, t_interval
@@ -146,7 +147,7 @@ def evaluate_state(
     omitted = state.dropped_queries or state.dropped_candidates or state.emptied_queries
     conventions = {"ties": ties, "nan": "omit" if omitted else nan_policy(nan)}
     if state.shares_pool:
-        conventions["negatives"] = CONVENTION
+        conventions["negatives"] = POOL
     elif state.negatives is not None:
         conventions["negatives"] = state.negatives
     results: list[Result | Deferred] = []
@@ -169,7 +170,7 @@ def evaluate_state(
                 by_group = metric(part, **params)
                 columns |= _columns(metric, part, by_group, params, confidence)
                 companions.append(_macro(micro, axis, part, by_group, confidence))
-    ranks = samples["ranks"]
+    ranks, items = samples["ranks"], state.items()
     assert isinstance(ranks, Ranks)
 
     def draw(evaluation: Evaluation, path: str | Path) -> None:
@@ -185,7 +186,9 @@ def evaluate_state(
         breakdowns={axis: Table(axis, columns) for axis, columns in tables.items()},
         materials={"ranks": ranks, "pooled": samples.get("pooled"), "lowest_candidates": state.lowest_candidates},
         notes=_notes(state),
-        per_item=None if (items := state.items()) is None else replace(items, ties=ties, negatives=state.negatives),
+        per_item=None
+        if (items := state.items()) is None
+        else replace(items, ties=ties, negatives=conventions.get("negatives")),
         figure=draw,
     )
 

@@ -20,9 +20,6 @@ from graphgauge.kernels.tails import tail_counts
 from graphgauge.ranking.family import MATRIX, POOL
 from graphgauge.ranking.inputs import FIX_NAN, as_clusters, as_groups
 
-# How the ranks of this layout depend on each other, for the conventions of a result.
-CONVENTION = "one pool for all positives, which therefore err together"
-
 
 def is_pool(neg_scores: Any, offsets: Any, queries: Any = None) -> bool:
     """Whether the negatives are one flat array that belongs to no query."""
