@@ -90,6 +90,89 @@ def everything(data: Scores) -> Work:
     return read
 
 
+# -------------------------------------------------------------- several positives
+
+
+@dataclass(frozen=True)
+class Lists:
+    """Candidate lists in the flat form, and padded to a matrix, as PyG takes them."""
+
+    scores: np.ndarray
+    labels: np.ndarray
+    queries: np.ndarray
+    padded: np.ndarray
+    relevant: np.ndarray
+
+
+def lists(queries: int, shortest: int, longest: int, positives: float) -> Lists:
+    random = np.random.default_rng(0)
+    size = random.integers(shortest, longest + 1, queries)
+    labels = random.random(size.sum()) < positives * queries / size.sum()
+    scores = random.random(size.sum(), dtype=np.float32) + 0.1 * labels.astype(np.float32)
+    inside = np.arange(longest) < size[:, None]
+    padded, relevant = np.full(inside.shape, -np.inf, np.float32), np.zeros(inside.shape, bool)
+    padded[inside], relevant[inside] = scores, labels
+    return Lists(scores, labels, np.repeat(np.arange(queries), size), padded, relevant)
+
+
+def every_list_metric(data: Lists) -> Work:
+    """Every value with its interval and chance levels, and the findings."""
+    from graphgauge import ranking
+
+    def read() -> object:
+        found = ranking.evaluate(scores=data.scores, labels=data.labels, queries=data.queries)
+        return [(result.value, result.interval, result.chance) for result in found.values()], found.findings
+
+    return read
+
+
+@uses("torch_geometric", "torch")
+def lists_by_pyg(data: Lists) -> Work:
+    """The same cut-offs of six metrics, from the first ten of each row."""
+    import torch
+    from torch_geometric.metrics import link_pred
+
+    names = ("MRR", "HitRatio", "Precision", "Recall", "MAP", "NDCG")
+    scores, relevant = torch.from_numpy(data.padded), torch.from_numpy(data.relevant)
+
+    def run() -> object:
+        metrics = link_pred.LinkPredMetricCollection(
+            [getattr(link_pred, f"LinkPred{name}")(k) for name in names for k in (1, 3, 10)]
+        )
+        metrics.update(scores.topk(10, dim=1).indices, relevant.nonzero().T)
+        return metrics.compute()
+
+    return run
+
+
+@uses("torchmetrics", "torch")
+def lists_by_torchmetrics(data: Lists) -> Work:
+    """One value of one metric."""
+    import torch
+    from torchmetrics.retrieval import RetrievalMRR
+
+    scores, labels, queries = (torch.from_numpy(each) for each in (data.scores, data.labels, data.queries))
+
+    def run() -> object:
+        metric = RetrievalMRR()
+        metric.update(scores, labels, indexes=queries)
+        return metric.compute()
+
+    return run
+
+
+def flat(name: str, queries: int, shortest: int, longest: int, positives: float, **options: Any) -> Row:
+    return Row(
+        f"flat form, {name}, all values, intervals, levels and findings",
+        make=partial(lists, queries, shortest, longest, positives),
+        ours=every_list_metric,
+        reads=lambda data: [data.scores, data.labels, data.queries],
+        peers={"PyG, six metrics": lists_by_pyg, "torchmetrics, MRR alone": lists_by_torchmetrics},
+        goals=(faster(10, "PyG, six metrics"), faster(10, "torchmetrics, MRR alone")),
+        **options,
+    )
+
+
 # ------------------------------------------------------------- pooled metrics
 
 
@@ -327,6 +410,9 @@ ROWS = (
         goals=(seconds(1.6e-3),),
         rounds=100,
     ),
+    flat("2k × 10k", 2_000, 10_000, 10_000, 20),
+    flat("100k × 100 to 300", 100_000, 100, 300, 5, peer_seconds=5.0),
+    flat("100 × 100", 100, 100, 100, 3, rounds=50),
     Row(
         "ROC-AUC and average precision together, exact, 10M scores (5M + 5M float32)",
         make=partial(pooled, 5_000_000, 5_000_000),

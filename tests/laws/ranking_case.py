@@ -11,7 +11,7 @@ from tests.laws.cases import Case, Inputs
 
 from graphgauge.core.metric import Metric
 from graphgauge.core.result import Evaluation
-from graphgauge.ranking import RankingState, evaluate
+from graphgauge.ranking import Catalog, RankingState, evaluate
 from graphgauge.ranking.ties import TIES
 
 LARGEST = 16
@@ -298,4 +298,48 @@ class FlatCase(RankingCase):
         return [("scores", (index,)) for index in range(len(inputs["scores"]))]
 
 
-CASES: list[Case] = [MatrixCase(), MaskedCase(), RaggedCase(), PooledCase(), SharedPoolCase(), FlatCase()]
+class RecommendedCase(FlatCase):
+    """The first items of flat lists, with all that may be known of them."""
+
+    name = "ranking-recommended"
+    needs = ("recommended", "popularity", "categories", "embeddings")
+    _per_candidate = ("scores", "labels", "queries", "items")
+
+    def inputs(self) -> st.SearchStrategy[Inputs]:
+        @st.composite
+        def build(draw: st.DrawFn) -> Inputs:
+            inputs = draw(FlatCase.inputs(self))
+            inputs.pop("cluster", None)
+            size = len(inputs["scores"])
+            # Every item once: then it is in one list at most, and often tied at the cut.
+            return inputs | {"items": np.array(draw(st.permutations(range(14))))[:size], "catalog": _catalog(14)}
+
+        return build()
+
+    def large(self) -> Inputs:
+        inputs = super().large()
+        size = len(inputs["scores"])
+        return inputs | {"items": np.arange(size), "catalog": _catalog(size)}
+
+    def empty(self) -> Inputs:
+        return super().empty() | {"items": np.empty(0, int), "catalog": _catalog(14)}
+
+    def state(self, inputs: Inputs | None) -> RankingState:
+        state = RankingState(top=10)
+        if inputs is not None:
+            state.update(**{name: value for name, value in inputs.items() if name not in ("ties", "catalog")})
+        return state
+
+    def evaluate_state(self, state: RankingState, inputs: Inputs) -> Evaluation:
+        return state.evaluate(ties=inputs["ties"], metrics=list(self.entries), catalog=inputs["catalog"])
+
+
+def _catalog(size: int) -> Catalog:
+    number = np.arange(size)
+    return Catalog(
+        popularity=1 + number % 5, categories=number % 3, embeddings=np.stack([1 + number % 4, number % 7], 1)
+    )
+
+
+CASES: list[Case] = [MatrixCase(), MaskedCase(), RaggedCase(), PooledCase(), SharedPoolCase(), FlatCase(),
+                     RecommendedCase()]  # fmt: skip

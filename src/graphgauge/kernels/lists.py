@@ -89,7 +89,8 @@ def changes(ids: NDArray[Any], *, threads: int | None = None) -> Ints:
 
     def block_changes(block: slice) -> Ints:
         last = min(block.stop + 1, len(ids))
-        return find(ids[block.start : last]) + block.start
+        rows: Ints = find(ids[block.start : last]) + block.start
+        return rows
 
     found = map_blocks(block_changes, row_blocks(len(ids), len(ids)), threads=threads)
     return np.concatenate([[0], *found])
@@ -264,8 +265,8 @@ def _change(ids: NDArray[Any]) -> Ints:
     rows = ids.size
     found = np.empty(1024, np.int64)
     count = 0
-    for start in range(1, rows, 512):
-        stop = min(start + 512, rows)
+    for start in range(1, rows, 64):
+        stop = min(start + 64, rows)
         # Slices tell the compiler that no index is negative. Most stretches are long: usually one pass without
         # branches shows that nothing changes.
         here, before = ids[start:stop], ids[start - 1 : stop - 1]
@@ -273,7 +274,7 @@ def _change(ids: NDArray[Any]) -> Ints:
         for index in range(here.size):
             differing |= here[index] ^ before[index]
         if differing:
-            if count + 512 > found.size:
+            if count + 64 > found.size:
                 longer = np.empty(2 * found.size, np.int64)
                 longer[:count] = found[:count]
                 found = longer

@@ -1,6 +1,5 @@
 """Link prediction and retrieval: how high the right answers rank."""
 
-from graphgauge.ranking import spread as _spread  # declares its metrics
 from graphgauge.ranking.all_entities import rank_all
 from graphgauge.ranking.beyond import Catalog
 from graphgauge.ranking.evaluate import average_precision, evaluate, hits_at_k, mrr, ranks, roc_auc

@@ -112,8 +112,9 @@ def ranked(
     state.lowest_candidates += counts.lowest
     if one_each:
         return state.update_counts(
-            counts.greater, counts.equal, counts.negatives + 1, groups=groups, cluster=cluster, weights=weights, ids=ids
-        )
+            counts.greater, counts.equal, counts.negatives + 1,
+            groups=groups, cluster=cluster, weights=weights, ids=ids,
+        )  # fmt: skip
     return state.update_lists(**_lists(answers, counts), queries=ids, groups=groups, cluster=cluster, weights=weights)
 
 

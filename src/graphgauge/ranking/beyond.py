@@ -14,8 +14,8 @@ from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.metric import Estimate, Exempt, Laws, MetricFunction, NoChance, NoInterval, metric
 from graphgauge.core.options import whole_number
 from graphgauge.kernels.tally import distinct
-from graphgauge.ranking.metrics import _mean, _NO_SYMMETRY
 from graphgauge.ranking.lists import TopItems
+from graphgauge.ranking.metrics import _NO_SYMMETRY, _mean
 from graphgauge.ranking.samples import Sample
 
 _FIT = "The catalogue's arrays have one row per item, and items are numbered from 0."
@@ -56,16 +56,24 @@ class Catalog:
             raise InputError(f"different numbers of items: {sorted(lengths)}", where="catalog", fix=_FIT)
         object.__setattr__(self, "size", whole_number("size", lengths.pop(), 1))
 
+    @classmethod
+    def of(cls, given: Catalog | Mapping[str, Any] | None) -> Catalog | None:
+        """A catalogue as it is, or from its parts by name."""
+        if given is None or isinstance(given, Catalog):
+            return given
+        if not isinstance(given, Mapping) or not {*given} <= {"size", "popularity", "categories", "embeddings"}:
+            raise InputError("expected a Catalog", where="catalog",
+                             fix="Pass ranking.Catalog(size=, popularity=, categories=, embeddings=).")  # fmt: skip
+        return cls(**given)
+
     @property
     def items(self) -> int:
         assert self.size is not None
         return self.size
 
     @cached_property
-    def directions(self) -> Floats | None:
+    def directions(self) -> Floats:
         """Embeddings of length 1."""
-        if self.embeddings is None:
-            return None
         length = np.linalg.norm(self.embeddings, axis=1, keepdims=True)
         if not (length > 0).all():
             raise InputError(f"the embedding of item {int(np.argmin(length))} is zero", where="embeddings",
@@ -91,7 +99,7 @@ class Recommended(Sample):
         return cls(np.ones(queries, np.int64), None, 1, None, "queries", top, catalog, kept)
 
     def _total(self, values: Any) -> Floats:
-        return self._total_in_any_order(values)
+        return self._total_in_any_order(values).astype(float)
 
     @cached_property
     def query(self) -> Ints:
@@ -141,13 +149,18 @@ class Recommended(Sample):
         across = 2 * (left / size) * similarity(certain, tied)
         return within + across + both * (similarity(tied, tied) - alone[1])
 
-    def diversity(self, k: int, similarity: Similarity) -> Estimate:
+    def diversity(self, k: int, similarity: Similarity, *, largest: float) -> Estimate:
         """1 − the mean similarity of two different items of a list; lists with fewer than two items have none."""
         pairs = self.shown(k) * (self.shown(k) - 1.0)
         enough = pairs > 0
-        values = 1 - self.similar_pairs(k, similarity)[enough] / pairs[enough]
-        part = replace(self, count=self.count[enough])
-        return replace(part.estimate(values), reason="no list has two items")
+        lists = np.count_nonzero(enough, keepdims=True)
+        values = np.where(enough, 1 - self.similar_pairs(k, similarity) / np.where(enough, pairs, 1.0), 0.0)
+        value = self._total(values) / np.where(lists > 0, lists, np.nan)
+        # A mean over some of the lists: the others add nothing to its error.
+        share = np.maximum(lists, 1) / max(len(enough), 1)
+        influence = np.where(enough, values - value, 0.0) / share
+        facts = {"range": (0.0, largest)}
+        return Estimate(value, lists, influence, reason="no list has two items", facts=facts)
 
 
 def beyond_samples(recommended: Recommended | None) -> dict[str, Recommended]:
@@ -246,9 +259,8 @@ def personalization_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     own = np.bincount(sample.query, share**2, queries)
     # A query is in all of its pairs: the error of the mean over pairs is twice that of a mean over queries.
     found = sample.estimate(1 - (shared - own) / (queries - 1), range=(0.0, 1.0))
-    reach = found.facts["reach"]
     assert found.influence is not None
-    return replace(found, influence=2 * found.influence, facts=found.facts | {"reach": lambda: 2 * reach()})
+    return replace(found, influence=2 * found.influence)
 
 
 @metric(
@@ -298,7 +310,7 @@ def diversity_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
         together = np.bincount(pair, one, len(first)) * np.bincount(pair, other, len(first))
         return np.bincount(sample.query[first], together, queries).astype(float)
 
-    return sample.diversity(k, similarity)
+    return sample.diversity(k, similarity, largest=1.0)
 
 
 @metric(
@@ -316,6 +328,7 @@ def embedding_diversity_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     def similarity(one: Floats, other: Floats) -> Floats:
         sums = [csr_array((weight, sample.top.item, ends), shape=shape) @ sample.catalog.directions
                 for weight in (one, other)]  # fmt: skip
-        return np.einsum("qd,qd->q", *sums)
+        products: Floats = np.einsum("qd,qd->q", *sums)
+        return products
 
-    return sample.diversity(k, similarity)
+    return sample.diversity(k, similarity, largest=2.0)

@@ -16,11 +16,13 @@ MATRIX = Form(
     apart=(("offsets", "mask"), ("offsets", "negatives"), ("mask", "negatives")),
     samples=("ranks", "pooled"),
 )
+_CATALOG = ("item_count", "item_popularity", "item_categories", "item_embeddings")
 FLAT = Form(
     "the flat form",
     needs=("scores", "labels", "queries"),
-    takes=("items", "keep", "per_query", "nan"),
-    samples=("ranks", "lists"),
+    takes=("items", *_CATALOG, "keep", "per_query", "nan"),
+    beside={"items": _CATALOG, **dict.fromkeys(_CATALOG, ("items",))},
+    samples=("ranks", "lists", "pooled", "recommended", "popularity", "categories", "embeddings"),
 )
 # The same fields as a matrix; a pool is recognised by its shape, (m,).
 POOL = Form(
@@ -55,6 +57,13 @@ def _refuse(values: Mapping[str, Any], shown: Shown) -> None:
             raise OptionError(f"{TOPK.name} does not take {shown(name)}", fix="Leave it out.").about(name)
 
 
+# What a batch of rows has a part of.
+_ALONG = (
+    *("pos_scores", "neg_scores", "mask", "ids"),
+    *("scores", "labels", "queries", "items"),
+    *("groups", "cluster", "weights"),
+)
+
 FAMILY = Family(
     "ranking",
     line=BUILT_IN["ranking"],
@@ -71,19 +80,7 @@ FAMILY = Family(
         ),
     },
     state="graphgauge.ranking.state:RankingState",
-    along=(
-        "pos_scores",
-        "neg_scores",
-        "scores",
-        "labels",
-        "queries",
-        "items",
-        "groups",
-        "cluster",
-        "weights",
-        "mask",
-        "ids",
-    ),
+    along=_ALONG,
     example={
         "pos_scores": "ranking/{method}/{seed}/pos.npy",
         "neg_scores": "ranking/{method}/{seed}/neg.npy",

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
+
 from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.fields import (
@@ -31,9 +33,11 @@ from graphgauge.io.hashing import receipt_inputs
 from graphgauge.io.tables import write_table
 from graphgauge.kernels.jit import expect
 from graphgauge.ranking.all_entities import SCORES, rank_all
-from graphgauge.ranking.evaluate import needs_pool
+from graphgauge.ranking.beyond import Catalog
+from graphgauge.ranking.evaluate import last_place, needs_pool
 from graphgauge.ranking.family import ALL_ENTITIES, FAMILY, FLAT, MATRIX, TOPK
-from graphgauge.ranking.items import Items
+from graphgauge.ranking.fingerprints import Hashes, query_hashes
+from graphgauge.ranking.items import Items, ListItems
 from graphgauge.ranking.negative_sampling import Negatives
 from graphgauge.ranking.recommend import from_topk
 from graphgauge.ranking.shards import content_names, refuse_repeated
@@ -59,8 +63,13 @@ def evaluate_files(
         PathLike | None, File("The scored negatives, from `graphgauge negatives`: the result names them.")
     ] = None,
     scores: Annotated[PathLike | None, File("Flat form: one score per candidate.")] = None,
-    labels: Annotated[PathLike | None, File("Flat form: 1 for positives, 0 for negatives.")] = None,
+    labels: Annotated[PathLike | None, File("Flat form: 1 or a grade for positives, 0 for negatives.")] = None,
     queries: Annotated[PathLike | None, File("Flat form: the query of each candidate.")] = None,
+    items: Annotated[PathLike | None, File("Flat form: the item of each candidate, numbered from 0.")] = None,
+    item_count: Annotated[int | None, Whole("With --items: how many items the catalogue has.", 1)] = None,
+    item_popularity: Annotated[PathLike | None, File("With --items: how popular each item is.")] = None,
+    item_categories: Annotated[PathLike | None, File("With --items: the category of each item.")] = None,
+    item_embeddings: Annotated[PathLike | None, File("With --items: the embedding of each item (items, d).")] = None,
     queries_emb: Annotated[PathLike | None, File("Rank among all entities: embeddings of the queries (q, d).")] = None,
     entities: Annotated[PathLike | None, File("Embeddings of all entities (m, d).")] = None,
     topk: Annotated[
@@ -90,6 +99,7 @@ def evaluate_files(
         Mapping[str, PathLike] | Sequence[str], NamedFiles("Labels per query to break down by. Repeatable.")
     ] = (),
     cluster: Annotated[PathLike | None, File("Integers per query; queries of one cluster are not independent.")] = None,
+    weights: Annotated[PathLike | None, File("How much each query counts.")] = None,
     k: Annotated[Sequence[int] | int, Several("Cut-offs, separated by commas.", Whole("", 1))] = (1, 3, 10),
     ties: Annotated[str, Choice("How equal scores rank.", TIES)] = "realistic",
     per_query: Annotated[PathLike | None, Output("Write each query's rank (.parquet, .csv, .npz).")] = None,
@@ -113,6 +123,7 @@ def evaluate_files(
         "groups": {name: _read_labels(files, f"groups.{name}", path) for name, path in dict(given["groups"]).items()}
         or None,
         "cluster": None if given["cluster"] is None else _read(files, "cluster", given["cluster"]),
+        "weights": None if given["weights"] is None else _read(files, "weights", given["weights"]),
     }
     form = FAMILY.check(given)
     if form is TOPK:
@@ -121,20 +132,33 @@ def evaluate_files(
     keep = given["keep"] if given["per_query"] is None else "items"
     state = count(given | {"keep": keep}, per_item, files, progress)
     if given["save_state"] is not None:
-        state.name_parts(content_names(files, apart=state.shares_pool))
+        state.name_parts(content_names(files, apart=state.shares_pool), _query_hashes(files))
         state.save(given["save_state"])
     evaluation = state.evaluate(
-        k=given["k"], ties=given["ties"], metrics=asked, confidence=given["confidence"], nan=given["nan"]
-    )
-    items = state.items()
-    if given["per_query"] is not None and items is not None:
-        write_table(given["per_query"], _per_query(items, given["ties"]))
+        k=given["k"], ties=given["ties"], metrics=asked, confidence=given["confidence"], nan=given["nan"],
+        catalog=None if state.top is None else _catalog(files, given),
+    )  # fmt: skip
+    kept = state.items()
+    if given["per_query"] is not None and kept is not None:
+        write_table(given["per_query"], _per_query(kept, given["ties"]))
     return _received(evaluation, files)
 
 
 def _received(evaluation: Evaluation, files: Opened) -> Evaluation:
     evaluation.inputs = lambda: [entry for name, opened in files.items() for entry in receipt_inputs(name, opened)]
     return evaluation
+
+
+def _query_hashes(files: Opened) -> Hashes | None:
+    """A hash of each query's scores, whatever files they are split into; not for other forms than the matrix."""
+    if "neg_scores" not in files or ("offsets" not in files and len(files["neg_scores"][0].shape) == 1):
+        return None
+    pos, neg = Shards(files["pos_scores"]), Shards(files["neg_scores"])
+    if "offsets" in files:
+        return query_hashes(pos.rows(0, len(pos)), neg.rows(0, len(neg)), files["offsets"][0].rows(0, len(pos) + 1))
+    blocks = [(block.start, block.stop) for block in neg.blocks(_BLOCK_BYTES)]
+    hashed = [query_hashes(pos.rows(*block), neg.rows(*block)) for block in blocks]
+    return np.concatenate([np.empty(0, np.uint64), *hashed])
 
 
 Count = Callable[[Mapping[str, Any], Mapping[str, Any], Opened, Progress], RankingState]
@@ -165,6 +189,7 @@ def _from_matrix(
         part: dict[str, Any] = {
             "groups": labels["groups"] and {name: values[block] for name, values in labels["groups"].items()},
             "cluster": None if labels["cluster"] is None else labels["cluster"][block],
+            "weights": None if labels["weights"] is None else labels["weights"][block],
             "mask": None if mask is None else mask.rows(block.start, block.stop),
         }
         try:
@@ -204,7 +229,20 @@ def _from_pool(
 def _from_flat(given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened, progress: Progress) -> RankingState:
     arrays: dict[str, Any] = {name: _read(files, name, given[name]) for name in ("scores", "labels")}
     queries = _read_labels(files, "queries", given["queries"])
-    return RankingState(keep=given["keep"]).update(**arrays, queries=queries, nan=given["nan"], **labels)
+    top = None
+    if given["items"] is not None:
+        arrays["items"] = _read(files, "items", given["items"])
+        top = last_place(given["k"], given["metrics"])
+    state = RankingState(pooled=needs_pool(given["metrics"]), keep=given["keep"], top=top)
+    return state.update(**arrays, queries=queries, nan=given["nan"], threads=given["threads"], **labels)
+
+
+def _catalog(files: Opened, given: Mapping[str, Any]) -> Catalog:
+    arrays = {name: None if (path := given[f"item_{name}"]) is None else _read(files, f"item_{name}", path)
+              for name in ("popularity", "embeddings")}  # fmt: skip
+    path = given["item_categories"]
+    categories = None if path is None else _read_labels(files, "item_categories", path)
+    return Catalog(given["item_count"], categories=categories, **arrays)
 
 
 def _from_embeddings(
@@ -285,5 +323,9 @@ def _read_labels(files: Opened, name: str, path: str) -> AnyArray:
     return labels
 
 
-def _per_query(items: Items, ties: str) -> dict[str, AnyArray]:
+def _per_query(items: Items | ListItems, ties: str) -> dict[str, AnyArray]:
+    if isinstance(items, ListItems):
+        cluster = {} if items.cluster is None else {"cluster": items.cluster}
+        return {"reciprocal_rank": items.values("mrr_first", ties=ties), "ids": items.ids,
+                "relevant": items.lists.relevant, "candidates": items.lists.candidates, **cluster}  # fmt: skip
     return {"rank": rank(items.greater, items.equal, ties), **items.columns()}

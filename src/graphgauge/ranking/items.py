@@ -142,7 +142,8 @@ class ListItems:
         lists.check()
         if {len(values) for values in own.values() if values is not None} != {len(lists)}:
             raise ValueError("columns of different lengths")
-        return cls(own["ids"], lists, own["cluster"], depth=int(columns["depth"]) if "depth" in columns else None)
+        depth = int(columns["depth"]) if "depth" in columns else None
+        return cls(columns["ids"], lists, own["cluster"], depth=depth)
 
     save = Items.save
 
@@ -160,7 +161,7 @@ def compare(
     """Do two rankers differ on the same queries? Paired by id, tested by flipping the signs of differences.
 
     The estimate is the mean of a − b. If the items have clusters, whole clusters are flipped together. By default
-    `metric` is `mrr`, or for queries with several positives `mrr_first`, and `ties` the tie rule of the two evaluations.
+    `metric` is `mrr`, or `mrr_first` for queries with several positives, and `ties` the rule of the two evaluations.
     """
     from graphgauge.stats.permutation import paired_items
 

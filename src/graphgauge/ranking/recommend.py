@@ -15,7 +15,7 @@ from graphgauge.core.options import metric_names, whole_number
 from graphgauge.core.result import Evaluation, Result
 from graphgauge.ranking.all_entities import Given, Scorer, rank_all, ranked
 from graphgauge.ranking.entity_sets import EntitySets
-from graphgauge.ranking.evaluate import evaluate_state
+from graphgauge.ranking.evaluate import POSITIVES_AND_QUERIES, evaluate_state
 from graphgauge.ranking.inputs import as_integers, cutoff, cutoffs
 from graphgauge.ranking.items import ListItems
 from graphgauge.ranking.metrics import mrr_first_at_k
@@ -188,7 +188,8 @@ def from_topk(
         skipped=dict.fromkeys(beyond, f"only the first {lists.depth} items are known"),
         options=found.options,
         breakdowns=found.breakdowns,
-        notes=(*found.notes, *_said(skipped, lists.unfilled)),
+        # All of these metrics count queries.
+        notes=(*(note for note in found.notes if note != POSITIVES_AND_QUERIES), *_said(skipped, lists.unfilled)),
         per_item=replace(items, depth=lists.depth) if isinstance(items, ListItems) else None,
     )
 

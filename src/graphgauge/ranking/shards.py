@@ -12,7 +12,7 @@ from graphgauge.io.hashing import content_hash
 Files = Mapping[str, Sequence[ArrayFile]]
 
 # Inputs that describe queries without scoring them: the same scores under other labels are the same part.
-_LABELS = ("groups.", "cluster", "negatives")
+_LABELS = ("groups.", "cluster", "weights", "items", "item_", "negatives")
 
 
 def content_names(files: Files, *, apart: bool = False) -> list[str]:
