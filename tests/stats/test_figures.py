@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from graphgauge.core.errors import OptionError
-from graphgauge.stats import aggregate, compare
 from graphgauge.stats.figures import draw_differences, draw_intervals, draw_profile, draw_ranks
+from graphgauge.stats import aggregate, compare
 
 RNG = np.random.default_rng(0)
 RECORDS = [

@@ -219,7 +219,9 @@ class Gate:
             return -math.inf
         return {">": value, ">=": value, "<": -value, "<=": -value}.get(self.sign, -abs(value - self.limit))
 
-    def shown(self, found: float, rounded: Callable[[float], str] = "{:.6g}".format, limit: float | None = None) -> str:
+    def shown(
+        self, found: float, rounded: Callable[[float], str] = "{:.6g}".format, limit: float | None = None
+    ) -> str:
         """The rounded value, with more digits where rounding would hide why the gate passed or failed."""
         if limit is None and isinstance(self.limit, str):
             return rounded(found)

@@ -59,9 +59,7 @@ def read_sheet(path: Path) -> Sheet:
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         raise InputError(
-            f"files ending in {path.suffix or 'nothing'} are not read",
-            where=str(path),
-            fix=f"Use {', '.join(READERS)}.",
+            f"files ending in {path.suffix or 'nothing'} are not read", where=str(path), fix=f"Use {', '.join(READERS)}."
         )
     return reader(path)
 

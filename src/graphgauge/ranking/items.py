@@ -94,13 +94,14 @@ class Items:
 class ListItems:
     """Queries with any number of positives: their ids and the counts of their candidate lists, in the same order.
 
-    `ties` is the tie rule of the evaluation that kept them, if there was one.
+    `ties` and `negatives` are as in `Items`.
     """
 
     ids: AnyArray
     lists: QueryLists
     cluster: Ints | None = None
     ties: str | None = None
+    negatives: str | None = None
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -15,12 +15,12 @@ from graphgauge.core.options import metric_names
 from graphgauge.core.schema import dumps, number_to_json
 from graphgauge.stats.intervals import sample_interval, sample_std, tail
 from graphgauge.stats.load import load
+from graphgauge.stats.tabular import Columns
 from graphgauge.stats.many import holm
 from graphgauge.stats.paired import paired_test
 from graphgauge.stats.present import Presented, Style
 from graphgauge.stats.runs import MISSING, Better, Gap, Missing, Panel, Runs, on_dataset, panel
 from graphgauge.stats.tables import Cell, Grid
-from graphgauge.stats.tabular import Columns
 from graphgauge.stats.text import listing, plus_minus, several
 from graphgauge.stats.truths import Truths
 from graphgauge.stats.wilcoxon import seeds_needed
@@ -160,7 +160,7 @@ class Aggregate(Presented):
         low, high = self.panels[metric].bounds
         values = [value for row in self.rows if row.metric == metric for value in (row.min, row.max) if value == value]
         within = all(-1 <= value <= 1 for value in values)
-        return within and ((low >= -1 and high <= 1) or math.isinf(high - low))
+        return within and (-1 <= low and high <= 1 or math.isinf(high - low))
 
     def _notes(self, marks: Mapping[tuple[str, str], Mapping[str, str]], style: Style) -> Iterator[str]:
         planned = sorted({row.planned for row in self.rows})

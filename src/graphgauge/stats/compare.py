@@ -40,7 +40,7 @@ from graphgauge.stats.resample import (
     stratified_bounds,
     win_matrix,
 )
-from graphgauge.stats.runs import MISSING, Better, Missing, Panel, Seed, on_dataset, panel, seed_order
+from graphgauge.stats.runs import MISSING, Better, Missing, Panel, Runs, Seed, on_dataset, panel, seed_order
 from graphgauge.stats.simulate import Simulated, simulate_like
 from graphgauge.stats.text import listing, several
 from graphgauge.stats.truths import Truths
@@ -333,9 +333,7 @@ def _resampled(
         iqms.append(
             np.stack(
                 [
-                    counted_interquartile_means(
-                        np.concatenate([row[m] for row in own]), np.concatenate(counts[m], axis=1)
-                    )
+                    counted_interquartile_means(np.concatenate([row[m] for row in own]), np.concatenate(counts[m], axis=1))
                     for m in methods
                 ],
                 axis=1,
@@ -458,7 +456,7 @@ def _one_run(cells: Cells, runs: list[Any]) -> list[str]:
     if len(cells.datasets) > 1 or max(cells.sizes[0]) > 1:
         return []
     kept = all(run.items is not None for run in runs)
-    how = '--over items (over="items")' + ("" if kept else ', after evaluating with --keep items (keep="items")')
+    how = "--over items (over=\"items\")" + ("" if kept else ', after evaluating with --keep items (keep="items")')
     text = f"One run of each method on one dataset cannot be tested over seeds. Compare the items: {how}."
     if any(run.family == "forecasting" for run in runs):
         text += " Forecasts can be compared over time steps: graphgauge.forecasting.compare."
@@ -547,3 +545,5 @@ def _simulated(own: list[list[Floats]], pairs: list[tuple[int, int]], ask: _Aske
     return simulate_like(
         [(row[a], row[b]) for row in own], ask.design, test=ask.test, alpha=ask.alpha, effect=ask.effect, seed=ask.seed
     )
+
+

@@ -188,7 +188,9 @@ def compare_items(
 _Read = tuple[Run, NDArray[Any], Floats, NDArray[np.int64] | None]
 
 
-def _together(read: list[_Read], methods: list[str]) -> tuple[dict[str, Floats], NDArray[np.int64] | None, bool]:
+def _together(
+    read: list[_Read], methods: list[str]
+) -> tuple[dict[str, Floats], NDArray[np.int64] | None, bool]:
     """The values of each method item by item, the clusters, and whether items are nested in seeds.
 
     Items are crossed with seeds if every run has the same ones: their values are averaged over seeds. They are nested

@@ -311,9 +311,7 @@ def _from_folder(folder: Path, columns: Columns) -> _Found:
     found.notes = _once(found.notes)
     if bad:
         said = listing([str(error).rstrip(".") for error in bad], 3)
-        found.notes.append(
-            f"{len(bad)} file{'s' * (len(bad) > 1)} could not be read and the runs in it are missing: {said}"
-        )
+        found.notes.append(f"{len(bad)} file{'s' * (len(bad) > 1)} could not be read and the runs in it are missing: {said}")
     return found
 
 
@@ -346,9 +344,7 @@ def _once(notes: Sequence[str]) -> list[str]:
     for note in notes:
         where, _, text = note.partition(": ")
         files.setdefault(text, []).append(where)
-    return [
-        f"{where[0]}{f' and {len(where) - 1} more' if len(where) > 1 else ''}: {text}" for text, where in files.items()
-    ]
+    return [f"{where[0]}{f' and {len(where) - 1} more' if len(where) > 1 else ''}: {text}" for text, where in files.items()]
 
 
 def _tables_in(folder: Path) -> list[Path]:

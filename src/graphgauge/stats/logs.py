@@ -26,10 +26,7 @@ def labels(path: Path) -> dict[str, str] | None:
     """Method, dataset and seed of a table inside the folder of a run; None if it is in none."""
     exported = _TENSORBOARD.fullmatch(path.stem)
     if exported is not None:
-        return {
-            **_split_name(exported["run"]),
-            "metric": exported["tag"].replace("_", "/", exported["tag"].count("//")),
-        }
+        return {**_split_name(exported["run"]), "metric": exported["tag"].replace("_", "/", exported["tag"].count("//"))}
     if path.stem.lower() not in _GENERIC:
         return None
     folder = path.resolve().parent
@@ -120,11 +117,7 @@ def units(content: Mapping[str, Any], path: Path) -> list[Unit] | None:
         seed: Seed | None = seed_of(own["seed"]) if "seed" in own else None
         return [Unit(own.get("method", ""), own.get("dataset", ""), seed, numbers, "log_history")]
     results, config = content.get("results"), content.get("config")
-    if (
-        not isinstance(results, dict)
-        or not isinstance(config, dict)
-        or not ("configs" in content or "n-shot" in content)
-    ):
+    if not isinstance(results, dict) or not isinstance(config, dict) or not ("configs" in content or "n-shot" in content):
         return None
     method = str(content.get("model_name") or config.get("model_args") or config.get("model"))
     found = []

@@ -132,9 +132,7 @@ class PublishedComparison(Presented):
     def grid(self, style: Style | None = None) -> Grid:
         style = style or Style()
         if style.percent and any(abs(mean.mean) > 1 for mean in self.means):
-            raise OptionError(
-                f"{self.metric} has means above 1, which are not given in percent", fix="Leave percent out."
-            )
+            raise OptionError(f"{self.metric} has means above 1, which are not given in percent", fix="Leave percent out.")
         rows = []
         for dataset in self.datasets:
             own, places = style.ordered(self.standings(dataset), lambda mean: mean.method), self.places(dataset)
@@ -318,8 +316,7 @@ def _means(
         sheet = records_sheet(source.to_dict(orient="records"), "frame")
     else:
         raise InputError(
-            f"cannot read published means from {type(source).__name__}",
-            fix="Pass one table, a frame or a list of rows.",
+            f"cannot read published means from {type(source).__name__}", fix="Pass one table, a frame or a list of rows."
         )
     reading = read_units(sheet, columns)
     keys = list(dict.fromkeys(key for unit in reading.units for key in unit.numbers))
@@ -371,7 +368,9 @@ def _refuse_twice(means: Sequence[PublishedMean], where: str) -> None:
         seen.add((mean.method, mean.dataset))
 
 
-def _tests(means: Sequence[PublishedMean], better: Better, baseline: str | None, alpha: float) -> Iterator[WelchTest]:
+def _tests(
+    means: Sequence[PublishedMean], better: Better, baseline: str | None, alpha: float
+) -> Iterator[WelchTest]:
     for dataset in dict.fromkeys(mean.dataset for mean in means):
         own = sorted(
             (mean for mean in means if mean.dataset == dataset),
@@ -405,9 +404,7 @@ def _welch(first: PublishedMean, second: PublishedMean, alpha: float) -> WelchTe
 
 def _printed(means: Sequence[PublishedMean], factor: float) -> int:
     """As many digits as were printed, unless these show more than two of the spread."""
-    written = max(
-        len(f"{number:.10f}".rstrip("0").partition(".")[2]) for mean in means for number in (mean.mean, mean.std)
-    )
+    written = max(len(f"{number:.10f}".rstrip("0").partition(".")[2]) for mean in means for number in (mean.mean, mean.std))
     shown = max(decimals(mean.std * factor, mean.mean * factor) for mean in means)
     return min(max(written - (2 if factor > 1 else 0), 0), shown)
 

@@ -177,8 +177,7 @@ def stratified_difference(datasets: Sequence[Pair], *, paired: bool) -> tuple[fl
 def _variances(a: Floats, b: Floats, paired: bool) -> list[tuple[float, int]]:
     """The squared standard errors of independent means, and their degrees of freedom."""
     return [
-        (float(x.var(ddof=1)) / len(x) if len(x) > 1 else math.nan, len(x) - 1)
-        for x in ((a - b,) if paired else (a, b))
+        (float(x.var(ddof=1)) / len(x) if len(x) > 1 else math.nan, len(x) - 1) for x in ((a - b,) if paired else (a, b))
     ]
 
 

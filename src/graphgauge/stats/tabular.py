@@ -9,7 +9,7 @@ import ast
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any
@@ -107,7 +107,9 @@ def read_units(sheet: Sheet, columns: Columns | None = None, labels: Mapping[str
 
 def runs_of(reading: Reading) -> list[Run]:
     """One run per unit; without seeds, the units of a method are repetitions without a partner."""
-    spread = next((u for u in reading.units if any(number.std is not None for number in u.numbers.values())), None)
+    spread = next(
+        (u for u in reading.units if any(number.std is not None for number in u.numbers.values())), None
+    )
     if spread is not None:
         raise InputError(
             f"{spread.place} has a mean with its spread, not a run",
@@ -290,12 +292,7 @@ class _Table:
     def decimal(self) -> Decimal:
         if "decimal" in self.given:
             return "comma" if self.given["decimal"] == "comma" else "point"
-        cells = (
-            cell
-            for row in self.sheet.rows
-            for cell in row
-            if isinstance(cell, str) and "," in cell and _looks_numeric(cell)
-        )
+        cells = (cell for row in self.sheet.rows for cell in row if isinstance(cell, str) and "," in cell and _looks_numeric(cell))
         found = decimal_of(cells)
         if found is None:
             raise InputError(
@@ -413,9 +410,7 @@ class _Table:
     def plain(self) -> list[str]:
         """Columns of numbers that have no role."""
         taken = {name for names in self.roles.values() for name in names}
-        return [
-            name for name in self.sheet.names if name not in taken and (self.is_numeric(name) or self.is_blank(name))
-        ]
+        return [name for name in self.sheet.names if name not in taken and (self.is_numeric(name) or self.is_blank(name))]
 
     @cached_property
     def metrics(self) -> list[str]:
@@ -609,13 +604,10 @@ class _Table:
         """A pivot with several levels of columns, as pandas writes it."""
         index, _, named = self.sheet.names[0].partition("|")
         levels = [role[0] if (role := role_of(name)) else "" for name in named.split("/")]
-        self.roles.setdefault(
-            (role_of(index) or ("dataset" if "method" in levels else "method",))[0], [self.sheet.names[0]]
-        )
+        self.roles.setdefault((role_of(index) or ("dataset" if "method" in levels else "method",))[0], [self.sheet.names[0]])
         columns = {name: name.split("/") for name in self.sheet.names[1:]}
         statistics = next(
-            (place for place in range(len(levels)) if {parts[place] for parts in columns.values()} <= set(_STATISTICS)),
-            None,
+            (place for place in range(len(levels)) if {parts[place] for parts in columns.values()} <= set(_STATISTICS)), None
         )
         self.notes.append(f"columns are {' × '.join(role or 'metric' for role in levels)}")
         for row, cells in enumerate(self.sheet.rows):
@@ -693,9 +685,7 @@ class _Table:
     @cached_property
     def _chart(self) -> dict[str, tuple[str, str]] | None:
         """The columns `run - metric` of an exported chart of Weights & Biases."""
-        columns = [
-            name for name in self.sheet.names if not is_step(name) and simple(name) not in ("relativetime", "walltime")
-        ]
+        columns = [name for name in self.sheet.names if not is_step(name) and simple(name) not in ("relativetime", "walltime")]
         found = {name: name.rpartition(" - ") for name in columns}
         if len(columns) == len(self.sheet.names) or not columns or not all(part[1] for part in found.values()):
             return None
@@ -767,10 +757,7 @@ class _Table:
         left = [
             name
             for name in self.sheet.names
-            if name not in used
-            and not is_bookkeeping(name)
-            and not is_step(name)
-            and not self._is_read(name, keys)
+            if name not in used and not is_bookkeeping(name) and not is_step(name) and not self._is_read(name, keys)
             and simple(name) not in ("rank", "place")
         ]
         if left and not (self._pivot_by_names or self._pivot):
@@ -817,11 +804,7 @@ def _is_extreme(name: str) -> bool:
 def _hundredth(number: Number) -> Number:
     # Division by 100 rounds once; 81.5 % is the float 0.815.
     std = None if number.std is None else float(f"{number.std}e-2")
-    value = (
-        float(f"{number.value!r}e-2")
-        if math.isfinite(number.value) and "e" not in repr(number.value)
-        else number.value / 100
-    )
+    value = float(f"{number.value!r}e-2") if math.isfinite(number.value) and "e" not in repr(number.value) else number.value / 100
     return replace(number, value=value, std=std)
 
 
@@ -830,3 +813,4 @@ def _name(value: Any) -> str:
         return ""
     text = plain_text(str(value)) if isinstance(value, str) else str(value)
     return text.removesuffix(".0") if isinstance(value, float) else text
+
