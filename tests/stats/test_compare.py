@@ -172,8 +172,8 @@ def test_results_do_not_depend_on_the_order_of_rows(over_datasets: bool) -> None
     for _ in range(4):
         mixed = [rows[index] for index in rng.permutation(len(rows))]
         assert compare(mixed, metric="f1", direction="higher", resamples=100).to_json() == whole
-        table = {row.method: row for row in aggregate(mixed)} if not over_datasets else {}
-        for row in aggregate(rows) if table else ():
+        table = {row.method: row for row in aggregate(mixed).values()} if not over_datasets else {}
+        for row in aggregate(rows).values() if table else ():
             assert table[row.method] == row
 
 

@@ -62,7 +62,6 @@ def evaluate(
     permutations: int = 999,
     nan: str = "raise",
     threads: int | None = None,
-    threshold: float | None = None,
 ) -> Evaluation:
     """Measure whether generated samples are valid, novel, diverse and as requested.
 
@@ -105,14 +104,13 @@ def evaluate(
     if table is None and real is None and generated is None:
         raise OptionError("nothing to evaluate", fix="Pass a table, or real= or generated= samples.")
     if table is None:
-        kept = {} if threshold is None else {"threshold": threshold}
-        table = SampleTable.of(nan=nan, options=kept, **given)
+        _refuse_unused(given, empty)
+        table = SampleTable.of(nan=nan, **given)
     elif not isinstance(table, SampleTable):
         kind = type(table).__name__
         raise InputError(f"expected a table, found {kind}", where="table", fix="Pass samples as real= and generated=.")
-    elif given or threshold is not None or nan_policy(nan) != "raise":
-        options = {"threshold": threshold is not None, "nan": nan != "raise"}
-        names = ", ".join([*given, *(name for name, is_given in options.items() if is_given)])
+    elif given or nan_policy(nan) != "raise":
+        names = ", ".join([*given, *(["nan"] if nan != "raise" else [])])
         raise OptionError(f"a table already contains samples: {names}")
     chosen = metric_names(metrics)
     draws = Draws(seed, whole_number("resamples", resamples, 1), whole_number("permutations", permutations, 1))
@@ -120,6 +118,15 @@ def evaluate(
         None if chosen is None else tuple(chosen), cutoffs(k), empty, confidence_level(confidence), draws, nan, threads
     )
     return joined([evaluate_section(table, name, request) for name in request.by_section], request)
+
+
+def _refuse_unused(given: Mapping[str, Any], empty: int | str) -> None:
+    """Raise an error for an option that these samples would not use."""
+    needed = {"labels": ("real_conditions", "conditions"), "ordered": ("real_conditions", "conditions")}
+    said = {**given, **({} if empty == 1 else {"empty": empty})}
+    for name, others in {**needed, "empty": ("reconstructed",)}.items():
+        if name in said and not any(other in given for other in others):
+            raise OptionError(f"{name} needs {' or '.join(others)}", fix="Give both, or neither.").about(name)
 
 
 def evaluate_section(table: SampleTable, name: str, request: Request) -> Evaluation:

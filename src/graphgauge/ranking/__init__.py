@@ -6,7 +6,9 @@ from graphgauge.ranking.evaluate import average_precision, evaluate, hits_at_k, 
 from graphgauge.ranking.from_files import evaluate_files
 from graphgauge.ranking.items import Items, ListItems, compare
 from graphgauge.ranking.negative_sampling import Negatives, negatives
+from graphgauge.ranking.recommend import from_topk, recommend
 from graphgauge.ranking.state import RankingState
+from graphgauge.ranking.triples import known_answers, rank_triples
 
 __all__ = [
     "Catalog",
@@ -18,10 +20,14 @@ __all__ = [
     "compare",
     "evaluate",
     "evaluate_files",
+    "from_topk",
     "hits_at_k",
+    "known_answers",
     "mrr",
     "negatives",
     "rank_all",
+    "rank_triples",
     "ranks",
+    "recommend",
     "roc_auc",
 ]

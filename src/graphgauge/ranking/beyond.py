@@ -150,7 +150,7 @@ class Recommended(Sample):
         across = 2 * (left / size) * similarity(certain, tied)
         return within + across + both * (similarity(tied, tied) - alone[1])
 
-    def diversity(self, k: int, similarity: Similarity) -> Estimate:
+    def diversity(self, k: int, similarity: Similarity, *, largest: float) -> Estimate:
         """1 − the mean similarity of two different items of a list; lists with fewer than two items have none."""
         pairs = self.shown(k) * (self.shown(k) - 1.0)
         enough = pairs > 0
@@ -161,8 +161,8 @@ class Recommended(Sample):
         # A mean over some of the lists: the others add nothing to its error.
         share = np.maximum(lists, 1) / max(len(enough), 1)
         influence = np.where(enough, values - value, 0.0) / share
-        return Estimate(value, lists, influence, reason="no list has two items",
-                        facts={"reach": lambda: np.maximum(value, 1 - value) / share})  # fmt: skip
+        facts = {"range": (0.0, largest)}
+        return Estimate(value, lists, influence, reason="no list has two items", facts=facts)
 
 
 def beyond_samples(recommended: Recommended | None) -> dict[str, Recommended]:
@@ -263,9 +263,8 @@ def personalization_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     own = np.bincount(sample.query, share**2, queries)
     # A query is in all of its pairs: the error of the mean over pairs is twice that of a mean over queries.
     found = sample.estimate(np.clip(1 - (shared - own) / (queries - 1), 0.0, 1.0), range=(0.0, 1.0))
-    reach = found.facts["reach"]
     assert found.influence is not None
-    return replace(found, influence=2 * found.influence, facts={**found.facts, "reach": lambda: 2 * reach()})
+    return replace(found, influence=2 * found.influence)
 
 
 @metric(
@@ -315,7 +314,7 @@ def diversity_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
         together = np.bincount(pair, one, len(first)) * np.bincount(pair, other, len(first))
         return np.bincount(sample.query[first], together, queries).astype(float)
 
-    return sample.diversity(k, similarity)
+    return sample.diversity(k, similarity, largest=1.0)
 
 
 @metric(
@@ -336,4 +335,4 @@ def embedding_diversity_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
         products: Floats = np.einsum("qd,qd->q", *sums)
         return products
 
-    return sample.diversity(k, similarity)
+    return sample.diversity(k, similarity, largest=2.0)

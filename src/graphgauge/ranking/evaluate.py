@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,23 +12,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.arrays import Ints
 from graphgauge.core.errors import OptionError, one_of
-from graphgauge.core.metric import Estimate, Metric, NoInterval, find, select
+from graphgauge.core.metric import NO_SPREAD, Bounds, Estimate, Metric, NoInterval, find, select
 from graphgauge.core.metric import metrics as registered
 from graphgauge.core.options import confidence_level, metric_names, nan_policy
-from graphgauge.core.result import Deferred, Evaluation, Interval, Result, Table, enclosing
+from graphgauge.core.result import Deferred, Evaluation, Interval, Result, SimulatedInterval, Table, enclosing
 from graphgauge.ranking import beyond as _beyond
 from graphgauge.ranking import metrics as _metrics
 from graphgauge.ranking import spread as _spread
 from graphgauge.ranking.beyond import Catalog, beyond_samples
 from graphgauge.ranking.inputs import Scores, counted, cutoff, cutoffs
-from graphgauge.ranking.negative_sampling import Negatives, drawn_mask
+from graphgauge.ranking.negative_sampling import Negatives
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
 from graphgauge.ranking.shared_error import shared_rule
 from graphgauge.ranking.shared_pool import CONVENTION, Part, is_pool, pool_counts
 from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.ties import TIES, rank
-from graphgauge.stats.intervals import standard_error, t_interval
+from graphgauge.stats.expected import Reach, expected_macro_coverage
+from graphgauge.stats.intervals import macro_spread, score_interval
 
 Floats = NDArray[np.floating[Any]]
 
@@ -107,12 +110,11 @@ def evaluate(
     if (items is None) != (catalog is None):
         raise OptionError("items and catalog go together", fix="Pass items=, one number per score, and a Catalog.")
     top = None if items is None else last_place(k, metrics)
-    state = empty_state(metrics=metrics, keep=keep, top=top, negatives=negatives)
-    if negatives is not None:
-        mask = drawn_mask(negatives, pos_scores, neg_scores, mask, offsets)
+    state = empty_state(metrics=metrics, keep=keep, top=top)
     state.update(
         pos_scores, neg_scores, scores=scores, labels=labels, queries=queries, items=items, groups=groups,
-        cluster=cluster, weights=weights, offsets=offsets, mask=mask, ids=ids, nan=nan, threads=threads,
+        cluster=cluster, weights=weights, offsets=offsets, mask=mask, negatives=negatives, ids=ids, nan=nan,
+        threads=threads,
     )  # fmt: skip
     return evaluate_state(state, k=k, ties=ties, metrics=metrics, confidence=confidence, nan=nan, catalog=catalog)
 
@@ -129,11 +131,11 @@ def empty_state(
     keep: str | None = None,
     top: int | None = None,
     shard: str | None = None,
-    negatives: Negatives | None = None,
+    drawn: str | None = None,
 ) -> RankingState:
-    """A state that counts what the metrics need."""
+    """A state that counts what the metrics need; `drawn` says how the negatives of all batches were drawn."""
     pooled = needs_pool(metric_names(metrics))
-    return RankingState(pooled=pooled, keep=keep, top=top, shard=shard, negatives=negatives)
+    return RankingState(pooled=pooled, keep=keep, top=top, shard=shard, negatives=drawn)
 
 
 def evaluate_state(
@@ -157,7 +159,7 @@ def evaluate_state(
     samples = {name: sample for name, sample in found.items() if sample is not None}
     chosen = select("ranking", metrics or _default_names(state), samples, {"k": ks})
     for axis in state.axes:
-        if axis.removesuffix(".low").removesuffix(".high") in {metric.key_of(**params) for metric, params in chosen}:
+        if re.sub(r"\.(low|high|approximate)$", "", axis) in {metric.key_of(**params) for metric, params in chosen}:
             raise OptionError(f"a group cannot be named {axis!r}", fix="That column contains the metric.")
     # A state has already dropped NaN by its own policy; this call cannot change it.
     omitted = state.dropped_queries or state.dropped_candidates or state.emptied_queries
@@ -338,60 +340,52 @@ def _axis_columns(state: RankingState, axis: str) -> dict[str, Any]:
 
 def _columns(
     metric: Metric, sample: Any, estimate: Estimate, params: Mapping[str, Any], confidence: float
-) -> dict[str, Floats]:
+) -> dict[str, NDArray[Any]]:
     key = metric.key_of(**params)
-    columns = {key: estimate.value}
+    columns: dict[str, NDArray[Any]] = {key: estimate.value}
     metric = _for_pool(metric, sample, params)
     found = metric.interval_of(sample, estimate, confidence)
     if not isinstance(found, NoInterval):
-        _, columns[f"{key}.low"], columns[f"{key}.high"] = found
+        rule, columns[f"{key}.low"], columns[f"{key}.high"] = found
+        if rule.doubtful is not None:
+            columns[f"{key}.approximate"] = rule.doubtful(sample, estimate)
     return columns
 
 
 def _macro(micro: Result, axis: str, sample: Any, estimate: Estimate, confidence: float) -> Result:
-    """The mean over groups with equal weights; its error follows from theirs."""
+    """The mean over groups with equal weights, with an interval for these groups."""
     value = float(np.mean(estimate.value)) if len(estimate.value) else np.nan
     interval, no_interval = None, "a median has no first-order error" if estimate.influence is None else None
     if isinstance(sample, Ranks) and sample.shared:
         no_interval = "the groups share one pool of negatives"
-    elif estimate.influence is not None:
-        error, df = _macro_error(sample, estimate)
-        low, high = enclosing(value, *t_interval([value], [error], [df], confidence, scale=1.0), micro.bounds)
+    elif estimate.influence is not None and value == value:
+        ends, at_ends = _metrics.ends_of(sample, estimate)
+        ends = tuple(float(np.mean(end)) for end in ends)
+
+        def bounds(values: Floats, influence: Floats, count: Any, group: Ints, cluster: Ints | None) -> Bounds:
+            found = macro_spread(influence, count, values, group=group, groups=len(values), cluster=cluster)
+            mean = np.mean(values, keepdims=True)
+            return enclosing(mean, *score_interval(mean, found, ends, confidence, at_ends=at_ends), micro.bounds)
+
+        low, high = bounds(estimate.value, estimate.influence, sample.count, sample.group, sample.units)
         if np.isnan(low[0]):
-            no_interval = f"some groups have fewer than two {sample.over}, or none that differ"
+            no_interval = f"needs at least three {sample.over} {NO_SPREAD}"
         else:
-            method = "satterthwaite-t" if sample.cluster is None else "cluster-t"
-            note = _metrics.too_few_for_t(sample, error, estimate, _macro_weight(sample))
-            over = f"{sample.over} by {axis}"
-            interval = Interval(float(low[0]), float(high[0]), confidence, method, over, note is not None, note)
+            method = "macro-score-t" if sample.cluster is None else "macro-cluster-score-t"
+            interval = Interval(float(low[0]), float(high[0]), confidence, method, f"{sample.over} by {axis}")
+            if sample.cluster is None:
+                reach = Reach(ends[0] - value, ends[1] - value, at_ends)
+                interval = SimulatedInterval(interval, partial(
+                    expected_macro_coverage, estimate.value, estimate.influence, sample.count, sample.group, reach,
+                    lambda values, influence, group: bounds(values, influence, np.ones(len(group)), group, None),
+                    confidence,
+                ))  # fmt: skip
     return replace(
         micro, key=f"{micro.key}_macro_{axis}", params={**micro.params, "macro": axis}, value=value,
         n=0 if np.isnan(value) else len(estimate.value), unit=axis, interval=interval, no_interval=no_interval,
         chance=(), warnings=(),
         reason=None if value == value else "a group has no value",
     )  # fmt: skip
-
-
-def _macro_error(sample: Any, estimate: Estimate) -> tuple[float, float]:
-    """Standard error and degrees of freedom of the mean over groups; NaN if a group has no error."""
-    error, df = _metrics.group_errors(sample, estimate)
-    variance, groups = error**2, sample.groups
-    if not groups or np.isnan(variance).any():
-        return np.nan, 0.0
-    if sample.cluster is None:
-        total = variance.sum()
-        # Without spread there are no degrees of freedom.
-        return float(np.sqrt(total) / groups), float(total**2 / (variance**2 / df).sum()) if total else 0.0
-    # A cluster may have queries in several groups (head and tail of a triple), which then err together.
-    assert estimate.influence is not None
-    whole, units = standard_error(estimate.influence, sample.count * _macro_weight(sample), cluster=sample.units)
-    return float(whole[0]), float(units[0])
-
-
-def _macro_weight(sample: Any) -> Floats:
-    """The weight of a query of each cell, relative to the mean over all queries."""
-    weight: Floats = sample.to_cells(sample.mass.sum() / (sample.groups * sample.mass))
-    return weight
 
 
 def _notes(state: RankingState) -> tuple[str, ...]:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
+
 from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.fields import (
@@ -14,6 +16,7 @@ from graphgauge.core.fields import (
     Confidence,
     File,
     Files,
+    Flag,
     Metrics,
     NamedFiles,
     NanPolicy,
@@ -32,9 +35,11 @@ from graphgauge.kernels.jit import expect
 from graphgauge.ranking.all_entities import SCORES, rank_all
 from graphgauge.ranking.beyond import Catalog
 from graphgauge.ranking.evaluate import last_place, needs_pool
-from graphgauge.ranking.family import ALL_ENTITIES, FAMILY, FLAT, MATRIX
+from graphgauge.ranking.family import ALL_ENTITIES, FAMILY, FLAT, MATRIX, TOPK
+from graphgauge.ranking.fingerprints import Hashes, query_hashes
 from graphgauge.ranking.items import Items, ListItems
 from graphgauge.ranking.negative_sampling import Negatives
+from graphgauge.ranking.recommend import from_topk
 from graphgauge.ranking.shards import content_names, refuse_repeated
 from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.ties import TIES, rank
@@ -67,7 +72,21 @@ def evaluate_files(
     item_embeddings: Annotated[PathLike | None, File("With --items: the embedding of each item (items, d).")] = None,
     queries_emb: Annotated[PathLike | None, File("Rank among all entities: embeddings of the queries (q, d).")] = None,
     entities: Annotated[PathLike | None, File("Embeddings of all entities (m, d).")] = None,
-    targets: Annotated[PathLike | None, File("The right entity of each query, by number.")] = None,
+    topk: Annotated[
+        PathLike | None, File("Lists of the first items of each query (q, length), best first, −1 where there is none.")
+    ] = None,
+    targets: Annotated[
+        PathLike | None, File("The right entity or item of each query, by number; with offsets, all right ones.")
+    ] = None,
+    target_offsets: Annotated[
+        PathLike | None, File("With several right answers: where each query's begin, q + 1 integers.")
+    ] = None,
+    exclude_values: Annotated[
+        PathLike | None, File("Entities that are no candidates, as those of training: numbers of all queries.")
+    ] = None,
+    exclude_offsets: Annotated[PathLike | None, File("Where each query's excluded ones begin, q + 1 integers.")] = None,
+    skip_excluded: Annotated[bool, Flag("Pass over excluded items in --topk lists, instead of an error.")] = False,
+    n_items: Annotated[int | None, Whole("With --topk: the number of items, for chance levels.", 1)] = None,
     known_values: Annotated[
         PathLike | None, File("Other right answers, which are left out: entity numbers of all queries.")
     ] = None,
@@ -106,11 +125,14 @@ def evaluate_files(
         "cluster": None if given["cluster"] is None else _read(files, "cluster", given["cluster"]),
         "weights": None if given["weights"] is None else _read(files, "weights", given["weights"]),
     }
-    count = _COUNTS[FAMILY.check(given)]
+    form = FAMILY.check(given)
+    if form is TOPK:
+        return _from_topk(given, per_item, files)
+    count = _COUNTS[form]
     keep = given["keep"] if given["per_query"] is None else "items"
     state = count(given | {"keep": keep}, per_item, files, progress)
     if given["save_state"] is not None:
-        state.name_parts(content_names(files, apart=state.shares_pool))
+        state.name_parts(content_names(files, apart=state.shares_pool), _query_hashes(files))
         state.save(given["save_state"])
     evaluation = state.evaluate(
         k=given["k"], ties=given["ties"], metrics=asked, confidence=given["confidence"], nan=given["nan"],
@@ -119,8 +141,24 @@ def evaluate_files(
     kept = state.items()
     if given["per_query"] is not None and kept is not None:
         write_table(given["per_query"], _per_query(kept, given["ties"]))
+    return _received(evaluation, files)
+
+
+def _received(evaluation: Evaluation, files: Opened) -> Evaluation:
     evaluation.inputs = lambda: [entry for name, opened in files.items() for entry in receipt_inputs(name, opened)]
     return evaluation
+
+
+def _query_hashes(files: Opened) -> Hashes | None:
+    """A hash of each query's scores, whatever files they are split into; not for other forms than the matrix."""
+    if "neg_scores" not in files or ("offsets" not in files and len(files["neg_scores"][0].shape) == 1):
+        return None
+    pos, neg = Shards(files["pos_scores"]), Shards(files["neg_scores"])
+    if "offsets" in files:
+        return query_hashes(pos.rows(0, len(pos)), neg.rows(0, len(neg)), files["offsets"][0].rows(0, len(pos) + 1))
+    blocks = [(block.start, block.stop) for block in neg.blocks(_BLOCK_BYTES)]
+    hashed = [query_hashes(pos.rows(*block), neg.rows(*block)) for block in blocks]
+    return np.concatenate([np.empty(0, np.uint64), *hashed])
 
 
 Count = Callable[[Mapping[str, Any], Mapping[str, Any], Opened, Progress], RankingState]
@@ -210,26 +248,44 @@ def _catalog(files: Opened, given: Mapping[str, Any]) -> Catalog:
 def _from_embeddings(
     given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened, progress: Progress
 ) -> RankingState:
-    known = None
-    if given["known_values"]:
-        known = (
-            _read(files, "known_values", given["known_values"]),
-            _read(files, "known_offsets", given["known_offsets"]),
-        )
+    known = _sets(files, given, "known_values", "known_offsets")
     queries: Any = _read(files, "queries_emb", given["queries_emb"])
     if given["relations"]:
         queries = queries, _read(files, "relations", given["relations"])
-    entities, targets = (_read(files, name, given[name]) for name in ("entities", "targets"))
+    entities = _read(files, "entities", given["entities"])
     return rank_all(
         queries,
         entities,
-        targets,
+        _targets(files, given),
+        exclude=_sets(files, given, "exclude_values", "exclude_offsets"),
         score=given["score"],
         known=known,
         keep=given["keep"],
         threads=given["threads"],
         **labels,
     )
+
+
+def _from_topk(given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened) -> Evaluation:
+    lists, targets = _read(files, "topk", given["topk"]), _targets(files, given)
+    evaluation = from_topk(
+        lists, targets, exclude=_sets(files, given, "exclude_values", "exclude_offsets"),
+        **{name: given[name] for name in ("skip_excluded", "n_items", "k", "metrics", "keep", "confidence")}, **labels,
+    )  # fmt: skip
+    return _received(evaluation, files)
+
+
+def _targets(files: Opened, given: Mapping[str, Any]) -> Any:
+    """One number per query, or with offsets a set."""
+    if given["target_offsets"] is None:
+        return _read(files, "targets", given["targets"])
+    return _sets(files, given, "targets", "target_offsets")
+
+
+def _sets(files: Opened, given: Mapping[str, Any], values: str, offsets: str) -> tuple[AnyArray, AnyArray] | None:
+    if given[values] is None:
+        return None
+    return _read(files, values, given[values]), _read(files, offsets, given[offsets])
 
 
 _COUNTS: dict[Any, Count] = {MATRIX: _from_matrix, FLAT: _from_flat, ALL_ENTITIES: _from_embeddings}

@@ -94,7 +94,8 @@ class Items:
 class ListItems:
     """Queries with any number of positives: their ids and the counts of their candidate lists, in the same order.
 
-    `ties` and `negatives` are as in `Items`.
+    `ties` is the tie rule of the evaluation that kept them, if there was one. Of lists cut at `depth` only what their
+    first items decide is known.
     """
 
     ids: AnyArray
@@ -102,6 +103,7 @@ class ListItems:
     cluster: Ints | None = None
     ties: str | None = None
     negatives: str | None = None
+    depth: int | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -113,6 +115,9 @@ class ListItems:
             means = [known.key_of(**known.params) for known in metrics("ranking") if "lists" in known.needs]
             raise OptionError(f"{metric} is not a mean over queries with several positives",
                               fix=f"Compare {', '.join(means)}.")  # fmt: skip
+        if self.depth is not None and not params.get("k", np.inf) <= self.depth:
+            raise OptionError(f"{metric} is not known from lists of the first {self.depth} items",
+                              fix="Compare a metric at a smaller k.")  # fmt: skip
         if "k" in params:
             cutoff(params["k"])
         rule = one_of("tie rule", ties, TIES)
@@ -122,16 +127,18 @@ class ListItems:
 
     def columns(self) -> dict[str, AnyArray]:
         columns = {"ids": self.ids, **self.lists.columns()}
+        columns |= {} if self.depth is None else {"depth": np.array(self.depth)}
         return columns if self.cluster is None else columns | {"cluster": self.cluster}
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Any]) -> ListItems:
         own = {name: columns.get(name) for name in ("ids", "cluster")}
-        lists = QueryLists(**{name: values for name, values in columns.items() if name not in own})
+        lists = QueryLists(**{name: values for name, values in columns.items() if name not in (*own, "depth")})
         lists.check()
         if {len(values) for values in own.values() if values is not None} != {len(lists)}:
             raise ValueError("columns of different lengths")
-        return cls(columns["ids"], lists, own["cluster"])
+        depth = int(columns["depth"]) if "depth" in columns else None
+        return cls(columns["ids"], lists, own["cluster"], depth=depth)
 
     save = Items.save
 

@@ -146,9 +146,7 @@ class SharedPool:
     @classmethod
     def restored(cls, arrays: Mapping[str, AnyArray], dropped: tuple[int, int]) -> SharedPool:
         pool = cls()
-        groups = {
-            name.partition(":")[2]: values for name, values in arrays.items() if name.startswith("pool_group:")
-        }
+        groups = {name.partition(":")[2]: values for name, values in arrays.items() if name.startswith("pool_group:")}
         pos, neg = arrays["pool_pos"], arrays["pool_neg"]
         part = Part(pos, neg, groups, arrays.get("pool_cluster"), arrays.get("pool_ids"), *dropped)
         per_positive = [values for values in (*groups.values(), part.cluster, part.ids) if values is not None]

@@ -111,7 +111,7 @@ def ranks_chart(compared: Compared, identifier: str) -> Chart | None:
     return Chart(
         identifier,
         f"Critical-difference diagram, {comparison.metric} on {compared.scope}",
-        f"Mean rank over {over}. A bar joins methods without a significant difference by Wilcoxon tests with Holm's "
+        f"Mean rank over {over}. A bar joins methods without a significant difference by pairwise tests with Holm's "
         f"correction at α = {comparison.alpha:g}. Nemenyi's critical difference: {comparison.critical_difference:.3g}.",
         finished(alt, layers, 26 * height + 10),
         ["method", "mean_rank"],

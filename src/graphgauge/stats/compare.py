@@ -40,7 +40,7 @@ from graphgauge.stats.resample import (
     stratified_bounds,
     win_matrix,
 )
-from graphgauge.stats.runs import MISSING, Better, Missing, Panel, Runs, Seed, on_dataset, panel, seed_order
+from graphgauge.stats.runs import MISSING, Better, Missing, Panel, Seed, on_dataset, panel, seed_order
 from graphgauge.stats.simulate import Simulated, simulate_like
 from graphgauge.stats.text import listing, several
 from graphgauge.stats.truths import Truths
@@ -205,14 +205,16 @@ def _cells(view: Panel, missing: Missing, *, paired: bool) -> Cells:
         kept = _kept(by_method, every, methods, paired)
         if paired and len(kept[0]) < len(every):
             cells.notes.append(
-                f"{dataset or view.metric}: {len(kept[0])} of {several(len(every), 'seed')} used, those of every method."
+                f"{dataset or view.metric}: {len(kept[0])} of {several(len(every), 'seed')} used, those of every "
+                "method."
             )
         lost = sum(math.isnan(by_method[m][s]) for m in methods for s in runs[dataset][m] if s in by_method[m])
         if not paired and lost:
             cells.notes.append(f"{dataset or view.metric}: {several(lost, 'run')} without a value left out.")
         infinite += [
             f"{on_dataset(method, dataset)} seed {seed}"
-            for method, seeds in zip(methods, kept, strict=True) for seed in seeds if math.isinf(by_method[method][seed])
+            for method, seeds in zip(methods, kept, strict=True)
+            for seed in seeds if math.isinf(by_method[method][seed])
         ]  # fmt: skip
         if all(kept):
             cells.datasets.append(dataset)
@@ -293,7 +295,7 @@ def _compared(view: Panel, better: Better, cells: Cells, ask: _Asked, notes: lis
         baseline=ask.baseline,
         best=methods[int(np.argmin([np.mean([row[i].mean() for row in low]) for i in range(len(methods))]))],
         scores=scores,
-        notes=(*notes, *_few_datasets(design, tests), *cells.notes, *(_one_seed([len(row[0]) for row in own]) if cells.paired else ())),
+        notes=(*notes, *_few_datasets(design, tests), *cells.notes, *_one_seed(cells)),
         design=design,
         metrics_compared=ask.metrics_compared,
         needed=_needed(tests, own, pairs, ask),
@@ -333,7 +335,9 @@ def _resampled(
         iqms.append(
             np.stack(
                 [
-                    counted_interquartile_means(np.concatenate([row[m] for row in own]), np.concatenate(counts[m], axis=1))
+                    counted_interquartile_means(
+                        np.concatenate([row[m] for row in own]), np.concatenate(counts[m], axis=1)
+                    )
                     for m in methods
                 ],
                 axis=1,
@@ -434,9 +438,10 @@ def _improvements(
     )
 
 
-def _one_seed(seeds: list[int]) -> list[str]:
+def _one_seed(cells: Cells) -> list[str]:
+    seeds = [sizes[0] for sizes in cells.sizes]
     alone = seeds.count(1)
-    if not alone:
+    if not (alone and cells.paired):
         return []
     which = "there is one seed" if len(seeds) == 1 else f"{alone} of {len(seeds)} datasets have one seed"
     return [f"P(first better) compares runs on different seeds of a dataset, but {which}."]
@@ -456,7 +461,7 @@ def _one_run(cells: Cells, runs: list[Any]) -> list[str]:
     if len(cells.datasets) > 1 or max(cells.sizes[0]) > 1:
         return []
     kept = all(run.items is not None for run in runs)
-    how = "--over items (over=\"items\")" + ("" if kept else ', after evaluating with --keep items (keep="items")')
+    how = '--over items (over="items")' + ("" if kept else ', after evaluating with --keep items (keep="items")')
     text = f"One run of each method on one dataset cannot be tested over seeds. Compare the items: {how}."
     if any(run.family == "forecasting" for run in runs):
         text += " Forecasts can be compared over time steps: graphgauge.forecasting.compare."
@@ -545,5 +550,3 @@ def _simulated(own: list[list[Floats]], pairs: list[tuple[int, int]], ask: _Aske
     return simulate_like(
         [(row[a], row[b]) for row in own], ask.design, test=ask.test, alpha=ask.alpha, effect=ask.effect, seed=ask.seed
     )
-
-

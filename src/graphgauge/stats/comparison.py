@@ -204,8 +204,9 @@ class Comparison(Presented):
             yield str(self.simulated)
         if len(self.tests) > 1:
             yield (
-                f"Intervals of differences are for each pair alone; verdicts use Holm's correction over {len(self.tests)} "
-                "pairs" + (f" and {self.metrics_compared} metrics." if self.metrics_compared > 1 else ", of this metric only.")
+                "Intervals of differences are for each pair alone; verdicts use Holm's correction over "
+                f"{len(self.tests)} pairs"
+                + (f" and {self.metrics_compared} metrics." if self.metrics_compared > 1 else ", of this metric only.")
             )
         if self.unit == "dataset":
             yield "Intervals of IQM and P(first better) are over seeds, for these datasets; others are over datasets."

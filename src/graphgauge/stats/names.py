@@ -12,12 +12,12 @@ LABELS = ("method", "dataset", "seed")
 _NAMES = {
     "method": ("method", "model", "algorithm", "algo", "estimator", "classifier", "learner", "approach", "architecture",
                "arch", "backbone", "system", "methodname", "modelname", "modeltype", "modelclass", "gnn", "network",
-               "methods", "models", "forecaster", "regressor", "solver"),
+               "methods", "models", "forecaster", "regressor", "solver", "variant"),
     "dataset": ("dataset", "datasetname", "data", "benchmark", "task", "taskname", "datasets", "problem", "corpus",
                 "dataname", "graph", "environment", "env"),
     "seed": ("seed", "randomseed", "randomstate", "rngseed", "globalseed", "manualseed", "seeds", "fold", "foldid",
              "cvfold", "split", "splitid", "resample", "resamples", "repeat", "repetition", "rep", "replicate",
-             "replication", "run", "runseed", "iterationseed"),
+             "replication", "run", "runseed", "trial"),
     "metric": ("metric", "metricname", "measure", "metrics", "scorer"),
     "value": ("value", "score", "metricvalue", "result", "values"),
     "std": ("std", "stddev", "sd", "standarddeviation", "stdev"),
@@ -32,8 +32,10 @@ RUN_SEED = re.compile(r"(?P<method>.+?)[-_/. ]*[-_/. ](?:seed|s|run|fold|split|r
 _BARE_SEED = re.compile(r"(?:seed|fold|split|run|rep|repeat|resample|trial|repetition)?[-_ ]?(\d{1,6})(?:_test_score)?")
 
 # Columns of settings and of metrics, by what other programs put before their names.
-_SETTINGS = ("params.", "params/", "params_", "param_", "config/", "config.", "hparams/", "hparams.", "hparam/", "tags.",
-             "tags/", "user_attrs_", "system_attrs_", "train_loop_config/")  # fmt: skip
+_SETTINGS = (
+    "params.", "params/", "params_", "param_", "config/", "config.", "hparams/", "hparams.", "hparam/", "tags.",
+    "tags/", "user_attrs_", "system_attrs_", "train_loop_config/",
+)  # fmt: skip
 _METRICS = ("metrics.", "metrics/", "summary.", "summary/")
 _BOOKKEEPING = re.compile(
     r"(unnamed: \d+|index|id|run_?id|experiment_?id|trial_?id|status|state|artifact_uri|start_?time|end_?time|created"
@@ -45,18 +47,21 @@ _BOOKKEEPING = re.compile(
     re.IGNORECASE,
 )
 _STEPS = ("epoch", "step", "globalstep", "iteration", "trainingiteration", "trainerglobalstep", "traininstep")
-_HYPERPARAMETERS = frozenset(
-    "lr learningrate initlr batchsize weightdecay wd dropout hidden hiddendim hiddensize hiddenchannels numlayers "
-    "nlayers layers epochs nepochs numepochs maxepochs patience optimizer momentum heads numheads embeddim embeddingdim "
-    "warmup warmupsteps clip gradclip maxsteps numworkers".split()
-)
-_METRIC_WORDS = frozenset(
-    "acc accuracy f1 auc auroc auprc roc pr ap map mrr hits hit ndcg recall precision loss mae rmse mse mape smape crps "
-    "error err score r2 nll elbo perplexity ppl bleu rouge ari nmi shd sid fid iou dice time seconds kl mmd wer cer "
-    "likelihood coverage sensitivity specificity mcc kappa tpr fpr fdr tnr fnr spearman pearson kendall brier ece "
-    "reward return success validity novelty uniqueness fidelity sparsity latency memory ap50 topk top1 top5 metric "
-    "value sharpe microf1 macrof1".split()
-)
+_HYPERPARAMETERS = frozenset((
+    "lr", "learningrate", "initlr", "batchsize", "weightdecay", "wd", "dropout", "hidden", "hiddendim", "hiddensize",
+    "hiddenchannels", "numlayers", "nlayers", "layers", "epochs", "nepochs", "numepochs", "maxepochs", "patience",
+    "optimizer", "momentum", "heads", "numheads", "embeddim", "embeddingdim", "warmup", "warmupsteps", "clip",
+    "gradclip", "maxsteps", "numworkers",
+))  # fmt: skip
+_METRIC_WORDS = frozenset((
+    "acc", "accuracy", "f1", "auc", "auroc", "auprc", "roc", "pr", "ap", "map", "mrr", "hits", "hit", "ndcg",
+    "recall", "precision", "loss", "mae", "rmse", "mse", "mape", "smape", "crps", "error", "err", "score", "r2",
+    "nll", "elbo", "perplexity", "ppl", "bleu", "rouge", "ari", "nmi", "shd", "sid", "fid", "iou", "dice", "time",
+    "seconds", "kl", "mmd", "wer", "cer", "likelihood", "coverage", "sensitivity", "specificity", "mcc", "kappa",
+    "tpr", "fpr", "fdr", "tnr", "fnr", "spearman", "pearson", "kendall", "brier", "ece", "reward", "return",
+    "success", "validity", "novelty", "uniqueness", "fidelity", "sparsity", "latency", "memory", "ap50", "topk",
+    "top1", "top5", "metric", "value", "sharpe", "microf1", "macrof1",
+))  # fmt: skip
 _DATASETS = re.compile(
     r"cora(_?(ml|full))?|citeseer|pubmed|ogb[nlg]-.+|dblp|wikics|reddit\d*|ppi|flickr|yelp|amazon.*|coauthor.*|computers?|"
     r"photo|cs|physics|arxiv|products|proteins|mag|papers100m|wn18(rr)?|fb15k(-?237)?|nations|umls|kinship|yago.*|nell.*|"
