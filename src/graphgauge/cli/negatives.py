@@ -11,7 +11,7 @@ from graphgauge.cli.family import flag, option_of
 from graphgauge.cli.options import OnceCommand
 from graphgauge.core.errors import OptionError
 from graphgauge.core.fields import fields_of, named_paths, read_all
-from graphgauge.io.watch import files_named
+from graphgauge.core.files import files_named
 from graphgauge.ranking.negative_files import negatives_of_files
 
 _FIELDS = fields_of(negatives_of_files)
