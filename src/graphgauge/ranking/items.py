@@ -102,7 +102,6 @@ class ListItems:
     lists: QueryLists
     cluster: Ints | None = None
     ties: str | None = None
-    negatives: str | None = None
     depth: int | None = None
     negatives: str | None = None
 
