@@ -93,7 +93,8 @@ def test_the_pool_is_not_broadcast():
 @pytest.mark.parametrize("cuts", [(20, 50), (0, 90), (60, 0)])
 def test_batches_and_merged_states_give_the_bits_of_one_call(cuts, tmp_path):
     pos, neg = scores()
-    labels = {"groups": {"side": np.arange(len(pos)) % 3}, "cluster": np.arange(len(pos)) // 2, "ids": np.arange(len(pos))}
+    each = np.arange(len(pos))
+    labels = {"groups": {"side": each % 3}, "cluster": each // 2, "ids": each}
     options = {"k": [3, 20], "metrics": ["roc_auc", "average_precision", "pooled_hits", "mrr", "mean_rank"]}
     whole = evaluate(pos, neg, **labels, keep="items", **options)
     first, second = slice(None, cuts[0]), slice(cuts[0], None)
