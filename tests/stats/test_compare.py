@@ -66,8 +66,9 @@ def test_baseline_tests_each_method_once(three: dict[str, np.ndarray]) -> None:
 
 def test_direction_decides_who_is_best(three: dict[str, np.ndarray]) -> None:
     assert compare(records(three), metric="f1", direction="lower").best == "low"
-    with pytest.raises(OptionError, match=r"not known\. Pass --higher or --lower"):
-        compare(records(three), metric="f1")
+    unknown = [{"quality" if key == "f1" else key: value for key, value in run.items()} for run in records(three)]
+    with pytest.raises(OptionError, match=r'not known\. Pass direction="higher" or "lower"'):
+        compare(unknown, metric="quality")
 
 
 def test_over_datasets_the_dataset_is_the_unit() -> None:
@@ -507,3 +508,32 @@ def test_items_in_other_clusters_or_without_an_id_of_their_own(tmp_path: Path) -
     write_ranker(tmp_path / "clusters", "b", 0, np.arange(6), cluster=np.arange(6) // 3)
     with pytest.raises(InputError, match="the items of b on nations, seed 0 are clustered differently from those of a"):
         compare(tmp_path / "clusters", metric="mrr", over="items")
+
+
+@pytest.mark.parametrize(
+    ("name", "better"),
+    [
+        ("acc", "higher"), ("test_acc", "higher"), ("val/accuracy", "higher"), ("Micro F1", "higher"),
+        ("loss", "lower"), ("eval_loss", "lower"), ("test RMSE", "lower"),
+    ],
+)  # fmt: skip
+def test_usual_names_say_which_direction_is_better(name: str, better: str) -> None:
+    runs = {"gcn": [0.1, 0.2, 0.3, 0.4], "gat": [0.2, 0.3, 0.4, 0.6]}
+    found = compare(runs, metric=name)
+    assert found.better == better
+    assert f"follows from the name {name}" in found.summary
+    other = "lower" if better == "higher" else "higher"
+    assert compare(runs, metric=name, direction=other).better == other
+
+
+@pytest.mark.parametrize("name", ["score", "accuracy_loss", "value", "macc"])
+def test_other_names_need_a_direction(name: str) -> None:
+    with pytest.raises(OptionError, match=r'direction="higher" or "lower"'):
+        compare({"gcn": [0.1, 0.2], "gat": [0.2, 0.3]}, metric=name)
+
+
+def test_the_only_metric_need_not_be_named() -> None:
+    runs = [{"method": m, "seed": s, "acc": 0.1 * s} for m in "ab" for s in range(4)]
+    assert compare(runs).metric == "acc"
+    with pytest.raises(OptionError, match=r"metric is missing\. The runs have acc, loss"):
+        compare([run | {"loss": 1.0} for run in runs])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Literal, overload
 
@@ -30,6 +30,7 @@ from graphgauge.stats.intervals import Bounds, agreement_interval, sample_interv
 from graphgauge.stats.load import load
 from graphgauge.stats.many import critical_difference, friedman, holm, mean_ranks
 from graphgauge.stats.method_test import MethodTest
+from graphgauge.stats.names import usual_direction
 from graphgauge.stats.paired import STATISTICS, Plan, Statistic, require_margin
 from graphgauge.stats.power import Needed, needed, require_effect
 from graphgauge.stats.resample import (
@@ -41,7 +42,7 @@ from graphgauge.stats.resample import (
     stratified_bounds,
     win_matrix,
 )
-from graphgauge.stats.runs import MISSING, Better, Missing, Panel, Seed, on_dataset, panel, seed_order
+from graphgauge.stats.runs import MISSING, Better, Missing, Panel, Runs, Seed, on_dataset, panel, seed_order
 from graphgauge.stats.simulate import Simulated, simulate_like
 from graphgauge.stats.text import listing, several
 from graphgauge.stats.truths import Truths
@@ -57,7 +58,7 @@ _BLOCK = 1 << 22
 def compare(
     runs: Any,
     *,
-    metric: str,
+    metric: str | None = ...,
     baseline: str | None = ...,
     over: Literal["seeds"] = ...,
     design: RunsDesign = ...,
@@ -77,14 +78,14 @@ def compare(
 ) -> Comparison: ...
 @overload
 def compare(
-    runs: Any, *, metric: str, baseline: str | None = ..., over: Literal["items"], margin: float | None = ...,
-    effect: float | None = ..., power: float = ..., metrics_compared: int = ..., missing: Missing = ...,
-    alpha: float = ..., direction: Better | None = ..., seed: int = ..., truths: Truths = ...,
+    runs: Any, *, metric: str | None = ..., baseline: str | None = ..., over: Literal["items"],
+    margin: float | None = ..., effect: float | None = ..., power: float = ..., metrics_compared: int = ...,
+    missing: Missing = ..., alpha: float = ..., direction: Better | None = ..., seed: int = ..., truths: Truths = ...,
 ) -> ItemsComparison: ...  # fmt: skip
 def compare(
     runs: Any,
     *,
-    metric: str,
+    metric: str | None = None,
     baseline: str | None = None,
     over: Literal["seeds", "items"] = "seeds",
     design: RunsDesign = "auto",
@@ -103,6 +104,9 @@ def compare(
     truths: Truths = "same",
 ) -> Comparison | ItemsComparison:
     """Compare methods on one metric: all pairs, or each against a baseline, with Holm's correction.
+
+    `metric` may be left out if the runs have one only. `direction` (`higher` or `lower`) is needed for a metric that is
+    neither one of graphgauge's nor has a usual name, such as accuracy or loss.
 
     The design is named first, from the ids of the runs. Methods with the same seeds are paired by seed, methods
     without a common seed are unpaired, which `design="paired"` or `"unpaired"` overrules. Several datasets are `drawn`
@@ -134,7 +138,9 @@ def compare(
     whole_number("resamples", resamples, 1)
     whole_number("metrics_compared", metrics_compared, 1)
     known = load(runs)
-    view = panel(known, metric, direction=direction, truths=truths)
+    view = panel(known, _only(known) if metric is None else metric, direction=direction, truths=truths)
+    by_name = None if view.direction else usual_direction(view.metric)
+    view = replace(view, direction=view.direction or by_name)
     if baseline is not None:
         one_of("method", baseline, view.methods)
     better = _better(view)
@@ -155,6 +161,8 @@ def compare(
         design_of(cells, design, datasets, chosen),
     )  # fmt: skip
     notes = _one_run(cells, chosen)
+    if by_name is not None:
+        notes.append(f"That {by_name} is better follows from the name {view.metric}; direction overrules it.")
     return _compared(view, better, cells, ask, notes)
 
 
@@ -180,13 +188,22 @@ def _refuse_over_items(design: str, datasets: str, test: str, simulate: bool) ->
         raise OptionError(f'{listing(wrong)} and over="items" exclude each other', fix='Drop it, or use over="seeds".')
 
 
+def _only(runs: Runs) -> str:
+    if len(runs.metrics) != 1:
+        raise OptionError("metric is missing", fix=f"The runs have {listing(runs.metrics) or 'no metric'}.")
+    return runs.metrics[0]
+
+
 def _better(view: Panel) -> Better:
     if len(view.methods) < 2:
         raise InputError(f"only {view.methods[0]!r} has {view.metric}", fix="A comparison needs at least two methods.")
     if view.direction == "none":
         raise OptionError(f"{view.metric} has no better direction", fix="Compare another metric.")
     if view.better is None:
-        raise OptionError(f"the better direction of {view.metric} is not known", fix="Pass --higher or --lower.")
+        raise OptionError(
+            f"the better direction of {view.metric} is not known",
+            fix='Pass direction="higher" or "lower" (on the command line --higher or --lower).',
+        )
     return view.better
 
 

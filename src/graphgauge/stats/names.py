@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import Literal
 
 ROLES = ("method", "dataset", "seed", "metric", "value", "std", "n")
 LABELS = ("method", "dataset", "seed")
@@ -61,6 +62,16 @@ _METRIC_WORDS = frozenset((
     "tpr", "fpr", "fdr", "tnr", "fnr", "spearman", "pearson", "kendall", "brier", "ece", "reward", "return",
     "success", "validity", "novelty", "uniqueness", "fidelity", "sparsity", "latency", "memory", "ap50", "topk",
     "top1", "top5", "metric", "value", "sharpe", "microf1", "macrof1",
+))  # fmt: skip
+# What everybody means by a name.
+_HIGHER = frozenset((
+    "acc", "accuracy", "f1", "auc", "auroc", "auprc", "ap", "map", "mrr", "hits", "ndcg", "recall", "precision", "r2",
+    "bleu", "rouge", "ari", "nmi", "iou", "dice", "mcc", "kappa", "tpr", "tnr", "sensitivity", "specificity", "reward",
+    "microf1", "macrof1", "top1", "top5",
+))  # fmt: skip
+_LOWER = frozenset((
+    "loss", "mae", "rmse", "mse", "mape", "smape", "crps", "error", "err", "nll", "perplexity", "ppl", "fid", "wer",
+    "cer", "brier", "ece", "fpr", "fdr", "fnr", "latency", "shd",
 ))  # fmt: skip
 _DATASETS = re.compile(
     r"cora(_?(ml|full))?|citeseer|pubmed|ogb[nlg]-.+|dblp|wikics|reddit\d*|ppi|flickr|yelp|amazon.*|coauthor.*|computers?|"
@@ -122,6 +133,14 @@ def sounds_like_metric(name: str) -> bool:
         words = re.findall(r"[a-z]+\d*|\d+", re.sub(r"([a-z])([A-Z])", r"\1 \2", bare(name)).lower())
         return bool(_METRIC_WORDS & set(words)) or bool(_METRIC_WORDS & {re.sub(r"\d+$", "", word) for word in words})
     return True
+
+
+def usual_direction(name: str) -> Literal["higher", "lower"] | None:
+    """Which direction of a metric is better, if its name says it: `test_acc`, `val/loss`, `Accuracy`."""
+    words = set(re.split(r"[\W_]+", name.lower()))
+    if bool(words & _HIGHER) == bool(words & _LOWER):
+        return None
+    return "higher" if words & _HIGHER else "lower"
 
 
 def sounds_like_dataset(name: str) -> bool:
