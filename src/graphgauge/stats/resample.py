@@ -114,11 +114,10 @@ def counted_chances(wins: Sequence[Floats], counts: Counts) -> Floats:
     rows, columns = np.triu_indices(seeds, 1)
     both = np.stack([(matrix + matrix.T)[rows, columns] for matrix in wins], axis=1)
     # Halves of whole numbers are exact in four bytes up to thousands of seeds.
-    kind = np.dtype(np.float32 if seeds < _MANY_SEEDS else np.float64)
-    drawn: NDArray[np.floating[Any]] = np.asarray(counts, dtype=kind)
-    products = drawn[:, rows] * drawn[:, columns]
+    exact: NDArray[Any] = counts if seeds < _MANY_SEEDS else counts.astype(float)
+    products = exact[:, rows] * exact[:, columns]
     compared = 2 * products.sum(axis=1, keepdims=True, dtype=float)
-    won = (products @ both.astype(kind)).astype(float)
+    won = (products @ both.astype(exact.dtype)).astype(float)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.where(compared > 0, won / compared, np.nan))
 
