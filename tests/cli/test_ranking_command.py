@@ -392,8 +392,8 @@ def test_lists_of_two_models_are_compared_over_queries(tmp_path):
     labels[:, 0] = True
     np.save(tmp_path / "y.npy", labels.ravel())
     np.save(tmp_path / "q.npy", np.repeat(np.arange(40), 12))
-    for name, signal in (("good", 2.0), ("poor", 0.2)):
-        np.save(tmp_path / f"{name}.npy", (rng.normal(size=(40, 12)) + signal * labels).ravel())
+    for name, strength in (("good", 2.0), ("poor", 0.2)):
+        np.save(tmp_path / f"{name}.npy", (rng.normal(size=(40, 12)) + strength * labels).ravel())
         done = run("ranking", "--scores", f"{name}.npy", "--labels", "y.npy", "--queries", "q.npy", "--keep", "items",
                    "--method", name, "--dataset", "made", "-o", f"{name}.json", cwd=tmp_path)  # fmt: skip
         assert done.returncode == 0, done.stderr
