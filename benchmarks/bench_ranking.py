@@ -385,6 +385,45 @@ def rank_all_by_pykeen(data: Embedded) -> Work:
     return run
 
 
+# ------------------------------------------------------------------ negatives
+
+
+@dataclass(frozen=True)
+class Graph:
+    nodes: int
+    train: np.ndarray
+    test: np.ndarray
+
+
+def graph(queries: int) -> Graph:
+    random = np.random.default_rng(0)
+    return Graph(50_000, *(random.integers(0, 50_000, (edges, 2)) for edges in (500_000, queries)))
+
+
+def draw(sampler: str, data: Graph) -> Work:
+    from graphgauge import ranking
+
+    history = None if sampler == "uniform" else data.train
+    return lambda: ranking.negatives(data.test, sampler, known=data.train, history=history, nodes=data.nodes).nodes
+
+
+@uses("py-tgb", "torch_geometric")
+def draw_by_tgb(data: Graph) -> Work:
+    import torch
+    from tgb.linkproppred.negative_generator import NegativeEdgeGenerator
+    from torch_geometric.data import TemporalData
+
+    source, target = (torch.from_numpy(column.copy()) for column in data.test.T)
+    events = TemporalData(src=source, dst=target, t=torch.zeros(len(source), dtype=torch.int64))
+    sampler = NegativeEdgeGenerator("made", 0, data.nodes - 1, num_neg_e=100)
+
+    def run() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            sampler.generate_negative_samples(events, "test", folder)
+
+    return run
+
+
 def _count(number: int) -> str:
     for unit, size in (("M", 1_000_000), ("k", 1_000)):
         if number % size == 0:
@@ -432,6 +471,24 @@ ROWS = (
         rounds=5,
     ),
     Row(
+        "100 uniform negatives for each of 200 edges, 50k nodes",
+        make=partial(graph, 200),
+        ours=partial(draw, "uniform"),
+        peers={"TGB": draw_by_tgb},
+        goals=(faster(20, "TGB"),),
+        rounds=5,
+    ),
+    *(
+        Row(
+            f"100 {sampler} negatives for each of {_count(queries)} edges, 50k nodes, 500k known edges",
+            make=partial(graph, queries),
+            ours=partial(draw, sampler),
+            goals=(seconds(limit),),
+            rounds=5,
+        )
+        for sampler, queries, limit in (("uniform", 100_000, 1.5), ("degree", 100_000, 2.5), ("heart", 5_000, 5))
+    ),
+    Row(
         "`RankingState.update`, one query × 999 negatives",
         make=one_query,
         ours=update,
@@ -455,7 +512,7 @@ ROWS = (
         rounds=5,
     ),
     Row(
-        "`rank_all`, 10 right answers for each of 1k queries × 200k entities × 128, 50 excluded, with the matrix product",
+        "`rank_all`, 1k queries with 10 right answers × 200k entities × 128, 50 excluded, with the matrix product",
         make=answer_sets,
         ours=rank_sets,
         peers={"PyG, the first 10 alone": rank_sets_by_pyg},

@@ -75,7 +75,8 @@ class Fingerprints:
 def _once(ordered: Hashes) -> Hashes:
     """The hashes that occur once."""
     change = np.concatenate([[True], ordered[1:] != ordered[:-1], [True]]) if len(ordered) else np.ones(1, bool)
-    return ordered[change[:-1] & change[1:]]
+    found: Hashes = ordered[change[:-1] & change[1:]]
+    return found
 
 
 def _coincidence(ordered: Hashes) -> float:

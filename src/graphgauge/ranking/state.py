@@ -221,7 +221,8 @@ class RankingState:
             type(neg_scores) is np.ndarray
             and self._counts_only
             and groups is cluster is weights is offsets is mask is ids is scores is labels is queries is items is None
-            and negatives is self._drawn is None
+            and negatives is None
+            and self._drawn is None
             and nan in NAN_POLICIES
             and self._count_single(pos_scores, neg_scores)
         ):

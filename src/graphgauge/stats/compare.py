@@ -33,6 +33,7 @@ from graphgauge.stats.method_test import MethodTest
 from graphgauge.stats.paired import STATISTICS, Plan, Statistic, require_margin
 from graphgauge.stats.power import Needed, needed, require_effect
 from graphgauge.stats.resample import (
+    Counts,
     counted_chances,
     counted_interquartile_means,
     drawn_counts,
@@ -344,14 +345,14 @@ def _resampled(
             )
         )
         chances.append(_chances(low, pairs, [list(each) for each in zip(*counts, strict=True)], paired))
-    once = [[np.ones((1, len(values))) for values in row] for row in own]
+    once = [[np.ones((1, len(values)), np.float32) for values in row] for row in own]
     whole = np.array([interquartile_mean(np.concatenate([row[m] for row in own])) for m in methods])
     datasets, confidence = len(own), 1 - ask.alpha
     bounds = [stratified_bounds(np.concatenate(drawn), runs, datasets, confidence) for drawn in (iqms, chances)]
     return whole, _chances(low, pairs, once, paired)[0], (bounds[0], bounds[1])
 
 
-def _chances(low: list[list[Floats]], pairs: list[tuple[int, int]], counts: list[list[Floats]], paired: bool) -> Floats:
+def _chances(low: list[list[Floats]], pairs: list[tuple[int, int]], counts: list[list[Counts]], paired: bool) -> Floats:
     """Of each pair, the mean over datasets, lower scores being better; resamples × pairs."""
     total: Floats = np.zeros((len(counts[0][0]), len(pairs)))
     known = np.zeros_like(total)

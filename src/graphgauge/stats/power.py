@@ -54,7 +54,7 @@ class Needed:
         if self.total is None or self.more is None:
             return f"{pair}: there is no spread to say what would detect {aim}."
         if self.more == 0:
-            return f"{pair}: {several(self.have, self.unit)}{self.where} detect {aim}; {self.total} would."
+            return f"{pair}: {several(self.have, self.unit)}{self.where} are enough to detect {aim} ({self.total} are)."
         cautious = "" if self.cautious is None else f", or {self.cautious:,} if the spread is underestimated"
         return (
             f"{pair}: to detect {aim} takes {several(self.total, self.unit)}{self.where} "
