@@ -107,6 +107,7 @@ class ListItems:
     lists: QueryLists
     cluster: Ints | None = None
     ties: str | None = None
+    negatives: str | None = None
     depth: int | None = None
 
     def __len__(self) -> int:
