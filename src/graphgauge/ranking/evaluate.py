@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Ints
 from graphgauge.core.errors import OptionError, one_of
+from graphgauge.core.loop import Axis, measured, sample_for
 from graphgauge.core.metric import NO_SPREAD, Bounds, Estimate, Metric, NoInterval, find, select
 from graphgauge.core.metric import metrics as registered
 from graphgauge.core.options import confidence_level, metric_names, nan_policy
-from graphgauge.core.result import Deferred, Evaluation, Interval, Result, SimulatedInterval, Table, enclosing
+from graphgauge.core.result import Evaluation, Interval, Result, SimulatedInterval, Table, enclosing
 from graphgauge.ranking import beyond as _beyond
 from graphgauge.ranking import metrics as _metrics
 from graphgauge.ranking import spread as _spread
@@ -156,8 +157,7 @@ def evaluate_state(
     if catalog is not None and state.top is None:
         raise OptionError("no items were kept", fix="Count with top=k, and give items=.")
     described = Catalog.of(catalog)
-    found: dict[str, Any] = {**_samples(state, ties), **beyond_samples(state.recommended(described))}
-    samples = {name: sample for name, sample in found.items() if sample is not None}
+    samples = _samples(state, ties) | beyond_samples(state.recommended(described))
     chosen = select("ranking", metrics or _default_names(state), samples, {"k": ks})
     for axis in state.axes:
         if re.sub(r"\.(low|high|approximate)$", "", axis) in {metric.key_of(**params) for metric, params in chosen}:
@@ -169,26 +169,17 @@ def evaluate_state(
         conventions["negatives"] = POOL
     elif state.negatives is not None:
         conventions["negatives"] = state.negatives
-    results: list[Result | Deferred] = []
-    companions: list[Result] = []
-    tables = {axis: _axis_columns(state, axis) for axis in state.axes}
-    grouped = {axis: _samples(state, ties, axis) for axis in state.axes}
-    for metric, params in chosen:
+    for _, params in chosen:
         if "k" in params:
             cutoff(params["k"])
-        # The samples have the state's counts, or copies: what the caller changes later does not change a result.
-        whole = partial(_whole, metric, _first(metric, samples), params, ties, confidence, conventions)
-        if not tables:
-            results.append(Deferred(metric.key_of(**params), whole))
-            continue
-        micro = whole()
-        results.append(micro)
-        for axis, columns in tables.items():
-            if not {"ranks", "lists"}.isdisjoint(metric.needs):
-                part = _first(metric, grouped[axis])
-                by_group = metric(part, **params)
-                columns |= _columns(metric, part, by_group, params, confidence)
-                companions.append(_macro(micro, axis, part, by_group, confidence))
+    companions: list[Result] = []
+    axes = [_GroupAxis(state, axis, ties, companions) for axis in state.axes]
+    # The samples have the state's counts, or copies: what the caller changes later does not change a result.
+    found = measured(
+        [(_for_pool(metric, sample_for(metric, samples), params), params) for metric, params in chosen], samples,
+        confidence=confidence, conventions=partial(_conventions, conventions), warning=partial(_tie_warning, ties),
+        by=axes, lazily=True,
+    )  # fmt: skip
     ranks, items = samples["ranks"], state.items()
     assert isinstance(ranks, Ranks)
 
@@ -199,10 +190,10 @@ def evaluate_state(
 
     return Evaluation(
         "ranking",
-        [*results, *companions],
+        [*found.results, *found.deferred, *companions],
         conventions=conventions,
         options={"k": list(ks), "confidence": confidence},
-        breakdowns={axis: Table(axis, columns) for axis, columns in tables.items()},
+        breakdowns={axis.name: axis.table for axis in axes},
         materials={"ranks": ranks, "pooled": samples.get("pooled"), "lowest_candidates": state.lowest_candidates},
         notes=_notes(state),
         per_item=None
@@ -278,22 +269,33 @@ def hits_curve(ranks: Ranks, confidence: float) -> Table:
     return Table("k", {"k": cutoffs, **dict(zip(("value", "low", "high", "random"), values, strict=True))})
 
 
-def _whole(
-    metric: Metric,
-    sample: Any,
-    params: Mapping[str, Any],
-    ties: str,
-    confidence: float,
-    conventions: Mapping[str, str],
-) -> Result:
-    """The result over all queries."""
-    estimate = metric(sample, **params)
-    if ties == "optimistic" and metric.conventions["ties"] != _metrics.TIES_EXPECTED and _tied(sample):
-        estimate = estimate.warned("scores are tied, and optimistic ranks count every tie as a win")
+def _conventions(common: Mapping[str, str], sample: Any) -> Mapping[str, str]:
     # A tie of several positives has no realistic order.
-    used = {"ties": "expected"} if isinstance(sample, Lists) and not sample.settled else {}
-    metric = _for_pool(metric, sample, params)
-    return metric.result(sample, estimate, params, confidence=confidence, conventions={**conventions, **used})
+    return {**common, "ties": "expected"} if isinstance(sample, Lists) and not sample.settled else common
+
+
+def _tie_warning(ties: str, metric: Metric, sample: Any) -> str | None:
+    if ties != "optimistic" or metric.conventions["ties"] == _metrics.TIES_EXPECTED:
+        return None
+    tied = isinstance(sample, Ranks | Lists) and sample.tied
+    return "scores are tied, and optimistic ranks count every tie as a win" if tied else None
+
+
+class _GroupAxis(Axis):
+    """The groups of one axis; each metric also has the mean over groups, among the `companions`."""
+
+    def __init__(self, state: RankingState, name: str, ties: str, companions: list[Result]) -> None:
+        samples = _samples(state, ties, name)
+        super().__init__(name, state.labels(name), samples["ranks"].n, samples)
+        self._companions = companions
+
+    def add_estimate(self, metric: Metric, sample: Any, estimate: Estimate, whole: Result, confidence: float) -> None:
+        self.columns[whole.key] = estimate.value
+        found = metric.interval_of(sample, estimate, confidence)
+        self.add_bounds(whole.key, found)
+        if not isinstance(found, NoInterval) and found[0].doubtful is not None:
+            self.columns[f"{whole.key}.approximate"] = found[0].doubtful(sample, estimate)
+        self._companions.append(_macro(whole, self.name, sample, estimate, confidence))
 
 
 def _plain(metric: Metric, pos: Any, neg: Any, ties: str, offsets: Any, mask: Any, nan: str, **params: Any) -> float:
@@ -307,11 +309,10 @@ def needs_pool(metrics: Sequence[str] | None) -> bool:
     return metrics is not None and any("pooled" in find(name, "ranking")[0].needs for name in metrics)
 
 
-def _samples(state: RankingState, ties: str, axis: str | None = None) -> dict[str, Ranks | Lists | Pooled | None]:
-    samples: dict[str, Ranks | Lists | Pooled | None] = {
-        "ranks": state.ranks(ties, axis), "lists": state.lists(ties, axis),
-    }  # fmt: skip
-    return samples if axis is not None else samples | {"pooled": state.pool()}
+def _samples(state: RankingState, ties: str, axis: str | None = None) -> dict[str, Any]:
+    samples: dict[str, Any] = {"ranks": state.ranks(ties, axis), "lists": state.lists(ties, axis)}
+    samples |= {} if axis is not None else {"pooled": state.pool()}
+    return {name: sample for name, sample in samples.items() if sample is not None}
 
 
 def _for_pool(metric: Metric, sample: Any, params: Mapping[str, Any]) -> Metric:
@@ -326,32 +327,6 @@ def _default_names(state: RankingState) -> list[str] | None:
     if not state.shares_pool:
         return None
     return [*(entry.key for entry in registered("ranking") if "pooled" in entry.needs), _metrics.mrr.key]
-
-
-def _tied(sample: Any) -> bool:
-    return isinstance(sample, Ranks | Lists) and sample.tied
-
-
-def _first(metric: Metric, samples: Mapping[str, Any]) -> Any:
-    return next(samples[name] for name in metric.needs if samples.get(name) is not None)
-
-
-def _axis_columns(state: RankingState, axis: str) -> dict[str, Any]:
-    return {axis: state.labels(axis), "n": state.ranks("realistic", axis).n}
-
-
-def _columns(
-    metric: Metric, sample: Any, estimate: Estimate, params: Mapping[str, Any], confidence: float
-) -> dict[str, NDArray[Any]]:
-    key = metric.key_of(**params)
-    columns: dict[str, NDArray[Any]] = {key: estimate.value}
-    metric = _for_pool(metric, sample, params)
-    found = metric.interval_of(sample, estimate, confidence)
-    if not isinstance(found, NoInterval):
-        rule, columns[f"{key}.low"], columns[f"{key}.high"] = found
-        if rule.doubtful is not None:
-            columns[f"{key}.approximate"] = rule.doubtful(sample, estimate)
-    return columns
 
 
 def _macro(micro: Result, axis: str, sample: Any, estimate: Estimate, confidence: float) -> Result:
