@@ -512,7 +512,7 @@ ROWS = (
         rounds=5,
     ),
     Row(
-        "`rank_all`, 10 right answers for each of 1k queries × 200k entities × 128, 50 excluded, with the matrix product",
+        "`rank_all`, 1k queries with 10 right answers × 200k entities × 128, 50 excluded, with the matrix product",
         make=answer_sets,
         ours=rank_sets,
         peers={"PyG, the first 10 alone": rank_sets_by_pyg},

@@ -1,7 +1,7 @@
 """Which places of a leaderboard are exchangeable, from the printed means and standard deviations alone.
 
 `ogbl_citation.csv` has the first nine places of the leaderboard for ogbl-citation of the Open Graph Benchmark, which is
-closed (https://ogb.stanford.edu/docs/leader_deprecated/). Its rules ask for the mean and the unbiased standard deviation
+closed (https://ogb.stanford.edu/docs/leader_deprecated/). Its rules ask for mean and unbiased standard deviation
 over ten seeds (https://ogb.stanford.edu/docs/leader_overview/). Two entries have the same name; their months are added.
 """
 

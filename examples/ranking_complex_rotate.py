@@ -3,9 +3,9 @@
     pip install graphgauge torch
     python examples/ranking_complex_rotate.py
 
-People live in cities, cities lie in countries, and who lives in a city of a country is a citizen of it. Both models are
-given as parts: ComplEx as real and imaginary parts, which `rank_all` passes to its scoring function as tuples, RotatE as a
-function of head, relation and tail numbers, which gets tensors.
+People live in cities, cities lie in countries, and who lives in a city of a country is a citizen of it. ComplEx is
+given as real and imaginary parts, which `rank_all` passes to its scoring function as tuples; RotatE as a function of
+head, relation and tail numbers, which gets tensors.
 """
 
 from __future__ import annotations

@@ -338,8 +338,9 @@ EXAMPLES = {"evolution": 4, "generation": 6, "generation conditions": 4, "genera
             "generation subject": 1, "explanation table": 6, "explanation model": 3}  # fmt: skip
 # Options whose library counterpart is the same by construction, and which only cost time.
 _LEFT_OUT = ("threads", "resamples", "permutations")
-# A checkpoint needs torch and a trained model; its options are those of a subject.
-_NOT_HERE = ("a checkpoint",)
+# A checkpoint needs torch and a trained model; its options are those of a subject. A pool has the fields of a matrix,
+# and is recognised by its shape.
+_NOT_HERE = ("a checkpoint", "the form with one pool of negatives")
 
 
 _CHEAP = ["auc_birth", "auc_synthetic", "delta_homophily"]

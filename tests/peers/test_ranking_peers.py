@@ -397,14 +397,19 @@ def test_pykeen_models_rank_alike_on_both_sides(name: str) -> None:
     """A model as it is, the triples as tensors: PyKEEN's own filtered evaluation."""
     torch = peer("torch")
     data = peer("pykeen.datasets").Nations()
-    model = peer("pykeen.models").model_resolver.make(
-        name, triples_factory=data.training, embedding_dim=8, random_seed=0
-    ).eval()
+    model = (
+        peer("pykeen.models")
+        .model_resolver.make(name, triples_factory=data.training, embedding_dim=8, random_seed=0)
+        .eval()
+    )
     test, known = data.testing.mapped_triples, [data.training.mapped_triples, data.validation.mapped_triples]
     evaluator = peer("pykeen.evaluation").RankBasedEvaluator(filtered=True)
     theirs = evaluator.evaluate(model, test, additional_filter_triples=known, use_tqdm=False, batch_size=64)
     found = ranking.rank_triples(model, test, known=known, batch=64).evaluate()
-    for side, mine in (("both", found["mrr"].value), *zip(("head", "tail"), found["mrr"].by("side")["value"], strict=True)):
+    for side, mine in (
+        ("both", found["mrr"].value),
+        *zip(("head", "tail"), found["mrr"].by("side")["value"], strict=True),
+    ):
         # PyKEEN adds reciprocal ranks in float32.
         assert mine == pytest.approx(theirs.get_metric(f"{side}.realistic.inverse_harmonic_mean_rank"), rel=1e-5)
     assert found["hits@10"].value == pytest.approx(theirs.get_metric("both.realistic.hits_at_10"), rel=1e-6)

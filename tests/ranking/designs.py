@@ -1,7 +1,7 @@
 """Designs of rankings with a known truth: ranks are drawn directly, many evaluations at once.
 
-The distribution of ranks is given on a grid that is fine at the top. The truth, and the width of an interval whose author
-knows the true variance (the oracle), follow from it in closed form.
+The distribution of ranks is given on a grid that is fine at the top. The truth, and the width of an interval whose
+author knows the true variance (the oracle), follow from it in closed form.
 """
 
 from __future__ import annotations
@@ -379,7 +379,7 @@ def designs() -> list[Design | Macro | PooledHits]:
     found += [independent("MRR .99", steep(1000, 0.99), "hits@1", n) for n in (20, 1000)]
     found += [independent("two humps", two_humps(1000, 0.2), key, 50) for key in ("mrr", "ndcg@10", "adjusted_mrr")]
     found += [
-        independent("ties", steep(1000, 0.2, equal=3), "mrr", 50, ties="expected"),
+        independent("ties, expected", steep(1000, 0.2, equal=3), "mrr", 50, ties="expected"),
         independent("ties", steep(1000, 0.2, equal=3), "mrr", 50),
     ]
     found += [

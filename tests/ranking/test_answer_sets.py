@@ -74,7 +74,8 @@ def test_every_form_of_a_set_is_the_same_set():
     one = np.array([[0], [1], [2]])
     single, sets = (rank_all(queries[:3], entities, given).evaluate() for given in (one[:, 0], one))
     assert single["mrr"].value == sets["mrr"].value
-    assert "recall@10" in sets and "recall@10" not in single
+    assert "recall@10" in sets
+    assert "recall@10" not in single
 
 
 @pytest.mark.parametrize("by_kind", [False, True])
@@ -120,7 +121,9 @@ def test_functions_get_their_rows_as_they_were_given():
         return queries[0] @ entities[0].T + queries[1] @ entities[1].T
 
     targets = np.arange(12)
-    found = rank_all((real, imaginary), (entity_real, entity_imaginary), targets, score=complex_score, batch=5, keep="items")
+    found = rank_all(
+        (real, imaginary), (entity_real, entity_imaginary), targets, score=complex_score, batch=5, keep="items"
+    )
     assert seen == [(tuple, [torch.Tensor, torch.Tensor], size, False) for size in (5, 5, 2)]
     scores = (real @ entity_real.T + imaginary @ entity_imaginary.T).detach().numpy()
     assert found.items().greater.tolist() == [int((row > row[place]).sum()) for place, row in enumerate(scores)]
@@ -174,7 +177,11 @@ def test_a_recommender_is_ranked_among_what_was_not_trained_on():
     users, items, test, train, _ = problem(6)
     scores = users @ items.T
     expected = evaluate(**flat(scores, test, train), k=[3, 5])
-    listed = [key for key in expected if key.startswith(("recall", "precision", "map", "ndcg@", "hit_ratio", "mrr_first", "f1"))]
+    listed = [
+        key
+        for key in expected
+        if key.startswith(("recall", "precision", "map", "ndcg@", "hit_ratio", "mrr_first", "f1"))
+    ]
     pairs = [np.stack([np.repeat(np.arange(25), [len(each) for each in sets]), np.concatenate(sets)], 1)
              for sets in (train, test)]  # fmt: skip
     for given in ({"train": as_sparse(train, 40), "test": as_sparse(test, 40)}, {"train": pairs[0], "test": pairs[1]},
@@ -196,10 +203,14 @@ def test_minus_infinity_as_a_filter_is_found():
     assert facts(recommend(marked, train=train, test=test)) == plain  # excluded by name as well
     assert facts(recommend(marked, test=test, minus_inf="exclude")) == plain
     count, first = int(np.isneginf(marked).sum()), tuple(map(int, np.argwhere(np.isneginf(marked))[0]))
-    with pytest.raises(InputError, match=rf"scores: {count} candidates score −inf, the first at \({first[0]}, {first[1]}\)"):
+    with pytest.raises(
+        InputError, match=rf"scores: {count} candidates score −inf, the first at \({first[0]}, {first[1]}\)"
+    ):
         recommend(marked, test=test)
     ranked = recommend(marked, test=test, minus_inf="rank", metrics=["mean_rank"])
-    assert ranked["mean_rank"].value == evaluate(**flat(marked, test, [[]] * 25), metrics=["mean_rank"])["mean_rank"].value
+    assert (
+        ranked["mean_rank"].value == evaluate(**flat(marked, test, [[]] * 25), metrics=["mean_rank"])["mean_rank"].value
+    )
     user = next(user for user, answers in enumerate(test) if len(answers))
     marked[user, test[user][0]] = -np.inf
     with pytest.raises(InputError, match=f"the right answer {test[user][0]} of query {user} scores −inf"):

@@ -35,7 +35,7 @@ def test_overlapping_ranges_are_refused(dtype: type, second: tuple[int, int], cu
     pos, neg = pos.astype(dtype), neg.astype(dtype)
     first = saved(tmp_path, "first", pos[:90], neg[:90], 2)
     other = saved(tmp_path, "other", pos[slice(*second)], neg[slice(*second)], cuts)
-    with pytest.raises(InputError, match="queries have the same scores in both states|both states have the shard"):
+    with pytest.raises(InputError, match=r"queries have the same scores in both states|both states have the shard"):
         first.merge(other)
     assert first.n == 90
     rest = saved(tmp_path, "rest", pos[90:], neg[90:])

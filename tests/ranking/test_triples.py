@@ -40,7 +40,9 @@ def filtered_ranks(test, known, side):
 def found(state):
     items = state.items()
     order = np.argsort(items.ids)
-    rows = zip(items.greater[order].tolist(), items.equal[order].tolist(), items.candidates[order].tolist(), strict=True)
+    rows = zip(
+        items.greater[order].tolist(), items.equal[order].tolist(), items.candidates[order].tolist(), strict=True
+    )
     return list(rows)
 
 
@@ -75,7 +77,11 @@ class Model:
 @pytest.mark.parametrize("batch", [None, 4])
 def test_both_sides_are_ranked_among_what_is_not_known(model, batch):
     test = torch.as_tensor(TEST) if model == "pykeen" else TEST
-    given = {"model": Model(), "test": test} if model == "pykeen" else {"model": MODELS[model], "test": TEST, "entities": ENTITIES}
+    given = (
+        {"model": Model(), "test": test}
+        if model == "pykeen"
+        else {"model": MODELS[model], "test": TEST, "entities": ENTITIES}
+    )
     state = rank_triples(**given, known=[TRAIN, VALID], batch=batch, keep="items")
     assert found(state) == by_side([*TRAIN.tolist(), *VALID.tolist(), *TEST.tolist()])
     assert found(rank_triples(**given, keep="items")) == by_side([])
@@ -102,7 +108,9 @@ def test_known_answers_are_those_of_the_query():
     for side, asked in (("tail", 2), ("head", 0)):
         values, offsets = known_answers(TEST, [TRAIN, VALID, TEST], side)
         for number, triple in enumerate(TEST.tolist()):
-            others = {row[asked] for row in TRIPLES[:85].tolist() if all(row[i] == triple[i] for i in range(3) if i != asked)}
+            others = {
+                row[asked] for row in TRIPLES[:85].tolist() if all(row[i] == triple[i] for i in range(3) if i != asked)
+            }
             assert values[offsets[number] : offsets[number + 1]].tolist() == sorted(others)
     nothing = known_answers(TEST, np.empty((0, 3), int))
     assert (len(nothing[0]), nothing[1].tolist()) == (0, [0] * (len(TEST) + 1))
@@ -146,7 +154,9 @@ def test_complex_as_real_and_imaginary_parts():
     state = rank_all((query.real, query.imag), (entity.real, entity.imag), tails, keep="items",
                      score=lambda q, e: q[0] @ e[0].T + q[1] @ e[1].T)  # fmt: skip
     by_hand = [[(entity[h] * relation[r] * entity[e].conj()).sum().real for e in range(ENTITIES)] for h, r, _ in TEST]
-    assert state.items().greater.tolist() == [sum(s > row[t] for s in row) for row, t in zip(by_hand, tails, strict=True)]
+    assert state.items().greater.tolist() == [
+        sum(s > row[t] for s in row) for row, t in zip(by_hand, tails, strict=True)
+    ]
 
 
 def test_rotate_in_torch_on_both_sides():

@@ -388,9 +388,34 @@ def test_over_items(tmp_path: Path) -> None:
     values = {m: (1 / (1 + greater[m, 0]) + 1 / (1 + greater[m, 1])) / 2 for m in ("weak", "strong")}
     assert pair.test.mean_difference == pytest.approx(float(np.mean(values[pair.names[0]] - values[pair.names[1]])))
     assert (pair.test.n, comparison.seeds) == (200, 2)
+    assert "all runs have the same items (crossed), averaged over 2 seeds" in comparison.summary
     assert "strong is better than weak on these items" in comparison.summary
     assert "not about retraining" in comparison.summary
     assert json.loads(comparison.render("json"))["pairs"][0]["p_adjusted"] == pair.p_adjusted
+
+
+def test_items_of_each_seed_are_nested_in_it(tmp_path: Path) -> None:
+    """Every seed has its own test items, the same for both methods; one that occurs twice is one cluster."""
+    rng = np.random.default_rng(1)
+    parts = {0: np.arange(100), 1: np.arange(90, 190)}
+    gaps = []
+    for seed, ids in parts.items():
+        weak, strong = rng.integers(0, 40, 100), rng.integers(0, 10, 100)
+        for method, counts in (("weak", weak), ("strong", strong)):
+            write_ranker(tmp_path, method, seed, counts, ids=ids, cluster=ids)
+        gaps.append(1 / (1 + strong) - 1 / (1 + weak))
+    comparison = compare(tmp_path, metric="mrr", over="items", margin=0.5, effect=0.05)
+    (pair,) = comparison.pairs
+    assert (pair.test.n, pair.test.units) == (200, 190)
+    assert abs(pair.test.mean_difference) == pytest.approx(float(np.mean(gaps)))
+    assert "every seed has its own items (nested)" in comparison.design
+    assert "190 independent clusters" in comparison.summary
+    assert "are equivalent within ±0.5" in comparison.equivalence(pair)
+    assert comparison.needed[0].unit == "cluster"
+    assert json.loads(comparison.render("json"))["needed"][0]["total"] == comparison.needed[0].total
+    write_ranker(tmp_path, "weak", 1, np.arange(100), ids=np.arange(100), cluster=np.arange(100))
+    with pytest.raises(InputError, match="all methods on the same items of each seed"):
+        compare(tmp_path, metric="mrr", over="items")
 
 
 def test_items_must_be_there_and_match(tmp_path: Path, write_run: Any, results: Path) -> None:

@@ -95,3 +95,16 @@ def test_other_endings(tmp_path: Path) -> None:
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(OptionError):
         draw_ranks(comparison, tmp_path / "a.doc")
+
+
+@pytest.mark.parametrize("draw", [draw_ranks, draw_differences, draw_profile])
+@pytest.mark.parametrize(
+    ("options", "said"), [({"design": "unpaired"}, "3 to 8 runs"), ({"datasets": "these"}, "runs on 2")]
+)
+def test_every_design_is_drawn(draw: Callable[..., None], options: Any, said: str, tmp_path: Path) -> None:
+    runs = RECORDS[:-5] if "design" in options else [*RECORDS, *({**row, "dataset": "other"} for row in RECORDS)]
+    comparison = compare(runs, metric="f1", direction="higher", resamples=20, **options)
+    draw(comparison, tmp_path / "a.svg")
+    text = (tmp_path / "a.svg").read_text()
+    assert "dagma" in text
+    assert draw is draw_profile or said in text

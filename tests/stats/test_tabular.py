@@ -53,6 +53,19 @@ LAYOUTS = {
         "method,seed,score\na,0,.5\na,1.0,.6\na, 2 ,.7\n",
         {("a", "", 0): 0.5, ("a", "", 1): 0.6, ("a", "", 2): 0.7},
     ),
+    "seeds below methods": (
+        "seed,gcn,gat\n0,.1,.2\n1,.3,.4\n",
+        {("gcn", "", 0): 0.1, ("gat", "", 0): 0.2, ("gcn", "", 1): 0.3, ("gat", "", 1): 0.4},
+    ),
+    "methods without anything": (
+        "gcn,gat\n.1,.2\n.3,.4\n",
+        {
+            ("gcn", "", "gcn #1"): 0.1,
+            ("gat", "", "gat #1"): 0.2,
+            ("gcn", "", "gcn #2"): 0.3,
+            ("gat", "", "gat #2"): 0.4,
+        },
+    ),
     "a hint of Excel": ("sep=;\nmethod;seed;score\na;0;0,5\n", {("a", "", 0): 0.5}),
     "decimal commas": ("method;seed;score\na;0;0,5\na;1;-1,25e-1\n", {("a", "", 0): 0.5, ("a", "", 1): -0.125}),
     "percent": ("method,seed,score\na,0,50%\na,1,7.25 %\n", {("a", "", 0): 0.5, ("a", "", 1): 0.0725}),
@@ -319,6 +332,27 @@ def test_a_workbook_is_read_and_not_computed(tmp_path: Path) -> None:
     assert values(load(path)) == {("a", "", 0): {"acc": 0.5}}
 
 
+def test_titles_and_further_worksheets_are_said(tmp_path: Path) -> None:
+    path = tmp_path / "t.xlsx"
+    cells = "".join(
+        f'<row r="{row}">'
+        + "".join(f'<c r="{place}{row}" t="str"><v>{text}</v></c>' for place, text in cells)
+        + "</row>"
+        for row, cells in (
+            (1, [("A", "Our results")]),
+            (3, [("A", "model"), ("B", "acc")]),
+            (4, [("A", "a"), ("B", ".5")]),
+        )
+    )
+    _workbook(path, cells)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("xl/worksheets/sheet2.xml", "<x/>")
+    runs = load(path)
+    assert values(runs) == {("a", "", 0): {"acc": 0.5}}
+    assert "only the first of 2 worksheets is read" in runs.notes[0]
+    assert "row 1 is taken for a title" in runs.notes[0]
+
+
 @pytest.mark.parametrize("damage", ["no zip", "no sheet", "bomb", "xml", "entities", "reference", "text"])
 def test_damaged_and_hostile_workbooks(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "t.xlsx"
@@ -359,6 +393,19 @@ def test_a_flat_file_with_its_configuration_is_read(tmp_path: Path) -> None:
     assert "1 file could not be read" in said
     assert "metrics_cora_2.json" in said
     assert "metrics_cora_2.json" in str(aggregate(tmp_path))
+
+
+def test_metrics_in_folders_of_runs(tmp_path: Path) -> None:
+    for method, seed, score in (("gcn", 0, 0.5), ("gcn", 1, 0.6), ("gat", 0, 0.7)):
+        folder = tmp_path / f"{method}_seed{seed}"
+        folder.mkdir()
+        (folder / "metrics.json").write_text(f'{{"acc": {score}}}')
+        (folder / "config.json").write_text('{"lr": 0.1}')
+    assert values(load(tmp_path)) == {
+        ("gcn", "", 0): {"acc": 0.5},
+        ("gcn", "", 1): {"acc": 0.6},
+        ("gat", "", 0): {"acc": 0.7},
+    }
 
 
 def test_tables_next_to_results_are_named_and_not_read(write_run: Any, results: Path) -> None:

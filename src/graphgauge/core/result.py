@@ -74,14 +74,17 @@ class SimulatedInterval(Interval):
         del self.__dict__["expected_coverage"], self.__dict__["approximate"]
 
     @cached_property
-    def expected_coverage(self) -> float | None:  # type: ignore[override]
+    def expected_coverage(self) -> float | None:
         found: float | None = self.__dict__["_simulate"]()
         return found
 
     @cached_property
-    def approximate(self) -> bool:  # type: ignore[override]
+    def approximate(self) -> bool:
         known: Interval = self.__dict__["_known"]
         return known.approximate or self.expected_coverage is not None
+
+    def __repr__(self) -> str:
+        return repr(Interval(*astuple(self)))
 
     def __reduce__(self) -> tuple[type[Interval], tuple[Any, ...]]:
         """For files and other processes: with the expectation, without the sample."""

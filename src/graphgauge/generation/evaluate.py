@@ -28,7 +28,7 @@ _BESIDE = re.compile(r"\.(n|low|high)$")
 _INPUTS = (
     "real", "generated", "real_conditions", "conditions", "train", "valid", "reconstructed", "latents",
     "generated_latents", "leaks", "statistics", "generated_statistics", "predicted", "classifier_labels",
-    "classifier_predicted", "labels", "ordered", "channels",
+    "classifier_predicted", "labels", "ordered", "channels", "threshold",
 )  # fmt: skip
 
 
@@ -45,6 +45,7 @@ def evaluate(
     latents: Any = None,
     generated_latents: Any = None,
     leaks: bool | None = None,
+    threshold: float | None = None,
     statistics: Mapping[str, Any] | None = None,
     generated_statistics: Mapping[str, Any] | None = None,
     predicted: Any = None,
@@ -79,7 +80,8 @@ def evaluate(
         Whether each generated sample is valid; None counts as not valid. Without this argument all samples are valid.
     reconstructed, latents
         The reconstruction of each real sample, in bits, and its latent vector (n, d); `generated_latents` are those of
-        generated samples. `leaks` is whether the encoder is given the condition.
+        generated samples. `leaks` is whether the encoder is given the condition; `threshold` is the probability above
+        which reconstructions became bits.
     statistics, generated_statistics
         `{name: (n,)}`, statistics whose distributions are compared.
     predicted
@@ -105,7 +107,8 @@ def evaluate(
         raise OptionError("nothing to evaluate", fix="Pass a table, or real= or generated= samples.")
     if table is None:
         _refuse_unused(given, empty)
-        table = SampleTable.of(nan=nan, **given)
+        options = {"threshold": given.pop("threshold")} if "threshold" in given else {}
+        table = SampleTable.of(nan=nan, options=options, **given)
     elif not isinstance(table, SampleTable):
         kind = type(table).__name__
         raise InputError(f"expected a table, found {kind}", where="table", fix="Pass samples as real= and generated=.")
@@ -124,7 +127,7 @@ def _refuse_unused(given: Mapping[str, Any], empty: int | str) -> None:
     """Raise an error for an option that these samples would not use."""
     needed = {"labels": ("real_conditions", "conditions"), "ordered": ("real_conditions", "conditions")}
     said = {**given, **({} if empty == 1 else {"empty": empty})}
-    for name, others in {**needed, "empty": ("reconstructed",)}.items():
+    for name, others in {**needed, "empty": ("reconstructed",), "threshold": ("reconstructed",)}.items():
         if name in said and not any(other in given for other in others):
             raise OptionError(f"{name} needs {' or '.join(others)}", fix="Give both, or neither.").about(name)
 

@@ -11,7 +11,7 @@ import re
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from io import StringIO
 from pathlib import Path
@@ -38,6 +38,7 @@ class Sheet:
     rows: list[list[Any]]
     places: list[str]
     where: str
+    notes: tuple[str, ...] = ()
 
     @cached_property
     def place(self) -> dict[str, int]:
@@ -208,7 +209,13 @@ def _excel(path: Path) -> Sheet:
         if not sheets:
             raise InputError("has no worksheet", where=str(path), fix=fix)
         texts = _shared_texts(archive.read("xl/sharedStrings.xml")) if "xl/sharedStrings.xml" in names else []
-        return sheet_of(_cells(archive.read(sheets[0]), texts, path), str(path))
+        rows = _cells(archive.read(sheets[0]), texts, path)
+        notes = [f"only the first of {len(sheets)} worksheets is read"] if len(sheets) > 1 else []
+        # A title above the table: one cell in a row of its own.
+        while len(rows) > 1 and len(rows[0][1]) > 1 and sum(cell is not None for cell in rows[0][1]) == 1:
+            notes.append(f"{rows[0][0]} is taken for a title")
+            rows = rows[1:]
+        return replace(sheet_of(rows, str(path)), notes=tuple(notes))
 
 
 def _shared_texts(content: bytes) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -195,13 +196,10 @@ class Field:
 
 def _kinds(candidates: Any, kind: Ints) -> int:
     """The number of kinds: that of the sets, which all kinds of queries are among."""
-    count = (
-        len(candidates[1]) - 1
-        if isinstance(candidates, tuple) and len(candidates) == 2
-        else candidates.shape[0]
-        if (hasattr(candidates, "shape"))
-        else len(candidates)
-    )
+    if isinstance(candidates, tuple) and len(candidates) == 2:
+        count = len(candidates[1]) - 1
+    else:
+        count = candidates.shape[0] if hasattr(candidates, "shape") else len(candidates)
     if kind.size and (kind.min() < 0 or kind.max() >= count):
         raise InputError(f"kinds must be in 0 … {count - 1}, as there are {count} sets of candidates", where="kinds")
     return int(count)
@@ -299,10 +297,10 @@ class Given:
         filtered = int(np.count_nonzero(lowest))
         left_out: Ints | int = 0
         if filtered and self._minus_inf == "raise":
-            first, column = np.unravel_index(int(np.argmax(lowest)), lowest.shape)
+            row_of_first, column = divmod(int(np.argmax(lowest)), self.entities)
             raise InputError(
-                f"{filtered} candidates score −inf, the first at ({block.start + first}, {column}): as a filter they "
-                "would still count as candidates", where="scores",
+                f"{filtered} candidates score −inf, the first at ({block.start + row_of_first}, {column}): as a filter "
+                "they would still count as candidates", where="scores",
                 fix='Pass them in train= or exclude=, or say minus_inf="exclude" or "rank".',
             )  # fmt: skip
         if self._minus_inf != "rank" and np.isneginf(own).any():
@@ -356,8 +354,6 @@ def _cut(rows: Rows, block: slice) -> Rows:
 
 def _torch_of(*given: Rows) -> Any:
     """The module torch, if tensors are given."""
-    import sys
-
     parts = [part for rows in given for part in (rows if isinstance(rows, tuple) else (rows,))]
     return sys.modules["torch"] if any(map(is_tensor, parts)) else None
 

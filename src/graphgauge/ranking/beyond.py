@@ -119,7 +119,8 @@ class Recommended(Sample):
 
     def exposure(self, share: Floats) -> Floats:
         """How many lists each item is in, on average over ties."""
-        return np.bincount(self.top.item, share, self.catalog.items).astype(float)
+        order = np.lexsort((share, self.top.item))  # sums that do not depend on the order of the queries
+        return np.bincount(self.top.item[order], share[order], self.catalog.items).astype(float)
 
     def of_all_lists(self, value: Floats) -> Estimate:
         return Estimate(value if self.n[0] else np.array([np.nan]), self.n, reason="no queries")
@@ -155,6 +156,7 @@ class Recommended(Sample):
         enough = pairs > 0
         lists = np.count_nonzero(enough, keepdims=True)
         values = np.where(enough, 1 - self.similar_pairs(k, similarity) / np.where(enough, pairs, 1.0), 0.0)
+        values = np.clip(values, 0.0, 2.0)  # rounding of equal items
         value = self._total(values) / np.where(lists > 0, lists, np.nan)
         # A mean over some of the lists: the others add nothing to its error.
         share = np.maximum(lists, 1) / max(len(enough), 1)
@@ -224,11 +226,12 @@ _WHOLE = NoInterval("it is a property of all lists together, which grows with th
 )  # fmt: skip
 def coverage_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     """Share of the catalogue that is among the first k of at least one query."""
-    absent = np.zeros(sample.catalog.items)
     with np.errstate(divide="ignore"):
-        np.add.at(absent, sample.top.item, np.log1p(-sample.places(k)))
-    value = -np.expm1(np.sort(absent)).mean(keepdims=True)
-    return sample.of_all_lists(value)
+        missed = np.log1p(-sample.places(k))
+    # Sums in an order that does not depend on that of the queries.
+    order = np.lexsort((missed, sample.top.item))
+    absent = np.bincount(sample.top.item[order], missed[order], sample.catalog.items)
+    return sample.of_all_lists(-np.expm1(absent).mean(keepdims=True))
 
 
 @metric(
@@ -241,7 +244,8 @@ def gini_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     exposure = np.sort(sample.exposure(sample.places(k)))
     items, total = len(exposure), exposure.sum()
     rising = 2 * np.arange(1, items + 1) - items - 1
-    return sample.of_all_lists(np.array([(rising * exposure).sum() / (items * total) if total else np.nan]))
+    value = (rising * exposure).sum() / (items * total) if total else np.nan
+    return sample.of_all_lists(np.clip([value], 0.0, 1.0))  # rounding of equal exposures
 
 
 @metric(
@@ -258,7 +262,7 @@ def personalization_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     shared = np.bincount(sample.query, share * sample.exposure(share)[sample.top.item], queries)
     own = np.bincount(sample.query, share**2, queries)
     # A query is in all of its pairs: the error of the mean over pairs is twice that of a mean over queries.
-    found = sample.estimate(1 - (shared - own) / (queries - 1), range=(0.0, 1.0))
+    found = sample.estimate(np.clip(1 - (shared - own) / (queries - 1), 0.0, 1.0), range=(0.0, 1.0))
     assert found.influence is not None
     return replace(found, influence=2 * found.influence)
 

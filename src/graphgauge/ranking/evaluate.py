@@ -23,10 +23,11 @@ from graphgauge.ranking import metrics as _metrics
 from graphgauge.ranking import spread as _spread
 from graphgauge.ranking.beyond import Catalog, beyond_samples
 from graphgauge.ranking.inputs import Scores, counted, cutoff, cutoffs
+from graphgauge.ranking.items import POOL
 from graphgauge.ranking.negative_sampling import Negatives
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
 from graphgauge.ranking.shared_error import shared_rule
-from graphgauge.ranking.shared_pool import CONVENTION, Part, is_pool, pool_counts
+from graphgauge.ranking.shared_pool import Part, is_pool, pool_counts
 from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.ties import TIES, rank
 from graphgauge.stats.expected import Reach, expected_macro_coverage
@@ -165,7 +166,7 @@ def evaluate_state(
     omitted = state.dropped_queries or state.dropped_candidates or state.emptied_queries
     conventions = {"ties": ties, "nan": "omit" if omitted else nan_policy(nan)}
     if state.shares_pool:
-        conventions["negatives"] = CONVENTION
+        conventions["negatives"] = POOL
     elif state.negatives is not None:
         conventions["negatives"] = state.negatives
     results: list[Result | Deferred] = []
@@ -188,7 +189,7 @@ def evaluate_state(
                 by_group = metric(part, **params)
                 columns |= _columns(metric, part, by_group, params, confidence)
                 companions.append(_macro(micro, axis, part, by_group, confidence))
-    ranks = samples["ranks"]
+    ranks, items = samples["ranks"], state.items()
     assert isinstance(ranks, Ranks)
 
     def draw(evaluation: Evaluation, path: str | Path) -> None:
@@ -204,7 +205,9 @@ def evaluate_state(
         breakdowns={axis: Table(axis, columns) for axis, columns in tables.items()},
         materials={"ranks": ranks, "pooled": samples.get("pooled"), "lowest_candidates": state.lowest_candidates},
         notes=_notes(state),
-        per_item=None if (items := state.items()) is None else replace(items, ties=ties, negatives=state.negatives),
+        per_item=None
+        if (items := state.items()) is None
+        else replace(items, ties=ties, negatives=conventions.get("negatives")),
         figure=draw,
     )
 
@@ -267,7 +270,8 @@ def hits_curve(ranks: Ranks, confidence: float) -> Table:
     cutoffs = np.unique(np.geomspace(1, last, 64).astype(np.int64))
     rows = []
     for k in cutoffs.tolist():
-        result = hits.result(ranks, hits(ranks, k=k), {"k": k}, confidence=confidence, conventions={})
+        metric = _for_pool(hits, ranks, {"k": k})
+        result = metric.result(ranks, hits(ranks, k=k), {"k": k}, confidence=confidence, conventions={})
         low, high = result.interval or (np.nan, np.nan)
         rows.append((result.value, low, high, result.chance[-1].value if result.chance else np.nan))
     values = np.array(rows).T
@@ -319,11 +323,9 @@ def _for_pool(metric: Metric, sample: Any, params: Mapping[str, Any]) -> Metric:
 
 def _default_names(state: RankingState) -> list[str] | None:
     """One pool for all positives is for OGB's metrics; the others are computed if they are named."""
-    return (
-        [entry.key for entry in registered("ranking") if "pooled" in entry.needs] + ["mrr"]
-        if (state.shares_pool)
-        else None
-    )
+    if not state.shares_pool:
+        return None
+    return [*(entry.key for entry in registered("ranking") if "pooled" in entry.needs), _metrics.mrr.key]
 
 
 def _tied(sample: Any) -> bool:
@@ -359,8 +361,8 @@ def _macro(micro: Result, axis: str, sample: Any, estimate: Estimate, confidence
     if isinstance(sample, Ranks) and sample.shared:
         no_interval = "the groups share one pool of negatives"
     elif estimate.influence is not None and value == value:
-        ends, at_ends = _metrics.ends_of(sample, estimate)
-        ends = tuple(float(np.mean(end)) for end in ends)
+        (low_end, high_end), at_ends = _metrics.ends_of(sample, estimate)
+        ends = float(np.mean(low_end)), float(np.mean(high_end))
 
         def bounds(values: Floats, influence: Floats, count: Any, group: Ints, cluster: Ints | None) -> Bounds:
             found = macro_spread(influence, count, values, group=group, groups=len(values), cluster=cluster)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from graphgauge.stats.permutation import PairedItems
 
 _KIND = "ranking-items"
+# How `negatives` describes one pool that all positives share.
+POOL = "one pool for all positives, which therefore err together"
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,9 @@ class Items:
     def values(self, metric: str = "mrr", *, ties: str = "realistic") -> Floats:
         """The value of each query, for a metric that is a mean over queries."""
         entry, params = find(metric, "ranking")
+        if entry.name == "pooled_hits" and self.negatives == POOL:
+            # Strictly above the k-th best of the pool: among the first k, and ties lose.
+            entry, ties = find("hits", "ranking")[0], "pessimistic"
         if entry.name not in ("mrr", "hits", "mean_rank", "ndcg"):
             raise OptionError(f"{metric} is not a mean over queries", fix="Compare mrr, hits@k, ndcg@k or mean_rank.")
         if "k" in params:
@@ -102,8 +107,8 @@ class ListItems:
     lists: QueryLists
     cluster: Ints | None = None
     ties: str | None = None
-    depth: int | None = None
     negatives: str | None = None
+    depth: int | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -137,7 +142,8 @@ class ListItems:
         lists.check()
         if {len(values) for values in own.values() if values is not None} != {len(lists)}:
             raise ValueError("columns of different lengths")
-        return cls(own["ids"], lists, own["cluster"], depth=int(columns["depth"]) if "depth" in columns else None)
+        depth = int(columns["depth"]) if "depth" in columns else None
+        return cls(columns["ids"], lists, own["cluster"], depth=depth)
 
     save = Items.save
 

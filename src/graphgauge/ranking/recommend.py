@@ -15,7 +15,7 @@ from graphgauge.core.options import metric_names, whole_number
 from graphgauge.core.result import Evaluation, Result
 from graphgauge.ranking.all_entities import Given, Scorer, rank_all, ranked
 from graphgauge.ranking.entity_sets import EntitySets
-from graphgauge.ranking.evaluate import evaluate_state
+from graphgauge.ranking.evaluate import POSITIVES_AND_QUERIES, evaluate_state
 from graphgauge.ranking.inputs import as_integers, cutoff, cutoffs
 from graphgauge.ranking.items import ListItems
 from graphgauge.ranking.metrics import mrr_first_at_k
@@ -88,7 +88,7 @@ def recommend(
 def _dense(scores: Any) -> Any:
     if hasattr(scores, "tocsr"):
         raise InputError("found a sparse matrix", where="scores",
-                         fix="A score that is not stored is not known. Pass a dense matrix, or embeddings.")  # fmt: skip
+                         fix="A score that is not stored is unknown. Pass a dense matrix, or embeddings.")  # fmt: skip
     return scores
 
 
@@ -137,8 +137,8 @@ def from_topk(
 ) -> Evaluation:
     """Evaluate lists of the first items of each query, best first, as FAISS and recommenders return them.
 
-    Known from such lists: `recall@k`, `precision@k`, `ndcg@k`, `map@k`, `f1@k`, `hit_ratio@k` and `mrr_first@k`, for k up
-    to their length. What depends on items further down (ranks, `mrr`, AUC) is refused.
+    Known from such lists: `recall@k`, `precision@k`, `ndcg@k`, `map@k`, `f1@k`, `hit_ratio@k` and `mrr_first@k`, for k
+    up to their length. What depends on items further down (ranks, `mrr`, AUC) is refused.
 
     Parameters
     ----------
@@ -188,7 +188,8 @@ def from_topk(
         skipped=dict.fromkeys(beyond, f"only the first {lists.depth} items are known"),
         options=found.options,
         breakdowns=found.breakdowns,
-        notes=(*found.notes, *_said(skipped, lists.unfilled)),
+        # All of these metrics count queries.
+        notes=(*(note for note in found.notes if note != POSITIVES_AND_QUERIES), *_said(skipped, lists.unfilled)),
         per_item=replace(items, depth=lists.depth) if isinstance(items, ListItems) else None,
     )
 
@@ -212,7 +213,11 @@ def _said(skipped: int, unfilled: int) -> list[str]:
 
 def _targets(targets: Any, lists: _TopLists) -> EntitySets:
     plain = targets if isinstance(targets, np.ndarray) or is_tensor(targets) else None
-    if plain is None and isinstance(targets, list) and not any(np.ndim(each) or isinstance(each, set) for each in targets):
+    if (
+        plain is None
+        and isinstance(targets, list)
+        and not any(np.ndim(each) or isinstance(each, set) for each in targets)
+    ):
         plain = np.asarray(targets)
     if plain is not None and plain.ndim == 1:
         targets = (plain, np.arange(len(plain) + 1))
@@ -228,7 +233,9 @@ def _knowable(names: Sequence[str] | None, depth: int) -> list[str]:
         if item.by_name and not _needs_the_first(item.metric):
             raise OptionError(
                 f"{item.metric.key_of(**item.params)} depends on items beyond the lists, which are not known",
-                fix="Known are " + ", ".join(entry.key for entry in metrics("ranking") if _needs_the_first(entry)) + ".",
+                fix="Known are "
+                + ", ".join(entry.key for entry in metrics("ranking") if _needs_the_first(entry))
+                + ".",
             )
         if not item.is_open and cutoff(item.params["k"]) > depth:
             raise OptionError(f"k = {item.params['k']} is beyond the lists, of which the first {depth} items are known",

@@ -33,9 +33,9 @@ def refuse_repeated(files: Files, *, apart: bool = False) -> None:
     """
     if apart:
         for opened in _scores(files).values():
-            again = _repeated(opened)
-            if again is not None:
-                _refuse(*again)
+            same = _repeated(opened)
+            if same is not None:
+                _refuse(*same)
         return
     parts = list(_parts(files))
     if len(parts) == 1:  # not split into parts: then a file of every array must occur again

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import Ints, as_numeric, is_tensor
+from graphgauge.core.arrays import Ints, is_tensor
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.ranking.all_entities import rank_all
@@ -16,11 +16,11 @@ from graphgauge.ranking.inputs import as_groups
 from graphgauge.ranking.state import RankingState
 
 SIDES = ("head", "tail")
-# What a side asks for, and the columns of a triple that are given.
-_ASKED, _GIVEN = {"head": 0, "tail": 2}, {"head": slice(1, 3), "tail": slice(0, 2)}
+# The columns of a triple that are given if this side is asked for.
+_GIVEN = {"head": slice(1, 3), "tail": slice(0, 2)}
 _MODEL = (
-    'A function of heads, relations and tails that broadcasts, a dictionary {"tail": f, "head": g} of functions of pairs '
-    "(b, 2) that score all entities, or a model with predict_t and predict_h."
+    'A function of heads, relations and tails that broadcasts, a dictionary {"tail": f, "head": g} of functions of '
+    "pairs (b, 2) that score all entities, or a model with predict_t and predict_h."
 )
 
 
@@ -168,17 +168,20 @@ def _scorers(model: Any, sides: tuple[str, ...], test: Any, entities: int) -> di
     missing = [side for side in sides if not callable(methods.get(side))]
     if missing:
         raise OptionError(f"no function for the side {missing[0]!r}", fix=_MODEL)
-    return {side: lambda rows, _, score=methods[side]: score(rows) for side in sides}
+    return {side: _of_pairs(methods[side]) for side in sides}
+
+
+def _of_pairs(score: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda rows, _: score(rows)
 
 
 def _broadcast(score: Callable[..., Any], side: str, test: Any, entities: int) -> Callable[[Any, Any], Any]:
     def scored(rows: Any, _: Any) -> Any:
+        every: Any = np.arange(entities)[None, :]
         if is_tensor(test):
             import torch
 
-            every = torch.arange(entities, device=test.device)[None, :]
-        else:
-            every = np.arange(entities)[None, :]
+            every = torch.as_tensor(every, device=test.device)
         first, second = rows[:, :1], rows[:, 1:]
         return score(first, second, every) if side == "tail" else score(every, first, second)
 

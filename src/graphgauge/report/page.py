@@ -134,7 +134,8 @@ def _compared(item: Family, number: int, identifier: str) -> ComparisonView:
 
 def _conclusions(outcome: Comparison) -> list[str]:
     pairs = [f"{' and '.join(test.names)}: {test.conclusion}" for test in outcome.tests]
-    return [*dict.fromkeys(pairs), *outcome.notes] if len(pairs) <= 10 else list(outcome.notes)
+    shown = list(dict.fromkeys(pairs)) if len(pairs) <= 10 else []
+    return [outcome.design.sentence, *shown, *outcome.notes]
 
 
 def _runs(families: Sequence[Family]) -> list[dict[str, Any]]:

@@ -94,8 +94,8 @@ class Aggregate(Presented):
     def marks(self, metric: str, dataset: str) -> dict[str, str]:
         """`best` for the best mean, `close` for methods that do not differ significantly from it.
 
-        Close means: not rejected by paired Wilcoxon tests with Holm's correction over all pairs of methods. Nothing is
-        marked if the direction is unknown, a method's mean is NaN, seeds do not pair, or truths differ.
+        Close means: not rejected by paired tests (sign flips) with Holm's correction over all pairs of methods. Nothing
+        is marked if the direction is unknown, a method's mean is NaN, seeds do not pair, or truths differ.
         """
         view = self.panels[one_of("metric", metric, self.panels)]
         one_of("dataset", dataset, view.datasets)
@@ -112,7 +112,7 @@ class Aggregate(Presented):
         pairs = list(combinations(scores, 2))
         rejected: set[tuple[str, str]] = set()
         if attainable_p(len(scores[best])) * len(pairs) <= self.alpha:  # otherwise no pair can be rejected
-            adjusted = holm([paired_test(scores[a], scores[b]).p_value for a, b in pairs])
+            adjusted = holm([paired_test(scores[a], scores[b], test="mean").p_value for a, b in pairs])
             rejected = {pair for pair, p in zip(pairs, adjusted, strict=True) if p <= self.alpha}
         close = [name for name in scores if name != best and not {(name, best), (best, name)} & rejected]
         return {best: "best", **dict.fromkeys(close, "close")}
@@ -176,13 +176,13 @@ class Aggregate(Presented):
             yield "Marked: the best and the second best mean, which says nothing about significance."
         elif any(marks.values()):
             yield (
-                "Marked: the best mean, and means that do not differ significantly from it (paired Wilcoxon tests, "
+                "Marked: the best mean, and means that do not differ significantly from it (paired tests, "
                 f"Holm's correction over all pairs, α = {self.alpha:g})."
             )
             needed = seeds_needed(methods * (methods - 1) // 2, self.alpha)
             if planned[-1] < needed:
                 yield (
-                    f"With fewer than {needed} seeds the paired signed-rank tests of {methods} methods cannot reject, "
+                    f"With fewer than {needed} seeds the paired tests of {methods} methods cannot reject, "
                     "regardless of the scores."
                 )
         unknown = [metric for metric, view in self.panels.items() if view.better is None]

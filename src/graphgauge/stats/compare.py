@@ -33,6 +33,7 @@ from graphgauge.stats.method_test import MethodTest
 from graphgauge.stats.paired import STATISTICS, Plan, Statistic, require_margin
 from graphgauge.stats.power import Needed, needed, require_effect
 from graphgauge.stats.resample import (
+    Counts,
     counted_chances,
     counted_interquartile_means,
     drawn_counts,
@@ -205,14 +206,16 @@ def _cells(view: Panel, missing: Missing, *, paired: bool) -> Cells:
         kept = _kept(by_method, every, methods, paired)
         if paired and len(kept[0]) < len(every):
             cells.notes.append(
-                f"{dataset or view.metric}: {len(kept[0])} of {several(len(every), 'seed')} used, those of every method."
+                f"{dataset or view.metric}: {len(kept[0])} of {several(len(every), 'seed')} used, those of every "
+                "method."
             )
         lost = sum(math.isnan(by_method[m][s]) for m in methods for s in runs[dataset][m] if s in by_method[m])
         if not paired and lost:
             cells.notes.append(f"{dataset or view.metric}: {several(lost, 'run')} without a value left out.")
         infinite += [
             f"{on_dataset(method, dataset)} seed {seed}"
-            for method, seeds in zip(methods, kept, strict=True) for seed in seeds if math.isinf(by_method[method][seed])
+            for method, seeds in zip(methods, kept, strict=True)
+            for seed in seeds if math.isinf(by_method[method][seed])
         ]  # fmt: skip
         if all(kept):
             cells.datasets.append(dataset)
@@ -293,7 +296,7 @@ def _compared(view: Panel, better: Better, cells: Cells, ask: _Asked, notes: lis
         baseline=ask.baseline,
         best=methods[int(np.argmin([np.mean([row[i].mean() for row in low]) for i in range(len(methods))]))],
         scores=scores,
-        notes=(*notes, *_few_datasets(design, tests), *cells.notes, *(_one_seed([len(row[0]) for row in own]) if cells.paired else ())),
+        notes=(*notes, *_few_datasets(design, tests), *cells.notes, *_one_seed(cells)),
         design=design,
         metrics_compared=ask.metrics_compared,
         needed=_needed(tests, own, pairs, ask),
@@ -342,14 +345,14 @@ def _resampled(
             )
         )
         chances.append(_chances(low, pairs, [list(each) for each in zip(*counts, strict=True)], paired))
-    once = [[np.ones((1, len(values))) for values in row] for row in own]
+    once = [[np.ones((1, len(values)), np.float32) for values in row] for row in own]
     whole = np.array([interquartile_mean(np.concatenate([row[m] for row in own])) for m in methods])
     datasets, confidence = len(own), 1 - ask.alpha
     bounds = [stratified_bounds(np.concatenate(drawn), runs, datasets, confidence) for drawn in (iqms, chances)]
     return whole, _chances(low, pairs, once, paired)[0], (bounds[0], bounds[1])
 
 
-def _chances(low: list[list[Floats]], pairs: list[tuple[int, int]], counts: list[list[Floats]], paired: bool) -> Floats:
+def _chances(low: list[list[Floats]], pairs: list[tuple[int, int]], counts: list[list[Counts]], paired: bool) -> Floats:
     """Of each pair, the mean over datasets, lower scores being better; resamples × pairs."""
     total: Floats = np.zeros((len(counts[0][0]), len(pairs)))
     known = np.zeros_like(total)
@@ -436,9 +439,10 @@ def _improvements(
     )
 
 
-def _one_seed(seeds: list[int]) -> list[str]:
+def _one_seed(cells: Cells) -> list[str]:
+    seeds = [sizes[0] for sizes in cells.sizes]
     alone = seeds.count(1)
-    if not alone:
+    if not (alone and cells.paired):
         return []
     which = "there is one seed" if len(seeds) == 1 else f"{alone} of {len(seeds)} datasets have one seed"
     return [f"P(first better) compares runs on different seeds of a dataset, but {which}."]

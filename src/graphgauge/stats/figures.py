@@ -48,7 +48,7 @@ def draw_ranks(comparison: Comparison, path: str | Path) -> None:
             axes.plot([standing.mean_rank] * 2 + [edge], [0, depth, depth], color=CHANCE, lw=0.8)
             label = f" {standing.method} ({standing.mean_rank:.2f}) "
             axes.text(edge, depth, label, ha="right" if left else "left", va="center", fontsize=9)
-        over = f"{len(comparison.units)} {comparison.unit}s"
+        over = comparison.over
         axes.set_title(
             f"Mean rank by {comparison.metric} over {over}; bars: no significant difference", fontsize=9, pad=16
         )
@@ -76,8 +76,7 @@ def _draw_rank_rows(comparison: Comparison, path: str | Path) -> None:
         # Right of the last rank are the groups, not ranks.
         axes.set_xticks([tick for tick in axes.get_xticks() if 1 <= tick <= max(ranks)])
         axes.set_xlabel(
-            f"mean rank by {comparison.metric} over {len(comparison.units)} {comparison.unit}s; "
-            "vertical bars: no significant difference",
+            f"mean rank by {comparison.metric} over {comparison.over}; vertical bars: no significant difference",
             fontsize=9,
         )
 
@@ -134,25 +133,25 @@ def draw_differences(comparison: Comparison, path: str | Path) -> None:
             first, second = (comparison.scores[:, methods.index(name)] for name in test.names)
             if comparison.target is not None:
                 first, second = abs(first - comparison.target), abs(second - comparison.target)
-            spread = np.linspace(-0.2, 0.2, len(first)) if len(first) > 1 else np.zeros(1)
-            axes.plot(first - second, index + spread, "o", color=CHANCE, alpha=0.6, ms=2.5)
+            if comparison.unit != "run" or comparison.design.count > 1:  # unpaired runs have no difference each
+                spread = np.linspace(-0.2, 0.2, len(first)) if len(first) > 1 else np.zeros(1)
+                axes.plot(first - second, index + spread, "o", color=CHANCE, alpha=0.6, ms=2.5)
             colour = COLOURS[1] if test.significant else COLOURS[0]
             if test.ci is not None:
                 axes.plot([test.ci.low, test.ci.high], [index, index], color=colour, lw=2.5)
-            axes.plot([test.mean_difference], [index], "D" if test.significant else "o", color=colour, ms=6)
+            axes.plot([test.shift], [index], "D" if test.significant else "o", color=colour, ms=6)
         axes.set_yticks(range(len(tests)), [" − ".join(test.names) for test in tests])
         axes.set_ylim(len(tests) - 0.5, -0.5)
-        over = f"{len(comparison.units)} {comparison.unit}s"
-        axes.set_xlabel(f"difference in {comparison.metric} over {over} (orange diamond: significant)")
+        axes.set_xlabel(f"difference in {comparison.metric} over {comparison.over} (orange diamond: significant)")
 
 
 def _draw_matrix(comparison: Comparison, path: str | Path) -> None:
     """The differences of many pairs as a matrix: row minus column, with a dot if the pair differs significantly."""
     methods = comparison.methods
     place = {method: index for index, method in enumerate(methods)}
-    values = comparison.scores.mean(axis=0)
+    values = np.nanmean(comparison.scores, axis=0)
     if comparison.target is not None:
-        values = abs(comparison.scores - comparison.target).mean(axis=0)
+        values = np.nanmean(abs(comparison.scores - comparison.target), axis=0)
     matrix = values[:, None] - values[None, :]
     limit = float(np.abs(matrix).max()) or 1.0
     side = 1.8 + 0.19 * len(methods)
@@ -178,14 +177,14 @@ def draw_profile(comparison: Comparison, path: str | Path) -> None:
         axes,
     ):
         for index, method in enumerate(comparison.methods):
-            ordered = np.sort(scores[:, index])
+            ordered = np.sort(scores[~np.isnan(scores[:, index]), index])  # methods may have different numbers of runs
             n = len(ordered)
             share = np.arange(n, 0, -1) / n if higher else np.arange(1, n + 1) / n
             step = "steps-pre" if higher else "steps-post"
             axes.plot(ordered, share, ds=step, color=_of(COLOURS, index), marker=_shape(index), ms=3, label=method)
         distance = "" if comparison.target is None else f", distance from {comparison.target:g}"
         axes.set_xlabel(f"{comparison.metric}{distance} (τ)")
-        axes.set_ylabel(f"share of {comparison.unit}s with score {'≥' if higher else '≤'} τ")
+        axes.set_ylabel(f"share of {comparison.points} with score {'≥' if higher else '≤'} τ")
         axes.set_ylim(0, 1.03)
         if many:
             columns = -(-len(comparison.methods) // 20)

@@ -382,8 +382,8 @@ def macro_spread(
     """The spread of the mean over groups with equal weights, for `score_interval`; `value` is that of each group.
 
     The groups are the ones of interest, such as the relations of a graph; only their items are drawn. A group of few
-    units tells little about its own variance, and one of a single unit nothing. So each variance is averaged with the one
-    pooled over all groups, which counts like four degrees of freedom. Units in several groups (head and tail of a
+    units tells little about its own variance, and one of a single unit nothing. So each variance is averaged with the
+    one pooled over all groups, which counts like four degrees of freedom. Units in several groups (head and tail of a
     triple) err together. If no group has two units, the groups are treated as drawn: their values have the spread.
     """
     influence, count = np.asarray(influence, dtype=float), np.asarray(count, dtype=float)
@@ -393,7 +393,7 @@ def macro_spread(
     size = _totals(group, count, groups)
     lowest, highest = (np.array([f(found, initial=0.0)]) for f, found in ((np.min, own.lowest), (np.max, own.highest)))
     with np.errstate(invalid="ignore", divide="ignore"):
-        units = groups**2 / np.sum(1 / own.units, keepdims=True)
+        units = np.atleast_1d(groups**2 / np.sum(1 / own.units))
         if not free.any():
             drawn = spread(value - value.mean(), np.ones(groups))
             return drawn._replace(units=units)
@@ -403,7 +403,7 @@ def macro_spread(
         # Degrees of freedom by size: the variance is a sum over groups of these multiples of their squares.
         lent = np.sum(_BORROWED / own.units / (free + _BORROWED)) / free.sum()
         multiples = 1 / (own.units * (free + _BORROWED)) + lent
-        df = np.sum(multiples * free, keepdims=True) ** 2 / np.sum(multiples**2 * free)
+        df = np.atleast_1d(np.sum(multiples * free) ** 2 / np.sum(multiples**2 * free))
         total = shrunk.sum()
         if cluster is not None:
             number = np.unique(cluster, return_inverse=True)[1]
@@ -415,9 +415,9 @@ def macro_spread(
                 np.bincount(place, influence * count) / size[within] / np.sqrt(np.where(share < 1, 1 - share, np.inf))
             )
             total += np.sum(np.bincount(label, part) ** 2) - np.sum(part**2)
-            weight = np.bincount(label, share / groups)
+            weight = np.bincount(label, share / groups).astype(float)
             weight = weight[weight > 0]
-            units = 1 / np.sum(weight**2, keepdims=True)
+            units = np.atleast_1d(1 / np.sum(weight**2))
             df = np.minimum(df, _size_df(weight, np.zeros(len(weight), np.int64), np.array([len(weight)])))
         error = np.sqrt(np.maximum(total, shrunk.sum() / groups)) / groups
         items = np.sum(_totals(group, count * influence**2, groups)) / count.sum() / error**2

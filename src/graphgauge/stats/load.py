@@ -384,7 +384,9 @@ def _from_json(path: Path, columns: Columns) -> _Found | None:
         return None
     named = _FLAT_NAME.fullmatch(path.name.removesuffix(".json").removesuffix(".flat"))
     if named is None and not set(LABELS) <= set(content):
-        return None
+        own = logs.labels(path) or {}
+        # metrics.json in a folder of a run, such as gcn_seed0, says all but the dataset.
+        return _flat({"dataset": "", **own}, content, path) if "seed" in own else None
     labels = {"method": _method_folder(path), **(named.groupdict() if named else {})}
     return _flat(labels, content, path)
 

@@ -75,8 +75,14 @@ def _json_scalars(path: Path) -> dict[str, Any]:
 
 
 def is_covered(path: Path) -> bool:
-    """Whether a JSON file of Ray Tune repeats the table next to it."""
-    return path.name in ("result.json", "params.json") and (path.parent / "progress.csv").is_file()
+    """Whether a JSON file describes a run, or repeats the file of it next to it."""
+    beside = {
+        "result.json": ("progress.csv",),
+        "params.json": ("progress.csv", "result.json", "metrics.json", "metrics.csv"),
+        "config.json": ("metrics.json", "metrics.csv", "results.json"),
+        "all_results.json": ("trainer_state.json",),
+    }
+    return any((path.parent / name).is_file() for name in beside.get(path.name, ()))
 
 
 def json_lines(path: Path) -> list[dict[str, Any]] | None:

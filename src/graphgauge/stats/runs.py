@@ -382,8 +382,11 @@ def _by_value(stated: list[tuple[Run, str]]) -> str:
 
 def _notes(scored: list[tuple[Run, Score]], metric: str) -> Iterator[str]:
     """Notes that do not prevent a comparison."""
-    for dataset in dict.fromkeys(run.dataset for run, _ in scored):
-        sizes = Counter(score.n for run, score in scored if run.dataset == dataset and score.n is not None)
+    counted: dict[str, Counter[int]] = defaultdict(Counter)
+    for run, score in scored:
+        if score.n is not None:
+            counted[run.dataset][score.n] += 1
+    for dataset, sizes in counted.items():
         if len(sizes) > 1:
             counts = ", ".join(f"{n:,} in {times} runs" for n, times in sorted(sizes.items()))
             if len(sizes) > _SIZES_LISTED:

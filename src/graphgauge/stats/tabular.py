@@ -91,7 +91,7 @@ def _without_index(sheet: Sheet) -> Sheet:
     first = sheet.column(sheet.names[0])
     if [str(cell).strip().removesuffix(".0") for cell in first] != [str(number) for number in range(len(first))]:
         return sheet
-    return Sheet(sheet.names[1:], [row[1:] for row in sheet.rows], sheet.places, sheet.where)
+    return replace(sheet, names=sheet.names[1:], rows=[row[1:] for row in sheet.rows])
 
 
 def _expanded(sheet: Sheet) -> Sheet:
@@ -112,7 +112,7 @@ def _expanded(sheet: Sheet) -> Sheet:
             [*row[:place], *row[place + 1 :], *(content.get(key) for key in keys)]
             for row, content in zip(sheet.rows, known, strict=True)
         ]
-        sheet = Sheet(names, rows, sheet.places, sheet.where)
+        sheet = replace(sheet, names=names, rows=rows)
     return sheet
 
 
@@ -493,6 +493,11 @@ class _Table:
             return "method"
         if "method" in self.roles:
             return "dataset" if any(sounds_like_dataset(name) for name in columns) else None
+        if self.labels.get("method"):
+            return None
+        texts = [name for name in self.sheet.names if not self.is_numeric(name) and not self.is_blank(name)]
+        if not [name for name in texts if name not in self.roles.get("seed", [])]:
+            return "method"  # repetitions below each method, with or without their seeds
         return self._unlabelled_pivot(columns)
 
     def _unlabelled_pivot(self, columns: Sequence[str]) -> str | None:
@@ -731,7 +736,8 @@ class _Table:
                 "paired by the order of rows" if self.given.get("seed") == ORDER
                 else "no column of seeds, so repetitions are numbered and runs are not paired"
             )  # fmt: skip
-        self.notes[:] = [f"{self.sheet.where}: {'; '.join([*said, *self.notes])}"] if said or self.notes else []
+        whole = [*said, *self.notes, *self.sheet.notes]
+        self.notes[:] = [f"{self.sheet.where}: {'; '.join(whole)}"] if whole else []
 
     def _is_read(self, name: str, keys: Sequence[str]) -> bool:
         spread_out = self._seed_columns is not None or "metric" in self.roles or self._exported
