@@ -19,6 +19,8 @@ Ints = NDArray[np.int64]
 
 # Up to this many distinct positives, comparing all candidates with each is faster than searching for each candidate.
 _COMPARE_ALL = 256
+# The twin sorts all candidates, which costs this many comparisons for each.
+_SORTED = 32
 # Ids of other types are compared by NumPy.
 _ID_TYPES = (np.dtype(np.int32), np.dtype(np.int64))
 
@@ -48,7 +50,7 @@ def list_places(
     ahead, tied = np.empty_like(positive), np.empty_like(positive)
     dtype = working_dtype(scores.dtype)
     work = np.concatenate(([0], np.cumsum(size * np.minimum(relevant, _COMPARE_ALL))))
-    place = _place.implementation(int(work[-1]))
+    place = _place.implementation(_SORTED * int(size[relevant > 0].sum()))
     whole = exact(scores, dtype)
 
     def block_places(block: slice) -> None:
@@ -103,7 +105,7 @@ def grouped(codes: Ints, queries: int) -> tuple[Ints, Ints]:
     (array([1, 0, 2]), array([1, 2]))
     """
     size = np.bincount(codes, minlength=queries)
-    return _by_code.implementation(len(codes))(codes, np.cumsum(size) - size), size
+    return _by_code.implementation(4 * len(codes))(codes, np.cumsum(size) - size), size
 
 
 def _even_work(work: Ints) -> list[slice]:

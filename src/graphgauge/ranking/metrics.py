@@ -58,7 +58,7 @@ Coverage = Callable[[Any, Estimate, float], float | None]
 def group_spread(sample: Sample, estimate: Estimate) -> Spread:
     """What the queries or clusters of each group show of its error."""
     assert estimate.influence is not None
-    return spread(estimate.influence, sample.count, group=sample.group, groups=sample.groups, cluster=sample.units)
+    return spread(estimate.influence, sample.count, group=sample.group, groups=sample.groups, cluster=sample.clusters)
 
 
 def _score_coverage(sample: Sample, estimate: Estimate, confidence: float) -> float | None:

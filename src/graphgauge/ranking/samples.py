@@ -16,6 +16,7 @@ from graphgauge.kernels.tails import TailCounts, tail_counts
 from graphgauge.kernels.tally import distinct, numbered, tally
 from graphgauge.ranking import ties as rules
 from graphgauge.ranking.lists import QueryLists
+from graphgauge.stats.intervals import Clusters
 
 Floats = NDArray[np.floating[Any]]
 Values = Floats | Ints
@@ -89,6 +90,11 @@ class Sample:
     def units(self) -> Ints | None:
         """The clusters, numbered from 0: labels may be hashes, spread over all of 64 bits."""
         return None if self.cluster is None else numbered(self.cluster)[1]
+
+    @cached_property
+    def clusters(self) -> Clusters | None:
+        """The sizes of the clusters, for the errors of all metrics."""
+        return None if self.units is None else Clusters.of(self.count, self.units, self.group, self.groups)
 
     @property
     def unit_counts(self) -> Ints:

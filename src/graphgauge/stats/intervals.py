@@ -201,7 +201,7 @@ def standard_error(
     *,
     group: NDArray[np.integer] | None = None,
     groups: int = 1,
-    cluster: NDArray[np.integer] | None = None,
+    cluster: NDArray[np.integer] | Clusters | None = None,
 ) -> tuple[Floats, Floats]:
     """Standard error and degrees of freedom of one estimate per group, from the first-order error of each cell.
 
@@ -209,7 +209,8 @@ def standard_error(
     ratio. `count` items are in each cell (or their weight), `group` is the group of a cell. Items in one `cluster`
     (a label per cell, which may span cells) err together: their influences are summed before they are squared. A large
     cluster pulls the mean towards itself, so its square is raised by 1 / (1 − its share of the items): CR2 of Bell and
-    McCaffrey (2002). Degrees of freedom follow from the sizes, see `_size_df`. NaN with fewer than two units.
+    McCaffrey (2002). Degrees of freedom follow from the sizes, see `_size_df`. NaN with fewer than two units. What is
+    the same for all estimates with these clusters can be computed once, as `Clusters`.
     """
     influence = np.asarray(influence, dtype=float)
     count = np.asarray(count, dtype=float)
@@ -217,14 +218,46 @@ def standard_error(
     if cluster is None:
         squares = _totals(group, count * influence**2, groups)
         return np.sqrt(squares / np.where(total >= 2, total * (total - 1), np.nan)), np.maximum(total - 1, 0)
-    owner, members, summed = _cluster_sums(influence * count, count, group, cluster)
-    owner, members, summed = owner[members > 0], members[members > 0], summed[members > 0]
-    units = np.bincount(owner, minlength=groups).astype(np.int64)
-    share = members / total[owner]
+    sizes = cluster if isinstance(cluster, Clusters) else Clusters.of(count, cluster, group, groups)
+    summed = _totals(sizes.key, influence * count, len(sizes.present))[sizes.present]
     with np.errstate(invalid="ignore", divide="ignore"):
-        error = np.sqrt(_totals(owner, summed**2 / (1 - share), groups)) / total
-    enough = units >= 2
-    return np.where(enough, error, np.nan), np.where(enough, _size_df(share, owner, units), 0.0)
+        error = np.sqrt(_totals(sizes.owner, summed**2 / (1 - sizes.share), groups)) / total
+    return np.where(sizes.df > 0, error, np.nan), sizes.df
+
+
+class Clusters(NamedTuple):
+    """What the error of every estimate needs of its clusters: the cluster of each cell, and sizes.
+
+    `present` says which clusters have items, and `owner` and `share` are the group of each of these and its share of
+    the group's items. `df` are the degrees of freedom of each group, 0 with fewer than two clusters, and `units` is the
+    number of clusters of one size that would be worth as much, 1 / Σ(shares²).
+    """
+
+    key: Ints
+    present: NDArray[np.bool_]
+    owner: Ints
+    share: Floats
+    df: Floats
+    units: Floats
+
+    @classmethod
+    def of(
+        cls,
+        count: ArrayLike,
+        cluster: NDArray[np.integer],
+        group: NDArray[np.integer] | None = None,
+        groups: int = 1,
+    ) -> Clusters:
+        count = np.asarray(count, dtype=float)
+        key, owner = _cluster_keys(group, cluster)
+        members = _totals(key, count, len(owner))
+        present = members > 0
+        owner, total = owner[present], _totals(group, count, groups)
+        share = members[present] / total[owner]
+        number = np.bincount(owner, minlength=groups).astype(np.int64)
+        df = np.where(number >= 2, _size_df(share, owner, number), 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return cls(key, present, owner, share, df, 1 / _totals(owner, share**2, groups))
 
 
 class Spread(NamedTuple):
@@ -248,19 +281,17 @@ def spread(
     *,
     group: NDArray[np.integer] | None = None,
     groups: int = 1,
-    cluster: NDArray[np.integer] | None = None,
+    cluster: NDArray[np.integer] | Clusters | None = None,
 ) -> Spread:
     """`standard_error` of one estimate per group, with what `score_interval` needs beside it."""
     influence = np.broadcast_to(np.asarray(influence, dtype=float), np.shape(count))
     count = np.asarray(count, dtype=float)
+    if cluster is not None and not isinstance(cluster, Clusters):
+        cluster = Clusters.of(count, cluster, group, groups)
     error, df = standard_error(influence, count, group=group, groups=groups, cluster=cluster)
     total = _totals(group, count, groups)
+    units = total if cluster is None else cluster.units
     with np.errstate(invalid="ignore", divide="ignore"):
-        if cluster is None:
-            units = total
-        else:
-            owner, members, _ = _cluster_sums(count, count, group, cluster)
-            units = total**2 / _totals(owner, members**2, groups)
         variance = _totals(group, count * influence**2, groups) / total
         items = np.where(error > 0, variance / error**2, units)
     lowest, highest = _extremes(group, np.where(count > 0, influence, 0.0), groups)
@@ -472,10 +503,9 @@ def delong(
         return auc, math.sqrt(np.var(wins[:m] / (2 * n), ddof=1) / m + spread / n), min(m, n) - 1
     influence = losses / (2 * n) - np.diff(offsets) * (m / n * auc) - auc
     influence[order] += wins[:m] / (2 * n)
-    members = np.broadcast_to(1.0, m)
-    if cluster is not None:
-        _, members, influence = _cluster_sums(influence, members, None, cluster)
-        members, influence = members[members > 0], influence[members > 0]
+    sizes = None if cluster is None else Clusters.of(np.ones(m), cluster)
+    if sizes is not None:
+        influence = _totals(sizes.key, influence, len(sizes.present))[sizes.present]
     units = len(influence)
     if units < 2:
         return auc, np.nan, 0
@@ -484,8 +514,8 @@ def delong(
         return auc, 0.0, units - 1
     kurtosis = float(np.mean(np.square(influence) ** 2)) / variance**2
     df = min(units - 1, 2 * units / (kurtosis - (units - 3) / (units - 1)))
-    if cluster is not None:
-        df = min(df, float(_size_df(members / m, np.zeros(units, np.int64), np.array([units]))[0]))
+    if sizes is not None:
+        df = min(df, float(sizes.df[0]))
     return auc, units / m * math.sqrt(variance / (units - 1)), df
 
 
@@ -526,13 +556,11 @@ def _extremes(group: NDArray[np.integer] | None, values: Floats, groups: int) ->
     return lowest, highest
 
 
-def _cluster_sums(
-    weighted: Floats, count: Floats, group: NDArray[np.integer] | None, cluster: NDArray[np.integer]
-) -> tuple[Ints, Floats, Floats]:
-    """For each cluster within each group: the group, how many items, and the sum of the weighted values."""
+def _cluster_keys(group: NDArray[np.integer] | None, cluster: NDArray[np.integer]) -> tuple[Ints, Ints]:
+    """The number of each cell's cluster within its group, and the group of each number; some may have no cell."""
     cluster = np.asarray(cluster)
     if cluster.size == 0:
-        return np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0)
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     if int(cluster.max()) - int(cluster.min()) > 1 << 32:  # labels such as hashes, which overflow the sums below
         cluster = np.unique(cluster, return_inverse=True)[1]
     cluster = cluster - cluster.min()
@@ -542,4 +570,4 @@ def _cluster_sums(
         labels = np.arange(int(key.max()) + 1)
     else:
         labels, key = np.unique(key, return_inverse=True)
-    return labels // span, _totals(key, count, len(labels)), _totals(key, weighted, len(labels))
+    return key.astype(np.int64, copy=False), (labels // span).astype(np.int64, copy=False)
