@@ -230,3 +230,87 @@ def test_the_table_keeps_its_promise() -> None:
     for row, printed in zip(DESIGNS.ROWS, cells, strict=True):
         assert tuple(printed[:3]) == row.name
         assert float(printed[3]) <= 0.06 + 2 * math.sqrt(0.05 * 0.95 / DESIGNS.REPEATS)
+
+
+def without(runs: list[dict[str, Any]], method: str, dataset: str) -> list[dict[str, Any]]:
+    return [run for run in runs if (run["method"], run["dataset"]) != (method, dataset)]
+
+
+@pytest.mark.parametrize("seeds", ["others", "none", "the same, declared unpaired"])
+@pytest.mark.parametrize("datasets", ["these", "drawn"])
+def test_a_dataset_without_runs_of_a_method_is_never_dropped_silently(seeds: str, datasets: str) -> None:
+    runs = without(rows({"a": list(range(4)), "b": list(range(4))}, 3), "b", "data 1")
+    options: dict[str, Any] = {"metric": "f1", "direction": "higher", "datasets": datasets, "resamples": 20}
+    if seeds == "others":
+        runs = [{**run, "seed": run["seed"] + 10 * (run["method"] == "b")} for run in runs]
+    elif seeds == "none":
+        runs = [{name: value for name, value in run.items() if name != "seed"} for run in runs]
+    else:
+        options["design"] = "unpaired"
+    with pytest.raises(InputError, match=r"are missing: b on data 1 \(no run\)"):
+        compare(runs, **options)
+    found = compare(runs, missing="omit", **options)
+    assert found.design.count == 2
+    assert "data 1 is left out: b without a score there." in found.notes
+
+
+def test_the_worst_bound_is_for_runs_that_failed_not_for_unequal_numbers() -> None:
+    scores = {"a": [0.9, 0.8, 0.85, 0.95, 0.9], "b": [0.7, math.nan, 0.75]}
+    runs = [
+        {"method": method, "dataset": "x", "seed": seed + 10 * (method == "b"), "mrr": score}
+        for method, own in scores.items()
+        for seed, score in enumerate(own)
+    ]
+    found = compare(runs, metric="mrr", missing="worst", resamples=20)
+    assert {row.method: round(row.mean, 4) for row in found.standings} == {"a": 0.88, "b": round(1.45 / 3, 4)}
+    whole = [*runs, *({**run, "dataset": "y"} for run in runs if run["method"] == "a")]
+    absent = compare(whole, metric="mrr", missing="worst", datasets="these", resamples=20)
+    assert absent.tests[0].mean_difference == pytest.approx(((0.88 - 1.45 / 3) + 0.88) / 2)
+
+
+def test_partly_shared_seeds_list_every_missing_run() -> None:
+    runs = rows({"a": list(range(6)), "b": list(range(3, 10))})
+    lacking = [("b", 0), ("b", 1), ("b", 2), ("a", 6), ("a", 7), ("a", 8), ("a", 9)]
+    with pytest.raises(InputError, match=r"^7 runs of f1 are missing") as caught:
+        compare(runs, metric="f1", direction="higher")
+    assert all(f"{method} on data 0 seed {seed} (" in str(caught.value) for method, seed in lacking)
+    assert "--design unpaired" in str(caught.value)
+    assert "--missing omit" in str(caught.value)
+    messages = set()
+    for seed in range(5):
+        with pytest.raises(InputError) as again:
+            compare(shuffled(runs, seed), metric="f1", direction="higher")
+        messages.add(str(again.value))
+    assert messages == {str(caught.value)}
+
+
+@pytest.mark.parametrize("effect", [1e-4, 1e-300])
+def test_an_effect_out_of_reach_does_not_end_the_comparison(effect: float) -> None:
+    found = compare(rows({"a": list(range(6)), "b": list(range(6))}, noise=1.0), metric="f1", direction="higher",
+                    effect=effect, resamples=20)  # fmt: skip
+    assert "takes more than 1,000,000 seeds" in found.summary
+    assert found.needed[0].total is None
+    assert found.needed[0].std > 0
+    with pytest.raises(OptionError, match="needs more than 1,000,000 units"):
+        units_needed(effect, 1.0)
+
+
+@pytest.mark.parametrize("option", ["margin", "effect"])
+def test_true_is_no_size(option: str) -> None:
+    with pytest.raises(OptionError, match=f"{option} must be a .*, not True"):
+        compare(rows({"a": [0, 1], "b": [0, 1]}), metric="f1", direction="higher", **{option: True})  # type: ignore[arg-type]
+
+
+def test_scores_in_percent_and_a_margin_of_a_share() -> None:
+    runs = [{**run, "acc": 100 * run["f1"]} for run in rows({"a": list(range(6)), "b": list(range(6))})]
+    said = "it seems to be in percent: margin and effect are in the same unit"
+    found = compare(runs, metric="acc", margin=0.01, effect=0.01, resamples=20)
+    assert said in found.summary
+    assert "in percent" not in compare(runs, metric="acc", margin=1.0, resamples=20).summary
+    assert "in percent" not in compare(runs, metric="f1", direction="higher", margin=0.01, resamples=20).summary
+
+
+def test_scores_whose_squares_are_infinite_are_refused() -> None:
+    runs = [{**run, "f1": 1e300 * run["f1"]} for run in rows({"a": [0, 1], "b": [0, 1]})]
+    with pytest.raises(InputError, match=r"f1 is infinite: a on data 0 seed 0 \(.*e\+299 squared\)"):
+        compare(runs, metric="f1", direction="higher")

@@ -240,3 +240,19 @@ def test_evaluations_in_lists_and_dictionaries() -> None:
     assert named["mrr", "a", "y"].mean == 0.6
     found = aggregate([evaluation(0.1 * seed, method="m", dataset="x", seed=seed) for seed in range(1, 4)])
     assert found["mrr", "m", "x"].mean == pytest.approx(0.2)
+
+
+def test_remarks_cannot_break_any_markup() -> None:
+    names = ["a\n\\input{secret}", "<b>[x](y)", "[CLS]", "*|"]
+    scores = {name: {seed: 0.5 + seed / 10 + index / 100 for seed in range(6)} for index, name in enumerate(names)}
+    published = compare_published(
+        [{"method": name, "acc": f"{80 + index} ± 0.5"} for index, name in enumerate(names)],
+        n=5, metric="acc", direction="higher",
+    )  # fmt: skip
+    for outcome in (compare(scores, metric="acc", direction="higher", resamples=20), published):
+        latex = outcome.render("latex").splitlines()
+        assert not [line for line in latex if line.startswith(("\\input", "[", "*"))]
+        assert not [line for line in latex if "|" in line and not line.startswith("%")]
+        markdown = outcome.render("markdown")
+        assert "<b>" not in markdown.replace("\\<b>", "")
+        assert "](y)" not in markdown

@@ -220,3 +220,16 @@ def test_errors_are_rare_if_nothing_differs(seed: int) -> None:
         found = compare_published(table, metric="acc", direction="higher")
         wrong += any(test.p_adjusted <= 0.05 for test in found.tests)
     assert wrong <= 400 * 0.05 + 3 * math.sqrt(400 * 0.05 * 0.95)
+
+
+@pytest.mark.parametrize(
+    "cited", [r"GAT~\cite{gat18}", r"GAT \citep[see][p.~3]{gat18}", r"GAT\textsuperscript{}~\autocite{a,b}"]
+)
+def test_citations_are_no_part_of_a_name(cited: str, tmp_path: Path) -> None:
+    table = tmp_path / "t.tex"
+    table.write_text(
+        "\\begin{tabular}{lc}\nModel & Acc \\\\\n"
+        + r"GCN & $81.5 \pm 0.5$ \\" + "\n" + rf"{cited} & $83.0 \pm 0.7$ \\" + "\n\\end{tabular}\n"
+    )  # fmt: skip
+    found = compare_published(str(table), n=10, metric="Acc", direction="higher")
+    assert {mean.method for mean in found.means} == {"GCN", "GAT"}

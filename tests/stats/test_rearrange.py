@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -217,3 +218,32 @@ def test_what_cannot_be_tested() -> None:
         unpaired_test([1.0, math.nan], [1.0])
     with pytest.raises(InputError, match="expected a row of scores"):
         unpaired_test([], [1.0])
+
+
+@pytest.mark.parametrize("test", ["mean", "ranks"])
+@pytest.mark.parametrize("paired", [True, False])
+def test_the_interval_of_the_margin_is_inside_that_of_the_test(test: Any, paired: bool) -> None:
+    rng = np.random.default_rng(3)
+    ask = paired_test if paired else unpaired_test
+    for n in (3, 4, 5, 6, 8):
+        for alpha in (0.01, 0.05, 0.1):
+            for _ in range(4):
+                scores = np.round(rng.normal(0, 1, (2, n)), int(rng.integers(0, 3)))
+                found = ask(*scores, test=test, alpha=alpha, margin=0.5)
+                if found.ci is not None:
+                    assert found.margin is not None
+                    assert found.margin.ci is not None
+                    assert found.ci.low <= found.margin.ci.low <= found.margin.ci.high <= found.ci.high
+                    assert ("of Student's t" in found.equivalence) == (found.ci.method == "t")
+
+
+@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize("strata", [1, 2])
+def test_p_is_never_below_that_of_the_rarest_rearrangement(paired: bool, strata: int) -> None:
+    n = 20 // strata
+    ahead = [(np.linspace(1, 1.001, n), np.linspace(0, 0.001, n)[::-1]) for _ in range(strata)]
+    plan = Plan(((n, n),) * strata, paired, "mean", 0.05)
+    found = plan.tested(ahead, names=("a", "b"), better="higher", metric=None, unit="run")
+    rarest = 2.0 ** (1 - 20) if paired else 2 / math.comb(2 * n, n) ** strata
+    assert found.p_value == pytest.approx(rarest, rel=1e-9)
+    assert found.p_min_attainable == pytest.approx(rarest, rel=1e-9)

@@ -114,6 +114,7 @@ def plain_text(text: str) -> str:
         text = text[1:]
     if "\\" in text or "$" in text:
         text = text.replace(r"\pm", "±").replace(r"\%", "%").replace(r"\,", " ").replace("~", " ").replace("$", "")
+        text = re.sub(r"\\(?:[a-zA-Z]*cite[a-zA-Z]*|[a-zA-Z]*ref|label|footnote)\*?(?:\[[^\]]*\])*\{[^{}]*\}", "", text)
         text = re.sub(r"\\(?:textcolor|colorbox|cellcolor|color)(?:\[[^\]]*\])?\{[^{}]*\}", "", text)
         text = re.sub(r"\\[a-zA-Z]+\*?", " ", text)
         text = re.sub(r"[{}]", " ", text).replace("_ ", " ").replace("^ ", " ")

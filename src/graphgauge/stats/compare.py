@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Literal, overload
@@ -30,7 +31,7 @@ from graphgauge.stats.intervals import Bounds, agreement_interval, sample_interv
 from graphgauge.stats.load import load
 from graphgauge.stats.many import critical_difference, friedman, holm, mean_ranks
 from graphgauge.stats.method_test import MethodTest
-from graphgauge.stats.names import usual_direction
+from graphgauge.stats.names import sounds_like_share, usual_direction
 from graphgauge.stats.paired import STATISTICS, Plan, Statistic, require_margin
 from graphgauge.stats.power import Needed, needed, require_effect
 from graphgauge.stats.resample import (
@@ -42,7 +43,7 @@ from graphgauge.stats.resample import (
     stratified_bounds,
     win_matrix,
 )
-from graphgauge.stats.runs import MISSING, Better, Missing, Panel, Runs, Seed, on_dataset, panel, seed_order
+from graphgauge.stats.runs import MISSING, Better, Gap, Missing, Panel, Runs, Seed, on_dataset, panel, seed_order
 from graphgauge.stats.simulate import Simulated, simulate_like
 from graphgauge.stats.text import listing, several
 from graphgauge.stats.truths import Truths
@@ -52,6 +53,8 @@ from graphgauge.stats.wilcoxon import as_on_paper, require_alpha
 _FEWEST_SEEDS = 3
 _FEWEST_RUNS = 15
 _BLOCK = 1 << 22
+# The squares of larger scores are infinite.
+_LARGEST = 1e150
 
 
 @overload
@@ -163,6 +166,7 @@ def compare(
     notes = _one_run(cells, chosen)
     if by_name is not None:
         notes.append(f"That {by_name} is better follows from the name {view.metric}; direction overrules it.")
+    notes += _in_percent(view, cells, margin, effect)
     return _compared(view, better, cells, ask, notes)
 
 
@@ -213,9 +217,11 @@ def _cells(view: Panel, missing: Missing, *, paired: bool) -> Cells:
     runs = present(view)
     gaps = [gap for gap in view.gaps if paired or gap.seed in runs[gap.dataset][gap.method]]
     if missing == "raise":
-        view.refuse_missing([str(gap) for gap in gaps] or (_unmatched(view) if paired else []))
-    if missing == "worst" and gaps:
-        view = view.filled()
+        lacking = _unmatched(view) if paired else _without_runs(runs, methods)
+        view.refuse_missing([*map(str, gaps), *lacking], unpaired=paired and bool(lacking))
+    if missing == "worst":
+        gaps += [] if paired else _whole_gaps(runs, methods)
+        view = view.filled(gaps)
     cells = Cells(methods, [], [], [], paired, [])
     infinite: list[str] = []
     for dataset, by_method in sorted(view.values.items()):
@@ -230,11 +236,14 @@ def _cells(view: Panel, missing: Missing, *, paired: bool) -> Cells:
         if not paired and lost:
             cells.notes.append(f"{dataset or view.metric}: {several(lost, 'run')} without a value left out.")
         infinite += [
-            f"{on_dataset(method, dataset)} seed {seed}"
+            f"{on_dataset(method, dataset)} seed {seed}{_squared(by_method[method][seed])}"
             for method, seeds in zip(methods, kept, strict=True)
-            for seed in seeds if math.isinf(by_method[method][seed])
+            for seed in seeds if abs(by_method[method][seed]) > _LARGEST
         ]  # fmt: skip
-        if all(kept):
+        without = [method for method, seeds in zip(methods, kept, strict=True) if not seeds]
+        if without and not paired:
+            cells.notes.append(f"{dataset or view.metric} is left out: {listing(without)} without a score there.")
+        if not without:
             cells.datasets.append(dataset)
             cells.seeds.append([str(seed) for seed in kept[0]])
             cells.scores.append(
@@ -260,13 +269,39 @@ def _kept(by_method: Any, every: list[Seed], methods: list[str], paired: bool) -
     return [[seed for seed in every if seed in common]] * len(methods)
 
 
+def _squared(score: float) -> str:
+    """What to add to a score that is infinite only if it is squared."""
+    return "" if math.isinf(score) else f" ({score:g} squared)"
+
+
 def _unmatched(view: Panel) -> list[str]:
     return [
         f"{on_dataset(method, dataset)} seed {seed} (other methods have it)"
-        for dataset, by_method in view.values.items()
-        for seed in dict.fromkeys(seed for seeds in by_method.values() for seed in seeds)
-        for method in view.methods
+        for dataset, by_method in sorted(view.values.items())
+        for seed in sorted({seed for seeds in by_method.values() for seed in seeds}, key=seed_order)
+        for method in sorted(view.methods)
         if seed not in by_method[method]
+    ]
+
+
+def _without_runs(runs: Mapping[str, Mapping[str, set[Seed]]], methods: list[str]) -> list[str]:
+    """Methods without any run on a dataset; how many runs they should have, nothing says."""
+    return [
+        f"{on_dataset(method, dataset)} (no run)"
+        for dataset, by_method in runs.items()
+        for method in methods
+        if not by_method[method]
+    ]
+
+
+def _whole_gaps(runs: Mapping[str, Mapping[str, set[Seed]]], methods: list[str]) -> list[Gap]:
+    """For methods without any run on a dataset, as many gaps as the most runs of another one."""
+    return [
+        Gap(method, dataset, seed, "no run")
+        for dataset, by_method in runs.items()
+        for method in methods
+        if not by_method[method]
+        for seed in sorted(max((by_method[other] for other in methods), key=len), key=seed_order)
     ]
 
 
@@ -484,6 +519,18 @@ def _one_run(cells: Cells, runs: list[Any]) -> list[str]:
     if any(run.family == "forecasting" for run in runs):
         text += " Forecasts can be compared over time steps: graphgauge.forecasting.compare."
     return [text]
+
+
+def _in_percent(view: Panel, cells: Cells, margin: float | None, effect: float | None) -> list[str]:
+    """A margin of 0.01 is something else for scores such as 81.5."""
+    named = [name for name, size in (("margin", margin), ("effect", effect)) if size is not None and abs(size) < 1]
+    largest = max(float(np.abs(values).max()) for row in cells.scores for values in row)
+    if not named or not 1 < largest <= 100 or not sounds_like_share(view.metric):
+        return []
+    return [
+        f"{view.metric} reaches {largest:g}, so it seems to be in percent: {' and '.join(named)} "
+        f"{'are' if len(named) > 1 else 'is'} in the same unit, in which one percentage point is 1."
+    ]
 
 
 def _too_few_seeds(seeds: list[int], unit: str = "seed") -> str | None:

@@ -19,7 +19,7 @@ from graphgauge.stats.comparison import jsonable
 from graphgauge.stats.many import holm
 from graphgauge.stats.method_test import Margin, margin_words
 from graphgauge.stats.permutation import PairedItems, paired_items
-from graphgauge.stats.power import Needed, units_needed
+from graphgauge.stats.power import Needed, fewest_units
 from graphgauge.stats.present import Style
 from graphgauge.stats.runs import Better, Missing, Panel, Run, Runs, seed_order, unchecked_runs
 from graphgauge.stats.tables import Cell, Grid
@@ -296,7 +296,7 @@ def _items_needed(
     unit = "item" if test.units == test.n else "cluster"
     if not std > 0:
         return Needed(names, effect, power, unit, test.units, None, None, std)
-    total = units_needed(effect, std, power=power, alpha=alpha, comparisons=comparisons)
+    total = fewest_units(abs(effect) / std, True, 1, power, alpha / comparisons)
     return Needed(names, effect, power, unit, test.units, total, None, std)
 
 

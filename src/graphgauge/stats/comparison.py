@@ -18,7 +18,7 @@ from graphgauge.stats.power import Needed
 from graphgauge.stats.present import Presented, Style, comparison_marks, standing_or_test, times
 from graphgauge.stats.runs import Better
 from graphgauge.stats.simulate import Simulated
-from graphgauge.stats.tables import Cell, Grid
+from graphgauge.stats.tables import Cell, Grid, remark
 from graphgauge.stats.text import bounds, decimals, fixed, p_text, plus_minus, several
 
 
@@ -232,7 +232,7 @@ class Comparison(Presented):
         if form == "table":
             return self._text(style)
         lines = (self.design.sentence, *self._remarks())
-        remarks = [f"% {line}" if form == "latex" else f"- {line}" for line in lines]
+        remarks = [remark(line, form) for line in lines]
         return "\n".join([self.grid(style).render(form), self.tests_grid().render(form), *remarks]) + "\n"
 
     def to_dict(self) -> dict[str, Any]:

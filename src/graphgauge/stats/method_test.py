@@ -280,7 +280,7 @@ def margin_words(names: tuple[str, str], margin: Margin, better: Better | None) 
     size, ci = margin.size, margin.ci
     if ci is None:
         return f"nothing can be said about a margin of {size:g}, because there is no interval."
-    said = f"{100 * ci.level:g} % interval {bounds(ci)}"
+    said = f"{100 * ci.level:g} % interval {bounds(ci)}" + (" of Student's t" if ci.method == "t" else "")
     first, second = names
     if -size < ci.low and ci.high < size:
         return f"{first} and {second} are equivalent within ±{size:g} (the {said} is inside)."

@@ -73,6 +73,8 @@ _LOWER = frozenset((
     "loss", "mae", "rmse", "mse", "mape", "smape", "crps", "error", "err", "nll", "perplexity", "ppl", "fid", "wer",
     "cer", "brier", "ece", "fpr", "fdr", "fnr", "latency", "shd",
 ))  # fmt: skip
+# Of these, shares of 1 that are often printed in percent.
+_SHARES = _HIGHER - {"r2", "bleu", "rouge", "reward"}
 _DATASETS = re.compile(
     r"cora(_?(ml|full))?|citeseer|pubmed|ogb[nlg]-.+|dblp|wikics|reddit\d*|ppi|flickr|yelp|amazon.*|coauthor.*|computers?|"
     r"photo|cs|physics|arxiv|products|proteins|mag|papers100m|wn18(rr)?|fb15k(-?237)?|nations|umls|kinship|yago.*|nell.*|"
@@ -141,6 +143,11 @@ def usual_direction(name: str) -> Literal["higher", "lower"] | None:
     if bool(words & _HIGHER) == bool(words & _LOWER):
         return None
     return "higher" if words & _HIGHER else "lower"
+
+
+def sounds_like_share(name: str) -> bool:
+    """Whether a metric of this name is usually between 0 and 1."""
+    return bool(set(re.split(r"[\W_]+", name.lower())) & _SHARES)
 
 
 def sounds_like_dataset(name: str) -> bool:

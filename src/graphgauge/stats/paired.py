@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +15,7 @@ from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.result import Interval
 from graphgauge.stats.intervals import is_rounding, sample_std
 from graphgauge.stats.method_test import Margin, MethodTest
+from graphgauge.stats.power import is_real
 from graphgauge.stats.ranks import rank_sum, rank_sum_shift, signed_rank_shift
 from graphgauge.stats.rearrange import (
     Arrangements,
@@ -94,7 +95,7 @@ def unpaired_test(
 
 
 def require_margin(margin: Any) -> None:
-    if margin is not None and not (isinstance(margin, int | float | np.number) and 0 < margin < math.inf):
+    if margin is not None and not (is_real(margin) and 0 < margin < math.inf):
         raise OptionError(
             f"margin must be a positive number, not {margin!r:.60}", fix="Give the difference that does not matter."
         )
@@ -172,9 +173,12 @@ class Plan:
         effect = _effect(rounded, differences)
         n = sum(len(a) + len(b) for a, b in datasets) if differences is None else int(np.count_nonzero(differences))
         lowest = found.lowest_p if differences is None or found.lowest_p == 0 else attainable_p(n)
+        ci = None if flat else self._interval(rounded, self.alpha, unit, bounds, found)
         margin = None
         if self.margin is not None:
-            wide = None if flat else self._interval(rounded, min(2 * self.alpha, 0.999), unit, bounds)
+            by_t = ci is not None and ci.method == "t"
+            level = min(2 * self.alpha, 0.999)
+            wide = None if flat else self._interval(rounded, level, unit, bounds, _unknown(found) if by_t else None)
             margin = Margin(float(self.margin), wide)
         kind = ("signed-rank", "sign-flip") if self.paired else ("rank-sum", "permutation")
         return MethodTest(
@@ -184,7 +188,7 @@ class Plan:
             means=means,
             stds=stds,
             mean_difference=float(np.mean([_mean_difference(a, b, self.paired) for a, b in rounded])),
-            ci=None if flat else self._interval(rounded, self.alpha, unit, bounds, found),
+            ci=ci,
             test_statistic=self._statistic(rounded),
             p_value=found.p_value,
             exact=found.exact,
@@ -222,6 +226,11 @@ class Plan:
             return math.nan
         ((a, b),) = datasets
         return signed_rank(a - b).statistic if self.paired else rank_sum(a, b).u
+
+
+def _unknown(found: Shift) -> Shift:
+    """Without its ends, so that intervals of all levels come from Student's t and contain each other."""
+    return replace(found, low=math.nan, high=math.nan)
 
 
 def _t_bounds(datasets: Sequence[Pair], paired: bool, alpha: float) -> tuple[float, float]:

@@ -31,7 +31,8 @@ class Needed:
     """How many units detect a true difference of `effect` with probability `power`, at the measured spread.
 
     `total` is per method, and per dataset if runs on given datasets are tested; `cautious` is the count if the spread
-    is at the upper end of what the data allow (80 %). None if there is no spread to plan with.
+    is at the upper end of what the data allow (80 %). None if there is no spread to plan with, or if a million units
+    are not enough.
     """
 
     names: tuple[str, str]
@@ -52,6 +53,8 @@ class Needed:
         pair = " vs ".join(self.names)
         aim = f"a difference of {self.effect:g} with {100 * self.power:g} % power"
         if self.total is None or self.more is None:
+            if self.std > 0:
+                return f"{pair}: to detect {aim} takes more than {several(_MOST, self.unit)}{self.where}."
             return f"{pair}: there is no spread to say what would detect {aim}."
         if self.more == 0:
             return f"{pair}: {several(self.have, self.unit)}{self.where} are enough to detect {aim} ({self.total} are)."
@@ -90,13 +93,20 @@ def units_needed(
     whole_number("datasets", datasets, 1)
     if not (isinstance(std, int | float | np.number) and 0 < std < math.inf):
         raise OptionError(f"std must be a positive number, not {std!r:.60}", fix="Give the spread of earlier runs.")
-    level, ratio = alpha / comparisons, abs(effect) / std
+    found = fewest_units(abs(effect) / std, paired, datasets, power, alpha / comparisons)
+    if found is None:
+        raise OptionError(f"an effect of {effect:g} needs more than {_MOST:,} units", fix="Name a larger effect.")
+    return found
+
+
+def fewest_units(ratio: float, paired: bool, datasets: int, power: float, level: float) -> int | None:
+    """The fewest units for an effect of this many standard deviations; None if a million is not enough."""
     enough = _can_reject(paired, datasets, level)
     low, high = enough - 1, enough
     while _power(high, ratio, paired, datasets, level) < power:
         low, high = high, 2 * high
         if high > _MOST:
-            raise OptionError(f"an effect of {effect:g} needs more than {_MOST:,} units", fix="Name a larger effect.")
+            return None
     while high - low > 1:
         middle = (low + high) // 2
         if _power(middle, ratio, paired, datasets, level) < power:
@@ -127,20 +137,26 @@ def needed(
     std = math.sqrt(float(np.mean(variances))) if variances else math.nan
     largest = max(float(np.abs(values).max()) for pair in data for values in pair)
     if not std > 0 or is_rounding(std, largest):
-        return Needed(names, effect, power, unit, have, None, None, std, where)
-    plan = {"paired": paired, "datasets": len(data), "power": power, "alpha": alpha, "comparisons": comparisons}
-    total = units_needed(effect, std, **plan)  # type: ignore[arg-type]
-    cautious = units_needed(effect, std * _upper(df), **plan)  # type: ignore[arg-type]
+        return Needed(names, effect, power, unit, have, None, None, 0.0 if variances else math.nan, where)
+    total, cautious = (
+        fewest_units(abs(effect) / spread, paired, len(data), power, alpha / comparisons)
+        for spread in (std, std * _upper(df))
+    )
     return Needed(names, effect, power, unit, have, total, cautious, std, where)
 
 
 def require_effect(effect: Any, power: Any) -> None:
-    if effect is not None and not (isinstance(effect, int | float | np.number) and 0 < abs(float(effect)) < math.inf):
+    if effect is not None and not (is_real(effect) and 0 < abs(float(effect)) < math.inf):
         raise OptionError(
             f"effect must be a number other than 0, not {effect!r:.60}", fix="Name the difference that matters."
         )
-    if not (isinstance(power, int | float | np.number) and 0 < power < 1):
+    if not (is_real(power) and 0 < power < 1):
         raise OptionError(f"power must be between 0 and 1, not {power!r:.60}", fix="Use 0.8 for 80 %.")
+
+
+def is_real(value: Any) -> bool:
+    """Whether it is a number; True is none."""
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
 def _upper(df: int) -> float:

@@ -18,7 +18,7 @@ from graphgauge.stats.intervals import t_quantile
 from graphgauge.stats.many import holm
 from graphgauge.stats.present import Presented, Style
 from graphgauge.stats.runs import UNNAMED_METRIC, Better, known_metric, on_dataset
-from graphgauge.stats.tables import Cell, Grid
+from graphgauge.stats.tables import Cell, Grid, remark
 from graphgauge.stats.tabular import Columns, columns_of, read_units
 from graphgauge.stats.text import decimals, fixed, listing, p_text, plus_minus
 from graphgauge.stats.wilcoxon import require_alpha
@@ -218,8 +218,7 @@ class PublishedComparison(Presented):
         if form == "csv":
             return self.tests_grid().csv()
         text = self.grid(style).render(form)
-        lead = {"latex": "% ", "markdown": "- "}.get(form, "")
-        return text.rstrip("\n") + "\n" + "\n".join(lead + line for line in self.conclusions()) + "\n"
+        return text.rstrip("\n") + "\n" + "\n".join(remark(line, form) for line in self.conclusions()) + "\n"
 
     def records(self) -> list[dict[str, Any]]:
         return [

@@ -124,8 +124,8 @@ def shift_test(datasets: Sequence[Pair], arranged: Arrangements, alpha: float) -
     low, high = flips.interval(alpha, error)
     if df == df:
         few = not arranged.complete and p * arranged.count < _FEWEST_HITS + 1
-        lowest = lowest if arranged.complete else 0.0
-        p = t_p(estimate, error, df) if few else max(p, t_p(estimate, error, df))
+        lowest = lowest if arranged.complete else _rarest(datasets, arranged.paired)
+        p = max(lowest if few else p, t_p(estimate, error, df))
         reach = _t_reach(error, df, alpha)
         low, high = min(low, -reach), max(high, reach)  # NaN stays NaN
     low, high = agreeing(low + estimate, high + estimate, estimate, p <= alpha)
@@ -153,13 +153,21 @@ def _flipped(values: Floats, arranged: Arrangements, alpha: float, known: tuple[
             subsets = np.concatenate((subsets, (total + sums) / 2 / (n - moved)))
     subsets = np.sort(subsets[np.isfinite(subsets)])
     kept = math.floor(alpha * half + 1e-9)
-    lowest = min(1.0, 1 / half) if arranged.complete or df != df else 0.0
+    lowest = min(1.0, 1 / half) if arranged.complete or df != df else _rarest([(values, 0 * values)], True)
     if not arranged.complete and reached <= _FEWEST_HITS and df == df:
-        p = min(p, t_p(estimate, error, df))
+        p = min(p, max(lowest, t_p(estimate, error, df)))
     if kept < 1:
         return Shift(estimate, math.nan, math.nan, p, lowest, arranged.complete, arranged.count, error, df)
     low, high = agreeing(float(subsets[kept - 1]), float(subsets[-kept]), estimate, p <= alpha)
     return Shift(estimate, low, high, p, lowest, arranged.complete, arranged.count, error, df)
+
+
+def _rarest(datasets: Sequence[Pair], paired: bool) -> float:
+    """The smallest p that all rearrangements could give: Student's t must not claim more."""
+    if paired:
+        return 2.0 ** min(0, 1 - sum(int(np.count_nonzero(a != b)) for a, b in datasets))
+    either = 2 if all(len(a) == len(b) for a, b in datasets) else 1
+    return either / math.prod(math.comb(len(a) + len(b), len(a)) for a, b in datasets)
 
 
 def stratified_difference(datasets: Sequence[Pair], *, paired: bool) -> tuple[float, float, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from numbers import Real
@@ -246,26 +246,28 @@ class Panel:
             return abs(value - self.target)
         return -value if self.direction == "higher" else value
 
-    def refuse_missing(self, lacking: list[str]) -> None:
+    def refuse_missing(self, lacking: list[str], *, unpaired: bool = False) -> None:
+        """`unpaired`: the runs may also have been meant to be independent."""
         if lacking:
+            declare = '; or declare independent runs (design="unpaired", --design unpaired)' if unpaired else ""
             raise InputError(
                 f"{len(lacking)} runs of {self.metric} are missing: {listing(lacking)}",
-                fix='Repeat them; or leave those seeds out for all methods (missing="omit"), or score failures at the '
-                'bound (missing="worst").',
+                fix='Repeat them; or leave those seeds out for all methods (missing="omit", --missing omit), or score '
+                f'failures at the bound (missing="worst"){declare}.',
             )
 
-    def filled(self) -> Panel:
-        """This panel with the worst value in every gap."""
-        if not self.gaps:
+    def filled(self, gaps: Sequence[Gap] | None = None) -> Panel:
+        """This panel with the worst value in its gaps, or in these only."""
+        gaps = self.gaps if gaps is None else gaps
+        if not gaps:
             return self
         worst = self.worst
         values = {
-            dataset: {
-                method: {seed: worst if math.isnan(value) else value for seed, value in seeds.items()}
-                for method, seeds in methods.items()
-            }
+            dataset: {method: dict(seeds) for method, seeds in methods.items()}
             for dataset, methods in self.values.items()
         }
+        for gap in gaps:
+            values[gap.dataset][gap.method][gap.seed] = worst
         return replace(self, values=values)
 
     @property
@@ -354,9 +356,10 @@ def _absent(by_method: Mapping[str, Mapping[Seed, float]]) -> list[tuple[str, Se
 
     Where runs have no seeds, nothing says how many there should be.
     """
-    most = max(by_method, key=lambda method: len(by_method[method]))
-    fullest = by_method[most]
-    if all(seed == repetition(most, number) for number, seed in enumerate(fullest, start=1)):
+    # Of equally full methods and of seeds, the first by name, not by row.
+    most = max(sorted(by_method), key=lambda method: len(by_method[method]))
+    fullest = sorted(by_method[most], key=seed_order)
+    if set(fullest) == {repetition(most, number) for number in range(1, len(fullest) + 1)}:
         return []
     return [
         (method, seed)

@@ -87,14 +87,14 @@ class Grid:
         lines = [
             r"\begin{tabular}{l" + "r" * (len(self.head) - 1) + "}",
             r"\toprule",
-            " & ".join(_escape_latex(head) for head in self.head) + r" \\",
+            _latex_row(_escape_latex(head) for head in self.head),
             r"\midrule",
-            *(" & ".join(_wrapped(_escape_latex(cell.text), cell, sign) for cell in row) + r" \\" for row in self.rows),
+            *(_latex_row(_wrapped(_escape_latex(cell.text), cell, sign) for cell in row) for row in self.rows),
             r"\bottomrule",
             r"\end{tabular}",
         ]
         legend = self.legend({"best": "bold:", "second": "underlined:", "close": "italic:"})
-        return "\n".join([*lines, *(f"% {_one_line(note)}" for note in (*legend, *self.notes))]) + "\n"
+        return "\n".join([*lines, *(remark(note, "latex") for note in (*legend, *self.notes))]) + "\n"
 
     def html(self) -> str:
         """A table without style or script; every text is escaped."""
@@ -110,6 +110,13 @@ class Grid:
 
     def csv(self) -> str:
         return as_csv([self.head, *([cell.text for cell in row] for row in self.rows)])
+
+
+def remark(text: str, form: str) -> str:
+    """A sentence below a table: a comment in LaTeX, an entry of a list in Markdown, where names are not markup."""
+    if form == "latex":
+        return f"% {_one_line(text)}"
+    return f"- {_escape_markdown(text)}" if form == "markdown" else text
 
 
 def _wrapped(text: str, cell: Cell, sign: Mapping[str, tuple[str, str]]) -> str:
@@ -135,10 +142,17 @@ def _row(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
+def _latex_row(cells: Iterable[str]) -> str:
+    """After the end of a row, LaTeX takes a bracket or an asterisk for an option of it."""
+    row = " & ".join(cells) + r" \\"
+    return "{}" + row if row.startswith(("[", "*")) else row
+
+
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "↑": r"$\uparrow$", "↓": r"$\downarrow$",
     "◎": r"$\circledcirc$", "–": "--", "α": r"$\alpha$", "≥": r"$\geq$", "<": r"$<$", ">": r"$>$",
+    "|": r"\textbar{}",
 }  # fmt: skip
 
 
