@@ -247,3 +247,34 @@ def test_p_is_never_below_that_of_the_rarest_rearrangement(paired: bool, strata:
     rarest = 2.0 ** (1 - 20) if paired else 2 / math.comb(2 * n, n) ** strata
     assert found.p_value == pytest.approx(rarest, rel=1e-9)
     assert found.p_min_attainable == pytest.approx(rarest, rel=1e-9)
+
+
+def test_one_independent_run_on_each_dataset_is_a_pair() -> None:
+    rng = np.random.default_rng(8)
+    scores = [(rng.normal(0.5, 1, 1), rng.normal(0, 1, 1)) for _ in range(10)]
+    sizes = ((1, 1),) * 10
+    apart, together = (
+        Plan(sizes, paired, "mean", 0.05).tested(scores, names=("a", "b"), better="higher", metric=None, unit="run")
+        for paired in (False, True)
+    )
+    assert apart.p_value == together.p_value
+    assert apart.ci is not None
+    assert together.ci is not None
+    assert (apart.ci.low, apart.ci.high) == pytest.approx((together.ci.low, together.ci.high))
+
+
+@pytest.mark.parametrize("clusters", [False, True])
+@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
+def test_over_items_the_interval_of_the_margin_is_inside_that_of_the_test(clusters: bool, confidence: float) -> None:
+    rng = np.random.default_rng(6)
+    for units in (4, 5, 6, 8, 12, 30):
+        for _ in range(5):
+            differences = np.round(rng.normal(0.3, 1, 3 * units), int(rng.integers(0, 3)))
+            cluster = np.repeat(np.arange(units), 3) if clusters else None
+            found = paired_items(differences[: None if clusters else units], cluster=cluster, confidence=confidence)
+            if found.ci is not None:
+                assert found.margin_ci is not None
+                assert found.ci.low <= found.margin_ci.low + 1e-12
+                assert found.margin_ci.high - 1e-12 <= found.ci.high
+                if found.ci.method != "t":
+                    assert (found.ci.low <= 0 <= found.ci.high) == (found.p_value > round(1 - confidence, 12))

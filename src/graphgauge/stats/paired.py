@@ -245,6 +245,8 @@ def _t_bounds(datasets: Sequence[Pair], paired: bool, alpha: float) -> tuple[flo
 
 def is_flat(datasets: Sequence[Pair], differences: Floats | None) -> bool:
     """Whether there is no spread to make an interval of."""
+    if differences is None and all(len(a) == len(b) == 1 for a, b in datasets):
+        differences = np.concatenate([a - b for a, b in datasets])  # one run each: datasets are all the spread there is
     if differences is not None:
         return len(differences) < 2 or float(np.ptp(differences)) == 0
     return all(np.ptp(a) == 0 and np.ptp(b) == 0 for a, b in datasets)

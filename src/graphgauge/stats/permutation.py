@@ -86,14 +86,17 @@ def paired_items(
     sums, sizes = differences, np.ones(n)
     if cluster is not None:
         sums, sizes = (np.bincount(cluster, weights).astype(float) for weights in (differences, np.ones(n)))
-    alpha = 1 - confidence
+    alpha = round(1 - confidence, 12)  # 1 − 0.9 is a little less than 0.1, at which p may be
     flips = _Flips.of(sums, sizes, resamples, generator_of(seed))
     unit = "items" if cluster is None else "clusters"
     spread = not is_rounding(error[0], np.abs(differences).max()) if len(sums) > 1 else False
 
+    # If one interval is Student's t, that of the margin is too: it must be inside the other.
+    by_t = flips.method(alpha) == "t"
+
     def interval(level: float) -> Interval | None:
-        low, high = flips.interval(level) if spread else (math.nan, math.nan)
-        return None if math.isnan(low) else Interval(low, high, 1 - level, flips.method(level), unit)
+        low, high = flips.interval(level, by_t=by_t) if spread else (math.nan, math.nan)
+        return None if math.isnan(low) else Interval(low, high, 1 - level, "t" if by_t else "rearranged", unit)
 
     return PairedItems(
         n=n,
@@ -153,30 +156,29 @@ class _Flips:
     def method(self, alpha: float) -> str:
         return "t" if math.isinf(self._critical(alpha)) else "rearranged"
 
-    def interval(self, alpha: float) -> tuple[float, float]:
+    def interval(self, alpha: float, *, by_t: bool) -> tuple[float, float]:
         """Shifts δ with |Σ(s − δm)| ≤ q √Σ(s − δm)², q the critical value of the flips divided by √Σs².
 
         The distribution of that ratio hardly depends on the shift. A few units have no interval from flips at this
         level, and get Student's t.
         """
         total, size = float(self.sums.sum()), float(self.sizes.sum())
-        if self.complete and len(self.sums) <= _ENUMERATE and not math.isinf(self._critical(alpha)):
+        if self.complete and len(self.sums) <= _ENUMERATE and not by_t:
             return self._counted_interval(total, size, alpha)
         squares = float(self.sums @ self.sums), float(self.sums @ self.sizes), float(self.sizes @ self.sizes)
-        critical = self._critical(alpha)
         units = len(self.sums)
-        if math.isinf(critical):
+        if by_t:
             t = float(t_quantile(units - 1, 1 - alpha)[0])
             ratio = t * t * units / (units - 1 + t * t)  # t², as a share of the squares about zero
         else:
-            ratio = critical**2 / squares[0]
+            ratio = self._critical(alpha) ** 2 / squares[0]
         # (total − δ size)² ≤ ratio × (Σs² − 2δ Σsm + δ² Σm²)
         a, b, c = size**2 - ratio * squares[2], total * size - ratio * squares[1], total**2 - ratio * squares[0]
         root = b * b - a * c
         if a <= 0 or root < 0:
             return math.nan, math.nan
         low, high = (b - math.sqrt(root)) / a, (b + math.sqrt(root)) / a
-        if math.isinf(critical):
+        if by_t:
             return low, high
         return agreeing(low, high, total / size, self.p_value <= alpha)
 
