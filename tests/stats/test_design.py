@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from graphgauge.cli.compare import command
 from graphgauge.core.errors import GraphgaugeError, InputError, OptionError
 from graphgauge.stats import Model, compare, paired_test, simulate, units_needed, unpaired_test
+from graphgauge.stats.paired import Plan
 
 RNG = np.random.default_rng(4)
 
@@ -314,3 +315,20 @@ def test_scores_whose_squares_are_infinite_are_refused() -> None:
     runs = [{**run, "f1": 1e300 * run["f1"]} for run in rows({"a": [0, 1], "b": [0, 1]})]
     with pytest.raises(InputError, match=r"f1 is infinite: a on data 0 seed 0 \(.*e\+299 squared\)"):
         compare(runs, metric="f1", direction="higher")
+
+
+def errors(plan: Plan, draw: Any, repeats: int = 500) -> float:
+    return float(np.mean([plan.outcome([draw()], 0.05)[0] <= 0.05 for _ in range(repeats)]))
+
+
+def test_the_page_is_honest_about_designs_with_larger_errors() -> None:
+    rng = np.random.default_rng(9)
+    skewed = errors(
+        Plan(((8, 8),), True, "mean", 0.05),
+        lambda: (3 * (rng.exponential(size=8) - 1), rng.exponential(size=8) - 1),
+    )
+    assert skewed == pytest.approx(0.08, abs=0.04)
+    lone = errors(Plan(((2, 50),), False, "mean", 0.05), lambda: (5 * rng.normal(size=2), rng.normal(size=50)))
+    assert lone == pytest.approx(0.08, abs=0.04)
+    spread = errors(Plan(((6, 14),), False, "ranks", 0.05), lambda: (5 * rng.normal(size=6), rng.normal(size=14)))
+    assert spread == pytest.approx(0.13, abs=0.05)

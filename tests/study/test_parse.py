@@ -152,6 +152,22 @@ def test_a_comparison_needs_a_metric(tmp_path):
     assert caught.value.exit_code == 2
 
 
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("margin = 0", "margin must be a positive number"),
+        ("margin = -1", "margin must be a positive number"),
+        ("effect = 0", "effect must be a number other than 0"),
+        ('over = "items"\ndesign = "paired"', "design and over=.* exclude each other"),
+        ('over = "items"\ntest = "ranks"', "test and over=.* exclude each other"),
+    ],
+)
+def test_what_a_comparison_would_refuse_is_refused_before_anything_is_evaluated(tmp_path, option, said):
+    with pytest.raises(StudyError, match=f"line 17: {said}") as caught:
+        read(tmp_path, STUDY.replace('metric = "mrr"\n', f'metric = "mrr"\n{option}\n'))
+    assert caught.value.exit_code == 2
+
+
 def test_the_same_run_twice_is_refused(tmp_path):
     block = STUDY[STUDY.index("[[evaluate]]") : STUDY.index("[[compare]]")]
     with pytest.raises(StudyError, match=r"line 17: ranking: good on toy, seed 0 is evaluated twice, first on line 8"):

@@ -148,7 +148,7 @@ def compare(
         one_of("method", baseline, view.methods)
     better = _better(view)
     if over == "items":
-        _refuse_over_items(design, datasets, test, simulate)
+        refuse_over_items(design, datasets, test, simulate)
         return compare_items(
             known, view, better, baseline=baseline, missing=missing, alpha=alpha, seed=seed, truths=truths,
             margin=margin, effect=effect, power=power, metrics_compared=metrics_compared,
@@ -185,7 +185,7 @@ class _Asked:
     design: Design
 
 
-def _refuse_over_items(design: str, datasets: str, test: str, simulate: bool) -> None:
+def refuse_over_items(design: str, datasets: str, test: str, simulate: bool) -> None:
     given = {"design": design != "auto", "datasets": datasets != "drawn", "test": test != "mean", "simulate": simulate}
     wrong = [name for name, is_given in given.items() if is_given]
     if wrong:
@@ -296,13 +296,12 @@ def _without_runs(runs: Mapping[str, Mapping[str, set[Seed]]], methods: list[str
 
 def _whole_gaps(runs: Mapping[str, Mapping[str, set[Seed]]], methods: list[str]) -> list[Gap]:
     """For methods without any run on a dataset, as many gaps as the most runs of another one."""
-    return [
-        Gap(method, dataset, seed, "no run")
-        for dataset, by_method in runs.items()
-        for method in methods
-        if not by_method[method]
-        for seed in sorted(max((by_method[other] for other in methods), key=len), key=seed_order)
-    ]
+    gaps = []
+    for dataset, by_method in runs.items():
+        most: set[Seed] = max(by_method.values(), key=lambda seeds: len(seeds))
+        lacking = [method for method in methods if not by_method[method]]
+        gaps += [Gap(method, dataset, seed, "no run") for method in lacking for seed in sorted(most, key=seed_order)]
+    return gaps
 
 
 def _compared(view: Panel, better: Better, cells: Cells, ask: _Asked, notes: list[str]) -> Comparison:

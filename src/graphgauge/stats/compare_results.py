@@ -9,10 +9,11 @@ from graphgauge.core.errors import OptionError
 from graphgauge.core.fields import Choice, Flag, Number, Seed, Text, Texts, Whole, fields_of, read_all
 from graphgauge.core.forms import Shown
 from graphgauge.stats.aggregate_results import Datasets, FamilyName, SameTruths
-from graphgauge.stats.compare import compare
+from graphgauge.stats.compare import compare, refuse_over_items
 from graphgauge.stats.design import DATASETS, DESIGNS
 from graphgauge.stats.load import load
-from graphgauge.stats.paired import STATISTICS
+from graphgauge.stats.paired import STATISTICS, require_margin
+from graphgauge.stats.power import require_effect
 from graphgauge.stats.runs import MISSING
 
 
@@ -74,3 +75,7 @@ def refuse(values: Mapping[str, Any], shown: Shown = str) -> None:
     """Raise an error for values that contradict each other."""
     if values["higher"] and values["lower"]:
         raise OptionError(f"{shown('higher')} and {shown('lower')} exclude each other", fix="Give one of them.")
+    require_margin(values["margin"])
+    require_effect(values["effect"], values["power"])
+    if values["over"] == "items":
+        refuse_over_items(values["design"], values["datasets"], values["test"], values["simulate"])
