@@ -171,7 +171,7 @@ def test_many_metrics_go_down_the_page() -> None:
 def test_names_cannot_break_the_markup() -> None:
     table = aggregate([{"method": "a_b|c & 50 %", "f1": 1.0}])
     assert r"a\_b\|c & 50 %" in table.render("markdown")
-    assert r"a\_b|c \& 50 \%" in table.render("latex")
+    assert r"a\_b\textbar{}c \& 50 \%" in table.render("latex")
 
 
 @pytest.mark.parametrize("bad", [{"missing": "drop"}, {"confidence": 1.5}])

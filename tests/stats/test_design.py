@@ -332,3 +332,25 @@ def test_the_page_is_honest_about_designs_with_larger_errors() -> None:
     assert lone == pytest.approx(0.08, abs=0.04)
     spread = errors(Plan(((6, 14),), False, "ranks", 0.05), lambda: (5 * rng.normal(size=6), rng.normal(size=14)))
     assert spread == pytest.approx(0.13, abs=0.05)
+
+
+@pytest.mark.parametrize("missing", ["raise", "omit", "worst"])
+@pytest.mark.parametrize("design", ["auto", "paired", "unpaired"])
+def test_gaps_do_not_depend_on_the_order_of_rows(missing: Any, design: Any) -> None:
+    rng = np.random.default_rng(12)
+    runs = [
+        {"method": method, "dataset": data, "seed": seed, "mrr": float(rng.random()) if rng.random() < 0.8 else None}
+        for method in "abc"
+        for data in "xyz"
+        for seed in range(6)
+        if rng.random() < 0.9
+    ]
+    found = set()
+    for seed in range(6):
+        try:
+            found.add(
+                compare(shuffled(runs, seed), metric="mrr", missing=missing, design=design, resamples=20).to_json()
+            )
+        except GraphgaugeError as error:
+            found.add(str(error))
+    assert len(found) == 1

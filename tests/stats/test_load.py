@@ -174,3 +174,20 @@ def test_an_array_is_not_a_number() -> None:
 def test_a_seed_is_the_same_whatever_the_file_made_of_it(seed: Any) -> None:
     (run,) = load([{"method": "a", "seed": seed, "f1": 0.5}])
     assert run.seed == 3
+
+
+def test_a_frame_with_a_column_twice_is_refused() -> None:
+    rows = [{"model": model, "seed": seed, "acc": 0.8 + seed / 100, "old": 0.5} for model in "ab" for seed in range(6)]
+    frame = pd.DataFrame(rows)
+    for twice, column in (
+        (frame.rename(columns={"old": "acc"}), "acc"),
+        (frame.rename(columns={"old": "seed"}), "seed"),
+        (frame.set_index("model", drop=False), "model"),
+        (frame.rename(columns={"acc": 0, "old": "0"}), "0"),
+    ):
+        with pytest.raises(InputError, match=f"frame: has the column '{column}' twice"):
+            load(twice)
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table([["a", "b"], [0, 0], [0.1, 0.2], [0.3, 0.4]], names=["model", "seed", "acc", "acc"])
+    with pytest.raises(InputError, match="frame: has the column 'acc' twice"):
+        load(table)

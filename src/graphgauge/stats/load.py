@@ -101,7 +101,9 @@ class _Found:
 def _records_of(source: Any) -> list[dict[str, Any]] | None:
     """The rows of a data frame of pandas or polars, or of an Arrow table; levels of an index are columns."""
     if hasattr(source, "columns") and hasattr(source, "reset_index"):
-        named = any(name is not None for name in getattr(source.index, "names", []))
+        levels = [name for name in getattr(source.index, "names", []) if name is not None]
+        named = bool(levels)
+        _refuse_twice([*levels, *source.columns])
         frame = source.reset_index() if named else source
         if getattr(frame.columns, "nlevels", 1) > 1:
             raise InputError("the frame has several levels of columns", where="frame",
@@ -111,8 +113,16 @@ def _records_of(source: Any) -> list[dict[str, Any]] | None:
         return [{"": name, **row} for name, row in zip(source.index, rows, strict=True)] if text else rows
     for method in ("to_dicts", "to_pylist"):
         if hasattr(source, method) and (hasattr(source, "columns") or hasattr(source, "column_names")):
+            _refuse_twice(getattr(source, "column_names", None) or ())
             return list(getattr(source, method)())
     return None
+
+
+def _refuse_twice(names: Iterable[Any]) -> None:
+    """Columns of one name, or of the name of a level of the index, would silently replace each other."""
+    twice = [str(name) for name, times in Counter(map(str, names)).items() if times > 1]
+    if twice:
+        raise InputError(f"has the column {twice[0]!r} twice", where="frame", fix="Rename or drop one of them.")
 
 
 # ------------------------------------------------------------------------------------------ Python objects

@@ -348,7 +348,7 @@ def _values(runs: list[Run], metric: str) -> tuple[dict[str, dict[str, dict[Seed
         for method, seed in _absent(by_method):
             by_method[method][seed] = math.nan
             gaps.append(Gap(method, dataset, seed, "no run"))
-    return values, gaps
+    return values, sorted(gaps, key=lambda gap: (gap.dataset, gap.method, seed_order(gap.seed)))
 
 
 def _absent(by_method: Mapping[str, Mapping[Seed, float]]) -> list[tuple[str, Seed]]:
