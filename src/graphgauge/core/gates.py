@@ -128,8 +128,9 @@ class Gate:
     ) -> Iterator[tuple[str, str]]:  # fmt: skip
         """Why the value will not be there, and how to get it."""
         key, names = metric.key_of(**params), values.get("metrics")
-        listed = ", ".join(names or ())
-        own = [item for item in asked(family.name, names) if item.metric is metric]
+        listed, now = ", ".join(names or ()), renamed_keys(family.name)
+        current = None if names is None else [now.get(name, name) for name in names]
+        own = [item for item in asked(family.name, current) if item.metric is metric]
         if not own and names is None:
             yield f"{key} is computed only if it is asked for", f"Name it in {shown('metrics')}."
         elif not own:
