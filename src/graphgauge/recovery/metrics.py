@@ -221,8 +221,8 @@ def shd_reversed(edges: EdgeCounts) -> Estimate:
 
 @metric(key="shd_undirected", **PART | {"laws": LAWS})
 def shd_undirected(edges: EdgeCounts) -> Estimate:
-    """Pairs adjacent in both graphs whose edge has a direction in one of them only; each adds 1 to the distance."""
-    return edges.count(edges["direction_in_one"], edges["pairs"])
+    """Pairs adjacent in both graphs by different edges of which one has no direction; each adds 1 to the distance."""
+    return edges.count(edges["undirected_differs"], edges["pairs"])
 
 
 @metric(key="fdr", **SHARE | {"direction": "lower"})
