@@ -271,10 +271,10 @@ class Counts:
         drawn, cells = self["predicted"].astype(float), self["cells"] - 2 * lines - (unlike - lines)
         with np.errstate(invalid="ignore", divide="ignore"):
             ordered = cells * (cells - 1)
-            both, neither = drawn * (drawn - 1) / ordered, (cells - drawn) * (cells - drawn - 1) / ordered
+            rest = cells - drawn
+            shares = [rest * (rest - 1) / ordered, drawn * rest / ordered, drawn * (drawn - 1) / ordered]
         # With fewer than two cells there is no pair to draw.
-        both, neither = (np.where(without < 1, (1 - without) * share, 0.0) for share in (both, neither))
-        either = (1 - both - neither - without) / 2
+        neither, either, both = (np.where(without < 1, (1 - without) * share, 0.0) for share in shares)
         kinds[:, : Edge.LINE] = np.stack([neither, either, either, both], 1)
         late_share[:, 1] = (1 - late_share.sum(1)) * drawn / np.maximum(cells, 1)
         return self._predicting(kinds, late_share)

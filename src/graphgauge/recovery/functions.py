@@ -13,7 +13,7 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.metric import Metric
 from graphgauge.core.result import Table
 from graphgauge.recovery import metrics as _metrics
-from graphgauge.recovery.comparison import Comparison, Reading, Rules
+from graphgauge.recovery.comparison import Comparison, Reading, Rules, Stack, compare
 from graphgauge.recovery.evaluate import FRACTIONS, checked_fractions
 from graphgauge.recovery.pairs import DensePair
 
@@ -32,32 +32,32 @@ def shd(A_true: Any, A_pred: Any, *, kind: str = "pair", **reading: Unpack[Readi
     >>> shd([[0, 1], [0, 0]], [[0, 0], [1, 0]]), shd([[0, 1], [0, 0]], [[0, 0], [1, 0]], kind="cell")
     (1, 2)
     """
-    return _distance(_metrics.directed_shd, Comparison.of(A_true, A_pred, Rules(shd=kind), **reading))
+    return _distance(_metrics.directed_shd, compare(A_true, A_pred, Rules(shd=kind), **reading))
 
 
 def skeleton_shd(A_true: Any, A_pred: Any, **reading: Unpack[Reading]) -> int:
     """Pairs of nodes that are adjacent in only one of the two graphs."""
-    return _distance(_metrics.skeleton_shd, Comparison.of(A_true, A_pred, **reading))
+    return _distance(_metrics.skeleton_shd, compare(A_true, A_pred, **reading))
 
 
 def directed_f1(A_true: Any, A_pred: Any, *, zero_division: float = np.nan, **reading: Unpack[Reading]) -> float:
     """F1 of the predicted edges, direction included; the mean over the graphs of a stack."""
-    return _value(_metrics.directed_f1, Comparison.of(A_true, A_pred, Rules(zero_division=zero_division), **reading))
+    return _value(_metrics.directed_f1, compare(A_true, A_pred, Rules(zero_division=zero_division), **reading))
 
 
 def orientation_accuracy(A_true: Any, A_pred: Any, **reading: Unpack[Reading]) -> float:
     """Share of pairs adjacent in both graphs that have the true direction; the mean over the graphs of a stack."""
-    return _value(_metrics.orientation_accuracy, Comparison.of(A_true, A_pred, **reading))
+    return _value(_metrics.orientation_accuracy, compare(A_true, A_pred, **reading))
 
 
 def auprc(A_true: Any, A_pred: Any, *, area: str = "steps", **reading: Unpack[Reading]) -> float:
     """Average precision of the scores; `area="trapezoid"` joins the curve's points by straight lines."""
-    return _value(_metrics.auprc, Comparison.of(A_true, A_pred, Rules(area=area), **reading))
+    return _value(_metrics.auprc, compare(A_true, A_pred, Rules(area=area), **reading))
 
 
 def roc_auc(A_true: Any, A_pred: Any, **reading: Unpack[Reading]) -> float:
     """Probability that a true edge scores above a cell without one; ties count half."""
-    return _value(_metrics.roc_auc, Comparison.of(A_true, A_pred, **reading))
+    return _value(_metrics.roc_auc, compare(A_true, A_pred, **reading))
 
 
 def f1_at_k(
@@ -68,7 +68,7 @@ def f1_at_k(
     >>> f1_at_k([[0, 1], [0, 0]], [[0, 0.9], [0.3, 0]], fractions=(1, 2))
     {'f1_at_1.0e': 1.0, 'f1_at_2.0e': 0.6666666666666666}
     """
-    metric, curves = _metrics.f1_at_k, Comparison.of(A_true, A_pred, **reading).samples()["curves"]
+    metric, curves = _metrics.f1_at_k, compare(A_true, A_pred, **reading).samples()["curves"]
     return {
         metric.key_of(fraction=fraction): float(metric(curves, fraction=fraction).value[0])
         for fraction in checked_fractions(fractions)
@@ -106,12 +106,12 @@ def _from_scores(comparison: Comparison) -> NDArray[np.float64]:
     return found[np.linspace(0, len(found) - 1, _POINTS).astype(int)] if len(found) > _POINTS else found
 
 
-def _value(metric: Metric, comparison: Comparison) -> float:
+def _value(metric: Metric, comparison: Comparison | Stack) -> float:
     return float(metric(comparison.samples()[metric.needs[0]]).value[0])
 
 
-def _distance(metric: Metric, comparison: Comparison) -> int:
-    if len(comparison.counts) > 1 and not comparison.options.lagged:
+def _distance(metric: Metric, comparison: Comparison | Stack) -> int:
+    if len(comparison.counts) > 1 and (isinstance(comparison, Stack) or not comparison.options.lagged):
         raise InputError(f"{len(comparison.counts)} graphs have no single distance", fix="Use evaluate().")
     value = _value(metric, comparison)
     if np.isnan(value):

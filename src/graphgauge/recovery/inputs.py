@@ -107,9 +107,9 @@ def read_pair(
     lag_axis: str = "last",
 ) -> tuple[Graph, Graph]:
     """Both graphs, over the same nodes in the same order."""
-    directions = list(_per_argument("edges", edges, "row_to_column"))
-    encodings = _per_argument("encoding", encoding, None)
-    declared = _per_argument("classes", classes, None)
+    directions = list(per_argument("edges", edges, "row_to_column"))
+    encodings = per_argument("encoding", encoding, None)
+    declared = per_argument("classes", classes, None)
     one_of("lag_axis", lag_axis, LAG_AXES)
     for direction, code, named in zip(directions, encodings, declared, strict=True):
         one_of("edges", str(direction), EDGES)
@@ -152,7 +152,7 @@ def read_pair(
     return truth, prediction
 
 
-def _per_argument(option: str, value: Any, default: Any) -> tuple[Any, Any]:
+def per_argument(option: str, value: Any, default: Any) -> tuple[Any, Any]:
     """An option: one value sets the prediction, a pair sets truth and prediction."""
     if isinstance(value, str) or value is None:
         return default, value
@@ -200,6 +200,20 @@ def _as_edge_list(value: Any) -> EdgeList | None:
 
 def _edge_columns(columns: Sequence[Any]) -> tuple[Any, ...] | None:
     return tuple(columns) if tuple(columns) in _EDGE_LIST_COLUMNS else edge_columns(list(columns))
+
+
+def several(value: Any, lagged: bool, *, encoded: str | None) -> list[Any] | None:
+    """The graphs of a list or stack that cannot be read as one array; None for one graph and for plain stacks."""
+    if isinstance(value, np.ndarray):
+        single = 3 if lagged or (encoded == "tigramite" and value.ndim == 4) else 2
+        return list(value) if value.ndim == single + 1 and (lagged or encoded is not None) else None
+    if not isinstance(value, list) or not value or any(isinstance(part, tuple | list | int | float) for part in value):
+        return None
+    if not all(isinstance(part, np.ndarray) for part in value):
+        return value if not any(np.isscalar(part) for part in value) else None
+    if encoded is None and not lagged and len({part.shape for part in value}) == 1:
+        return None
+    return value if all(part.ndim >= 2 for part in value) else None
 
 
 def _known_names(side: Graph | EdgeList) -> Names | None:

@@ -61,7 +61,7 @@ def compared(truth: Graph, prediction: Graph, options: Options) -> DensePair | S
         raise InputError(f"{found.sum()} scores are negative, the first at {first}", where="A_pred", fix=_FIX_SIGN)
     if (
         pair.weighted_truth
-        and not pair.offending("A_pred", lambda part: (part != 0) & (part != 1))[0].any()
+        and not pair.weighted_scores
         and not _are_weights(pair)
     ):
         raise InputError(
@@ -97,6 +97,23 @@ class Pair(ABC):
 
     @abstractmethod
     def predicted_edges(self, row: int) -> Ints: ...
+
+    @abstractmethod
+    def weights_at(self, row: int, cells: Ints) -> tuple[AnyArray, AnyArray]:
+        """The values of truth and prediction in cells that both have, as given, with their signs."""
+
+    def common_weights(self, row: int) -> tuple[AnyArray, AnyArray]:
+        """The weights of the arrows that both graphs have."""
+        edges = np.setdiff1d(self.predicted_edges(row), self.undirected(row)[1], assume_unique=True)
+        return self.weights_at(row, np.intersect1d(self.true_arrows(row), edges, assume_unique=True))
+
+    @cached_property
+    def weighted_scores(self) -> bool:
+        """Whether the prediction has values other than 0 and 1."""
+        return bool(self.offending("A_pred", lambda part: (part != 0) & (part != 1))[0].any())
+
+    @abstractmethod
+    def offending(self, name: str, is_wrong: Predicate) -> Offence: ...
 
     @property
     def may_be_undirected(self) -> bool:
@@ -205,6 +222,10 @@ class DensePair(Pair):
             cells, source, target = cells[between], source[between], target[between]
         return np.sort(target * self.d + source) if self._turned[side] else cells
 
+    def weights_at(self, row: int, cells: Ints) -> tuple[AnyArray, AnyArray]:
+        places = np.divmod(cells, self.d)
+        return self._truth[row][places], self._scores[row][places]
+
     def layer(self, row: int) -> Layer:
         return Layer(self._signed(self._arrow_scores[row]), row >= self._loopless)
 
@@ -305,6 +326,10 @@ class SparsePair(Pair):
     def predicted_edges(self, row: int) -> Ints:
         cells: Ints = self._kept.cells[self._kept.values > self.options.threshold]
         return cells
+
+    def weights_at(self, row: int, cells: Ints) -> tuple[AnyArray, AnyArray]:
+        places = [np.searchsorted(side.cells, cells) for side in (self._truth, self._scores)]
+        return self._truth.values[places[0]], self._scores.values[places[1]]
 
     def layer(self, row: int) -> Layer:
         return Layer(self._arrows.values, zeros=self.d * (self.d - 1) - len(self._scores.cells))
