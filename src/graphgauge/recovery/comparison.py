@@ -251,17 +251,23 @@ def compare(A_true: Any, A_pred: Any, rules: Rules = USUAL, **reading: Unpack[Re
     )
     if predictions is None and truths is None:
         return Comparison.of(A_true, A_pred, rules, **reading)
+    predictions = predictions or _as_stack(A_pred, lagged)
     if predictions is None:
         raise InputError(
             f"{len(truths or ())} true graphs with one prediction", where="A_true and A_pred", fix="Pass a list of both."
         )
-    if truths is None:
-        truths = [A_true] * len(predictions)
+    truths = truths or _as_stack(A_true, lagged) or [A_true] * len(predictions)
     if len(truths) != len(predictions) or not truths:
         raise InputError(
             f"{len(truths)} true graphs with {len(predictions)} predicted ones", where="A_true and A_pred"
         )
     return Stack(tuple(Comparison.of(*pair, rules, **reading) for pair in zip(truths, predictions, strict=True)))
+
+
+def _as_stack(value: Any, lagged: bool) -> list[Any] | None:
+    """The graphs of a plain stack; None for one graph."""
+    arrays = isinstance(value, list) and bool(value) and all(isinstance(part, np.ndarray) for part in value)
+    return list(value) if arrays or (isinstance(value, np.ndarray) and value.ndim == 3 + lagged) else None
 
 
 def refitted(A_true: Any, refits: Any, rules: Rules = USUAL, **reading: Unpack[Reading]) -> Axis:

@@ -124,7 +124,7 @@ def read_pair(
             values[side], directions[side] = _tool_value(tool, lag_axis, directions[side])
             if encodings[side] is None:
                 encodings = tuple(tool.encoding if other == side else code for other, code in enumerate(encodings))
-    if nodes == "listed":
+    if isinstance(nodes, str) and nodes == "listed":
         nodes = _listed_nodes(values)
     count, names = counted_or_named(nodes)
     sides = [

@@ -125,11 +125,21 @@ def acyclic_directions(lines: Cells) -> Iterator[Cells]:
     for source in range(len(lines)):
         directed, left = _directed_from(lines, source)
         parts = [part for part in _connected(left) if len(part) > 1]
-        for choice in product(*(list(acyclic_directions(left[np.ix_(part, part)])) for part in parts)):
+        for choice in _combined([left[np.ix_(part, part)] for part in parts]):
             dag = directed.copy()
             for part, inner in zip(parts, choice, strict=True):
                 dag[np.ix_(part, part)] |= inner
             yield dag
+
+
+def _combined(graphs: list[Cells]) -> Iterator[list[Cells]]:
+    """Every choice of directions for several graphs; one after the other, because there may be too many to list."""
+    if not graphs:
+        yield []
+        return
+    for first in acyclic_directions(graphs[0]):
+        for others in _combined(graphs[1:]):
+            yield [first, *others]
 
 
 def _directed_from(lines: Cells, source: int) -> tuple[Cells, Cells]:
