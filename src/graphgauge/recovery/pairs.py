@@ -61,6 +61,7 @@ def compared(truth: Graph, prediction: Graph, options: Options) -> DensePair | S
         raise InputError(f"{found.sum()} scores are negative, the first at {first}", where="A_pred", fix=_FIX_SIGN)
     if (
         pair.weighted_truth
+        and not prediction.may_be_undirected  # a result with a named encoding is no truth in the wrong place
         and not pair.weighted_scores
         and not _are_weights(pair)
     ):

@@ -36,15 +36,16 @@ def from_tool(value: Any) -> ToolGraph | None:
     graph = getattr(value, "G", value)
     if _is_general_graph(graph):
         return _causal_learn(graph)
+    if hasattr(value, "causal_matrix") and hasattr(value, "learn"):
+        matrix = value.causal_matrix
+        columns = getattr(matrix, "columns", None)
+        names = () if columns is None else tuple(columns)
+        usual = names == tuple(range(len(names)))
+        return ToolGraph(np.array(matrix), "gcastle", names=None if usual else names)
     if hasattr(value, "adjacency_matrices_"):
         return ToolGraph(np.asarray(value.adjacency_matrices_), edges="column_to_row", lags_first=True)
     if hasattr(value, "adjacency_matrix_"):
         return ToolGraph(np.asarray(value.adjacency_matrix_), edges="column_to_row")
-    if hasattr(value, "causal_matrix") and hasattr(value, "learn"):
-        matrix = value.causal_matrix
-        names = tuple(getattr(matrix, "columns", ()) or ())
-        usual = names == tuple(range(len(names)))
-        return ToolGraph(np.array(matrix), "gcastle", names=None if usual else names)
     return None
 
 
