@@ -20,7 +20,9 @@ NEEDING_A_CLASS = ("cpdag_shd", "parent_aid", "class_arrowhead_f1", "member_shd_
 def simulated(seed: int, d: int = 7, samples: int = 200, density: float = 0.4) -> tuple[Any, Any]:
     """A random DAG, and linear data with uniform noise drawn from it."""
     draw = np.random.default_rng(seed)
-    weights = np.triu(draw.choice([-1, 1], (d, d)) * draw.uniform(0.5, 1.5, (d, d)) * (draw.random((d, d)) < density), 1)
+    weights = np.triu(
+        draw.choice([-1, 1], (d, d)) * draw.uniform(0.5, 1.5, (d, d)) * (draw.random((d, d)) < density), 1
+    )
     order = draw.permutation(d)
     weights = weights[np.ix_(order, order)]
     noise = draw.uniform(-1, 1, (samples, d))
@@ -50,7 +52,11 @@ def by_hand(truth: Any, marks: Any) -> list[float]:
 
 
 # 180 of PC, 180 of FCI and 140 of GES, which is slower, on 4 to 9 variables and 30 to 300 samples.
-RUNS = [("pc", seed) for seed in range(180)] + [("fci", seed) for seed in range(180)] + [("ges", seed) for seed in range(140)]
+RUNS = (
+    [("pc", seed) for seed in range(180)]
+    + [("fci", seed) for seed in range(180)]
+    + [("ges", seed) for seed in range(140)]
+)
 
 
 @pytest.mark.parametrize("part", range(10))
@@ -77,7 +83,9 @@ def test_five_hundred_outputs(part: int) -> None:
         invalid = any("A_pred is no valid" in note for note in evaluation.notes)
         if kind in ("mixed", "directed", "undirected"):
             flawed = not named["member_shd_min"].defined
-            assert flawed or any("not the graph of an equivalence class" in text for text in named["cpdag_shd"].warnings)
+            assert flawed or any(
+                "not the graph of an equivalence class" in text for text in named["cpdag_shd"].warnings
+            )
         for key in NEEDING_A_CLASS:
             result = named[key]
             assert result.defined or result.reason, (name, seed, key)
@@ -112,7 +120,10 @@ def test_causal_learn_objects() -> None:
     named = pc(data, node_names=names)
     order = np.random.default_rng(0).permutation(7)
     truth = recovery.NamedMatrix((weights != 0)[np.ix_(order, order)], tuple(names[index] for index in order))
-    assert recovery.evaluate(truth, named)["directed_shd"].value == recovery.evaluate(weights != 0, found)["directed_shd"].value
+    assert (
+        recovery.evaluate(truth, named)["directed_shd"].value
+        == recovery.evaluate(weights != 0, found)["directed_shd"].value
+    )
 
 
 def test_gcastle_learners() -> None:

@@ -72,7 +72,9 @@ def test_every_mark_by_definition(truth, prediction):
     assert evaluation["shd_undirected"].value == undirected
     parts = sum(evaluation[f"shd_{part}"].value for part in ("missing", "extra", "reversed", "undirected"))
     assert parts == distance
-    assert evaluation["tp"].value == sum(one == other and one in directed for one, other in zip(truth, prediction))
+    assert evaluation["tp"].value == sum(
+        one == other and one in directed for one, other in zip(truth, prediction, strict=True)
+    )
 
 
 @given(graphs, graphs)

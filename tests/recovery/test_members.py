@@ -53,7 +53,9 @@ def is_valid_adjustment(dag, source, target, given):
         if path[-1] == target:
             found.append(path)
             continue
-        paths += [[*path, node] for node in range(d) if node not in path and (dag[path[-1], node] or dag[node, path[-1]])]
+        paths += [
+            [*path, node] for node in range(d) if node not in path and (dag[path[-1], node] or dag[node, path[-1]])
+        ]
     below = np.eye(d, dtype=bool)
     for _ in range(d):
         below = below | (below.astype(int) @ dag.astype(int) > 0)

@@ -20,15 +20,15 @@ from graphgauge.io.npz import open_npz
 from graphgauge.io.parquet import read_parquet
 
 
-
 def read_graph(path: str | Path, columns: Mapping[str, str] | None = None) -> Any:
     """Read a graph file by its ending, in a form that `recovery.evaluate` takes.
 
     `.npy`, `.npz` (one array, or scipy's sparse format) and torch files have matrices or stacks. `.csv`, `.tsv` and
     `.parquet` contain a matrix, with or without node names, or edges: columns of source, target and optionally weight
     under the names that BEELINE, GENIE3 and others use, or under those in `columns`, or, as in DREAM, without a
-    header. A file without these columns is read as if none were named. `.json` contains a matrix as lists, or nodes and edges, also as networkx writes them. `.gml`, `.graphml`,
-    `.bif` and `.bif.gz` contain networks, and `.txt` a graph as Tetrad saves it or a model string of bnlearn.
+    header. A file without these columns is read as if none were named. `.json` contains a matrix as lists, or nodes and
+    edges, also as networkx writes them. `.gml`, `.graphml`, `.bif` and `.bif.gz` contain networks, and `.txt` a graph
+    as Tetrad saves it or a model string of bnlearn.
     """
     target = Path(path)
     ending = "".join(target.suffixes[-2:]).lower() if target.suffix == ".gz" else target.suffix.lower()

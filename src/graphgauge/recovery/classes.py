@@ -82,7 +82,9 @@ def _cpdag_problem(model: Model) -> str | None:
     missing = np.setdiff1d(model.cells, whole, assume_unique=True)
     if missing.size:  # the class directs what the graph does not
         target, source = divmod(int(missing[0]), model.d)
-        return f"{model.name} does not direct {model.label(source)} → {model.label(target)}, which follows from the rest"
+        return (
+            f"{model.name} does not direct {model.label(source)} → {model.label(target)}, which follows from the rest"
+        )
     target, source = divmod(int(np.setdiff1d(whole, model.cells, assume_unique=True)[0]), model.d)
     return f"{model.name} directs {model.label(source)} → {model.label(target)}, which its class leaves open"
 

@@ -254,13 +254,13 @@ def compare(A_true: Any, A_pred: Any, rules: Rules = USUAL, **reading: Unpack[Re
     predictions = predictions or _as_stack(A_pred, lagged)
     if predictions is None:
         raise InputError(
-            f"{len(truths or ())} true graphs with one prediction", where="A_true and A_pred", fix="Pass a list of both."
+            f"{len(truths or ())} true graphs with one prediction",
+            where="A_true and A_pred",
+            fix="Pass a list of both.",
         )
     truths = truths or _as_stack(A_true, lagged) or [A_true] * len(predictions)
     if len(truths) != len(predictions) or not truths:
-        raise InputError(
-            f"{len(truths)} true graphs with {len(predictions)} predicted ones", where="A_true and A_pred"
-        )
+        raise InputError(f"{len(truths)} true graphs with {len(predictions)} predicted ones", where="A_true and A_pred")
     return Stack(tuple(Comparison.of(*pair, rules, **reading) for pair in zip(truths, predictions, strict=True)))
 
 
@@ -276,7 +276,7 @@ def refitted(A_true: Any, refits: Any, rules: Rules = USUAL, **reading: Unpack[R
     listed = several(refits, reading.get("lagged", False), encoded=encoding)
     if listed is None:
         listed = list(as_numeric(refits, "refits")) if not isinstance(refits, list) else refits
-    if len(listed) < 2 or np.ndim(listed[0]) < 2 and isinstance(listed[0], np.ndarray):
+    if len(listed) < 2 or (isinstance(listed[0], np.ndarray) and listed[0].ndim < 2):
         raise InputError("expected a stack or a list of at least two graphs", where="refits")
     stack = Stack(tuple(Comparison.of(A_true, graph, rules, **reading) for graph in listed))
     return _axis("refit", range(len(listed)), stack.samples())

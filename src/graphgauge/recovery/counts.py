@@ -96,9 +96,7 @@ def _mark_weights(mark: int) -> dict[str, Weights]:
     known = 1 - _of(_TRUE_CELL_KIND, 2)
     true_cell = early[_TRUE_CELL_KIND] + late[_TRUE_CELL_KIND]
     found_cell = early[_PREDICTED_CELL_KIND] * known + late[_PREDICTED_CELL_KIND]
-    both = (early[_TRUE_CELL_KIND] & early[_PREDICTED_CELL_KIND]) + (
-        late[_TRUE_CELL_KIND] & late[_PREDICTED_CELL_KIND]
-    )
+    both = (early[_TRUE_CELL_KIND] & early[_PREDICTED_CELL_KIND]) + (late[_TRUE_CELL_KIND] & late[_PREDICTED_CELL_KIND])
     return {
         "true": (true.sum(1), true_cell),
         "predicted": (found.sum(1), found_cell),

@@ -111,8 +111,10 @@ def _gadjid(codes: Codes) -> Ends:
 _LINK_ENDS = {"-": TAIL, "<": ARROWHEAD, ">": ARROWHEAD, "o": CIRCLE, "x": CIRCLE}
 _PLAIN_LINKS = ("-->", "<--", "o-o", "x-x")
 _LINKS = {
-    f"{start}-{end}": (_LINK_ENDS[start], _LINK_ENDS[end]) for start in ("-", "<", "o", "x") for end in ("-", ">", "o", "x")
-}  # fmt: skip
+    f"{start}-{end}": (_LINK_ENDS[start], _LINK_ENDS[end])
+    for start in ("-", "<", "o", "x")
+    for end in ("-", ">", "o", "x")
+}
 _LAGGED_LINKS = {
     "-->": LAGGED_ARROW, "o->": LAGGED_CIRCLE, "x->": LAGGED_CIRCLE, "<->": LAGGED_TWO_HEADS, "o-o": LAGGED_ARROW,
     "x-x": LAGGED_ARROW,

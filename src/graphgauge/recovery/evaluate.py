@@ -233,10 +233,10 @@ def _spread_notes(found: Measured, axes: Sequence[Axis]) -> list[str]:
         if not len(held):
             continue
         low, high = np.quantile(held, [0.025, 0.975])
+        spread = held.std(ddof=1) if len(held) > 1 else 0
         notes.append(
-            f"{result.key} over {len(held)} refits: mean {held.mean():.4g}, standard deviation "
-            f"{held.std(ddof=1) if len(held) > 1 else 0:.4g}, 95 % of them in [{low:.4g}, {high:.4g}]; this is a spread "
-            "over refits, not a confidence interval"
+            f"{result.key} over {len(held)} refits: mean {held.mean():.4g}, standard deviation {spread:.4g}, 95 % of "
+            f"them in [{low:.4g}, {high:.4g}]; this is a spread over refits, not a confidence interval"
         )
         empty = next((level.value for level in result.chance if level.name == "empty graph"), None)
         if result.key == "directed_shd" and empty is not None:

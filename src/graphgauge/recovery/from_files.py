@@ -129,7 +129,9 @@ def evaluate_files(
     lagged: Annotated[bool, Flag("The matrices are (d, d, lags + 1).")] = False,
     lag_axis: Annotated[str, Choice("Where the lags are: (d, d, lags + 1) or (lags + 1, d, d).", LAG_AXES)] = "last",
     auto_edges: Annotated[str, Choice("Lagged edges from a node to itself.", AUTO_EDGES)] = "count",
-    refits: Annotated[PathLike | None, File("Graphs refitted on resampled data, a stack read as the prediction.")] = None,
+    refits: Annotated[
+        PathLike | None, File("Graphs refitted on resampled data, a stack read as the prediction.")
+    ] = None,
     fractions: Annotated[Sequence[float], Several("Sizes of F1@K, in true edges.", Number(""))] = (
         0.5,
         0.75,

@@ -247,9 +247,7 @@ def _as_matrix(
     return replace(graph, names=names)
 
 
-def _unnamed(
-    value: Any, name: str, encoding: str | None, lagged: bool, lag_axis: str, declared: str | None
-) -> Graph:
+def _unnamed(value: Any, name: str, encoding: str | None, lagged: bool, lag_axis: str, declared: str | None) -> Graph:
     if _is_sparse(value):
         if encoding is None and not lagged and declared in (None, "dag"):
             return replace(_from_sparse(value, name), declared=declared)

@@ -95,10 +95,8 @@ class Class:
         known = self.directions.get
         fixed = [known(int(pair)) for pair in pairs]
         kept: list[Directions] = []
-        seen = 0
-        for dag in acyclic_directions(lines):
-            seen += 1
-            if seen > MOST_MEMBERS:
+        for seen, dag in enumerate(acyclic_directions(lines)):
+            if seen == MOST_MEMBERS:
                 return Component(pairs, None)
             forward = dag[low, high]
             if all(way is None or way == found for way, found in zip(fixed, forward, strict=True)):

@@ -193,7 +193,9 @@ class Models(GraphSample):
         def ratio(truth: Model, prediction: Model) -> float:
             counts = class_counts(truth, prediction)
             common, true, found = (float(counts[f"{mark}_{name}"][0]) for name in ("tp", "true", "predicted"))
-            part, whole = {"precision": (common, found), "recall": (common, true), "f1": (2 * common, true + found)}[share]
+            part, whole = {"precision": (common, found), "recall": (common, true), "f1": (2 * common, true + found)}[
+                share
+            ]
             return part / whole if whole else self.zero_division
 
         return self._distance(ratio, self._unordered, with_marks=True, reason=reason)
@@ -220,7 +222,11 @@ class Models(GraphSample):
             return float(chosen)
 
         size = self._ordered if quantity == "sid" else self._unordered
-        many = f"a class has more than {MOST_MEMBERS:,} members to enumerate" if quantity != "f1" else "both graphs are empty"
+        many = (
+            f"a class has more than {MOST_MEMBERS:,} members to enumerate"
+            if quantity != "f1"
+            else "both graphs are empty"
+        )
         found = self._distance(value, size, true_dag=quantity == "sid", reason=many)
         return found.warned(*dict.fromkeys(loose))
 
