@@ -236,7 +236,7 @@ def _read_text(path: Path) -> Any:
             "is neither a graph that Tetrad saved nor a model string of bnlearn", where=str(path),
             fix='Expected "Graph Nodes:" and "Graph Edges:", or [A][B|A].',
         )  # fmt: skip
-    edges = []
+    edges: list[tuple[str, str, int, int]] = []
     for line in body.splitlines():
         if not line.strip() or re.match(r"\s*Graph (Attributes|Node Attributes):", line):
             if edges or "Attributes" in line:

@@ -16,8 +16,6 @@ from graphgauge.recovery.structure import Model
 Cells = NDArray[np.bool_]
 # Nodes up to which the rules of background knowledge are checked, on dense matrices.
 _MOST_NODES = 5000
-# Pairs of nodes that are tried for an inducing path.
-_MOST_PAIRS = 200_000
 
 
 @dataclass(frozen=True)
@@ -169,8 +167,8 @@ def _as_mag(model: Model) -> tuple[Ints, Ints] | str:
     pairs, kind = (part.copy() for part in model.kinds)
     two_way = np.flatnonzero(kind == Edge.TWO_WAY)
     if two_way.size:
-        low, high = divmod(int(pairs[two_way[0]]), model.d)
-        return f"{model.name} has edges both ways between {model.label(low)} and {model.label(high)}"
+        ends = " and ".join(model.label(node) for node in divmod(int(pairs[two_way[0]]), model.d))
+        return f"{model.name} has edges both ways between {ends}"
     kind[(kind == Edge.CIRCLE_HEAD) | (kind == Edge.TAIL_CIRCLE)] = Edge.FORWARD
     kind[(kind == Edge.HEAD_CIRCLE) | (kind == Edge.CIRCLE_TAIL)] = Edge.BACKWARD
     circles = np.flatnonzero(kind == Edge.CIRCLES)
@@ -213,10 +211,9 @@ def _inducing(model: Model, heads: tuple[Ints, Ints], below: Cells, pairs: Ints,
     adjacent = np.zeros((d, d), bool)
     adjacent[low, high] = adjacent[high, low] = True
     # Inner nodes of such a path are joined by ↔.
-    reach = both.any(1)
-    entered = into & reach
-    candidates = np.argwhere(np.triu(~adjacent & entered.any(1)[:, None] & entered.any(1)[None, :], 1))
-    for i, j in candidates[:_MOST_PAIRS]:
+    entered = into & both.any(1)
+    starts = np.asarray(entered.any(1))
+    for i, j in np.argwhere(np.triu(~adjacent & np.logical_and.outer(starts, starts), 1)):
         allowed = below[:, i] | below[:, j]
         found = entered[i] & allowed
         ends = entered[j] & allowed

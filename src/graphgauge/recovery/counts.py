@@ -63,7 +63,8 @@ def _contradicts() -> NDArray[np.int64]:
     stated = (circles == 0) & (np.arange(KINDS) != Edge.LINE)[:, np.newaxis]
     true, found = _TRUE_KIND, _PREDICTED_KIND
     unlike = (tails[true] != tails[found]) | (heads[true] != heads[found])
-    return _common_pair & (unlike & stated[true] & stated[found]).any(1).astype(np.int64)
+    contradicting: NDArray[np.int64] = _common_pair & (unlike & stated[true] & stated[found]).any(1)
+    return contradicting
 
 
 _contradiction = _contradicts()
@@ -151,12 +152,14 @@ WEIGHTS: dict[str, Weights] = {
 def _canonical(states: NDArray[Any]) -> NDArray[Any]:
     """Pairs have no order: a state and its mirror image are one class, counted under the smaller number."""
     true, found = np.divmod(states, KINDS)
-    return np.minimum(states, MIRRORED[true] * KINDS + MIRRORED[found])
+    smaller: NDArray[Any] = np.minimum(states, MIRRORED[true] * KINDS + MIRRORED[found])
+    return smaller
 
 
 def _matrix(targets: NDArray[Any], size: int) -> NDArray[np.int64]:
     """The matrix that moves the count of state s to the state `targets[s]`."""
-    return np.eye(size, dtype=np.int64)[targets]
+    moved: NDArray[np.int64] = np.eye(size, dtype=np.int64)[targets]
+    return moved
 
 
 _FOLDING = _matrix(_canonical(np.arange(PAIR_STATES)), PAIR_STATES)

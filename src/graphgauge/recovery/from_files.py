@@ -155,15 +155,16 @@ def evaluate_files(
     given = FAMILY.read(locals())
     paths = {name: given.pop(name) for name in ("true", "pred", "refits")}
     paths = {name: path for name, path in paths.items() if path is not None}
-    columns, nodes = given.pop("columns"), given.pop("nodes")
+    named, nodes = given.pop("columns"), given.pop("nodes")
+    chosen: Mapping[str, str] | None = named
     if isinstance(nodes, str) and nodes != "listed":
         paths["nodes"] = nodes
         nodes = read_names(nodes)
-    if columns is not None and not any(has_columns(paths[name], columns) for name in ("true", "pred")):
+    if chosen is not None and not any(has_columns(paths[name], chosen) for name in ("true", "pred")):
         raise InputError(
-            f"no file has the columns {', '.join(columns.values())}", where="columns", fix="Name them as in the header."
+            f"no file has the columns {', '.join(chosen.values())}", where="columns", fix="Name them as in the header."
         )
-    graphs = {name: read_graph(paths[name], columns) for name in ("true", "pred", "refits") if name in paths}
+    graphs = {name: read_graph(paths[name], chosen) for name in ("true", "pred", "refits") if name in paths}
     evaluation = evaluate(graphs["true"], graphs["pred"], refits=graphs.get("refits"), nodes=nodes, **given)
     evaluation.inputs = lambda: [receipt_input(name, path) for name, path in paths.items()]
     return evaluation

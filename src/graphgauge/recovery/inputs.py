@@ -108,7 +108,7 @@ def read_pair(
 ) -> tuple[Graph, Graph]:
     """Both graphs, over the same nodes in the same order."""
     directions = list(per_argument("edges", edges, "row_to_column"))
-    encodings = per_argument("encoding", encoding, None)
+    encodings = list(per_argument("encoding", encoding, None))
     declared = per_argument("classes", classes, None)
     one_of("lag_axis", lag_axis, LAG_AXES)
     for direction, code, named in zip(directions, encodings, declared, strict=True):
@@ -118,12 +118,12 @@ def read_pair(
         if code is not None and direction != "row_to_column":
             raise OptionError(f"edges={direction!r} with encoding={code!r}", fix="An encoding sets the direction.")
     values = [A_true, A_pred]
-    for side, value in enumerate(values):
+    for place, value in enumerate(values):
         tool = from_tool(value)
         if tool is not None:
-            values[side], directions[side] = _tool_value(tool, lag_axis, directions[side])
-            if encodings[side] is None:
-                encodings = tuple(tool.encoding if other == side else code for other, code in enumerate(encodings))
+            values[place], directions[place] = _tool_value(tool, lag_axis, directions[place])
+            if encodings[place] is None:
+                encodings[place] = tool.encoding
     if isinstance(nodes, str) and nodes == "listed":
         nodes = _listed_nodes(values)
     count, names = counted_or_named(nodes)

@@ -160,7 +160,7 @@ def _connected(lines: Cells) -> list[Ints]:
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import connected_components
 
-    number, label = connected_components(csr_matrix(lines), directed=False)
+    number, label = connected_components(csr_matrix(lines.astype(np.int8)), directed=False)
     return [np.flatnonzero(label == part) for part in range(number)]
 
 
@@ -168,7 +168,7 @@ def matches_over_members(truth: Model, prediction: Model) -> Matches:
     """The pairs that both graphs direct alike, over all members of both classes."""
     sides = Class(truth), Class(prediction)
     adjacent = [side.model.kinds[0] for side in sides]
-    common = np.intersect1d(*adjacent, assume_unique=True)
+    common = np.intersect1d(adjacent[0], adjacent[1], assume_unique=True)
     least = mean = most = 0.0
     exact, done = True, set()
     owners = [_owners(side) for side in sides]
@@ -264,8 +264,8 @@ def sid_over_members(truth: Model, prediction: Model) -> Range:
     inside = {pair for part in side.components for pair in part.pairs.tolist()}
     for pair, forward in side.directions.items():
         if pair not in inside:
-            low, high = divmod(pair, d)
-            parents[high if forward else low].add(low if forward else high)
+            first, second = divmod(pair, d)
+            parents[second if forward else first].add(first if forward else second)
     open_nodes: set[int] = set()
     least = mean = most = 0.0
     exact = True
