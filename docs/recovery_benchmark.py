@@ -243,7 +243,7 @@ def refits(folder: Path) -> None:
             held = table[key][~np.isnan(table[key])]
             low, high = np.quantile(held, [0.025, 0.975]) if len(held) else (np.nan, np.nan)
             value = evaluation[key].value
-            shown = [f"{number:.3g}" for number in (value, held.mean(), held.std(ddof=1), low, high)]
+            shown = [f"{round(float(number), 9):.3g}" for number in (value, held.mean(), held.std(ddof=1), low, high)]
             rows.append([method, f"`{key}`", *shown, f"{len(held)} of {len(others)}"])
         notes += [f"{method}: {note}" for note in evaluation.notes if "closer to the truth" in note]
         if method == "PC":
