@@ -90,6 +90,89 @@ def everything(data: Scores) -> Work:
     return read
 
 
+# -------------------------------------------------------------- several positives
+
+
+@dataclass(frozen=True)
+class Lists:
+    """Candidate lists in the flat form, and padded to a matrix, as PyG takes them."""
+
+    scores: np.ndarray
+    labels: np.ndarray
+    queries: np.ndarray
+    padded: np.ndarray
+    relevant: np.ndarray
+
+
+def lists(queries: int, shortest: int, longest: int, positives: float) -> Lists:
+    random = np.random.default_rng(0)
+    size = random.integers(shortest, longest + 1, queries)
+    labels = random.random(size.sum()) < positives * queries / size.sum()
+    scores = random.random(size.sum(), dtype=np.float32) + 0.1 * labels.astype(np.float32)
+    inside = np.arange(longest) < size[:, None]
+    padded, relevant = np.full(inside.shape, -np.inf, np.float32), np.zeros(inside.shape, bool)
+    padded[inside], relevant[inside] = scores, labels
+    return Lists(scores, labels, np.repeat(np.arange(queries), size), padded, relevant)
+
+
+def every_list_metric(data: Lists) -> Work:
+    """Every value with its interval and chance levels, and the findings."""
+    from graphgauge import ranking
+
+    def read() -> object:
+        found = ranking.evaluate(scores=data.scores, labels=data.labels, queries=data.queries)
+        return [(result.value, result.interval, result.chance) for result in found.values()], found.findings
+
+    return read
+
+
+@uses("torch_geometric", "torch")
+def lists_by_pyg(data: Lists) -> Work:
+    """The same cut-offs of six metrics, from the first ten of each row."""
+    import torch
+    from torch_geometric.metrics import link_pred
+
+    names = ("MRR", "HitRatio", "Precision", "Recall", "MAP", "NDCG")
+    scores, relevant = torch.from_numpy(data.padded), torch.from_numpy(data.relevant)
+
+    def run() -> object:
+        metrics = link_pred.LinkPredMetricCollection(
+            [getattr(link_pred, f"LinkPred{name}")(k) for name in names for k in (1, 3, 10)]
+        )
+        metrics.update(scores.topk(10, dim=1).indices, relevant.nonzero().T)
+        return metrics.compute()
+
+    return run
+
+
+@uses("torchmetrics", "torch")
+def lists_by_torchmetrics(data: Lists) -> Work:
+    """One value of one metric."""
+    import torch
+    from torchmetrics.retrieval import RetrievalMRR
+
+    scores, labels, queries = (torch.from_numpy(each) for each in (data.scores, data.labels, data.queries))
+
+    def run() -> object:
+        metric = RetrievalMRR()
+        metric.update(scores, labels, indexes=queries)
+        return metric.compute()
+
+    return run
+
+
+def flat(name: str, queries: int, shortest: int, longest: int, positives: float, **options: Any) -> Row:
+    return Row(
+        f"flat form, {name}, all values, intervals, levels and findings",
+        make=partial(lists, queries, shortest, longest, positives),
+        ours=every_list_metric,
+        reads=lambda data: [data.scores, data.labels, data.queries],
+        peers={"PyG, six metrics": lists_by_pyg, "torchmetrics, MRR alone": lists_by_torchmetrics},
+        goals=(faster(10, "PyG, six metrics"), faster(10, "torchmetrics, MRR alone")),
+        **options,
+    )
+
+
 # ------------------------------------------------------------- pooled metrics
 
 
@@ -212,6 +295,68 @@ def rank_all(data: Embedded) -> Work:
     ).evaluate()
 
 
+@dataclass(frozen=True)
+class Sets:
+    """Embeddings with ten right and fifty excluded entities of every query."""
+
+    embedded: Embedded
+    targets: tuple[np.ndarray, np.ndarray]
+    exclude: tuple[np.ndarray, np.ndarray]
+
+
+def answer_sets() -> Sets:
+    data, random = embedded(), np.random.default_rng(1)
+    queries, entities = len(data.queries), len(data.entities)
+    drawn = np.array([random.choice(entities, 60, replace=False) for _ in range(queries)])
+    return Sets(
+        data,
+        (np.sort(drawn[:, :10]).ravel(), np.arange(0, 10 * queries + 1, 10)),
+        (np.sort(drawn[:, 10:]).ravel(), np.arange(0, 50 * queries + 1, 50)),
+    )
+
+
+def rank_sets(data: Sets) -> Work:
+    from graphgauge import ranking
+
+    rows = data.embedded
+    return lambda: ranking.rank_all(rows.queries, rows.entities, data.targets, exclude=data.exclude).evaluate()
+
+
+@uses("torch_geometric", "torch")
+def rank_sets_by_pyg(data: Sets) -> Work:
+    """Five metrics of the first ten: PyG gets the product, with excluded entities at −inf, in batches of 256."""
+    import torch
+    from torch_geometric.metrics import (
+        LinkPredMAP,
+        LinkPredMetricCollection,
+        LinkPredMRR,
+        LinkPredNDCG,
+        LinkPredPrecision,
+        LinkPredRecall,
+    )
+
+    queries, entities = torch.from_numpy(data.embedded.queries), torch.from_numpy(data.embedded.entities)
+
+    def pairs(sets: tuple[np.ndarray, np.ndarray], start: int, stop: int) -> torch.Tensor:
+        values, offsets = sets
+        row = np.repeat(np.arange(stop - start), np.diff(offsets[start : stop + 1]))
+        return torch.from_numpy(np.stack([row, values[offsets[start] : offsets[stop]]]))
+
+    def run() -> object:
+        kinds = (LinkPredPrecision, LinkPredRecall, LinkPredMAP, LinkPredNDCG, LinkPredMRR)
+        found = LinkPredMetricCollection([kind(10) for kind in kinds])
+        with torch.inference_mode():
+            for start in range(0, len(queries), 256):
+                stop = min(start + 256, len(queries))
+                scores = queries[start:stop] @ entities.T
+                row, entity = pairs(data.exclude, start, stop)
+                scores[row, entity] = -torch.inf
+                found.update(scores.topk(10, dim=1).indices, pairs(data.targets, start, stop))
+        return found.compute()
+
+    return run
+
+
 @uses("pykeen", "torch")
 def rank_all_by_pykeen(data: Embedded) -> Work:
     import torch
@@ -236,6 +381,45 @@ def rank_all_by_pykeen(data: Embedded) -> Work:
                 scores.scatter_(1, targets[start:stop, None], true)
                 evaluator.process_scores_(torch.empty(0), "tail", scores, true)
         return evaluator.finalize()
+
+    return run
+
+
+# ------------------------------------------------------------------ negatives
+
+
+@dataclass(frozen=True)
+class Graph:
+    nodes: int
+    train: np.ndarray
+    test: np.ndarray
+
+
+def graph(queries: int) -> Graph:
+    random = np.random.default_rng(0)
+    return Graph(50_000, *(random.integers(0, 50_000, (edges, 2)) for edges in (500_000, queries)))
+
+
+def draw(sampler: str, data: Graph) -> Work:
+    from graphgauge import ranking
+
+    history = None if sampler == "uniform" else data.train
+    return lambda: ranking.negatives(data.test, sampler, known=data.train, history=history, nodes=data.nodes).nodes
+
+
+@uses("py-tgb", "torch_geometric")
+def draw_by_tgb(data: Graph) -> Work:
+    import torch
+    from tgb.linkproppred.negative_generator import NegativeEdgeGenerator
+    from torch_geometric.data import TemporalData
+
+    source, target = (torch.from_numpy(column.copy()) for column in data.test.T)
+    events = TemporalData(src=source, dst=target, t=torch.zeros(len(source), dtype=torch.int64))
+    sampler = NegativeEdgeGenerator("made", 0, data.nodes - 1, num_neg_e=100)
+
+    def run() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            sampler.generate_negative_samples(events, "test", folder)
 
     return run
 
@@ -265,6 +449,9 @@ ROWS = (
         goals=(seconds(1.6e-3),),
         rounds=100,
     ),
+    flat("2k × 10k", 2_000, 10_000, 10_000, 20),
+    flat("100k × 100 to 300", 100_000, 100, 300, 5, peer_seconds=5.0),
+    flat("100 × 100", 100, 100, 100, 3, rounds=50),
     Row(
         "ROC-AUC and average precision together, exact, 10M scores (5M + 5M float32)",
         make=partial(pooled, 5_000_000, 5_000_000),
@@ -282,6 +469,24 @@ ROWS = (
         read=read_files,
         goals=(within(1.5, READ), memory(300)),
         rounds=5,
+    ),
+    Row(
+        "100 uniform negatives for each of 200 edges, 50k nodes",
+        make=partial(graph, 200),
+        ours=partial(draw, "uniform"),
+        peers={"TGB": draw_by_tgb},
+        goals=(faster(20, "TGB"),),
+        rounds=5,
+    ),
+    *(
+        Row(
+            f"100 {sampler} negatives for each of {_count(queries)} edges, 50k nodes, 500k known edges",
+            make=partial(graph, queries),
+            ours=partial(draw, sampler),
+            goals=(seconds(limit),),
+            rounds=5,
+        )
+        for sampler, queries, limit in (("uniform", 100_000, 1.5), ("degree", 100_000, 2.5), ("heart", 5_000, 5))
     ),
     Row(
         "`RankingState.update`, one query × 999 negatives",
@@ -304,6 +509,14 @@ ROWS = (
         ours=rank_all,
         peers={"PyKEEN": rank_all_by_pykeen},
         goals=(faster(4, "PyKEEN"), memory(500)),
+        rounds=5,
+    ),
+    Row(
+        "`rank_all`, 1k queries with 10 right answers × 200k entities × 128, 50 excluded, with the matrix product",
+        make=answer_sets,
+        ours=rank_sets,
+        peers={"PyG, the first 10 alone": rank_sets_by_pyg},
+        goals=(memory(500),),
         rounds=5,
     ),
 )

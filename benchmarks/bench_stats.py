@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 
 from benchmarks.harness import Row, Work, faster, memory, seconds, uses
+from graphgauge.stats import Runs, compare, load
 
 N = 1_000_000
 
@@ -90,6 +91,19 @@ def flips_by_numpy(values: np.ndarray) -> Work:
     return lambda: [random.choice((-1.0, 1.0), len(values)) @ values for _ in range(99)]
 
 
+def runs_of(methods: int, datasets: int, seeds: int) -> Runs:
+    random = np.random.default_rng(0)
+    scores = random.normal(0, 0.02, (methods, datasets, 1)) + random.normal(0.8, 0.01, (methods, datasets, seeds))
+    return load(
+        {"method": f"m{m}", "dataset": f"d{d}", "seed": s, "accuracy": float(scores[m, d, s])}
+        for m in range(methods) for d in range(datasets) for s in range(seeds)
+    )  # fmt: skip
+
+
+def comparison(runs: Runs) -> Work:
+    return lambda: compare(runs, metric="accuracy", direction="higher").to_json()
+
+
 ROWS = (
     Row("1M queries: MRR with its interval", make=reciprocal_ranks, ours=mean_interval, reads=lambda data: [data],
         peers={"scipy bootstrap, 199 draws": by_scipy(np.mean, 199)},
@@ -103,4 +117,8 @@ ROWS = (
     Row("1M paired differences: sign flips, 9,999 draws", make=differences, ours=sign_flips, rounds=2,
         peers={"NumPy loop, 99 draws": flips_by_numpy},
         goals=(seconds(10), memory(64))),
+    Row("4 methods × 112 datasets × 30 seeds: all pairs with intervals, as JSON", make=partial(runs_of, 4, 112, 30),
+        ours=comparison, rounds=2, goals=(seconds(3), memory(512))),
+    Row("40 methods × 50 datasets × 5 seeds: all pairs with intervals, as JSON", make=partial(runs_of, 40, 50, 5),
+        ours=comparison, rounds=2, goals=(seconds(8), memory(512))),
 )  # fmt: skip

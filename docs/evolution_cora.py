@@ -81,7 +81,7 @@ def tests(suites: dict[str, tuple[EvaluationSuite, EvaluationSuite]]) -> Iterato
     yield "|---|---|---|---|---|---|"
     for name, pair in suites.items():
         for key in (*EACH_CYCLE, AT_THE_END):
-            for test in of(pair, key).compare(key).tests:
+            for test in of(pair, key).compare(key, test="ranks").tests:
                 low, high = test.ci or (float("nan"), float("nan"))
                 yield (
                     f"| {name} | `{key}` | {test.names[0]} − {test.names[1]} | {fixed(test.mean_difference, 3)} | "
@@ -94,7 +94,7 @@ def predictions(suites: dict[str, tuple[EvaluationSuite, EvaluationSuite]]) -> I
     yield "|---|---|---|---|"
     for name, pair in suites.items():
         for key in (*EACH_CYCLE, AT_THE_END):
-            found = {frozenset(test.names): test for test in of(pair, key).compare(key).tests}
+            found = {frozenset(test.names): test for test in of(pair, key).compare(key, test="ranks").tests}
             verdicts = []
             for better, worse in (("Normal", "Off"), ("Off", "Inverted")):
                 test = found[frozenset((better, worse))]

@@ -2,7 +2,8 @@
 
 pip download --no-deps aeon==1.6.0
 python examples/statistics_published.py aeon-1.6.0-py3-none-any.whl accuracy.csv
-graphgauge compare accuracy.csv --metric accuracy --higher
+graphgauge compare accuracy.csv --metric accuracy --higher                    # datasets like these
+graphgauge compare accuracy.csv --metric accuracy --higher --datasets these   # further resamples of these
 """
 
 import csv

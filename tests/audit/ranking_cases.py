@@ -122,7 +122,18 @@ def rounded(rng, width, dtype=np.float16):
     return {**evaluate(pos, neg).materials, "pos_scores": pos, "neg_scores": neg}
 
 
+def filtered(rng, count=0):
+    """Lists of ten candidates, of which this many are scored −inf."""
+    scores, labels = rng.normal(size=(50, 10)), np.zeros((50, 10), int)
+    labels[:, 0] = 1
+    chosen = rng.choice(50 * 9, count, replace=False)
+    scores[chosen // 9, 1 + chosen % 9] = -np.inf
+    return evaluate(scores=scores.ravel(), labels=labels.ravel(), queries=np.repeat(np.arange(50), 10)).materials
+
+
 CASES = [
+    Case("lowest-scores", filtered, filtered,
+         {"one candidate in 500": 1, "50": 50, "most": 400}),
     Case("tied-scores", plain, tied,
          {"2 % of queries constant": 0.02, "10 %": 0.1, "all": 1.0}),
     Case("cutoff-above-candidates", plain, few_candidates,

@@ -384,3 +384,43 @@ def test_a_file_that_changes_between_reading_and_hashing_is_not_certified(scores
     assert isinstance(done.exception, InputError)
     assert "changed while being evaluated: pos.npy" in str(done.exception)
     assert not (folder / "x.json").exists()
+
+
+def test_lists_of_two_models_are_compared_over_queries(tmp_path):
+    rng = np.random.default_rng(0)
+    labels = rng.random((40, 12)) < 0.2
+    labels[:, 0] = True
+    np.save(tmp_path / "y.npy", labels.ravel())
+    np.save(tmp_path / "q.npy", np.repeat(np.arange(40), 12))
+    for name, strength in (("good", 2.0), ("poor", 0.2)):
+        np.save(tmp_path / f"{name}.npy", (rng.normal(size=(40, 12)) + strength * labels).ravel())
+        done = run("ranking", "--scores", f"{name}.npy", "--labels", "y.npy", "--queries", "q.npy", "--keep", "items",
+                   "--method", name, "--dataset", "made", "-o", f"{name}.json", cwd=tmp_path)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    for metric in ("recall@3", "ndcg@10", "map@10", "mrr_first"):
+        done = run("compare", "good.json", "poor.json", "--metric", metric, "--over", "items", "--format", "json",
+                   cwd=tmp_path)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        (pair,) = json.loads(done.stdout)["pairs"]
+        assert pair["p_value"] < 0.01
+        assert pair["n"] == 40
+
+
+def test_items_weights_and_queries_as_files(tmp_path):
+    np.save(tmp_path / "s.npy", [3.0, 2.0, 1.0, 3.0, 2.0, 1.0])
+    np.save(tmp_path / "y.npy", [1, 0, 0, 0, 2, 0])
+    (tmp_path / "q.txt").write_text("a\na\na\nb\nb\nb\n")
+    np.save(tmp_path / "i.npy", [0, 1, 2, 0, 2, 3])
+    np.save(tmp_path / "popularity.npy", [4, 2, 1, 1])
+    np.save(tmp_path / "w.npy", [3.0, 1.0])
+    flat = ("ranking", "--scores", "s.npy", "--labels", "y.npy", "--queries", "q.txt", "--k", "2", "--format", "csv")
+    done = run(*flat, "--items", "i.npy", "--item-popularity", "popularity.npy", "--weights", "w.npy",
+               "--per-query", "queries.csv", "--metrics", "coverage,popularity,mrr_first", cwd=tmp_path)  # fmt: skip
+    values = {row["key"]: float(row["value"]) for row in csv.DictReader(io.StringIO(done.stdout))}
+    assert values == {"coverage@2": 0.75, "popularity@2": 2.75, "mrr_first": (3 * 1 + 1 * 0.5) / 4}, done.stderr
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "queries.csv").read_text())))
+    assert [(row["ids"], float(row["reciprocal_rank"]), row["relevant"]) for row in rows] == [
+        ("a", 1.0, "1"), ("b", 0.5, "1")
+    ]  # fmt: skip
+    assert "needs" in run(*flat, "--items", "i.npy", cwd=tmp_path).stderr
+    assert "needs" in run(*flat, "--item-count", "4", cwd=tmp_path).stderr

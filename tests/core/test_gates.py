@@ -119,8 +119,8 @@ def test_a_level_is_the_one_that_is_hardest_to_pass() -> None:
     chance = {"a": (0.2, "chance"), "b": (0.3, "chance"), "c": (0.6, "baseline"), "d": (0.9, "ideal")}
     ev = leveled(0.5, Interval(0.25, 0.7, 0.95, "t", "queries"), **chance)
     for text, holds in (
-        ("mrr > chance", True), ("mrr.low > chance", False), ("mrr.low < chance", False), ("mrr.high >= baseline", True),
-        ("mrr >= baseline", False), ("mrr < ideal", True),
+        ("mrr > chance", True), ("mrr.low > chance", False), ("mrr.low < chance", False),
+        ("mrr.high >= baseline", True), ("mrr >= baseline", False), ("mrr < ideal", True),
     ):  # fmt: skip
         assert bool(ev.gate(text)) is holds, text
     assert str(ev.gate("mrr.low > chance")) == "gate failed: mrr.low > chance (found 0.25 against 0.3)"
@@ -162,7 +162,7 @@ def test_groups_are_those_of_the_breakdown(grouped: Evaluation) -> None:
             assert grouped.gate(f"mrr[relation={label}]{bound} >= {value!r}")
             assert not grouped.gate(f"mrr[relation={label}]{bound} > {value!r}")
     assert grouped.gate(f"mrr[year=1] >= {float(grouped['mrr'].by('year')['value'][1])!r}")
-    with pytest.raises(InputError, match="unknown relation 'treat'.*Did you mean 'treats'"):
+    with pytest.raises(InputError, match=r"unknown relation 'treat'.*Did you mean 'treats'"):
         grouped.gate("mrr[relation=treat] > 0")
     with pytest.raises(UnknownNameError, match="unknown axis 'side'"):
         grouped.gate("mrr[side] > 0")

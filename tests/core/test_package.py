@@ -34,8 +34,9 @@ def test_public_names() -> None:
     assert set(graphgauge.__all__) >= {"__version__", "core", "ranking", "stats"}
     assert dir(graphgauge) == sorted(graphgauge.__all__)
     assert set(ranking.__all__) == {
-        "Items", "RankingState", "average_precision", "compare", "evaluate", "evaluate_files", "hits_at_k", "mrr",
-        "rank_all", "ranks", "roc_auc",
+        "Catalog", "Items", "ListItems", "Negatives", "RankingState", "average_precision", "compare", "evaluate",
+        "evaluate_files", "from_topk", "hits_at_k", "known_answers", "mrr", "negatives", "rank_all", "rank_triples",
+        "ranks", "recommend", "roc_auc",
     }  # fmt: skip
     for name in graphgauge.__all__:
         assert getattr(graphgauge, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -54,6 +55,20 @@ def embeddings() -> None:
     np.save("t.npy", np.arange(SIDES))
     np.save("known.npy", np.arange(SIDES) + 1)
     np.save("offsets.npy", np.arange(SIDES + 1))
+    np.save("pool.npy", draw.normal(size=10 * SIDES))
+
+
+def recommender() -> None:
+    """Users and items, two items of test and one of training for each user, and lists of the first 20."""
+    draw = np.random.default_rng(0)
+    np.save("users.npy", draw.normal(size=(SIDES, 4)))
+    np.save("items.npy", draw.normal(size=(3000, 4)))
+    three = np.array([draw.permutation(3000)[:3] for _ in range(SIDES)])
+    np.save("test.npy", three[:, :2].ravel())
+    np.save("test-offsets.npy", np.arange(0, 2 * SIDES + 1, 2))
+    np.save("train.npy", three[:, 2])
+    np.save("train-offsets.npy", np.arange(SIDES + 1))
+    np.save("lists.npy", np.array([draw.permutation(3000)[:20] for _ in range(SIDES)]))
 
 
 def graphs() -> None:
@@ -172,6 +187,11 @@ def runs() -> None:
     Path("accuracy.csv").write_text("\n".join(["method,dataset,seed,accuracy", *lines, ""]))
 
 
+def leaderboard() -> None:
+    """ogbl_citation.csv, as in examples/."""
+    shutil.copy(Path(__file__).parents[2] / "examples" / "ogbl_citation.csv", "ogbl_citation.csv")
+
+
 def study_inputs() -> None:
     """What the study that `graphgauge init ranking` writes asks for."""
     for skill, method in enumerate(["baseline", "ours"]):
@@ -189,7 +209,7 @@ FILES: dict[str, Sequence[Callable[[], None]]] = {
         lambda: results(["weak", "strong"], "toy"),
     ),
     "docs/index.md": (scores,),
-    "docs/ranking.md": (scores, lists, embeddings),
+    "docs/ranking.md": (scores, lists, embeddings, recommender),
     "docs/negatives.md": (edges,),
     "docs/recovery.md": (graphs,),
     "docs/forecasting.md": (forecasts,),
@@ -199,7 +219,8 @@ FILES: dict[str, Sequence[Callable[[], None]]] = {
     "docs/evolution.md": (lambda: growth("y.npy"),),
     "docs/audit/label-in-embeddings.md": (lambda: growth("y.npy"), features),
     "docs/evolution_cora.md": (lambda: growth("run/labels.npy"),),
-    "docs/statistics.md": (scores, runs, lambda: results(["transe", "distmult"], "nations")),
+    "docs/statistics_designs.md": (lambda: results(["transe", "distmult"], "nations"),),
+    "docs/statistics.md": (scores, runs, leaderboard, lambda: results(["transe", "distmult"], "nations")),
     "docs/report.md": (lambda: results(["weak", "strong"], "toy"),),
     "docs/study.md": (study_inputs,),
     "docs/audit/demo.md": (lambda: results(["weak", "strong"], "toy", folder="demo/results"),),

@@ -66,8 +66,13 @@ def arguments(declared: Family, values: dict[str, Any]) -> list[str]:
             found += [f"{field.flag}={part}" for part in value]
         else:
             parts = value if isinstance(value, tuple) else [value]
-            found.append(f"{field.flag}={','.join('' if part is None else str(part) for part in parts)}")
+            found.append(f"{field.flag}={','.join(map(_quoted, parts))}")
     return found
+
+
+def _quoted(part: Any) -> str:
+    text = "" if part is None else str(part)
+    return f'"{text}"' if "," in text else text
 
 
 def study_text(declared: Family, values: dict[str, Any], **head: str) -> str:

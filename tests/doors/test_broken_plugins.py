@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from graphgauge.cli.app import COMMANDS
-from graphgauge.core.family import BUILT_IN, RESERVED, RESERVED_FIELDS, family
+from graphgauge.core.errors import OptionError
+from graphgauge.core.family import BUILT_IN, RESERVED, RESERVED_FIELDS, Family, family
 
 DECLARED = """\
 from graphgauge.core.family import Family
@@ -82,15 +83,25 @@ BROKEN_FILES = {
 
 
 @pytest.mark.parametrize("name", BROKEN_FILES)
-def test_a_broken_from_files_is_told_under_the_name_of_its_package(name: str, tmp_path: Path) -> None:
+def test_a_broken_from_files_is_told_under_the_name_of_its_package(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     install(tmp_path, f"of_{name}", f"{name} = of_{name}:FAMILY", declared(name, f"of_{name}"))
     if BROKEN_FILES[name] is not None:
         (tmp_path / f"of_{name}" / "from_files.py").write_text(BROKEN_FILES[name])
-    for words in ([name, "--true", "t.npy"], [name, "--help"], ["audit", name, "--true", "t.npy"]):
-        done = ran(tmp_path, *words)
-        assert done.returncode == 2, (words, done.stderr)
-        assert f"the family '{name}' of of_{name} cannot be used" in done.stderr, done.stderr
-        assert "Traceback" not in done.stderr
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("graphgauge.core.family._LOADED", [])
+    made = Family(name, line="", question="", headlines=(), package=f"of_{name}")
+    for door in (lambda: made.fields, lambda: made.read({})):
+        with pytest.raises(OptionError, match=f"^the family '{name}' of of_{name} cannot be used") as caught:
+            door()
+        assert caught.value.exit_code == 2
+    if name == "fails":  # as its user meets it
+        for words in ([name, "--true", "t.npy"], ["audit", name, "--true", "t.npy"]):
+            done = ran(tmp_path, *words)
+            assert done.returncode == 2, (words, done.stderr)
+            assert f"the family '{name}' of of_{name} cannot be used (RuntimeError: in from_files)" in done.stderr
+            assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

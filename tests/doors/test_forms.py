@@ -22,7 +22,7 @@ Case = tuple[Family, Form, str]
 FORMS = [(declared, form) for declared in FAMILIES.values() for form in declared.forms]
 # Options of every form, for which whoever adds one has to decide.
 EVERYWHERE = {
-    "ranking": {"groups", "cluster", "k", "ties", "save_state", "threads"},
+    "ranking": {"groups", "cluster", "weights", "k", "ties", "save_state", "threads"},
     "forecasting": {"null_value", "horizons", "by", "naive", "season", "save_state", "seed", "nan", "threads"},
     "generation": {"k", "resamples", "permutations", "save_table", "seed", "threads"},
     "explanation": {"explainer", "convention", "score", "signed", "label_threshold", "best_mode", "acc_mode",

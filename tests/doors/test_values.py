@@ -19,14 +19,15 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.doors.examples import arguments, study_text
+from tests.doors.examples import arguments, example, study_text
 from tests.evolution.conftest import block_graph
 from tests.evolution.test_log import stored
+from tests.explanation.brute import Weighted, random_explanations
 
-from graphgauge import evolution, forecasting, ranking, recovery
+from graphgauge import evolution, explanation, forecasting, generation, ranking, recovery
 from graphgauge.cli.family import family_command
 from graphgauge.core.errors import GraphgaugeError
-from graphgauge.core.family import family
+from graphgauge.core.family import BUILT_IN, family
 from graphgauge.core.fields import (
     Choice,
     Factory,
@@ -42,11 +43,13 @@ from graphgauge.core.fields import (
     Text,
     Whole,
 )
+from graphgauge.core.forms import chosen_form
 from graphgauge.core.metric import metrics
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import evaluation_to_dict, read_content
 from graphgauge.engines import dask as dask_engine
 from graphgauge.engines.merge import merge_files
+from graphgauge.io.graphs import read_graph
 from graphgauge.io.hashing import HashIndex
 from graphgauge.study.parse import read_study
 from graphgauge.study.pool import task
@@ -62,19 +65,33 @@ class Data:
     def __init__(
         self, name: str, arrays: dict[str, Any], files: dict[str, Any] | None = None,
         library: Callable[..., Evaluation] | None = None, prepare: Callable[[Path], None] | None = None,
+        fixed: dict[str, Any] | None = None,
     ) -> None:  # fmt: skip
+        """`files` are the inputs that are not written from `arrays`; `fixed` are options that belong to the input."""
         self.name, self.arrays, self.library, self.prepare = name, arrays, library, prepare
-        self.files = files or {key: f"{key}.npy" for key in arrays}
+        self.files = {key: f"{key}.npy" for key in arrays} | (files or {})
+        self.fixed = fixed or {}
         self.declared = family(name.partition(" ")[0])
+
+    @property
+    def form(self) -> str:
+        """The declared form that these inputs select; families with one way to give inputs declare none."""
+        chosen = chosen_form(self.declared.forms, [*self.files, *self.fixed]) if self.declared.forms else None
+        return "" if chosen is None else chosen.name
 
     def write(self, folder: Path) -> dict[str, Any]:
         """The values of the inputs in this folder."""
         for key, array in self.arrays.items():
-            np.save(folder / f"{key}.npy", array)
+            path = folder / self.files[key]
+            if path.suffix == ".txt":
+                path.write_text("\n".join(map(str, array)) + "\n")
+            else:
+                np.save(path, array)
         if self.prepare is not None:
             self.prepare(folder)
         fields = self.declared.fields
-        return {key: (path,) if isinstance(fields[key].kind, Files) else path for key, path in self.files.items()}
+        named = {key: (path,) if isinstance(fields[key].kind, Files) else path for key, path in self.files.items()}
+        return named | self.fixed
 
 
 def _ranking_scores() -> dict[str, Any]:
@@ -93,8 +110,43 @@ def _embeddings() -> dict[str, Any]:
 
 
 def _rank_all(queries_emb: Any, entities: Any, targets: Any, **options: Any) -> Evaluation:
-    counting = {name: options.pop(name) for name in ("score", "keep", "threads") if name in options}
+    if options.get("nan") == "raise":  # the default; embeddings take no other
+        del options["nan"]
+    names = ("score", "keep", "threads", "known", "nan")
+    counting = {name: options.pop(name) for name in names if name in options}
+    targets, counting = _with_sets(targets, options, counting)
     return ranking.rank_all(queries_emb, entities, targets, **counting).evaluate(**options)
+
+
+def _from_topk(topk: Any, targets: Any, **options: Any) -> Evaluation:
+    targets, options = _with_sets(targets, options, options)
+    return ranking.from_topk(topk, targets, **options)
+
+
+def _with_sets(targets: Any, given: dict[str, Any], counting: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Sets as the library takes them, from the arrays of the files."""
+    if "target_offsets" in given:
+        targets = targets, given.pop("target_offsets")
+    if "exclude_values" in given:
+        counting["exclude"] = given.pop("exclude_values"), given.pop("exclude_offsets")
+    return targets, counting
+
+
+def _pool() -> dict[str, Any]:
+    return {"pos_scores": RNG.integers(2, 11, N) / 4, "neg_scores": RNG.integers(0, 9, 2 * N) / 4}
+
+
+def _sets() -> dict[str, Any]:
+    """Two right answers and one excluded entity of every query."""
+    three = np.array([RNG.permutation(9)[:3] for _ in range(N)])
+    return {"targets": three[:, :2].reshape(-1), "target_offsets": np.arange(0, 2 * N + 1, 2),
+            "exclude_values": three[:, 2], "exclude_offsets": np.arange(N + 1)}  # fmt: skip
+
+
+def _lists() -> dict[str, Any]:
+    sets = _sets()
+    rows = [[item for item in RNG.permutation(9) if item != gone][:5] for gone in sets["exclude_values"]]
+    return {"topk": np.array(rows), **sets}
 
 
 def _series() -> dict[str, Any]:
@@ -116,6 +168,109 @@ def _recovery(true: Any, pred: Any, **options: Any) -> Evaluation:
     return recovery.evaluate(true, pred, **options)
 
 
+def _listed_graphs(folder: Path) -> None:
+    edges = {"true": [[0, 1], [2, 1], [3, 4]], "pred": [[0, 1, 0.9], [1, 2, 0.4], [4, 3, 0.7]]}
+    for name, listed in edges.items():
+        content = {"nodes": [0, 1, 2, 3, 4], "edges": listed, "directed": name == "true"}
+        (folder / f"{name}.json").write_text(json.dumps(content))
+
+
+def _from_json(true: str, pred: str, **options: Any) -> Evaluation:
+    return recovery.evaluate(read_graph(true), read_graph(pred), **options)
+
+
+def _masked() -> dict[str, Any]:
+    return {**_ranking_scores(), "mask": RNG.random((N, 6)) < 0.8, "cluster": np.arange(N) // 2}
+
+
+def _with_groups(**given: Any) -> Evaluation:
+    return ranking.evaluate(groups={"kind": KINDS}, **given)
+
+
+def _write_groups(folder: Path) -> None:
+    (folder / "kind.txt").write_text("\n".join(KINDS) + "\n")
+
+
+KINDS = np.array(["one", "two, or more", "drei"])[np.arange(N) % 3]
+
+
+def _ragged() -> dict[str, Any]:
+    sizes = RNG.integers(1, 5, N)
+    return {"pos_scores": RNG.integers(0, 9, N) / 4, "neg_scores": RNG.integers(0, 9, sizes.sum()) / 4,
+            "offsets": np.concatenate([[0], np.cumsum(sizes)])}  # fmt: skip
+
+
+def _filtered() -> dict[str, Any]:
+    sizes = RNG.integers(0, 3, N)
+    known = np.concatenate([RNG.choice(9, size, replace=False) for size in sizes]).astype(np.int64)
+    return {**_embeddings(), "relations": RNG.normal(size=(N, 3)), "known_values": known,
+            "known_offsets": np.concatenate([[0], np.cumsum(sizes)])}  # fmt: skip
+
+
+def _rank_filtered(queries_emb: Any, relations: Any, known_values: Any, known_offsets: Any, **given: Any) -> Evaluation:
+    return _rank_all((queries_emb, relations), known=(known_values, known_offsets), **given)
+
+
+def _quantiles() -> dict[str, Any]:
+    truth = RNG.normal(size=(N, 2, 3))
+    return {"true": truth, "quantiles": (truth + RNG.normal(size=truth.shape))[..., None] + np.array([-1.5, 0, 1.5])}
+
+
+def _members() -> dict[str, Any]:
+    truth = RNG.normal(size=(N, 2, 3))
+    return {"true": truth, "samples": truth[..., None] + RNG.normal(size=(*truth.shape, 7))}
+
+
+def _long_table(folder: Path) -> None:
+    rows = ["id,time,horizon,y,mean,std"]
+    for (time, step, node), y in np.ndenumerate(RNG.normal(size=(N, 2, 3))):
+        rows.append(f"n{node},{time},{step + 1},{y},{y + 0.5 * (-1) ** time},{1 + 0.1 * node}")
+    (folder / "table.csv").write_text("\n".join(rows) + "\n")
+
+
+def _generated() -> dict[str, Any]:
+    return {"real": RNG.random((12, 5)) < 0.5, "generated": RNG.random((12, 5)) < 0.5}
+
+
+def _conditioned() -> dict[str, Any]:
+    return {**_generated(), "train": RNG.random((6, 5)) < 0.5, "valid": np.arange(12) % 5 > 0,
+            "real_conditions": np.array(["a", "b, c"])[np.arange(12) % 2],
+            "conditions": np.array(["a", "b, c"])[np.arange(12) // 6]}  # fmt: skip
+
+
+def _generation(table: Any = None, empty: str = "1", **given: Any) -> Evaluation:
+    stored_table = None if table is None else generation.SampleTable.load(table)
+    return generation.evaluate(stored_table, empty=1 if empty == "1" else empty, **given)
+
+
+def _sample_table(folder: Path) -> None:
+    generation.SampleTable.of(**_conditioned(), latents=RNG.normal(size=(12, 2))).save(folder / "table.npz")
+
+
+def _answers(folder: Path) -> None:
+    said = [*random_explanations(3, 8), *random_explanations(3, 8, "two")]
+    explanation.collect(Weighted(3), said).save(folder / "table.jsonl")
+    explanation.write_explanations(said, folder / "explanations.jsonl")
+
+
+_OF_SINGLE = {"best_mode": ("fidelity_best", "mode"), "kl": ("unfaithfulness", "kl"),
+              "delta_t": ("cohesiveness", "delta_t"), "acc_mode": ("acc_auc", "mode"), "acc_cap": ("acc_auc", "cap"),
+              "acc_points": ("acc_auc", "points"), "acc_keep": ("acc_auc", "keep")}  # fmt: skip
+
+
+def _explanation(table: Any = None, explanations: Any = None, **given: Any) -> Evaluation:
+    """Options of single metrics are flags of the command and one mapping of the library."""
+    single: dict[str, dict[str, Any]] = {}
+    for name in [name for name in given if name in _OF_SINGLE]:
+        metric, option = _OF_SINGLE[name]
+        single.setdefault(metric, {})[option] = given.pop(name)
+    asked = {"options": single, "absolute": not given.pop("signed", False), "keep": given.pop("keep", None)}
+    given.pop("model", None)
+    if table is not None:
+        return explanation.evaluate(explanation.read_table(table), **asked, **given)
+    return explanation.evaluate(Weighted(3), explanation.read_explanations(explanations), **asked, **given)
+
+
 def _points() -> dict[str, Any]:
     return {name: value for name, value in _series().items() if name != "std"}
 
@@ -130,25 +285,62 @@ def _evolution(**given: Any) -> Evaluation:
     return evolution.evaluate(given.pop("log"), np.load(given.pop("labels")), **given)
 
 
+_FEW_DRAWS = {"resamples": 20, "permutations": 19}
 DATA = {
     each.name: each
     for each in (
         Data("ranking matrix", _ranking_scores(), library=ranking.evaluate),
         Data("ranking flat", _flat(), library=ranking.evaluate),
+        Data("ranking pool", _pool(), library=ranking.evaluate),
         Data("ranking embeddings", _embeddings(), library=_rank_all),
+        Data("ranking sets", _embeddings() | _sets(), library=_rank_all),
+        Data("ranking topk", _lists(), library=_from_topk),
         Data("recovery", _graphs(), library=_recovery),
         Data("forecasting point", _points(), library=_forecast),
         Data("forecasting std", _series(), library=_forecast),
-        Data("generation", {"real": RNG.random((12, 5)) < 0.5, "generated": RNG.random((12, 5)) < 0.5}),
+        Data("ranking mask", _masked(), {"groups": {"kind": "kind.txt"}}, _with_groups, _write_groups),
+        Data("ranking offsets", _ragged(), library=ranking.evaluate),
+        Data(
+            "ranking named",
+            _flat() | {"queries": np.repeat(KINDS[:6], 6)},
+            {"queries": "queries.txt"},
+            ranking.evaluate,
+        ),
+        Data("ranking filtered", _filtered(), library=_rank_filtered, fixed={"score": "distmult"}),
+        Data("recovery lists", {}, {"true": "true.json", "pred": "pred.json"}, _from_json, _listed_graphs),
+        Data("forecasting quantiles", _quantiles(), library=_forecast, fixed={"levels": (0.1, 0.5, 0.9)}),
+        Data("forecasting samples", _members(), library=_forecast),
+        Data("forecasting table", {}, {"table": "table.csv"}, prepare=_long_table),
+        Data("generation", _generated(), library=_generation, fixed=_FEW_DRAWS),
+        Data(
+            "generation conditions",
+            _conditioned(),
+            {"real_conditions": "real_conditions.txt", "conditions": "conditions.txt"},
+            _generation,
+            fixed=_FEW_DRAWS,
+        ),
+        Data("generation table", {}, {"table": "table.npz"}, _generation, _sample_table, _FEW_DRAWS),
+        Data("generation subject", {}, {"subject": "tests.generation.toy:case"}, fixed=_FEW_DRAWS),
+        Data("explanation table", {}, {"table": "table.jsonl"}, _explanation, _answers, {"explainer": "two"}),
+        Data(
+            "explanation model",
+            {},
+            {"explanations": "explanations.jsonl", "model": "tests.explanation.brute:model"},
+            _explanation,
+            _answers,
+            {"explainer": "two"},
+        ),
         Data("evolution", {}, {"log": "log", "labels": "labels.npy"}, _evolution, _growth),
     )
 }
 # Cheap examples first: a run of a growing graph costs a hundred times as much as a ranking.
-EXAMPLES = {"evolution": 4, "generation": 6}
+EXAMPLES = {"evolution": 4, "generation": 6, "generation conditions": 4, "generation table": 4,
+            "generation subject": 1, "explanation table": 6, "explanation model": 3}  # fmt: skip
 # Options whose library counterpart is the same by construction, and which only cost time.
 _LEFT_OUT = ("threads", "resamples", "permutations")
-# In a study `seeds` are those of the evaluated runs, each with a result of its own.
-_OF_STUDIES = ("seeds",)
+# A checkpoint needs torch and a trained model; its options are those of a subject. A pool has the fields of a matrix,
+# and is recognised by its shape.
+_NOT_HERE = ("a checkpoint", "the form with one pool of negatives")
 
 
 _CHEAP = ["auc_birth", "auc_synthetic", "delta_homophily"]
@@ -180,7 +372,7 @@ def options(draw: st.DrawFn, data: Data) -> dict[str, Any]:
     free = [
         name for name, field in declared.fields.items()
         if not isinstance(field.kind, inputs)
-        and name not in (*_LEFT_OUT, *_OF_STUDIES, "metrics", "seed", "start", "levels")
+        and name not in (*_LEFT_OUT, *data.fixed, "metrics", "seed", "start", "levels", "labels")
     ]  # fmt: skip
     names = draw(st.lists(st.sampled_from(free), max_size=3, unique=True))
     wrong = draw(st.integers(0, 9)) == 0
@@ -208,8 +400,10 @@ def told(evaluation: Evaluation) -> Outcome:
 
 def by_library(data: Data, folder: Path, values: dict[str, Any], chosen: dict[str, Any]) -> Outcome:
     assert data.library is not None
-    arrays = data.arrays or {"log": folder / "log", "labels": folder / "labels.npy"}
-    return told(data.library(**arrays, **chosen))
+    paths = {key: path for key, path in data.files.items() if key not in data.arrays and key != "groups"}
+    # The default of an option that only another form has is not given, and the function of this one may not have it.
+    chosen = {name: value for name, value in chosen.items() if data.declared.fields[name].is_given(value)}
+    return told(data.library(**data.arrays, **paths, **data.fixed | chosen))
 
 
 def by_files(data: Data, folder: Path, values: dict[str, Any], chosen: dict[str, Any]) -> Outcome:
@@ -241,7 +435,8 @@ def by_shards(data: Data, folder: Path, values: dict[str, Any], chosen: dict[str
     of_state = {name: value for name, value in chosen.items() if name in _MERGED}
     for part, rows in enumerate((slice(0, N // 2), slice(N // 2, N))):
         for key, array in data.arrays.items():
-            np.save(folder / f"{key}-{part}.npy", array[rows])
+            each = len(array) // N  # negatives of a pool are more than the positives
+            np.save(folder / f"{key}-{part}.npy", array[each * rows.start : each * rows.stop])
         cut = {key: (f"{key}-{part}.npy",) for key in data.arrays}
         start = {"start": part * N // 2} if data.declared.name == "forecasting" else {}
         data.declared.evaluate_files(**cut, **start, **chosen, save_state=f"{part}.npz")
@@ -305,22 +500,69 @@ def test_the_same_bits_or_the_same_refusal(name: str, root: Path) -> None:
     folder, values = _folder(name, root)
     os.chdir(folder)
 
-    @settings(max_examples=EXAMPLES.get(name, 25), suppress_health_check=list(HealthCheck))
+    @settings(max_examples=EXAMPLES.get(name, 15), suppress_health_check=list(HealthCheck))
     @given(chosen=options(data))
     def every_door(chosen: dict[str, Any]) -> None:
-        doors = [by_files, by_command, by_study, *([] if data.library is None else [by_library])]
-        found = {door.__name__: outcome(door, data, folder, values, chosen) for door in doors}
-        for door in found:
-            COUNTED.update((name, option, door) for option in chosen or ["none"])
-        expected = found["by_files"]
-        for door, answer in found.items():
-            assert answer == expected, (door, chosen)
+        compare_doors(data, folder, values, chosen)
 
     every_door()
 
 
+def compare_doors(data: Data, folder: Path, values: dict[str, Any], chosen: dict[str, Any]) -> Outcome:
+    doors = [by_files, by_command, by_study, *([] if data.library is None else [by_library])]
+    found = {door.__name__: outcome(door, data, folder, values, chosen) for door in doors}
+    for door in found:
+        COUNTED.update((data.name, option, door) for option in chosen or ["none"])
+    expected = found["by_files"]
+    for door, answer in found.items():
+        assert answer == expected, (door, chosen)
+    return expected
+
+
+SINGLE = [
+    (name, option)
+    for name, data in DATA.items()
+    for option, field in data.declared.fields.items()
+    if not isinstance(field.kind, File | Files | NamedFiles | Factory | Output)
+    and option not in (*_LEFT_OUT, *data.fixed)
+]
+
+
+@pytest.mark.parametrize(("name", "option"), SINGLE, ids=lambda value: value.replace(" ", "-"))
+def test_every_option_of_every_form_at_every_door(name: str, option: str, root: Path) -> None:
+    """One value other than the default; a form that does not take the option refuses it everywhere."""
+    data = DATA[name]
+    folder, values = _folder(name, root)
+    os.chdir(folder)
+    chosen = {option: _VALUES[option] if option in _VALUES else example(data.declared.fields[option])}
+    if option == "horizons":
+        chosen["by"] = ("horizon",)
+    if option == "metrics":
+        chosen = {"metrics": (data.declared.headlines[0],)}
+    elif data.declared.name == "evolution":
+        chosen["metrics"] = tuple(_CHEAP[:1])
+    found = compare_doors(data, folder, values, chosen)
+    others = frozenset[str]().union(*(form.own for form in data.declared.forms))
+    own = next((form.own for form in data.declared.forms if form.name == data.form), frozenset[str]())
+    if option in others - own:
+        assert found == "refused"
+
+
+# Options that go with the data above, and what one of them needs.
+_VALUES: dict[str, Any] = {
+    "axes": ("time", "node", "horizon"), "by": ("horizon", "node"), "log_seeds": (1,), "conditions": ("Off",),
+    "coverage": (0.8,), "encoding": "pcalg", "levels": (0.2, 0.5), "labels": ("b, c", "a"), "explainer": "one",
+}  # fmt: skip
+
+
+def test_every_declared_form_is_here() -> None:
+    declared = {(name, form.name) for name in BUILT_IN for form in family(name).forms if form.name not in _NOT_HERE}
+    assert {(data.declared.name, data.form) for data in DATA.values() if data.form} == declared
+    assert {data.declared.name for data in DATA.values()} == {*BUILT_IN}
+
+
 @pytest.mark.parametrize("door", [by_shards, by_dask], ids=["shards", "dask"])
-@pytest.mark.parametrize("name", ["ranking matrix", "forecasting point", "forecasting std"])
+@pytest.mark.parametrize("name", ["ranking matrix", "ranking pool", "forecasting point", "forecasting std"])
 def test_parts_give_what_the_whole_gives(name: str, door: Callable[..., Outcome], root: Path) -> None:
     """Counts to the last bit, sums to rounding; what the whole refuses, the parts refuse."""
     data = DATA[name]

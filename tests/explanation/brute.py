@@ -219,3 +219,8 @@ def random_explanations(seed: int, events: int = 6, explainer: str = "one") -> l
         Explanation(context, rng.integers(-3, 4, len(context.subgraph)) / 2, explainer, elapsed=0.5)
         for context in contexts
     ]
+
+
+def model() -> Weighted:
+    """As `--model tests.explanation.brute:model` gets it."""
+    return Weighted(3)

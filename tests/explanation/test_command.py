@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from tests.command import graphgauge
 from tests.explanation.brute import Weighted, random_event, random_explanations
 
 from graphgauge import explanation as ex
@@ -153,7 +153,7 @@ def test_errors_are_one_paragraph_and_a_code(
 def test_the_whole_command_writes_result_items_and_figure(folder: Path) -> None:
     arguments = ["explanation", "--table", "table.jsonl", "-o", "result.json", "--figure", "figure.svg",
                  "--keep", "items", "--gate", "acc_auc >= 2"]  # fmt: skip
-    done = subprocess.run([sys.executable, "-m", "graphgauge", *arguments], capture_output=True, text=True, check=False)
+    done = graphgauge(*arguments)
     assert done.returncode == 1, done.stderr
     assert "gate failed" in done.stderr
     content = json.loads((folder / "result.json").read_text())
@@ -166,24 +166,22 @@ def test_the_whole_command_writes_result_items_and_figure(folder: Path) -> None:
 
 
 def test_a_model_that_fails_is_one_paragraph_and_with_debug_the_place(folder: Path) -> None:
-    command = [sys.executable, "-m", "graphgauge", "explanation", "--explanations", "run.jsonl", "--explainer", "one",
-               "--model", "weighted_model:failing"]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    words = ["explanation", "--explanations", "run.jsonl", "--explainer", "one", "--model", "weighted_model:failing"]
+    done = graphgauge(*words)
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr == (
         "Error: event 'e0', model Failing.predict: raised KeyError: 'weights'. Run it alone; "
         "--debug shows the traceback.\n"
     )
-    shown = subprocess.run([*command, "--debug"], capture_output=True, text=True, check=False).stderr
+    shown = graphgauge(*words, "--debug").stderr
     assert 'return {}["weights"]' in shown
 
 
 @pytest.mark.parametrize("factory", ["leaving", "leaving_early", "exiting"])
 def test_a_model_that_exits_has_not_been_evaluated(folder: Path, factory: str) -> None:
-    found = subprocess.run(
-        [sys.executable, "-m", "graphgauge", "explanation", "--explanations", "run.jsonl", "--explainer", "one",
-         "--model", f"weighted_model:{factory}", "-o", "result.json"],
-        capture_output=True, text=True, check=False,
+    found = graphgauge(
+        "explanation", "--explanations", "run.jsonl", "--explainer", "one", "--model", f"weighted_model:{factory}",
+        "-o", "result.json",
     )  # fmt: skip
     assert (found.returncode, found.stdout) == (3, "")
     assert "raised SystemExit: 0" in found.stderr

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from tests.command import graphgauge
 from tests.forecasting.conftest import Forecasts
 
 from graphgauge import forecasting
@@ -176,7 +175,7 @@ def test_options_that_need_another(forms: Path, extra: list[str], message: str) 
 
 def test_refusals_have_an_exit_code_also_in_a_study(forms: Path) -> None:
     def exits(*arguments: str, message: str) -> int:
-        done = subprocess.run([sys.executable, "-m", "graphgauge", *arguments], capture_output=True, text=True)
+        done = graphgauge(*arguments)
         assert "Traceback" not in done.stderr
         assert message in done.stderr, done.stderr
         return done.returncode
@@ -344,7 +343,7 @@ def test_times_that_are_text_are_said_to_be(files: Path) -> None:
 
 def test_the_command_is_registered_and_errors_are_one_paragraph(files: Path) -> None:
     arguments = ["forecasting", "--true", "y.npy", "--pred", "mean.npy", "--std", "mean-0.npy"]
-    done = subprocess.run([sys.executable, "-m", "graphgauge", *arguments], capture_output=True, text=True, cwd=files)
+    done = graphgauge(*arguments, cwd=files)
     assert done.returncode == 3
     assert done.stdout == ""
     assert done.stderr.startswith("Error: std: expected shape (60, 4, 5), found (20, 4, 5).")

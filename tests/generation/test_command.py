@@ -2,13 +2,12 @@
 
 import json
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from tests.command import graphgauge
 from tests.generation.test_two_samples import prdc_by_hand
 from tests.generation.toy import NAMES, Attack, case, data
 
@@ -190,10 +189,7 @@ def test_data_of_a_subject_from_a_file(tmp_path):
 
 def test_no_traceback_and_exit_codes_in_a_shell(tmp_path):
     def shell(*arguments):
-        return subprocess.run(
-            [sys.executable, "-m", "graphgauge", "generation", *map(str, arguments)], capture_output=True, text=True,
-            cwd=tmp_path, check=False,
-        )  # fmt: skip
+        return graphgauge("generation", *arguments, cwd=tmp_path)
 
     attack = pickle.dumps(Attack(tmp_path / "ran"))
     (tmp_path / "attack.pth").write_bytes(attack)
@@ -242,8 +238,7 @@ def load():
 def test_a_subject_that_exits_has_not_passed(tmp_path, method):
     (tmp_path / "leaving.py").write_text(LEAVING.format(root=str(Path(__file__).parents[2]), method=method))
     arguments = ["--subject", "leaving:load", *QUICK]
-    shell = [sys.executable, "-m", "graphgauge", "generation", *arguments, "--gate", "mean_iou >= 0", "-o", "r.json"]
-    found = subprocess.run(shell, capture_output=True, text=True, cwd=tmp_path, check=False)
+    found = graphgauge("generation", *arguments, "--gate", "mean_iou >= 0", "-o", "r.json", cwd=tmp_path)
     assert found.returncode == 3, found.stderr
     assert "raised SystemExit: 0" in found.stderr
     assert "passed" not in found.stderr
@@ -254,8 +249,7 @@ def test_a_subject_that_exits_has_not_passed(tmp_path, method):
         'schema = 1\nname = "leaving"\n[[evaluate]]\nfamily = "generation"\ndataset = "toy"\nmethod = "toy"\n'
         'subject = "leaving:load"\nnum_samples = 15\nresamples = 50\npermutations = 49\n'
     )
-    study = [sys.executable, "-m", "graphgauge", "run", "study.toml"]
-    found = subprocess.run(study, capture_output=True, text=True, cwd=tmp_path, check=False)
+    found = graphgauge("run", "study.toml", cwd=tmp_path)
     assert found.returncode == 4, found.stderr
     assert "SystemExit" in found.stdout + found.stderr
 

@@ -408,7 +408,10 @@ def test_options_that_make_no_sense(table):
     with pytest.raises(OptionError, match="nothing to evaluate"):
         generation.evaluate(labels=NAMES)
     with pytest.raises(InputError, match="threshold must be between 0 and 1"):
-        generation.evaluate(real=table.real, threshold=2.0)
+        generation.SampleTable.of(real=table.real, options={"threshold": 2.0})
+    for options in ({"labels": NAMES}, {"ordered": True}, {"empty": "nan"}, {"threshold": 0.4}):
+        with pytest.raises(OptionError, match=rf"^{next(iter(options))} needs "):
+            generation.evaluate(real=table.real, **options)
 
 
 def test_names_from_data_are_shown_as_they_are():

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.command import graphgauge
 
 from graphgauge import explanation, generation
 from graphgauge.core import metric as registry
@@ -31,12 +30,6 @@ SAYS = f"{OLD} is now called {NEW}"
 @pytest.fixture(autouse=True)
 def nothing_said():
     say_renamed.cache_clear()
-
-
-def command(*arguments, cwd):
-    return subprocess.run(
-        [sys.executable, "-m", "graphgauge", *map(str, arguments)], cwd=cwd, capture_output=True, text=True
-    )
 
 
 def test_no_earlier_key_is_a_key_of_its_family():
@@ -66,12 +59,12 @@ def test_in_the_library_and_only_once():
 def test_on_the_command_line(tmp_path):
     np.save(tmp_path / "real.npy", BITS)
     given = ("generation", "--real", "real.npy", "--generated", "real.npy", "--metrics", OLD)
-    done = command(*given, "--gate", f"{OLD} > 0", "--format", "json", cwd=tmp_path)
+    done = graphgauge(*given, "--gate", f"{OLD} > 0", "--format", "json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert [result["key"] for result in json.loads(done.stdout)["results"]] == [NEW]
     assert done.stderr.count(SAYS) == 1
-    assert command(*given, "--gate", f"{OLD} > 99", cwd=tmp_path).returncode == 1
-    assert NEW in command("metrics", OLD, cwd=tmp_path).stdout
+    assert graphgauge(*given, "--gate", f"{OLD} > 99", cwd=tmp_path).returncode == 1
+    assert NEW in graphgauge("metrics", OLD, cwd=tmp_path).stdout
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")
@@ -93,7 +86,7 @@ def test_old_files_are_read_under_the_new_key(tmp_path):
     table = tmp_path / "table.csv"
     table.write_text(f"method,seed,{OLD}\na,0,3\na,1,4\n")
     assert load(table).metrics == [NEW]
-    done = command("aggregate", folder, "--metric", OLD, cwd=tmp_path)
+    done = graphgauge("aggregate", folder, "--metric", OLD, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert NEW in done.stdout
 
@@ -107,7 +100,7 @@ def test_studies_that_name_it(tmp_path):
     for method in ("sampler", "twin"):
         shutil.copy(folder / "samples" / "real.npy", folder / "samples" / f"real-{method}.npy")
     shutil.rmtree(folder / "results")
-    done = command("run", "study.toml", "--jobs", 1, cwd=folder)
+    done = graphgauge("run", "study.toml", "--jobs", 1, cwd=folder)
     assert done.returncode == 0, done.stderr
     summary = json.loads((folder / "results/study.json").read_text())
     assert [outcome["passed"] for outcome in summary["gates"]] == [True] * 6

@@ -15,7 +15,8 @@ from graphgauge.integrations.numbers import tracked
 
 
 def test_values_go_with_their_bounds_and_nan_stays_behind():
-    found = tracked(ranking.evaluate([2.0, 0.0], [[1.0], [1.0]], metrics=["mrr", "hits@1"]), "valid/")
+    pos = np.tile([2.0, 0.0], 20)
+    found = tracked(ranking.evaluate(pos, np.ones((40, 1)), metrics=["mrr", "hits@1"]), "valid/")
     assert found["valid/mrr"] == 0.75
     assert found.keys() == {f"valid/{key}{bound}" for key in ("mrr", "hits@1") for bound in ("", ".low", ".high")}
     assert tracked(ranking.evaluate(np.empty(0), np.empty((0, 3)))) == {}

@@ -11,7 +11,7 @@ from tests.laws.cases import Case, Inputs
 
 from graphgauge.core.metric import Metric
 from graphgauge.core.result import Evaluation
-from graphgauge.ranking import RankingState, evaluate
+from graphgauge.ranking import Catalog, RankingState, evaluate
 from graphgauge.ranking.ties import TIES
 
 LARGEST = 16
@@ -194,11 +194,60 @@ class PooledCase(MatrixCase):
         return True
 
 
+class SharedPoolCase(MatrixCase):
+    """One pool of negatives for all positives; parts have some of the positives and some of the pool."""
+
+    name = "ranking-shared-pool"
+    needs = ("ranks", "pooled")
+
+    def inputs(self) -> st.SearchStrategy[Inputs]:
+        @st.composite
+        def build(draw: st.DrawFn) -> Inputs:
+            positives, negatives = draw(st.integers(1, 7)), draw(st.integers(1, 9))
+            inputs: Inputs = {
+                "ties": draw(st.sampled_from(TIES)),
+                "pos_scores": _whole_numbers(draw, positives),
+                "neg_scores": _whole_numbers(draw, negatives),
+            }
+            if draw(st.booleans()):
+                inputs["cluster"] = np.arange(positives) // 2
+            return inputs
+
+        return build()
+
+    def large(self) -> Inputs:
+        rng = np.random.default_rng(15)
+        return {"ties": "expected", **{name: rng.integers(0, 1000, size).astype(np.float32)
+                                       for name, size in (("pos_scores", 30_000), ("neg_scores", 80_000))}}  # fmt: skip
+
+    def empty(self) -> Inputs:
+        return {"ties": "realistic", "pos_scores": np.empty(0), "neg_scores": np.empty(0)}
+
+    def taken(self, inputs: Inputs, rows: np.ndarray) -> Inputs:
+        return inputs | {name: inputs[name][rows] for name in PER_QUERY if name in inputs}
+
+    def permuted(self, inputs: Inputs, rng: np.random.Generator) -> Inputs:
+        shuffled = self.taken(inputs, rng.permutation(len(inputs["pos_scores"])))
+        return shuffled | {"neg_scores": rng.permutation(inputs["neg_scores"])}
+
+    def split(self, inputs: Inputs, parts: int, rng: np.random.Generator) -> list[Inputs]:
+        owner = rng.integers(0, parts, len(inputs["neg_scores"]))
+        pieces = super().split(inputs, parts, rng)
+        return [piece | {"neg_scores": inputs["neg_scores"][owner == part]} for part, piece in enumerate(pieces)]
+
+    def precondition(self, law: str, metric: Metric, *inputs: Inputs) -> bool:
+        return PooledCase.precondition(self, law, metric, *inputs)  # type: ignore[arg-type]
+
+
 class FlatCase(RankingCase):
     name = "ranking-flat"
     needs = ("ranks", "lists")
     scores = ("scores",)
     _per_candidate = ("scores", "labels", "queries", "cluster")
+
+    def covers(self, metric: Metric) -> bool:
+        # Standard deviations of a random order are those of queries with one positive.
+        return super().covers(metric) and not metric.name.startswith("z_")
 
     def inputs(self) -> st.SearchStrategy[Inputs]:
         @st.composite
@@ -253,4 +302,48 @@ class FlatCase(RankingCase):
         return [("scores", (index,)) for index in range(len(inputs["scores"]))]
 
 
-CASES: list[Case] = [MatrixCase(), MaskedCase(), RaggedCase(), PooledCase(), FlatCase()]
+class RecommendedCase(FlatCase):
+    """The first items of flat lists, with all that may be known of them."""
+
+    name = "ranking-recommended"
+    needs = ("recommended", "popularity", "categories", "embeddings")
+    _per_candidate = ("scores", "labels", "queries", "items")
+
+    def inputs(self) -> st.SearchStrategy[Inputs]:
+        @st.composite
+        def build(draw: st.DrawFn) -> Inputs:
+            inputs = draw(FlatCase.inputs(self))
+            inputs.pop("cluster", None)
+            size = len(inputs["scores"])
+            # Every item once: then it is in one list at most, and often tied at the cut.
+            return inputs | {"items": np.array(draw(st.permutations(range(14))))[:size], "catalog": _catalog(14)}
+
+        return build()
+
+    def large(self) -> Inputs:
+        inputs = super().large()
+        size = len(inputs["scores"])
+        return inputs | {"items": np.arange(size), "catalog": _catalog(size)}
+
+    def empty(self) -> Inputs:
+        return super().empty() | {"items": np.empty(0, int), "catalog": _catalog(14)}
+
+    def state(self, inputs: Inputs | None) -> RankingState:
+        state = RankingState(top=10)
+        if inputs is not None:
+            state.update(**{name: value for name, value in inputs.items() if name not in ("ties", "catalog")})
+        return state
+
+    def evaluate_state(self, state: RankingState, inputs: Inputs) -> Evaluation:
+        return state.evaluate(ties=inputs["ties"], metrics=list(self.entries), catalog=inputs["catalog"])
+
+
+def _catalog(size: int) -> Catalog:
+    number = np.arange(size)
+    return Catalog(
+        popularity=1 + number % 5, categories=number % 3, embeddings=np.stack([1 + number % 4, number % 7], 1)
+    )
+
+
+CASES: list[Case] = [MatrixCase(), MaskedCase(), RaggedCase(), PooledCase(), SharedPoolCase(), FlatCase(),
+                     RecommendedCase()]  # fmt: skip

@@ -392,6 +392,43 @@ def test_pykeen_filters_alike(pos: np.ndarray, neg: np.ndarray) -> None:
         assert ours[key].value == pytest.approx(pykeen(pos, filtered, key), rel=1e-5), key
 
 
+@pytest.mark.parametrize("name", ["ComplEx", "RotatE", "TransE"])
+def test_pykeen_models_rank_alike_on_both_sides(name: str) -> None:
+    """A model as it is, the triples as tensors: PyKEEN's own filtered evaluation."""
+    torch = peer("torch")
+    data = peer("pykeen.datasets").Nations()
+    model = (
+        peer("pykeen.models")
+        .model_resolver.make(name, triples_factory=data.training, embedding_dim=8, random_seed=0)
+        .eval()
+    )
+    test, known = data.testing.mapped_triples, [data.training.mapped_triples, data.validation.mapped_triples]
+    evaluator = peer("pykeen.evaluation").RankBasedEvaluator(filtered=True)
+    theirs = evaluator.evaluate(model, test, additional_filter_triples=known, use_tqdm=False, batch_size=64)
+    found = ranking.rank_triples(model, test, known=known, batch=64).evaluate()
+    for side, mine in (
+        ("both", found["mrr"].value),
+        *zip(("head", "tail"), found["mrr"].by("side")["value"], strict=True),
+    ):
+        # PyKEEN adds reciprocal ranks in float32.
+        assert mine == pytest.approx(theirs.get_metric(f"{side}.realistic.inverse_harmonic_mean_rank"), rel=1e-5)
+    assert found["hits@10"].value == pytest.approx(theirs.get_metric("both.realistic.hits_at_10"), rel=1e-6)
+    assert torch.is_grad_enabled()
+
+
+@pytest.mark.parametrize("metric", ["Precision", "Recall", "MAP", "NDCG", "MRR", "HitRatio"])
+@untied_lists
+def test_pyg_agrees_on_lists_of_the_first(scores: np.ndarray, labels: np.ndarray, metric: str) -> None:
+    """PyG takes the indices of the first k, as `from_topk` does."""
+    k = min(3, scores.shape[1])
+    lists = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    ours = {"Precision": "precision", "Recall": "recall", "MAP": "map", "NDCG": "ndcg", "MRR": "mrr_first",
+            "HitRatio": "hit_ratio"}[metric]  # fmt: skip
+    found = ranking.from_topk(lists, labels.astype(bool), k=k)[f"{ours}@{k}"].value
+    has = labels.any(axis=1)  # PyG counts queries without a right answer as 0
+    assert found == pytest.approx(pyg_lists(scores[has], labels[has], metric, k), rel=1e-5)
+
+
 @scored
 def test_scikit_learn_agrees(pos: np.ndarray, neg: np.ndarray) -> None:
     pessimistic, expected = (ranking.evaluate(pos, neg, ties=ties) for ties in ("pessimistic", "expected"))

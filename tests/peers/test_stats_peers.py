@@ -1,4 +1,5 @@
-"""Statistics compared with scipy, pingouin, scikit-posthocs and statsmodels, if they compute the same quantity."""
+"""Statistics compared with scipy, pingouin, scikit-posthocs, statsmodels, rliable and autorank, if they compute the
+same quantity."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import numpy as np
 import pytest
 
 from graphgauge.stats import (
+    compare,
     critical_difference,
     friedman,
     holm,
@@ -14,7 +16,10 @@ from graphgauge.stats import (
     paired_items,
     paired_test,
     probability_of_improvement,
+    rank_sum,
     signed_rank,
+    units_needed,
+    unpaired_test,
 )
 from graphgauge.stats.intervals import delong, t_interval, wilson_interval
 from graphgauge.stats.many import studentized_range
@@ -142,16 +147,131 @@ def test_sign_flips_are_scipys() -> None:
 
 
 def test_clustered_errors_are_statsmodels() -> None:
-    """Intercept-only regression with cluster-robust errors and the C/(C−1) factor."""
+    """Intercept-only regression with cluster-robust errors; the factor C/(C−1) is CR2's for clusters of one size."""
     import statsmodels.api as sm
 
     from graphgauge.stats.intervals import standard_error
 
     rng = np.random.default_rng(0)
-    cluster = rng.integers(0, 12, 90)
-    y = rng.normal(size=12)[cluster] + rng.normal(size=90)
-    fit = sm.OLS(y, np.ones(90)).fit(cov_type="cluster", cov_kwds={"groups": cluster, "use_correction": False})
+    cluster = rng.permutation(np.arange(96) % 12)
+    y = rng.normal(size=12)[cluster] + rng.normal(size=96)
+    fit = sm.OLS(y, np.ones(96)).fit(cov_type="cluster", cov_kwds={"groups": cluster, "use_correction": False})
     groups = len(np.unique(cluster))
-    error, df = standard_error(y - y.mean(), np.ones(90), cluster=cluster)
+    error, df = standard_error(y - y.mean(), np.ones(96), cluster=cluster)
     assert error[0] == pytest.approx(fit.bse[0] * np.sqrt(groups / (groups - 1)))
     assert df[0] == groups - 1
+
+
+@pytest.mark.parametrize(("n", "m"), [(4, 4), (5, 7), (6, 3)])
+def test_permutations_are_scipys(n: int, m: int) -> None:
+    """The same rearrangements of Welch's t; where Welch's own p is larger, it is given."""
+    from scipy.stats import permutation_test, ttest_ind
+
+    rng = np.random.default_rng(n)
+    a, b = rng.normal(1, 1, n), rng.normal(0, 1, m)
+
+    def welch(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
+        return np.abs(ttest_ind(x, y, axis=axis, equal_var=False).statistic)
+
+    expected = permutation_test((a, b), welch, vectorized=True, n_resamples=np.inf, alternative="greater").pvalue
+    assert unpaired_test(a, b).p_value == pytest.approx(max(expected, ttest_ind(a, b, equal_var=False).pvalue))
+
+
+@pytest.mark.parametrize("n", [6, 9, 12])
+def test_paired_flips_are_scipys(n: int) -> None:
+    from scipy.stats import permutation_test
+
+    differences = np.random.default_rng(n).normal(0.5, 1, n)
+    expected = permutation_test((differences,), np.mean, permutation_type="samples", n_resamples=np.inf)
+    assert paired_test(differences, np.zeros(n), test="mean").p_value == pytest.approx(expected.pvalue)
+
+
+@pytest.mark.parametrize(("n", "m"), [(3, 5), (5, 5), (12, 9)])
+def test_rank_sums_are_scipys(n: int, m: int) -> None:
+    import pingouin
+    from scipy.stats import mannwhitneyu
+
+    rng = np.random.default_rng(n)
+    a, b = rng.normal(0.5, 1, n), rng.normal(0, 1, m)
+    expected = mannwhitneyu(a, b, method="exact")
+    ours = rank_sum(a, b)
+    assert (ours.u, ours.p_value) == pytest.approx((expected.statistic, expected.pvalue))
+    assert abs(ours.rank_biserial) == pytest.approx(abs(float(pingouin.mwu(a, b)["RBC"].iloc[0])))
+
+
+def test_hodges_lehmann_intervals_are_scipys_test_inverted() -> None:
+    from scipy.stats import mannwhitneyu, wilcoxon
+
+    rng = np.random.default_rng(2)
+    a, b = rng.normal(1, 1, 9), rng.normal(0, 1, 8)
+    ci = unpaired_test(a, b, test="ranks").ci
+    paired = paired_test(a, np.zeros(9)).ci
+    for shift, inside in ((1e-6, True), (-1e-6, False)):
+        for end, sign in ((0, 1), (1, -1)):
+            moved = (tuple(ci)[end] + sign * shift, tuple(paired)[end] + sign * shift)
+            assert (mannwhitneyu(a - moved[0], b, method="exact").pvalue > 0.05) == inside
+            assert (wilcoxon(a - moved[1], method="exact").pvalue > 0.05) == inside
+
+
+@pytest.mark.parametrize("ratio", [0.3, 0.5, 0.7])
+def test_needed_units_are_statsmodels(ratio: float) -> None:
+    from statsmodels.stats.power import TTestIndPower, TTestPower
+
+    for paired, peer in ((True, TTestPower()), (False, TTestIndPower())):
+        expected = peer.solve_power(effect_size=ratio, alpha=0.05, power=0.8)
+        assert units_needed(ratio, 1.0, paired=paired) == int(np.ceil(expected))
+
+
+@pytest.mark.parametrize("margin", [0.1, 0.3, 0.6])
+def test_equivalence_is_statsmodels_in_large_samples(margin: float) -> None:
+    from statsmodels.stats.weightstats import ttost_paired
+
+    rng = np.random.default_rng(8)
+    a, b = rng.normal(0.05, 1, 60), rng.normal(0, 1, 60)
+    p = ttost_paired(a, b, -margin, margin)[0]
+    said = paired_test(a, b, test="mean", better="higher", margin=margin).equivalence
+    assert ("are equivalent" in said) == (p < 0.05)
+
+
+def test_aggregates_are_rliables() -> None:
+    from rliable import metrics
+
+    rng = np.random.default_rng(4)
+    scores = {"a": rng.normal(0.2, 1, (7, 5)), "b": rng.normal(0, 1, (9, 5))}  # runs × tasks
+    rows = [
+        {"method": method, "dataset": f"task {task}", "seed": f"{method}{run}", "score": float(own[run, task])}
+        for method, own in scores.items()
+        for run in range(len(own))
+        for task in range(5)
+    ]
+    comparison = compare(rows, metric="score", direction="higher", resamples=5)
+    assert comparison.design.runs == "unpaired"
+    for standing in comparison.standings:
+        assert standing.iqm == pytest.approx(float(metrics.aggregate_iqm(scores[standing.method])))
+    (item,) = comparison.improvements
+    expected = metrics.probability_of_improvement(scores[item.first], scores[item.second])
+    assert item.probability == pytest.approx(float(expected))
+
+
+def test_ranks_over_datasets_are_autoranks() -> None:
+    import pandas as pd
+    from autorank import autorank
+
+    rng = np.random.default_rng(6)
+    scores = rng.normal([0.0, 0.3, 0.5, 1.2], 1, (20, 4)) + rng.normal(0, 1, (20, 1))
+    frame = pd.DataFrame(scores, columns=list("abcd"))
+    expected = autorank(frame, alpha=0.05, verbose=False, force_mode="nonparametric")
+    rows = [
+        {"method": method, "dataset": f"data {row}", "seed": 0, "score": float(scores[row, column])}
+        for column, method in enumerate("abcd")
+        for row in range(20)
+    ]
+    comparison = compare(rows, metric="score", direction="higher", test="ranks", resamples=5)
+    ours = {standing.method: standing.mean_rank for standing in comparison.standings}
+    assert ours == pytest.approx(expected.rankdf["meanrank"].to_dict())
+    assert comparison.critical_difference == pytest.approx(expected.cd, rel=1e-3)
+    assert comparison.friedman.p_value == pytest.approx(expected.pvalue, rel=1e-6)
+    pair = autorank(frame[["a", "d"]], alpha=0.05, verbose=False, force_mode="nonparametric")
+    two = compare([row for row in rows if row["method"] in "ad"], metric="score", direction="higher", test="ranks")
+    # autorank tests the side that is ahead in the data, which halves its p.
+    assert two.tests[0].p_value == pytest.approx(2 * pair.pvalue, rel=1e-6)

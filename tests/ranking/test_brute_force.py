@@ -14,10 +14,13 @@ from tests.ranking.brute import Query
 from graphgauge import ranking
 from graphgauge.core.metric import find, metrics
 from graphgauge.core.result import Evaluation
+from graphgauge.ranking.evaluate import POSITIVES_AND_QUERIES
 from graphgauge.ranking.ties import TIES
 
 K = (1, 2, 4)
 RANKED = [metric.name for metric in metrics("ranking") if "ranks" in metric.needs]
+# Defined only for queries with one positive.
+OF_ONE = ("ndcg", "z_mean_rank", "z_mrr", "z_hits")
 LISTED = [metric.name for metric in metrics("ranking") if "lists" in metric.needs]
 POOLED = [metric.name for metric in metrics("ranking") if "pooled" in metric.needs]
 
@@ -78,7 +81,7 @@ def test_every_metric_is_defined_here_too(names: list[str], table: str) -> None:
 @given(queries=st.lists(single, min_size=1, max_size=5))
 def test_one_positive_a_query(form: object, ties: str, queries: list[Query]) -> None:
     inputs = form(queries)  # type: ignore[operator]
-    names = [name for name in RANKED if form is not flat or name != "ndcg"]  # whole lists have their own nDCG
+    names = [name for name in RANKED if form is not flat or name not in OF_ONE]  # whole lists have their own nDCG
     evaluation = ranking.evaluate(**inputs, ties=ties, k=K, metrics=names)
     assert_equal(evaluation, names, brute.ranked, queries, ties)
 
@@ -93,7 +96,7 @@ def test_matrix(ties: str, width: int, data: st.DataObject) -> None:
     ]
     positives, negatives = parts(queries)
     neg = np.array(negatives).reshape(len(queries), width)
-    assert_equal(ranking.evaluate(positives, neg, ties=ties, k=K), RANKED, brute.ranked, queries, ties)
+    assert_equal(ranking.evaluate(positives, neg, ties=ties, k=K, metrics=RANKED), RANKED, brute.ranked, queries, ties)
     single_state = ranking.RankingState()
     for row in range(len(queries)):  # one query at a time goes a shorter way
         single_state.update(positives[row : row + 1], neg[row : row + 1])
@@ -111,10 +114,32 @@ def test_matrix(ties: str, width: int, data: st.DataObject) -> None:
 def test_several_positives_a_query(ties: str, queries: list[Query]) -> None:
     evaluation = ranking.evaluate(**flat(queries), ties=ties, k=K, metrics=LISTED)
     assert_equal(evaluation, LISTED, brute.lists, queries, ties)
-    names = [name for name in RANKED if name != "ndcg"]
+    names = [name for name in RANKED if name not in OF_ONE]
     evaluation = ranking.evaluate(**flat(queries), ties=ties, k=K, metrics=names)
     alone = [part for query in queries for part in brute.split(query)]
     assert_equal(evaluation, names, brute.ranked, alone, ties)
+
+
+graded = st.lists(st.tuples(scores, st.sampled_from([0, 0, 1, 2, 3.5])), min_size=1, max_size=5)
+
+
+@rules
+@given(queries=st.lists(graded, min_size=1, max_size=3))
+def test_graded_relevance(ties: str, queries: list[list[tuple[float, float]]]) -> None:
+    gains = {"ndcg": lambda grade: grade, "ndcg_exp": lambda grade: 2**grade - 1}
+    found = ranking.evaluate(**flat(queries), ties=ties, k=K, metrics=list(gains))  # type: ignore[arg-type]
+    for name, gain in gains.items():
+        for k in K:
+            want = brute.graded(gain, k, queries, ties)
+            assert found[f"{name}@{k}"].value == pytest.approx(want, rel=1e-12, nan_ok=True), (name, k)
+
+
+@given(queries=st.lists(several, min_size=1, max_size=4))
+def test_pooled_lists(queries: list[Query]) -> None:
+    """Queries without a positive are left out, here too."""
+    evaluation = ranking.evaluate(**flat(queries), k=K, metrics=POOLED)
+    used = [query for query in queries if any(label for _, label in query)]
+    assert_equal(evaluation, POOLED, lambda key, k, given, _: brute.pooled(key, k, given), used, "")
 
 
 @pytest.mark.parametrize("form", [ragged, masked])
@@ -146,7 +171,7 @@ def test_nan_omitted_is_as_if_it_were_not_there(ties: str, queries: list[Query],
     notes = [f"{lost_queries} queries dropped: their positive's score is NaN"] if lost_queries else []
     notes += [f"{emptied} queries dropped: the scores of all their negatives are NaN"] if emptied else []
     notes += [f"{lost_candidates} candidates dropped: their score is NaN"] if lost_candidates else []
-    names = [name for name in RANKED if name != "ndcg"]
+    names = [name for name in RANKED if name not in OF_ONE]
     for form in (ragged, masked, flat):
         inputs = form(spoiled)
         groups = {"query": inputs["queries"] if form is flat else np.arange(len(queries))}
@@ -154,4 +179,5 @@ def test_nan_omitted_is_as_if_it_were_not_there(ties: str, queries: list[Query],
         whole = {key: result for key, result in evaluation.items() if "macro" not in result.params}
         assert_equal(whole, names, brute.ranked, kept, ties)  # type: ignore[arg-type]
         assert evaluation["mrr"].n == len(kept)
-        assert list(evaluation.notes) == notes
+        own = [POSITIVES_AND_QUERIES] if form is flat else []
+        assert list(evaluation.notes) == own + notes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -98,8 +99,9 @@ def test_a_ranker_equals_itself() -> None:
 def test_compare_refuses_what_cannot_be_paired() -> None:
     with pytest.raises(InputError, match=r"1 queries only in items_a \(such as \[11\]\), 0 only in items_b"):
         ranking.compare(items(POS_A), items(POS_B[:11]))
+    twice = replace(items(POS_B), ids=np.array([0, 0, *range(2, 12)]))
     with pytest.raises(InputError, match="items_b: an id occurs twice"):
-        ranking.compare(items(POS_A), items(POS_B, ids=[0, 0, *range(2, 12)]))
+        ranking.compare(items(POS_A), twice)
     with pytest.raises(InputError, match="only in items_a"):
         ranking.compare(items(POS_A), items(POS_B, ids=[str(i) for i in range(12)]))
     halves, thirds = np.arange(12) // 2, np.arange(12) // 3

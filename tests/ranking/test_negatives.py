@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.stats import rankdata
+from tests.command import graphgauge
 
 from graphgauge import ranking
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.ranking.heart import combined_ranks
 from graphgauge.ranking.negative_sampling import AMONG, SAMPLERS, SIDES
 from graphgauge.ranking.state import RankingState
-from tests.command import graphgauge
 
 TEMPORAL = ("historical", "inductive")
 
@@ -334,7 +335,7 @@ def test_the_mask_follows_from_the_negatives() -> None:
     expected = ranking.evaluate(pos, np.nan_to_num(neg), mask=found.mask)
     assert ranking.evaluate(pos, neg, negatives=found)["mrr"].value == expected["mrr"].value
     for options, said in (
-        ({"mask": found.mask}, "without mask"),
+        ({"mask": found.mask}, "exclude each other"),
         ({"neg_scores": neg[:, :3]}, r"shape \(3, 3\)"),
         ({"negatives": "n.npz"}, "expected drawn negatives"),
     ):
@@ -342,6 +343,48 @@ def test_the_mask_follows_from_the_negatives() -> None:
             ranking.evaluate(**{"pos_scores": pos, "neg_scores": neg, "negatives": found, **options})
     with pytest.raises(OptionError):
         ranking.evaluate(scores=[1.0], labels=[1], queries=[0], negatives=found)
+
+
+def test_batches_have_rows_of_the_same_negatives() -> None:
+    edges = np.array([[0, 1], [0, 2], [3, 4], [1, 2], [0, 4]])
+    found = ranking.negatives(edges, k=4, nodes=5)
+    rng = np.random.default_rng(0)
+    pos, neg = rng.normal(size=5), rng.normal(size=(5, 4))
+    state, part = RankingState(), RankingState()
+    for state_, rows in ((state, slice(0, 1)), (state, slice(1, 3)), (part, np.array([3, 4]))):
+        state_.update(pos[rows], neg[rows], negatives=found[rows])
+    whole = ranking.evaluate(pos, neg, negatives=found)
+    merged = RankingState().merge(state).merge(part)
+    for counted in (merged, RankingState(negatives=found).merge(state).merge(part)):
+        assert counted.evaluate().to_json() == whole.to_json()
+    stream = io.BytesIO()
+    merged.save(stream)
+    stream.seek(0)
+    assert RankingState.load(stream).evaluate().conventions["negatives"] == str(found)
+    other = ranking.negatives(edges, k=4, nodes=5, seed=1)
+    for batch in ({"negatives": other[:1]}, {}):
+        with pytest.raises(InputError, match="other negatives"):
+            state.update(pos[:1], neg[:1], **batch)
+    with pytest.raises(InputError, match="other negatives"):
+        RankingState().update(pos[:2], neg[:2]).update(pos[2:3], neg[2:3], negatives=found[2:3])
+    assert state.n == 3
+    with pytest.raises(InputError, match="rows of other negatives"):
+        found[:2].save(stream)
+    with pytest.raises(InputError, match="one row is no batch"):
+        found[0]
+
+
+def test_engines_keep_the_record() -> None:
+    dask = pytest.importorskip("dask.array")
+    from graphgauge.engines.dask import evaluate
+
+    edges = np.random.default_rng(0).integers(0, 8, (40, 2))
+    found = ranking.negatives(edges, k=6, nodes=8)
+    rng = np.random.default_rng(0)
+    pos, neg = rng.normal(size=40), rng.normal(size=(40, 6))
+    apart = evaluate("ranking", dask.from_array(pos, chunks=13), dask.from_array(neg, chunks=(13, 6)), negatives=found)
+    assert found.short
+    assert apart.to_json() == ranking.evaluate(pos, neg, negatives=found).to_json()
 
 
 def test_a_file_carries_its_record_and_cannot_be_changed(tmp_path: Path) -> None:

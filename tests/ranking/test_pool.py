@@ -11,7 +11,8 @@ from click.testing import CliRunner
 from graphgauge.cli.family import family_command
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.engines.merge import merge_files
-from graphgauge.ranking import RankingState, evaluate, evaluate_files, hits_at_k, mrr, ranks
+from graphgauge.ranking import RankingState, compare, evaluate, evaluate_files, hits_at_k, mrr, ranks
+from graphgauge.ranking.evaluate import hits_curve
 from graphgauge.ranking.samples import Ranks
 from graphgauge.ranking.shared_error import pool_variance
 
@@ -92,7 +93,8 @@ def test_the_pool_is_not_broadcast():
 @pytest.mark.parametrize("cuts", [(20, 50), (0, 90), (60, 0)])
 def test_batches_and_merged_states_give_the_bits_of_one_call(cuts, tmp_path):
     pos, neg = scores()
-    labels = {"groups": {"side": np.arange(len(pos)) % 3}, "cluster": np.arange(len(pos)) // 2, "ids": np.arange(len(pos))}
+    each = np.arange(len(pos))
+    labels = {"groups": {"side": each % 3}, "cluster": each // 2, "ids": each}
     options = {"k": [3, 20], "metrics": ["roc_auc", "average_precision", "pooled_hits", "mrr", "mean_rank"]}
     whole = evaluate(pos, neg, **labels, keep="items", **options)
     first, second = slice(None, cuts[0]), slice(cuts[0], None)
@@ -169,7 +171,8 @@ def test_nan_is_refused_or_dropped_and_counted():
 def test_a_pool_of_nan_alone_drops_every_positive():
     state = RankingState().update([0.5, 0.7], [float("nan")], nan="omit")
     found = state.evaluate()
-    assert np.isnan(found["mrr"].value) and found["mrr"].n == 0
+    assert np.isnan(found["mrr"].value)
+    assert found["mrr"].n == 0
     assert np.isnan(found["pooled_hits@10"].value)
     assert any(note.startswith("2 queries dropped: the scores of all their negatives") for note in found.notes)
     later = state.update([0.1], [0.3]).evaluate(metrics=["mean_rank"])  # negatives that came later count for all
@@ -224,6 +227,29 @@ def test_clusters_of_positives_widen_the_intervals():
     for key in ("roc_auc", "average_precision", "pooled_hits@50", "geometric_mean_rank"):
         alone, joined = (evaluate(pos, neg, cluster=label, metrics=[key])[key].interval for label in (None, cluster))
         assert joined.high - joined.low > 1.5 * (alone.high - alone.low)
+
+
+def test_the_figure_has_no_interval_that_ignores_the_pool(tmp_path):
+    pos, neg = scores()
+    found = evaluate(pos, neg)
+    curve = hits_curve(RankingState().update(pos, neg).ranks("realistic"), 0.95)
+    assert np.isnan(curve["low"]).all()
+    assert curve["value"][-1] == 1
+    found.plot(tmp_path / "hits.svg")
+    assert (tmp_path / "hits.svg").stat().st_size
+
+
+def test_two_models_are_compared_on_the_positives_of_a_pool():
+    pos, neg = scores(80, 200)
+    better, worse = (evaluate(pos + shift, neg, keep="items", k=20) for shift in (1, 0))
+    for key in ("pooled_hits@20", "mrr"):
+        paired = compare(better.per_item, worse.per_item, key)
+        assert paired.mean_difference == pytest.approx(better[key].value - worse[key].value, abs=1e-12)
+    own = evaluate(pos, np.tile(neg[:5], (len(pos), 1)), keep="items").per_item
+    with pytest.raises(InputError, match="different negatives"):
+        compare(own, worse.per_item)
+    with pytest.raises(OptionError, match="not a mean over queries"):
+        compare(own, own, "pooled_hits@20")
 
 
 def test_metrics_without_an_interval_say_why():

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
+import pickle
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 
 from graphgauge import ranking
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
+from graphgauge.core.schema import read_result, write_result
+from graphgauge.integrations.numbers import tracked
+from graphgauge.ranking.evaluate import POSITIVES_AND_QUERIES
 
 RANDOM = np.random.default_rng(0)
 POS, NEG = RANDOM.normal(0.7, 1, 40), RANDOM.normal(0, 1, (40, 9))
@@ -132,20 +137,41 @@ def reciprocal_ranks(pos: np.ndarray, neg: np.ndarray) -> np.ndarray:
     return np.array([1 / (1 + sum(n > p for n in row)) for p, row in zip(pos, neg, strict=True)])
 
 
-def test_interval_of_a_mean_is_students() -> None:
+def score_by_hand(
+    values: np.ndarray, error: float, df: float, independent: float, confidence: float = 0.95
+) -> tuple[float, float]:
+    """All means between 0 and 1 that Student's t does not reject, if the variance is proportional to m (1 − m)."""
+    mean = values.mean()
+    # What was not seen: a third of a value four times as far out on either side, and a twentieth at each end.
+    unseen = [max(0, mean - 4 * (mean - values.min())), min(1, mean + 4 * (values.max() - mean)), 0, 1]
+    weights = np.array([1 / 3, 1 / 3, 1 / 20, 1 / 20])
+    away = np.array(unseen) - mean
+    variance = error**2 + weights @ away**2 / independent**2
+    middle = mean + weights @ away / independent
+    t = stats.t.ppf((1 + confidence) / 2, df)
+
+    def beyond(m: float) -> float:
+        return (m - mean) ** 2 - t**2 * variance * m * (1 - m) / (middle * (1 - middle))
+
+    return optimize.brentq(beyond, 0, mean, xtol=1e-15), optimize.brentq(beyond, mean, 1, xtol=1e-15)
+
+
+def test_interval_of_a_mean_inverts_a_score_test() -> None:
     interval = ranking.evaluate(POS, NEG, confidence=0.9)["mrr"].interval
     values = reciprocal_ranks(POS, NEG)
-    expected = stats.ttest_1samp(values, 0).confidence_interval(0.9)
-    assert tuple(interval) == pytest.approx(tuple(expected), rel=1e-12)
-    assert (interval.method, interval.over, interval.level) == ("t", "queries", 0.9)
+    n, error = len(values), values.std(ddof=1) / math.sqrt(len(values))
+    assert tuple(interval) == pytest.approx(score_by_hand(values, error, n - 1, n, 0.9), rel=1e-9)
+    assert (interval.method, interval.over, interval.level) == ("score-t", "queries", 0.9)
 
 
 def test_interval_over_clusters_is_that_of_equal_cluster_means() -> None:
     """With clusters of one size the sandwich variance is that of the cluster means."""
     interval = ranking.evaluate(POS, NEG, cluster=np.arange(40) // 2)["mrr"].interval
-    means = reciprocal_ranks(POS, NEG).reshape(20, 2).mean(axis=1)
-    assert tuple(interval) == pytest.approx(tuple(stats.ttest_1samp(means, 0).confidence_interval(0.95)), rel=1e-12)
-    assert (interval.method, interval.over) == ("cluster-t", "clusters")
+    values = reciprocal_ranks(POS, NEG)
+    error = values.reshape(20, 2).mean(axis=1).std(ddof=1) / math.sqrt(20)
+    independent = np.clip(values.var() / error**2, 20, 40)
+    assert tuple(interval) == pytest.approx(score_by_hand(values, error, 19, independent), rel=1e-9)
+    assert (interval.method, interval.over) == ("cluster-score-t", "clusters")
 
 
 def test_a_query_entered_twice_in_one_cluster_tells_nothing_new() -> None:
@@ -184,7 +210,7 @@ def test_hits_interval_is_wilsons() -> None:
     assert tuple(result.interval) == pytest.approx((centre - margin, centre + margin), rel=1e-12)
     assert result.interval.method == "wilson"
     tied = ranking.evaluate(np.round(POS), np.round(NEG), ties="expected")["hits@3"]
-    assert tied.interval.method == "t"  # shares of ties are neither 0 nor 1
+    assert tied.interval.method == "score-t"  # shares of ties are neither 0 nor 1
     assert ranking.evaluate(**constant(), ties="expected")["hits@3"].interval is None  # and here all the same
 
 
@@ -197,15 +223,31 @@ def test_agreement_is_not_certainty(greater: int, queries: int, clustered: bool)
     cluster = np.repeat(np.arange(queries), 2) if clustered else None
     rows = queries * (1 + clustered)
     evaluation = ranking.evaluate(np.zeros(rows), np.tile(neg, (rows, 1)), cluster=cluster)
-    spreadless = ["mean_rank", "median_rank", "geometric_mean_rank", "amri", "adjusted_mrr"]
-    if greater == 0:  # at the end of the scale: at most this share of the population can differ
+    spreadless = ["mean_rank", "median_rank", "geometric_mean_rank", "amri"]
+    if greater == 0 and queries > 2:  # at the end of the scale: at most this share of the population can differ
         other = 1 - 0.025 ** (1 / queries)
         assert tuple(evaluation["mrr"].interval) == pytest.approx((1 - other, 1.0))
+        blind = np.mean(1 / np.arange(1, 11))
+        worst = 1 - (1 - 0.1) / (1 - blind)
+        assert tuple(evaluation["adjusted_mrr"].interval) == pytest.approx((1 - other * (1 - worst), 1.0))
     else:
-        spreadless.append("mrr")
+        spreadless += ["mrr"] if greater == 9 and queries > 2 else ["mrr", "adjusted_mrr"]
     for key in spreadless:
         assert evaluation[key].interval is None, key
         assert "differ" in evaluation[key].no_interval
+
+
+@pytest.mark.parametrize("sizes", [[60, 3, 2, 2, 1, 1, 1], [30, 30, 1], [50, 50]])
+def test_sizes_that_say_too_little_have_no_interval(sizes: list[int]) -> None:
+    """The rule looks at the sizes, not at the values: nearly everything depends on one or two clusters."""
+    rng = np.random.default_rng(8)
+    cluster = np.repeat(np.arange(len(sizes)), sizes)
+    for shift in (0.0, 1.0, 3.0):
+        pos, neg = rng.normal(shift, 1, len(cluster)), rng.normal(size=(len(cluster), 9))
+        found = ranking.evaluate(pos, neg, cluster=cluster, groups={"all": np.zeros(len(cluster), int)})["mrr"]
+        assert found.interval is None
+        assert np.isnan(found.by("all")["low"]).all()
+        assert "degrees of freedom" in found.no_interval or "at least three clusters" in found.no_interval
 
 
 def test_clusters_that_agree_are_not_certain_either() -> None:
@@ -227,7 +269,7 @@ def test_median_shared_by_most_queries_keeps_an_interval() -> None:
 def test_one_query_has_no_interval() -> None:
     result = ranking.evaluate([1.0], [[0.0, 2.0]])["mrr"]
     assert result.interval is None
-    assert result.no_interval == "needs at least two queries that differ"
+    assert result.no_interval == "needs at least three queries that differ"
 
 
 @pytest.mark.parametrize("confidence", [0, 1, -0.5, 95])
@@ -249,16 +291,30 @@ def test_groups_micro_macro_and_each() -> None:
     means = [values[relation == name].mean() for name in "abc"]
     assert table["value"].tolist() == pytest.approx(means)
     for row, name in enumerate("abc"):
-        expected = stats.ttest_1samp(values[relation == name], 0).confidence_interval(0.95)
-        assert (table["low"][row], table["high"][row]) == pytest.approx(tuple(np.clip(expected, 0, 1)))
+        own = values[relation == name]
+        error = own.std(ddof=1) / math.sqrt(len(own))
+        expected = score_by_hand(own, error, len(own) - 1, len(own))
+        assert (table["low"][row], table["high"][row]) == pytest.approx(expected)
     assert evaluation["mrr"].value == pytest.approx(values.mean())
     macro = evaluation["mrr_macro_relation"]
     assert macro.value == pytest.approx(np.mean(means))
     assert (macro.n, macro.unit, macro.params) == (3, "relation", {"macro": "relation"})
-    variances = np.array([values[relation == name].var(ddof=1) / (relation == name).sum() for name in "abc"])
-    df = variances.sum() ** 2 / (variances**2 / np.array([11, 19, 7])).sum()
-    margin = stats.t.ppf(0.975, df) * math.sqrt(variances.sum()) / 3
-    assert tuple(macro.interval) == pytest.approx((macro.value - margin, macro.value + margin))
+    # Each variance is averaged with the pooled one, which counts like four degrees of freedom.
+    sizes = np.array([12, 20, 8])
+    squares = np.array(
+        [((values[relation == name] - mean) ** 2).sum() for name, mean in zip("abc", means, strict=True)]
+    )
+    pooled = squares.sum() / 37
+    error = math.sqrt(((squares + 4 * pooled) / (sizes + 3) / sizes).sum()) / 3
+    multiples = 1 / (sizes * (sizes + 3)) + (4 / sizes / (sizes + 3)).sum() / 37
+    df = (multiples @ (sizes - 1)) ** 2 / (multiples**2 @ (sizes - 1))
+    around = macro.value + np.concatenate(
+        [values[relation == name] - mean for name, mean in zip("abc", means, strict=True)]
+    )
+    centred = around - (around.mean() - macro.value)
+    expected = score_by_hand(centred, error, df, np.clip(centred.var() / error**2, 9 / (1 / sizes).sum(), 40))
+    assert tuple(macro.interval) == pytest.approx(expected, rel=1e-6)
+    assert (macro.interval.method, macro.interval.over) == ("macro-score-t", "queries by relation")
     assert set(evaluation.breakdowns) == {"relation", "side"}
     assert evaluation["mrr_macro_side"].value == pytest.approx((values[::2].mean() + values[1::2].mean()) / 2)
     assert list(evaluation)[-1].endswith("_macro_side")
@@ -271,7 +327,8 @@ def test_macro_over_clusters_that_span_groups() -> None:
     pos, neg = rng.normal(size=100) + 2 * level, rng.normal(size=(100, 9))
     evaluation = ranking.evaluate(pos, neg, groups={"side": np.arange(100) % 2}, cluster=np.arange(100) // 2)
     assert evaluation["mrr_macro_side"].value == pytest.approx(evaluation["mrr"].value)
-    assert tuple(evaluation["mrr_macro_side"].interval) == pytest.approx(tuple(evaluation["mrr"].interval))
+    # What was not seen is measured from a group's own mean, so that the last digits differ.
+    assert tuple(evaluation["mrr_macro_side"].interval) == pytest.approx(tuple(evaluation["mrr"].interval), rel=1e-5)
 
 
 def test_groups_in_flat_form_and_left_out_queries() -> None:
@@ -283,7 +340,7 @@ def test_groups_in_flat_form_and_left_out_queries() -> None:
     )
     assert evaluation.by("kind")["mrr"].tolist() == [1.0, 0.5]
     assert evaluation.by("kind")["recall@1"].tolist() == [1.0, 0.0]
-    assert evaluation.notes == ("1 queries left out: they have no positive",)
+    assert evaluation.notes == (POSITIVES_AND_QUERIES, "1 queries left out: they have no positive")
     with pytest.raises(InputError, match=r"groups\['kind'\] differs within a query"):
         ranking.evaluate(scores=[1, 0], labels=[1, 0], queries=[0, 0], groups={"kind": [0, 1]})
 
@@ -416,34 +473,65 @@ def near_chance(queries: int, negatives: int) -> Any:
     return ranking.evaluate(rng.normal(size=queries), rng.normal(size=(queries, negatives)))
 
 
-def test_a_mean_that_one_query_could_move_far_says_so() -> None:
-    """Reciprocal ranks near chance among 1,000: of 100 queries the interval covers about .7 of a nominal .95."""
-    result = near_chance(100, 1000)["mrr"]
-    assert result.interval.approximate
-    assert "too few queries" in result.interval.note
-    # By hand: a query ranked first adds (1 − MRR)/n, here many times the standard error.
-    error = (result.interval.high - result.interval.low) / 2 / 1.9842  # Student's t with 99 degrees of freedom
-    assert (1 - result.value) / 100 > 0.4 * error
-    assert not near_chance(2000, 10)["mrr"].interval.approximate
-    assert not near_chance(100, 1000)["hits@10"].interval.approximate  # Wilson's bears few hits
+@pytest.mark.parametrize(("queries", "negatives", "width"), [(20, 1000, 2.6), (100, 1000, 1.5), (500, 1000, 1.5)])
+def test_near_chance_intervals_cover(queries: int, negatives: int, width: float) -> None:
+    """Most samples contain none of the few first places that the mean depends on."""
+    rng = np.random.default_rng(3)
+    ranks = 1 + rng.integers(0, negatives + 1, (400, queries))
+    values = 1 / np.arange(1, negatives + 2)
+    truth, oracle = values.mean(), 2 * 1.96 * values.std() / math.sqrt(queries)
+    held, widths, students = [], [], []
+    for own in ranks:
+        state = ranking.RankingState().update_counts(own - 1, np.zeros_like(own), np.full_like(own, negatives + 1))
+        interval = state.evaluate(metrics=["mrr"])["mrr"].interval
+        held.append(truth in interval)
+        widths.append(interval.high - interval.low)
+        low, high = stats.ttest_1samp(1 / own, 0).confidence_interval(0.95)
+        students.append(low <= truth <= high)
+    assert np.mean(held) > 0.93 - 2 * math.sqrt(0.95 * 0.05 / 400)
+    assert np.median(widths) / oracle < width
+    assert np.mean(students) < 0.88  # what it replaces
 
 
-@pytest.mark.parametrize(("queries", "marked"), [(5, True), (400, False)])
-def test_mean_ranks_of_a_handful_of_queries_say_so(queries: int, marked: bool) -> None:
-    evaluation = near_chance(queries, 50)
-    for key in ("mean_rank", "amri"):
-        assert evaluation[key].interval.approximate is marked, key
+def test_expected_coverage_is_simulated_when_read_and_shown_everywhere(tmp_path: Path) -> None:
+    """Five ranks with a long tail: what the interval of their mean covers is said."""
+    ranks = np.array([1, 1, 2, 5, 90])
+    state = ranking.RankingState().update_counts(ranks - 1, np.zeros_like(ranks), np.full_like(ranks, 1001))
+    evaluation = state.evaluate(metrics=["mean_rank", "hits@3"])
+    interval = evaluation["mean_rank"].interval
+    assert "expected_coverage" not in interval.__dict__  # not before it is asked for
+    expected = interval.expected_coverage
+    assert 0.3 < expected < 0.93
+    assert interval.approximate
+    assert state.evaluate(metrics=["mean_rank"])["mean_rank"].interval.expected_coverage == expected
+    assert f"≈ mean_rank: expected to contain the true value in {expected:.0%} of cases." in str(evaluation)
+    stored = read_result(write_result(evaluation, tmp_path / "x.json"))
+    assert stored["mean_rank"].interval == interval == pickle.loads(pickle.dumps(evaluation))["mean_rank"].interval
+    assert evaluation.to_frame()["expected_coverage"].tolist()[0] == expected
+    assert tracked(evaluation)["mean_rank.expected_coverage"] == expected
+    assert tracked(evaluation)["mean_rank.approximate"] == 1
+    assert evaluation["hits@3"].interval.expected_coverage is None
+    assert not evaluation["hits@3"].interval.approximate
 
 
-def test_the_mark_of_a_mean_over_groups() -> None:
+def test_groups_whose_interval_rests_on_what_was_not_seen_are_marked() -> None:
     rng = np.random.default_rng(4)
-    pos, neg = rng.normal(1, 1, 403), rng.normal(size=(403, 20))
-    relation = np.r_[np.zeros(400, int), np.ones(3, int)]
-    evaluation = ranking.evaluate(pos, neg, groups={"relation": relation})
-    assert not evaluation["mrr"].interval.approximate
-    assert evaluation["mrr_macro_relation"].interval.approximate  # half of it are three queries
-    clustered = ranking.evaluate(pos, neg, groups={"relation": relation}, cluster=np.arange(403))
-    assert clustered["mrr_macro_relation"].interval.approximate
+    pos, neg = rng.normal(0, 1, 503), rng.normal(size=(503, 300))
+    relation = np.r_[np.zeros(500, int), np.ones(3, int)]
+    table = ranking.evaluate(pos, neg, groups={"relation": relation})["mrr"].by("relation")
+    assert table["approximate"].tolist() == [False, True]
+
+
+def test_macro_average_has_an_interval_if_groups_have_single_queries() -> None:
+    """Many relations of a knowledge graph have one triple; their variance is borrowed from the others."""
+    rng = np.random.default_rng(6)
+    for sizes in ([1, 1, 1, 1, 1, 1], [40, 1, 1, 1], [5, 2, 1]):
+        relation = np.repeat(np.arange(len(sizes)), sizes)
+        pos, neg = rng.normal(1, 1, len(relation)), rng.normal(size=(len(relation), 20))
+        for cluster in (None, np.arange(len(relation))):
+            found = ranking.evaluate(pos, neg, groups={"relation": relation}, cluster=cluster)["mrr_macro_relation"]
+            assert found.interval is not None, found.no_interval
+            assert found.value in found.interval
 
 
 @pytest.mark.parametrize("queries", [20, 200])

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from graphgauge import ranking
-from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.errors import InputError
 from graphgauge.core.state import load_state
 from graphgauge.kernels import histogram
 from graphgauge.kernels.histogram import Histogram
@@ -100,7 +100,6 @@ def test_a_single_query_with_nan_goes_the_long_way() -> None:
     ("pos", "neg"),
     [
         (np.ones(1), np.array(3.0)),
-        (np.ones(1), np.ones(4)),
         (np.array(1.0), np.ones((1, 4))),
         (np.ones(4), np.ones((1, 9))),
         (np.ones(1), np.ones((1, 2, 2))),
@@ -134,13 +133,9 @@ def test_layouts_do_not_mix() -> None:
                 assert state.update(**second).n == 2
                 continue
             before = state.evaluate().to_dict()["results"]
-            with pytest.raises(
-                InputError, match="Give every batch in the same form, with the same groups, cluster and weights"
-            ):
+            with pytest.raises(InputError, match="Give every batch in the same form"):
                 state.update(**second)
-            with pytest.raises(
-                InputError, match="Give every batch in the same form, with the same groups, cluster and weights"
-            ):
+            with pytest.raises(InputError, match="Give every batch in the same form"):
                 state.merge(RankingState().update(**second))
             assert state.evaluate().to_dict()["results"] == before  # what failed left no trace
 
@@ -406,7 +401,7 @@ def test_counts_above_max_memory_go_to_disk_and_give_the_same_bits(
 
 def test_a_full_disk_loses_nothing_and_max_memory_can_be_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Histogram, "FOLD_AT", 100)
-    state, expected, refused = RankingState(max_memory=1000), RankingState(), 0
+    state, expected, refused = RankingState(max_memory=1000), RankingState(), list[str]()
 
     class Full(io.BytesIO):
         def write(self, data: Any) -> int:
@@ -420,13 +415,13 @@ def test_a_full_disk_loses_nothing_and_max_memory_can_be_raised(monkeypatch: pyt
             try:
                 state.update(*batch, cluster=np.arange(start, start + 50))
             except InputError as error:
-                assert "No space left on device" in str(error)
-                assert "max_memory" in str(error)
-                refused += 1
+                refused.append(str(error))
                 assert state.n == start
                 state.max_memory = 1 << 20
                 state.update(*batch, cluster=np.arange(start, start + 50))
-        assert refused == 1
+        assert len(refused) == 1
+        assert "No space left on device" in refused[0]
+        assert "max_memory" in refused[0]
         assert state.n == 400
         assert_equal(state, expected)
 

@@ -1,12 +1,11 @@
 """`graphgauge recovery` as a user meets it, and its figure."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from tests.command import graphgauge
 
 from graphgauge import recovery
 from graphgauge.cli.family import family_command
@@ -99,7 +98,7 @@ def test_a_figure_shows_one_graph_throughout():
 
 def test_the_command_is_registered_and_errors_are_one_paragraph(files):
     arguments = ["recovery", "--true", str(files / "true.npy"), "--pred", str(files / "weights.npy")]
-    done = subprocess.run([sys.executable, "-m", "graphgauge", *arguments], capture_output=True, text=True)
+    done = graphgauge(*arguments)
     assert done.returncode == 3
     assert done.stdout == ""
     assert done.stderr.startswith("Error: A_pred: 3 scores are negative, the first at (0, 1).")

@@ -388,3 +388,11 @@ def test_graphs_without_a_pair_of_nodes(d):
     assert evaluation["directed_f1"].n == 0
     with pytest.raises(InputError, match="without a pair"):
         recovery.shd(nothing, nothing)
+
+
+@pytest.mark.parametrize("count", [1, 2, 6])
+def test_a_number_of_nodes_that_is_not_that_of_the_named_ones(count):
+    named = recovery.EdgeList([("a", "b"), ("c", "b")], ("a", "b", "c"))
+    for pair in ((named, named), (named, np.zeros((3, 3))), (np.eye(3, k=1), named)):
+        with pytest.raises(InputError, match=rf"^nodes: the graphs name 3 nodes. nodes= says {count}"):
+            recovery.evaluate(*pair, nodes=count)

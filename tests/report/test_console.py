@@ -44,14 +44,14 @@ def test_an_interval_that_promises_too_much_is_marked_wherever_it_is_shown(tmp_p
     assert not evaluation["hits@10"].interval.approximate
     for text in (str(evaluation), evaluation._repr_html_()):
         assert text.count("≈") == 2  # beside the interval, and before the reason
-    assert interval.note in " ".join(str(evaluation).split())
-    assert html.escape(interval.note) in evaluation._repr_html_()
+    assert interval.caveat in " ".join(str(evaluation).split())
+    assert html.escape(interval.caveat) in evaluation._repr_html_()
     read = read_result(write_result(evaluation, tmp_path / "r.json"))
     assert read["mrr"].interval == interval
     assert read["hits@10"].interval == evaluation["hits@10"].interval
     assert evaluation.to_frame()["approximate"].tolist() == [True, False]
     rows = list(csv.DictReader(io.StringIO(as_csv(evaluation))))
-    assert [row["approximate"] for row in rows] == [interval.note, ""]
+    assert [row["approximate"] for row in rows] == [interval.caveat, ""]
     page = write_report(tmp_path, tmp_path / "page.html").read_text(encoding="utf-8")
     assert "≈ [" in page
-    assert interval.note in html.unescape(page)
+    assert interval.caveat in html.unescape(page)

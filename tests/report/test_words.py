@@ -52,7 +52,7 @@ def test_how_many_seeds_a_significant_difference_needs(tmp_path: Path):
     # Of 2 ** n signs, two are as extreme as all alike: 2 / 2 ** 6 is the first below 0.05.
     few = {method: values[:5] for method, values in CLEAR.items()}
     sentence = (
-        "In ranking, 5 seeds are too few for the paired signed-rank tests of 2 methods on toy to reject, "
+        "In ranking, 5 seeds are too few for the paired tests of 2 methods on toy to reject, "
         "regardless of the scores: it takes at least 6."
     )
     assert sentence in limits_of(write_runs(tmp_path / "few", few))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from tests.command import graphgauge
 
 from graphgauge.cli.aggregate import command as aggregate
 from graphgauge.cli.compare import command as compare
@@ -89,3 +90,77 @@ def test_bad_input_has_its_exit_code(folder: str, write_run: Any) -> None:
     assert caught.value.exit_code == 3
     with pytest.raises(GraphgaugeError, match="no figure over items"):
         run(compare, folder, "--metric", "directed_f1", "--over", "items", "--figure", "x.svg")
+
+
+def test_methods_whose_outputs_are_read_differently_are_one_benchmark(tmp_path: Path) -> None:
+    """Weights with a sign and a threshold, weights of the transposed graph, and a class in pcalg's encoding."""
+    rng = np.random.default_rng(0)
+    readings = {
+        "notears": ("--sign", "absolute", "--threshold", "0.3"),
+        "lingam": ("--sign", "absolute", "--edges", "column_to_row"),
+        "pc": ("--encoding", "pcalg"),
+    }
+    for seed in range(7):
+        truth = np.triu(rng.random((6, 6)) < 0.5, 1)
+        weights = truth * rng.normal(0, 1, (6, 6)) + rng.normal(0, 0.1, (6, 6)) * ~np.eye(6, dtype=bool)
+        cells = (truth ^ (rng.random((6, 6)) < 0.05)) & ~np.eye(6, dtype=bool)
+        # pcalg writes i → j as a one at (j, i).
+        outputs = {"notears": weights, "lingam": weights.T, "pc": cells.T.astype(int)}
+        np.save(tmp_path / "truth.npy", truth)
+        for method, options in readings.items():
+            np.save(tmp_path / "pred.npy", outputs[method])
+            done = graphgauge(
+                "recovery", "--true", "truth.npy", "--pred", "pred.npy", *options, "--method", method,
+                "--dataset", "er", "--run-seed", seed, "--metrics", "directed_f1,directed_shd", cwd=tmp_path,
+            )  # fmt: skip
+            assert done.returncode == 0, done.stderr
+    done = graphgauge("aggregate", "results", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert all(
+        f"outputs were read differently: {name} is" in done.stdout for name in ("threshold", "edges", "encoding")
+    )
+    done = graphgauge("compare", "results", "--metric", "directed_f1", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert all(name in done.stdout for name in readings)
+    done = graphgauge("report", "results", "-o", "page.html", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "3 methods, 1 dataset, 7 seeds, 21 results" in page
+    assert "under different conventions" not in page
+
+
+def test_tables_of_others_and_their_columns(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    lines = [f"{m};{s};{(50 + 9 * (m == 'b') + s % 3) / 100}".replace(".", ",") for m in "ab" for s in range(6)]
+    table.write_text("which;try;hit rate\n" + "\n".join(lines) + "\n")
+    outcome = run(compare, str(table), "--columns", "method=which,seed=try", "--metric", "hit rate", "--higher")
+    assert "b is better than a" in outcome.stdout
+    assert "method from 'which'; seed from 'try'" in outcome.stdout
+    with pytest.raises(GraphgaugeError, match=r"no column 'model' for method\. It has which, try, hit rate") as caught:
+        run(aggregate, str(table), "--columns", "method=model")
+    assert caught.value.exit_code == 2
+
+
+def test_the_style_of_a_paper(folder: str) -> None:
+    options = (
+        "--metric", "directed_f1", "--percent", "--digits", "1", "--order", "notears,dagma", "--marks", "ranks",
+        "--format", "latex",
+    )  # fmt: skip
+    lines = run(aggregate, folder, *options).stdout.splitlines()
+    assert lines[2].startswith(r"method & directed\_f1 (\%)")
+    assert [line.split()[0] for line in lines[4:7]] == ["notears", "dagma", "golem"]
+    assert lines[4].startswith("notears & 6")
+    assert sum(r"\textbf" in line for line in lines) == sum(r"\underline" in line for line in lines) == 1
+    shown = run(compare, folder, "--metric", "directed_f1", "--percent", "--digits", "1", "--order", "notears").stdout
+    assert next(line for line in shown.splitlines() if line.startswith("notears")).split()[1].startswith("6")
+
+
+@pytest.mark.parametrize("baseline", ["notears", "golem"])
+def test_a_baseline_has_marks_and_a_legend_of_its_own(folder: str, baseline: str) -> None:
+    shown = run(compare, folder, "--metric", "directed_f1", "--baseline", baseline).stdout
+    others = {"notears": (), "golem": ("dagma",)}[baseline]
+    table = shown.partition("\npair ")[0]
+    close = {line.split()[0] for line in table.splitlines() if "~" in line.split("  ")[0]} - {"~", "*"}
+    assert close == set(others)
+    assert (f"~ not significantly different from {baseline}." in shown) == bool(others)
+    assert "different from the best" not in shown

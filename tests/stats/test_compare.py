@@ -66,8 +66,9 @@ def test_baseline_tests_each_method_once(three: dict[str, np.ndarray]) -> None:
 
 def test_direction_decides_who_is_best(three: dict[str, np.ndarray]) -> None:
     assert compare(records(three), metric="f1", direction="lower").best == "low"
-    with pytest.raises(OptionError, match=r"not known\. Pass --higher or --lower"):
-        compare(records(three), metric="f1")
+    unknown = [{"quality" if key == "f1" else key: value for key, value in run.items()} for run in records(three)]
+    with pytest.raises(OptionError, match=r'not known\. Pass direction="higher" or "lower"'):
+        compare(unknown, metric="quality")
 
 
 def test_over_datasets_the_dataset_is_the_unit() -> None:
@@ -172,8 +173,8 @@ def test_results_do_not_depend_on_the_order_of_rows(over_datasets: bool) -> None
     for _ in range(4):
         mixed = [rows[index] for index in rng.permutation(len(rows))]
         assert compare(mixed, metric="f1", direction="higher", resamples=100).to_json() == whole
-        table = {row.method: row for row in aggregate(mixed)} if not over_datasets else {}
-        for row in aggregate(rows) if table else ():
+        table = {row.method: row for row in aggregate(mixed).values()} if not over_datasets else {}
+        for row in aggregate(rows).values() if table else ():
             assert table[row.method] == row
 
 
@@ -388,9 +389,34 @@ def test_over_items(tmp_path: Path) -> None:
     values = {m: (1 / (1 + greater[m, 0]) + 1 / (1 + greater[m, 1])) / 2 for m in ("weak", "strong")}
     assert pair.test.mean_difference == pytest.approx(float(np.mean(values[pair.names[0]] - values[pair.names[1]])))
     assert (pair.test.n, comparison.seeds) == (200, 2)
+    assert "all runs have the same items (crossed), averaged over 2 seeds" in comparison.summary
     assert "strong is better than weak on these items" in comparison.summary
     assert "not about retraining" in comparison.summary
     assert json.loads(comparison.render("json"))["pairs"][0]["p_adjusted"] == pair.p_adjusted
+
+
+def test_items_of_each_seed_are_nested_in_it(tmp_path: Path) -> None:
+    """Every seed has its own test items, the same for both methods; one that occurs twice is one cluster."""
+    rng = np.random.default_rng(1)
+    parts = {0: np.arange(100), 1: np.arange(90, 190)}
+    gaps = []
+    for seed, ids in parts.items():
+        weak, strong = rng.integers(0, 40, 100), rng.integers(0, 10, 100)
+        for method, counts in (("weak", weak), ("strong", strong)):
+            write_ranker(tmp_path, method, seed, counts, ids=ids, cluster=ids)
+        gaps.append(1 / (1 + strong) - 1 / (1 + weak))
+    comparison = compare(tmp_path, metric="mrr", over="items", margin=0.5, effect=0.05)
+    (pair,) = comparison.pairs
+    assert (pair.test.n, pair.test.units) == (200, 190)
+    assert abs(pair.test.mean_difference) == pytest.approx(float(np.mean(gaps)))
+    assert "every seed has its own items (nested)" in comparison.design
+    assert "190 independent clusters" in comparison.summary
+    assert "are equivalent within ±0.5" in comparison.equivalence(pair)
+    assert comparison.needed[0].unit == "cluster"
+    assert json.loads(comparison.render("json"))["needed"][0]["total"] == comparison.needed[0].total
+    write_ranker(tmp_path, "weak", 1, np.arange(100), ids=np.arange(100), cluster=np.arange(100))
+    with pytest.raises(InputError, match="all methods on the same items of each seed"):
+        compare(tmp_path, metric="mrr", over="items")
 
 
 def test_items_must_be_there_and_match(tmp_path: Path, write_run: Any, results: Path) -> None:
@@ -482,3 +508,32 @@ def test_items_in_other_clusters_or_without_an_id_of_their_own(tmp_path: Path) -
     write_ranker(tmp_path / "clusters", "b", 0, np.arange(6), cluster=np.arange(6) // 3)
     with pytest.raises(InputError, match="the items of b on nations, seed 0 are clustered differently from those of a"):
         compare(tmp_path / "clusters", metric="mrr", over="items")
+
+
+@pytest.mark.parametrize(
+    ("name", "better"),
+    [
+        ("acc", "higher"), ("test_acc", "higher"), ("val/accuracy", "higher"), ("Micro F1", "higher"),
+        ("loss", "lower"), ("eval_loss", "lower"), ("test RMSE", "lower"),
+    ],
+)  # fmt: skip
+def test_usual_names_say_which_direction_is_better(name: str, better: str) -> None:
+    runs = {"gcn": [0.1, 0.2, 0.3, 0.4], "gat": [0.2, 0.3, 0.4, 0.6]}
+    found = compare(runs, metric=name)
+    assert found.better == better
+    assert f"follows from the name {name}" in found.summary
+    other = "lower" if better == "higher" else "higher"
+    assert compare(runs, metric=name, direction=other).better == other
+
+
+@pytest.mark.parametrize("name", ["score", "accuracy_loss", "value", "macc"])
+def test_other_names_need_a_direction(name: str) -> None:
+    with pytest.raises(OptionError, match=r'direction="higher" or "lower"'):
+        compare({"gcn": [0.1, 0.2], "gat": [0.2, 0.3]}, metric=name)
+
+
+def test_the_only_metric_need_not_be_named() -> None:
+    runs = [{"method": m, "seed": s, "acc": 0.1 * s} for m in "ab" for s in range(4)]
+    assert compare(runs).metric == "acc"
+    with pytest.raises(OptionError, match=r"metric is missing\. The runs have acc, loss"):
+        compare([run | {"loss": 1.0} for run in runs])

@@ -45,7 +45,9 @@ def test_there_are_at_least_twenty_and_every_file_has_an_origin() -> None:
     assert files == set(ORIGINS)
     assert len(ORIGINS) >= 20
     assert sum(facts["made"] == "run" for facts in ORIGINS.values()) >= 20
-    assert all(re.search(r"\d|doc|Weights|TensorBoard|transformers|papers|same|harness", f["origin"]) for f in ORIGINS.values())
+    assert all(
+        re.search(r"\d|doc|Weights|TensorBoard|transformers|papers|same|harness", f["origin"]) for f in ORIGINS.values()
+    )
 
 
 @pytest.mark.parametrize("name", READ)

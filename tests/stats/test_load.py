@@ -100,8 +100,8 @@ def test_evaluations() -> None:
     named = Evaluation("ranking", [result], run={"method": "transe", "dataset": "nations", "seed": 4})
     (run,) = load([named])
     assert (run.family, run.seed, run.scores["mrr"].n) == ("ranking", 4, 9)
-    with pytest.raises(InputError, match="has no method and no dataset"):
-        load(Evaluation("ranking", [result]))
+    (alone,) = load(Evaluation("ranking", [result]))
+    assert (alone.method, alone.dataset, alone.seed) == ("", "", 0)
 
 
 def test_known_metrics_bring_their_direction() -> None:

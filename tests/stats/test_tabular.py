@@ -36,20 +36,43 @@ LAYOUTS = {
         "dataset,a_0,a_1,b_0,b_1\nx,.1,.2,.3,.4\n",
         {("a", "x", 0): 0.1, ("a", "x", 1): 0.2, ("b", "x", 0): 0.3, ("b", "x", 1): 0.4},
     ),
-    "names of runs": ("name,score\na-seed0,.5\na_s1,.6\nb/run2,.7\n", {
-        ("a", "", 0): 0.5, ("a", "", 1): 0.6, ("b", "", 2): 0.7}),
-    "steps": ("method,seed,epoch,score\na,0,1,.1\na,0,2,.5\na,1,1,.6\na,1,2,\n", {("a", "", 0): 0.5, ("a", "", 1): 0.6}),
+    "names of runs": (
+        "name,score\na-seed0,.5\na_s1,.6\nb/run2,.7\n",
+        {("a", "", 0): 0.5, ("a", "", 1): 0.6, ("b", "", 2): 0.7},
+    ),
+    "steps": (
+        "method,seed,epoch,score\na,0,1,.1\na,0,2,.5\na,1,1,.6\na,1,2,\n",
+        {("a", "", 0): 0.5, ("a", "", 1): 0.6},
+    ),
     "unnamed first column, datasets below": (",a,b\ncora,.5,.6\n", {("a", "cora", 0): 0.5, ("b", "cora", 0): 0.6}),
-    "unnamed first column, datasets beside": (",cora,pubmed\na,.5,.6\n", {("a", "cora", 0): 0.5, ("a", "pubmed", 0): 0.6}),
-    "seeds as text and as floats": ("method,seed,score\na,0,.5\na,1.0,.6\na, 2 ,.7\n", {
-        ("a", "", 0): 0.5, ("a", "", 1): 0.6, ("a", "", 2): 0.7}),
+    "unnamed first column, datasets beside": (
+        ",cora,pubmed\na,.5,.6\n",
+        {("a", "cora", 0): 0.5, ("a", "pubmed", 0): 0.6},
+    ),
+    "seeds as text and as floats": (
+        "method,seed,score\na,0,.5\na,1.0,.6\na, 2 ,.7\n",
+        {("a", "", 0): 0.5, ("a", "", 1): 0.6, ("a", "", 2): 0.7},
+    ),
+    "seeds below methods": (
+        "seed,gcn,gat\n0,.1,.2\n1,.3,.4\n",
+        {("gcn", "", 0): 0.1, ("gat", "", 0): 0.2, ("gcn", "", 1): 0.3, ("gat", "", 1): 0.4},
+    ),
+    "methods without anything": (
+        "gcn,gat\n.1,.2\n.3,.4\n",
+        {
+            ("gcn", "", "gcn #1"): 0.1,
+            ("gat", "", "gat #1"): 0.2,
+            ("gcn", "", "gcn #2"): 0.3,
+            ("gat", "", "gat #2"): 0.4,
+        },
+    ),
     "a hint of Excel": ("sep=;\nmethod;seed;score\na;0;0,5\n", {("a", "", 0): 0.5}),
     "decimal commas": ("method;seed;score\na;0;0,5\na;1;-1,25e-1\n", {("a", "", 0): 0.5, ("a", "", 1): -0.125}),
     "percent": ("method,seed,score\na,0,50%\na,1,7.25 %\n", {("a", "", 0): 0.5, ("a", "", 1): 0.0725}),
     "percent in the name": ("method,seed,score (%)\na,0,50\na,1,7.25\n", {("a", "", 0): 0.5, ("a", "", 1): 0.0725}),
     "a share above one": ("method,seed,mrr\na,0,50\na,1,7.25\n", {("a", "", 0): 0.5, ("a", "", 1): 0.0725}),
     "bold": ("method,seed,score\na,0,**0.5**\na,1,\\textbf{0.25}\n", {("a", "", 0): 0.5, ("a", "", 1): 0.25}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -62,9 +85,14 @@ def test_layouts(layout: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("order", ["rows", "columns"])
 def test_the_order_of_rows_and_columns_does_not_matter(order: str, tmp_path: Path) -> None:
     frame = pd.DataFrame(
-        {"model": ["a", "a", "b", "b"], "fold": [0, 1, 0, 1], "lr": [0.1] * 4, "acc": [0.1, 0.2, 0.3, 0.4],
-         "loss": [1.0, 2.0, 3.0, 4.0]}
-    )  # fmt: skip
+        {
+            "model": ["a", "a", "b", "b"],
+            "fold": [0, 1, 0, 1],
+            "lr": [0.1] * 4,
+            "acc": [0.1, 0.2, 0.3, 0.4],
+            "loss": [1.0, 2.0, 3.0, 4.0],
+        }
+    )
     other = frame.iloc[::-1] if order == "rows" else frame[frame.columns[::-1]]
     first, second = (values(read(tmp_path, part.to_csv(index=False))) for part in (frame, other))
     assert first == second
@@ -78,16 +106,28 @@ def test_methods_and_datasets_are_read_alike_either_way_round(tmp_path: Path) ->
 
 GIVEN = {
     "method=name,seed=try,value=b": ("name,try,a,b\nx,1,.1,.2\n", {("x", "", 1): {"b": 0.2}}),
-    "method=kind+size": ("kind,size,seed,acc\nx,1,0,.1\nx,2,0,.2\n", {
-        ("x, 1", "", 0): {"acc": 0.1}, ("x, 2", "", 0): {"acc": 0.2}}),
-    "seed=@order": ("method,acc\nx,.1\nx,.2\ny,.3\ny,.4\n", {
-        ("x", "", 0): {"acc": 0.1}, ("x", "", 1): {"acc": 0.2}, ("y", "", 0): {"acc": 0.3}, ("y", "", 1): {"acc": 0.4}}),
+    "method=kind+size": (
+        "kind,size,seed,acc\nx,1,0,.1\nx,2,0,.2\n",
+        {("x, 1", "", 0): {"acc": 0.1}, ("x, 2", "", 0): {"acc": 0.2}},
+    ),
+    "seed=@order": (
+        "method,acc\nx,.1\nx,.2\ny,.3\ny,.4\n",
+        {
+            ("x", "", 0): {"acc": 0.1},
+            ("x", "", 1): {"acc": 0.2},
+            ("y", "", 0): {"acc": 0.3},
+            ("y", "", 1): {"acc": 0.4},
+        },
+    ),
     "method=@file,dataset=set": ("set,0,1\nx,.1,.2\n", {("t", "x", 0): {"value": 0.1}, ("t", "x", 1): {"value": 0.2}}),
     "method=@columns": (",p,q\nx,.1,.2\n", {("p", "x", 0): {"value": 0.1}, ("q", "x", 0): {"value": 0.2}}),
     "dataset=@columns,value=auc": (",p,q\nx,.1,.2\n", {("x", "p", 0): {"auc": 0.1}, ("x", "q", 0): {"auc": 0.2}}),
-    "metric=what,value=number": ("method,what,number,other\nx,f1,.1,9\nx,auc,.2,9\n", {("x", "", 0): {"f1": 0.1, "auc": 0.2}}),
+    "metric=what,value=number": (
+        "method,what,number,other\nx,f1,.1,9\nx,auc,.2,9\n",
+        {("x", "", 0): {"f1": 0.1, "auc": 0.2}},
+    ),
     "decimal=comma": ("method;acc\nx;1,234\n", {("x", "", 0): {"acc": 1.234}}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("columns", GIVEN)
@@ -178,6 +218,19 @@ def test_failures_are_missing_values_with_their_word(tmp_path: Path) -> None:
     assert "seed 1 (OOM)" in (aggregate(runs)["acc"].reason or "")
 
 
+def test_runs_that_did_not_finish_are_said(tmp_path: Path) -> None:
+    runs = read(tmp_path, "Name,State,model,seed,acc\nq,finished,a,0,.5\nr,crashed,a,1,.4\ns,failed,a,2,\n")
+    assert [run.scores["acc"].reason for run in runs] == [None, None, "failed"]
+    assert "runs that did not finish have values, which are used (1 crashed)" in " ".join(runs.notes)
+
+
+def test_runs_without_seeds_have_no_planned_number() -> None:
+    table = aggregate({"a": [0.1, 0.2], "b": [0.3, 0.4, 0.5]}, metrics=["mrr"])
+    assert table["mrr", "a"].mean == pytest.approx(0.15)
+    assert (table["mrr", "a"].n, table["mrr", "b"].n) == (2, 3)
+    assert not table.gaps
+
+
 def test_no_seeds_no_pairs() -> None:
     lists = {"a": [0.1, 0.2], "b": [0.3, 0.4, 0.5]}
     runs = load(lists)
@@ -193,14 +246,23 @@ def test_no_seeds_no_pairs() -> None:
 
 DICTIONARIES: list[tuple[Any, dict[Key, dict[str, float]]]] = [
     ({"a": {0: 0.1, "1": 0.2}}, {("a", "", 0): {"value": 0.1}, ("a", "", 1): {"value": 0.2}}),
-    ({"a": {"cora": {0: 0.1}}, "b": {"cora": {0.0: 0.2}}}, {("a", "cora", 0): {"value": 0.1}, ("b", "cora", 0): {"value": 0.2}}),
+    (
+        {"a": {"cora": {0: 0.1}}, "b": {"cora": {0.0: 0.2}}},
+        {("a", "cora", 0): {"value": 0.1}, ("b", "cora", 0): {"value": 0.2}},
+    ),
     ({"a": {"cora": 0.1, "pubmed": 0.2}}, {("a", "cora", 0): {"value": 0.1}, ("a", "pubmed", 0): {"value": 0.2}}),
     ({"a": {"acc": 0.1, "f1": 0.2}}, {("a", "", 0): {"acc": 0.1, "f1": 0.2}}),
-    ({"a": {"acc": [0.1, 0.2], "f1": [0.3, 0.4]}}, {("a", "", 0): {"acc": 0.1, "f1": 0.3}, ("a", "", 1): {"acc": 0.2, "f1": 0.4}}),
-    ({"method": ["a", "b"], "seed": [0, 0], "acc": [0.1, 0.2]}, {("a", "", 0): {"acc": 0.1}, ("b", "", 0): {"acc": 0.2}}),
+    (
+        {"a": {"acc": [0.1, 0.2], "f1": [0.3, 0.4]}},
+        {("a", "", 0): {"acc": 0.1, "f1": 0.3}, ("a", "", 1): {"acc": 0.2, "f1": 0.4}},
+    ),
+    (
+        {"method": ["a", "b"], "seed": [0, 0], "acc": [0.1, 0.2]},
+        {("a", "", 0): {"acc": 0.1}, ("b", "", 0): {"acc": 0.2}},
+    ),
     ({"a": np.array([0.1])}, {("a", "", 0): {"value": 0.1}}),
     ({"a": [{"seed": 3, "acc": 0.1}]}, {("a", "", 3): {"acc": 0.1}}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("source", "wanted"), DICTIONARIES, ids=[str(source) for source, _ in DICTIONARIES])
@@ -270,6 +332,27 @@ def test_a_workbook_is_read_and_not_computed(tmp_path: Path) -> None:
     assert values(load(path)) == {("a", "", 0): {"acc": 0.5}}
 
 
+def test_titles_and_further_worksheets_are_said(tmp_path: Path) -> None:
+    path = tmp_path / "t.xlsx"
+    cells = "".join(
+        f'<row r="{row}">'
+        + "".join(f'<c r="{place}{row}" t="str"><v>{text}</v></c>' for place, text in cells)
+        + "</row>"
+        for row, cells in (
+            (1, [("A", "Our results")]),
+            (3, [("A", "model"), ("B", "acc")]),
+            (4, [("A", "a"), ("B", ".5")]),
+        )
+    )
+    _workbook(path, cells)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("xl/worksheets/sheet2.xml", "<x/>")
+    runs = load(path)
+    assert values(runs) == {("a", "", 0): {"acc": 0.5}}
+    assert "only the first of 2 worksheets is read" in runs.notes[0]
+    assert "row 1 is taken for a title" in runs.notes[0]
+
+
 @pytest.mark.parametrize("damage", ["no zip", "no sheet", "bomb", "xml", "entities", "reference", "text"])
 def test_damaged_and_hostile_workbooks(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "t.xlsx"
@@ -310,6 +393,19 @@ def test_a_flat_file_with_its_configuration_is_read(tmp_path: Path) -> None:
     assert "1 file could not be read" in said
     assert "metrics_cora_2.json" in said
     assert "metrics_cora_2.json" in str(aggregate(tmp_path))
+
+
+def test_metrics_in_folders_of_runs(tmp_path: Path) -> None:
+    for method, seed, score in (("gcn", 0, 0.5), ("gcn", 1, 0.6), ("gat", 0, 0.7)):
+        folder = tmp_path / f"{method}_seed{seed}"
+        folder.mkdir()
+        (folder / "metrics.json").write_text(f'{{"acc": {score}}}')
+        (folder / "config.json").write_text('{"lr": 0.1}')
+    assert values(load(tmp_path)) == {
+        ("gcn", "", 0): {"acc": 0.5},
+        ("gcn", "", 1): {"acc": 0.6},
+        ("gat", "", 0): {"acc": 0.7},
+    }
 
 
 def test_tables_next_to_results_are_named_and_not_read(write_run: Any, results: Path) -> None:

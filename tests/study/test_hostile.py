@@ -44,17 +44,24 @@ def hostile(tmp_path_factory):
     names = [name for name in NAMES if "\x00" not in name]
     labels = [re.sub(r"[\r\n]", " ", names[query % 9]) for query in range(30)]
     (folder / "labels.txt").write_text("\n".join(labels), encoding="utf-8")
-    text = f"""\
-schema = 1
-name = {value(NAMES[6])}
+    # A table each: names such as these cannot be filled into the name of a file.
+    tables = "".join(
+        f"""\
 [[evaluate]]
 family = "ranking"
-datasets = {value([NAMES[1], NAMES[6]])}
-methods = {value(names)}
+dataset = {value(dataset)}
+method = {value(method)}
 pos_scores = "pos.npy"
 neg_scores = "neg.npy"
 groups = {{ {value(NAMES[6].replace("=", ""))} = "labels.txt" }}
-[[compare]]
+"""
+        for dataset in (NAMES[1], NAMES[6])
+        for method in names
+    )
+    text = f"""\
+schema = 1
+name = {value(NAMES[6])}
+{tables}[[compare]]
 metric = "mrr"
 missing = "omit"
 [[gate]]

@@ -84,7 +84,9 @@ def emit(
     """Write the result to a file in the format of its suffix, as a figure, and to stdout."""
     files: list[Callable[[], object]] = []
     if output is not None:
-        files.append(lambda: write_text(output, result.render(_BY_ENDING.get(Path(output).suffix.lower(), form), style)))
+        files.append(
+            lambda: write_text(output, result.render(_BY_ENDING.get(Path(output).suffix.lower(), form), style))
+        )
     if figure is not None:
         files.append(lambda: result.plot(figure, drawing))
     files_then_words(files, lambda: click.echo(result.render(form, style), nl=False))

@@ -180,7 +180,7 @@ def as_csv(evaluation: Evaluation) -> str:
     for result in evaluation.values():
         low, high = result.interval or (None, None)
         cells = [result.value if result.defined else None, low, high, result.n, result.unit, result.direction]
-        # Why the interval is approximate, if it is.
-        note = (result.interval.note or "yes") if result.interval and result.interval.approximate else None
+        # Why the interval is approximate, and what it is expected to cover, if it is.
+        note = result.interval.caveat if result.interval else None
         writer.writerow([result.key, *cells, note])
     return stream.getvalue()

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
 from graphgauge.cli.family import flag, option_of
 from graphgauge.cli.options import OnceCommand
-from graphgauge.core.errors import OptionError
-from graphgauge.core.fields import fields_of, named_paths, read_all
-from graphgauge.io.watch import files_named
+from graphgauge.core.fields import fields_of, read_all, refuse_overwriting
 from graphgauge.ranking.negative_files import negatives_of_files
 
 _FIELDS = fields_of(negatives_of_files)
@@ -19,9 +16,7 @@ _FIELDS = fields_of(negatives_of_files)
 
 def _draw(debug: bool, **options: Any) -> None:
     given = read_all(_FIELDS, options, flag)
-    inputs = {Path(path).resolve() for text in named_paths(_FIELDS, given) for path in files_named(text, Path())}
-    if Path(given["output"]).resolve() in inputs:
-        raise OptionError(f"--output {given['output']} is also an input", fix="Give it another name.").about("output")
+    refuse_overwriting(_FIELDS, given, flag)
     found = negatives_of_files(**given)
     click.echo(f"{len(found):,} edges: {found}")
     for name, value in found.record.items():

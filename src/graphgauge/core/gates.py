@@ -37,7 +37,7 @@ class GateOutcome:
     """Whether a gate holds, and the value that decides; true if it does.
 
     `limit` is the level that the value was compared with, if the gate names one. `group` names the group that was
-    found, if the gate is about every group. An `approximate` bound is of an interval that may cover less than its level.
+    found, if the gate is about every group. A bound is `approximate` if its interval may cover less than its level.
     """
 
     gate: str
@@ -128,11 +128,12 @@ class Gate:
     ) -> Iterator[tuple[str, str]]:  # fmt: skip
         """Why the value will not be there, and how to get it."""
         key, names = metric.key_of(**params), values.get("metrics")
+        listed = ", ".join(names or ())
         own = [item for item in asked(family.name, names) if item.metric is metric]
         if not own and names is None:
             yield f"{key} is computed only if it is asked for", f"Name it in {shown('metrics')}."
         elif not own:
-            yield f"{key} is not computed: {shown('metrics')} is {', '.join(names)}", f"Name {key} there, too."
+            yield f"{key} is not computed: {shown('metrics')} is {listed}", f"Name {key} there, too."
         elif not any(item.is_open or item.params == params for item in own):
             have = ", ".join(item.metric.key_of(**item.params) for item in own)
             yield f"{key} is not computed: {shown('metrics')} has {have}", f"Name {key} there, too."
@@ -154,8 +155,8 @@ class Gate:
     # ------------------------------------------------------------- after
 
     def check(self, results: Mapping[str, Result]) -> GateOutcome:
-        unexplained = isinstance(results, Evaluation) and self.key not in results and self.key not in results.skipped
-        if unexplained and self.is_metric_of(results.family):
+        explained = not isinstance(results, Evaluation) or self.key in results or self.key in results.skipped
+        if not explained and self.is_metric_of(getattr(results, "family", "")):
             raise InputError(f"gate {self.text!r}: {self.key} was not computed", fix="Name it in metrics=.")
         result = results[self.key]
         if self.axis is not None:
@@ -219,9 +220,7 @@ class Gate:
             return -math.inf
         return {">": value, ">=": value, "<": -value, "<=": -value}.get(self.sign, -abs(value - self.limit))
 
-    def shown(
-        self, found: float, rounded: Callable[[float], str] = "{:.6g}".format, limit: float | None = None
-    ) -> str:
+    def shown(self, found: float, rounded: Callable[[float], str] = "{:.6g}".format, limit: float | None = None) -> str:
         """The rounded value, with more digits where rounding would hide why the gate passed or failed."""
         if limit is None and isinstance(self.limit, str):
             return rounded(found)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from graphgauge.core.errors import InputError, MissingExtraError, OptionError
 from graphgauge.core.metric import Estimate, Floats, IntervalRule, Metric, NoInterval
-from graphgauge.core.result import Result, Table
+from graphgauge.core.result import Deferred, Result, Table
 
 Chosen = tuple[Metric, dict[str, Any]]
 # The sample of each metric: the first that it needs of those at hand, or what a function gives for it.
@@ -19,9 +20,10 @@ Samples = Mapping[str, Any] | Callable[[Metric], Any]
 
 @dataclass(frozen=True)
 class Measured:
-    """The results in order, their estimates by key, and the keys of skipped metrics with the reasons."""
+    """The results in order, or what computes them, their estimates by key, and skipped metrics with the reasons."""
 
     results: list[Result] = field(default_factory=list)
+    deferred: list[Deferred] = field(default_factory=list)
     estimates: dict[str, Estimate] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
 
@@ -38,14 +40,15 @@ class Axis:
         self.name, self._samples, self._rows = name, samples, rows
         self.columns: dict[str, Any] = {name: np.array(labels), "n": n[rows]}
 
-    def add(self, metric: Metric, params: Mapping[str, Any], confidence: float) -> None:
-        """The columns of a metric; it has none if there is no sample for it along this axis."""
+    def add(self, metric: Metric, params: Mapping[str, Any], whole: Result, confidence: float) -> None:
+        """The columns of a metric, whose result over all groups is `whole`; none without a sample along this axis."""
         sample = self.sample(metric)
-        if sample is None:
-            return
-        key, estimate = metric.key_of(**params), metric(sample, **params)
-        self.columns[key] = estimate.value[self._rows]
-        self.add_bounds(key, metric.interval_of(sample, estimate, confidence))
+        if sample is not None:
+            self.add_estimate(metric, sample, metric(sample, **params), whole, confidence)
+
+    def add_estimate(self, metric: Metric, sample: Any, estimate: Estimate, whole: Result, confidence: float) -> None:
+        self.columns[whole.key] = estimate.value[self._rows]
+        self.add_bounds(whole.key, metric.interval_of(sample, estimate, confidence))
 
     def sample(self, metric: Metric) -> Any:
         return sample_for(metric, self._samples)
@@ -78,17 +81,32 @@ def measured(
     *,
     confidence: float,
     conventions: Mapping[str, str] | Callable[[Any], Mapping[str, str]],
+    warning: Callable[[Metric, Any], str | None] = lambda metric, sample: None,
     skip: bool = False,
     by: Iterable[Axis] = (),
+    lazily: bool = False,
 ) -> Measured:
     """Compute metrics, as `core.metric.select` lists them, and fill the breakdowns.
 
     `conventions` are those of all results, or a function of the sample. With `skip`, metrics that the input does not
     allow are left out with their reason, as for metrics that nobody asked for by name; otherwise they are an error.
+    With `lazily` and without breakdowns, each result is computed when it is read, for metrics that any input allows and
+    samples that nobody changes.
     """
     axes, found = list(by), Measured()
+
+    def result(metric: Metric, params: Mapping[str, Any], sample: Any, estimate: Estimate) -> Result:
+        if (warned := warning(metric, sample)) is not None:
+            estimate = estimate.warned(warned)
+        shown = conventions(sample) if callable(conventions) else conventions
+        return metric.result(sample, estimate, params, confidence=confidence, conventions=shown)
+
     for metric, params in chosen:
         key = metric.key_of(**params)
+        if lazily and not axes:
+            sample = sample_for(metric, samples)
+            found.deferred.append(Deferred(key, partial(_computed, result, metric, params, sample)))
+            continue
         try:
             sample = sample_for(metric, samples)
             estimate = metric(sample, **params)
@@ -102,9 +120,13 @@ def measured(
                 raise OptionError(f"{key} {estimate.reason}")
             found.skipped[key] = estimate.reason
             continue
-        shown = conventions(sample) if callable(conventions) else conventions
-        found.results.append(metric.result(sample, estimate, params, confidence=confidence, conventions=shown))
+        whole = result(metric, params, sample, estimate)
+        found.results.append(whole)
         found.estimates[key] = estimate
         for axis in axes:
-            axis.add(metric, params, confidence)
+            axis.add(metric, params, whole, confidence)
     return found
+
+
+def _computed(result: Callable[..., Result], metric: Metric, params: Mapping[str, Any], sample: Any) -> Result:
+    return result(metric, params, sample, metric(sample, **params))

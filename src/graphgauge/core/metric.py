@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ from graphgauge.core.family import family as declared
 from graphgauge.core.family import family_names, left_out_if_broken
 from graphgauge.core.references import REFERENCES
 from graphgauge.core.renamed import say_renamed
-from graphgauge.core.result import Chance, Direction, Interval, Kind, Result, enclosing
+from graphgauge.core.result import Chance, Direction, Interval, Kind, Result, SimulatedInterval, enclosing
 
 LAWS = ("permutation", "merge", "monotone", "symmetry")
 # The convention of a metric that follows an option.
@@ -82,8 +82,9 @@ class IntervalRule:
     """How a metric's intervals are computed; `function(sample, estimate, confidence)` gives bounds per group.
 
     Bounds are NaN if there are too few units, or if all are equal up to rounding; `fewest` says how many are needed. A
-    rule is `approximate` if its intervals may cover less than their level, always or when `doubt` says so; `note` says
-    why.
+    rule is `approximate` if its intervals may cover less than their level; `note` says why. `coverage(sample, estimate,
+    confidence)` simulates how much they cover at the sample's design (`stats.expected`), when this is first asked; for
+    groups, which are too many to simulate, `doubtful(sample, estimate)` tells which intervals may cover less.
     """
 
     method: str
@@ -92,7 +93,8 @@ class IntervalRule:
     approximate: bool = False
     fewest: str = "at least two"
     note: str | None = None
-    doubt: Callable[[Any, Estimate], str | None] | None = None
+    coverage: Callable[[Any, Estimate, float], float | None] | None = None
+    doubtful: Callable[[Any, Estimate], NDArray[np.bool_]] | None = None
 
 
 @dataclass(frozen=True)
@@ -269,8 +271,10 @@ class Metric:
         bounds = float(low[0]), float(high[0])
         if any(map(math.isnan, bounds)):
             return None, f"needs {rule.fewest} {rule.over} {NO_SPREAD}"
-        note = rule.note or (None if rule.doubt is None else rule.doubt(sample, estimate))
-        return Interval(*bounds, confidence, rule.method, rule.over, rule.approximate or note is not None, note), None
+        known = Interval(*bounds, confidence, rule.method, rule.over, rule.approximate, rule.note)
+        if rule.coverage is None:
+            return known, None
+        return SimulatedInterval(known, partial(rule.coverage, sample, estimate, confidence)), None
 
 
 _REGISTRY: dict[str, dict[str, Metric]] = {}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import astuple, dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -27,12 +27,12 @@ Columns = dict[str, list[Any]]
 READINGS = ("nan", "sign", "edges", "encoding", "classes", "threshold", "null_value")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Interval:
     """A confidence interval and how it was made; unpacks as `(low, high)`.
 
     An `approximate` interval may contain the true value less often than its level says; `note` says why.
-    `expected_coverage` is how often it does in simulations of the run's own design, if that is known and falls short.
+    `expected_coverage` is how often it does in simulations of the run's own design, if that falls short of the level.
     """
 
     low: float
@@ -57,6 +57,38 @@ class Interval:
 
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high
+
+    def __eq__(self, other: object) -> bool:
+        return astuple(self) == astuple(other) if isinstance(other, Interval) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.low, self.high, self.level))
+
+
+class SimulatedInterval(Interval):
+    """An interval whose expected coverage is simulated when it is first read, or whether it is approximate."""
+
+    def __init__(self, known: Interval, simulate: Callable[[], float | None]) -> None:
+        super().__init__(*astuple(known))
+        self.__dict__ |= {"_known": known, "_simulate": simulate}
+        del self.__dict__["expected_coverage"], self.__dict__["approximate"]
+
+    @cached_property
+    def expected_coverage(self) -> float | None:
+        found: float | None = self.__dict__["_simulate"]()
+        return found
+
+    @cached_property
+    def approximate(self) -> bool:
+        known: Interval = self.__dict__["_known"]
+        return known.approximate or self.expected_coverage is not None
+
+    def __repr__(self) -> str:
+        return repr(Interval(*astuple(self)))
+
+    def __reduce__(self) -> tuple[type[Interval], tuple[Any, ...]]:
+        """For files and other processes: with the expectation, without the sample."""
+        return Interval, astuple(self)
 
 
 def enclosing(value: Any, low: Any, high: Any, bounds: tuple[float, float]) -> tuple[Any, Any]:
@@ -154,7 +186,7 @@ class Result:
         return self.interval
 
     def by(self, axis: str) -> Table:
-        """This metric along an axis: label, n, value, low, high."""
+        """This metric along an axis: label, n, value, low, high, and whether the interval is approximate."""
         if axis not in self.breakdowns:
             if not self.breakdowns:
                 raise InputError(f"{self.key} was not broken down", fix="Pass groups={name: labels} to evaluate().")
@@ -163,9 +195,9 @@ class Result:
         name = table.column_of(self.key)
         own = f"{name}.n"
         columns = {axis: table[axis], "n": table[own if own in table.columns else "n"], "value": table[name]}
-        for bound in ("low", "high"):
-            if f"{name}.{bound}" in table.columns:
-                columns[bound] = table[f"{name}.{bound}"]
+        for part in ("low", "high", "approximate"):
+            if f"{name}.{part}" in table.columns:
+                columns[part] = table[f"{name}.{part}"]
         return Table(axis, columns)
 
     def __float__(self) -> float:
@@ -370,6 +402,7 @@ class Evaluation(Mapping[str, Result]):
                 "low": result.interval.low if result.interval else math.nan,
                 "high": result.interval.high if result.interval else math.nan,
                 "approximate": result.interval is not None and result.interval.approximate,
+                "expected_coverage": (result.interval and result.interval.expected_coverage) or math.nan,
                 "n": result.n,
                 "unit": result.unit,
                 "direction": result.direction,

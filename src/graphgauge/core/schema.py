@@ -427,7 +427,7 @@ def _table_to_dict(table: Table) -> dict[str, Any]:
 def _table_from_dict(entry: Mapping[str, Any]) -> Table:
     axis = str(entry["axis"])
     columns = {
-        name: np.array(values) if name in (axis, "n") or name.endswith(".n") else _numbers(values)
+        name: np.array(values) if name in (axis, "n") or name.endswith((".n", ".approximate")) else _numbers(values)
         for name, values in entry["columns"].items()
     }
     if {values.shape for values in columns.values()} != {(len(columns[axis]),)}:

@@ -64,7 +64,7 @@ def _is_pool(fold: Fold) -> bool:
 def _parts_of_pool(fold: Fold) -> tuple[list[dict[str, Any]], list[int]]:
     """Blocks of positives without negatives, then blocks of negatives without positives."""
     array_module = need("dask.array", "an evaluation of Dask arrays")
-    given = {
+    given: dict[str, Any] = {
         name: value if isinstance(value, array_module.Array | Mapping) else array_module.from_array(np.asarray(value))
         for name, value in fold.arguments.items()
     }

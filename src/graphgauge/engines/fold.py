@@ -35,8 +35,9 @@ class Fold:
             raise OptionError(f"{family}.evaluate: {error}") from None
         if given.get("offsets") is not None:
             raise OptionError("offsets= cannot be split into parts", fix="Give a padded matrix with mask=.")
-        if given.get("negatives") is not None and given["negatives"].short:
-            raise OptionError("negatives with a mask cannot be split into parts", fix="Pass their mask= instead.")
+        drawn = given.pop("negatives", None)
+        if drawn is not None:
+            given |= {"drawn": str(drawn), **({"mask": drawn.mask} if drawn.short else {})}
         if given.get("keep") is not None and given.get("ids") is None:
             raise OptionError("items that are kept in parts need ids=", fix="One per query, the same in every method.")
         along = family_named(family).along

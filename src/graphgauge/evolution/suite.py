@@ -134,7 +134,7 @@ class EvaluationSuite:
 
     def compare(
         self, metric: str = "auc_birth", *, baseline: str | None = None, missing: Any = "raise", alpha: float = 0.05,
-        direction: Any = None,
+        direction: Any = None, test: Any = "mean",
     ) -> Comparison:  # fmt: skip
         """Which conditions differ significantly on a metric, paired by seed; see `graphgauge.stats.compare`."""
         runs = [
@@ -144,7 +144,9 @@ class EvaluationSuite:
             )
             for (condition, seed), own in self._runs().items()
         ]  # fmt: skip
-        return compare(runs, metric=metric, baseline=baseline, missing=missing, alpha=alpha, direction=direction)
+        return compare(
+            runs, metric=metric, baseline=baseline, missing=missing, alpha=alpha, direction=direction, test=test
+        )
 
     def plot(self, path: str | Path) -> None:
         """Draw the dashboard into a .png, .svg, .pdf or .html file."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -18,9 +17,10 @@ from graphgauge.core.result import Evaluation
 from graphgauge.explanation.collect import Stages, collect
 from graphgauge.explanation.conventions import CONVENTIONS, Convention
 from graphgauge.explanation.declared import directed
+from graphgauge.explanation.family import ASKING
 from graphgauge.explanation.inputs import Explanation
 from graphgauge.explanation.items import Items
-from graphgauge.explanation.masks import LEVELS, AccAuc, follow_messages
+from graphgauge.explanation.masks import AccAuc, follow_messages
 from graphgauge.explanation.records import grouped
 from graphgauge.explanation.samples import EventSample, Rules, available, sample_of
 from graphgauge.explanation.table import AnswerTable, chosen_explainer
@@ -32,12 +32,8 @@ _BESIDE = {
     "fidelity_best": "fidelity_best.k",
 }
 
-# The options that are passed on to `collect`, with their defaults.
-_COLLECTING = {
-    name: parameter.default
-    for name, parameter in inspect.signature(collect).parameters.items()
-    if name not in ("model", "explanations", "nan", "options")
-}
+# The options that are passed on to `collect`.
+_COLLECTING = (*ASKING, "seed", "path", "progress")
 
 
 def evaluate(
@@ -54,15 +50,15 @@ def evaluate(
     confidence: float = 0.95,
     nan: str = "raise",
     keep: str | None = None,
-    levels: Sequence[float] = LEVELS,
+    levels: Sequence[float] | None = None,
     topk: Sequence[int] | int | None = None,
     model_output: str | None = None,
-    by: str = "value",
-    normalize: str = "none",
-    ties: str = "fixed",
-    random: int = 3,
-    batch_edges: int = 30_000,
-    seed: int = 0,
+    by: str | None = None,
+    normalize: str | None = None,
+    ties: str | None = None,
+    random: int | None = None,
+    batch_edges: int | None = None,
+    seed: int | None = None,
     path: str | Path | None = None,
     progress: Stages | None = None,
 ) -> Evaluation:
@@ -94,10 +90,10 @@ def evaluate(
     keep
         `"items"` keeps the values of single events in `Evaluation.per_item`.
     levels, topk, model_output, by, normalize, ties, random, batch_edges, seed, path, progress
-        Options of `collect`, with a model only; a table was collected with its own.
+        Options of `collect`, which has their defaults. With a model only: a table was collected with its own.
     """
     said = locals()
-    collecting = {name: said[name] for name in _COLLECTING if _is_given(name, said[name])}
+    collecting = {name: said[name] for name in _COLLECTING if said[name] is not None}
     nan_policy(nan)
     if keep not in (None, "items"):
         raise OptionError(f"keep must be 'items', not {keep!r}")
@@ -151,10 +147,6 @@ def evaluate(
     )
     # Checked now: the checks read the answers of the table, and the caller may change them later.
     return evaluation.checked()
-
-
-def _is_given(name: str, value: Any) -> bool:
-    return value is not _COLLECTING[name] and not np.array_equal(value, _COLLECTING[name])
 
 
 def as_table(table: Any) -> AnswerTable:

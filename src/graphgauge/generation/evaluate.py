@@ -28,7 +28,7 @@ _BESIDE = re.compile(r"\.(n|low|high)$")
 _INPUTS = (
     "real", "generated", "real_conditions", "conditions", "train", "valid", "reconstructed", "latents",
     "generated_latents", "leaks", "statistics", "generated_statistics", "predicted", "classifier_labels",
-    "classifier_predicted", "labels", "ordered", "channels",
+    "classifier_predicted", "labels", "ordered", "channels", "threshold",
 )  # fmt: skip
 
 
@@ -45,6 +45,7 @@ def evaluate(
     latents: Any = None,
     generated_latents: Any = None,
     leaks: bool | None = None,
+    threshold: float | None = None,
     statistics: Mapping[str, Any] | None = None,
     generated_statistics: Mapping[str, Any] | None = None,
     predicted: Any = None,
@@ -62,7 +63,6 @@ def evaluate(
     permutations: int = 999,
     nan: str = "raise",
     threads: int | None = None,
-    threshold: float | None = None,
 ) -> Evaluation:
     """Measure whether generated samples are valid, novel, diverse and as requested.
 
@@ -80,7 +80,8 @@ def evaluate(
         Whether each generated sample is valid; None counts as not valid. Without this argument all samples are valid.
     reconstructed, latents
         The reconstruction of each real sample, in bits, and its latent vector (n, d); `generated_latents` are those of
-        generated samples. `leaks` is whether the encoder is given the condition.
+        generated samples. `leaks` is whether the encoder is given the condition; `threshold` is the probability above
+        which reconstructions became bits.
     statistics, generated_statistics
         `{name: (n,)}`, statistics whose distributions are compared.
     predicted
@@ -105,14 +106,14 @@ def evaluate(
     if table is None and real is None and generated is None:
         raise OptionError("nothing to evaluate", fix="Pass a table, or real= or generated= samples.")
     if table is None:
-        kept = {} if threshold is None else {"threshold": threshold}
-        table = SampleTable.of(nan=nan, options=kept, **given)
+        _refuse_unused(given, empty)
+        options = {"threshold": given.pop("threshold")} if "threshold" in given else {}
+        table = SampleTable.of(nan=nan, options=options, **given)
     elif not isinstance(table, SampleTable):
         kind = type(table).__name__
         raise InputError(f"expected a table, found {kind}", where="table", fix="Pass samples as real= and generated=.")
-    elif given or threshold is not None or nan_policy(nan) != "raise":
-        options = {"threshold": threshold is not None, "nan": nan != "raise"}
-        names = ", ".join([*given, *(name for name, is_given in options.items() if is_given)])
+    elif given or nan_policy(nan) != "raise":
+        names = ", ".join([*given, *(["nan"] if nan != "raise" else [])])
         raise OptionError(f"a table already contains samples: {names}")
     chosen = metric_names(metrics)
     draws = Draws(seed, whole_number("resamples", resamples, 1), whole_number("permutations", permutations, 1))
@@ -120,6 +121,15 @@ def evaluate(
         None if chosen is None else tuple(chosen), cutoffs(k), empty, confidence_level(confidence), draws, nan, threads
     )
     return joined([evaluate_section(table, name, request) for name in request.by_section], request)
+
+
+def _refuse_unused(given: Mapping[str, Any], empty: int | str) -> None:
+    """Raise an error for an option that these samples would not use."""
+    needed = {"labels": ("real_conditions", "conditions"), "ordered": ("real_conditions", "conditions")}
+    said = {**given, **({} if empty == 1 else {"empty": empty})}
+    for name, others in {**needed, "empty": ("reconstructed",), "threshold": ("reconstructed",)}.items():
+        if name in said and not any(other in given for other in others):
+            raise OptionError(f"{name} needs {' or '.join(others)}", fix="Give both, or neither.").about(name)
 
 
 def evaluate_section(table: SampleTable, name: str, request: Request) -> Evaluation:

@@ -76,8 +76,8 @@ _OTHER = {"macro": "micro", "micro": "macro"}
 class _ByCondition(Axis):
     """One row per condition; a metric counts its own items there."""
 
-    def add(self, metric: Metric, params: Mapping[str, Any], confidence: float) -> None:
-        name, each = metric.key_of(**params).removeprefix("overall_"), self.sample(metric)
+    def add(self, metric: Metric, params: Mapping[str, Any], whole: Result, confidence: float) -> None:
+        name, each = whole.key.removeprefix("overall_"), self.sample(metric)
         estimate = metric(each, **params)
         if len(estimate.value) != each.groups:
             return  # one value for all conditions together

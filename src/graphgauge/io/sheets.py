@@ -11,7 +11,7 @@ import re
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from io import StringIO
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.files import readable, require_file
+from graphgauge.core.files import DAMAGE, readable, require_file
 from graphgauge.io import parquet
 
 # A table of results is small. A larger file is something else, or hostile.
@@ -38,6 +38,7 @@ class Sheet:
     rows: list[list[Any]]
     places: list[str]
     where: str
+    notes: tuple[str, ...] = ()
 
     @cached_property
     def place(self) -> dict[str, int]:
@@ -59,7 +60,9 @@ def read_sheet(path: Path) -> Sheet:
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         raise InputError(
-            f"files ending in {path.suffix or 'nothing'} are not read", where=str(path), fix=f"Use {', '.join(READERS)}."
+            f"files ending in {path.suffix or 'nothing'} are not read",
+            where=str(path),
+            fix=f"Use {', '.join(READERS)}.",
         )
     return reader(path)
 
@@ -70,8 +73,11 @@ def sheet_of(rows: Sequence[tuple[str, list[Any]]], where: str) -> Sheet:
         raise InputError("the table is empty", where=where)
     width = len(rows[0][1])
     if len(rows) * width > MOST_CELLS or width > MOST_COLUMNS:
-        raise InputError(f"has {len(rows):,} rows of {width:,} cells, more than are read at once", where=where,
-                         fix=f"Keep the rows and columns of runs: at most {MOST_COLUMNS:,} columns are read.")  # fmt: skip
+        raise InputError(
+            f"has {len(rows):,} rows of {width:,} cells, more than are read at once",
+            where=where,
+            fix=f"Keep the rows and columns of runs: at most {MOST_COLUMNS:,} columns are read.",
+        )
     for place, cells in rows:
         if len(cells) != width:
             what = f"{place} has {len(cells)} cell{'s' * (len(cells) != 1)}, not {width}"
@@ -192,20 +198,24 @@ _REFERENCE = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
 def _excel(path: Path) -> Sheet:
     """The first worksheet of an .xlsx workbook: stored values only, no formula is computed."""
     fix = "Save the sheet as .csv."
-    with readable(path, fix, (zipfile.BadZipFile, ElementTree.ParseError, LookupError, ValueError, OSError, RuntimeError,
-                              NotImplementedError, EOFError)):  # fmt: skip
-        with zipfile.ZipFile(path) as archive:
-            if sum(entry.file_size for entry in archive.infolist()) > MOST_BYTES:
-                raise InputError(f"unpacks to more than {MOST_BYTES:,} bytes", where=str(path), fix=fix)
-            names = archive.namelist()
-            sheets = sorted(
-                (name for name in names if re.fullmatch(r"xl/worksheets/sheet\d+\.xml", name)),
-                key=lambda name: int(re.sub(r"\D", "", name)),
-            )
-            if not sheets:
-                raise InputError("has no worksheet", where=str(path), fix=fix)
-            texts = _shared_texts(archive.read("xl/sharedStrings.xml")) if "xl/sharedStrings.xml" in names else []
-            return sheet_of(_cells(archive.read(sheets[0]), texts, path), str(path))
+    with readable(path, fix, (*DAMAGE, ElementTree.ParseError, LookupError)), zipfile.ZipFile(path) as archive:
+        if sum(entry.file_size for entry in archive.infolist()) > MOST_BYTES:
+            raise InputError(f"unpacks to more than {MOST_BYTES:,} bytes", where=str(path), fix=fix)
+        names = archive.namelist()
+        sheets = sorted(
+            (name for name in names if re.fullmatch(r"xl/worksheets/sheet\d+\.xml", name)),
+            key=lambda name: int(re.sub(r"\D", "", name)),
+        )
+        if not sheets:
+            raise InputError("has no worksheet", where=str(path), fix=fix)
+        texts = _shared_texts(archive.read("xl/sharedStrings.xml")) if "xl/sharedStrings.xml" in names else []
+        rows = _cells(archive.read(sheets[0]), texts, path)
+        notes = [f"only the first of {len(sheets)} worksheets is read"] if len(sheets) > 1 else []
+        # A title above the table: one cell in a row of its own.
+        while len(rows) > 1 and len(rows[0][1]) > 1 and sum(cell is not None for cell in rows[0][1]) == 1:
+            notes.append(f"{rows[0][0]} is taken for a title")
+            rows = rows[1:]
+        return replace(sheet_of(rows, str(path)), notes=tuple(notes))
 
 
 def _shared_texts(content: bytes) -> list[str]:

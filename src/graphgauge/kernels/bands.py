@@ -45,9 +45,7 @@ def band_counts(
     return above, bands, columns
 
 
-def threshold_counts(
-    scores: Scores, rows: Ints, threshold: Scores, *, threads: int | None = None
-) -> tuple[Ints, Ints]:
+def threshold_counts(scores: Scores, rows: Ints, threshold: Scores, *, threads: int | None = None) -> tuple[Ints, Ints]:
     """How many of `scores[rows[i]]` are above `threshold[i]`, and how many equal it; NaN is neither.
 
     >>> threshold_counts(np.array([[0.1, 0.5, 0.9]]), np.array([0, 0]), np.array([0.5, 0.0]))

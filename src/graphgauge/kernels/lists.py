@@ -19,6 +19,8 @@ Ints = NDArray[np.int64]
 
 # Up to this many distinct positives, comparing all candidates with each is faster than searching for each candidate.
 _COMPARE_ALL = 256
+# The twin sorts all candidates, which costs this many comparisons for each.
+_SORTED = 32
 # Ids of other types are compared by NumPy.
 _ID_TYPES = (np.dtype(np.int32), np.dtype(np.int64))
 
@@ -48,7 +50,7 @@ def list_places(
     ahead, tied = np.empty_like(positive), np.empty_like(positive)
     dtype = working_dtype(scores.dtype)
     work = np.concatenate(([0], np.cumsum(size * np.minimum(relevant, _COMPARE_ALL))))
-    place = _place.implementation(int(work[-1]))
+    place = _place.implementation(_SORTED * int(size[relevant > 0].sum()))
     whole = exact(scores, dtype)
 
     def block_places(block: slice) -> None:
@@ -89,7 +91,8 @@ def changes(ids: NDArray[Any], *, threads: int | None = None) -> Ints:
 
     def block_changes(block: slice) -> Ints:
         last = min(block.stop + 1, len(ids))
-        return find(ids[block.start : last]) + block.start
+        rows: Ints = find(ids[block.start : last]) + block.start
+        return rows
 
     found = map_blocks(block_changes, row_blocks(len(ids), len(ids)), threads=threads)
     return np.concatenate([[0], *found])
@@ -102,7 +105,7 @@ def grouped(codes: Ints, queries: int) -> tuple[Ints, Ints]:
     (array([1, 0, 2]), array([1, 2]))
     """
     size = np.bincount(codes, minlength=queries)
-    return _by_code.implementation(len(codes))(codes, np.cumsum(size) - size), size
+    return _by_code.implementation(4 * len(codes))(codes, np.cumsum(size) - size), size
 
 
 def _even_work(work: Ints) -> list[slice]:
@@ -264,8 +267,8 @@ def _change(ids: NDArray[Any]) -> Ints:
     rows = ids.size
     found = np.empty(1024, np.int64)
     count = 0
-    for start in range(1, rows, 512):
-        stop = min(start + 512, rows)
+    for start in range(1, rows, 64):
+        stop = min(start + 64, rows)
         # Slices tell the compiler that no index is negative. Most stretches are long: usually one pass without
         # branches shows that nothing changes.
         here, before = ids[start:stop], ids[start - 1 : stop - 1]
@@ -273,7 +276,7 @@ def _change(ids: NDArray[Any]) -> Ints:
         for index in range(here.size):
             differing |= here[index] ^ before[index]
         if differing:
-            if count + 512 > found.size:
+            if count + 64 > found.size:
                 longer = np.empty(2 * found.size, np.int64)
                 longer[:count] = found[:count]
                 found = longer

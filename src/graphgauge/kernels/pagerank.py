@@ -43,8 +43,9 @@ def personalised_pagerank(
         used = int(counts[done : done + more].sum())
         parts.append((nodes[:used], values[:used]))
         done += more
-    found = [np.concatenate(part) for part in zip(*parts, strict=True)] if parts else [np.empty(0, np.int64)] * 2
-    return Neighbours(found[0], found[1], np.concatenate([[0], np.cumsum(counts)]).astype(np.int64))
+    nodes = np.concatenate([np.empty(0, np.int64), *(part for part, _ in parts)])
+    values = np.concatenate([np.empty(0), *(part for _, part in parts)])
+    return Neighbours(nodes, values, np.concatenate([[0], np.cumsum(counts)]).astype(np.int64))
 
 
 def _push_twin(

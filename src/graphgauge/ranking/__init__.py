@@ -1,13 +1,14 @@
 """Link prediction and retrieval: how high the right answers rank."""
 
-from graphgauge.ranking import spread as _spread  # declares its metrics
 from graphgauge.ranking.all_entities import rank_all
 from graphgauge.ranking.beyond import Catalog
 from graphgauge.ranking.evaluate import average_precision, evaluate, hits_at_k, mrr, ranks, roc_auc
 from graphgauge.ranking.from_files import evaluate_files
 from graphgauge.ranking.items import Items, ListItems, compare
 from graphgauge.ranking.negative_sampling import Negatives, negatives
+from graphgauge.ranking.recommend import from_topk, recommend
 from graphgauge.ranking.state import RankingState
+from graphgauge.ranking.triples import known_answers, rank_triples
 
 __all__ = [
     "Catalog",
@@ -19,10 +20,14 @@ __all__ = [
     "compare",
     "evaluate",
     "evaluate_files",
+    "from_topk",
     "hits_at_k",
+    "known_answers",
     "mrr",
     "negatives",
     "rank_all",
+    "rank_triples",
     "ranks",
+    "recommend",
     "roc_auc",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -43,6 +44,7 @@ def rank_all(
     kinds: Any = None,
     groups: Mapping[str, Any] | None = None,
     cluster: Any = None,
+    weights: Any = None,
     ids: Any = None,
     keep: str | None = None,
     batch: int | None = None,
@@ -80,7 +82,7 @@ def rank_all(
     scorer = _Exact.of(queries, entities, score) if isinstance(score, str) else Given(queries, entities, score)
     return ranked(
         scorer, targets, known=known, exclude=exclude, candidates=candidates, kinds=kinds, groups=groups,
-        cluster=cluster, ids=ids, keep=keep, batch=batch, max_memory=max_memory, threads=threads,
+        cluster=cluster, weights=weights, ids=ids, keep=keep, batch=batch, max_memory=max_memory, threads=threads,
     )  # fmt: skip
 
 
@@ -94,6 +96,7 @@ def ranked(
     kinds: Any = None,
     groups: Mapping[str, Any] | None = None,
     cluster: Any = None,
+    weights: Any = None,
     ids: Any = None,
     keep: str | None = None,
     batch: int | None = None,
@@ -109,9 +112,10 @@ def ranked(
     state.lowest_candidates += counts.lowest
     if one_each:
         return state.update_counts(
-            counts.greater, counts.equal, counts.negatives + 1, groups=groups, cluster=cluster, ids=ids
-        )
-    return state.update_lists(**_lists(answers, counts), queries=ids, groups=groups, cluster=cluster)
+            counts.greater, counts.equal, counts.negatives + 1,
+            groups=groups, cluster=cluster, weights=weights, ids=ids,
+        )  # fmt: skip
+    return state.update_lists(**_lists(answers, counts), queries=ids, groups=groups, cluster=cluster, weights=weights)
 
 
 def _one_target_each(targets: Any) -> bool:
@@ -192,8 +196,10 @@ class Field:
 
 def _kinds(candidates: Any, kind: Ints) -> int:
     """The number of kinds: that of the sets, which all kinds of queries are among."""
-    count = len(candidates[1]) - 1 if isinstance(candidates, tuple) and len(candidates) == 2 else candidates.shape[0] if (
-        hasattr(candidates, "shape")) else len(candidates)
+    if isinstance(candidates, tuple) and len(candidates) == 2:
+        count = len(candidates[1]) - 1
+    else:
+        count = candidates.shape[0] if hasattr(candidates, "shape") else len(candidates)
     if kind.size and (kind.min() < 0 or kind.max() >= count):
         raise InputError(f"kinds must be in 0 … {count - 1}, as there are {count} sets of candidates", where="kinds")
     return int(count)
@@ -275,7 +281,11 @@ class Given:
         if not callable(function):
             raise OptionError(f"score must be a name or a function, not {function!r:.60}",
                               fix=f"The names are {', '.join(SCORES)}.")  # fmt: skip
-        self._queries, self._entities, self._function = _parts(queries, "queries"), _parts(entities, "entities"), function
+        self._queries, self._entities, self._function = (
+            _parts(queries, "queries"),
+            _parts(entities, "entities"),
+            function,
+        )
         self.queries, self.entities = _length(self._queries, "queries"), _length(self._entities, "entities")
         self._minus_inf = minus_inf
 
@@ -287,10 +297,10 @@ class Given:
         filtered = int(np.count_nonzero(lowest))
         left_out: Ints | int = 0
         if filtered and self._minus_inf == "raise":
-            first, column = np.unravel_index(int(np.argmax(lowest)), lowest.shape)
+            row_of_first, column = divmod(int(np.argmax(lowest)), self.entities)
             raise InputError(
-                f"{filtered} candidates score −inf, the first at ({block.start + first}, {column}): as a filter they "
-                "would still count as candidates", where="scores",
+                f"{filtered} candidates score −inf, the first at ({block.start + row_of_first}, {column}): as a filter "
+                "they would still count as candidates", where="scores",
                 fix='Pass them in train= or exclude=, or say minus_inf="exclude" or "rank".',
             )  # fmt: skip
         if self._minus_inf != "rank" and np.isneginf(own).any():
@@ -344,8 +354,6 @@ def _cut(rows: Rows, block: slice) -> Rows:
 
 def _torch_of(*given: Rows) -> Any:
     """The module torch, if tensors are given."""
-    import sys
-
     parts = [part for rows in given for part in (rows if isinstance(rows, tuple) else (rows,))]
     return sys.modules["torch"] if any(map(is_tensor, parts)) else None
 

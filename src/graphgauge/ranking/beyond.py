@@ -14,8 +14,8 @@ from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.metric import Estimate, Exempt, Laws, MetricFunction, NoChance, NoInterval, metric
 from graphgauge.core.options import whole_number
 from graphgauge.kernels.tally import distinct
-from graphgauge.ranking.metrics import _mean, _NO_SYMMETRY
 from graphgauge.ranking.lists import TopItems
+from graphgauge.ranking.metrics import _NO_SYMMETRY, _mean
 from graphgauge.ranking.samples import Sample
 
 _FIT = "The catalogue's arrays have one row per item, and items are numbered from 0."
@@ -56,16 +56,24 @@ class Catalog:
             raise InputError(f"different numbers of items: {sorted(lengths)}", where="catalog", fix=_FIT)
         object.__setattr__(self, "size", whole_number("size", lengths.pop(), 1))
 
+    @classmethod
+    def of(cls, given: Catalog | Mapping[str, Any] | None) -> Catalog | None:
+        """A catalogue as it is, or from its parts by name."""
+        if given is None or isinstance(given, Catalog):
+            return given
+        if not isinstance(given, Mapping) or not {*given} <= {"size", "popularity", "categories", "embeddings"}:
+            raise InputError("expected a Catalog", where="catalog",
+                             fix="Pass ranking.Catalog(size=, popularity=, categories=, embeddings=).")  # fmt: skip
+        return cls(**given)
+
     @property
     def items(self) -> int:
         assert self.size is not None
         return self.size
 
     @cached_property
-    def directions(self) -> Floats | None:
+    def directions(self) -> Floats:
         """Embeddings of length 1."""
-        if self.embeddings is None:
-            return None
         length = np.linalg.norm(self.embeddings, axis=1, keepdims=True)
         if not (length > 0).all():
             raise InputError(f"the embedding of item {int(np.argmin(length))} is zero", where="embeddings",
@@ -91,7 +99,7 @@ class Recommended(Sample):
         return cls(np.ones(queries, np.int64), None, 1, None, "queries", top, catalog, kept)
 
     def _total(self, values: Any) -> Floats:
-        return self._total_in_any_order(values)
+        return self._total_in_any_order(values).astype(float)
 
     @cached_property
     def query(self) -> Ints:
@@ -111,7 +119,8 @@ class Recommended(Sample):
 
     def exposure(self, share: Floats) -> Floats:
         """How many lists each item is in, on average over ties."""
-        return np.bincount(self.top.item, share, self.catalog.items).astype(float)
+        order = np.lexsort((share, self.top.item))  # sums that do not depend on the order of the queries
+        return np.bincount(self.top.item[order], share[order], self.catalog.items).astype(float)
 
     def of_all_lists(self, value: Floats) -> Estimate:
         return Estimate(value if self.n[0] else np.array([np.nan]), self.n, reason="no queries")
@@ -141,13 +150,19 @@ class Recommended(Sample):
         across = 2 * (left / size) * similarity(certain, tied)
         return within + across + both * (similarity(tied, tied) - alone[1])
 
-    def diversity(self, k: int, similarity: Similarity) -> Estimate:
+    def diversity(self, k: int, similarity: Similarity, *, largest: float) -> Estimate:
         """1 − the mean similarity of two different items of a list; lists with fewer than two items have none."""
         pairs = self.shown(k) * (self.shown(k) - 1.0)
         enough = pairs > 0
-        values = 1 - self.similar_pairs(k, similarity)[enough] / pairs[enough]
-        part = replace(self, count=self.count[enough])
-        return replace(part.estimate(values), reason="no list has two items")
+        lists = np.count_nonzero(enough, keepdims=True)
+        values = np.where(enough, 1 - self.similar_pairs(k, similarity) / np.where(enough, pairs, 1.0), 0.0)
+        values = np.clip(values, 0.0, 2.0)  # rounding of equal items
+        value = self._total(values) / np.where(lists > 0, lists, np.nan)
+        # A mean over some of the lists: the others add nothing to its error.
+        share = np.maximum(lists, 1) / max(len(enough), 1)
+        influence = np.where(enough, values - value, 0.0) / share
+        facts = {"range": (0.0, largest)}
+        return Estimate(value, lists, influence, reason="no list has two items", facts=facts)
 
 
 def beyond_samples(recommended: Recommended | None) -> dict[str, Recommended]:
@@ -211,11 +226,12 @@ _WHOLE = NoInterval("it is a property of all lists together, which grows with th
 )  # fmt: skip
 def coverage_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     """Share of the catalogue that is among the first k of at least one query."""
-    absent = np.zeros(sample.catalog.items)
     with np.errstate(divide="ignore"):
-        np.add.at(absent, sample.top.item, np.log1p(-sample.places(k)))
-    value = -np.expm1(np.sort(absent)).mean(keepdims=True)
-    return sample.of_all_lists(value)
+        missed = np.log1p(-sample.places(k))
+    # Sums in an order that does not depend on that of the queries.
+    order = np.lexsort((missed, sample.top.item))
+    absent = np.bincount(sample.top.item[order], missed[order], sample.catalog.items)
+    return sample.of_all_lists(-np.expm1(absent).mean(keepdims=True))
 
 
 @metric(
@@ -228,7 +244,8 @@ def gini_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     exposure = np.sort(sample.exposure(sample.places(k)))
     items, total = len(exposure), exposure.sum()
     rising = 2 * np.arange(1, items + 1) - items - 1
-    return sample.of_all_lists(np.array([(rising * exposure).sum() / (items * total) if total else np.nan]))
+    value = (rising * exposure).sum() / (items * total) if total else np.nan
+    return sample.of_all_lists(np.clip([value], 0.0, 1.0))  # rounding of equal exposures
 
 
 @metric(
@@ -245,10 +262,9 @@ def personalization_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     shared = np.bincount(sample.query, share * sample.exposure(share)[sample.top.item], queries)
     own = np.bincount(sample.query, share**2, queries)
     # A query is in all of its pairs: the error of the mean over pairs is twice that of a mean over queries.
-    found = sample.estimate(1 - (shared - own) / (queries - 1), range=(0.0, 1.0))
-    reach = found.facts["reach"]
+    found = sample.estimate(np.clip(1 - (shared - own) / (queries - 1), 0.0, 1.0), range=(0.0, 1.0))
     assert found.influence is not None
-    return replace(found, influence=2 * found.influence, facts=found.facts | {"reach": lambda: 2 * reach()})
+    return replace(found, influence=2 * found.influence)
 
 
 @metric(
@@ -298,7 +314,7 @@ def diversity_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
         together = np.bincount(pair, one, len(first)) * np.bincount(pair, other, len(first))
         return np.bincount(sample.query[first], together, queries).astype(float)
 
-    return sample.diversity(k, similarity)
+    return sample.diversity(k, similarity, largest=1.0)
 
 
 @metric(
@@ -316,6 +332,7 @@ def embedding_diversity_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     def similarity(one: Floats, other: Floats) -> Floats:
         sums = [csr_array((weight, sample.top.item, ends), shape=shape) @ sample.catalog.directions
                 for weight in (one, other)]  # fmt: skip
-        return np.einsum("qd,qd->q", *sums)
+        products: Floats = np.einsum("qd,qd->q", *sums)
+        return products
 
-    return sample.diversity(k, similarity)
+    return sample.diversity(k, similarity, largest=2.0)

@@ -154,7 +154,8 @@ def append(out: Ints, filled: Ints, nodes: Ints, take: Ints) -> None:
 def distinct(values: Ints) -> Ints:
     """The distinct values, sorted. `np.unique` looks them up in a hash table, which takes several times as long."""
     ordered = np.sort(values)
-    return ordered[np.r_[True, ordered[1:] != ordered[:-1]][: len(ordered)]]
+    found: Ints = ordered[np.r_[True, ordered[1:] != ordered[:-1]][: len(ordered)]]
+    return found
 
 
 def dense(*columns: Ints) -> Ints:

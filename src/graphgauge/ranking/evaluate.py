@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,23 +12,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.arrays import Ints
 from graphgauge.core.errors import OptionError, one_of
-from graphgauge.core.metric import Estimate, Metric, NoInterval, find, select
+from graphgauge.core.loop import Axis, measured, sample_for
+from graphgauge.core.metric import NO_SPREAD, Bounds, Estimate, Metric, NoInterval, find, select
 from graphgauge.core.metric import metrics as registered
 from graphgauge.core.options import confidence_level, metric_names, nan_policy
-from graphgauge.core.result import Deferred, Evaluation, Interval, Result, Table, enclosing
+from graphgauge.core.result import Evaluation, Interval, Result, SimulatedInterval, Table, enclosing
+from graphgauge.ranking import beyond as _beyond
 from graphgauge.ranking import metrics as _metrics
+from graphgauge.ranking import spread as _spread
 from graphgauge.ranking.beyond import Catalog, beyond_samples
 from graphgauge.ranking.inputs import Scores, counted, cutoff, cutoffs
-from graphgauge.ranking.negative_sampling import Negatives, drawn_mask
+from graphgauge.ranking.items import POOL
+from graphgauge.ranking.negative_sampling import Negatives
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
 from graphgauge.ranking.shared_error import shared_rule
-from graphgauge.ranking.shared_pool import CONVENTION, Part, is_pool, pool_counts
+from graphgauge.ranking.shared_pool import Part, is_pool, pool_counts
 from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.ties import TIES, rank
-from graphgauge.stats.intervals import standard_error, t_interval
+from graphgauge.stats.expected import Reach, expected_macro_coverage
+from graphgauge.stats.intervals import macro_spread, score_interval
 
 Floats = NDArray[np.floating[Any]]
+
+# All declared metrics: those of ranks and lists, of their spread, and of what is recommended.
+METRIC_MODULES = (_metrics, _spread, _beyond)
+POSITIVES_AND_QUERIES = "n counts positives for metrics of ranks, such as mrr and hits@k, and queries for the others"
 
 
 def evaluate(
@@ -38,7 +49,7 @@ def evaluate(
     labels: Any = None,
     queries: Any = None,
     items: Any = None,
-    catalog: Catalog | None = None,
+    catalog: Catalog | Mapping[str, Any] | None = None,
     k: Sequence[int] | int = (1, 3, 10),
     ties: str = "realistic",
     groups: Mapping[str, Any] | None = None,
@@ -64,17 +75,27 @@ def evaluate(
         One flat array (m,) without offsets is a pool that all positives share, as in OGB: by default `pooled_hits@k`
         (OGB's hits@k), `roc_auc`, `average_precision` and `mrr`, each positive ranked among the whole pool.
     scores, labels, queries
-        The flat form: one score, 0/1 label and query id per candidate, several positives per query allowed. Adds
-        `recall@k`, `precision@k`, `map@k` and the whole-list `ndcg@k`.
+        The flat form: one score, label and query id per candidate, several positives per query allowed. Labels are 0
+        for negatives, and 1 or a grade of relevance above 0 for positives. Adds `mrr_first`, `hit_ratio@k`,
+        `recall@k`, `precision@k`, `map@k` and the whole-list `ndcg@k`, which count queries; `mrr`, `hits@k` and other
+        metrics of ranks count positives, each ranked among its query's negatives.
+    items, catalog
+        In the flat form, the number of each candidate's item in a `Catalog`; adds `coverage@k`, `gini@k`,
+        `personalization@k` and, as far as the catalogue knows, popularity, novelty and diversity.
     k
         The cut-offs of `hits@k` and the other metrics at k.
     ties
         How equal scores rank: `realistic` (the mean place), `optimistic`, `pessimistic`, or `expected`, the exact mean
         of each metric over random tie-breaking.
     groups
-        Labels per query to break results down by, `{"relation": ...}`; see `Evaluation.by`.
+        Labels per query to break results down by, `{"relation": ...}`; see `Evaluation.by`. In the flat form one per
+        score, one per query in the order in which queries first occur, or `{query: label}`.
     cluster
         Integers; queries with the same label (head and tail of a triple) err together, and intervals account for it.
+        In the flat form given as groups are.
+    weights
+        How much each query counts, above 0: means are weighted, and so are their errors. In the flat form given as
+        groups are. Pooled metrics and those of recommended items take none.
     metrics
         Keys to compute instead of the default rank-based ones; `roc_auc`, `average_precision` and `pooled_hits@k`,
         which pool all scores, must be named.
@@ -90,20 +111,17 @@ def evaluate(
     metrics = metric_names(metrics)
     if (items is None) != (catalog is None):
         raise OptionError("items and catalog go together", fix="Pass items=, one number per score, and a Catalog.")
-    top = None if items is None else _last_place(k, metrics)
-    state = empty_state(metrics=metrics, keep=keep, top=top, negatives=negatives)
-    if negatives is not None:
-        mask = drawn_mask(negatives, pos_scores, neg_scores, mask, offsets)
+    top = None if items is None else last_place(k, metrics)
+    state = empty_state(metrics=metrics, keep=keep, top=top)
     state.update(
         pos_scores, neg_scores, scores=scores, labels=labels, queries=queries, items=items, groups=groups,
-        cluster=cluster, weights=weights, offsets=offsets, mask=mask, ids=ids, nan=nan, threads=threads,
+        cluster=cluster, weights=weights, offsets=offsets, mask=mask, negatives=negatives, ids=ids, nan=nan,
+        threads=threads,
     )  # fmt: skip
-    return evaluate_state(
-        state, k=k, ties=ties, metrics=metrics, confidence=confidence, nan=nan, catalog=catalog
-    )
+    return evaluate_state(state, k=k, ties=ties, metrics=metrics, confidence=confidence, nan=nan, catalog=catalog)
 
 
-def _last_place(k: Sequence[int] | int, metrics: Sequence[str] | None) -> int:
+def last_place(k: Sequence[int] | int, metrics: Sequence[str] | None) -> int:
     """The largest cut-off of all metrics that are asked for."""
     named = [find(name, "ranking")[1] for name in metrics or ()]
     return max(*cutoffs(k), *(cutoff(params["k"]) for params in named if "k" in params), 1)
@@ -115,11 +133,11 @@ def empty_state(
     keep: str | None = None,
     top: int | None = None,
     shard: str | None = None,
-    negatives: Negatives | None = None,
+    drawn: str | None = None,
 ) -> RankingState:
-    """A state that counts what the metrics need."""
+    """A state that counts what the metrics need; `drawn` says how the negatives of all batches were drawn."""
     pooled = needs_pool(metric_names(metrics))
-    return RankingState(pooled=pooled, keep=keep, top=top, shard=shard, negatives=negatives)
+    return RankingState(pooled=pooled, keep=keep, top=top, shard=shard, negatives=drawn)
 
 
 def evaluate_state(
@@ -130,7 +148,7 @@ def evaluate_state(
     metrics: Sequence[str] | None = None,
     confidence: float = 0.95,
     nan: str = "raise",
-    catalog: Catalog | None = None,
+    catalog: Catalog | Mapping[str, Any] | None = None,
 ) -> Evaluation:
     """The metrics of a state; `catalog` describes the items that it has kept."""
     one_of("tie rule", ties, TIES)
@@ -138,40 +156,31 @@ def evaluate_state(
     ks = cutoffs(k)
     if catalog is not None and state.top is None:
         raise OptionError("no items were kept", fix="Count with top=k, and give items=.")
-    found: dict[str, Any] = {**_samples(state, ties), **beyond_samples(state.recommended(catalog))}
-    samples = {name: sample for name, sample in found.items() if sample is not None}
+    described = Catalog.of(catalog)
+    samples = _samples(state, ties) | beyond_samples(state.recommended(described))
     chosen = select("ranking", metrics or _default_names(state), samples, {"k": ks})
     for axis in state.axes:
-        if axis.removesuffix(".low").removesuffix(".high") in {metric.key_of(**params) for metric, params in chosen}:
+        if re.sub(r"\.(low|high|approximate)$", "", axis) in {metric.key_of(**params) for metric, params in chosen}:
             raise OptionError(f"a group cannot be named {axis!r}", fix="That column contains the metric.")
     # A state has already dropped NaN by its own policy; this call cannot change it.
     omitted = state.dropped_queries or state.dropped_candidates or state.emptied_queries
     conventions = {"ties": ties, "nan": "omit" if omitted else nan_policy(nan)}
     if state.shares_pool:
-        conventions["negatives"] = CONVENTION
+        conventions["negatives"] = POOL
     elif state.negatives is not None:
         conventions["negatives"] = state.negatives
-    results: list[Result | Deferred] = []
-    companions: list[Result] = []
-    tables = {axis: _axis_columns(state, axis) for axis in state.axes}
-    grouped = {axis: _samples(state, ties, axis) for axis in state.axes}
-    for metric, params in chosen:
+    for _, params in chosen:
         if "k" in params:
             cutoff(params["k"])
-        # The samples have the state's counts, or copies: what the caller changes later does not change a result.
-        whole = partial(_whole, metric, _first(metric, samples), params, ties, confidence, conventions)
-        if not tables:
-            results.append(Deferred(metric.key_of(**params), whole))
-            continue
-        micro = whole()
-        results.append(micro)
-        for axis, columns in tables.items():
-            if not {"ranks", "lists"}.isdisjoint(metric.needs):
-                part = _first(metric, grouped[axis])
-                by_group = metric(part, **params)
-                columns |= _columns(metric, part, by_group, params, confidence)
-                companions.append(_macro(micro, axis, part, by_group, confidence))
-    ranks = samples["ranks"]
+    companions: list[Result] = []
+    axes = [_GroupAxis(state, axis, ties, companions) for axis in state.axes]
+    # The samples have the state's counts, or copies: what the caller changes later does not change a result.
+    found = measured(
+        [(_for_pool(metric, sample_for(metric, samples), params), params) for metric, params in chosen], samples,
+        confidence=confidence, conventions=partial(_conventions, conventions), warning=partial(_tie_warning, ties),
+        by=axes, lazily=True,
+    )  # fmt: skip
+    ranks, items = samples["ranks"], state.items()
     assert isinstance(ranks, Ranks)
 
     def draw(evaluation: Evaluation, path: str | Path) -> None:
@@ -181,13 +190,15 @@ def evaluate_state(
 
     return Evaluation(
         "ranking",
-        [*results, *companions],
+        [*found.results, *found.deferred, *companions],
         conventions=conventions,
         options={"k": list(ks), "confidence": confidence},
-        breakdowns={axis: Table(axis, columns) for axis, columns in tables.items()},
+        breakdowns={axis.name: axis.table for axis in axes},
         materials={"ranks": ranks, "pooled": samples.get("pooled"), "lowest_candidates": state.lowest_candidates},
         notes=_notes(state),
-        per_item=None if (items := state.items()) is None else replace(items, ties=ties, negatives=state.negatives),
+        per_item=None
+        if (items := state.items()) is None
+        else replace(items, ties=ties, negatives=conventions.get("negatives")),
         figure=draw,
     )
 
@@ -250,29 +261,41 @@ def hits_curve(ranks: Ranks, confidence: float) -> Table:
     cutoffs = np.unique(np.geomspace(1, last, 64).astype(np.int64))
     rows = []
     for k in cutoffs.tolist():
-        result = hits.result(ranks, hits(ranks, k=k), {"k": k}, confidence=confidence, conventions={})
+        metric = _for_pool(hits, ranks, {"k": k})
+        result = metric.result(ranks, hits(ranks, k=k), {"k": k}, confidence=confidence, conventions={})
         low, high = result.interval or (np.nan, np.nan)
         rows.append((result.value, low, high, result.chance[-1].value if result.chance else np.nan))
     values = np.array(rows).T
     return Table("k", {"k": cutoffs, **dict(zip(("value", "low", "high", "random"), values, strict=True))})
 
 
-def _whole(
-    metric: Metric,
-    sample: Any,
-    params: Mapping[str, Any],
-    ties: str,
-    confidence: float,
-    conventions: Mapping[str, str],
-) -> Result:
-    """The result over all queries."""
-    estimate = metric(sample, **params)
-    if ties == "optimistic" and metric.conventions["ties"] != _metrics.TIES_EXPECTED and _tied(sample):
-        estimate = estimate.warned("scores are tied, and optimistic ranks count every tie as a win")
+def _conventions(common: Mapping[str, str], sample: Any) -> Mapping[str, str]:
     # A tie of several positives has no realistic order.
-    used = {"ties": "expected"} if isinstance(sample, Lists) and not sample.settled else {}
-    metric = _for_pool(metric, sample, params)
-    return metric.result(sample, estimate, params, confidence=confidence, conventions={**conventions, **used})
+    return {**common, "ties": "expected"} if isinstance(sample, Lists) and not sample.settled else common
+
+
+def _tie_warning(ties: str, metric: Metric, sample: Any) -> str | None:
+    if ties != "optimistic" or metric.conventions["ties"] == _metrics.TIES_EXPECTED:
+        return None
+    tied = isinstance(sample, Ranks | Lists) and sample.tied
+    return "scores are tied, and optimistic ranks count every tie as a win" if tied else None
+
+
+class _GroupAxis(Axis):
+    """The groups of one axis; each metric also has the mean over groups, among the `companions`."""
+
+    def __init__(self, state: RankingState, name: str, ties: str, companions: list[Result]) -> None:
+        samples = _samples(state, ties, name)
+        super().__init__(name, state.labels(name), samples["ranks"].n, samples)
+        self._companions = companions
+
+    def add_estimate(self, metric: Metric, sample: Any, estimate: Estimate, whole: Result, confidence: float) -> None:
+        self.columns[whole.key] = estimate.value
+        found = metric.interval_of(sample, estimate, confidence)
+        self.add_bounds(whole.key, found)
+        if not isinstance(found, NoInterval) and found[0].doubtful is not None:
+            self.columns[f"{whole.key}.approximate"] = found[0].doubtful(sample, estimate)
+        self._companions.append(_macro(whole, self.name, sample, estimate, confidence))
 
 
 def _plain(metric: Metric, pos: Any, neg: Any, ties: str, offsets: Any, mask: Any, nan: str, **params: Any) -> float:
@@ -286,11 +309,10 @@ def needs_pool(metrics: Sequence[str] | None) -> bool:
     return metrics is not None and any("pooled" in find(name, "ranking")[0].needs for name in metrics)
 
 
-def _samples(state: RankingState, ties: str, axis: str | None = None) -> dict[str, Ranks | Lists | Pooled | None]:
-    samples: dict[str, Ranks | Lists | Pooled | None] = {
-        "ranks": state.ranks(ties, axis), "lists": state.lists(ties, axis),
-    }  # fmt: skip
-    return samples if axis is not None else samples | {"pooled": state.pool()}
+def _samples(state: RankingState, ties: str, axis: str | None = None) -> dict[str, Any]:
+    samples: dict[str, Any] = {"ranks": state.ranks(ties, axis), "lists": state.lists(ties, axis)}
+    samples |= {} if axis is not None else {"pooled": state.pool()}
+    return {name: sample for name, sample in samples.items() if sample is not None}
 
 
 def _for_pool(metric: Metric, sample: Any, params: Mapping[str, Any]) -> Metric:
@@ -302,50 +324,39 @@ def _for_pool(metric: Metric, sample: Any, params: Mapping[str, Any]) -> Metric:
 
 def _default_names(state: RankingState) -> list[str] | None:
     """One pool for all positives is for OGB's metrics; the others are computed if they are named."""
-    return [entry.key for entry in registered("ranking") if "pooled" in entry.needs] + ["mrr"] if (
-        state.shares_pool) else None
-
-
-def _tied(sample: Any) -> bool:
-    return isinstance(sample, Ranks | Lists) and sample.tied
-
-
-def _first(metric: Metric, samples: Mapping[str, Any]) -> Any:
-    return next(samples[name] for name in metric.needs if samples.get(name) is not None)
-
-
-def _axis_columns(state: RankingState, axis: str) -> dict[str, Any]:
-    return {axis: state.labels(axis), "n": state.ranks("realistic", axis).n}
-
-
-def _columns(
-    metric: Metric, sample: Any, estimate: Estimate, params: Mapping[str, Any], confidence: float
-) -> dict[str, Floats]:
-    key = metric.key_of(**params)
-    columns = {key: estimate.value}
-    metric = _for_pool(metric, sample, params)
-    found = metric.interval_of(sample, estimate, confidence)
-    if not isinstance(found, NoInterval):
-        _, columns[f"{key}.low"], columns[f"{key}.high"] = found
-    return columns
+    if not state.shares_pool:
+        return None
+    return [*(entry.key for entry in registered("ranking") if "pooled" in entry.needs), _metrics.mrr.key]
 
 
 def _macro(micro: Result, axis: str, sample: Any, estimate: Estimate, confidence: float) -> Result:
-    """The mean over groups with equal weights; its error follows from theirs."""
+    """The mean over groups with equal weights, with an interval for these groups."""
     value = float(np.mean(estimate.value)) if len(estimate.value) else np.nan
     interval, no_interval = None, "a median has no first-order error" if estimate.influence is None else None
     if isinstance(sample, Ranks) and sample.shared:
         no_interval = "the groups share one pool of negatives"
-    elif estimate.influence is not None:
-        error, df = _macro_error(sample, estimate)
-        low, high = enclosing(value, *t_interval([value], [error], [df], confidence, scale=1.0), micro.bounds)
+    elif estimate.influence is not None and value == value:
+        (low_end, high_end), at_ends = _metrics.ends_of(sample, estimate)
+        ends = float(np.mean(low_end)), float(np.mean(high_end))
+
+        def bounds(values: Floats, influence: Floats, count: Any, group: Ints, cluster: Ints | None) -> Bounds:
+            found = macro_spread(influence, count, values, group=group, groups=len(values), cluster=cluster)
+            mean = np.mean(values, keepdims=True)
+            return enclosing(mean, *score_interval(mean, found, ends, confidence, at_ends=at_ends), micro.bounds)
+
+        low, high = bounds(estimate.value, estimate.influence, sample.count, sample.group, sample.units)
         if np.isnan(low[0]):
-            no_interval = f"some groups have fewer than two {sample.over}, or none that differ"
+            no_interval = f"needs at least three {sample.over} {NO_SPREAD}"
         else:
-            method = "satterthwaite-t" if sample.cluster is None else "cluster-t"
-            note = _metrics.too_few_for_t(sample, error, estimate, _macro_weight(sample))
-            over = f"{sample.over} by {axis}"
-            interval = Interval(float(low[0]), float(high[0]), confidence, method, over, note is not None, note)
+            method = "macro-score-t" if sample.cluster is None else "macro-cluster-score-t"
+            interval = Interval(float(low[0]), float(high[0]), confidence, method, f"{sample.over} by {axis}")
+            if sample.cluster is None:
+                reach = Reach(ends[0] - value, ends[1] - value, at_ends)
+                interval = SimulatedInterval(interval, partial(
+                    expected_macro_coverage, estimate.value, estimate.influence, sample.count, sample.group, reach,
+                    lambda values, influence, group: bounds(values, influence, np.ones(len(group)), group, None),
+                    confidence,
+                ))  # fmt: skip
     return replace(
         micro, key=f"{micro.key}_macro_{axis}", params={**micro.params, "macro": axis}, value=value,
         n=0 if np.isnan(value) else len(estimate.value), unit=axis, interval=interval, no_interval=no_interval,
@@ -354,30 +365,8 @@ def _macro(micro: Result, axis: str, sample: Any, estimate: Estimate, confidence
     )  # fmt: skip
 
 
-def _macro_error(sample: Any, estimate: Estimate) -> tuple[float, float]:
-    """Standard error and degrees of freedom of the mean over groups; NaN if a group has no error."""
-    error, df = _metrics.group_errors(sample, estimate)
-    variance, groups = error**2, sample.groups
-    if not groups or np.isnan(variance).any():
-        return np.nan, 0.0
-    if sample.cluster is None:
-        total = variance.sum()
-        # Without spread there are no degrees of freedom.
-        return float(np.sqrt(total) / groups), float(total**2 / (variance**2 / df).sum()) if total else 0.0
-    # A cluster may have queries in several groups (head and tail of a triple), which then err together.
-    assert estimate.influence is not None
-    whole, units = standard_error(estimate.influence, sample.count * _macro_weight(sample), cluster=sample.units)
-    return float(whole[0]), float(units[0])
-
-
-def _macro_weight(sample: Any) -> Floats:
-    """The weight of a query of each cell, relative to the mean over all queries."""
-    weight: Floats = sample.to_cells(sample.mass.sum() / (sample.groups * sample.mass))
-    return weight
-
-
 def _notes(state: RankingState) -> tuple[str, ...]:
-    notes = []
+    notes = [POSITIVES_AND_QUERIES] if state.counts_positives else []
     if state.dropped_queries:
         notes.append(f"{state.dropped_queries} queries dropped: their positive's score is NaN")
     if state.emptied_queries:

@@ -16,11 +16,13 @@ MATRIX = Form(
     apart=(("offsets", "mask"), ("offsets", "negatives"), ("mask", "negatives")),
     samples=("ranks", "pooled"),
 )
+_CATALOG = ("item_count", "item_popularity", "item_categories", "item_embeddings")
 FLAT = Form(
     "the flat form",
     needs=("scores", "labels", "queries"),
-    takes=("items", "keep", "per_query", "nan"),
-    samples=("ranks", "lists"),
+    takes=("items", *_CATALOG, "keep", "per_query", "nan"),
+    beside={"items": _CATALOG, **dict.fromkeys(_CATALOG, ("items",))},
+    samples=("ranks", "lists", "pooled", "recommended", "popularity", "categories", "embeddings"),
 )
 # The same fields as a matrix; a pool is recognised by its shape, (m,).
 POOL = Form(
@@ -29,12 +31,19 @@ POOL = Form(
     takes=("ids", "keep", "per_query", "nan"),
     samples=("ranks", "pooled"),
 )
+_SETS = ("target_offsets", "exclude_values", "exclude_offsets")
+_PAIRED = {"exclude_values": ("exclude_offsets",), "exclude_offsets": ("exclude_values",)}
 ALL_ENTITIES = Form(
     "the form with embeddings",
     needs=("queries_emb", "entities", "targets"),
-    takes=("known_values", "known_offsets", "relations", "score", "ids", "keep", "per_query"),
-    beside={"known_values": ("known_offsets",), "known_offsets": ("known_values",)},
-    samples=("ranks",),
+    takes=("known_values", "known_offsets", *_SETS, "relations", "score", "ids", "keep", "per_query"),
+    beside={"known_values": ("known_offsets",), "known_offsets": ("known_values",), **_PAIRED},
+)
+TOPK = Form(
+    "the form with lists of the first items",
+    needs=("topk", "targets"),
+    takes=(*_SETS, "skip_excluded", "n_items", "keep"),
+    beside=_PAIRED,
 )
 
 
@@ -43,7 +52,17 @@ def _refuse(values: Mapping[str, Any], shown: Shown) -> None:
         raise OptionError(
             f"{shown('relations')} and {shown('score')} distmult go together", fix="Give both, or neither."
         )
+    for name, default in (("ties", "realistic"), ("save_state", None)):
+        if values["topk"] is not None and values.get(name) not in (None, default):
+            raise OptionError(f"{TOPK.name} does not take {shown(name)}", fix="Leave it out.").about(name)
 
+
+# What a batch of rows has a part of.
+_ALONG = (
+    *("pos_scores", "neg_scores", "mask", "ids"),
+    *("scores", "labels", "queries", "items"),
+    *("groups", "cluster", "weights"),
+)
 
 FAMILY = Family(
     "ranking",
@@ -51,16 +70,17 @@ FAMILY = Family(
     question="How far up are the right answers?",
     headlines=("mrr", "hits@10", "adjusted_mrr"),
     package="graphgauge.ranking",
-    forms=(MATRIX, POOL, FLAT, ALL_ENTITIES),
+    forms=(MATRIX, POOL, FLAT, ALL_ENTITIES, TOPK),
     truths={
         "pos_scores": TruthInputs(("mask",), ("offsets", "groups", "cluster")),
         "labels": TruthInputs(("labels", "queries"), ("groups", "cluster")),
-        "targets": TruthInputs(("targets", "known_values", "known_offsets"), ("groups", "cluster")),
+        "targets": TruthInputs(
+            ("targets", "known_values", "known_offsets"),
+            ("target_offsets", "exclude_values", "exclude_offsets", "groups", "cluster"),
+        ),
     },
     state="graphgauge.ranking.state:RankingState",
-    along=(
-        "pos_scores", "neg_scores", "scores", "labels", "queries", "items", "groups", "cluster", "weights", "mask", "ids",
-    ),  # fmt: skip
+    along=_ALONG,
     example={
         "pos_scores": "ranking/{method}/{seed}/pos.npy",
         "neg_scores": "ranking/{method}/{seed}/neg.npy",

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
+
 from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.fields import (
@@ -14,6 +16,7 @@ from graphgauge.core.fields import (
     Confidence,
     File,
     Files,
+    Flag,
     Metrics,
     NamedFiles,
     NanPolicy,
@@ -30,10 +33,13 @@ from graphgauge.io.hashing import receipt_inputs
 from graphgauge.io.tables import write_table
 from graphgauge.kernels.jit import expect
 from graphgauge.ranking.all_entities import SCORES, rank_all
-from graphgauge.ranking.evaluate import needs_pool
-from graphgauge.ranking.family import ALL_ENTITIES, FAMILY, FLAT, MATRIX
-from graphgauge.ranking.items import Items
+from graphgauge.ranking.beyond import Catalog
+from graphgauge.ranking.evaluate import last_place, needs_pool
+from graphgauge.ranking.family import ALL_ENTITIES, FAMILY, FLAT, MATRIX, TOPK
+from graphgauge.ranking.fingerprints import Hashes, query_hashes
+from graphgauge.ranking.items import Items, ListItems
 from graphgauge.ranking.negative_sampling import Negatives
+from graphgauge.ranking.recommend import from_topk
 from graphgauge.ranking.shards import content_names, refuse_repeated
 from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.ties import TIES, rank
@@ -48,18 +54,39 @@ Opened = dict[str, list[ArrayFile]]
 def evaluate_files(
     *,
     pos_scores: Annotated[Paths, Files("Scores of the positives (n,): a file or quoted pattern. Repeatable.")] = (),
-    neg_scores: Annotated[Paths, Files("Scores of their negatives (n, k), likewise; or one pool (m,) for all positives.")] = (),
+    neg_scores: Annotated[
+        Paths, Files("Scores of their negatives (n, k), likewise; or one pool (m,) for all positives.")
+    ] = (),
     offsets: Annotated[PathLike | None, File("With flat negatives: where each query's begin, n + 1 integers.")] = None,
     mask: Annotated[Paths, Files("Booleans (n, k): which negatives are valid.")] = (),
     negatives: Annotated[
         PathLike | None, File("The scored negatives, from `graphgauge negatives`: the result names them.")
     ] = None,
     scores: Annotated[PathLike | None, File("Flat form: one score per candidate.")] = None,
-    labels: Annotated[PathLike | None, File("Flat form: 1 for positives, 0 for negatives.")] = None,
+    labels: Annotated[PathLike | None, File("Flat form: 1 or a grade for positives, 0 for negatives.")] = None,
     queries: Annotated[PathLike | None, File("Flat form: the query of each candidate.")] = None,
+    items: Annotated[PathLike | None, File("Flat form: the item of each candidate, numbered from 0.")] = None,
+    item_count: Annotated[int | None, Whole("With --items: how many items the catalogue has.", 1)] = None,
+    item_popularity: Annotated[PathLike | None, File("With --items: how popular each item is.")] = None,
+    item_categories: Annotated[PathLike | None, File("With --items: the category of each item.")] = None,
+    item_embeddings: Annotated[PathLike | None, File("With --items: the embedding of each item (items, d).")] = None,
     queries_emb: Annotated[PathLike | None, File("Rank among all entities: embeddings of the queries (q, d).")] = None,
     entities: Annotated[PathLike | None, File("Embeddings of all entities (m, d).")] = None,
-    targets: Annotated[PathLike | None, File("The right entity of each query, by number.")] = None,
+    topk: Annotated[
+        PathLike | None, File("Lists of the first items of each query (q, length), best first, −1 where there is none.")
+    ] = None,
+    targets: Annotated[
+        PathLike | None, File("The right entity or item of each query, by number; with offsets, all right ones.")
+    ] = None,
+    target_offsets: Annotated[
+        PathLike | None, File("With several right answers: where each query's begin, q + 1 integers.")
+    ] = None,
+    exclude_values: Annotated[
+        PathLike | None, File("Entities that are no candidates, as those of training: numbers of all queries.")
+    ] = None,
+    exclude_offsets: Annotated[PathLike | None, File("Where each query's excluded ones begin, q + 1 integers.")] = None,
+    skip_excluded: Annotated[bool, Flag("Pass over excluded items in --topk lists, instead of an error.")] = False,
+    n_items: Annotated[int | None, Whole("With --topk: the number of items, for chance levels.", 1)] = None,
     known_values: Annotated[
         PathLike | None, File("Other right answers, which are left out: entity numbers of all queries.")
     ] = None,
@@ -72,6 +99,7 @@ def evaluate_files(
         Mapping[str, PathLike] | Sequence[str], NamedFiles("Labels per query to break down by. Repeatable.")
     ] = (),
     cluster: Annotated[PathLike | None, File("Integers per query; queries of one cluster are not independent.")] = None,
+    weights: Annotated[PathLike | None, File("How much each query counts.")] = None,
     k: Annotated[Sequence[int] | int, Several("Cut-offs, separated by commas.", Whole("", 1))] = (1, 3, 10),
     ties: Annotated[str, Choice("How equal scores rank.", TIES)] = "realistic",
     per_query: Annotated[PathLike | None, Output("Write each query's rank (.parquet, .csv, .npz).")] = None,
@@ -95,21 +123,42 @@ def evaluate_files(
         "groups": {name: _read_labels(files, f"groups.{name}", path) for name, path in dict(given["groups"]).items()}
         or None,
         "cluster": None if given["cluster"] is None else _read(files, "cluster", given["cluster"]),
+        "weights": None if given["weights"] is None else _read(files, "weights", given["weights"]),
     }
-    count = _COUNTS[FAMILY.check(given)]
+    form = FAMILY.check(given)
+    if form is TOPK:
+        return _from_topk(given, per_item, files)
+    count = _COUNTS[form]
     keep = given["keep"] if given["per_query"] is None else "items"
     state = count(given | {"keep": keep}, per_item, files, progress)
     if given["save_state"] is not None:
-        state.name_parts(content_names(files, apart=state.shares_pool))
+        state.name_parts(content_names(files, apart=state.shares_pool), _query_hashes(files))
         state.save(given["save_state"])
     evaluation = state.evaluate(
-        k=given["k"], ties=given["ties"], metrics=asked, confidence=given["confidence"], nan=given["nan"]
-    )
-    items = state.items()
-    if given["per_query"] is not None and items is not None:
-        write_table(given["per_query"], _per_query(items, given["ties"]))
+        k=given["k"], ties=given["ties"], metrics=asked, confidence=given["confidence"], nan=given["nan"],
+        catalog=None if state.top is None else _catalog(files, given),
+    )  # fmt: skip
+    kept = state.items()
+    if given["per_query"] is not None and kept is not None:
+        write_table(given["per_query"], _per_query(kept, given["ties"]))
+    return _received(evaluation, files)
+
+
+def _received(evaluation: Evaluation, files: Opened) -> Evaluation:
     evaluation.inputs = lambda: [entry for name, opened in files.items() for entry in receipt_inputs(name, opened)]
     return evaluation
+
+
+def _query_hashes(files: Opened) -> Hashes | None:
+    """A hash of each query's scores, whatever files they are split into; not for other forms than the matrix."""
+    if "neg_scores" not in files or ("offsets" not in files and len(files["neg_scores"][0].shape) == 1):
+        return None
+    pos, neg = Shards(files["pos_scores"]), Shards(files["neg_scores"])
+    if "offsets" in files:
+        return query_hashes(pos.rows(0, len(pos)), neg.rows(0, len(neg)), files["offsets"][0].rows(0, len(pos) + 1))
+    blocks = [(block.start, block.stop) for block in neg.blocks(_BLOCK_BYTES)]
+    hashed = [query_hashes(pos.rows(*block), neg.rows(*block)) for block in blocks]
+    return np.concatenate([np.empty(0, np.uint64), *hashed])
 
 
 Count = Callable[[Mapping[str, Any], Mapping[str, Any], Opened, Progress], RankingState]
@@ -140,6 +189,7 @@ def _from_matrix(
         part: dict[str, Any] = {
             "groups": labels["groups"] and {name: values[block] for name, values in labels["groups"].items()},
             "cluster": None if labels["cluster"] is None else labels["cluster"][block],
+            "weights": None if labels["weights"] is None else labels["weights"][block],
             "mask": None if mask is None else mask.rows(block.start, block.stop),
         }
         try:
@@ -179,32 +229,63 @@ def _from_pool(
 def _from_flat(given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened, progress: Progress) -> RankingState:
     arrays: dict[str, Any] = {name: _read(files, name, given[name]) for name in ("scores", "labels")}
     queries = _read_labels(files, "queries", given["queries"])
-    return RankingState(keep=given["keep"]).update(**arrays, queries=queries, nan=given["nan"], **labels)
+    top = None
+    if given["items"] is not None:
+        arrays["items"] = _read(files, "items", given["items"])
+        top = last_place(given["k"], given["metrics"])
+    state = RankingState(pooled=needs_pool(given["metrics"]), keep=given["keep"], top=top)
+    return state.update(**arrays, queries=queries, nan=given["nan"], threads=given["threads"], **labels)
+
+
+def _catalog(files: Opened, given: Mapping[str, Any]) -> Catalog:
+    arrays = {name: None if (path := given[f"item_{name}"]) is None else _read(files, f"item_{name}", path)
+              for name in ("popularity", "embeddings")}  # fmt: skip
+    path = given["item_categories"]
+    categories = None if path is None else _read_labels(files, "item_categories", path)
+    return Catalog(given["item_count"], categories=categories, **arrays)
 
 
 def _from_embeddings(
     given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened, progress: Progress
 ) -> RankingState:
-    known = None
-    if given["known_values"]:
-        known = (
-            _read(files, "known_values", given["known_values"]),
-            _read(files, "known_offsets", given["known_offsets"]),
-        )
+    known = _sets(files, given, "known_values", "known_offsets")
     queries: Any = _read(files, "queries_emb", given["queries_emb"])
     if given["relations"]:
         queries = queries, _read(files, "relations", given["relations"])
-    entities, targets = (_read(files, name, given[name]) for name in ("entities", "targets"))
+    entities = _read(files, "entities", given["entities"])
     return rank_all(
         queries,
         entities,
-        targets,
+        _targets(files, given),
+        exclude=_sets(files, given, "exclude_values", "exclude_offsets"),
         score=given["score"],
         known=known,
         keep=given["keep"],
         threads=given["threads"],
         **labels,
     )
+
+
+def _from_topk(given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened) -> Evaluation:
+    lists, targets = _read(files, "topk", given["topk"]), _targets(files, given)
+    evaluation = from_topk(
+        lists, targets, exclude=_sets(files, given, "exclude_values", "exclude_offsets"),
+        **{name: given[name] for name in ("skip_excluded", "n_items", "k", "metrics", "keep", "confidence")}, **labels,
+    )  # fmt: skip
+    return _received(evaluation, files)
+
+
+def _targets(files: Opened, given: Mapping[str, Any]) -> Any:
+    """One number per query, or with offsets a set."""
+    if given["target_offsets"] is None:
+        return _read(files, "targets", given["targets"])
+    return _sets(files, given, "targets", "target_offsets")
+
+
+def _sets(files: Opened, given: Mapping[str, Any], values: str, offsets: str) -> tuple[AnyArray, AnyArray] | None:
+    if given[values] is None:
+        return None
+    return _read(files, values, given[values]), _read(files, offsets, given[offsets])
 
 
 _COUNTS: dict[Any, Count] = {MATRIX: _from_matrix, FLAT: _from_flat, ALL_ENTITIES: _from_embeddings}
@@ -242,5 +323,9 @@ def _read_labels(files: Opened, name: str, path: str) -> AnyArray:
     return labels
 
 
-def _per_query(items: Items, ties: str) -> dict[str, AnyArray]:
+def _per_query(items: Items | ListItems, ties: str) -> dict[str, AnyArray]:
+    if isinstance(items, ListItems):
+        cluster = {} if items.cluster is None else {"cluster": items.cluster}
+        return {"reciprocal_rank": items.values("mrr_first", ties=ties), "ids": items.ids,
+                "relevant": items.lists.relevant, "candidates": items.lists.candidates, **cluster}  # fmt: skip
     return {"rank": rank(items.greater, items.equal, ties), **items.columns()}

@@ -71,7 +71,8 @@ def combined_ranks(owner: Ints, scores: list[Floats], how: str) -> Floats:
     Nodes with score 0 rank after all others of their owner, together.
     """
     ranks = np.stack([_ranks(owner, score) for score in scores])
-    return ranks.min(axis=0) if how == "min" else ranks.mean(axis=0)
+    combined: Floats = ranks.min(axis=0) if how == "min" else ranks.mean(axis=0)
+    return combined
 
 
 def _ranks(owner: Ints, score: Floats) -> Floats:

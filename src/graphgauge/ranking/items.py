@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from graphgauge.stats.permutation import PairedItems
 
 _KIND = "ranking-items"
+# How `negatives` describes one pool that all positives share.
+POOL = "one pool for all positives, which therefore err together"
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,9 @@ class Items:
     def values(self, metric: str = "mrr", *, ties: str = "realistic") -> Floats:
         """The value of each query, for a metric that is a mean over queries."""
         entry, params = find(metric, "ranking")
+        if entry.name == "pooled_hits" and self.negatives == POOL:
+            # Strictly above the k-th best of the pool: among the first k, and ties lose.
+            entry, ties = find("hits", "ranking")[0], "pessimistic"
         if entry.name not in ("mrr", "hits", "mean_rank", "ndcg"):
             raise OptionError(f"{metric} is not a mean over queries", fix="Compare mrr, hits@k, ndcg@k or mean_rank.")
         if "k" in params:
@@ -94,13 +99,16 @@ class Items:
 class ListItems:
     """Queries with any number of positives: their ids and the counts of their candidate lists, in the same order.
 
-    `ties` is the tie rule of the evaluation that kept them, if there was one.
+    `ties` is the tie rule of the evaluation that kept them, if there was one. Of lists cut at `depth` only what their
+    first items decide is known.
     """
 
     ids: AnyArray
     lists: QueryLists
     cluster: Ints | None = None
     ties: str | None = None
+    negatives: str | None = None
+    depth: int | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -112,6 +120,9 @@ class ListItems:
             means = [known.key_of(**known.params) for known in metrics("ranking") if "lists" in known.needs]
             raise OptionError(f"{metric} is not a mean over queries with several positives",
                               fix=f"Compare {', '.join(means)}.")  # fmt: skip
+        if self.depth is not None and not params.get("k", np.inf) <= self.depth:
+            raise OptionError(f"{metric} is not known from lists of the first {self.depth} items",
+                              fix="Compare a metric at a smaller k.")  # fmt: skip
         if "k" in params:
             cutoff(params["k"])
         rule = one_of("tie rule", ties, TIES)
@@ -121,16 +132,18 @@ class ListItems:
 
     def columns(self) -> dict[str, AnyArray]:
         columns = {"ids": self.ids, **self.lists.columns()}
+        columns |= {} if self.depth is None else {"depth": np.array(self.depth)}
         return columns if self.cluster is None else columns | {"cluster": self.cluster}
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Any]) -> ListItems:
         own = {name: columns.get(name) for name in ("ids", "cluster")}
-        lists = QueryLists(**{name: values for name, values in columns.items() if name not in own})
+        lists = QueryLists(**{name: values for name, values in columns.items() if name not in (*own, "depth")})
         lists.check()
         if {len(values) for values in own.values() if values is not None} != {len(lists)}:
             raise ValueError("columns of different lengths")
-        return cls(own["ids"], lists, own["cluster"])
+        depth = int(columns["depth"]) if "depth" in columns else None
+        return cls(columns["ids"], lists, own["cluster"], depth=depth)
 
     save = Items.save
 
@@ -148,7 +161,7 @@ def compare(
     """Do two rankers differ on the same queries? Paired by id, tested by flipping the signs of differences.
 
     The estimate is the mean of a − b. If the items have clusters, whole clusters are flipped together. By default
-    `metric` is `mrr`, or for queries with several positives `mrr_first`, and `ties` the tie rule of the two evaluations.
+    `metric` is `mrr`, or `mrr_first` for queries with several positives, and `ties` the rule of the two evaluations.
     """
     from graphgauge.stats.permutation import paired_items
 

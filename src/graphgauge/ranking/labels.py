@@ -51,13 +51,24 @@ class Labels:
 
 
 class QueryIds:
-    """The ids of all queries that were counted from flat lists: a repeated one would count as two queries.
+    """The ids of all queries that were counted: a repeated one would count as two queries.
 
-    Sorted arrays, each at least twice as long as the next: adding n ids in any batches costs O(n log² n).
+    `said` is the rest of a sentence about an id that comes again, and `fix` says what to do. The ids are in sorted
+    arrays, each at least twice as long as the next: adding n ids in any batches costs O(n log² n).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, where: str, said: str, fix: str) -> None:
+        self._where, self._said, self._fix = where, said, fix
         self._parts: list[AnyArray] = []
+
+    @classmethod
+    def of_lists(cls) -> QueryIds:
+        fix = "Give all candidates of a query in one part; split, they would count as two queries."
+        return cls("queries", "has candidates in an earlier part", fix)
+
+    @classmethod
+    def of_items(cls) -> QueryIds:
+        return cls("ids", "was counted before", "Give every query its own id, in all batches and states.")
 
     def require_new(self, names: AnyArray) -> None:
         """Refuse distinct ids if some are already counted."""
@@ -66,14 +77,12 @@ class QueryIds:
             if not len(names) or not len(part):
                 continue
             if (part.dtype.kind == "U") != (names.dtype.kind == "U"):
-                raise InputError("text ids and integer ids", where="queries", fix="Use one kind of id.")
+                raise InputError("text ids and integer ids", where=self._where, fix="Use one kind of id.")
             place = np.minimum(np.searchsorted(part, names), len(part) - 1)
             again = names[part[place] == names]
             if len(again):
-                raise InputError(
-                    f"query {again[0]} has candidates in an earlier part" + _more(len(again) - 1), where="queries",
-                    fix="Give all candidates of a query in one part; split, they would count as two queries.",
-                )  # fmt: skip
+                said = f"query {again[0]} {self._said}{_more(len(again) - 1)}"
+                raise InputError(said, where=self._where, fix=self._fix)
 
     def add(self, names: AnyArray) -> None:
         """Add ids that passed `require_new`."""
@@ -94,4 +103,4 @@ def _as_ids(names: AnyArray) -> AnyArray:
 
 
 def _more(others: int) -> str:
-    return f", and so have {others} others" if others else ""
+    return f", and {others} others, too" if others else ""

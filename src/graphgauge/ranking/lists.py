@@ -130,8 +130,10 @@ class QueryLists:
             and (self.relevant <= self.candidates).all()
         )
         if not sound:
-            raise InputError("impossible counts of candidate lists",
-                             fix="Runs follow each other from the best, and their positives add up to `relevant`.")  # fmt: skip
+            raise InputError(
+                "impossible counts of candidate lists",
+                fix="Runs follow each other from the best, and their positives add up to `relevant`.",
+            )
         if self.grades is not None:
             require_shape(self.grades, (int(self.relevant.sum()),), "grades", "One per positive.")
             if not (np.isfinite(self.grades) & (self.grades > 0)).all():
@@ -241,7 +243,7 @@ class Queries:
             raise InputError(
                 f"found {len(values)} for {len(self)} queries with {self.rows} scores", where=name, fix=_ONE_EACH
             )
-        by_id = np.empty_like(values)
+        by_id: AnyArray = np.empty_like(values)
         by_id[np.argsort(self.first_row)] = values
         return by_id
 
@@ -320,7 +322,6 @@ class FlatBatch:
         rows = [np.flatnonzero(chosen & there[self.used.of_row]) for chosen in (positive, ~positive)]
         pos, neg = (self.scores[chosen[np.argsort(self.used.of_row[chosen], kind="stable")]] for chosen in rows)
         return pos, neg, size[there]
-
 
     def top(self, items: Any, k: int, threads: int | None) -> TopItems:
         """The first k items of each query that has a score, and those tied with the last of them."""

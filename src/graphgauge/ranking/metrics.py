@@ -10,17 +10,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.metric import AS_CHOSEN, Bounds, Estimate, Exempt, IntervalRule, Laws, MetricFunction, metric
+from graphgauge.core.metric import (
+    AS_CHOSEN,
+    Bounds,
+    Estimate,
+    Exempt,
+    IntervalRule,
+    Laws,
+    MetricFunction,
+    NoInterval,
+    metric,
+)
+from graphgauge.core.result import enclosing
 from graphgauge.kernels import tails
 from graphgauge.ranking.pooled import average_precision_error, pooled_hits_bounds, two_sample_auc_error
 from graphgauge.ranking.samples import Lists, Pooled, Ranks, Sample
+from graphgauge.stats.expected import Intervals, Reach, expected_coverage
 from graphgauge.stats.intervals import (
+    FEWEST_DF,
+    Spread,
     delong,
     is_rounding,
     logit_t_interval,
-    standard_error,
-    t_interval,
-    t_or_agreement_interval,
+    rests_on_unseen,
+    score_interval,
+    spread,
     t_quantile,
     wilson_interval,
 )
@@ -30,33 +44,68 @@ _LAWS: Laws = {"permutation": True, "merge": True, "monotone": True, "symmetry":
 _RULES = {"ties": AS_CHOSEN, "empty": "nan"}
 TIES_EXPECTED = "expected, whatever is chosen"
 _EXPECTED = _RULES | {"ties": TIES_EXPECTED}
-_LIST_RULES = _RULES | {"ties": "optimistic and pessimistic as chosen, else the mean over random order"}
-# If one query could move a mean by more standard errors than this, it is marked. In simulated rankings (chance to
-# nearly perfect, 10 to 10,000 negatives, 5 to 10,000 queries) intervals below it covered .93 of a nominal .95 or more.
-FAR = 0.4
+# Several tied positives have no realistic order: results say that their ties are as expected.
+_LIST_RULES = _RULES | {"realistic ties": "the mean over random order"}
+# Of a query at each end: single queries reach the ends of shares and reciprocal ranks, but hardly the last rank.
+AT_ENDS = 0.05
 _POOLED_RULES = _RULES | {"ties": "count half", "pool": "all positives against all negatives"}
 
 
-Errors = tuple[NDArray[np.float64], NDArray[np.float64]]
+Ends = tuple[Any, Any]
+Coverage = Callable[[Any, Estimate, float], float | None]
 
 
-def group_errors(sample: Sample, estimate: Estimate) -> Errors:
-    """Standard error and degrees of freedom of each group's value."""
+def group_spread(sample: Sample, estimate: Estimate) -> Spread:
+    """What the queries or clusters of each group show of its error."""
     assert estimate.influence is not None
-    return standard_error(
-        estimate.influence, sample.count, group=sample.group, groups=sample.groups, cluster=sample.units
-    )
+    return spread(estimate.influence, sample.count, group=sample.group, groups=sample.groups, cluster=sample.clusters)
 
 
-def _t_bounds(errors: Errors, sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
-    error, df = errors
-    return t_or_agreement_interval(estimate.value, error, df, estimate.facts.get("range"), confidence)
+def _score_coverage(sample: Sample, estimate: Estimate, confidence: float) -> float | None:
+    ends, at_ends = ends_of(sample, estimate)
+    low, high = (float(np.max(end)) for end in ends)
+
+    def intervals(value: Any, influence: Any, count: Any, group: Any, groups: int, cluster: Any) -> Bounds:
+        found = spread(influence, count, group=group, groups=groups, cluster=cluster)
+        return enclosing(value, *score_interval(value, found, (low, high), confidence, at_ends=at_ends), (low, high))
+
+    return _simulated(sample, estimate, float(estimate.value[0]), (low, high), at_ends, intervals, confidence)
 
 
-def _log_t_bounds(errors: Errors, sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
-    error, df = errors
-    low, high = t_interval(np.log(estimate.value), error / estimate.value, df, confidence, scale=1.0)
-    return np.exp(low), np.exp(high)
+def _log_score_coverage(sample: Sample, estimate: Estimate, confidence: float) -> float | None:
+    value = float(estimate.value[0])
+    low, high = (float(np.max(end)) for end in _log_ends(estimate))
+    assert estimate.influence is not None
+    logs = replace(estimate, influence=estimate.influence / value)
+
+    def intervals(value: Any, influence: Any, count: Any, group: Any, groups: int, cluster: Any) -> Bounds:
+        found = spread(influence, count, group=group, groups=groups, cluster=cluster)
+        return score_interval(value, found, (low, high), confidence)
+
+    return _simulated(sample, logs, float(np.log(value)), (low, high), 0.0, intervals, confidence)
+
+
+def _wilson_coverage(sample: Sample, estimate: Estimate, confidence: float) -> float | None:
+    n = float(estimate.n[0])
+
+    def intervals(value: Any, influence: Any, count: Any, group: Any, groups: int, cluster: Any) -> Bounds:
+        return wilson_interval(np.round(value * n), np.full(groups, n), confidence)
+
+    return _simulated(sample, estimate, float(estimate.value[0]), (0.0, 1.0), AT_ENDS, intervals, confidence)
+
+
+def _simulated(
+    sample: Sample,
+    estimate: Estimate,
+    value: float,
+    ends: tuple[float, float],
+    at_ends: float,
+    intervals: Intervals,
+    confidence: float,
+) -> float | None:
+    assert estimate.influence is not None
+    reach = Reach(ends[0] - value, ends[1] - value, at_ends)
+    return expected_coverage(value, estimate.influence, sample.count, sample.units, reach, intervals, confidence)
 
 
 def _wilson_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
@@ -70,7 +119,7 @@ def _woodruff_bounds(ranks: Ranks, estimate: Estimate, confidence: float) -> Bou
     n units enclose the median only with probability 1 − 2^(1−n): if that is too little, there are no bounds.
     """
     shares = [ranks.estimate(ranks.within(ranks.to_cells(estimate.value - step))) for step in (0.25, 0.0)]
-    (below, df), (upto, _) = (group_errors(ranks, share) for share in shares)
+    (below, df, *_), (upto, *_) = (group_spread(ranks, share) for share in shares)
     reach = t_quantile(df, confidence)
     low, high = 0.5 - reach * below, 0.5 + reach * upto
     too_few = 2.0 ** (1.0 - ranks.unit_counts) > 1 - confidence
@@ -79,46 +128,75 @@ def _woodruff_bounds(ranks: Ranks, estimate: Estimate, confidence: float) -> Bou
     return np.where(unknown, np.nan, bounds[0]), np.where(unknown, np.nan, bounds[1])
 
 
-def doubt(errors: Errors, sample: Sample, estimate: Estimate) -> str | None:
-    """Why Student's t may be too narrow, if one unit could move the mean far.
-
-    Reciprocal ranks near chance are an example: nearly all are tiny, and a sample that contains none of the few
-    large ones has too small a mean and too small a spread. The most that a query can add is known from its candidates.
-    """
-    return too_few_for_t(sample, float(errors[0][0]), estimate)
+def group_errors(sample: Sample, estimate: Estimate) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Standard error and degrees of freedom of each group's value."""
+    found = group_spread(sample, estimate)
+    return found.error, found.df
 
 
-def too_few_for_t(sample: Sample, error: float, estimate: Estimate, weight: Any = 1.0) -> str | None:
-    if np.isnan(error) or error == 0:
-        return None
-    if sample.largest_move(estimate.facts["reach"](), weight) <= FAR * error:
-        return None
-    return (
-        f"too few {sample.over} for Student's t: a single one, at an end of its range, would move the value by "
-        f"more than {FAR} standard errors, so the interval may contain the true value less often than its level says"
-    )
+def ends_of(sample: Sample, estimate: Estimate) -> tuple[Ends, float]:
+    """The least and the largest possible value of each group, and how much of a query may be unseen at either."""
+    found = estimate.facts.get("range")
+    if found is not None:
+        return found, AT_ENDS
+    ends = estimate.facts.get("ends", (-np.inf, np.inf))
+    return ends() if callable(ends) else ends, estimate.facts.get("at_ends", 0.0)
 
 
-def _by_error(method: str, bounds: Callable[..., Bounds], sample: Sample, estimate: Estimate) -> IntervalRule:
-    errors = group_errors(sample, estimate)  # once, for the bounds and for the doubt
-    return IntervalRule(method, sample.over, partial(bounds, errors), doubt=partial(doubt, errors))
+def _score_bounds(found: Spread, sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
+    ends, at_ends = ends_of(sample, estimate)
+    return score_interval(estimate.value, found, ends, confidence, at_ends=at_ends)
 
 
-def _mean(sample: Sample, estimate: Estimate) -> IntervalRule:
-    """Student's t over queries, or over clusters where given (CR2, with degrees of freedom from the cluster sizes)."""
-    return _by_error("t" if sample.cluster is None else "cluster-t", _t_bounds, sample, estimate)
+def _log_score_bounds(found: Spread, sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scaled = (part / estimate.value for part in (found.error, found.lowest, found.highest))
+        logs = found._replace(**dict(zip(("error", "lowest", "highest"), scaled, strict=True)))
+        low, high = score_interval(np.log(estimate.value), logs, _log_ends(estimate), confidence)
+    return np.exp(low), np.exp(high)
 
 
-def _share(sample: Sample, estimate: Estimate) -> IntervalRule:
-    """Wilson where every query scores 0 or 1 and none are clustered, else Student's t."""
+def _log_ends(estimate: Estimate) -> Ends:
+    found: Ends = estimate.facts.get("log_ends", (-np.inf, np.inf))
+    return found
+
+
+def _rests_on_unseen(found: Spread, sample: Sample, estimate: Estimate) -> NDArray[np.bool_]:
+    ends, at_ends = ends_of(sample, estimate)
+    return rests_on_unseen(estimate.value, found, ends, at_ends=at_ends)
+
+
+def _by_spread(
+    method: str, bounds: Callable[..., Bounds], coverage: Coverage, sample: Sample, estimate: Estimate
+) -> IntervalRule | NoInterval:
+    found = group_spread(sample, estimate)
+    if sample.group is None and sample.cluster is not None and found.df[0] < FEWEST_DF < sample.unit_counts[0]:
+        return NoInterval(
+            f"the cluster sizes leave {found.df[0]:.1f} degrees of freedom, and an interval needs {FEWEST_DF:g}: "
+            "as many as three clusters of one size"
+        )
+    method = method if sample.cluster is None else f"cluster-{method}"
+    return IntervalRule(
+        method, sample.over, partial(bounds, found), fewest="at least three", coverage=coverage,
+        doubtful=partial(_rests_on_unseen, found),
+    )  # fmt: skip
+
+
+def _mean(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval:
+    """Score interval with Student's t over queries, or over clusters where given (CR2, degrees of freedom by size)."""
+    return _by_spread("score-t", _score_bounds, _score_coverage, sample, estimate)
+
+
+def _share(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval:
+    """Wilson where every query scores 0 or 1 and none are clustered, else the score interval with Student's t."""
     if sample.cluster is None and estimate.facts["binary"]:
-        return IntervalRule("wilson", "queries", _wilson_bounds)
+        return IntervalRule("wilson", "queries", _wilson_bounds, coverage=_wilson_coverage)
     return _mean(sample, estimate)
 
 
-def _log_mean(sample: Sample, estimate: Estimate) -> IntervalRule:
-    """Student's t on the logarithm, over queries or clusters."""
-    return _by_error("log-t" if sample.cluster is None else "cluster-log-t", _log_t_bounds, sample, estimate)
+def _log_mean(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval:
+    """Score interval with Student's t on the logarithm, over queries or clusters."""
+    return _by_spread("log-score-t", _log_score_bounds, _log_score_coverage, sample, estimate)
 
 
 def _median(ranks: Ranks, estimate: Estimate) -> IntervalRule:
@@ -226,7 +304,7 @@ def hits_at_k(ranks: Ranks, *, k: int = 10) -> Estimate:
 )  # fmt: skip
 def mean_rank(ranks: Ranks) -> Estimate:
     """Mean rank of the positives."""
-    return ranks.estimate(ranks.rank(), ends=(1.0, ranks.candidates))
+    return ranks.estimate(ranks.rank(), ends=lambda: (1.0, ranks.mean(ranks.candidates.astype(float))))
 
 
 @metric(
@@ -246,10 +324,10 @@ def median_rank(ranks: Ranks) -> Estimate:
 def geometric_mean_rank(ranks: Ranks) -> Estimate:
     """Geometric mean rank of the positives: less affected by the worst queries than the mean rank."""
     logs = ranks.log()
-    estimate = ranks.estimate(logs, ends=(0.0, np.log(ranks.candidates)))
-    value, reach = np.exp(estimate.value), estimate.facts["reach"]
-    facts = {"reach": lambda: ranks.to_cells(value) * reach(), "unit": ranks.unit}
+    value = np.exp(ranks.mean(logs))
     influence = ranks.to_cells(value) * (logs - ranks.to_cells(np.log(value)))
+    log_ends = 0.0, ranks.mean(np.log(ranks.candidates))
+    facts = {"log_ends": log_ends, "ends": lambda: (1.0, np.exp(log_ends[1])), "unit": ranks.unit}
     return Estimate(value, ranks.n, influence, reason="no queries", facts=facts)
 
 
@@ -285,7 +363,7 @@ def adjusted_mrr(ranks: Ranks) -> Estimate:
     ranks = ranks.under("expected")
     random = ranks.blindly(Ranks.reciprocal)
     worst = 1 - 1 / ranks.candidates
-    return ranks.ratio(1 - ranks.reciprocal(), 1 - random, top=worst, reason="no query has a negative")
+    return ranks.ratio(1 - ranks.reciprocal(), 1 - random, top=worst, at_ends=AT_ENDS, reason="no query has a negative")
 
 
 @metric(
@@ -298,7 +376,7 @@ def adjusted_hits_at_k(ranks: Ranks, *, k: int = 10) -> Estimate:
     random = ranks.blindly(Ranks.within, k)
     worst = (ranks.candidates > k).astype(float)
     reason = f"every query has at most k = {k} candidates"
-    return ranks.ratio(1 - ranks.within(k), 1 - random, top=worst, reason=reason)
+    return ranks.ratio(1 - ranks.within(k), 1 - random, top=worst, at_ends=AT_ENDS, reason=reason)
 
 
 @metric(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import Ints, Mask, as_labels, as_numeric, require_shape
+from graphgauge.core.arrays import AnyArray, Ints, Mask, as_labels, as_numeric, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.core.state import Place, load_state, place_name, save_state
@@ -39,9 +39,18 @@ class Negatives:
     mask: Mask
     heads: int
     record: Mapping[str, Any]
+    # Of rows of other negatives: what those say of themselves.
+    part_of: str | None = None
 
     def __len__(self) -> int:
         return len(self.edges)
+
+    def __getitem__(self, rows: slice | AnyArray) -> Negatives:
+        """The negatives of some edges, for a batch; they have the record of the whole."""
+        parts = self.edges[rows], self.nodes[rows], self.mask[rows]
+        if parts[0].ndim != 2:
+            raise InputError("one row is no batch", fix="Use a slice, or an array of rows.")
+        return Negatives(*parts, self.heads, self.record, str(self))
 
     @property
     def corrupted(self) -> Ints:
@@ -68,11 +77,15 @@ class Negatives:
 
     def __str__(self) -> str:
         """The convention under which metrics on these negatives are stated."""
+        if self.part_of is not None:
+            return self.part_of
         sampler, k, seed = (self.record[name] for name in ("sampler", "k", "seed"))
         return f"{sampler}, {k} per query, seed {seed}, {self.digest[:12]}"
 
     def save(self, place: Place) -> None:
         """Write an .npz file: `edges`, `nodes`, `mask`, and the record."""
+        if self.part_of is not None:
+            raise InputError("these are rows of other negatives", fix="Save all of them in one file.")
         facts = {"record": dict(self.record), "heads": self.heads, "digest": self.digest}
         save_state(place, _KIND, facts, {"edges": self.edges, "nodes": self.nodes, "mask": self.mask})
 
@@ -368,8 +381,9 @@ class _Drawing:
             count[members] = np.minimum(np.bincount(owner, minlength=len(members)), self.k)
             near.append((members[owner], node[row]))
         append(self.out, self.filled, best[combined], count[combined])
-        owner, node = (np.concatenate([part[side] for part in near]) for side in (0, 1)) if near else ([], [])
-        return [*self.never, (Lists.of(np.asarray(owner), np.asarray(node), len(first)), combined)]
+        nothing = np.empty(0, np.int64)
+        owners, nodes = (np.concatenate([nothing, *(part[side] for part in near)]) for side in (0, 1))
+        return [*self.never, (Lists.of(owners, nodes, len(first)), combined)]
 
     def _is_excluded(self, queries: Ints, owner: Ints, node: Ints) -> Mask:
         """Which nodes are excluded for the queries that own them."""
@@ -390,19 +404,14 @@ def _levels(asked: _Asked) -> Ints:
     return levels
 
 
-def drawn_mask(negatives: Any, pos: Any, neg: Any, mask: Any = None, offsets: Any = None) -> Mask | None:
+def drawn_mask(negatives: Any, neg_scores: Any) -> Mask | None:
     """The mask of negatives whose scores are evaluated; None if every query has all of them."""
     if not isinstance(negatives, Negatives):
         raise InputError(
             f"expected drawn negatives, found {type(negatives).__name__}", where="negatives",
             fix="Pass what ranking.negatives() returned.",
         )  # fmt: skip
-    if pos is None or neg is None or mask is not None or offsets is not None:
-        raise OptionError(
-            "negatives go with pos_scores and neg_scores, without mask and offsets",
-            fix="Which negatives are valid follows from how they were drawn.",
-        )
-    shape = tuple(np.shape(neg))
+    shape = tuple(np.shape(neg_scores))
     if shape != negatives.nodes.shape:
         raise InputError(
             f"the scores have the shape {shape}, and negatives of the shape {negatives.nodes.shape} were drawn",

@@ -80,7 +80,7 @@ def _shares_beaten(scores: AnyArray, others: AnyArray) -> Floats:
 
 
 def _two_samples(of_positives: Floats, of_negatives: Floats, cluster: Ints | None) -> tuple[float, float]:
-    """Standard error and degrees of freedom from the influence of each positive and of each negative (Satterthwaite)."""
+    """Standard error and degrees of freedom from the influence of every positive and negative (Satterthwaite)."""
     positives = standard_error(of_positives, np.ones(len(of_positives)), cluster=cluster)
     negatives = standard_error(of_negatives - of_negatives.mean(), np.ones(len(of_negatives)))
     variances = np.array([float(error[0]) ** 2 for error, _ in (positives, negatives)])

@@ -16,6 +16,7 @@ from graphgauge.kernels.tails import TailCounts, tail_counts
 from graphgauge.kernels.tally import distinct, numbered, tally
 from graphgauge.ranking import ties as rules
 from graphgauge.ranking.lists import QueryLists
+from graphgauge.stats.intervals import Clusters
 
 Floats = NDArray[np.floating[Any]]
 Values = Floats | Ints
@@ -66,48 +67,34 @@ class Sample:
         """A number per group, repeated for each of its cells; a single group broadcasts."""
         return values if self.group is None else values[self.group]
 
-    def estimate(self, values: Floats, *, ends: tuple[float, float | Values] = (0.0, 1.0), **facts: object) -> Estimate:
-        """The mean of the items' values, each of which is between the `ends` of its cell."""
+    def estimate(self, values: Floats, **facts: object) -> Estimate:
+        """The mean of the items' values."""
         mean = self.mean(values)
-        around = self.to_cells(mean)
+        facts = {**facts, "unit": self.unit}
+        return Estimate(mean, self.n, values - self.to_cells(mean), reason="no queries", facts=facts)
 
-        def reach() -> Floats:
-            up, down = ends[1] - around, around - ends[0]
-            return np.where(up > down, up, down)
-
-        facts = {**facts, "reach": reach, "unit": self.unit}
-        return Estimate(mean, self.n, values - around, reason="no queries", facts=facts)
-
-    def ratio(self, numerator: Floats, denominator: Floats, *, top: Values, reason: str) -> Estimate:
+    def ratio(
+        self, numerator: Floats, denominator: Floats, *, top: Values, reason: str, at_ends: float = 0.0
+    ) -> Estimate:
         """1 − Σ numerator / Σ denominator; NaN if the denominator is 0. A numerator is between 0 and its `top`."""
         above, below = self.mean(numerator), self.mean(denominator)
         below = np.where(below > 0, below, np.nan)
         share = above / below
-        own, scale = self.to_cells(share) * denominator, self.to_cells(below)
-        influence = (numerator - own) / -scale
-
-        def reach() -> Floats:
-            return np.maximum(top - own, own) / scale
-
+        influence = (numerator - self.to_cells(share) * denominator) / -self.to_cells(below)
         reason = reason if self.n.any() else "no queries"
-        return Estimate(1 - share, self.n, influence, reason=reason, facts={"reach": reach, "unit": self.unit})
-
-    def largest_move(self, reach: Floats, weight: Floats | float = 1.0) -> float:
-        """How far one unit with all items at an end of their range could move the overall value.
-
-        `reach` is the most that one item of each cell can add to the value, times the number of items.
-        """
-        moved: Values = reach * weight  # broadcasts if all cells have the same
-        if self.units is not None:
-            moved = np.bincount(self.units, moved * self.count)
-        elif moved.shape == self.count.shape:
-            moved = moved[self.count > 0]
-        return float(moved.max(initial=0.0)) / float(self.mass.sum())
+        ends = lambda: (1 - self.mean(np.asarray(top, dtype=float)) / below, 1.0)  # noqa: E731
+        facts = {"ends": ends, "at_ends": at_ends, "unit": self.unit}
+        return Estimate(1 - share, self.n, influence, reason=reason, facts=facts)
 
     @cached_property
     def units(self) -> Ints | None:
         """The clusters, numbered from 0: labels may be hashes, spread over all of 64 bits."""
         return None if self.cluster is None else numbered(self.cluster)[1]
+
+    @cached_property
+    def clusters(self) -> Clusters | None:
+        """The sizes of the clusters, for the errors of all metrics."""
+        return None if self.units is None else Clusters.of(self.count, self.units, self.group, self.groups)
 
     @property
     def unit_counts(self) -> Ints:
@@ -150,7 +137,7 @@ class _Folded:
         keys = [] if ranks.group is None else [ranks.group]
         keys += [ranks.greater, ranks.equal, ranks.candidates]
         cell, number = distinct(keys)
-        count = np.bincount(number, ranks.count, len(cell))
+        count = np.bincount(number, ranks.count, len(cell)).astype(float)
         return cls(cell, count, None if ranks.group is None else ranks.group[cell], ranks.groups)
 
     def total(self, values: Floats) -> Floats:

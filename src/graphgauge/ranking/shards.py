@@ -12,7 +12,7 @@ from graphgauge.io.hashing import content_hash
 Files = Mapping[str, Sequence[ArrayFile]]
 
 # Inputs that describe queries without scoring them: the same scores under other labels are the same part.
-_LABELS = ("groups.", "cluster", "negatives")
+_LABELS = ("groups.", "cluster", "weights", "items", "item_", "negatives")
 
 
 def content_names(files: Files, *, apart: bool = False) -> list[str]:
@@ -33,9 +33,9 @@ def refuse_repeated(files: Files, *, apart: bool = False) -> None:
     """
     if apart:
         for opened in _scores(files).values():
-            again = _repeated(opened)
-            if again is not None:
-                _refuse(*again)
+            same = _repeated(opened)
+            if same is not None:
+                _refuse(*same)
         return
     parts = list(_parts(files))
     if len(parts) == 1:  # not split into parts: then a file of every array must occur again

@@ -1,7 +1,7 @@
 """Intervals of rank metrics whose positives share one pool of negatives.
 
-The positives are one sample and the negatives another. Both errors count: that of the positives, given the pool, and that
-of the pool. A single negative above many positives moves all of their ranks.
+The positives are one sample and the negatives another. Both errors count: that of the positives, given the pool, and
+that of the pool. A single negative above many positives moves all of their ranks.
 """
 
 from __future__ import annotations

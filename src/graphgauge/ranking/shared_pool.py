@@ -20,9 +20,6 @@ from graphgauge.kernels.tails import tail_counts
 from graphgauge.ranking.family import MATRIX, POOL
 from graphgauge.ranking.inputs import FIX_NAN, as_clusters, as_groups
 
-# How the ranks of this layout depend on each other, for the conventions of a result.
-CONVENTION = "one pool for all positives, which therefore err together"
-
 
 def is_pool(neg_scores: Any, offsets: Any, queries: Any = None) -> bool:
     """Whether the negatives are one flat array that belongs to no query."""
@@ -107,7 +104,7 @@ class SharedPool:
                 for given in (marks, other_marks)
             ]
             raise InputError(
-                f"this batch has groups {groups} and of cluster and ids {named[0]}, earlier ones {others} and {named[1]}",
+                f"this batch has groups {groups}, of cluster and ids {named[0]}; earlier ones {others} and {named[1]}",
                 fix="Give every batch the same groups, cluster and ids.",
             )
 
@@ -128,8 +125,8 @@ class SharedPool:
             _concatenated(pos, [*pos, *neg]),
             _concatenated(neg, [*pos, *neg]),
             {axis: np.concatenate([part.groups[axis] for part in labelled]) for axis in first.groups},
-            None if first.cluster is None else np.concatenate([part.cluster for part in labelled]),  # type: ignore[misc]
-            None if first.ids is None else np.concatenate([part.ids for part in labelled]),  # type: ignore[misc]
+            None if first.cluster is None else np.concatenate([part.cluster for part in labelled]),
+            None if first.ids is None else np.concatenate([part.ids for part in labelled]),
             sum(part.dropped_queries for part in parts),
             sum(part.dropped_candidates for part in parts),
         )
@@ -146,9 +143,7 @@ class SharedPool:
     @classmethod
     def restored(cls, arrays: Mapping[str, AnyArray], dropped: tuple[int, int]) -> SharedPool:
         pool = cls()
-        groups = {
-            name.partition(":")[2]: values for name, values in arrays.items() if name.startswith("pool_group:")
-        }
+        groups = {name.partition(":")[2]: values for name, values in arrays.items() if name.startswith("pool_group:")}
         pos, neg = arrays["pool_pos"], arrays["pool_neg"]
         part = Part(pos, neg, groups, arrays.get("pool_cluster"), arrays.get("pool_ids"), *dropped)
         per_positive = [values for values in (*groups.values(), part.cluster, part.ids) if values is not None]

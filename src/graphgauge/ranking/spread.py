@@ -10,18 +10,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.metric import Estimate, Exempt, MetricFunction, NoChance, NoInterval, metric
-from graphgauge.ranking.metrics import _EXPECTED, _LAWS, _RULES, _log_mean, _mean, _zero
+from graphgauge.ranking.metrics import _EXPECTED, _LAWS, _RULES, AT_ENDS, _log_mean, _mean, _zero
 from graphgauge.ranking.samples import Floats, Ranks
 
 _Z_RULES = _EXPECTED | {"scale": "standard deviations of a random order"}
 _SPREAD_RULES = _RULES | {"ties": "as chosen; expected counts the mean rank", "divided by": "n"}
-_SPREAD_LAWS = _LAWS | {"monotone": Exempt("a spread is neither better nor worse")}
+_SPREAD_LAWS = {**_LAWS, "monotone": Exempt("a spread is neither better nor worse")}
 # The median absolute deviation times this estimates the standard deviation of a normal distribution.
 _NORMAL = 1.482602218505602
 
 
-def _z_score(ranks: Ranks, values: Floats, expected: Floats, variance: Floats) -> Estimate:
-    """(value − its mean under a random order) / its standard deviation, higher is better."""
+def _z_score(
+    ranks: Ranks,
+    values: Floats,
+    expected: Floats,
+    variance: Floats,
+    ends: tuple[Any, Any],
+    at_ends: float = 0.0,
+) -> Estimate:
+    """(value − its mean under a random order) / its standard deviation, higher is better.
+
+    `ends` are the worst and the best value of each cell's queries.
+    """
     if ranks.unit != "query":
         reason = "positives of one query share its negatives and are not independent"
         return Estimate(np.full(ranks.groups, np.nan), ranks.n, reason=reason, facts={"unit": ranks.unit})
@@ -32,12 +42,14 @@ def _z_score(ranks: Ranks, values: Floats, expected: Floats, variance: Floats) -
     scale = np.sqrt(squares) / np.where(ranks.mass > 0, ranks.mass, np.nan)
     scale = np.where(scale > 0, scale, np.nan)
     own = ranks.to_cells(scale)
-    reach = above.facts["reach"]
     assert above.influence is not None
     return Estimate(
         above.value / scale, ranks.n, above.influence / own,
         reason="no query has a negative" if ranks.n.any() else "no queries",
-        facts={"reach": lambda: reach() / own, "unit": ranks.unit},
+        facts={
+            "ends": lambda: tuple(ranks.mean(end - expected) / scale for end in ends), "at_ends": at_ends,
+            "unit": ranks.unit,
+        },
     )  # fmt: skip
 
 
@@ -48,7 +60,8 @@ def _z_score(ranks: Ranks, values: Floats, expected: Floats, variance: Floats) -
 def z_mean_rank(ranks: Ranks) -> Estimate:
     """How many standard deviations the mean rank is better than that of a random order."""
     ranks = ranks.under("expected")
-    return _z_score(ranks, -ranks.rank(), -(ranks.candidates + 1) / 2, (ranks.candidates.astype(float) ** 2 - 1) / 12)
+    last = ranks.candidates.astype(float)
+    return _z_score(ranks, -ranks.rank(), -(last + 1) / 2, (last**2 - 1) / 12, (-last, -1.0))
 
 
 @metric(
@@ -60,7 +73,8 @@ def z_mrr(ranks: Ranks) -> Estimate:
     ranks = ranks.under("expected")
     lengths, place = ranks.lengths
     expected, variance = np.array([_reciprocal_moments(int(length)) for length in lengths]).reshape(-1, 2).T
-    return _z_score(ranks, ranks.reciprocal(), expected[place], variance[place])
+    ends = 1 / ranks.candidates, 1.0
+    return _z_score(ranks, ranks.reciprocal(), expected[place], variance[place], ends, AT_ENDS)
 
 
 @lru_cache(maxsize=4096)
@@ -78,7 +92,7 @@ def z_hits_at_k(ranks: Ranks, *, k: int = 10) -> Estimate:
     """How many standard deviations Hits@k is better than that of a random order."""
     ranks = ranks.under("expected")
     share = np.minimum(k / ranks.candidates, 1.0)
-    estimate = _z_score(ranks, ranks.within(k), share, share * (1 - share))
+    estimate = _z_score(ranks, ranks.within(k), share, share * (1 - share), (share >= 1, 1.0), AT_ENDS)
     return estimate if ranks.unit != "query" else _named(estimate, f"every query has at most k = {k} candidates", ranks)
 
 
@@ -96,17 +110,11 @@ def _random_spread(function: MetricFunction, ranks: Ranks, params: Mapping[str, 
     return {"random scorer": variance if function is rank_var.function else float(np.sqrt(variance))}
 
 
-def _variance(ranks: Ranks) -> tuple[Floats, Floats, NDArray[Any]]:
-    """The variance of the ranks, the mean rank of each cell's group, and each cell's squared deviation."""
+def _variance(ranks: Ranks) -> tuple[Floats, NDArray[Any]]:
+    """The variance of the ranks, and each cell's squared deviation."""
     rank = ranks.rank()
-    around = ranks.to_cells(ranks.mean(rank))
-    squares = (rank - around) ** 2
-    return ranks.mean(squares), around, squares
-
-
-def _most(ranks: Ranks, around: Floats) -> Floats:
-    """The largest squared deviation that a query of each cell can have."""
-    return np.maximum(around - 1, ranks.candidates - around) ** 2
+    squares = (rank - ranks.to_cells(ranks.mean(rank))) ** 2
+    return ranks.mean(squares), squares
 
 
 @metric(
@@ -116,10 +124,9 @@ def _most(ranks: Ranks, around: Floats) -> Floats:
 )  # fmt: skip
 def rank_var(ranks: Ranks) -> Estimate:
     """Variance of the ranks of the positives."""
-    value, around, squares = _variance(ranks)
+    value, squares = _variance(ranks)
     own = ranks.to_cells(value)
-    facts = {"reach": lambda: np.maximum(_most(ranks, around) - own, own), "unit": ranks.unit}
-    return Estimate(value, ranks.n, squares - own, reason="no queries", facts=facts)
+    return Estimate(value, ranks.n, squares - own, reason="no queries", facts={"unit": ranks.unit})
 
 
 @metric(
@@ -129,12 +136,12 @@ def rank_var(ranks: Ranks) -> Estimate:
 )  # fmt: skip
 def rank_std(ranks: Ranks) -> Estimate:
     """Standard deviation of the ranks of the positives."""
-    variance, around, squares = _variance(ranks)
+    variance, squares = _variance(ranks)
     own = ranks.to_cells(variance)
     value = np.sqrt(variance)
     scale = 2 * ranks.to_cells(np.where(value > 0, value, np.nan))
-    facts = {"reach": lambda: np.maximum(_most(ranks, around) - own, own) / scale, "unit": ranks.unit}
-    return Estimate(value, ranks.n, np.nan_to_num((squares - own) / scale), reason="no queries", facts=facts)
+    influence = np.nan_to_num((squares - own) / scale)
+    return Estimate(value, ranks.n, influence, reason="no queries", facts={"unit": ranks.unit})
 
 
 @metric(

@@ -19,6 +19,7 @@ from graphgauge.kernels.device import device_histogram
 from graphgauge.kernels.histogram import Histogram
 from graphgauge.kernels.tally import tally
 from graphgauge.ranking.family import FLAT, MATRIX
+from graphgauge.ranking.fingerprints import Fingerprints, Hashes
 from graphgauge.ranking.inputs import (
     Counted,
     Scores,
@@ -33,13 +34,13 @@ from graphgauge.ranking.inputs import (
 from graphgauge.ranking.items import Items, ListItems
 from graphgauge.ranking.labels import Labels, QueryIds
 from graphgauge.ranking.lists import FlatBatch, QueryLists, TopItems
+from graphgauge.ranking.negative_sampling import Negatives, drawn_mask
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
 from graphgauge.ranking.shared_pool import Part, SharedPool, is_pool, pool_counts
 
 if TYPE_CHECKING:
-    from graphgauge.ranking.beyond import Catalog, Recommended
     from graphgauge.core.result import Evaluation
-    from graphgauge.ranking.negative_sampling import Negatives
+    from graphgauge.ranking.beyond import Catalog, Recommended
 
 
 # Single queries are gathered as plain integers and turned into arrays this many at a time.
@@ -116,9 +117,9 @@ class RankingState:
 
     Memory is that of a sparse histogram: with k negatives at most (k+1)(k+2)/2 cells per group. `cluster` labels and
     ragged candidates can bring it near one cell per query; what exceeds `max_memory` bytes is kept in a temporary
-    file, with the same results. `pooled=True`
-    also keeps all scores, for `roc_auc`, `average_precision` and `pooled_hits@k`; `keep="items"` keeps the counts of
-    each query, for paired comparisons; `top=k` keeps the first k `items` of each query, for `coverage@k` and others.
+    file, with the same results. `pooled=True` also keeps all scores, for `roc_auc`, `average_precision` and
+    `pooled_hits@k`; `keep="items"` keeps the counts of each query, for paired comparisons; `top=k` keeps the first k
+    `items` of each query, for `coverage@k` and others. `negatives` says how the negatives of all batches were drawn.
     """
 
     kind = "ranking"
@@ -138,8 +139,7 @@ class RankingState:
         self.pooled, self.keep = pooled, keep
         self.top = None if top is None else whole_number("top", top, 1)
         self._max_memory = whole_number("max_memory", max_memory)
-        # How the negatives were drawn, if that is known.
-        self.negatives = None if negatives is None else str(negatives)
+        self._negatives = None if negatives is None else str(negatives)
         self._first_shard = shard
         self.reset()
 
@@ -154,8 +154,26 @@ class RankingState:
         if self._cells is not None:
             self._cells.max_bytes = self._max_memory
 
+    @property
+    def negatives(self) -> str | None:
+        """How the negatives were drawn, if that is known."""
+        return self._negatives or self._drawn
+
+    def _require_negatives(self, negatives: Negatives | None) -> None:
+        """Refuse a batch with other negatives than earlier ones, or of which it is not known whether it has."""
+        if self._negatives is not None and negatives is None:
+            return  # stated for all batches
+        drawn = None if negatives is None else str(negatives)
+        if (self._anything or self._negatives is not None) and self.negatives != drawn:
+            raise InputError(
+                f"this batch has other negatives ({drawn or 'not stated'}) than earlier ones "
+                f"({self.negatives or 'not stated'})",
+                where="negatives", fix="Give every batch its rows of the same negatives: negatives=drawn[rows].",
+            )  # fmt: skip
+
     def reset(self) -> None:
         """Forget everything that was counted."""
+        self._drawn: str | None = None
         self.dropped_queries = self.dropped_candidates = self.emptied_queries = self.without_positives = 0
         self.lowest_candidates = 0
         self._layout = _Layout()
@@ -168,10 +186,10 @@ class RankingState:
         self._items: list[Items] = []
         self._lists: list[_ListPart] = []
         self._top: list[TopItems] = []
-        self._queries = QueryIds()
+        self._queries, self._ids = QueryIds.of_lists(), QueryIds.of_items()
         self._shared: SharedPool | None = None
         self._ranked: RankingState | None = None
-        self._shards = CountedShards()
+        self._shards, self._fingerprints = CountedShards(), Fingerprints()
         self._own_shard: str | None = None
 
     # ------------------------------------------------------------------ in
@@ -190,6 +208,7 @@ class RankingState:
         weights: Any = None,
         offsets: Any = None,
         mask: Any = None,
+        negatives: Negatives | None = None,
         ids: Any = None,
         nan: str = "raise",
         threads: int | None = None,
@@ -202,6 +221,8 @@ class RankingState:
             type(neg_scores) is np.ndarray
             and self._counts_only
             and groups is cluster is weights is offsets is mask is ids is scores is labels is queries is items is None
+            and negatives is None
+            and self._drawn is None
             and nan in NAN_POLICIES
             and self._count_single(pos_scores, neg_scores)
         ):
@@ -210,8 +231,14 @@ class RankingState:
         threads = thread_count(threads)
         self._refuse_weighted_pool(weights)
         given = {"pos_scores": pos_scores, "neg_scores": neg_scores, "offsets": offsets, "mask": mask, "ids": ids,
-                 "scores": scores, "labels": labels, "queries": queries, "items": items}  # fmt: skip
-        if chosen_form((MATRIX, FLAT), given_names(given)) is FLAT:
+                 "scores": scores, "labels": labels, "queries": queries, "negatives": negatives}  # fmt: skip
+        form = chosen_form((MATRIX, FLAT), given_names(given))
+        if items is not None and form is not FLAT:
+            raise OptionError(f"{form.name} does not take items", fix="Items go with scores, labels and queries.")
+        if negatives is not None:
+            mask = drawn_mask(negatives, neg_scores)
+        self._require_negatives(negatives)
+        if form is FLAT:
             self._refuse_mixing(shared=False)
             if (self.top is None) != (items is None):
                 raise OptionError("top= and items= go together", fix="Count with RankingState(top=k), and give items=.")
@@ -230,6 +257,7 @@ class RankingState:
             self._refuse_mixing(shared=False)
             scored = Scores.of(pos_scores, neg_scores, offsets=offsets, mask=mask)
             self._update_scores(scored, groups, cluster, weights, ids, nan, threads)
+            self._drawn = None if negatives is None else str(negatives)
         return self
 
     def _refuse_mixing(self, *, shared: bool) -> None:
@@ -243,7 +271,7 @@ class RankingState:
 
     @property
     def _anything(self) -> bool:
-        return bool(self._singles or self._lists or self._own_shard) or self._cells is not None
+        return bool(self._singles or self._lists) or self._cells is not None or self._shared is not None
 
     def _update_shared(self, part: Part) -> None:
         pool = self._shared or SharedPool()
@@ -302,9 +330,13 @@ class RankingState:
 
     def _gather(self) -> None:
         if self._singles:
-            rows = np.array(self._singles, dtype=np.int64).T
-            self._singles = []
-            self._add(Counted(rows[0], rows[1], rows[2], None), {}, None)
+            singles, self._singles = self._singles, []
+            rows = np.array(singles, dtype=np.int64).T
+            try:
+                self._add(Counted(rows[0], rows[1], rows[2], None), {}, None)
+            except InputError:  # a full disk
+                self._singles = singles
+                raise
 
     def _update_scores(
         self,
@@ -322,7 +354,6 @@ class RankingState:
                 where="neg_scores",
                 fix="Pass one pool for all positives as it is: neg_scores (m,).",
             )
-        self._mark()
         matrix = batch.offsets is None and batch.mask is None
         if matrix and self._counts_only and groups is cluster is weights is None:
             if is_cuda(batch.neg):
@@ -331,6 +362,7 @@ class RankingState:
                 cells = joint_histogram(batch.pos, batch.neg, threads=threads)
             if cells is not None:
                 candidates = np.full(len(cells.rows), batch.neg.shape[1] + 1, np.int64)
+                self._mark()
                 self._histogram(_Layout()).add([cells.greater, cells.equal, candidates], cells.rows, folded=True)
                 return
         counts = counted(batch, nan, threads)
@@ -403,7 +435,7 @@ class RankingState:
                 require_shape(values, (len(lists),), name, "One per query.")
         has = lists.relevant > 0
         numbers = np.arange(self._numbered, self._numbered + len(lists)) if names is None else names
-        per_query = {name: None if values is None else values[has] for name, values in given.items()}
+        per_query: dict[str, Any] = {name: None if values is None else values[has] for name, values in given.items()}
         self._add_lists(lists.take(has), {axis: per_query[axis] for axis in labels}, per_query["cluster"],
                         per_query["weights"], numbers[has], names)  # fmt: skip
         self._numbered += len(lists) if names is None else 0
@@ -425,6 +457,8 @@ class RankingState:
         for name, values in [*labels.items(), ("cluster", cluster), ("weights", weights), ("ids", numbers)]:
             if values is not None:
                 require_shape(values, (length,), name, "One per query.")
+        if numbers is not None:
+            self._ids.require_new(numbers)
         keep = slice(None) if counts.rows is None else counts.rows
         labels = {name: values[keep] for name, values in labels.items()}
         clusters: Ints | None = None if cluster is None else cluster[keep]
@@ -434,6 +468,7 @@ class RankingState:
             self._add_weighted(counts, labels, clusters, weights[keep])
         if numbers is not None:
             self._items.append(Items(numbers[keep], counts.greater, counts.equal, counts.candidates, clusters))
+            self._ids.add(numbers)
             self._numbered += length if ids is None else 0
         return clusters
 
@@ -441,7 +476,10 @@ class RankingState:
         if self.keep is None:
             return None
         if ids is not None:
-            return as_labels(ids, "ids")
+            names = as_labels(ids, "ids")
+            if len(np.unique(names)) < names.size:
+                raise InputError("an id occurs twice", where="ids", fix="Give every query its own id.")
+            return names
         return np.arange(self._numbered, self._numbered + length)
 
     def _add_weighted(
@@ -509,9 +547,14 @@ class RankingState:
         codes = {axis: self._labels[axis].encode(values) for axis, values in labels.items()}
         self._lists.append(_ListPart(lists, codes, clusters, weight, ids if self.keep else None))
 
-    def name_parts(self, names: Sequence[str]) -> None:
-        """Name the counted parts, instead of a random name: a state with one of these names will not merge."""
+    def name_parts(self, names: Sequence[str], queries: Hashes | None = None) -> None:
+        """Name the counted parts, instead of a random name: a state with one of these names will not merge.
+
+        Nor will one that has hashed `queries` in common.
+        """
         self._shards.rename(self._own_shard, names)
+        if queries is not None:
+            self._fingerprints.add(queries)
 
     def _mark(self) -> None:
         if self._own_shard is None:
@@ -576,7 +619,7 @@ class RankingState:
             raise TypeError(f"cannot merge {type(other).__name__} into a RankingState")
         if (self.pooled, self.keep, self.top) != (other.pooled, other.keep, other.top):
             raise InputError("one state keeps pooled scores or items, the other does not", fix="Use the same options.")
-        if self.negatives != other.negatives:
+        if other._anything and (self._anything or self._negatives) and self.negatives != other.negatives:
             raise InputError(
                 f"the states have different negatives: {self.negatives or 'not stated'}, and "
                 f"{other.negatives or 'not stated'}",
@@ -585,20 +628,29 @@ class RankingState:
         other._gather()
         if other._anything:
             self._refuse_mixing(shared=other.shares_pool)
+            drawn = other.negatives
+        else:
+            drawn = self._drawn
         if other._shared is not None:
             return self._merge_shared(other, other._shared)
         if other._cells is not None:
             self._histogram(other._layout)
             for axis, names in other._labels.items():
                 self._labels[axis].require_kind(np.array(list(names)))
-        queries = other._queries.all()
+            cells = other._counted_cells()
+        queries, ids = other._queries.all(), other._ids.all()
         # Nothing is counted before this check, and nothing can fail after it.
         self._shards.require_apart(other._shards)
+        self._fingerprints.require_apart(other._fingerprints)
         self._queries.require_new(queries)
+        self._ids.require_new(ids)
+        self._ids.add(ids)
+        self._fingerprints.add(other._fingerprints.all())
         self._shards.absorb(other._shards)
+        self._drawn = None if self._negatives else drawn
         self._queries.add(queries)
         if other._cells is not None:
-            columns, counts = other._counted_cells()
+            columns, counts = cells
             for axis, names in other._labels.items():
                 columns[f"group:{axis}"] = self._labels[axis].recode(columns[f"group:{axis}"], names)
             shift = self._own_clusters if self._layout.clusters == _BY_QUERY else 0
@@ -647,6 +699,11 @@ class RankingState:
         return 0 if self._cells is None else self._cells.total
 
     @property
+    def counts_positives(self) -> bool:
+        """Whether queries may have several positives, each of which is counted."""
+        return self._layout.lists
+
+    @property
     def axes(self) -> tuple[str, ...]:
         return self._ranked_in_pool(self._shared).axes if self._shared is not None else self._layout.axes
 
@@ -674,7 +731,7 @@ class RankingState:
             groups=1 if axis is None else len(self._labels[axis]),
             cluster=columns.get("cluster"),
             over=self._over,
-            unit="positive" if self._layout.lists else "query",
+            unit="positive" if self.counts_positives else "query",
             greater=columns["greater"],
             equal=columns["equal"],
             candidates=columns["candidates"],
@@ -694,7 +751,7 @@ class RankingState:
         lists = part.lists
         weighted = part.weight is not None
         return Lists(
-            count=part.weight if weighted else np.ones(len(lists), np.int64),
+            count=np.ones(len(lists), np.int64) if part.weight is None else part.weight,
             items=np.ones(len(lists), np.int64),
             group=None if axis is None else self._labels[axis].in_order(part.groups[axis]),
             groups=1 if axis is None else len(self._labels[axis]),
@@ -719,7 +776,7 @@ class RankingState:
             groups=1,
             cluster=np.concatenate(clusters) if clusters else None,
             over=self._over,
-            unit="positive" if self._layout.lists else "query",
+            unit="positive" if self.counts_positives else "query",
             pos=pos,
             neg=neg,
             offsets=np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
@@ -791,6 +848,8 @@ class RankingState:
         if self._lists:
             arrays |= {f"list_{name}": values for name, values in _ListPart.join(self._lists).columns().items()}
             arrays["queries"] = self._queries.all()
+        if len(self._fingerprints.all()):
+            arrays["fingerprints"] = self._fingerprints.all()
         facts = {
             "axes": None if self._cells is None else list(self._layout.axes),
             "labels": {axis: list(known) for axis, known in self._labels.items()},
@@ -823,12 +882,14 @@ class RankingState:
     @classmethod
     def _restored(cls, facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> RankingState:
         options = {name: facts[name] for name in ("pooled", "keep", "max_memory")}
-        state = cls(**options, top=facts.get("top"), negatives=facts.get("negatives"))
+        state = cls(**options, top=facts.get("top"))
+        state._drawn = facts.get("negatives")
         state.dropped_queries, state.dropped_candidates, state.emptied_queries, state.without_positives = facts[
             "dropped"
         ]
         state.lowest_candidates = facts.get("lowest", 0)
         state._shards = CountedShards(facts["shards"])
+        state._fingerprints = Fingerprints(arrays.get("fingerprints"))
         state._own_clusters, state._numbered = facts["own_clusters"], facts["numbered"]
         if facts.get("shares_pool"):
             state._shared = SharedPool.restored(arrays, (state.dropped_queries, state.dropped_candidates))
@@ -844,6 +905,7 @@ class RankingState:
             state._pool = [(arrays["pos"], arrays["neg"], lengths, arrays.get("pool_cluster"))]
         if state.keep:
             state._items = [Items.from_columns({name[5:]: a for name, a in arrays.items() if name.startswith("item_")})]
+            state._ids.add(np.sort(state._items[0].ids))
         top = {name[4:]: values for name, values in arrays.items() if name.startswith("top_")}
         if top:
             state._top = [TopItems(**top)]

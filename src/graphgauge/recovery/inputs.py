@@ -132,6 +132,8 @@ def read_pair(
         for value, name, code, named in zip(values, _ARGUMENTS, encodings, declared, strict=True)
     ]
     order = names or next((known for known in map(_known_names, sides) if known is not None), None)
+    if count is not None and order is not None and len(order) != count:
+        raise InputError(f"the graphs name {len(order)} nodes", where="nodes", fix=f"nodes= says {count}.")
     sizes = [count, *(side.d for side in sides if isinstance(side, Graph)), None if order is None else len(order)]
     d = next((size for size in sizes if size is not None), None)
     placed = [_placed(side, name, order, d) for side, name in zip(sides, _ARGUMENTS, strict=True)]

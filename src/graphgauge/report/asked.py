@@ -125,7 +125,8 @@ def _table(content: Mapping[str, Any], title: str) -> PageTable:
     rows = []
     for test in content["pairs"] if over_items else content["tests"]:
         difference = number_from_json(test["mean_difference"])
-        bounds = [test["ci"]["low"], test["ci"]["high"]] if over_items else test["ci"] or [None, None]
+        ends = test["ci"] or [None, None]
+        bounds = [ends["low"], ends["high"]] if isinstance(ends, dict) else ends
         low, high = (number_from_json(bound) for bound in bounds)
         p, adjusted = number_from_json(test["p_value"]), number_from_json(test["p_adjusted"])
         apart = adjusted <= number_from_json(content["alpha"])

@@ -10,7 +10,6 @@ from graphgauge.core.pages import SHAPES, Chart, finished
 from graphgauge.core.schema import number_to_json
 from graphgauge.core.text import ARROWS
 from graphgauge.report.family import Compared, Family
-from graphgauge.stats.text import several
 
 # The number of groups in a chart: the largest ones.
 _GROUPS = 25
@@ -107,11 +106,11 @@ def ranks_chart(compared: Compared, identifier: str) -> Chart | None:
         .mark_point(filled=True, size=14, color="var(--page)", opacity=1, aria=False)
         .encode(axis, line, tooltip=["method:N"]),
     )
-    over = several(len(comparison.units), comparison.unit)
+    over = comparison.over
     return Chart(
         identifier,
         f"Critical-difference diagram, {comparison.metric} on {compared.scope}",
-        f"Mean rank over {over}. A bar joins methods without a significant difference by Wilcoxon tests with Holm's "
+        f"Mean rank over {over}. A bar joins methods without a significant difference by pairwise tests with Holm's "
         f"correction at α = {comparison.alpha:g}. Nemenyi's critical difference: {comparison.critical_difference:.3g}.",
         finished(alt, layers, 26 * height + 10),
         ["method", "mean_rank"],

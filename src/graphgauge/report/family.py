@@ -24,6 +24,7 @@ from graphgauge.stats.text import listing
 _HEADLINE_METRICS = 3
 # Pairs grow with the square of the methods; a larger table of pairs is not readable.
 _MOST_COMPARED = 20
+_MOST_COMPARED_OVERALL = 60
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,7 @@ def _compare(runs: Runs, metric: str) -> Iterable[Compared]:
     scopes: list[str | None] = list(runs.datasets)
     for dataset in [None, *scopes] if len(scopes) > 1 else scopes:
         part = runs if dataset is None else runs.only(dataset=[dataset])
-        if len(part.methods) > _MOST_COMPARED:
+        if len(part.methods) > (_MOST_COMPARED_OVERALL if dataset is None else _MOST_COMPARED):
             yield Compared(dataset, None, f"{len(part.methods)} methods are too many to compare pair by pair")
             continue
         try:

@@ -73,9 +73,9 @@ def _too_few(families: Sequence[Family]) -> Iterator[str]:
                 needed = max(test.seeds_needed for test in comparison.tests)
                 where = "over datasets" if item.dataset is None else f"on {item.scope}"
                 yield (
-                    f"In {family.name}, {several(len(comparison.units), comparison.unit)} are too few for the paired "
-                    f"signed-rank tests of {len(comparison.methods)} methods {where} to reject, regardless of the "
-                    f"scores: it takes at least {needed}."
+                    f"In {family.name}, {several(len(comparison.units), comparison.unit)} are too few for the "
+                    f"{comparison.design.runs} tests of {len(comparison.methods)} methods {where} to reject, "
+                    f"regardless of the scores: it takes at least {needed}."
                 )
 
 

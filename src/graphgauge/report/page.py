@@ -134,7 +134,8 @@ def _compared(item: Family, number: int, identifier: str) -> ComparisonView:
 
 def _conclusions(outcome: Comparison) -> list[str]:
     pairs = [f"{' and '.join(test.names)}: {test.conclusion}" for test in outcome.tests]
-    return [*dict.fromkeys(pairs), *outcome.notes] if len(pairs) <= 10 else list(outcome.notes)
+    shown = list(dict.fromkeys(pairs)) if len(pairs) <= 10 else []
+    return [outcome.design.sentence, *shown, *outcome.notes]
 
 
 def _runs(families: Sequence[Family]) -> list[dict[str, Any]]:
@@ -150,6 +151,7 @@ def _runs(families: Sequence[Family]) -> list[dict[str, Any]]:
             "low": number_to_json(result.interval.low) if result.interval else None,
             "high": number_to_json(result.interval.high) if result.interval else None,
             "approximate": "yes" if result.interval and result.interval.approximate else "",
+            "expected_coverage": result.interval.expected_coverage if result.interval else None,
             "chance": number_to_json(result.chance[-1].value) if result.chance else None,
             "n": result.n,
             "unit": result.unit,

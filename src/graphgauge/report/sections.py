@@ -20,9 +20,7 @@ from graphgauge.stats.text import bounds, fixed, listing, several
 _COUNT_HEADS = (Head("Runs", numeric=True), Head("n", numeric=True))
 # The most warnings and notes in a family's list.
 _WARNINGS = 20
-_MARKS_NOTE = (
-    "★ best mean; ≈ not significantly different (paired Wilcoxon tests, Holm's correction over all pairs, α = 0.05)."
-)
+_MARKS_NOTE = "★ best mean; ≈ not significantly different (paired tests, Holm's correction over all pairs, α = 0.05)."
 
 
 def headline(families: Sequence[Family]) -> PageTable:

@@ -49,7 +49,10 @@ class PageTable:
 
 def from_grid(grid: Grid, caption: str) -> PageTable:
     """A table of the statistics as one of the page."""
-    rows = [[Cell(cell.text, mark=_mark(cell.mark, grid.reference), sort=_leading_number(cell.text)) for cell in row] for row in grid.rows]
+    rows = [
+        [Cell(cell.text, mark=_mark(cell.mark, grid.reference), sort=_leading_number(cell.text)) for cell in row]
+        for row in grid.rows
+    ]
     heads = [Head(text, numeric=index > 0) for index, text in enumerate(grid.head)]
     return PageTable(caption, heads, rows, notes=grid.notes)
 

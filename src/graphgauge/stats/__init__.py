@@ -15,6 +15,7 @@ from graphgauge.stats.published import PublishedComparison, compare_published
 from graphgauge.stats.ranks import RankSum, rank_sum
 from graphgauge.stats.resample import interquartile_mean, probability_of_improvement
 from graphgauge.stats.runs import Run, Runs
+from graphgauge.stats.sequence import MeanSequence, PairedSequence
 from graphgauge.stats.simulate import Model, Simulated, simulate
 from graphgauge.stats.wilcoxon import SignedRank, attainable_p, seeds_needed, signed_rank
 
@@ -24,10 +25,12 @@ __all__ = [
     "Design",
     "Friedman",
     "ItemsComparison",
+    "MeanSequence",
     "MethodTest",
     "Model",
     "Needed",
     "PairedItems",
+    "PairedSequence",
     "PairedTest",
     "PublishedComparison",
     "RankSum",

@@ -15,15 +15,15 @@ from graphgauge.core.options import metric_names
 from graphgauge.core.schema import dumps, number_to_json
 from graphgauge.stats.intervals import sample_interval, sample_std, tail
 from graphgauge.stats.load import load
-from graphgauge.stats.tabular import Columns
 from graphgauge.stats.many import holm
 from graphgauge.stats.paired import paired_test
 from graphgauge.stats.present import Presented, Style
 from graphgauge.stats.runs import MISSING, Better, Gap, Missing, Panel, Runs, on_dataset, panel
 from graphgauge.stats.tables import Cell, Grid
+from graphgauge.stats.tabular import Columns
 from graphgauge.stats.text import listing, plus_minus, several
 from graphgauge.stats.truths import Truths
-from graphgauge.stats.wilcoxon import seeds_needed
+from graphgauge.stats.wilcoxon import attainable_p, seeds_needed
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,7 @@ class Aggregate(Presented):
     ) -> None:
         self.rows = tuple(rows)
         self.panels = dict(panels)
+        self._index = {(row.metric, row.method, row.dataset): row for row in self.rows}
         self.confidence, self.alpha, self.missing = confidence, alpha, missing
 
     def __iter__(self) -> Iterator[tuple[str, str, str]]:
@@ -65,6 +66,9 @@ class Aggregate(Presented):
         return len(self.rows)
 
     def __getitem__(self, key: str | tuple[str, ...]) -> Summary:
+        exact = self._index.get(key) if isinstance(key, tuple) and len(key) == 3 else None
+        if exact is not None:
+            return exact
         wanted = (key,) if isinstance(key, str) else key
         names = ("metric", "method", "dataset")
         if not isinstance(wanted, tuple) or len(wanted) > len(names):
@@ -90,8 +94,8 @@ class Aggregate(Presented):
     def marks(self, metric: str, dataset: str) -> dict[str, str]:
         """`best` for the best mean, `close` for methods that do not differ significantly from it.
 
-        Close means: not rejected by paired Wilcoxon tests with Holm's correction over all pairs of methods. Nothing is
-        marked if the direction is unknown, a method's mean is NaN, seeds do not pair, or truths differ.
+        Close means: not rejected by paired tests (sign flips) with Holm's correction over all pairs of methods. Nothing
+        is marked if the direction is unknown, a method's mean is NaN, seeds do not pair, or truths differ.
         """
         view = self.panels[one_of("metric", metric, self.panels)]
         one_of("dataset", dataset, view.datasets)
@@ -106,8 +110,10 @@ class Aggregate(Presented):
             return {}
         best = min(scores, key=lambda method: float(np.mean(list(scores[method].values()))))
         pairs = list(combinations(scores, 2))
-        adjusted = holm([paired_test(scores[a], scores[b]).p_value for a, b in pairs])
-        rejected = {pair for pair, p in zip(pairs, adjusted, strict=True) if p <= self.alpha}
+        rejected: set[tuple[str, str]] = set()
+        if attainable_p(len(scores[best])) * len(pairs) <= self.alpha:  # otherwise no pair can be rejected
+            adjusted = holm([paired_test(scores[a], scores[b], test="mean").p_value for a, b in pairs])
+            rejected = {pair for pair, p in zip(pairs, adjusted, strict=True) if p <= self.alpha}
         close = [name for name in scores if name != best and not {(name, best), (best, name)} & rejected]
         return {best: "best", **dict.fromkeys(close, "close")}
 
@@ -129,17 +135,16 @@ class Aggregate(Presented):
         methods = style.ordered(dict.fromkeys(row.method for row in self.rows), str)
         columns = list(dict.fromkeys((row.dataset, row.metric) for row in self.rows))
         several_sets = len({dataset for dataset, _ in columns}) > 1
-        found = {(row.metric, row.method, row.dataset): row for row in self.rows}
         shares = {metric for metric in self.panels if style.percent and self._is_share(metric)}
         if style.percent and not shares:
             raise OptionError("no metric lies between −1 and 1, so none is given in percent", fix="Leave percent out.")
-        marked = {"tests": self.marks, "ranks": self.ranked, "none": lambda metric, dataset: {}}[style.marks]
-        marks = {column: marked(column[1], column[0]) for column in columns}
+        marked = {"tests": self.marks, "ranks": self.ranked}.get(style.marks)
+        marks = {column: {} if marked is None else marked(column[1], column[0]) for column in columns}
         rows = []
         for method in methods:
             cells = [Cell(method or "all runs")]
             for dataset, metric in columns:
-                row = found.get((metric, method, dataset))
+                row = self._index.get((metric, method, dataset))
                 if row is None:  # a method of another family
                     cells.append(Cell(""))
                     continue
@@ -148,10 +153,10 @@ class Aggregate(Presented):
                 text = plus_minus(row.mean * factor, row.std * factor, style.digits)
                 cells.append(Cell(text + count, marks[dataset, metric].get(method, "")))
             rows.append(cells)
-        heads = [
-            f"{metric}{' (%)' if metric in shares else ''} {_ARROWS.get(self.panels[metric].direction or '', '')}".strip()
-            for _, metric in columns
-        ]
+        heads = []
+        for _, metric in columns:
+            arrow = _ARROWS.get(self.panels[metric].direction or "", "")
+            heads.append(f"{metric}{' (%)' if metric in shares else ''} {arrow}".strip())
         if several_sets:
             heads = [f"{dataset}: {head}" for (dataset, _), head in zip(columns, heads, strict=True)]
         return Grid(["method", *heads], rows, tuple(self._notes(marks, style)))
@@ -160,7 +165,7 @@ class Aggregate(Presented):
         low, high = self.panels[metric].bounds
         values = [value for row in self.rows if row.metric == metric for value in (row.min, row.max) if value == value]
         within = all(-1 <= value <= 1 for value in values)
-        return within and (-1 <= low and high <= 1 or math.isinf(high - low))
+        return within and ((low >= -1 and high <= 1) or math.isinf(high - low))
 
     def _notes(self, marks: Mapping[tuple[str, str], Mapping[str, str]], style: Style) -> Iterator[str]:
         planned = sorted({row.planned for row in self.rows})
@@ -171,13 +176,13 @@ class Aggregate(Presented):
             yield "Marked: the best and the second best mean, which says nothing about significance."
         elif any(marks.values()):
             yield (
-                "Marked: the best mean, and means that do not differ significantly from it (paired Wilcoxon tests, "
+                "Marked: the best mean, and means that do not differ significantly from it (paired tests, "
                 f"Holm's correction over all pairs, α = {self.alpha:g})."
             )
             needed = seeds_needed(methods * (methods - 1) // 2, self.alpha)
             if planned[-1] < needed:
                 yield (
-                    f"With fewer than {needed} seeds the paired signed-rank tests of {methods} methods cannot reject, "
+                    f"With fewer than {needed} seeds the paired tests of {methods} methods cannot reject, "
                     "regardless of the scores."
                 )
         unknown = [metric for metric, view in self.panels.items() if view.better is None]
@@ -249,10 +254,11 @@ def aggregate(
 ) -> Aggregate:
     """Summaries of every metric over seeds, with Student's t-interval.
 
-    `runs` is anything `load` takes, and `columns` names the columns of its tables. A run that failed, is NaN or is missing must not improve a mean: by default the
-    mean is NaN with the reason; `missing="omit"` averages the others and states how many; `missing="worst"` scores
-    it at the metric's worst bound. Methods that were measured against different truths, according to their
-    receipts, are refused; `truths="any"` lists them anyway, with a warning and without marks.
+    `runs` is anything `load` takes, and `columns` names the columns of its tables. A run that failed, is NaN or is
+    missing must not improve a mean: by default the mean is NaN with the reason; `missing="omit"` averages the others
+    and states how many; `missing="worst"` scores it at the metric's worst bound. Methods that were measured against
+    different truths, according to their receipts, are refused; `truths="any"` lists them anyway, with a warning and
+    without marks.
 
     >>> round(aggregate([{"f1": 0.9}, {"f1": 0.8}])["f1"].ci_lower, 4)
     0.2147

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Literal, overload
 
@@ -30,9 +30,11 @@ from graphgauge.stats.intervals import Bounds, agreement_interval, sample_interv
 from graphgauge.stats.load import load
 from graphgauge.stats.many import critical_difference, friedman, holm, mean_ranks
 from graphgauge.stats.method_test import MethodTest
+from graphgauge.stats.names import usual_direction
 from graphgauge.stats.paired import STATISTICS, Plan, Statistic, require_margin
 from graphgauge.stats.power import Needed, needed, require_effect
 from graphgauge.stats.resample import (
+    Counts,
     counted_chances,
     counted_interquartile_means,
     drawn_counts,
@@ -56,7 +58,7 @@ _BLOCK = 1 << 22
 def compare(
     runs: Any,
     *,
-    metric: str,
+    metric: str | None = ...,
     baseline: str | None = ...,
     over: Literal["seeds"] = ...,
     design: RunsDesign = ...,
@@ -76,14 +78,14 @@ def compare(
 ) -> Comparison: ...
 @overload
 def compare(
-    runs: Any, *, metric: str, baseline: str | None = ..., over: Literal["items"], margin: float | None = ...,
-    effect: float | None = ..., power: float = ..., metrics_compared: int = ..., missing: Missing = ...,
-    alpha: float = ..., direction: Better | None = ..., seed: int = ..., truths: Truths = ...,
+    runs: Any, *, metric: str | None = ..., baseline: str | None = ..., over: Literal["items"],
+    margin: float | None = ..., effect: float | None = ..., power: float = ..., metrics_compared: int = ...,
+    missing: Missing = ..., alpha: float = ..., direction: Better | None = ..., seed: int = ..., truths: Truths = ...,
 ) -> ItemsComparison: ...  # fmt: skip
 def compare(
     runs: Any,
     *,
-    metric: str,
+    metric: str | None = None,
     baseline: str | None = None,
     over: Literal["seeds", "items"] = "seeds",
     design: RunsDesign = "auto",
@@ -102,6 +104,9 @@ def compare(
     truths: Truths = "same",
 ) -> Comparison | ItemsComparison:
     """Compare methods on one metric: all pairs, or each against a baseline, with Holm's correction.
+
+    `metric` may be left out if the runs have one only. `direction` (`higher` or `lower`) is needed for a metric that is
+    neither one of graphgauge's nor has a usual name, such as accuracy or loss.
 
     The design is named first, from the ids of the runs. Methods with the same seeds are paired by seed, methods
     without a common seed are unpaired, which `design="paired"` or `"unpaired"` overrules. Several datasets are `drawn`
@@ -133,7 +138,9 @@ def compare(
     whole_number("resamples", resamples, 1)
     whole_number("metrics_compared", metrics_compared, 1)
     known = load(runs)
-    view = panel(known, metric, direction=direction, truths=truths)
+    view = panel(known, _only(known) if metric is None else metric, direction=direction, truths=truths)
+    by_name = None if view.direction else usual_direction(view.metric)
+    view = replace(view, direction=view.direction or by_name)
     if baseline is not None:
         one_of("method", baseline, view.methods)
     better = _better(view)
@@ -154,6 +161,8 @@ def compare(
         design_of(cells, design, datasets, chosen),
     )  # fmt: skip
     notes = _one_run(cells, chosen)
+    if by_name is not None:
+        notes.append(f"That {by_name} is better follows from the name {view.metric}; direction overrules it.")
     return _compared(view, better, cells, ask, notes)
 
 
@@ -179,13 +188,22 @@ def _refuse_over_items(design: str, datasets: str, test: str, simulate: bool) ->
         raise OptionError(f'{listing(wrong)} and over="items" exclude each other', fix='Drop it, or use over="seeds".')
 
 
+def _only(runs: Runs) -> str:
+    if len(runs.metrics) != 1:
+        raise OptionError("metric is missing", fix=f"The runs have {listing(runs.metrics) or 'no metric'}.")
+    return runs.metrics[0]
+
+
 def _better(view: Panel) -> Better:
     if len(view.methods) < 2:
         raise InputError(f"only {view.methods[0]!r} has {view.metric}", fix="A comparison needs at least two methods.")
     if view.direction == "none":
         raise OptionError(f"{view.metric} has no better direction", fix="Compare another metric.")
     if view.better is None:
-        raise OptionError(f"the better direction of {view.metric} is not known", fix="Pass --higher or --lower.")
+        raise OptionError(
+            f"the better direction of {view.metric} is not known",
+            fix='Pass direction="higher" or "lower" (on the command line --higher or --lower).',
+        )
     return view.better
 
 
@@ -205,14 +223,16 @@ def _cells(view: Panel, missing: Missing, *, paired: bool) -> Cells:
         kept = _kept(by_method, every, methods, paired)
         if paired and len(kept[0]) < len(every):
             cells.notes.append(
-                f"{dataset or view.metric}: {len(kept[0])} of {several(len(every), 'seed')} used, those of every method."
+                f"{dataset or view.metric}: {len(kept[0])} of {several(len(every), 'seed')} used, those of every "
+                "method."
             )
         lost = sum(math.isnan(by_method[m][s]) for m in methods for s in runs[dataset][m] if s in by_method[m])
         if not paired and lost:
             cells.notes.append(f"{dataset or view.metric}: {several(lost, 'run')} without a value left out.")
         infinite += [
             f"{on_dataset(method, dataset)} seed {seed}"
-            for method, seeds in zip(methods, kept, strict=True) for seed in seeds if math.isinf(by_method[method][seed])
+            for method, seeds in zip(methods, kept, strict=True)
+            for seed in seeds if math.isinf(by_method[method][seed])
         ]  # fmt: skip
         if all(kept):
             cells.datasets.append(dataset)
@@ -293,7 +313,7 @@ def _compared(view: Panel, better: Better, cells: Cells, ask: _Asked, notes: lis
         baseline=ask.baseline,
         best=methods[int(np.argmin([np.mean([row[i].mean() for row in low]) for i in range(len(methods))]))],
         scores=scores,
-        notes=(*notes, *_few_datasets(design, tests), *cells.notes, *(_one_seed([len(row[0]) for row in own]) if cells.paired else ())),
+        notes=(*notes, *_few_datasets(design, tests), *cells.notes, *_one_seed(cells)),
         design=design,
         metrics_compared=ask.metrics_compared,
         needed=_needed(tests, own, pairs, ask),
@@ -333,21 +353,23 @@ def _resampled(
         iqms.append(
             np.stack(
                 [
-                    counted_interquartile_means(np.concatenate([row[m] for row in own]), np.concatenate(counts[m], axis=1))
+                    counted_interquartile_means(
+                        np.concatenate([row[m] for row in own]), np.concatenate(counts[m], axis=1)
+                    )
                     for m in methods
                 ],
                 axis=1,
             )
         )
         chances.append(_chances(low, pairs, [list(each) for each in zip(*counts, strict=True)], paired))
-    once = [[np.ones((1, len(values))) for values in row] for row in own]
+    once = [[np.ones((1, len(values)), np.float32) for values in row] for row in own]
     whole = np.array([interquartile_mean(np.concatenate([row[m] for row in own])) for m in methods])
     datasets, confidence = len(own), 1 - ask.alpha
     bounds = [stratified_bounds(np.concatenate(drawn), runs, datasets, confidence) for drawn in (iqms, chances)]
     return whole, _chances(low, pairs, once, paired)[0], (bounds[0], bounds[1])
 
 
-def _chances(low: list[list[Floats]], pairs: list[tuple[int, int]], counts: list[list[Floats]], paired: bool) -> Floats:
+def _chances(low: list[list[Floats]], pairs: list[tuple[int, int]], counts: list[list[Counts]], paired: bool) -> Floats:
     """Of each pair, the mean over datasets, lower scores being better; resamples × pairs."""
     total: Floats = np.zeros((len(counts[0][0]), len(pairs)))
     known = np.zeros_like(total)
@@ -434,9 +456,10 @@ def _improvements(
     )
 
 
-def _one_seed(seeds: list[int]) -> list[str]:
+def _one_seed(cells: Cells) -> list[str]:
+    seeds = [sizes[0] for sizes in cells.sizes]
     alone = seeds.count(1)
-    if not alone:
+    if not (alone and cells.paired):
         return []
     which = "there is one seed" if len(seeds) == 1 else f"{alone} of {len(seeds)} datasets have one seed"
     return [f"P(first better) compares runs on different seeds of a dataset, but {which}."]
@@ -456,7 +479,7 @@ def _one_run(cells: Cells, runs: list[Any]) -> list[str]:
     if len(cells.datasets) > 1 or max(cells.sizes[0]) > 1:
         return []
     kept = all(run.items is not None for run in runs)
-    how = "--over items (over=\"items\")" + ("" if kept else ', after evaluating with --keep items (keep="items")')
+    how = '--over items (over="items")' + ("" if kept else ', after evaluating with --keep items (keep="items")')
     text = f"One run of each method on one dataset cannot be tested over seeds. Compare the items: {how}."
     if any(run.family == "forecasting" for run in runs):
         text += " Forecasts can be compared over time steps: graphgauge.forecasting.compare."
@@ -545,5 +568,3 @@ def _simulated(own: list[list[Floats]], pairs: list[tuple[int, int]], ask: _Aske
     return simulate_like(
         [(row[a], row[b]) for row in own], ask.design, test=ask.test, alpha=ask.alpha, effect=ask.effect, seed=ask.seed
     )
-
-

@@ -188,9 +188,7 @@ def compare_items(
 _Read = tuple[Run, NDArray[Any], Floats, NDArray[np.int64] | None]
 
 
-def _together(
-    read: list[_Read], methods: list[str]
-) -> tuple[dict[str, Floats], NDArray[np.int64] | None, bool]:
+def _together(read: list[_Read], methods: list[str]) -> tuple[dict[str, Floats], NDArray[np.int64] | None, bool]:
     """The values of each method item by item, the clusters, and whether items are nested in seeds.
 
     Items are crossed with seeds if every run has the same ones: their values are averaged over seeds. They are nested
@@ -218,8 +216,9 @@ def _together(
     values = {
         m: np.concatenate([next(row[2] for row in rows if row[0].method == m) for rows in order]) for m in methods
     }
-    groups = [rows[0][3] for rows in order]
-    label = np.concatenate([rows[0][1] for rows in order] if None in groups else groups)  # type: ignore[arg-type]
+    given = [rows[0][3] for rows in order]
+    clusters = [groups for groups in given if groups is not None]
+    label = np.concatenate(clusters if len(clusters) == len(given) else [rows[0][1] for rows in order])
     return values, np.unique(label, return_inverse=True)[1].astype(np.int64), True
 
 

@@ -38,7 +38,9 @@ def compare_results(
     effect: Annotated[
         float | None, Number("A difference that matters: report how many seeds, datasets or items would detect it.")
     ] = None,
-    power: Annotated[float, Number("The probability with which the effect is to be detected.", 0, 1, inside=True)] = 0.8,
+    power: Annotated[
+        float, Number("The probability with which the effect is to be detected.", 0, 1, inside=True)
+    ] = 0.8,
     metrics_compared: Annotated[int, Whole("How many metrics are compared; the correction counts them all.", 1)] = 1,
     simulate: Annotated[bool, Flag("Simulate error, coverage and power at the sizes of these runs.")] = False,
     method: Annotated[Sequence[str] | str, Texts("Only this method. Repeatable.")] = (),

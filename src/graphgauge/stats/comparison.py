@@ -173,7 +173,7 @@ class Comparison(Presented):
         return self._text(None)
 
     def _text(self, style: Style | None) -> str:
-        over = self._over()
+        over = self.over
         way = f"target {self.target:g}" if self.target is not None else f"{self.better} is better"
         stated = "; ".join(f"{name}: {value}" for name, value in self.conventions.items())
         parts = [
@@ -185,10 +185,19 @@ class Comparison(Presented):
         ]
         return "\n".join(parts).rstrip() + "\n"
 
-    def _over(self) -> str:
+    @property
+    def over(self) -> str:
+        """What was tested, in words: `8 seeds`, `12 datasets`, `runs on 3 datasets`."""
         if self.design.datasets == "these":
             return f"runs on {several(len(self.units), 'dataset')}"
+        if self.unit == "run" and self.design.seeds[0] != self.design.seeds[1]:
+            return f"{self.design.seeds[0]} to {self.design.seeds[1]} runs"
         return several(len(self.units), self.unit)
+
+    @property
+    def points(self) -> str:
+        """What the rows of `scores` are."""
+        return f"{self.unit}s" if self.design.datasets != "these" else "datasets"
 
     def _remarks(self) -> Iterator[str]:
         if self.friedman is not None:
@@ -204,8 +213,9 @@ class Comparison(Presented):
             yield str(self.simulated)
         if len(self.tests) > 1:
             yield (
-                f"Intervals of differences are for each pair alone; verdicts use Holm's correction over {len(self.tests)} "
-                "pairs" + (f" and {self.metrics_compared} metrics." if self.metrics_compared > 1 else ", of this metric only.")
+                "Intervals of differences are for each pair alone; verdicts use Holm's correction over "
+                f"{len(self.tests)} pairs"
+                + (f" and {self.metrics_compared} metrics." if self.metrics_compared > 1 else ", of this metric only.")
             )
         if self.unit == "dataset":
             yield "Intervals of IQM and P(first better) are over seeds, for these datasets; others are over datasets."

@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from graphgauge.core.errors import OptionError
 from graphgauge.core.figures import CHANCE, COLOURS, SHAPES, figure
 
 if TYPE_CHECKING:
     from graphgauge.stats.aggregate import Aggregate
     from graphgauge.stats.comparison import Comparison
 
+# More than these are drawn in rows, as dots or as a matrix, so that names stay legible.
+_MOST_ON_A_LINE = 16
+_MOST_PANELS = 12
+_MOST_PAIRS = 45
 # What each kind of outcome can draw, the usual one first.
 KINDS = {"Aggregate": ("intervals",), "Comparison": ("ranks", "differences", "profile")}
 
@@ -21,6 +26,9 @@ def draw_ranks(comparison: Comparison, path: str | Path) -> None:
     """Mean ranks on a line; bars join groups without a significant difference, with a dot at each member."""
     standings, cliques = comparison.standings, comparison.cliques
     count = len(standings)
+    if count > _MOST_ON_A_LINE:
+        _draw_rank_rows(comparison, path)
+        return
     half = (count + 1) // 2
     with figure(path, width=7, height=0.9 + 0.28 * (len(cliques) + half)) as (axes,):
         place = {standing.method: standing.mean_rank for standing in standings}
@@ -40,7 +48,7 @@ def draw_ranks(comparison: Comparison, path: str | Path) -> None:
             axes.plot([standing.mean_rank] * 2 + [edge], [0, depth, depth], color=CHANCE, lw=0.8)
             label = f" {standing.method} ({standing.mean_rank:.2f}) "
             axes.text(edge, depth, label, ha="right" if left else "left", va="center", fontsize=9)
-        over = f"{len(comparison.units)} {comparison.unit}s"
+        over = comparison.over
         axes.set_title(
             f"Mean rank by {comparison.metric} over {over}; bars: no significant difference", fontsize=9, pad=16
         )
@@ -48,10 +56,38 @@ def draw_ranks(comparison: Comparison, path: str | Path) -> None:
         axes.axis("off")
 
 
+def _draw_rank_rows(comparison: Comparison, path: str | Path) -> None:
+    """Mean ranks of many methods, a row for each; vertical bars join groups without a significant difference."""
+    standings, cliques = comparison.standings, comparison.cliques
+    row = {standing.method: index for index, standing in enumerate(standings)}
+    ranks = [standing.mean_rank for standing in standings]
+    spread = max(max(ranks) - min(ranks), 1e-9)
+    step = spread / 30
+    with figure(path, width=7 + 0.09 * len(cliques), height=1.2 + 0.2 * len(standings)) as (axes,):
+        axes.hlines(range(len(ranks)), min(ranks), ranks, color=CHANCE, lw=0.6)
+        axes.plot(ranks, range(len(ranks)), "o", color="black", ms=4)
+        for index, clique in enumerate(cliques):
+            place = max(ranks) + (index + 2) * step
+            rows = [row[method] for method in clique]
+            axes.plot([place, place], [min(rows), max(rows)], color=_of(COLOURS, index), lw=1.2)
+            axes.plot([place] * len(rows), rows, "o", color=_of(COLOURS, index), ms=2.5)
+        axes.set_yticks(range(len(ranks)), [f"{s.method} ({s.mean_rank:.2f})" for s in standings], fontsize=8)
+        axes.set_ylim(len(ranks) - 0.5, -0.5)
+        # Right of the last rank are the groups, not ranks.
+        axes.set_xticks([tick for tick in axes.get_xticks() if 1 <= tick <= max(ranks)])
+        axes.set_xlabel(
+            f"mean rank by {comparison.metric} over {comparison.over}; vertical bars: no significant difference",
+            fontsize=9,
+        )
+
+
 def draw_intervals(table: Aggregate, path: str | Path) -> None:
     """Mean and interval of every method, side by side for each metric and dataset."""
     panels = list(dict.fromkeys((row.metric, row.dataset) for row in table.rows))
     methods = list(dict.fromkeys(row.method for row in table.rows))
+    if len(panels) > _MOST_PANELS:
+        _draw_strips(table, path)
+        return
     with figure(path, len(panels), height=1 + 0.3 * len(methods)) as grid:
         for axes, (metric, dataset) in zip(grid, panels, strict=True):
             for index, method in enumerate(methods):
@@ -65,43 +101,101 @@ def draw_intervals(table: Aggregate, path: str | Path) -> None:
             axes.set_xlabel(f"{metric}{' on ' + dataset if dataset else ''}, {100 * table.confidence:g} % interval")
 
 
+def _draw_strips(table: Aggregate, path: str | Path) -> None:
+    """The means of many datasets: a row per method, a dot per dataset, and a bar at the mean over datasets."""
+    metrics = list(dict.fromkeys(row.metric for row in table.rows))
+    methods = list(dict.fromkeys(row.method for row in table.rows))
+    if len(metrics) > _MOST_PANELS:
+        raise OptionError(f"{len(metrics)} metrics do not fit into one figure", fix="Choose some with --metric.")
+    with figure(path, len(metrics), width=5.5, height=1.2 + 0.2 * len(methods)) as grid:
+        for axes, metric in zip(grid, metrics, strict=True):
+            datasets = 0
+            for index, method in enumerate(methods):
+                means = [r.mean for r in table.rows if (r.metric, r.method) == (metric, method) and r.mean == r.mean]
+                datasets = max(datasets, len(means))
+                axes.plot(means, [index] * len(means), "o", color=COLOURS[0], alpha=0.35, ms=3)
+                if means:
+                    axes.plot([np.mean(means)] * 2, [index - 0.35, index + 0.35], color="black", lw=2)
+            axes.set_yticks(range(len(methods)), methods, fontsize=8)
+            axes.set_ylim(len(methods) - 0.5, -0.5)
+            axes.set_xlabel(f"{metric}: means on {datasets} datasets (dots) and over them (bar)", fontsize=9)
+
+
 def draw_differences(comparison: Comparison, path: str | Path) -> None:
     """Every unit's difference in each tested pair, their mean and its interval."""
     methods, tests = comparison.methods, comparison.tests
+    if len(tests) > _MOST_PAIRS and comparison.baseline is None:
+        _draw_matrix(comparison, path)
+        return
     with figure(path, width=6.5, height=1 + 0.45 * len(tests)) as (axes,):
         axes.axvline(0, color="black", lw=0.8, ls="--")
         for index, test in enumerate(tests):
             first, second = (comparison.scores[:, methods.index(name)] for name in test.names)
             if comparison.target is not None:
                 first, second = abs(first - comparison.target), abs(second - comparison.target)
-            spread = np.linspace(-0.2, 0.2, len(first)) if len(first) > 1 else np.zeros(1)
-            axes.plot(first - second, index + spread, "o", color=CHANCE, alpha=0.6, ms=2.5)
+            if comparison.unit != "run" or comparison.design.count > 1:  # unpaired runs have no difference each
+                spread = np.linspace(-0.2, 0.2, len(first)) if len(first) > 1 else np.zeros(1)
+                axes.plot(first - second, index + spread, "o", color=CHANCE, alpha=0.6, ms=2.5)
             colour = COLOURS[1] if test.significant else COLOURS[0]
             if test.ci is not None:
                 axes.plot([test.ci.low, test.ci.high], [index, index], color=colour, lw=2.5)
-            axes.plot([test.mean_difference], [index], "D" if test.significant else "o", color=colour, ms=6)
+            axes.plot([test.shift], [index], "D" if test.significant else "o", color=colour, ms=6)
         axes.set_yticks(range(len(tests)), [" − ".join(test.names) for test in tests])
         axes.set_ylim(len(tests) - 0.5, -0.5)
-        over = f"{len(comparison.units)} {comparison.unit}s"
-        axes.set_xlabel(f"difference in {comparison.metric} over {over} (orange diamond: significant)")
+        axes.set_xlabel(f"difference in {comparison.metric} over {comparison.over} (orange diamond: significant)")
+
+
+def _draw_matrix(comparison: Comparison, path: str | Path) -> None:
+    """The differences of many pairs as a matrix: row minus column, with a dot if the pair differs significantly."""
+    methods = comparison.methods
+    place = {method: index for index, method in enumerate(methods)}
+    values = np.nanmean(comparison.scores, axis=0)
+    if comparison.target is not None:
+        values = np.nanmean(abs(comparison.scores - comparison.target), axis=0)
+    matrix = values[:, None] - values[None, :]
+    limit = float(np.abs(matrix).max()) or 1.0
+    side = 1.8 + 0.19 * len(methods)
+    with figure(path, width=side + 0.8, height=side) as (axes,):
+        image = axes.imshow(matrix, cmap="RdBu", vmin=-limit, vmax=limit)
+        pairs = [tuple(place[name] for name in test.names) for test in comparison.tests if test.significant]
+        ends = [end for a, b in pairs for end in ((a, b), (b, a))]
+        axes.plot([b for _, b in ends], [a for a, _ in ends], ".", color="black", ms=3)
+        axes.set_xticks(range(len(methods)), methods, rotation=90, fontsize=7)
+        axes.set_yticks(range(len(methods)), methods, fontsize=7)
+        axes.grid(visible=False)
+        axes.figure.colorbar(image, ax=axes, shrink=0.7, label=f"difference in {comparison.metric}, row − column")
+        axes.set_title("dot: significant", fontsize=9)
 
 
 def draw_profile(comparison: Comparison, path: str | Path) -> None:
     """Share of units on which a method scores at least as well as the value on the axis."""
     higher = comparison.better == "higher"
     scores = comparison.scores if comparison.target is None else abs(comparison.scores - comparison.target)
-    with figure(path, width=5.5) as (axes,):
+    many = len(comparison.methods) > len(COLOURS)
+    rows = min(len(comparison.methods), 20)
+    with figure(path, width=5.5 + 1.9 * many * -(-len(comparison.methods) // 20), height=max(3.6, 0.22 * rows)) as (
+        axes,
+    ):
         for index, method in enumerate(comparison.methods):
-            ordered = np.sort(scores[:, index])
+            ordered = np.sort(scores[~np.isnan(scores[:, index]), index])  # methods may have different numbers of runs
             n = len(ordered)
             share = np.arange(n, 0, -1) / n if higher else np.arange(1, n + 1) / n
             step = "steps-pre" if higher else "steps-post"
-            axes.plot(ordered, share, ds=step, color=_of(COLOURS, index), marker=_of(SHAPES, index), ms=3, label=method)
+            axes.plot(ordered, share, ds=step, color=_of(COLOURS, index), marker=_shape(index), ms=3, label=method)
         distance = "" if comparison.target is None else f", distance from {comparison.target:g}"
         axes.set_xlabel(f"{comparison.metric}{distance} (τ)")
-        axes.set_ylabel(f"share of {comparison.unit}s with score {'≥' if higher else '≤'} τ")
+        axes.set_ylabel(f"share of {comparison.points} with score {'≥' if higher else '≤'} τ")
         axes.set_ylim(0, 1.03)
-        axes.legend()
+        if many:
+            columns = -(-len(comparison.methods) // 20)
+            axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), ncols=columns, fontsize=7)
+        else:
+            axes.legend()
+
+
+def _shape(index: int) -> str:
+    """A shape that, with the colour, is the method's own: colours repeat after seven, with the next shape."""
+    return _of(SHAPES, index + index // len(COLOURS))
 
 
 def _of(cycle: tuple[str, ...], index: int) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +21,11 @@ from graphgauge.core.result import Interval, enclosing
 Bounds = tuple[Floats, Floats]
 
 _BLOCK = 1 << 17
+# A score interval needs this many degrees of freedom: three units of one size. With fewer its width says little.
+FEWEST_DF = 2.0
+# Values that were not seen: on either side a third of an item, this many times as far out as the farthest one seen.
+FARTHER = 4.0
+UNSEEN = 1 / 3
 # Relative rounding error of sums of many numbers.
 _ROUNDING = 1e-12
 
@@ -139,7 +145,9 @@ def logit_t_interval(
     return np.where(unknown, np.nan, low), np.where(unknown, np.nan, high)
 
 
-def agreement_interval(value: ArrayLike, units: ArrayLike, possible: tuple[float, float], confidence: float) -> Bounds:
+def agreement_interval(
+    value: ArrayLike, units: ArrayLike, possible: tuple[ArrayLike, ArrayLike], confidence: float
+) -> Bounds:
     """Interval of a mean when all units have the same value and the possible values are bounded.
 
     With confidence, at most a share 1 − (α/2)^(1/units) of the population differs (Clopper and Pearson); that share
@@ -148,7 +156,8 @@ def agreement_interval(value: ArrayLike, units: ArrayLike, possible: tuple[float
     value, units = np.asarray(value, dtype=float), np.asarray(units, dtype=float)
     with np.errstate(divide="ignore"):
         other = np.where(units >= 1, 1 - tail(confidence) ** (1 / np.maximum(units, 1)), np.nan)
-    return value - other * (value - possible[0]), value + other * (possible[1] - value)
+    floor, ceiling = (np.asarray(end, dtype=float) for end in possible)
+    return value - other * (value - floor), value + other * (ceiling - value)
 
 
 def mean_interval(
@@ -192,7 +201,7 @@ def standard_error(
     *,
     group: NDArray[np.integer] | None = None,
     groups: int = 1,
-    cluster: NDArray[np.integer] | None = None,
+    cluster: NDArray[np.integer] | Clusters | None = None,
 ) -> tuple[Floats, Floats]:
     """Standard error and degrees of freedom of one estimate per group, from the first-order error of each cell.
 
@@ -200,7 +209,8 @@ def standard_error(
     ratio. `count` items are in each cell (or their weight), `group` is the group of a cell. Items in one `cluster`
     (a label per cell, which may span cells) err together: their influences are summed before they are squared. A large
     cluster pulls the mean towards itself, so its square is raised by 1 / (1 − its share of the items): CR2 of Bell and
-    McCaffrey (2002). Degrees of freedom follow from the sizes, see `_size_df`. NaN with fewer than two units.
+    McCaffrey (2002). Degrees of freedom follow from the sizes, see `_size_df`. NaN with fewer than two units. What is
+    the same for all estimates with these clusters can be computed once, as `Clusters`.
     """
     influence = np.asarray(influence, dtype=float)
     count = np.asarray(count, dtype=float)
@@ -208,14 +218,153 @@ def standard_error(
     if cluster is None:
         squares = _totals(group, count * influence**2, groups)
         return np.sqrt(squares / np.where(total >= 2, total * (total - 1), np.nan)), np.maximum(total - 1, 0)
-    owner, members, summed = _cluster_sums(influence * count, count, group, cluster)
-    owner, members, summed = owner[members > 0], members[members > 0], summed[members > 0]
-    units = np.bincount(owner, minlength=groups).astype(np.int64)
-    share = members / total[owner]
+    sizes = cluster if isinstance(cluster, Clusters) else Clusters.of(count, cluster, group, groups)
+    summed = _totals(sizes.key, influence * count, len(sizes.present))[sizes.present]
     with np.errstate(invalid="ignore", divide="ignore"):
-        error = np.sqrt(_totals(owner, summed**2 / (1 - share), groups)) / total
-    enough = units >= 2
-    return np.where(enough, error, np.nan), np.where(enough, _size_df(share, owner, units), 0.0)
+        error = np.sqrt(_totals(sizes.owner, summed**2 / (1 - sizes.share), groups)) / total
+    return np.where(sizes.df > 0, error, np.nan), sizes.df
+
+
+class Clusters(NamedTuple):
+    """What the error of every estimate needs of its clusters: the cluster of each cell, and sizes.
+
+    `present` says which clusters have items, and `owner` and `share` are the group of each of these and its share of
+    the group's items. `df` are the degrees of freedom of each group, 0 with fewer than two clusters, and `units` is the
+    number of clusters of one size that would be worth as much, 1 / Σ(shares²).
+    """
+
+    key: Ints
+    present: NDArray[np.bool_]
+    owner: Ints
+    share: Floats
+    df: Floats
+    units: Floats
+
+    @classmethod
+    def of(
+        cls,
+        count: ArrayLike,
+        cluster: NDArray[np.integer],
+        group: NDArray[np.integer] | None = None,
+        groups: int = 1,
+    ) -> Clusters:
+        count = np.asarray(count, dtype=float)
+        key, owner = _cluster_keys(group, cluster)
+        members = _totals(key, count, len(owner))
+        present = members > 0
+        owner, total = owner[present], _totals(group, count, groups)
+        share = members[present] / total[owner]
+        number = np.bincount(owner, minlength=groups).astype(np.int64)
+        df = np.where(number >= 2, _size_df(share, owner, number), 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return cls(key, present, owner, share, df, 1 / _totals(owner, share**2, groups))
+
+
+class Spread(NamedTuple):
+    """The spread of one estimate per group: standard error, degrees of freedom, and what single items show.
+
+    `units` is the number of units of one size that would be worth as much, 1 / Σ(shares²), and `items` the number of
+    independent items with the same error. `lowest` and `highest` are the largest deviations of an item.
+    """
+
+    error: Floats
+    df: Floats
+    units: Floats
+    items: Floats
+    lowest: Floats
+    highest: Floats
+
+
+def spread(
+    influence: ArrayLike,
+    count: ArrayLike,
+    *,
+    group: NDArray[np.integer] | None = None,
+    groups: int = 1,
+    cluster: NDArray[np.integer] | Clusters | None = None,
+) -> Spread:
+    """`standard_error` of one estimate per group, with what `score_interval` needs beside it."""
+    influence = np.broadcast_to(np.asarray(influence, dtype=float), np.shape(count))
+    count = np.asarray(count, dtype=float)
+    if cluster is not None and not isinstance(cluster, Clusters):
+        cluster = Clusters.of(count, cluster, group, groups)
+    error, df = standard_error(influence, count, group=group, groups=groups, cluster=cluster)
+    total = _totals(group, count, groups)
+    units = total if cluster is None else cluster.units
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variance = _totals(group, count * influence**2, groups) / total
+        items = np.where(error > 0, variance / error**2, units)
+    lowest, highest = _extremes(group, np.where(count > 0, influence, 0.0), groups)
+    return Spread(error, df, units, np.clip(items, units, np.maximum(total, units)), lowest, highest)
+
+
+def score_interval(
+    value: ArrayLike, spread: Spread, ends: tuple[ArrayLike, ArrayLike], confidence: float, *, at_ends: float = 0.0
+) -> Bounds:
+    """Interval of a mean of bounded, possibly skewed values: all means that a score test does not reject.
+
+    As in Wilson's interval of a share, the variance depends on the mean m that is tested. It is proportional to
+    (m − a)(b − m) between the ends a and b, with the factor that gives the standard error at the estimate. The
+    statistic is compared with Student's t. Near an end the interval is skewed, as the distribution of the mean is.
+
+    A sample often contains none of the rare values that matter most, such as the few first places of a model near
+    chance. So the variance counts what was not seen: on either side a third of an item, four times as far out as the
+    farthest one seen, but not beyond the end, and `at_ends` of an item at each end. If single items reach the ends, as
+    reciprocal ranks and shares do, a twentieth is right. Ends may be infinite. NaN with fewer than two degrees of
+    freedom, and if the error is only rounding; if all units are at an end that single items reach, see
+    `agreement_interval`.
+    """
+    value = np.asarray(value, dtype=float)
+    low, high = (np.broadcast_to(np.asarray(end, dtype=float), value.shape) for end in ends)
+    width = np.where(high > low, high - low, np.nan)
+    shift, unseen = _allowance(value, spread, low, high, at_ends)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.clip((value - low) / width, 0.0, 1.0)
+        moved = np.clip((value + shift - low) / width, 0.0, 1.0)
+        trials = moved * (1 - moved) * width**2 / (spread.error**2 + unseen)
+        t = np.where(spread.df >= FEWEST_DF, t_quantile(spread.df, confidence), np.nan)
+        centre = (share + t**2 / (2 * trials)) / (1 + t**2 / trials)
+        margin = t / (1 + t**2 / trials) * np.sqrt(share * (1 - share) / trials + (t / (2 * trials)) ** 2)
+        # Between ends that are infinitely far the variance does not depend on the mean.
+        plain = t * np.sqrt(spread.error**2 + unseen)
+        scored = low + width * (centre - margin), low + width * (centre + margin)
+    bounded = np.isfinite(width)
+    flat = is_rounding(spread.error, np.maximum(np.abs(value), np.where(bounded, width, 1.0)))
+    lower, upper = (
+        np.where(flat, np.nan, np.where(bounded | np.isnan(width), one, other))
+        for one, other in zip(scored, (value - plain, value + plain), strict=True)
+    )
+    at_end = (
+        flat
+        & (at_ends > 0)
+        & (spread.df >= FEWEST_DF)
+        & (is_rounding(value - low, width) | is_rounding(high - value, width))
+    )
+    if not at_end.any():
+        return lower, upper
+    alike = agreement_interval(value, spread.units, (low, high), confidence)
+    return np.where(at_end, alike[0], lower), np.where(at_end, alike[1], upper)
+
+
+def rests_on_unseen(
+    value: ArrayLike, spread: Spread, ends: tuple[ArrayLike, ArrayLike], *, at_ends: float = 0.0
+) -> NDArray[np.bool_]:
+    """Whether much of the variance behind a `score_interval` (two fifths) is its allowance for values not seen."""
+    low, high = (np.asarray(end, dtype=float) for end in ends)
+    unseen = _allowance(np.asarray(value, dtype=float), spread, low, high, at_ends)[1]
+    return np.asarray(unseen > 2 / 3 * spread.error**2)
+
+
+def _allowance(value: Floats, spread: Spread, low: Floats, high: Floats, at_ends: float) -> Bounds:
+    """By how much values that were not seen shift the mean, and what they add to its variance."""
+    down, up = np.minimum(low - value, 0.0), np.maximum(high - value, 0.0)
+    near = np.maximum(FARTHER * spread.lowest, down), np.minimum(FARTHER * spread.highest, up)
+    places = [(UNSEEN, near[0]), (UNSEEN, near[1])]
+    if at_ends:
+        places += [(at_ends, down), (at_ends, up)]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shift = sum(amount * away for amount, away in places) / spread.items
+        return shift, sum(amount * away**2 for amount, away in places) / spread.items**2
 
 
 def _size_df(share: Floats, owner: Ints, units: Ints) -> Floats:
@@ -246,6 +395,66 @@ def _size_df(share: Floats, owner: Ints, units: Ints) -> Floats:
     # It is between one and the number of clusters less one, which equal sizes reach up to rounding.
     most = np.maximum(units - 1, 1)
     return np.where(df > most * (1 - 1e-9), most, np.maximum(df, 1.0))
+
+
+# A group's variance counts as much as this many degrees of freedom of the variance pooled over groups.
+_BORROWED = 4.0
+
+
+def macro_spread(
+    influence: ArrayLike,
+    count: ArrayLike,
+    value: ArrayLike,
+    *,
+    group: NDArray[np.integer],
+    groups: int,
+    cluster: NDArray[np.integer] | None = None,
+) -> Spread:
+    """The spread of the mean over groups with equal weights, for `score_interval`; `value` is that of each group.
+
+    The groups are the ones of interest, such as the relations of a graph; only their items are drawn. A group of few
+    units tells little about its own variance, and one of a single unit nothing. So each variance is averaged with the
+    one pooled over all groups, which counts like four degrees of freedom. Units in several groups (head and tail of a
+    triple) err together. If no group has two units, the groups are treated as drawn: their values have the spread.
+    """
+    influence, count = np.asarray(influence, dtype=float), np.asarray(count, dtype=float)
+    value = np.asarray(value, dtype=float)
+    own = spread(influence, count, group=group, groups=groups, cluster=cluster)
+    free = np.where(own.units > 1, own.df, 0.0)
+    size = _totals(group, count, groups)
+    lowest, highest = (np.array([f(found, initial=0.0)]) for f, found in ((np.min, own.lowest), (np.max, own.highest)))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        units = np.atleast_1d(groups**2 / np.sum(1 / own.units))
+        if not free.any():
+            drawn = spread(value - value.mean(), np.ones(groups))
+            return drawn._replace(units=units)
+        variance = np.where(free > 0, own.error**2, 0.0)
+        pooled = np.sum(free * variance * own.units) / free.sum()
+        shrunk = (free * variance + _BORROWED * pooled / own.units) / (free + _BORROWED)
+        # Degrees of freedom by size: the variance is a sum over groups of these multiples of their squares.
+        lent = np.sum(_BORROWED / own.units / (free + _BORROWED)) / free.sum()
+        multiples = 1 / (own.units * (free + _BORROWED)) + lent
+        df = np.atleast_1d(np.sum(multiples * free) ** 2 / np.sum(multiples**2 * free))
+        total = shrunk.sum()
+        if cluster is not None:
+            number = np.unique(cluster, return_inverse=True)[1]
+            span = int(number.max()) + 1
+            key, place = np.unique(np.asarray(group, dtype=np.int64) * span + number, return_inverse=True)
+            within, label = key // span, key % span
+            share = np.bincount(place, count) / size[within]
+            part = (
+                np.bincount(place, influence * count) / size[within] / np.sqrt(np.where(share < 1, 1 - share, np.inf))
+            )
+            total += np.sum(np.bincount(label, part) ** 2) - np.sum(part**2)
+            weight = np.bincount(label, share / groups).astype(float)
+            weight = weight[weight > 0]
+            units = np.atleast_1d(1 / np.sum(weight**2))
+            df = np.minimum(df, _size_df(weight, np.zeros(len(weight), np.int64), np.array([len(weight)])))
+        error = np.sqrt(np.maximum(total, shrunk.sum() / groups)) / groups
+        items = np.sum(_totals(group, count * influence**2, groups)) / count.sum() / error**2
+    error = np.atleast_1d(error)
+    items = np.clip(np.where(error > 0, items, units), units, np.maximum(count.sum(), units))
+    return Spread(error, df, units, items, lowest, highest)
 
 
 def delong(
@@ -294,10 +503,9 @@ def delong(
         return auc, math.sqrt(np.var(wins[:m] / (2 * n), ddof=1) / m + spread / n), min(m, n) - 1
     influence = losses / (2 * n) - np.diff(offsets) * (m / n * auc) - auc
     influence[order] += wins[:m] / (2 * n)
-    members = np.broadcast_to(1.0, m)
-    if cluster is not None:
-        _, members, influence = _cluster_sums(influence, members, None, cluster)
-        members, influence = members[members > 0], influence[members > 0]
+    sizes = None if cluster is None else Clusters.of(np.ones(m), cluster)
+    if sizes is not None:
+        influence = _totals(sizes.key, influence, len(sizes.present))[sizes.present]
     units = len(influence)
     if units < 2:
         return auc, np.nan, 0
@@ -306,8 +514,8 @@ def delong(
         return auc, 0.0, units - 1
     kurtosis = float(np.mean(np.square(influence) ** 2)) / variance**2
     df = min(units - 1, 2 * units / (kurtosis - (units - 3) / (units - 1)))
-    if cluster is not None:
-        df = min(df, float(_size_df(members / m, np.zeros(units, np.int64), np.array([units]))[0]))
+    if sizes is not None:
+        df = min(df, float(sizes.df[0]))
     return auc, units / m * math.sqrt(variance / (units - 1)), df
 
 
@@ -336,13 +544,23 @@ def _totals(group: NDArray[np.integer] | None, weights: Floats, groups: int) -> 
     return np.bincount(group, weights, groups).astype(float, copy=False)
 
 
-def _cluster_sums(
-    weighted: Floats, count: Floats, group: NDArray[np.integer] | None, cluster: NDArray[np.integer]
-) -> tuple[Ints, Floats, Floats]:
-    """For each cluster within each group: the group, how many items, and the sum of the weighted values."""
+def _extremes(group: NDArray[np.integer] | None, values: Floats, groups: int) -> Bounds:
+    """The smallest and the largest value of each group, and 0."""
+    lowest, highest = np.zeros(groups), np.zeros(groups)
+    if group is None:
+        lowest[0], highest[0] = values.min(initial=0.0), values.max(initial=0.0)
+    else:
+        known = ~np.isnan(values)
+        np.minimum.at(lowest, group[known], values[known])
+        np.maximum.at(highest, group[known], values[known])
+    return lowest, highest
+
+
+def _cluster_keys(group: NDArray[np.integer] | None, cluster: NDArray[np.integer]) -> tuple[Ints, Ints]:
+    """The number of each cell's cluster within its group, and the group of each number; some may have no cell."""
     cluster = np.asarray(cluster)
     if cluster.size == 0:
-        return np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0)
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     if int(cluster.max()) - int(cluster.min()) > 1 << 32:  # labels such as hashes, which overflow the sums below
         cluster = np.unique(cluster, return_inverse=True)[1]
     cluster = cluster - cluster.min()
@@ -352,4 +570,4 @@ def _cluster_sums(
         labels = np.arange(int(key.max()) + 1)
     else:
         labels, key = np.unique(key, return_inverse=True)
-    return labels // span, _totals(key, count, len(labels)), _totals(key, weighted, len(labels))
+    return key.astype(np.int64, copy=False), (labels // span).astype(np.int64, copy=False)

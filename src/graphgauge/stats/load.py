@@ -31,8 +31,9 @@ from graphgauge.stats import logs
 from graphgauge.stats.cells import is_empty
 from graphgauge.stats.names import LABELS, role_of, sounds_like_metric
 from graphgauge.stats.runs import UNNAMED_METRIC, Run, Runs, Score, Seed, SideFile, known_metric, seed_of
-from graphgauge.stats.tabular import Columns, Reading, Unit, columns_of, read_units, runs_of
+from graphgauge.stats.tabular import Columns, columns_of, read_units
 from graphgauge.stats.text import listing
+from graphgauge.stats.units import Reading, Unit, runs_of
 
 # `metrics_{dataset}_{seed}.json`; the seed follows the last underscore.
 _FLAT_NAME = re.compile(r"metrics_(?P<dataset>.+)_(?P<seed>[^_]+)")
@@ -311,7 +312,9 @@ def _from_folder(folder: Path, columns: Columns) -> _Found:
     found.notes = _once(found.notes)
     if bad:
         said = listing([str(error).rstrip(".") for error in bad], 3)
-        found.notes.append(f"{len(bad)} file{'s' * (len(bad) > 1)} could not be read and the runs in it are missing: {said}")
+        found.notes.append(
+            f"{len(bad)} file{'s' * (len(bad) > 1)} could not be read and the runs in it are missing: {said}"
+        )
     return found
 
 
@@ -321,7 +324,7 @@ def _joined(readings: Sequence[Reading]) -> _Found:
         return _Found()
     units = [unit for reading in readings for unit in reading.units]
     labelled: dict[tuple[str, str, Any], Unit] = {}
-    joined = []
+    joined: list[Unit] = []
     for unit in units:
         key = (unit.method, unit.dataset, unit.seed)
         old = labelled.get(key) if unit.seed is not None else None
@@ -344,15 +347,17 @@ def _once(notes: Sequence[str]) -> list[str]:
     for note in notes:
         where, _, text = note.partition(": ")
         files.setdefault(text, []).append(where)
-    return [f"{where[0]}{f' and {len(where) - 1} more' if len(where) > 1 else ''}: {text}" for text, where in files.items()]
+    return [
+        f"{where[0]}{f' and {len(where) - 1} more' if len(where) > 1 else ''}: {text}" for text, where in files.items()
+    ]
 
 
 def _tables_in(folder: Path) -> list[Path]:
     found = []
     for path in folder.rglob("*"):
-        if path.suffix.lower() in _TABLES and path.is_file():
-            if not any(part.startswith(".") for part in path.relative_to(folder).parts):
-                found.append(path)
+        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if path.suffix.lower() in _TABLES and not hidden and path.is_file():
+            found.append(path)
         if len(found) > _MOST_FILES:
             raise InputError(f"has more than {_MOST_FILES:,} tables", where=str(folder), fix="Name a smaller folder.")
     return sorted(found)
@@ -379,7 +384,9 @@ def _from_json(path: Path, columns: Columns) -> _Found | None:
         return None
     named = _FLAT_NAME.fullmatch(path.name.removesuffix(".json").removesuffix(".flat"))
     if named is None and not set(LABELS) <= set(content):
-        return None
+        own = logs.labels(path) or {}
+        # metrics.json in a folder of a run, such as gcn_seed0, says all but the dataset.
+        return _flat({"dataset": "", **own}, content, path) if "seed" in own else None
     labels = {"method": _method_folder(path), **(named.groupdict() if named else {})}
     return _flat(labels, content, path)
 

@@ -9,10 +9,11 @@ from typing import Any
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.files import parse_json, read_bytes, read_json
+from graphgauge.io.sheets import MOST_BYTES
 from graphgauge.stats.cells import Number
 from graphgauge.stats.names import RUN_SEED, is_bookkeeping, is_step, role_of
 from graphgauge.stats.runs import Seed, seed_of
-from graphgauge.stats.tabular import Unit
+from graphgauge.stats.units import Unit
 
 HOW = "the last value of each metric is used, which need not be the best"
 _TENSORBOARD = re.compile(r"run-(?P<run>.+?)-tag-(?P<tag>.+)")
@@ -26,7 +27,10 @@ def labels(path: Path) -> dict[str, str] | None:
     """Method, dataset and seed of a table inside the folder of a run; None if it is in none."""
     exported = _TENSORBOARD.fullmatch(path.stem)
     if exported is not None:
-        return {**_split_name(exported["run"]), "metric": exported["tag"].replace("_", "/", exported["tag"].count("//"))}
+        return {
+            **_split_name(exported["run"]),
+            "metric": exported["tag"].replace("_", "/", exported["tag"].count("//")),
+        }
     if path.stem.lower() not in _GENERIC:
         return None
     folder = path.resolve().parent
@@ -71,14 +75,22 @@ def _json_scalars(path: Path) -> dict[str, Any]:
 
 
 def is_covered(path: Path) -> bool:
-    """Whether a JSON file of Ray Tune repeats the table next to it."""
-    return path.name in ("result.json", "params.json") and (path.parent / "progress.csv").is_file()
+    """Whether a JSON file describes a run, or repeats the file of it next to it."""
+    beside = {
+        "result.json": ("progress.csv",),
+        "params.json": ("progress.csv", "result.json", "metrics.json", "metrics.csv"),
+        "config.json": ("metrics.json", "metrics.csv", "results.json"),
+        "all_results.json": ("trainer_state.json",),
+    }
+    return any((path.parent / name).is_file() for name in beside.get(path.name, ()))
 
 
 def json_lines(path: Path) -> list[dict[str, Any]] | None:
     """The records of a .jsonl file, or of the result.json of Ray Tune, with nested settings; None for other JSON."""
     if path.suffix.lower() != ".jsonl" and path.name != "result.json":
         return None
+    if path.stat().st_size > MOST_BYTES:
+        raise InputError(f"has more than {MOST_BYTES:,} bytes", where=str(path), fix="Keep the last line of each run.")
     lines = [line for line in read_bytes(path).split(b"\n") if line.strip()]
     if path.suffix.lower() != ".jsonl" and len(lines) < 2:
         return None
@@ -117,7 +129,11 @@ def units(content: Mapping[str, Any], path: Path) -> list[Unit] | None:
         seed: Seed | None = seed_of(own["seed"]) if "seed" in own else None
         return [Unit(own.get("method", ""), own.get("dataset", ""), seed, numbers, "log_history")]
     results, config = content.get("results"), content.get("config")
-    if not isinstance(results, dict) or not isinstance(config, dict) or not ("configs" in content or "n-shot" in content):
+    if (
+        not isinstance(results, dict)
+        or not isinstance(config, dict)
+        or not ("configs" in content or "n-shot" in content)
+    ):
         return None
     method = str(content.get("model_name") or config.get("model_args") or config.get("model"))
     found = []

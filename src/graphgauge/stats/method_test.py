@@ -270,7 +270,9 @@ _ASSUMING = {True: "assuming normal differences", False: "assuming normal scores
 
 def interval_words(ci: Interval) -> str:
     """How an interval of a difference was made."""
-    return {"t": "Student's t", "ranks": "the test inverted", "rearranged": "the test inverted"}.get(ci.method, ci.method)
+    return {"t": "Student's t", "ranks": "the test inverted", "rearranged": "the test inverted"}.get(
+        ci.method, ci.method
+    )
 
 
 def margin_words(names: tuple[str, str], margin: Margin, better: Better | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import Literal
 
 ROLES = ("method", "dataset", "seed", "metric", "value", "std", "n")
 LABELS = ("method", "dataset", "seed")
@@ -12,12 +13,12 @@ LABELS = ("method", "dataset", "seed")
 _NAMES = {
     "method": ("method", "model", "algorithm", "algo", "estimator", "classifier", "learner", "approach", "architecture",
                "arch", "backbone", "system", "methodname", "modelname", "modeltype", "modelclass", "gnn", "network",
-               "methods", "models", "forecaster", "regressor", "solver"),
+               "methods", "models", "forecaster", "regressor", "solver", "variant"),
     "dataset": ("dataset", "datasetname", "data", "benchmark", "task", "taskname", "datasets", "problem", "corpus",
                 "dataname", "graph", "environment", "env"),
     "seed": ("seed", "randomseed", "randomstate", "rngseed", "globalseed", "manualseed", "seeds", "fold", "foldid",
              "cvfold", "split", "splitid", "resample", "resamples", "repeat", "repetition", "rep", "replicate",
-             "replication", "run", "runseed", "iterationseed"),
+             "replication", "run", "runseed", "trial"),
     "metric": ("metric", "metricname", "measure", "metrics", "scorer"),
     "value": ("value", "score", "metricvalue", "result", "values"),
     "std": ("std", "stddev", "sd", "standarddeviation", "stdev"),
@@ -32,8 +33,10 @@ RUN_SEED = re.compile(r"(?P<method>.+?)[-_/. ]*[-_/. ](?:seed|s|run|fold|split|r
 _BARE_SEED = re.compile(r"(?:seed|fold|split|run|rep|repeat|resample|trial|repetition)?[-_ ]?(\d{1,6})(?:_test_score)?")
 
 # Columns of settings and of metrics, by what other programs put before their names.
-_SETTINGS = ("params.", "params/", "params_", "param_", "config/", "config.", "hparams/", "hparams.", "hparam/", "tags.",
-             "tags/", "user_attrs_", "system_attrs_", "train_loop_config/")  # fmt: skip
+_SETTINGS = (
+    "params.", "params/", "params_", "param_", "config/", "config.", "hparams/", "hparams.", "hparam/", "tags.",
+    "tags/", "user_attrs_", "system_attrs_", "train_loop_config/",
+)  # fmt: skip
 _METRICS = ("metrics.", "metrics/", "summary.", "summary/")
 _BOOKKEEPING = re.compile(
     r"(unnamed: \d+|index|id|run_?id|experiment_?id|trial_?id|status|state|artifact_uri|start_?time|end_?time|created"
@@ -45,18 +48,31 @@ _BOOKKEEPING = re.compile(
     re.IGNORECASE,
 )
 _STEPS = ("epoch", "step", "globalstep", "iteration", "trainingiteration", "trainerglobalstep", "traininstep")
-_HYPERPARAMETERS = frozenset(
-    "lr learningrate initlr batchsize weightdecay wd dropout hidden hiddendim hiddensize hiddenchannels numlayers "
-    "nlayers layers epochs nepochs numepochs maxepochs patience optimizer momentum heads numheads embeddim embeddingdim "
-    "warmup warmupsteps clip gradclip maxsteps numworkers".split()
-)
-_METRIC_WORDS = frozenset(
-    "acc accuracy f1 auc auroc auprc roc pr ap map mrr hits hit ndcg recall precision loss mae rmse mse mape smape crps "
-    "error err score r2 nll elbo perplexity ppl bleu rouge ari nmi shd sid fid iou dice time seconds kl mmd wer cer "
-    "likelihood coverage sensitivity specificity mcc kappa tpr fpr fdr tnr fnr spearman pearson kendall brier ece "
-    "reward return success validity novelty uniqueness fidelity sparsity latency memory ap50 topk top1 top5 metric "
-    "value sharpe microf1 macrof1".split()
-)
+_HYPERPARAMETERS = frozenset((
+    "lr", "learningrate", "initlr", "batchsize", "weightdecay", "wd", "dropout", "hidden", "hiddendim", "hiddensize",
+    "hiddenchannels", "numlayers", "nlayers", "layers", "epochs", "nepochs", "numepochs", "maxepochs", "patience",
+    "optimizer", "momentum", "heads", "numheads", "embeddim", "embeddingdim", "warmup", "warmupsteps", "clip",
+    "gradclip", "maxsteps", "numworkers",
+))  # fmt: skip
+_METRIC_WORDS = frozenset((
+    "acc", "accuracy", "f1", "auc", "auroc", "auprc", "roc", "pr", "ap", "map", "mrr", "hits", "hit", "ndcg",
+    "recall", "precision", "loss", "mae", "rmse", "mse", "mape", "smape", "crps", "error", "err", "score", "r2",
+    "nll", "elbo", "perplexity", "ppl", "bleu", "rouge", "ari", "nmi", "shd", "sid", "fid", "iou", "dice", "time",
+    "seconds", "kl", "mmd", "wer", "cer", "likelihood", "coverage", "sensitivity", "specificity", "mcc", "kappa",
+    "tpr", "fpr", "fdr", "tnr", "fnr", "spearman", "pearson", "kendall", "brier", "ece", "reward", "return",
+    "success", "validity", "novelty", "uniqueness", "fidelity", "sparsity", "latency", "memory", "ap50", "topk",
+    "top1", "top5", "metric", "value", "sharpe", "microf1", "macrof1",
+))  # fmt: skip
+# What everybody means by a name.
+_HIGHER = frozenset((
+    "acc", "accuracy", "f1", "auc", "auroc", "auprc", "ap", "map", "mrr", "hits", "ndcg", "recall", "precision", "r2",
+    "bleu", "rouge", "ari", "nmi", "iou", "dice", "mcc", "kappa", "tpr", "tnr", "sensitivity", "specificity", "reward",
+    "microf1", "macrof1", "top1", "top5",
+))  # fmt: skip
+_LOWER = frozenset((
+    "loss", "mae", "rmse", "mse", "mape", "smape", "crps", "error", "err", "nll", "perplexity", "ppl", "fid", "wer",
+    "cer", "brier", "ece", "fpr", "fdr", "fnr", "latency", "shd",
+))  # fmt: skip
 _DATASETS = re.compile(
     r"cora(_?(ml|full))?|citeseer|pubmed|ogb[nlg]-.+|dblp|wikics|reddit\d*|ppi|flickr|yelp|amazon.*|coauthor.*|computers?|"
     r"photo|cs|physics|arxiv|products|proteins|mag|papers100m|wn18(rr)?|fb15k(-?237)?|nations|umls|kinship|yago.*|nell.*|"
@@ -117,6 +133,14 @@ def sounds_like_metric(name: str) -> bool:
         words = re.findall(r"[a-z]+\d*|\d+", re.sub(r"([a-z])([A-Z])", r"\1 \2", bare(name)).lower())
         return bool(_METRIC_WORDS & set(words)) or bool(_METRIC_WORDS & {re.sub(r"\d+$", "", word) for word in words})
     return True
+
+
+def usual_direction(name: str) -> Literal["higher", "lower"] | None:
+    """Which direction of a metric is better, if its name says it: `test_acc`, `val/loss`, `Accuracy`."""
+    words = set(re.split(r"[\W_]+", name.lower()))
+    if bool(words & _HIGHER) == bool(words & _LOWER):
+        return None
+    return "higher" if words & _HIGHER else "lower"
 
 
 def sounds_like_dataset(name: str) -> bool:

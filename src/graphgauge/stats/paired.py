@@ -27,7 +27,7 @@ from graphgauge.stats.rearrange import (
 )
 from graphgauge.stats.runs import Better, seed_order
 from graphgauge.stats.text import listing
-from graphgauge.stats.wilcoxon import as_on_paper, attainable_p, require_alpha, signed_rank
+from graphgauge.stats.wilcoxon import as_on_paper, attainable_p, rank_biserial, require_alpha, signed_rank
 
 PairedTest = MethodTest
 Statistic = Literal["mean", "ranks"]
@@ -266,7 +266,7 @@ def _levels(datasets: Sequence[Pair]) -> tuple[tuple[float, float], tuple[float,
 def _effect(datasets: Sequence[Pair], differences: Floats | None) -> float:
     """Rank-biserial correlation: of the signed ranks of pairs, or the mean over datasets for independent runs."""
     if differences is not None:
-        return signed_rank(differences).rank_biserial
+        return rank_biserial(differences)
     each = [np.sign(a[:, None] - b).mean() for a, b in datasets]
     return float(np.mean(each))
 

@@ -27,8 +27,8 @@ class PairedItems:
     """Outcome of a sign-flip test over items; a positive difference favours the first ranker.
 
     `p_error` is the Monte-Carlo standard error of p, 0 where every sign pattern was counted. `ci` contains the mean
-    differences that the same flips do not reject: it contains 0 exactly if p is above 1 − its level. `margin_ci` has the
-    level 1 − 2α, for tests of equivalence. `error` is the standard error over units.
+    differences that the same flips do not reject: it contains 0 exactly if p is above 1 − its level. `margin_ci` has
+    the level 1 − 2α, for tests of equivalence. `error` is the standard error over units.
     """
 
     n: int
@@ -181,7 +181,7 @@ class _Flips:
         return agreeing(low, high, total / size, self.p_value <= alpha)
 
     def _counted_interval(self, total: float, size: float, alpha: float) -> tuple[float, float]:
-        """Flipping some units changes the sum by as much as they exceed the shift: the means of subsets are its ends."""
+        """Flipping some units changes the sum by as much as they exceed the shift: its ends are means of subsets."""
         moved = size - _all_sums(self.sizes)
         means = np.sort((total - _all_sums(self.sums))[moved > 0] / moved[moved > 0])
         kept = math.floor(alpha * len(moved) / 2 + 1e-9)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import OptionError
 from graphgauge.core.options import whole_number
 from graphgauge.stats.intervals import is_rounding
@@ -29,8 +30,8 @@ _CAUTION = 0.8
 class Needed:
     """How many units detect a true difference of `effect` with probability `power`, at the measured spread.
 
-    `total` is per method, and per dataset if runs on given datasets are tested; `cautious` is the count if the spread is
-    at the upper end of what the data allow (80 %). None if there is no spread to plan with.
+    `total` is per method, and per dataset if runs on given datasets are tested; `cautious` is the count if the spread
+    is at the upper end of what the data allow (80 %). None if there is no spread to plan with.
     """
 
     names: tuple[str, str]
@@ -53,7 +54,7 @@ class Needed:
         if self.total is None or self.more is None:
             return f"{pair}: there is no spread to say what would detect {aim}."
         if self.more == 0:
-            return f"{pair}: {several(self.have, self.unit)}{self.where} detect {aim}; {self.total} would."
+            return f"{pair}: {several(self.have, self.unit)}{self.where} are enough to detect {aim} ({self.total} are)."
         cautious = "" if self.cautious is None else f", or {self.cautious:,} if the spread is underestimated"
         return (
             f"{pair}: to detect {aim} takes {several(self.total, self.unit)}{self.where} "
@@ -117,7 +118,7 @@ def needed(
     names: tuple[str, str],
 ) -> Needed:
     """Of a pair of methods, from the spread within the datasets, never from the observed difference."""
-    groups = [(a - b,) if paired else (a, b) for a, b in data]
+    groups: list[tuple[Floats, ...]] = [(a - b,) if paired else (a, b) for a, b in data]
     variances = [float(values.var(ddof=1)) for group in groups for values in group if len(values) > 1]
     df = sum(len(values) - 1 for group in groups for values in group)
     have = min(len(values) for group in groups for values in group)
@@ -134,7 +135,7 @@ def needed(
 
 
 def require_effect(effect: Any, power: Any) -> None:
-    if effect is not None and not (isinstance(effect, int | float | np.number) and 0 < abs(effect) < math.inf):
+    if effect is not None and not (isinstance(effect, int | float | np.number) and 0 < abs(float(effect)) < math.inf):
         raise OptionError(
             f"effect must be a number other than 0, not {effect!r:.60}", fix="Name the difference that matters."
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ class PublishedMean:
 
 @dataclass(frozen=True)
 class WelchTest:
-    """Two published means: their difference (first − second), its interval, and p before and after Holm's correction."""
+    """Two published means: their difference (first − second), its interval, and p before and after correction."""
 
     names: tuple[str, str]
     dataset: str
@@ -116,10 +116,11 @@ class PublishedComparison(Presented):
 
     def __getitem__(self, key: Any) -> Any:
         parts = (key,) if isinstance(key, str) else tuple(key)
-        dataset = self._dataset(parts[-1] if len(parts) > 1 and parts[-1] in self.datasets else None)
-        names = [part for part in parts if part != dataset or part in self.methods]
+        last = len(parts) > 1 and parts[-1] in self.datasets and parts[-1] not in self.methods
+        names = list(parts[:-1] if last else parts)
         for name in names:
             one_of("method", name, self.methods)
+        dataset = self._dataset(parts[-1] if last else None)
         if len(names) == 1:
             return next(mean for mean in self.means if (mean.method, mean.dataset) == (names[0], dataset))
         found = [test for test in self.tests if test.dataset == dataset and set(test.names) == set(names)]
@@ -132,7 +133,9 @@ class PublishedComparison(Presented):
     def grid(self, style: Style | None = None) -> Grid:
         style = style or Style()
         if style.percent and any(abs(mean.mean) > 1 for mean in self.means):
-            raise OptionError(f"{self.metric} has means above 1, which are not given in percent", fix="Leave percent out.")
+            raise OptionError(
+                f"{self.metric} has means above 1, which are not given in percent", fix="Leave percent out."
+            )
         rows = []
         for dataset in self.datasets:
             own, places = style.ordered(self.standings(dataset), lambda mean: mean.method), self.places(dataset)
@@ -149,8 +152,9 @@ class PublishedComparison(Presented):
                     Cell(str(mean.n)),
                 ]
                 rows.append([*cells[:1], Cell(dataset), *cells[1:]] if len(self.datasets) > 1 else cells)
-        head = ["method", *(["dataset"] if len(self.datasets) > 1 else []), "place",
-                *([] if self.baseline else ["possible places"]), f"{self.metric}{' (%)' * style.percent}", "runs"]  # fmt: skip
+        dataset_head = ["dataset"] if len(self.datasets) > 1 else []
+        places_head = [] if self.baseline else ["possible places"]
+        head = ["method", *dataset_head, "place", *places_head, f"{self.metric}{' (%)' * style.percent}", "runs"]
         reference = "the best" if self.baseline is None else self.baseline
         return Grid(head, rows, tuple(self._notes()), reference=reference)
 
@@ -197,15 +201,14 @@ class PublishedComparison(Presented):
         found = []
         for dataset in self.datasets:
             own = [mean.method for mean in self.standings(dataset)]
-            for place, pair in enumerate(zip(own, own[1:], strict=False), start=1):
+            for place, pair in enumerate(pairwise(own), start=1):
                 tests = [t for t in self.tests if t.dataset == dataset and set(t.names) == set(pair)]
                 if tests:
                     apart = tests[0].p_adjusted <= self.alpha
                     where = f"{dataset}: " if len(self.datasets) > 1 else ""
                     verb = "differ significantly" if apart else "do not differ significantly and are exchangeable"
-                    found.append(
-                        f"{where}places {place} and {place + 1} ({pair[0]}, {pair[1]}) {verb} ({p_text(tests[0].p_adjusted)})."
-                    )
+                    places = f"places {place} and {place + 1} ({', '.join(pair)})"
+                    found.append(f"{where}{places} {verb} ({p_text(tests[0].p_adjusted)}).")
         return found
 
     def render(self, form: str, style: Style | None = None) -> str:
@@ -256,7 +259,7 @@ def compare_published(
     dataset: Iterable[str] = (),
     alpha: float = 0.05,
     direction: Better | None = None,
-    columns: Columns | str | None = None,
+    columns: Columns | str | Iterable[str] | None = None,
 ) -> PublishedComparison:
     """Compare published means ± standard deviations of `n` runs each: which places of a leaderboard are exchangeable.
 
@@ -316,7 +319,8 @@ def _means(
         sheet = records_sheet(source.to_dict(orient="records"), "frame")
     else:
         raise InputError(
-            f"cannot read published means from {type(source).__name__}", fix="Pass one table, a frame or a list of rows."
+            f"cannot read published means from {type(source).__name__}",
+            fix="Pass one table, a frame or a list of rows.",
         )
     reading = read_units(sheet, columns)
     keys = list(dict.fromkeys(key for unit in reading.units for key in unit.numbers))
@@ -368,9 +372,7 @@ def _refuse_twice(means: Sequence[PublishedMean], where: str) -> None:
         seen.add((mean.method, mean.dataset))
 
 
-def _tests(
-    means: Sequence[PublishedMean], better: Better, baseline: str | None, alpha: float
-) -> Iterator[WelchTest]:
+def _tests(means: Sequence[PublishedMean], better: Better, baseline: str | None, alpha: float) -> Iterator[WelchTest]:
     for dataset in dict.fromkeys(mean.dataset for mean in means):
         own = sorted(
             (mean for mean in means if mean.dataset == dataset),
@@ -404,7 +406,9 @@ def _welch(first: PublishedMean, second: PublishedMean, alpha: float) -> WelchTe
 
 def _printed(means: Sequence[PublishedMean], factor: float) -> int:
     """As many digits as were printed, unless these show more than two of the spread."""
-    written = max(len(f"{number:.10f}".rstrip("0").partition(".")[2]) for mean in means for number in (mean.mean, mean.std))
+    written = max(
+        len(f"{number:.10f}".rstrip("0").partition(".")[2]) for mean in means for number in (mean.mean, mean.std)
+    )
     shown = max(decimals(mean.std * factor, mean.mean * factor) for mean in means)
     return min(max(written - (2 if factor > 1 else 0), 0), shown)
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from graphgauge.core.arrays import Floats, as_numeric, refuse_nan
 from graphgauge.core.errors import InputError
 from graphgauge.stats.intervals import Bounds, percentile_interval
 
+_MANY_SEEDS = 1000
 _NO_NAN = "Leave failed runs out and report it, or score them at the metric's worst value."
 
 
@@ -69,7 +71,11 @@ def stratified_bounds(drawn: Floats, runs: int, datasets: int, confidence: float
     return low, high
 
 
-def drawn_counts(sizes: Sequence[int], resamples: int, generator: np.random.Generator) -> list[Floats]:
+# Counts are whole numbers, which four bytes hold exactly.
+Counts = NDArray[np.float32]
+
+
+def drawn_counts(sizes: Sequence[int], resamples: int, generator: np.random.Generator) -> list[Counts]:
     """How often each seed of each dataset is in each resample, resamples × seeds.
 
     A seed is drawn for all methods at once if they share it, because they may share a split.
@@ -77,11 +83,13 @@ def drawn_counts(sizes: Sequence[int], resamples: int, generator: np.random.Gene
     counts = []
     for size in sizes:
         picked = generator.integers(0, size, (resamples, size)) + size * np.arange(resamples)[:, None]
-        counts.append(np.bincount(picked.ravel(), minlength=size * resamples).reshape(resamples, size).astype(float))
+        counts.append(
+            np.bincount(picked.ravel(), minlength=size * resamples).reshape(resamples, size).astype(np.float32)
+        )
     return counts
 
 
-def counted_interquartile_means(scores: Floats, counts: Floats) -> Floats:
+def counted_interquartile_means(scores: Floats, counts: Counts) -> Floats:
     """Of scores that are present as often as the counts say, one mean per row of counts.
 
     The rows have the same total. A score is kept as often as its places in the sorted row are between the quarters.
@@ -93,11 +101,11 @@ def counted_interquartile_means(scores: Floats, counts: Floats) -> Floats:
     np.clip(last, cut, total - cut, out=last)
     ordered = scores[order]
     # Σ score × (last − previous), without an array of the differences
-    sums = last[:, -1] * ordered[-1] - last[:, :-1] @ np.diff(ordered) - cut * ordered[0]
+    sums = (total - cut) * ordered[-1] - last[:, :-1] @ np.diff(ordered) - cut * ordered[0]
     return np.asarray(sums / (total - 2 * cut))
 
 
-def counted_chances(wins: Sequence[Floats], counts: Floats) -> Floats:
+def counted_chances(wins: Sequence[Floats], counts: Counts) -> Floats:
     """Of each pair, how often a run of the first beats one of the second in each resample; resamples × pairs.
 
     `wins` has a matrix per pair, seeds × seeds. Runs of one seed are not compared. NaN if a resample has one seed only.
@@ -105,10 +113,13 @@ def counted_chances(wins: Sequence[Floats], counts: Floats) -> Floats:
     seeds = counts.shape[1]
     rows, columns = np.triu_indices(seeds, 1)
     both = np.stack([(matrix + matrix.T)[rows, columns] for matrix in wins], axis=1)
-    products = counts[:, rows] * counts[:, columns]
-    compared = 2 * products.sum(axis=1, keepdims=True)
+    # Halves of whole numbers are exact in four bytes up to thousands of seeds.
+    exact: NDArray[Any] = counts if seeds < _MANY_SEEDS else counts.astype(float)
+    products = exact[:, rows] * exact[:, columns]
+    compared = 2 * products.sum(axis=1, keepdims=True, dtype=float)
+    won = (products @ both.astype(exact.dtype)).astype(float)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(compared > 0, products @ both / compared, np.nan))
+        return np.asarray(np.where(compared > 0, won / compared, np.nan))
 
 
 def win_matrix(a: Floats, b: Floats) -> Floats:

@@ -105,11 +105,19 @@ def known_metric(key: str) -> tuple[str, Direction | None, float | None, tuple[f
     from graphgauge.core.metric import find, renamed_keys
 
     key = renamed_keys().get(key, key)
+    unknown = (key, None, None, (-math.inf, math.inf))
     try:
         entry, _ = find(key)
     except OptionError:
-        return key, None, None, (-math.inf, math.inf)
+        return unknown
+    if key != entry.key and entry.parse(key) is None:
+        return unknown  # the name of f1@{k} alone: an F1 of any kind may be called so
     return key, entry.direction, entry.target, entry.bounds
+
+
+def repetition(method: str, number: int) -> str:
+    """The label of a run without a seed: no other method has it, so nothing pairs the two."""
+    return f"{method} #{number}"
 
 
 def on_dataset(name: str, dataset: str) -> str:
@@ -342,8 +350,14 @@ def _values(runs: list[Run], metric: str) -> tuple[dict[str, dict[str, dict[Seed
 
 
 def _absent(by_method: Mapping[str, Mapping[Seed, float]]) -> list[tuple[str, Seed]]:
-    """Runs missing compared to the method with the most: absence must not help. Different labels alone are no gap."""
-    fullest = max(by_method.values(), key=len)
+    """Runs missing compared to the method with the most: absence must not help. Different labels alone are no gap.
+
+    Where runs have no seeds, nothing says how many there should be.
+    """
+    most = max(by_method, key=lambda method: len(by_method[method]))
+    fullest = by_method[most]
+    if all(seed == repetition(most, number) for number, seed in enumerate(fullest, start=1)):
+        return []
     return [
         (method, seed)
         for method, seeds in by_method.items()
@@ -368,8 +382,11 @@ def _by_value(stated: list[tuple[Run, str]]) -> str:
 
 def _notes(scored: list[tuple[Run, Score]], metric: str) -> Iterator[str]:
     """Notes that do not prevent a comparison."""
-    for dataset in dict.fromkeys(run.dataset for run, _ in scored):
-        sizes = Counter(score.n for run, score in scored if run.dataset == dataset and score.n is not None)
+    counted: dict[str, Counter[int]] = defaultdict(Counter)
+    for run, score in scored:
+        if score.n is not None:
+            counted[run.dataset][score.n] += 1
+    for dataset, sizes in counted.items():
         if len(sizes) > 1:
             counts = ", ".join(f"{n:,} in {times} runs" for n, times in sorted(sizes.items()))
             if len(sizes) > _SIZES_LISTED:

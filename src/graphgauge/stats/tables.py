@@ -82,7 +82,7 @@ class Grid:
         return "\n".join([*lines, "", *_escaped_reference(legend), *notes]).rstrip() + "\n"
 
     def latex(self) -> str:
-        """For booktabs: bold marks the best, underlining the second best, italics what does not differ significantly."""
+        """For booktabs: bold marks the best, underlining the second, italics what is not significantly different."""
         sign = {"best": (r"\textbf{", "}"), "second": (r"\underline{", "}"), "close": (r"\textit{", "}")}
         lines = [
             r"\begin{tabular}{l" + "r" * (len(self.head) - 1) + "}",

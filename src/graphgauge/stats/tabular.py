@@ -9,7 +9,7 @@ import ast
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any
@@ -34,44 +34,20 @@ from graphgauge.stats.names import (
     sounds_like_dataset,
     sounds_like_metric,
 )
-from graphgauge.stats.runs import UNNAMED_METRIC, Run, Score, Seed, known_metric, seed_of
+from graphgauge.stats.runs import UNNAMED_METRIC, Seed, known_metric, seed_of
 from graphgauge.stats.text import listing
+from graphgauge.stats.units import Reading, Unit
 
 KEYS = ("method", "dataset", "seed", "metric", "value", "std", "n", "decimal")
 FILE, COLUMNS, ORDER = "@file", "@columns", "@order"
 _SPLITS = frozenset(("train", "training", "val", "valid", "validation", "dev", "test", "testing"))
+_FINISHED = frozenset(("finished", "complete", "completed", "terminated", "success", "succeeded", "done", "ok"))
+_MEANS = frozenset(("mean", "average", "avg"))
+_ROWS_LOOKED_AT = 1000
 _STATISTICS = ("mean", "std", "count", "size", "n", "sem", "min", "max", "median")
 _NAMES_LISTED = 12
 _LONGEST_NAME = 200
 Columns = Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class Unit:
-    """The numbers of one run, or of one cell of a paper; a seed of None is not stated."""
-
-    method: str
-    dataset: str
-    seed: Seed | None
-    numbers: Mapping[str, Number]
-    place: str
-    settings: Mapping[str, str] = field(default_factory=dict)
-    n: int | None = None
-
-
-@dataclass(frozen=True)
-class Reading:
-    """The units of a table, and how its columns were understood."""
-
-    units: list[Unit]
-    notes: list[str]
-    where: str
-    paired_by_order: bool = False
-    method_column: str = ""
-
-    def as_method(self, setting: str) -> str:
-        """The option that makes a setting part of the method."""
-        return f"--columns method={'+'.join(filter(None, (self.method_column, setting)))}"
 
 
 def columns_of(given: Any) -> dict[str, str]:
@@ -105,91 +81,6 @@ def read_units(sheet: Sheet, columns: Columns | None = None, labels: Mapping[str
     return table.reading()
 
 
-def runs_of(reading: Reading) -> list[Run]:
-    """One run per unit; without seeds, the units of a method are repetitions without a partner."""
-    spread = next(
-        (u for u in reading.units if any(number.std is not None for number in u.numbers.values())), None
-    )
-    if spread is not None:
-        raise InputError(
-            f"{spread.place} has a mean with its spread, not a run",
-            where=reading.where,
-            fix="`graphgauge compare --n RUNS` (compare_published in Python) tests tables of means ± standard "
-            "deviations, if the number of runs of each mean is known.",
-        )
-    numbered = _numbered(reading)
-    _refuse_twice(numbered, reading)
-    return [
-        Run(
-            unit.method, unit.dataset, 0 if unit.seed is None else unit.seed,
-            {known_metric(name)[0]: _score(name, number) for name, number in unit.numbers.items()}, source=reading.where,
-        )
-        for unit in numbered
-    ]  # fmt: skip
-
-
-def _score(name: str, number: Number) -> Score:
-    _, direction, target, bounds = known_metric(name)
-    return Score(number.value, direction, target, bounds, reason=number.reason)
-
-
-def _numbered(reading: Reading) -> list[Unit]:
-    """Units with seeds: those that have none are counted within their method and dataset."""
-    open_units = defaultdict(list)
-    for unit in reading.units:
-        if unit.seed is None:
-            open_units[unit.method, unit.dataset].append(unit)
-    if not open_units:
-        return reading.units
-    if all(len(units) == 1 for units in open_units.values()):
-        return [replace(unit, seed=0) if unit.seed is None else unit for unit in reading.units]
-    for units in open_units.values():
-        varying = _varying(units)
-        if varying:
-            method = units[0].method or "the method"
-            raise InputError(
-                f"{len(units)} rows of {method} differ in {listing(varying)}, so they are not repetitions",
-                where=reading.where,
-                fix=f"Name the seed (--columns seed=COLUMN), or make the setting part of the method "
-                f"({reading.as_method(varying[0])}).",
-            )
-    alone = len({method for method, _ in open_units}) == 1
-    taken: Counter[tuple[str, str]] = Counter()
-    found = []
-    for unit in reading.units:
-        if unit.seed is None:
-            number = taken[unit.method, unit.dataset]
-            taken[unit.method, unit.dataset] += 1
-            # Without seeds nothing pairs the runs of two methods, so their labels must not be equal.
-            paired = alone or reading.paired_by_order
-            unit = replace(unit, seed=number if paired else f"{unit.method} #{number + 1}")
-        found.append(unit)
-    return found
-
-
-def _varying(units: Sequence[Unit]) -> list[str]:
-    names = dict.fromkeys(name for unit in units for name in unit.settings)
-    return [name for name in names if len({unit.settings.get(name) for unit in units}) > 1]
-
-
-def _refuse_twice(units: Sequence[Unit], reading: Reading) -> None:
-    groups = defaultdict(list)
-    for unit in units:
-        groups[unit.method, unit.dataset, unit.seed].append(unit)
-    twice = [(key, found) for key, found in groups.items() if len(found) > 1]
-    if not twice:
-        return
-    said = [
-        f"{' on '.join(filter(None, (method, dataset))) or 'one method'}, seed {seed} ({found[0].place}, {found[1].place})"
-        for (method, dataset, seed), found in twice
-    ]
-    varying = _varying(twice[0][1])
-    fix = "Keep one row for each run, or name the column in which they differ: --columns seed=COLUMN."
-    if varying:
-        fix = f"They differ in {listing(varying)}: {reading.as_method(varying[0])} makes it part of the method."
-    raise InputError(f"{len(twice)} runs occur twice: {listing(said, 3)}", where=reading.where, fix=fix)
-
-
 # ------------------------------------------------------------------------------------------ preparation
 
 
@@ -200,7 +91,7 @@ def _without_index(sheet: Sheet) -> Sheet:
     first = sheet.column(sheet.names[0])
     if [str(cell).strip().removesuffix(".0") for cell in first] != [str(number) for number in range(len(first))]:
         return sheet
-    return Sheet(sheet.names[1:], [row[1:] for row in sheet.rows], sheet.places, sheet.where)
+    return replace(sheet, names=sheet.names[1:], rows=[row[1:] for row in sheet.rows])
 
 
 def _expanded(sheet: Sheet) -> Sheet:
@@ -221,7 +112,7 @@ def _expanded(sheet: Sheet) -> Sheet:
             [*row[:place], *row[place + 1 :], *(content.get(key) for key in keys)]
             for row, content in zip(sheet.rows, known, strict=True)
         ]
-        sheet = Sheet(names, rows, sheet.places, sheet.where)
+        sheet = replace(sheet, names=names, rows=rows)
     return sheet
 
 
@@ -292,7 +183,12 @@ class _Table:
     def decimal(self) -> Decimal:
         if "decimal" in self.given:
             return "comma" if self.given["decimal"] == "comma" else "point"
-        cells = (cell for row in self.sheet.rows for cell in row if isinstance(cell, str) and "," in cell and _looks_numeric(cell))
+        cells = (
+            cell
+            for row in self.sheet.rows
+            for cell in row
+            if isinstance(cell, str) and "," in cell and _looks_numeric(cell)
+        )
         found = decimal_of(cells)
         if found is None:
             raise InputError(
@@ -339,6 +235,8 @@ class _Table:
         for role in ("method", "dataset", "seed", "metric", "std", "n"):
             if role in found or self.given.get(role) in (FILE, COLUMNS, ORDER):
                 continue
+            if role in ("std", "n") and ("seed" in found or not self._has_spreads):
+                continue  # a run has neither: n is a measurement, such as a number of nodes
             ranked = [
                 (guess[1], place, name)
                 for place, name in enumerate(self.sheet.names)
@@ -388,13 +286,17 @@ class _Table:
                 fix=f"--columns method=COLUMN; it has {listing(texts or self.sheet.names, _NAMES_LISTED)}.",
             )
 
+    @cached_property
+    def _is_marked_up(self) -> bool:
+        return self.sheet.where.lower().endswith((".md", ".tex"))
+
     def label(self, role: str, row: int) -> str:
         """The method or dataset of a row."""
         if self.given.get(role) == FILE:
             return self.labels.get("file", "")
         if role in self.roles:
             values = [self.sheet.rows[row][self.sheet.place[name]] for name in self.roles[role]]
-            return ", ".join(_name(value) for value in values)
+            return ", ".join(_name(value, self._is_marked_up) for value in values)
         return self.labels.get(role, "")
 
     def seed(self, row: int) -> Seed | None:
@@ -410,7 +312,9 @@ class _Table:
     def plain(self) -> list[str]:
         """Columns of numbers that have no role."""
         taken = {name for names in self.roles.values() for name in names}
-        return [name for name in self.sheet.names if name not in taken and (self.is_numeric(name) or self.is_blank(name))]
+        return [
+            name for name in self.sheet.names if name not in taken and (self.is_numeric(name) or self.is_blank(name))
+        ]
 
     @cached_property
     def metrics(self) -> list[str]:
@@ -464,7 +368,9 @@ class _Table:
         elif (role := self._pivot) is not None:
             yield from self._pivoted(role)
         elif "std" in self.roles and self._mean_column is not None:
-            yield from self._summaries()
+            yield from self._summaries({self._mean_column: self.roles["std"][0]})
+        elif self._spreads and "seed" not in self.roles:
+            yield from self._summaries(self._spreads)
         elif any(is_step(name) for name in self.sheet.names) and self._repeats_within_runs:
             yield from self._stepped(self.metrics)
         else:
@@ -493,8 +399,27 @@ class _Table:
 
     def _wide(self) -> Iterator[Unit]:
         places = [(bare(name), name, self.sheet.place[name]) for name in self.metrics]
+        unfinished: dict[str, int] = {}
         for row, cells in enumerate(self.sheet.rows):
-            yield self._unit(row, {key: self.number(cells[place], row, name) for key, name, place in places})
+            numbers = {key: self.number(cells[place], row, name) for key, name, place in places}
+            state = self._state(row)
+            if state:
+                numbers = {
+                    key: replace(number, reason=number.reason or state) if math.isnan(number.value) else number
+                    for key, number in numbers.items()
+                }
+                if any(not math.isnan(number.value) for number in numbers.values()):
+                    unfinished[state] = unfinished.get(state, 0) + 1
+            yield self._unit(row, numbers)
+        if unfinished:
+            said = ", ".join(f"{count} {state}" for state, count in unfinished.items())
+            self.notes.append(f"runs that did not finish have values, which are used ({said})")
+
+    def _state(self, row: int) -> str:
+        """The state in which another program left a run that did not finish."""
+        columns = [name for name in self.sheet.names if simple(name) in ("state", "status")]
+        cell = str(self.sheet.rows[row][self.sheet.place[columns[0]]]).strip() if columns else ""
+        return "" if cell.lower() in _FINISHED or is_empty(cell) else cell
 
     def _long(self) -> Iterator[Unit]:
         """Rows of one metric each, joined by their labels; a metric that comes again starts the next repetition."""
@@ -568,6 +493,11 @@ class _Table:
             return "method"
         if "method" in self.roles:
             return "dataset" if any(sounds_like_dataset(name) for name in columns) else None
+        if self.labels.get("method"):
+            return None
+        texts = [name for name in self.sheet.names if not self.is_numeric(name) and not self.is_blank(name)]
+        if not [name for name in texts if name not in self.roles.get("seed", [])]:
+            return "method"  # repetitions below each method, with or without their seeds
         return self._unlabelled_pivot(columns)
 
     def _unlabelled_pivot(self, columns: Sequence[str]) -> str | None:
@@ -604,10 +534,13 @@ class _Table:
         """A pivot with several levels of columns, as pandas writes it."""
         index, _, named = self.sheet.names[0].partition("|")
         levels = [role[0] if (role := role_of(name)) else "" for name in named.split("/")]
-        self.roles.setdefault((role_of(index) or ("dataset" if "method" in levels else "method",))[0], [self.sheet.names[0]])
+        self.roles.setdefault(
+            (role_of(index) or ("dataset" if "method" in levels else "method",))[0], [self.sheet.names[0]]
+        )
         columns = {name: name.split("/") for name in self.sheet.names[1:]}
         statistics = next(
-            (place for place in range(len(levels)) if {parts[place] for parts in columns.values()} <= set(_STATISTICS)), None
+            (place for place in range(len(levels)) if {parts[place] for parts in columns.values()} <= set(_STATISTICS)),
+            None,
         )
         self.notes.append(f"columns are {' × '.join(role or 'metric' for role in levels)}")
         for row, cells in enumerate(self.sheet.rows):
@@ -640,18 +573,45 @@ class _Table:
 
     @cached_property
     def _mean_column(self) -> str | None:
-        names = [name for name in self.plain if simple(bare(name)) in ("mean", "average", "avg")]
+        names = [name for name in self.plain if simple(bare(name)) in _MEANS]
         return names[0] if names else self.metrics[0] if len(self.metrics) == 1 else None
 
-    def _summaries(self) -> Iterator[Unit]:
-        """Columns with a mean and its standard deviation."""
-        mean = self._mean_column or ""
-        metric = self._metric_name if simple(bare(mean)) in ("mean", "average", "avg") else bare(mean)
-        std_place, mean_place = self.sheet.place[self.roles["std"][0]], self.sheet.place[mean]
+    @cached_property
+    def _spreads(self) -> dict[str, str]:
+        """Columns of means with those of their standard deviations: acc_mean and acc_std, or acc and acc_std."""
+        columns = {simple(bare(name)): name for name in self.metrics}
+        found = {}
+        for name in self.metrics:
+            stem = _stem(name)
+            spreads = (f"{stem}std", f"std{stem}", f"{stem}stddev", f"{stem}stdev", f"{stem}sd")
+            other = next((columns[spread] for spread in spreads if stem and spread in columns), name)
+            if other != name:
+                found[name] = other
+        return found
+
+    @cached_property
+    def _has_spreads(self) -> bool:
+        """Whether the table has means with their spread, in cells or in columns."""
+        names = {simple(bare(name)) for name in self.sheet.names}
+        return bool(names & _MEANS and any("std" in name or name == "sd" for name in names)) or any(
+            name.endswith(("std", "stddev", "stdev")) or name.startswith("std") for name in names
+        ) or any(
+            isinstance(cell, str) and ("±" in cell or r"\pm" in cell or "+/-" in cell or "(" in cell)
+            for row in self.sheet.rows[:_ROWS_LOOKED_AT]
+            for cell in row
+        )  # fmt: skip
+
+    def _summaries(self, spreads: Mapping[str, str]) -> Iterator[Unit]:
+        """Columns with means, and columns with their standard deviations."""
+        place = self.sheet.place
         for row, cells in enumerate(self.sheet.rows):
-            std = self.number(cells[std_place], row, "std").value
-            number = self.number(cells[mean_place], row, mean)
-            yield self._unit(row, {metric: replace(number, std=None if std != std else std)})
+            numbers = {}
+            for mean, spread in spreads.items():
+                std = self.number(cells[place[spread]], row, spread).value
+                number = self.number(cells[place[mean]], row, mean)
+                metric = self._metric_name if simple(bare(mean)) in _MEANS else _stem(mean, bare(mean))
+                numbers[metric] = replace(number, std=None if std != std else std)
+            yield self._unit(row, numbers)
 
     # -------------------------------------------------------------------- logs of steps
 
@@ -685,7 +645,9 @@ class _Table:
     @cached_property
     def _chart(self) -> dict[str, tuple[str, str]] | None:
         """The columns `run - metric` of an exported chart of Weights & Biases."""
-        columns = [name for name in self.sheet.names if not is_step(name) and simple(name) not in ("relativetime", "walltime")]
+        columns = [
+            name for name in self.sheet.names if not is_step(name) and simple(name) not in ("relativetime", "walltime")
+        ]
         found = {name: name.rpartition(" - ") for name in columns}
         if len(columns) == len(self.sheet.names) or not columns or not all(part[1] for part in found.values()):
             return None
@@ -704,8 +666,8 @@ class _Table:
                 where=self.sheet.where,
                 fix="Export the table of runs with a column for the method and the seed.",
             )
-        for run, numbers in runs.items():
-            yield self._named(Unit(run, self.labels.get("dataset", ""), None, numbers, f"run {run!r}"))
+        for run, last in runs.items():
+            yield self._named(Unit(run, self.labels.get("dataset", ""), None, last, f"run {run!r}"))
 
     # -------------------------------------------------------------------- scale and words
 
@@ -720,8 +682,11 @@ class _Table:
             signs = {number.percent for _, number in known}
             if len(signs) > 1:
                 odd = next(unit for unit, number in known if number.percent != known[0][1].percent)
-                raise InputError(f"{key} has a percent sign in some rows and none in others",
-                                 where=f"{self.sheet.where}, {odd.place}", fix="Write all or none in percent.")  # fmt: skip
+                raise InputError(
+                    f"{key} has a percent sign in some rows and none in others",
+                    where=f"{self.sheet.where}, {odd.place}",
+                    fix="Write all or none in percent.",
+                )
             bounds = known_metric(named)[3]
             exceeds = bounds == (0.0, 1.0) and any(1 < number.value <= 100 for _, number in known)
             exceeds = exceeds and all(0 <= number.value <= 100 for _, number in known)
@@ -757,7 +722,10 @@ class _Table:
         left = [
             name
             for name in self.sheet.names
-            if name not in used and not is_bookkeeping(name) and not is_step(name) and not self._is_read(name, keys)
+            if name not in used
+            and not is_bookkeeping(name)
+            and not is_step(name)
+            and not self._is_read(name, keys)
             and simple(name) not in ("rank", "place")
         ]
         if left and not (self._pivot_by_names or self._pivot):
@@ -768,7 +736,8 @@ class _Table:
                 "paired by the order of rows" if self.given.get("seed") == ORDER
                 else "no column of seeds, so repetitions are numbered and runs are not paired"
             )  # fmt: skip
-        self.notes[:] = [f"{self.sheet.where}: {'; '.join([*said, *self.notes])}"] if said or self.notes else []
+        whole = [*said, *self.notes, *self.sheet.notes]
+        self.notes[:] = [f"{self.sheet.where}: {'; '.join(whole)}"] if whole else []
 
     def _is_read(self, name: str, keys: Sequence[str]) -> bool:
         spread_out = self._seed_columns is not None or "metric" in self.roles or self._exported
@@ -782,6 +751,12 @@ class _Table:
 
 def _quoted(name: str) -> str:
     return repr(name.partition("|")[0]) if name else "the first column"
+
+
+def _stem(name: str, text: str | None = None) -> str:
+    """The metric in the name of a column of means: acc of acc_mean and of mean_acc."""
+    text = simple(bare(name)) if text is None else text
+    return re.sub(r"^(mean|avg|average)[_ .-]?|[_ .-]?(mean|avg|average)$", "", text, flags=re.IGNORECASE)
 
 
 def _looks_numeric(cell: str) -> bool:
@@ -804,13 +779,18 @@ def _is_extreme(name: str) -> bool:
 def _hundredth(number: Number) -> Number:
     # Division by 100 rounds once; 81.5 % is the float 0.815.
     std = None if number.std is None else float(f"{number.std}e-2")
-    value = float(f"{number.value!r}e-2") if math.isfinite(number.value) and "e" not in repr(number.value) else number.value / 100
+    value = (
+        float(f"{number.value!r}e-2")
+        if math.isfinite(number.value) and "e" not in repr(number.value)
+        else number.value / 100
+    )
     return replace(number, value=value, std=std)
 
 
-def _name(value: Any) -> str:
-    if is_empty(value):
+def _name(value: Any, marked_up: bool) -> str:
+    """A name as it is written: an asterisk belongs to it, unless the file has markup."""
+    if value is None or value != value:
         return ""
-    text = plain_text(str(value)) if isinstance(value, str) else str(value)
-    return text.removesuffix(".0") if isinstance(value, float) else text
-
+    if isinstance(value, str):
+        return plain_text(value) if marked_up else value.strip()
+    return str(value).removesuffix(".0") if isinstance(value, float) else str(value)

@@ -60,6 +60,15 @@ def signed_rank(differences: ArrayLike) -> SignedRank:
     return SignedRank(n, plus / 2, minus / 2, p, n <= EXACT_LIMIT)
 
 
+def rank_biserial(differences: Floats) -> float:
+    """(W₊ − W₋)/(W₊ + W₋) of differences without NaN, zeros dropped; NaN if all are zero."""
+    signed = differences[differences != 0]
+    if not len(signed):
+        return math.nan
+    doubled = doubled_midranks(np.abs(signed))
+    return float((doubled * np.sign(signed)).sum() / doubled.sum())
+
+
 def paired_differences(a: Floats, b: Floats) -> Floats:
     """a − b, rounded so that .9 − .8 ties with .8 − .7."""
     return as_on_paper(a - b, float(max(np.max(np.abs(a)), np.max(np.abs(b)))))

@@ -38,8 +38,9 @@ class GateVerdict:
         word = "passed" if self.passed else "failed"
         seed = "" if self.run.get("seed") is None else f", seed {self.run['seed']}"
         who = f"{shown(self.run['method'])} on {shown(self.run['dataset'])}{seed}: " if self.run else ""
-        found = self.gate, self.found, self.limit, self.group, self.approximate
-        why = self.reason if self.found is None else found_words(*found)
+        why = self.reason
+        if self.found is not None:
+            why = found_words(self.gate, self.found, self.limit, self.group, self.approximate)
         return f"gate {word}: {self.gate}  ({who}{why})"
 
 

@@ -316,9 +316,8 @@ def _require_planned(request: GateRequest, items: Iterable[Item]) -> None:
             request.gate.require_planned(declared, values, declared.check(values))
         except OptionError as error:
             refusals.setdefault(str(item), error)
-    if refusals:
-        who, error = next(iter(refusals.items()))
-        raise InputError(f"{error.what} ({who})", fix=error.fix)
+    for who, refusal in refusals.items():
+        raise InputError(f"{refusal.what} ({who})", fix=refusal.fix)
 
 
 def _syntax_error(path: str, message: str) -> StudyError:

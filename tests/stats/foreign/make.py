@@ -2,8 +2,8 @@
 
     python make.py TOOL    # with the environment that has the tool
 
-Tools that only export from a browser (the pages of Weights & Biases and TensorBoard) are written by hand, in the form of
-the tool's source or documentation; `origin.toml` names it.
+Exports of a browser (the pages of Weights & Biases and TensorBoard) are written by hand, in the form of the tool's
+source or documentation; `origin.toml` names it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def optuna() -> None:
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
 
-    def objective(trial):  # noqa: ANN001, ANN202
+    def objective(trial):
         method = trial.suggest_categorical("model", list(METHODS))
         return accuracy(method, seed=trial.suggest_int("seed", 0, 3))
 
@@ -40,7 +40,7 @@ def optuna() -> None:
     study.optimize(objective, n_trials=12)
     study.trials_dataframe().to_csv(HERE / "optuna_grid.csv")
 
-    def search(trial):  # noqa: ANN001, ANN202
+    def search(trial):
         method = trial.suggest_categorical("model", ["gcn", "gat"])
         rate = trial.suggest_float("lr", 1e-4, 1e-1, log=True)
         return accuracy(method) - rate / 10
@@ -78,18 +78,18 @@ def lightning() -> None:
             self.save_hyperparameters()
             self.layer = torch.nn.Linear(1, 1)
 
-        def training_step(self, batch, index):  # noqa: ANN001, ANN202
+        def training_step(self, batch, index):
             loss = self.layer(batch[0]).square().mean()
             self.log("train_loss", loss, on_step=False, on_epoch=True)
             return loss
 
-        def validation_step(self, batch, index):  # noqa: ANN001, ANN202
+        def validation_step(self, batch, index):
             self.log("val_acc", 0.5 + 0.1 * self.current_epoch)
 
-        def test_step(self, batch, index):  # noqa: ANN001, ANN202
+        def test_step(self, batch, index):
             self.log("test_acc", accuracy(self.hparams.model, seed=self.hparams.seed))
 
-        def configure_optimizers(self):  # noqa: ANN202
+        def configure_optimizers(self):
             return torch.optim.SGD(self.parameters(), lr=0.1)
 
     data = DataLoader(TensorDataset(torch.ones(4, 1)), batch_size=2)
@@ -110,7 +110,7 @@ def lightning() -> None:
 def ray() -> None:
     from ray import tune
 
-    def train(config):  # noqa: ANN001, ANN202
+    def train(config):
         value = accuracy(config["model"], seed=config["seed"])
         for step in range(3):
             tune.report({"mean_accuracy": value - 0.01 * (2 - step)})
@@ -248,7 +248,8 @@ def by_hand() -> None:
         "\\bottomrule\n\\end{tabular}\n"
     )
     (HERE / "paper.md").write_text(
-        "| Method | Cora | CiteSeer |\n|---|---:|---:|\n| GCN | 81.5 ± 0.5 | 70.3±0.7 |\n| GAT | **83.0 (0.7)** | 72.5 (0.7) |\n"
+        "| Method | Cora | CiteSeer |\n|---|---:|---:|\n| GCN | 81.5 ± 0.5 | 70.3±0.7 |\n"
+        "| GAT | **83.0 (0.7)** | 72.5 (0.7) |\n"
     )
 
 

@@ -1,0 +1,360 @@
+"""Intervals and gates that stay valid at every look: read items in random order and stop when enough is known.
+
+The mean of a finite set of items, weighted or not, is bounded by a sequence of intervals whose probability of ever
+missing it is at most α, however often one looks and for whatever reason one stops. A predictor fitted on items already
+read narrows it. The bounds are those of an empirical Bernstein supermartingale, the gates bets on one side of a value
+(Waudby-Smith and Ramdas 2024), corrected for drawing without replacement.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from graphgauge.core.arrays import Floats, as_numeric
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.options import confidence_level, generator_of
+from graphgauge.core.result import Interval
+
+Decision = Literal["above", "below"]
+
+# Differences from the gate that the constant bets are made for.
+_GAPS = np.array([0.08, 0.04, 0.02, 0.01, 0.005])
+# Bets are cut so that no item can lose more than this share.
+_MOST_LOST = 0.9
+_ROUNDING = 1e-9
+_STATE = (
+    "weight", "bounds", "confidence", "aim", "gate", "read", "left", "total", "sum", "errors", "centre",
+    "cost", "slope", "low", "high", "best_low", "best_high", "above", "below", "_decided",
+)  # fmt: skip
+
+
+class MeanSequence:
+    """The mean of items that are read one after another in random order, with an interval valid at every look.
+
+    Parameters
+    ----------
+    population:
+        The number of items, or their weights; None for items drawn independently, without end.
+    bounds:
+        The smallest and the largest possible value of an item.
+    confidence:
+        The probability that no interval of the whole sequence misses the mean.
+    aim:
+        The half-width at which the sequence is tightest. It is valid for any.
+    gate:
+        A value: `decided` becomes `above` or `below` when the mean is shown to be on one side of it. Each side
+        errs with probability at most α, or α/2 with `two_sided`.
+
+    Items have to be read in the order of `order`, or in one drawn like it: with weights, the next item is drawn with
+    probability proportional to its weight.
+
+    >>> items = np.random.default_rng(0).uniform(size=2000)
+    >>> sequence = MeanSequence(2000, aim=0.05)
+    >>> for index in sequence.order(seed=1):
+    ...     if sequence.update(items[index]).half_width <= 0.05:
+    ...         break
+    >>> low, high = sequence.interval
+    >>> bool(low <= items.mean() <= high), sequence.read < 1000
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        population: int | ArrayLike | None,
+        *,
+        bounds: tuple[float, float] = (0.0, 1.0),
+        confidence: float = 0.95,
+        aim: float = 0.01,
+        gate: float | None = None,
+        two_sided: bool = False,
+    ) -> None:
+        low, high = (float(bound) for bound in bounds)
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise OptionError(f"bounds must be two finite numbers, not {bounds!r:.60}", fix="For shares: (0, 1).")
+        if not 0 < aim < math.inf:
+            raise OptionError(f"aim must be a positive half-width, not {aim!r:.60}")
+        self.weights = _weights(population)
+        self.bounds, self.confidence, self.aim = (low, high), confidence_level(confidence), float(aim)
+        self.gate, self.two_sided = gate, two_sided
+        self.weight = math.inf if self.weights is None else float(self.weights.sum())
+        self.read, self.left, self.total = 0, self.weight, 0.0
+        self.sum = self.errors = 0.0  # of the values, and of the squared errors of their predictions
+        self.centre = self.cost = self.slope = 0.0
+        self.best_low, self.best_high = low, high
+        self.low, self.high = low, high
+        self.above, self.below = np.zeros(1 + len(_GAPS)), np.zeros(1 + len(_GAPS))  # log capital of each bet
+        self._decided: Decision | None = None
+
+    @property
+    def alpha(self) -> float:
+        return 1 - self.confidence
+
+    def order(self, seed: int | np.random.Generator = 0) -> NDArray[np.int64]:
+        """The items in the order in which to read them."""
+        if self.weights is None:
+            raise OptionError("a population without end has no order", fix="Give its size or its weights.")
+        return np.argsort(generator_of(seed).exponential(size=len(self.weights)) / self.weights, kind="stable")
+
+    def update(
+        self,
+        values: ArrayLike,
+        *,
+        weights: ArrayLike | None = None,
+        predicted: ArrayLike | None = None,
+        mean_predicted: ArrayLike | None = None,
+    ) -> MeanSequence:
+        """Read the next items.
+
+        `weights` are those of the items, if they are not all 1. `predicted` is what a predictor fitted only on items
+        read in earlier calls says of each of them, `mean_predicted` its weighted mean over all items that are unread
+        before that item is read. Without a predictor, the running mean is used.
+        """
+        x = self._checked(values, "values")
+        w = (
+            np.ones(len(x))
+            if weights is None
+            else np.broadcast_to(as_numeric(weights, "weights"), x.shape).astype(float)
+        )
+        if len(x) == 0:
+            return self
+        read = np.cumsum(w)
+        if not (w > 0).all() or (self.left < math.inf and read[-1] > self.left * (1 + 1e-9)):
+            raise InputError(
+                "more weight was read than the population has", where="weights", fix="Read each item once."
+            )
+        before = np.concatenate(([0.0], read[:-1]))
+        left = np.maximum(self.left - before, np.finfo(float).tiny)
+        total = self.total + np.concatenate(([0.0], np.cumsum(w * x)[:-1]))  # Σwx of the items before
+        f, mean_f = self._predictions(x, predicted, mean_predicted)
+        scale = self._scale(predicted is not None)
+        y = (x - f) / scale
+        count = self.read + np.arange(len(x))
+        errors = self.errors + np.concatenate(([0.0], np.cumsum(y**2)[:-1]))
+        spread = (1 + errors) / (4 + count)
+        finite = self.weight < math.inf
+        growth = self.weight / left if finite else np.ones(len(x))
+        known = total / left if finite else np.zeros(len(x))
+        bet = np.minimum(0.5, growth * (self.aim / scale) / spread)
+        centre = self.centre + np.cumsum(bet * (x - f + mean_f + known))
+        slope = self.slope + np.cumsum(bet * growth)
+        cost = self.cost + np.cumsum((-np.log1p(-bet) - bet) * y**2)
+        middle = centre / slope
+        reach = scale * (math.log(2 / self.alpha) + cost) / slope
+        if self.gate is not None:
+            self._bet(x, f, mean_f, total, left, spread * scale**2, growth, count)
+        self.read += len(x)
+        self.left -= float(read[-1])
+        self.total, self.sum = float(total[-1] + w[-1] * x[-1]), self.sum + float(x.sum())
+        self.errors += float(np.sum(y**2))
+        self.centre, self.slope, self.cost = float(centre[-1]), float(slope[-1]), float(cost[-1])
+        self._narrow(middle, reach)
+        return self
+
+    def _checked(self, values: ArrayLike, name: str) -> Floats:
+        x = np.atleast_1d(as_numeric(values, name).astype(float))
+        low, high = self.bounds
+        slack = 1e-9 * (high - low)
+        bad = np.flatnonzero(~((x >= low - slack) & (x <= high + slack)))
+        if x.ndim != 1 or len(bad):
+            where = f", the first at index {bad[0]}" if len(bad) else ""
+            raise InputError(f"{len(bad)} values are not between {low:g} and {high:g}{where}", where=name,
+                             fix="Give bounds= that hold for every item.")  # fmt: skip
+        return x
+
+    def _predictions(
+        self, x: Floats, predicted: ArrayLike | None, mean_predicted: ArrayLike | None
+    ) -> tuple[Floats, Floats]:
+        if (predicted is None) != (mean_predicted is None):
+            raise InputError("predicted and mean_predicted belong together", fix="Give both, or neither.")
+        if predicted is not None and mean_predicted is not None:
+            f, mean = (
+                np.broadcast_to(self._checked(given, name), x.shape)
+                for given, name in ((predicted, "predicted"), (mean_predicted, "mean_predicted"))
+            )
+            return f, mean
+        middle = sum(self.bounds) / 2
+        sums = self.sum + np.concatenate(([0.0], np.cumsum(x)[:-1]))
+        f = (middle + sums) / (1 + self.read + np.arange(len(x)))
+        return f, f
+
+    def _scale(self, predicted: bool) -> float:
+        """A bound of |value − prediction|."""
+        return self.bounds[1] - self.bounds[0]
+
+    def _narrow(self, middle: Floats, reach: Floats) -> None:
+        """Every interval so far contains the mean with confidence, and so does their intersection."""
+        low, high = self.bounds
+        if self.weight < math.inf:  # what the unread items can still add
+            self.low = max((self.total + max(self.left, 0.0) * low) / self.weight, low)
+            self.high = min((self.total + max(self.left, 0.0) * high) / self.weight, high)
+            if self._finished:
+                self.low = self.high = self.best_low = self.best_high = self.total / self.weight
+                return
+        self.best_low = max(self.best_low, float((middle - reach).max()), self.low)
+        self.best_high = min(self.best_high, float((middle + reach).min()), self.high)
+        if self.best_low > self.best_high:  # happens with probability below α
+            self.best_low = self.best_high = min(max(float(middle[-1]), self.low), self.high)
+
+    def _bet(
+        self, x: Floats, f: Floats, mean_f: Floats, total: Floats, left: Floats, spread: Floats, growth: Floats,
+        count: NDArray[np.integer],
+    ) -> None:  # fmt: skip
+        """Capital that grows if the mean is above the gate, and capital that grows if it is below."""
+        gate, (low, high) = float(self.gate or 0.0), self.bounds
+        finite = self.weight < math.inf
+        fair = (self.weight * gate - total) / left if finite else np.full(len(x), gate)
+        sums = self.sum + np.concatenate(([0.0], np.cumsum(x)[:-1]))
+        mean = ((low + high) / 2 + sums) / (1 + count)
+        needed = math.log((2 if self.two_sided else 1) / self.alpha)
+        crossed: dict[Decision, int] = {}
+        sides: tuple[tuple[Decision, int], ...] = (("above", 1), ("below", -1))
+        for side, sign in sides:
+            gain = sign * (x - f + mean_f - fair)
+            worst = -np.minimum(sign * ((low if sign > 0 else high) - f + mean_f - fair), 0.0)
+            gap = np.maximum(sign * (mean - gate), 0.0)
+            span = high - low
+            bets = np.stack(
+                [growth * gap / (spread + gap**2), *(growth * step * span / spread for step in _GAPS)], axis=1
+            )
+            most = np.divide(_MOST_LOST, worst, out=np.full(len(x), np.inf), where=worst > 0)
+            capital = getattr(self, side) + np.cumsum(np.log1p(np.minimum(bets, most[:, None]) * gain[:, None]), axis=0)
+            setattr(self, side, capital[-1])
+            # half the adaptive bet, half the mean of the constant ones
+            both = np.logaddexp(capital[:, 0], _log_mean(capital[:, 1:])) - math.log(2)
+            # The unread items cannot bring the mean back to the gate.
+            certain = sign * ((low if sign > 0 else high) - fair) * left > _ROUNDING * self.weight * span
+            reached = np.flatnonzero((both >= needed) | (certain if finite else False))
+            if len(reached):
+                crossed[side] = int(reached[0])
+        if crossed and self._decided is None:
+            self._decided = "above" if crossed.get("above", math.inf) <= crossed.get("below", math.inf) else "below"
+
+    @property
+    def decided(self) -> Decision | None:
+        """On which side of the gate the mean has been shown to be, at any look so far."""
+        if self._decided is None and self.gate is not None and self._finished:
+            beyond = self.total / self.weight - self.gate
+            if abs(beyond) > _ROUNDING * (self.bounds[1] - self.bounds[0]):
+                return "above" if beyond > 0 else "below"
+        return self._decided
+
+    @property
+    def _finished(self) -> bool:
+        return self.weights is not None and self.read == len(self.weights)
+
+    @property
+    def estimate(self) -> float:
+        """The centre of the sequence, within the interval."""
+        if self.read == 0:
+            return math.nan
+        return min(max(self.centre / self.slope, self.best_low), self.best_high)
+
+    @property
+    def interval(self) -> Interval:
+        return Interval(self.best_low, self.best_high, self.confidence, "confidence sequence", "items, at every look")
+
+    @property
+    def half_width(self) -> float:
+        return (self.best_high - self.best_low) / 2
+
+    def merge(self, other: object) -> None:
+        """Refused: the bounds of a sequence belong to the order in which its items were read."""
+        raise OptionError("sequences cannot be merged", fix="Read the items of all shards in one order.")
+
+    def state(self) -> dict[str, Any]:
+        """What has been read, as JSON: with the same population and order, `resume` goes on from here."""
+        kept = {name: getattr(self, name) for name in _STATE}
+        return {**kept, "bounds": list(self.bounds), "above": self.above.tolist(), "below": self.below.tolist()}
+
+    def resume(self, state: Mapping[str, Any]) -> MeanSequence:
+        """Go on from a saved state of a sequence with the same population, bounds, level, aim and gate."""
+        own = self.state()
+        differing = [name for name in ("weight", "bounds", "confidence", "aim", "gate") if state.get(name) != own[name]]
+        if differing:
+            raise InputError(f"the saved sequence differs in {', '.join(differing)}", fix="Give the same arguments.")
+        for name in _STATE:
+            value = state[name]
+            setattr(self, name, np.array(value, float) if name in ("above", "below") else value)
+        self.bounds = (float(state["bounds"][0]), float(state["bounds"][1]))
+        return self
+
+    def __str__(self) -> str:
+        of = "" if self.weights is None else f" of {len(self.weights):,}"
+        side = f"; the mean is {self.decided} {self.gate:g}" if self.decided else ""
+        low, high = self.interval
+        return (
+            f"mean {self.estimate:.4g} [{low:.4g}, {high:.4g}] after {self.read:,}{of} items, "
+            f"{100 * self.confidence:g} % at every look{side}"
+        )
+
+
+class PairedSequence(MeanSequence):
+    """Two methods compared item by item, with a verdict that is valid at every look.
+
+    `decided` is `above` when the first is shown to score higher on average, `below` when the second is. Equal methods
+    are called different with probability at most α, however often one looks. `bounds` are those of one score.
+
+    >>> rng = np.random.default_rng(0)
+    >>> a, b = rng.beta(3, 2, 5000), rng.beta(2, 3, 5000)
+    >>> sequence = PairedSequence(5000)
+    >>> for index in sequence.order(seed=1):
+    ...     if sequence.update_pair(a[index], b[index]).decided:
+    ...         break
+    >>> sequence.decided, sequence.read < 500
+    ('above', True)
+    """
+
+    def __init__(
+        self,
+        population: int | ArrayLike | None,
+        *,
+        bounds: tuple[float, float] = (0.0, 1.0),
+        confidence: float = 0.95,
+        aim: float = 0.01,
+    ) -> None:
+        span = float(bounds[1]) - float(bounds[0])
+        super().__init__(population, bounds=(-span, span), confidence=confidence, aim=aim, gate=0.0, two_sided=True)
+
+    def update_pair(self, first: ArrayLike, second: ArrayLike, *, weights: ArrayLike | None = None) -> PairedSequence:
+        """Read the scores of both methods on the next items."""
+        a, b = (np.atleast_1d(as_numeric(given, name).astype(float)) for given, name in ((first, "a"), (second, "b")))
+        if a.shape != b.shape:
+            raise InputError(
+                f"{len(a)} scores of one method and {len(b)} of the other", fix="Pass one per item of both."
+            )
+        self.update(a - b, weights=weights)
+        return self
+
+    def _predictions(
+        self, x: Floats, predicted: ArrayLike | None, mean_predicted: ArrayLike | None
+    ) -> tuple[Floats, Floats]:
+        if predicted is None and mean_predicted is None:
+            return np.zeros(len(x)), np.zeros(len(x))
+        return super()._predictions(x, predicted, mean_predicted)
+
+    def _scale(self, predicted: bool) -> float:
+        """Differences are within one span of 0, but within two of a prediction."""
+        return self.bounds[1] * (2 if predicted else 1)
+
+
+def _weights(population: int | ArrayLike | None) -> Floats | None:
+    if population is None:
+        return None
+    if isinstance(population, int | np.integer) and not isinstance(population, bool):
+        if population < 1:
+            raise OptionError(f"a population of {population} has no mean", fix="Give the number of items.")
+        return np.ones(int(population))
+    weights = as_numeric(population, "population").astype(float)
+    if weights.ndim != 1 or len(weights) == 0 or not ((weights > 0) & np.isfinite(weights)).all():
+        raise InputError("expected a positive weight per item", where="population")
+    return weights
+
+
+def _log_mean(logs: Floats) -> Floats:
+    largest = logs.max(axis=1, keepdims=True)
+    return np.asarray(largest[:, 0] + np.log(np.mean(np.exp(logs - largest), axis=1)))

@@ -1,0 +1,199 @@
+"""Both sides of knowledge-graph triples, filtered as PyKEEN filters: against loops over all entities."""
+
+import numpy as np
+import pytest
+import torch
+
+from graphgauge.core.errors import InputError, OptionError
+from graphgauge.ranking import compare, evaluate, known_answers, rank_all, rank_triples
+
+ENTITIES, RELATIONS = 9, 3
+DRAW = np.random.default_rng(0)
+TRIPLES = np.unique(DRAW.integers(0, [ENTITIES, RELATIONS, ENTITIES], (120, 3)), axis=0)
+DRAW.shuffle(TRIPLES)
+TRAIN, VALID, TEST = TRIPLES[:50], TRIPLES[50:60], TRIPLES[60:85]
+# Whole numbers, so that scores tie.
+TABLE = DRAW.integers(0, 6, (ENTITIES, RELATIONS, ENTITIES)).astype(float)
+
+
+def score(heads, relations, tails):
+    return TABLE[heads, relations, tails]
+
+
+def filtered_ranks(test, known, side):
+    """(greater, equal, candidates), as PyKEEN's evaluation loop has them: other true triples are no candidates."""
+    true = {tuple(triple) for triple in known}
+    for head, relation, tail in test.tolist():
+        own = TABLE[head, relation, tail]
+        above = beside = candidates = 0
+        for entity in range(ENTITIES):
+            other = (head, relation, entity) if side == "tail" else (entity, relation, tail)
+            if other == (head, relation, tail):
+                candidates += 1
+            elif other not in true:
+                candidates += 1
+                above += TABLE[other] > own
+                beside += TABLE[other] == own
+        yield int(above), int(beside), candidates
+
+
+def found(state):
+    items = state.items()
+    order = np.argsort(items.ids)
+    rows = zip(
+        items.greater[order].tolist(), items.equal[order].tolist(), items.candidates[order].tolist(), strict=True
+    )
+    return list(rows)
+
+
+def by_side(known):
+    """Head and tail of each triple, one after the other."""
+    sides = [list(filtered_ranks(TEST, known, side)) for side in ("head", "tail")]
+    return [counts for both in zip(*sides, strict=True) for counts in both]
+
+
+MODELS = {
+    "function": score,
+    "methods": {"tail": lambda pairs: TABLE[pairs[:, 0], pairs[:, 1]],
+                "head": lambda pairs: TABLE[:, pairs[:, 0], pairs[:, 1]].T},
+}  # fmt: skip
+
+
+class Model:
+    """The methods of PyKEEN's models, which take tensors."""
+
+    num_entities = ENTITIES
+    _table = torch.as_tensor(TABLE)
+
+    def predict_t(self, pairs):
+        assert isinstance(pairs, torch.Tensor)
+        return self._table[pairs[:, 0], pairs[:, 1]]
+
+    def predict_h(self, pairs):
+        return self._table[:, pairs[:, 0], pairs[:, 1]].T
+
+
+@pytest.mark.parametrize("model", [*MODELS, "pykeen"])
+@pytest.mark.parametrize("batch", [None, 4])
+def test_both_sides_are_ranked_among_what_is_not_known(model, batch):
+    test = torch.as_tensor(TEST) if model == "pykeen" else TEST
+    given = (
+        {"model": Model(), "test": test}
+        if model == "pykeen"
+        else {"model": MODELS[model], "test": TEST, "entities": ENTITIES}
+    )
+    state = rank_triples(**given, known=[TRAIN, VALID], batch=batch, keep="items")
+    assert found(state) == by_side([*TRAIN.tolist(), *VALID.tolist(), *TEST.tolist()])
+    assert found(rank_triples(**given, keep="items")) == by_side([])
+    everything = rank_triples(**given, known=np.concatenate([TRAIN, VALID, TEST]), keep="items")
+    assert found(everything) == found(state)
+
+
+def test_sides_and_relations_are_groups_and_a_triple_is_a_cluster():
+    result = rank_triples(score, TEST, known=[TRAIN, VALID], entities=ENTITIES).evaluate()
+    sides = {side: list(filtered_ranks(TEST, [*TRAIN.tolist(), *VALID.tolist(), *TEST.tolist()], side))
+             for side in ("head", "tail")}  # fmt: skip
+    table = result["mrr"].by("side")
+    assert table["side"].tolist() == ["head", "tail"]
+    for side, value in zip(table["side"], table["value"], strict=True):
+        assert value == pytest.approx(np.mean([1 / (1 + above + beside / 2) for above, beside, _ in sides[side]]))
+    assert result["mrr"].by("relation")["n"].tolist() == (2 * np.bincount(TEST[:, 1])).tolist()
+    assert (result["mrr"].interval.over, result["mrr"].n) == ("clusters", 2 * len(TEST))
+    assert "mrr_macro_relation" in result
+    twice = rank_triples(score, np.concatenate([TEST, TEST]), entities=ENTITIES).evaluate()
+    assert twice["mrr"].value == rank_triples(score, TEST, entities=ENTITIES).evaluate()["mrr"].value
+
+
+def test_known_answers_are_those_of_the_query():
+    for side, asked in (("tail", 2), ("head", 0)):
+        values, offsets = known_answers(TEST, [TRAIN, VALID, TEST], side)
+        for number, triple in enumerate(TEST.tolist()):
+            others = {
+                row[asked] for row in TRIPLES[:85].tolist() if all(row[i] == triple[i] for i in range(3) if i != asked)
+            }
+            assert values[offsets[number] : offsets[number + 1]].tolist() == sorted(others)
+    nothing = known_answers(TEST, np.empty((0, 3), int))
+    assert (len(nothing[0]), nothing[1].tolist()) == (0, [0] * (len(TEST) + 1))
+
+
+def test_known_answers_go_into_rank_all():
+    entities, relations = DRAW.normal(size=(ENTITIES, 4)), DRAW.normal(size=(RELATIONS, 4))
+    heads, kinds, tails = TEST.T
+    one = rank_all((entities[heads], relations[kinds]), entities, tails, score="distmult", keep="items",
+                   known=known_answers(TEST, [TRAIN, VALID, TEST]))  # fmt: skip
+    other = rank_triples(lambda h, r, t: (entities[h] * relations[r] * entities[t]).sum(-1), TEST, sides=["tail"],
+                         known=[TRAIN, VALID], entities=ENTITIES, keep="items")  # fmt: skip
+    assert (one.items().greater == other.items().greater).all()
+
+
+def test_candidates_by_relation():
+    allowed = [sorted({*TEST[TEST[:, 1] == relation][:, 2].tolist(), relation}) for relation in range(RELATIONS)]
+    state = rank_triples(score, TEST, sides="tail", entities=ENTITIES, candidates={"tail": allowed}, keep="items")
+    for (head, relation, tail), counts in zip(TEST.tolist(), found(state), strict=True):
+        others = [TABLE[head, relation, entity] for entity in allowed[relation] if entity != tail]
+        own = TABLE[head, relation, tail]
+        assert counts == (sum(s > own for s in others), sum(s == own for s in others), len(others) + 1)
+
+
+def test_two_models_are_compared_triple_by_triple():
+    one, other = (rank_triples(lambda h, r, t, sign=sign: sign * TABLE[h, r, t], TEST, entities=ENTITIES, keep="items")
+                  for sign in (1, -1))  # fmt: skip
+    paired = compare(one.items(), other.items())
+    assert paired.mean_difference == pytest.approx(one.evaluate()["mrr"].value - other.evaluate()["mrr"].value)
+    assert evaluate([1.0], [[0.0]])["mrr"].value == 1
+
+
+def complex_numbers(*shape):
+    return DRAW.normal(size=shape) + 1j * DRAW.normal(size=shape)
+
+
+def test_complex_as_real_and_imaginary_parts():
+    entity, relation = complex_numbers(ENTITIES, 4), complex_numbers(RELATIONS, 4)
+    heads, kinds, tails = TEST.T
+    query = entity[heads] * relation[kinds]
+    state = rank_all((query.real, query.imag), (entity.real, entity.imag), tails, keep="items",
+                     score=lambda q, e: q[0] @ e[0].T + q[1] @ e[1].T)  # fmt: skip
+    by_hand = [[(entity[h] * relation[r] * entity[e].conj()).sum().real for e in range(ENTITIES)] for h, r, _ in TEST]
+    assert state.items().greater.tolist() == [
+        sum(s > row[t] for s in row) for row, t in zip(by_hand, tails, strict=True)
+    ]
+
+
+def test_rotate_in_torch_on_both_sides():
+    entity, phase = torch.as_tensor(complex_numbers(ENTITIES, 4)), torch.as_tensor(DRAW.normal(size=(RELATIONS, 4)))
+
+    def rotate(heads, relations, tails):
+        turn = torch.polar(torch.ones_like(phase), phase)
+        return -(entity[heads] * turn[relations] - entity[tails]).abs().sum(-1)
+
+    state = rank_triples(rotate, torch.as_tensor(TEST), entities=ENTITIES, batch=4, keep="items")
+    numbers, turns = entity.numpy(), np.exp(1j * phase.numpy())
+    expected = []
+    for head, relation, tail in TEST.tolist():
+        distance = [[np.abs(numbers[h] * turns[relation] - numbers[t]).sum() for h, t in pairs] for pairs in (
+            [(e, tail) for e in range(ENTITIES)], [(head, e) for e in range(ENTITIES)])]  # fmt: skip
+        expected += [sum(d < distance[0][head] for d in distance[0]), sum(d < distance[1][tail] for d in distance[1])]
+    order = np.argsort(state.items().ids)
+    assert state.items().greater[order].tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        ({"test": TEST[:, :2]}, InputError, r"test: expected triples \(n, 3\)"),
+        ({"known": [TRAIN, VALID[:, :2]]}, InputError, r"known\[1\]: expected triples"),
+        ({"sides": "middle"}, OptionError, "side"),
+        ({"sides": ("head", "head")}, OptionError, "each side once"),
+        ({"sides": ()}, OptionError, "each side once"),
+        ({"entities": None}, OptionError, "entities not given"),
+        ({"entities": 3}, InputError, "0 … 2"),
+        ({"model": {"tail": score}}, OptionError, "no function for the side 'head'"),
+        ({"model": None}, OptionError, "expected a model"),
+        ({"model": lambda h, r, t: 1 / 0}, InputError, "the function failed"),
+        ({"groups": {"side": TEST[:, 0]}}, OptionError, "groups already have 'side'"),
+    ],
+)
+def test_bad_triples(change, error, words):
+    given = {"model": score, "test": TEST, "entities": ENTITIES} | change
+    with pytest.raises(error, match=words):
+        rank_triples(**given)

@@ -1,0 +1,232 @@
+"""The design follows the ids and the declarations, and decides the test."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from graphgauge.cli.compare import command
+from graphgauge.core.errors import GraphgaugeError, InputError, OptionError
+from graphgauge.stats import Model, compare, paired_test, simulate, units_needed, unpaired_test
+
+RNG = np.random.default_rng(4)
+
+
+def rows(seeds: dict[str, list[Any]], datasets: int = 1, gap: float = 0.1, noise: float = 0.02) -> list[dict[str, Any]]:
+    return [
+        {"method": method, "dataset": f"data {d}", "seed": seed, "f1": 0.5 + gap * k + float(RNG.normal(0, noise))}
+        for k, (method, own) in enumerate(seeds.items())
+        for d in range(datasets)
+        for seed in own
+    ]
+
+
+def shuffled(runs: list[dict[str, Any]], seed: int) -> list[dict[str, Any]]:
+    return [runs[index] for index in np.random.default_rng(seed).permutation(len(runs))]
+
+
+@pytest.mark.parametrize(
+    ("seeds", "datasets", "options", "said"),
+    [
+        ({"a": range(6), "b": range(6)}, 1, {}, "paired by seed, 6 seeds"),
+        ({"a": range(5), "b": range(5, 10)}, 1, {}, "unpaired (no seed is shared), 5 runs per method"),
+        ({"a": range(5), "b": range(10, 17)}, 1, {}, "unpaired (no seed is shared), unequal, 5 to 7 runs per method"),
+        ({"a": range(6), "b": range(6)}, 1, {"design": "unpaired"}, "unpaired (as declared), 6 runs per method"),
+        ({"a": range(4), "b": range(4)}, 3, {}, "averaged within each of 3 datasets drawn from others like them"),
+        ({"a": range(4), "b": range(4)}, 3, {"datasets": "these"}, "stratified over these 3 datasets"),
+        ({"a": range(3), "b": range(5, 9)}, 3, {"datasets": "these"}, "unequal, 3 to 4 runs per method and dataset"),
+    ],
+)
+def test_the_design_is_named_from_the_ids(seeds: Any, datasets: int, options: Any, said: str) -> None:
+    given = {method: list(own) for method, own in seeds.items()}
+    runs = rows(given, datasets)
+    found = compare(runs, metric="f1", direction="higher", resamples=20, **options)
+    assert said in found.design.sentence
+    assert found.summary.splitlines()[1] == found.design.sentence
+    assert found.to_dict()["design"]["sentence"] == found.design.sentence
+    assert (
+        compare(shuffled(runs, 1), metric="f1", direction="higher", resamples=20, **options).to_json()
+        == found.to_json()
+    )
+    # other scores, the same design
+    others = [{**row, "f1": float(index % 7)} for index, row in enumerate(runs)]
+    again = compare(others, metric="f1", direction="higher", resamples=20, **options).design
+    assert (again.runs, again.datasets, again.seeds) == (found.design.runs, found.design.datasets, found.design.seeds)
+
+
+def test_each_design_has_its_test() -> None:
+    runs = rows({"a": list(range(7)), "b": list(range(7))}, gap=0.01)
+    a, b = ([row["f1"] for row in runs if row["method"] == method] for method in "ab")
+    for options, expected in (
+        ({}, paired_test(a, b, test="mean")),
+        ({"test": "ranks"}, paired_test(a, b)),
+        ({"design": "unpaired"}, unpaired_test(a, b)),
+        ({"design": "unpaired", "test": "ranks"}, unpaired_test(a, b, test="ranks")),
+    ):
+        found = compare(runs, metric="f1", direction="higher", resamples=20, **options).tests[0]
+        assert found.p_value == pytest.approx(expected.p_value)
+        assert found.test == expected.test
+        assert sorted(map(abs, found.ci)) == pytest.approx(sorted(map(abs, expected.ci)))
+
+
+def test_partly_shared_seeds_are_missing_runs_unless_declared() -> None:
+    runs = rows({"a": [0, 1, 2, 3, 4], "b": [0, 1, 2, 8, 9]})
+    with pytest.raises(InputError, match="are missing"):
+        compare(runs, metric="f1", direction="higher")
+    assert compare(runs, metric="f1", direction="higher", design="unpaired").tests[0].runs == (5, 5)
+    mixed = [*rows({"a": [0, 1], "b": [0, 1]}), *[{**row, "dataset": "x"} for row in rows({"a": [0, 1], "b": [5, 6]})]]
+    with pytest.raises(InputError, match="but not on x"):
+        compare(mixed, metric="f1", direction="higher")
+
+
+def test_a_failed_run_is_not_left_out_silently_in_unpaired_designs() -> None:
+    runs = rows({"a": [0, 1, 2, 3], "b": [5, 6, 7, 8]})
+    runs[1]["f1"] = math.nan
+    with pytest.raises(InputError, match="1 runs of f1 are missing: a on data 0 seed 1"):
+        compare(runs, metric="f1", direction="higher")
+    omitted = compare(runs, metric="f1", direction="higher", missing="omit")
+    assert sorted(omitted.tests[0].runs) == [3, 4]
+    assert "1 run without a value left out" in omitted.summary
+
+
+def test_these_datasets_and_datasets_like_them_are_two_questions() -> None:
+    """Opposite, certain differences on two datasets: no claim about others, and none about their mean."""
+    runs = rows({"a": list(range(8)), "b": list(range(8))}, datasets=3, gap=0.1)
+    drawn = compare(runs, metric="f1", direction="higher", resamples=20)
+    assert not drawn.tests[0].can_reject
+    assert "--datasets these" in drawn.summary
+    these = compare(runs, metric="f1", direction="higher", datasets="these", resamples=20)
+    assert these.tests[0].significant
+    assert these.tests[0].pairs == 24
+    assert these.unit == "seed"
+
+
+def test_the_seed_correlation_is_measured_within_datasets() -> None:
+    luck = RNG.normal(size=(4, 10))
+    runs = [
+        {"method": m, "dataset": d, "seed": s, "f1": 100 * d + luck[d, s] + 0.1 * float(RNG.normal())}
+        for m in "ab"
+        for d in range(4)
+        for s in range(10)
+    ]
+    found = compare(runs, metric="f1", direction="higher", resamples=20).design
+    blocks = [
+        np.array([[r["f1"] for r in runs if (r["method"], r["dataset"]) == (m, d)] for m in "ab"]) for d in range(4)
+    ]
+    centred = np.concatenate([block - block.mean(axis=1, keepdims=True) for block in blocks], axis=1)
+    assert found.correlation == pytest.approx(np.corrcoef(centred)[0, 1])
+    assert f"measured seed correlation {found.correlation:.2f}" in found.sentence
+
+
+def test_one_run_each_points_to_the_items() -> None:
+    said = compare(rows({"a": [0], "b": [0]}), metric="f1", direction="higher", resamples=5).summary
+    assert "One run of each method on one dataset cannot be tested over seeds" in said
+    assert "--over items" in said
+
+
+def test_the_metrics_that_were_looked_at_count() -> None:
+    runs = rows({"a": list(range(7)), "b": list(range(7)), "c": list(range(7))})
+    one = compare(runs, metric="f1", direction="higher", resamples=5)
+    five = compare(runs, metric="f1", direction="higher", resamples=5, metrics_compared=5)
+    assert "over 3 pairs, of this metric only" in one.summary
+    assert "over 3 pairs and 5 metrics" in five.summary
+    for first, second in zip(one.tests, five.tests, strict=True):
+        assert second.p_adjusted == pytest.approx(min(1.0, 5 * first.p_adjusted))
+
+
+@pytest.mark.parametrize(
+    ("std", "paired", "datasets"), [(1.0, True, 1), (2.0, True, 1), (1.0, False, 1), (1.0, True, 4)]
+)
+def test_the_needed_units_have_the_power(std: float, paired: bool, datasets: int) -> None:
+    """Simulated with the test itself."""
+    effect = 1.0
+    n = units_needed(effect, std, paired=paired, datasets=datasets)
+    own = std / math.sqrt(2) if paired else std  # paired differences have the spread std
+    model = Model(effect=effect, spreads=(own, own))
+    found = simulate([(n, n)] * datasets, paired=paired, model=model, repeats=150, seed=1)
+    assert found.power == pytest.approx(0.8, abs=0.1)
+
+
+def test_power_is_asked_at_a_named_effect() -> None:
+    runs = rows({"a": list(range(5)), "b": list(range(5))})
+    found = compare(runs, metric="f1", direction="higher", effect=0.01, resamples=5)
+    (need,) = found.needed
+    gaps = [a["f1"] - b["f1"] for a, b in zip(runs[:5], runs[5:], strict=True)]
+    assert need.total == units_needed(0.01, float(np.std(gaps, ddof=1)))
+    assert f"({need.more} more)" in found.summary
+    assert need.cautious > need.total
+    # the observed difference does not matter
+    moved = [{**row, "f1": row["f1"] + (0.3 if row["method"] == "a" else 0)} for row in runs]
+    assert compare(moved, metric="f1", direction="higher", effect=0.01, resamples=5).needed[0].total == need.total
+    with pytest.raises(OptionError, match="effect must be a number other than 0"):
+        compare(runs, metric="f1", direction="higher", effect=0.0)
+
+
+def test_the_command_takes_the_design(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    runs = rows({"a": list(range(4)), "b": list(range(4))}, 2)
+    lines = [f"{row['method']},{row['dataset']},{row['seed']},{row['f1']}" for row in runs]
+    table.write_text("method,dataset,seed,f1\n" + "\n".join(lines) + "\n")
+    common = [str(table), "--metric", "f1", "--higher"]
+
+    def run(*options: str) -> Any:
+        return CliRunner().invoke(command, [*common, *options], catch_exceptions=False)
+
+    content = json.loads(
+        run("--design", "unpaired", "--datasets", "these", "--margin", "0.05", "--effect", "0.02", "--simulate",
+            "--metrics-compared", "2", "--format", "json").stdout
+    )  # fmt: skip
+    assert content["design"]["runs"] == "unpaired"
+    assert content["design"]["datasets"] == "these"
+    assert content["tests"][0]["margin"]["size"] == 0.05
+    assert content["needed"][0]["unit"] == "run"
+    assert 0 <= content["simulated"]["error"] <= 0.1
+    for form in ("markdown", "latex"):
+        assert "unpaired (as declared)" in run("--design", "unpaired", "--format", form).stdout
+    with pytest.raises(GraphgaugeError, match="ranks are not compared within several datasets"):
+        run("--datasets", "these", "--test", "ranks")
+    with pytest.raises(GraphgaugeError, match="exclude each other"):
+        run("--over", "items", "--design", "unpaired")
+
+
+def _designs() -> Any:
+    path = Path(__file__).parents[2] / "docs" / "stats_designs.py"
+    spec = importlib.util.spec_from_file_location("stats_designs", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["stats_designs"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+DESIGNS = _designs()
+FAST = [DESIGNS.ROWS[index] for index in (4, 8, 15, 20, 22)] + [DESIGNS.these(3, 3), DESIGNS.drawn(10, 3)]
+
+
+@pytest.mark.parametrize("row", FAST, ids=lambda row: " ".join(row.name))
+def test_designs_err_rarely_and_cover(row: Any) -> None:
+    """A fast part of the table in the documentation."""
+    repeats = 150
+    found = row.simulated(repeats)
+    assert found.error <= 0.05 + 0.01 + 2.5 * math.sqrt(0.05 * 0.95 / repeats)
+    if not math.isnan(found.coverage):
+        assert found.coverage >= 0.93 - 2.5 * math.sqrt(0.07 * 0.93 / repeats)
+
+
+def test_the_table_keeps_its_promise() -> None:
+    """Every row of the page: error at most α + .01, beyond its own Monte-Carlo error."""
+    lines = (Path(__file__).parents[2] / "docs" / "stats_designs.inc").read_text(encoding="utf-8").splitlines()
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")][2:]
+    assert len(cells) == len(DESIGNS.ROWS)
+    for row, printed in zip(DESIGNS.ROWS, cells, strict=True):
+        assert tuple(printed[:3]) == row.name
+        assert float(printed[3]) <= 0.06 + 2 * math.sqrt(0.05 * 0.95 / DESIGNS.REPEATS)
