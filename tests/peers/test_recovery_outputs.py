@@ -143,7 +143,8 @@ def test_lingam_models() -> None:
     weights, data = simulated(3, samples=1000)
     model = peer("lingam").DirectLiNGAM()
     model.fit(data)
-    evaluation = recovery.evaluate(weights, model, sign="absolute", threshold=0.1)
+    keys = ["directed_f1", "sign_accuracy", "weight_rmse"]
+    evaluation = recovery.evaluate(weights, model, sign="absolute", threshold=0.1, metrics=keys)
     assert evaluation["directed_f1"].value > 0.9
     assert evaluation["sign_accuracy"].value == 1
     assert evaluation["weight_rmse"].value < 0.1

@@ -142,14 +142,16 @@ WEIGHTS = np.array([[0, 2.0, 0], [0, 0, -1.5], [0, 0, 0]])
 
 def test_weights_and_signs():
     found = np.array([[0, 1.0, 0.9], [0, 0, -0.5], [0, 0, 0]])
-    evaluation = recovery.evaluate(WEIGHTS, found, sign="absolute", threshold=0.3)
+    keys = ["sign_accuracy", "weight_rmse"]
+    evaluation = recovery.evaluate(WEIGHTS, found, sign="absolute", threshold=0.3, metrics=keys)
     assert evaluation["sign_accuracy"].value == 1
     assert evaluation["weight_rmse"].value == 1
-    turned = recovery.evaluate(WEIGHTS, -found, sign="absolute", threshold=0.3)
+    turned = recovery.evaluate(WEIGHTS, -found, sign="absolute", threshold=0.3, metrics=keys)
     assert turned["sign_accuracy"].value == 0
     assert turned["weight_rmse"].value == pytest.approx(np.sqrt((3**2 + 2**2) / 2))
-    assert "sign_accuracy" not in recovery.evaluate(WEIGHTS != 0, found, sign="absolute")
-    none = recovery.evaluate(WEIGHTS, -found.T, sign="absolute", threshold=0.3)["sign_accuracy"]
+    with pytest.raises(InputError, match="sign_accuracy needs weights"):
+        recovery.evaluate(WEIGHTS != 0, found, sign="absolute", metrics=keys)
+    none = recovery.evaluate(WEIGHTS, -found.T, sign="absolute", threshold=0.3, metrics=keys)["sign_accuracy"]
     assert none.reason == "no arrow is in both graphs"
 
 

@@ -56,7 +56,7 @@ class Nodes(Kind):
             if not text:
                 raise OptionError("the list is empty")
             return text if text == "listed" or _is_name_file(text) else tuple(map(str.strip, split_list(text)))
-        elif isinstance(value, Sequence) and value:
+        elif isinstance(value, Sequence) and value and all(isinstance(name, str | int) for name in value):
             return tuple(value)
         else:
             raise OptionError(f"expected a number, names or a file, found {value!r:.60}")

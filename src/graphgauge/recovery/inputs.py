@@ -207,7 +207,7 @@ def _edge_columns(columns: Sequence[Any]) -> tuple[Any, ...] | None:
 def several(value: Any, lagged: bool, *, encoded: str | None) -> list[Any] | None:
     """The graphs of a list or stack that cannot be read as one array; None for one graph and for plain stacks."""
     if isinstance(value, np.ndarray):
-        single = 3 if lagged or (encoded == "tigramite" and value.ndim == 4) else 2
+        single = 3 if lagged or encoded == "tigramite" else 2
         return list(value) if value.ndim == single + 1 and (lagged or encoded is not None) else None
     if not isinstance(value, list) or not value or any(isinstance(part, tuple | list | int | float) for part in value):
         return None
