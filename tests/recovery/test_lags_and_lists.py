@@ -191,3 +191,22 @@ def test_frequencies_of_edges():
     assert rows["b", "c"]["adjacent"] == 2 / 3
     assert rows["b", "c"]["backward"] == 2 / 3
     assert len(rows) == 2
+
+
+def test_a_cycle_at_lag_zero_is_named():
+    graph = lagged(4)
+    graph[0, 1, 0] = graph[1, 2, 0] = graph[2, 0, 0] = 1
+    evaluation = recovery.evaluate(lagged(4), graph, lagged=True)
+    assert evaluation.conventions["classes"] == "lagged and lagged"
+    assert "at lag 0, A_pred has the directed cycle 0 → 1 → 2 → 0" in evaluation.notes
+    assert evaluation["directed_f1"].defined
+
+
+def test_a_declared_mag_that_is_written_the_other_way():
+    cells = np.array([[0, 1, 0], [0, 0, 1], [0, 1, 0]])  # 0 → 1 ↔ 2
+    truth = np.eye(3, k=1)
+    keys = ["arrowhead_precision", "tail_precision", "directed_f1", "claimed_shd"]
+    one = recovery.evaluate(truth, cells, classes="mag", metrics=keys)
+    other = recovery.evaluate(truth, cells.T, classes="mag", edges="column_to_row", metrics=keys)
+    assert one.to_flat() == other.to_flat()
+    assert one["arrowhead_precision"].value == 2 / 3

@@ -1,4 +1,4 @@
-"""How an output was read does not keep methods apart: NOTEARS, LiNGAM, PC and FCI in one table; what is measured does."""
+"""NOTEARS, LiNGAM, PC and FCI in one table: how an output was read keeps no method out, what is measured does."""
 
 import json
 import re

@@ -157,7 +157,8 @@ MEMBERS = MODEL | {
     "conventions": {"members": "all DAGs that a CPDAG or MPDAG represents, each counted once; a DAG is its own"},
 }  # fmt: skip
 WEIGHTS: dict[str, Any] = EDGES | {
-    "needs": ("weights",), "unit": "edge", "default": False, "reference": "zheng2018", "laws": LAWS | MORE_IS_NOT_BETTER,
+    "needs": ("weights",), "unit": "edge", "default": False, "reference": "zheng2018",
+    "laws": LAWS | MORE_IS_NOT_BETTER,
     "conventions": EMPTY | {"over": "the arrows in both graphs, with the weights as given"},
     "chance": NoChance("weights of edges that are found are not drawn at random"),
 }  # fmt: skip

@@ -199,9 +199,9 @@ class Described:
 
 def described_classes(comparison: Comparison | Stack) -> Described:
     """The class of truth and prediction, and what keeps the first graphs from being valid ones."""
-    if comparison.options.lagged:
-        return Described({})
     parts = comparison.parts if isinstance(comparison, Stack) else (comparison,)
+    if comparison.options.lagged:
+        return Described({"classes": "lagged and lagged"}, _contemporaneous_cycles(parts[0]))
     sides = [side for part in parts for side in (part.truth, part.prediction)]
     if not any(side.may_be_undirected or side.declared for side in sides):
         return Described({})
@@ -217,6 +217,14 @@ def described_classes(comparison: Comparison | Stack) -> Described:
             count = "" if len(side) == 1 else f"{len(wrong)} of {len(side)} graphs, the first: "
             notes.append(f"{name} is no valid {label}: {count}{wrong[0]}")
     return Described({"classes": " and ".join(named)}, tuple(notes))
+
+
+def _contemporaneous_cycles(comparison: Comparison) -> tuple[str, ...]:
+    """What keeps a lagged graph from being one: a directed cycle among the edges without a lag."""
+    sides = zip(comparison.models()[0], (comparison.truth, comparison.prediction), strict=True)
+    found = [(model, class_of(model) if side.ends is not None else None) for model, side in sides]
+    problems = [model.flaw if kind is None else kind.problem for model, kind in found]
+    return tuple(f"at lag 0, {problem}" for problem in problems if problem is not None)
 
 
 def _spread_notes(found: Measured, axes: Sequence[Axis]) -> list[str]:

@@ -90,7 +90,7 @@ class Graph:
         """The pairs i·d + j, i < j, with edges other than arrows and undirected ones, in order, and their kinds."""
         if self.ends is None:
             return np.empty(0, np.int64), np.empty(0, np.int64)
-        kinds = np.triu(kinds_of_ends(self.ends), 1)
+        kinds = np.triu(kinds_of_ends(self.ends.T if self.turned else self.ends), 1)
         pairs = np.flatnonzero(kinds > Edge.LINE)
         return pairs, kinds.ravel()[pairs]
 
