@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphgauge import recovery
+from graphgauge.core.errors import InputError
 from graphgauge.recovery.classes import class_of
 from graphgauge.recovery.counts import Counts
 from graphgauge.recovery.inputs import CLASSES, read_pair
@@ -247,3 +248,17 @@ def test_named_marks_are_matched_by_name():
     assert one.to_flat() == other.to_flat()
     _, graph = read_pair(truth, shuffled, encoding="pcalg-pag")
     np.testing.assert_array_equal(graph.ends, ends)
+
+
+def test_a_declared_class_holds_for_lists_of_edges():
+    truth, listed = [(0, 1), (1, 2)], [(0, 1), (1, 0), (1, 2)]
+    found = recovery.evaluate(truth, listed, nodes=3, classes="cpdag")
+    assert found.conventions["classes"] == "dag and cpdag"
+    assert any("A_pred is no valid cpdag" in note for note in found.notes)
+    keys = ["arrowhead_precision", "tail_precision", "tp"]
+    heads = recovery.evaluate(truth, listed, nodes=3, classes="mag", metrics=keys)
+    assert heads.to_flat() == {"arrowhead_precision": 2 / 3, "tail_precision": 1, "tp": 1}
+    cyclic = recovery.evaluate(truth, [(0, 1), (1, 2), (2, 0)], nodes=3, classes="dag")
+    assert any("no valid dag" in note for note in cyclic.notes)
+    with pytest.raises(InputError, match="cannot be a pag"):
+        recovery.evaluate(truth, listed, nodes=3, classes="pag")

@@ -137,6 +137,9 @@ def read_pair(
     sizes = [count, *(side.d for side in sides if isinstance(side, Graph)), None if order is None else len(order)]
     d = next((size for size in sizes if size is not None), None)
     placed = [_placed(side, name, order, d) for side, name in zip(sides, _ARGUMENTS, strict=True)]
+    for index, (side, kind) in enumerate(zip(sides, declared, strict=True)):
+        if isinstance(side, EdgeList) and kind is not None:
+            placed[index] = _declared_list(placed[index], _ARGUMENTS[index], kind)
     for side, name in zip(placed, _ARGUMENTS, strict=True):
         if side.d != d:
             raise InputError(
@@ -290,6 +293,14 @@ def _declared(graph: Graph, name: str, declared: str | None) -> Graph:
     ends = np.where(cells, ARROWHEAD, np.where(cells.T, TAIL, NO_MARK)).astype(np.int8)
     np.fill_diagonal(ends, NO_MARK)
     return replace(graph, undirected=True, declared=declared, ends=ends)
+
+
+def _declared_list(graph: Graph, name: str, declared: str) -> Graph:
+    """A list of edges, read before, as a graph of the class that the caller names."""
+    if declared not in ("mag", "pag"):
+        return replace(graph, declared=declared)
+    assert isinstance(graph.data, SparseGraph)
+    return _declared(replace(graph, data=graph.data.dense(graph.d)), name, declared)
 
 
 def _from_marks(listed: EdgeMarks, name: str, declared: str | None) -> Graph:
