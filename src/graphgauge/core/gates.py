@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
-from graphgauge.core.metric import Metric, asked, find
+from graphgauge.core.metric import Metric, asked, find, renamed_keys
 from graphgauge.core.result import Evaluation, Kind, Result, Table
 from graphgauge.core.text import APPROXIMATE
 
@@ -115,7 +115,7 @@ class Gate:
         companion = _COMPANION.search(self.key)
         key = self.key[: companion.start()] if companion else self.key
         try:
-            metric, params = find(key, family.name)
+            metric, params = _metric(key, family.name)
         except OptionError as error:
             raise OptionError(f"gate {self.text!r}: {error.what}", fix=error.fix).about("gate") from None
         why = next(self._obstacles(family, metric, params, values, form, companion, shown), None)
@@ -173,8 +173,9 @@ class Gate:
         return GateOutcome(self.text, self.holds(found, limit), found, named, approximate=approximate)
 
     def is_metric_of(self, family: str) -> bool:
+        key = _COMPANION.sub("", self.key)
         try:
-            find(_COMPANION.sub("", self.key), family)
+            _metric(key, family)
         except OptionError:
             return False
         return True
@@ -232,3 +233,8 @@ class Gate:
         """Whether a value passes; a gate that names a level needs its `limit`."""
         against = self.limit if limit is None else limit
         return value == value and bool(_COMPARE[self.sign](value, against))
+
+
+def _metric(key: str, family: str) -> tuple[Metric, dict[str, Any]]:
+    """The metric of a key, or of an earlier one, which is said where the metric is computed."""
+    return find(renamed_keys(family).get(key, key), family)
