@@ -129,7 +129,8 @@ class Gate:
         """Why the value will not be there, and how to get it."""
         key, names = metric.key_of(**params), values.get("metrics")
         listed = ", ".join(names or ())
-        own = [item for item in asked(family.name, names) if item.metric is metric]
+        by_default = form.defaults(values) if names is None and form is not None and form.defaults else None
+        own = [item for item in asked(family.name, names or by_default) if item.metric is metric]
         if not own and names is None:
             yield f"{key} is computed only if it is asked for", f"Name it in {shown('metrics')}."
         elif not own:

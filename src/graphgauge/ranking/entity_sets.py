@@ -73,6 +73,8 @@ class EntitySets:
             return cls.from_rows(row, entity, count, entities)
         values = entity_numbers(given, name, entities)
         require_shape(values, (count, None), name, _FORMS)
+        if values.size and values.shape[1] == entities:
+            _refuse_indicators(values, name, entities)
         return cls.from_rows(np.repeat(np.arange(count), values.shape[1]), values.reshape(-1), count, entities)
 
     @classmethod
@@ -90,6 +92,8 @@ class EntitySets:
             parts.append(part)
         lengths = [len(part) for part in parts]
         values = np.concatenate(parts) if parts else np.empty(0, np.int64)
+        if parts and set(lengths) == {entities}:
+            _refuse_indicators(values, name, entities)
         return cls.from_rows(np.repeat(np.arange(count), lengths), values, count, entities)
 
     def __len__(self) -> int:
@@ -131,6 +135,13 @@ class EntitySets:
         inside = np.arange(int(size.sum())) - np.repeat(ends - size, size)
         values = self.values[np.repeat(self.offsets[chosen], size) + inside]
         return EntitySets(values, np.concatenate([[0], ends]), self.entities)
+
+
+def _refuse_indicators(values: Ints, name: str, entities: int) -> None:
+    """Numbers, as many as there are entities, that are all 0 or 1 say which entities are in the set."""
+    if entities > 2 and values.max() <= 1:
+        raise InputError("a matrix of 0 and 1 (queries, entities), where entity numbers are expected", where=name,
+                         fix="Pass it as booleans: matrix != 0.")  # fmt: skip
 
 
 def entity_numbers(numbers: Any, name: str, entities: int) -> Ints:
