@@ -175,7 +175,7 @@ def _content(scores: AnyArray) -> str | None:
     """What identifies a batch of scores; None if too few differ."""
     if len(np.unique(scores[:1000])) < _FEWEST_TO_RECOGNISE:
         return None
-    return f"{scores.dtype} {hashlib.sha256(np.ascontiguousarray(scores)).hexdigest()}"
+    return f"{scores.dtype} {hashlib.sha256(scores.tobytes()).hexdigest()}"
 
 
 def _concatenated(parts: list[AnyArray], among: list[AnyArray]) -> AnyArray:

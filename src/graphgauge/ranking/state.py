@@ -233,6 +233,8 @@ class RankingState:
         given = {"pos_scores": pos_scores, "neg_scores": neg_scores, "offsets": offsets, "mask": mask, "ids": ids,
                  "scores": scores, "labels": labels, "queries": queries, "negatives": negatives}  # fmt: skip
         form = chosen_form((MATRIX, FLAT), given_names(given))
+        if items is not None and weights is not None:
+            raise OptionError("metrics of recommended items do not take weights", fix="Leave out items, or weights.")
         if items is not None and form is not FLAT:
             raise OptionError(f"{form.name} does not take items", fix="Items go with scores, labels and queries.")
         if negatives is not None:
@@ -927,7 +929,8 @@ class RankingState:
 def _in_range(weights: Floats) -> Floats:
     """Weights up to 1: only their ratios matter, and sums and squares of larger ones could overflow."""
     exponent = np.frexp(weights.max(initial=0.0))[1]
-    return np.ldexp(weights, -exponent)  # a power of two, so that no digit is lost
+    scaled: Floats = np.ldexp(weights, -exponent)  # a power of two, so that no digit is lost
+    return scaled
 
 
 def _sound_ids(saved: AnyArray) -> AnyArray:
