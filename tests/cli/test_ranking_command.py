@@ -261,6 +261,7 @@ def bad_input(folder):
     """(arguments, exit code, words of the message) for everything that must be refused."""
     np.save(folder / "row.npy", np.zeros((1, 9)))
     np.save(folder / "four.npy", np.zeros(4))
+    np.save(folder / "cube.npy", np.zeros((4, 2, 2)))
     nan = np.zeros((4, 2))
     nan[2, 1] = np.nan
     np.save(folder / "nan.npy", nan)
@@ -293,7 +294,7 @@ def bad_input(folder):
     yield (*pair("n-0.npy"), "--ties", "hopeful"), 2, ["--ties", "realistic"]
     yield (*pair("n-0.npy"), "--metrics", "mr"), 2, ["unknown metric 'mr'", "mrr"]
     yield (*pair("n-0.npy"), "--confidence", "1.5"), 2, ["--confidence"]
-    yield pair("four.npy"), 3, ["neg_scores", "(n, k)"]
+    yield pair("cube.npy"), 3, ["neg_scores", "(n, k)"]
     yield ("ranking", "--pos-scores", "four.npy"), 2, ["--neg-scores not given"]
     yield (*pair("n-0.npy"), "--offsets", "o.npy", "--mask", "nosuch.npy"), 2, ["--offsets and --mask exclude"]
     yield (*pair("n-0.npy"), "--known-values", "nosuch.npy"), 2, ["does not take --known-values"]

@@ -336,3 +336,5 @@ def test_a_matrix_of_zeros_and_ones_is_not_read_as_entity_numbers(form):
     for name in ("known", "exclude", "candidates"):
         with pytest.raises(InputError, match="matrix of 0 and 1"):
             rank_all(scores, np.eye(6), [2, 3, 4, 5], **{name: form(np.eye(4, 6, dtype=int))})
+    with pytest.raises(InputError, match="matrix of 0 and 1"):  # the number of items is not known
+        from_topk(np.argsort(-scores, axis=1)[:, :3], form(right), k=3)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
-from graphgauge.core.metric import Metric, asked, find
+from graphgauge.core.metric import Metric, asked, find, renamed_keys
 from graphgauge.core.result import Evaluation, Kind, Result, Table
 from graphgauge.core.text import APPROXIMATE
 
@@ -115,7 +115,7 @@ class Gate:
         companion = _COMPANION.search(self.key)
         key = self.key[: companion.start()] if companion else self.key
         try:
-            metric, params = find(key, family.name)
+            metric, params = _metric(key, family.name)
         except OptionError as error:
             raise OptionError(f"gate {self.text!r}: {error.what}", fix=error.fix).about("gate") from None
         why = next(self._obstacles(family, metric, params, values, form, companion, shown), None)
@@ -128,9 +128,11 @@ class Gate:
     ) -> Iterator[tuple[str, str]]:  # fmt: skip
         """Why the value will not be there, and how to get it."""
         key, names = metric.key_of(**params), values.get("metrics")
-        listed = ", ".join(names or ())
-        by_default = form.defaults(values) if names is None and form is not None and form.defaults else None
-        own = [item for item in asked(family.name, names or by_default) if item.metric is metric]
+        listed, now = ", ".join(names or ()), renamed_keys(family.name)
+        current: Sequence[str] | None = None if names is None else [now.get(name, name) for name in names]
+        if names is None and form is not None and form.defaults is not None:
+            current = form.defaults(values)
+        own = [item for item in asked(family.name, current) if item.metric is metric]
         if not own and names is None:
             yield f"{key} is computed only if it is asked for", f"Name it in {shown('metrics')}."
         elif not own:
@@ -174,8 +176,9 @@ class Gate:
         return GateOutcome(self.text, self.holds(found, limit), found, named, approximate=approximate)
 
     def is_metric_of(self, family: str) -> bool:
+        key = _COMPANION.sub("", self.key)
         try:
-            find(_COMPANION.sub("", self.key), family)
+            _metric(key, family)
         except OptionError:
             return False
         return True
@@ -233,3 +236,8 @@ class Gate:
         """Whether a value passes; a gate that names a level needs its `limit`."""
         against = self.limit if limit is None else limit
         return value == value and bool(_COMPARE[self.sign](value, against))
+
+
+def _metric(key: str, family: str) -> tuple[Metric, dict[str, Any]]:
+    """The metric of a key, or of an earlier one, which is said where the metric is computed."""
+    return find(renamed_keys(family).get(key, key), family)

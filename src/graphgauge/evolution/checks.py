@@ -32,7 +32,7 @@ def _logged(options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     from graphgauge.evolution.log import EvolutionLog
 
     log = EvolutionLog(options["log"])
-    for condition, seed in stored_runs(log, options["conditions"], options["seeds"]):
+    for condition, seed in stored_runs(log, options["conditions"], options["log_seeds"]):
         for stored in log.cycles(condition, seed):
             run = f"{condition}, seed {seed}"
             if stored.cycle == 0 and stored.previous_embeddings is not None:

@@ -130,9 +130,9 @@ def decoded(path: Path) -> str:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        guess = " (Latin-1 or Windows-1252, it seems)" if encoding == "utf-8" else ""
-        what = f"line {line} cannot be read (not {encoding.removesuffix('-sig').upper()} text{guess})"
-        raise InputError(what, where=str(path), fix="Save it as UTF-8.") from None
+        what = f"line {line} cannot be read (not {encoding.removesuffix('-sig').upper()} text)"
+        seems = " It seems to be Latin-1 or Windows-1252." if encoding == "utf-8" else ""
+        raise InputError(what, where=str(path), fix=f"Save it as UTF-8.{seems}") from None
 
 
 def _delimited(path: Path) -> Sheet:

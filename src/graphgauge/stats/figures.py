@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphgauge.core.errors import OptionError
 from graphgauge.core.figures import CHANCE, COLOURS, SHAPES, figure
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ def draw_intervals(table: Aggregate, path: str | Path) -> None:
     """Mean and interval of every method, side by side for each metric and dataset."""
     panels = list(dict.fromkeys((row.metric, row.dataset) for row in table.rows))
     methods = list(dict.fromkeys(row.method for row in table.rows))
-    if len(panels) > _MOST_PANELS:
+    if len(panels) > _MOST_PANELS and len({dataset for _, dataset in panels}) > 1:
         _draw_strips(table, path)
         return
     with figure(path, len(panels), height=1 + 0.3 * len(methods)) as grid:
@@ -105,8 +104,6 @@ def _draw_strips(table: Aggregate, path: str | Path) -> None:
     """The means of many datasets: a row per method, a dot per dataset, and a bar at the mean over datasets."""
     metrics = list(dict.fromkeys(row.metric for row in table.rows))
     methods = list(dict.fromkeys(row.method for row in table.rows))
-    if len(metrics) > _MOST_PANELS:
-        raise OptionError(f"{len(metrics)} metrics do not fit into one figure", fix="Choose some with --metric.")
     with figure(path, len(metrics), width=5.5, height=1.2 + 0.2 * len(methods)) as grid:
         for axes, metric in zip(grid, metrics, strict=True):
             datasets = 0
