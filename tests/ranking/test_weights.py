@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from graphgauge import ranking
+from graphgauge import ranking, stats
 from graphgauge.core.errors import InputError
+from graphgauge.core.schema import write_result
 
 RNG = np.random.default_rng(5)
 POS, NEG = RNG.normal(1, 1, 40), RNG.normal(size=(40, 20))
@@ -67,3 +68,19 @@ def test_a_paired_comparison_does_not_ignore_weights(flat, tmp_path):
         with pytest.raises(InputError, match="weighted"):
             ranking.compare(*pair)
     assert ranking.compare(plain, plain).mean_difference == 0
+
+
+def test_stored_results_with_weights_are_not_compared_over_items(tmp_path):
+    arrays = {"pos": POS, "neg": NEG, "weights": WEIGHTS}
+    for name, values in arrays.items():
+        np.save(tmp_path / f"{name}.npy", values)
+    for method in ("a", "b"):
+        evaluation = ranking.evaluate_files(
+            pos_scores=[str(tmp_path / "pos.npy")], neg_scores=[str(tmp_path / "neg.npy")],
+            weights=str(tmp_path / "weights.npy"), keep="items", per_query=str(tmp_path / "queries.npz"),
+        )  # fmt: skip
+        evaluation.run |= {"method": method, "dataset": "toy", "seed": 0}
+        write_result(evaluation, tmp_path / f"{method}.json")
+    np.testing.assert_array_equal(np.load(tmp_path / "queries.npz")["weight"], WEIGHTS)
+    with pytest.raises(InputError, match="are weighted"):
+        stats.compare([tmp_path / "a.json", tmp_path / "b.json"], metric="mrr", over="items")
