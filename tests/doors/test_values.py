@@ -51,6 +51,7 @@ from graphgauge.engines import dask as dask_engine
 from graphgauge.engines.merge import merge_files
 from graphgauge.io.graphs import read_graph
 from graphgauge.io.hashing import HashIndex
+from graphgauge.recovery.from_files import Nodes
 from graphgauge.study.parse import read_study
 from graphgauge.study.pool import task
 from graphgauge.study.worker import perform
@@ -337,7 +338,8 @@ DATA = {
 EXAMPLES = {"evolution": 4, "generation": 6, "generation conditions": 4, "generation table": 4,
             "generation subject": 1, "explanation table": 6, "explanation model": 3}  # fmt: skip
 # Options whose library counterpart is the same by construction, and which only cost time.
-_LEFT_OUT = ("threads", "resamples", "permutations")
+# `columns` are those of files, which the library is not given.
+_LEFT_OUT = ("threads", "resamples", "permutations", "columns")
 # A checkpoint needs torch and a trained model; its options are those of a subject. A pool has the fields of a matrix,
 # and is recognised by its shape.
 _NOT_HERE = ("a checkpoint", "the form with one pool of negatives")
@@ -352,6 +354,8 @@ def drawn(kind: Kind, name: str, draw: st.DrawFn, valid: bool) -> Any:
         return draw(st.sampled_from(kind.names)) if valid else "nonsense"
     if isinstance(kind, OneOrTwo):
         return draw(st.sampled_from(kind.names)) if valid else "a,b,c"
+    if isinstance(kind, Nodes):
+        return draw(st.integers(1, 7)) if valid else -7
     if isinstance(kind, Whole):
         return (kind.least or 0) + draw(st.integers(0, 4)) if valid else -7
     if isinstance(kind, Number):
@@ -551,6 +555,7 @@ def test_every_option_of_every_form_at_every_door(name: str, option: str, root: 
 # Options that go with the data above, and what one of them needs.
 _VALUES: dict[str, Any] = {
     "axes": ("time", "node", "horizon"), "by": ("horizon", "node"), "log_seeds": (1,), "conditions": ("Off",),
+    "nodes": 2,
     "coverage": (0.8,), "encoding": "pcalg", "levels": (0.2, 0.5), "labels": ("b, c", "a"), "explainer": "one",
 }  # fmt: skip
 

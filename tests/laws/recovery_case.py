@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -14,7 +15,9 @@ from graphgauge.core.result import Evaluation
 from graphgauge.recovery import evaluate
 
 LARGEST = 16
-ADJUSTMENT = ("sid", "parent_aid", "ancestor_aid", "oset_aid")
+DISTANCES = ("sid", "parent_aid", "ancestor_aid", "oset_aid")
+ADJUSTMENT = (*DISTANCES, "normalised_{distance}")
+PARAMETERS = {"fraction": (0.5, 1.0, 2.0), "bound": ("min", "mean", "max"), "distance": DISTANCES}
 
 Axes = tuple[int, ...] | None
 
@@ -48,6 +51,11 @@ MONOTONE_IF: dict[str, Callable[[np.ndarray, list[np.ndarray], list[np.ndarray],
     "directed_precision": some_predicted,
     "fdr": some_predicted,
     "directed_f1": some_in_either,
+    "auprc_ratio": true_edges_untied,
+    "arrowhead_precision": some_predicted,
+    "tail_precision": some_predicted,
+    "arrowhead_f1": some_in_either,
+    "tail_f1": some_in_either,
 }
 
 
@@ -65,7 +73,8 @@ class RecoveryCase(Case):
         return not set(self.needs).isdisjoint(metric.needs)
 
     def parameters(self, metric: Metric) -> Iterable[dict[str, Any]]:
-        return [{"fraction": fraction} for fraction in (0.5, 1.0, 2.0)] if "fraction" in metric.params else [{}]
+        swept = [PARAMETERS[name] for name in metric.params]
+        return [dict(zip(metric.params, values, strict=True)) for values in itertools.product(*swept)]
 
     def shape(self, d: int) -> tuple[int, ...]:
         return (d, d)
@@ -198,6 +207,38 @@ class LaggedCase(RecoveryCase):
         return inputs | dict(zip(self.scores, graphs, strict=True))
 
 
+class WeightCase(RecoveryCase):
+    """Weights on both sides; signs, which unsigned numbers do not have, are tested elsewhere."""
+
+    name = "recovery-weights"
+    needs = ("weights",)
+    options = {"threshold": 0, "sign": "absolute"}  # noqa: RUF012
+    levels = (0, 2, 4, 5)
+
+    def weighted(self, inputs: Inputs) -> Inputs:
+        # Values that only weights have, in different cells of two nodes of their own.
+        found = {}
+        for name in self.scores:
+            d = len(inputs[name])
+            whole = np.zeros((d + 2, d + 2))
+            whole[:d, :d] = inputs[name]
+            whole[(d, d + 1) if name == "A_true" else (d + 1, d)] = 4
+            found[name] = whole
+        return inputs | found
+
+    def inputs(self) -> st.SearchStrategy[Inputs]:
+        return super().inputs().map(self.weighted)
+
+    def random(self, d: int) -> Inputs:
+        return self.weighted(super().random(d))
+
+    def empty(self) -> Inputs:
+        return self.weighted(super().empty())
+
+    def swapped(self, inputs: Inputs) -> Inputs:
+        return inputs | {"A_true": inputs["A_pred"], "A_pred": inputs["A_true"]}
+
+
 class DagCase(GraphCase):
     """DAGs with one order of nodes in common, so that a change for the better closes no cycle."""
 
@@ -233,4 +274,4 @@ class AdjustmentCase(DagCase):
         return self.empty()
 
 
-CASES: list[Case] = [ScoredCase(), GraphCase(), StackCase(), LaggedCase(), DagCase(), AdjustmentCase()]
+CASES: list[Case] = [ScoredCase(), GraphCase(), StackCase(), LaggedCase(), WeightCase(), DagCase(), AdjustmentCase()]

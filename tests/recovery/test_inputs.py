@@ -371,10 +371,10 @@ def test_tigramite_links_are_lagged():
 
 @pytest.mark.parametrize(
     ("encoding", "marks"),
-    [("causal-learn", [[0, 1], [1, 0]]), ("causal-learn", [[0, 2], [1, 0]]), ("pcalg", [[0, 2], [1, 0]]),
+    [("causal-learn", [[0, 1], [0, 0]]), ("causal-learn", [[0, 3], [1, 0]]), ("pcalg", [[0, 2], [1, 0]]),
      ("gadjid", [[0, 1], [1, 0]]), ("gadjid", [[0, 1], [2, 0]])],
 )  # fmt: skip
-def test_marks_that_no_cpdag_has(encoding, marks):
+def test_marks_that_the_encoding_does_not_have(encoding, marks):
     with pytest.raises(InputError, match="cells have marks"):
         recovery.evaluate(np.zeros((2, 2)), np.array(marks), encoding=encoding)
 

@@ -94,7 +94,7 @@ def test_lags_are_counted_together():
 
 def test_lags_apart_and_summed_up():
     table = recovery.evaluate(LAGGED_TRUTH, LAGGED, lagged=True).by("lag")
-    assert table["lag"].tolist() == ["0", "1", "2", "summary"]
+    assert table["lag"].tolist() == ["0", "1", "2", "summary", "lagged"]
     contemporary = recovery.evaluate(LAGGED_TRUTH[:, :, 0], LAGGED[:, :, 0])
     summary = recovery.evaluate(LAGGED_TRUTH.any(2), LAGGED.max(2))
     for key in ("directed_f1", "directed_shd", "auprc", "skeleton_shd"):

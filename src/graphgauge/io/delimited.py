@@ -20,11 +20,11 @@ Row = tuple[int, list[str]]
 _BATCH = 1 << 18
 
 
-def read_rows(path: Path) -> Iterator[Row]:
+def read_rows(path: Path, separator: str = ",") -> Iterator[Row]:
     """The cells of every row that is not blank, with the number of the line on which the row ends."""
     require_file(path)
     with path.open(encoding="utf-8-sig", newline="") as stream:
-        reader = csv.reader(stream, strict=True)
+        reader = csv.reader(stream, strict=True, delimiter=separator)
         try:
             for cells in reader:
                 if cells:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,23 +12,23 @@ import numpy as np
 
 from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
-from graphgauge.core.files import DAMAGE, first_line, read_json
-from graphgauge.core.graphs import EdgeList, NamedMatrix
+from graphgauge.core.files import DAMAGE, first_line, read_json, require_file
+from graphgauge.core.graphs import EdgeList, EdgeMarks, NamedMatrix, edge_columns
 from graphgauge.io.arrays import read_array
-from graphgauge.io.delimited import Row, as_floats, equally_long, is_number, read_rows, unreadable
+from graphgauge.io.delimited import Row, as_floats, equally_long, is_number, read_rows, require_columns, unreadable
 from graphgauge.io.npz import open_npz
 from graphgauge.io.parquet import read_parquet
 
-_EDGE_COLUMNS = (("source", "target"), ("source", "target", "weight"))
 
-
-def read_graph(path: str | Path) -> Any:
+def read_graph(path: str | Path, columns: Mapping[str, str] | None = None) -> Any:
     """Read a graph file by its ending, in a form that `recovery.evaluate` takes.
 
-    `.npy`, `.npz` (one array, or scipy's sparse format) and torch files have matrices or stacks. `.csv` and `.parquet`
-    contain a matrix, with or without node names, or columns source, target and optionally weight. `.json` contains a
-    matrix as lists, or nodes and edges, also as networkx writes them. `.gml`, `.graphml`, `.bif` and `.bif.gz` contain
-    networks.
+    `.npy`, `.npz` (one array, or scipy's sparse format) and torch files have matrices or stacks. `.csv`, `.tsv` and
+    `.parquet` contain a matrix, with or without node names, or edges: columns of source, target and optionally weight
+    under the names that BEELINE, GENIE3 and others use, or under those in `columns`, or, as in DREAM, without a
+    header. A file without these columns is read as if none were named. `.json` contains a matrix as lists, or nodes and
+    edges, also as networkx writes them. `.gml`, `.graphml`, `.bif` and `.bif.gz` contain networks, and `.txt` a graph
+    as Tetrad saves it or a model string of bnlearn.
     """
     target = Path(path)
     ending = "".join(target.suffixes[-2:]).lower() if target.suffix == ".gz" else target.suffix.lower()
@@ -38,6 +38,8 @@ def read_graph(path: str | Path) -> Any:
     if not target.exists():
         raise InputError("no such file", where=str(path))
     try:
+        if columns is not None and has_columns(target, columns):
+            return _read_listed(target, columns)
         return reader(target)
     except InputError:
         raise
@@ -56,29 +58,80 @@ def _read_npz(path: Path) -> Any:
 
 
 def _read_csv(path: Path) -> Any:
-    rows = list(read_rows(path))
+    rows = list(read_rows(path, _separator(path)))
     if not rows:
         raise InputError("is empty", where=str(path))
     (_, head), *below = rows
-    if tuple(head) in _EDGE_COLUMNS:
-        return _listed(head, below, path)
+    if edge_columns(head) is not None:
+        return _listed(head, below, edge_columns(head) or (), path)
+    if _is_headless_list(rows):
+        return _listed(["source", "target", "weight"], rows, ("source", "target", "weight"), path)
     if all(is_number(cell) for cell in head) and len(rows) == len(head):
         return as_floats(rows, path)
     # The corner is empty, or missing, if the first column contains the row names.
     names = head[1:] if len(head) == len(rows[-1][1]) and len(rows) == len(head) else head
-    body = as_floats([(line, cells[-len(names) :]) for line, cells in below], path)
+    try:
+        body = as_floats([(line, cells[-len(names) :]) for line, cells in below], path)
+    except InputError as error:
+        if len(head) > 1 and len(rows) != len(head):
+            raise InputError(error.what, where=error.where, fix=_NAME_COLUMNS) from None
+        raise
     labels = [cells[0] for _, cells in below] if len(rows[-1][1]) > len(names) else names
     return _named(body, labels, names, path)
 
 
+def _separator(path: Path) -> str:
+    """The character between cells: what the first line has more of, tabs, semicolons or commas."""
+    with path.open(encoding="utf-8-sig", errors="replace") as stream:
+        first = next((line for line in stream if line.strip()), "")
+    return max(",\t;", key=first.count)
+
+
+def _is_headless_list(rows: list[Row]) -> bool:
+    """Two names and a weight in every row, as in DREAM's gold standards; a matrix of numbers has no names."""
+    return all(
+        len(cells) == 3 and is_number(cells[2]) and not (is_number(cells[0]) or is_number(cells[1]))
+        for _, cells in rows
+    )
+
+
+def has_columns(path: str | Path, columns: Mapping[str, str]) -> bool:
+    """Whether a file is a table with some of these columns."""
+    target = Path(path)
+    if _READERS.get(target.suffix.lower()) is _read_csv:
+        require_file(target)
+        names = next(read_rows(target, _separator(target)), (0, []))[1]
+    elif target.suffix.lower() == ".parquet":
+        names = read_parquet(target).column_names
+    else:
+        return False
+    return not {name.strip() for name in names}.isdisjoint(columns.values())
+
+
+def _read_listed(path: Path, columns: Mapping[str, str]) -> EdgeList:
+    """Edges from the columns that the caller names."""
+    chosen = tuple(columns[role] for role in ("source", "target", "weight") if role in columns)
+    if path.suffix.lower() == ".parquet":
+        table = read_parquet(path)
+        require_columns(chosen, table.column_names, path)
+        return EdgeList(list(zip(*(table[name].to_pylist() for name in chosen), strict=True)))
+    rows = list(read_rows(path, _separator(path)))
+    if not rows:
+        raise InputError("is empty", where=str(path))
+    (_, head), *below = rows
+    head = [name.strip() for name in head]
+    require_columns(chosen, head, path)
+    return _listed(head, below, chosen, path)
+
+
 def _read_parquet(path: Path) -> Any:
     table = read_parquet(path)
-    if tuple(table.column_names) in _EDGE_COLUMNS:
-        columns = [table[name].to_pylist() for name in table.column_names]
-        return EdgeList(list(zip(*columns, strict=True)))
+    listed = edge_columns(table.column_names)
+    if listed is not None:
+        return EdgeList(list(zip(*(table[name].to_pylist() for name in listed), strict=True)))
     columns = [name for name in table.column_names if not _is_text(table[name])]
     if not columns:
-        raise InputError("has no column of numbers", where=str(path))
+        raise InputError("has no column of numbers", where=str(path), fix=_NAME_COLUMNS)
     first = table.column_names[0]
     values = np.column_stack([table[name].to_numpy() for name in columns])
     labels = table[first].to_pylist() if first not in columns else columns
@@ -150,11 +203,13 @@ def _named(values: Any, rows: Sequence[Any], columns: Sequence[Any], path: Path)
     return NamedMatrix(values, tuple(columns))
 
 
-def _listed(head: list[str], below: list[Row], path: Path) -> EdgeList:
+def _listed(head: list[str], below: list[Row], columns: Sequence[str], path: Path) -> EdgeList:
     """Edges from text below a header: numbers if every node is one, otherwise names."""
+    places = [head.index(name) for name in columns]
     edges: list[tuple[Any, ...]] = []
-    for line, (source, target, *weights) in equally_long(below, len(head), path):
-        if not source.strip() or not target.strip():
+    for line, cells in equally_long(below, len(head), path):
+        source, target, *weights = (cells[place].strip() for place in places)
+        if not source or not target:
             raise unreadable(path, line, "an empty cell", "Name both nodes of every edge.")
         if not all(is_number(weight) for weight in weights):
             raise unreadable(path, line, f"a weight is not a number: {weights[0]!r:.60}", "Give every edge a weight.")
@@ -162,6 +217,49 @@ def _listed(head: list[str], below: list[Row], path: Path) -> EdgeList:
     if all(re.fullmatch(r"\d+", end) for edge in edges for end in edge[:2]):
         return EdgeList([(int(source), int(target), *weights) for source, target, *weights in edges])
     return EdgeList(edges)
+
+
+# The ends of an edge as Tetrad writes them.
+_TETRAD_ENDS = {"-": 3, "<": 2, ">": 2, "o": 1}
+_TETRAD_EDGE = re.compile(r"^\s*(?:\d+\.\s+)?(\S+)\s+([-<o])-([->o])\s+(\S+)\s*.*$")
+
+
+def _read_text(path: Path) -> Any:
+    """Tetrad's saved graph, or bnlearn's model string `[A][B|A][C|A:B]`."""
+    text = path.read_text(encoding="utf-8-sig")
+    if re.match(r"\s*\[[^\[\]]+\]", text):
+        return _model_string(text, path)
+    nodes = re.search(r"Graph Nodes:\s*\n([^\n]*)", text)
+    body = text.partition("Graph Edges:")[2]
+    if nodes is None or "Graph Edges:" not in text:
+        raise InputError(
+            "is neither a graph that Tetrad saved nor a model string of bnlearn", where=str(path),
+            fix='Expected "Graph Nodes:" and "Graph Edges:", or [A][B|A].',
+        )  # fmt: skip
+    edges: list[tuple[str, str, int, int]] = []
+    for line in body.splitlines():
+        if not line.strip() or re.match(r"\s*Graph (Attributes|Node Attributes):", line):
+            if edges or "Attributes" in line:
+                break
+            continue
+        found = _TETRAD_EDGE.match(line)
+        if found is None:
+            raise InputError(f"{line.strip()!r:.80} is not an edge", where=str(path))
+        source, start, end, target = found.groups()
+        edges.append((source, target, _TETRAD_ENDS[start], _TETRAD_ENDS[end]))
+    return EdgeMarks(edges, tuple(name.strip() for name in re.split("[;,]", nodes[1]) if name.strip()))
+
+
+def _model_string(text: str, path: Path) -> EdgeList:
+    blocks = re.findall(r"\[([^\[\]]+)\]", text)
+    if re.sub(r"\[[^\[\]]+\]|\s", "", text):
+        raise InputError("has text outside of the brackets", where=str(path), fix="Expected [A][B|A][C|A:B].")
+    nodes, edges = [], []
+    for block in blocks:
+        child, _, parents = block.partition("|")
+        nodes.append(child.strip())
+        edges += [(parent.strip(), child.strip()) for parent in parents.split(":") if parent.strip()]
+    return EdgeList(edges, tuple(nodes))
 
 
 def _unquoted(name: str) -> str:
@@ -181,4 +279,7 @@ _READERS: dict[str, Callable[[Path], Any]] = {
     ".graphml": _read_graphml,
     ".bif": _read_bif,
     ".bif.gz": _read_bif,
+    ".tsv": _read_csv,
+    ".txt": _read_text,
 }
+_NAME_COLUMNS = "For a list of edges name its columns: --columns source=…,target=…,weight=…."

@@ -3,8 +3,7 @@
 One streaming pass turns a block of rows into two bit matrices, truth and prediction; everything that depends on the
 threshold is counted on those. A *state* describes a pair (i, j): bit 0 is the true cell (i, j), bit 1 the
 predicted one, bits 2 and 3 the same for (j, i). Pairs have no order, so a state and its mirror image are one class,
-counted under the smaller number. If edges may be undirected, bit 4 marks the true edge of the pair as such and bit 5
-the predicted one.
+counted under the smaller number.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ Words = NDArray[np.uint64]
 Table = NDArray[np.int64]
 
 STATES = 16
-MARKED_STATES = 64
 _WORD = np.uint64
 _FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
 # Types that the compiled pass reads directly; its twin reads all others, block by block.
@@ -100,24 +98,11 @@ def cells_of(words: Words, d: int) -> Ints:
 
 def sparse_pair_table(truth: Ints, prediction: Ints, d: int) -> Table:
     """As `pair_table` for one graph whose edges are distinct flat cell numbers without loops."""
-    return _listed_table([_pair_keys(truth, d), _pair_keys(prediction, d) + 1], d, STATES)
-
-
-def marked_pair_table(truth: Ints, prediction: Ints, undirected: tuple[Ints, Ints], d: int) -> Table:
-    """As `sparse_pair_table`, with the cells of undirected edges, true and predicted, listed again."""
-    marks = []
-    for bit, cells in zip((4, 5), undirected, strict=True):
-        source, target = np.divmod(cells, d)
-        marks.append(_pair_keys(cells[source < target], d) + bit)
-    return _listed_table([_pair_keys(truth, d), _pair_keys(prediction, d) + 1, *marks], d, MARKED_STATES)
-
-
-def _listed_table(listed: list[Ints], d: int, states: int) -> Table:
-    keys = np.concatenate(listed)
+    keys = np.concatenate([_pair_keys(truth, d), _pair_keys(prediction, d) + 1])
     keys.sort()
-    starts = np.flatnonzero(np.diff(keys >> 3, prepend=-1))
-    found = np.add.reduceat(1 << (keys & 7), starts) if keys.size else keys
-    table = np.bincount(found, minlength=states)[np.newaxis].astype(np.int64)
+    starts = np.flatnonzero(np.diff(keys >> 2, prepend=-1))
+    found = np.add.reduceat(1 << (keys & 3), starts) if keys.size else keys
+    table = np.bincount(found, minlength=STATES)[np.newaxis].astype(np.int64)
     table[0, 0] = d * (d - 1) // 2 - len(starts)
     return canonical(table)
 
@@ -132,13 +117,13 @@ def canonical(table: Table) -> Table:
 
 def mirrored(state: int) -> int:
     """The state of (j, i) where `state` is that of (i, j)."""
-    return (state & 12) >> 2 | (state & 3) << 2 | state & ~15
+    return state >> 2 | (state & 3) << 2
 
 
 def _pair_keys(cells: Ints, d: int) -> Ints:
-    """8·pair, plus 2 where the cell points from the higher to the lower node."""
+    """4·pair, plus 2 where the cell points from the higher to the lower node."""
     source, target = np.divmod(cells, d)
-    keys: Ints = (np.minimum(source, target) * d + np.maximum(source, target)) * 8 + 2 * (source > target)
+    keys: Ints = (np.minimum(source, target) * d + np.maximum(source, target)) * 4 + 2 * (source > target)
     return keys
 
 

@@ -1,11 +1,12 @@
 """Causal discovery and structure learning: how close the learned graph is to the true one."""
 
-from graphgauge.core.graphs import EdgeList, NamedMatrix
+from graphgauge.core.graphs import EdgeList, EdgeMarks, NamedMatrix
 from graphgauge.recovery.evaluate import evaluate
 from graphgauge.recovery.from_files import evaluate_files
 from graphgauge.recovery.functions import (
     auprc,
     directed_f1,
+    edge_frequencies,
     f1_at_k,
     orientation_accuracy,
     roc_auc,
@@ -16,9 +17,11 @@ from graphgauge.recovery.functions import (
 
 __all__ = [
     "EdgeList",
+    "EdgeMarks",
     "NamedMatrix",
     "auprc",
     "directed_f1",
+    "edge_frequencies",
     "evaluate",
     "evaluate_files",
     "f1_at_k",

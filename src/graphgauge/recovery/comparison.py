@@ -10,17 +10,18 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from graphgauge.core.errors import OptionError, one_of
+from graphgauge.core.arrays import as_numeric
+from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.loop import Axis
 from graphgauge.recovery.counts import Counts, joined
-from graphgauge.recovery.inputs import Graph, SparseGraph, read_pair
+from graphgauge.recovery.inputs import Graph, SparseGraph, per_argument, read_pair, several
 from graphgauge.recovery.pairs import DensePair, Options, SparsePair, compared, curves_of
-from graphgauge.recovery.samples import Curves, EdgeCounts, GraphSample, Models
+from graphgauge.recovery.samples import Curves, EdgeCounts, GraphSample, Models, Weights
 from graphgauge.recovery.structure import Model
 
 SHD = ("pair", "cell")
 AREAS = ("steps", "trapezoid")
-_OPTIONS = ("threshold", "sign", "nan", "lagged", "threads")
+_OPTIONS = ("threshold", "sign", "nan", "lagged", "auto_edges", "threads")
 
 
 class Reading(TypedDict, total=False):
@@ -32,6 +33,9 @@ class Reading(TypedDict, total=False):
     encoding: str | tuple[str | None, str | None] | None
     nodes: int | Sequence[Hashable] | None
     lagged: bool
+    lag_axis: str
+    auto_edges: str
+    classes: str | tuple[str | None, str | None] | None
     nan: str
     threads: int | None
 
@@ -108,8 +112,10 @@ class Comparison:
             samples = {
                 "edges": self._edges(self.counts),
                 "curves": self._curves([(self.pair, [row]) for row in self._rows]),
-                "models": Models(pairs=self._models, **self._common),
+                "models": Models(pairs=self.models, **self._common),
             }
+        if self.pair.weighted_truth and self.pair.weighted_scores:
+            samples["weights"] = Weights(common=self._weights(), **self._common)
         if not self.pair.missing_scores:
             return samples
         # A cell without a score drops its true edge too: the transposed prediction leaves out other cells.
@@ -123,9 +129,16 @@ class Comparison:
         """The same one by one: by graph of a stack, or by lag and for the summary graph; none if there is only one."""
         if self.options.lagged:
             rows: list[tuple[Any, Iterable[int]]] = [(self.pair, [row]) for row in self._rows]
-            edges = self._edges(joined([self.counts, self.summary.counts]))
-            parts = {"edges": edges, "curves": self._curves([*rows, (self.summary.pair, [0])])}
-            return [_axis("lag", [*map(str, self._rows), "summary"], parts)]
+            late = self._rows[1:]
+            views = [self.counts, self.summary.counts]
+            curves = [*rows, (self.summary.pair, [0])]
+            labels = [*map(str, self._rows), "summary"]
+            if late:
+                views.append(self.counts.rows(slice(1, None)).total())
+                curves.append((self.pair, late))
+                labels.append("lagged")
+            parts = {"edges": self._edges(joined(views)), "curves": self._curves(curves)}
+            return [_axis("lag", labels, parts)]
         return [_axis("graph", self._rows, self.samples())] if len(self._rows) > 1 else []
 
     @property
@@ -144,13 +157,129 @@ class Comparison:
             draw=lambda: [curves_of(pair, rows) for pair, rows in groups], area=self.rules.area, **self._common
         )
 
-    def _models(self) -> list[tuple[Model, Model]]:
-        pairs, names = [], self.truth.names
+    def models(self) -> list[tuple[Model, Model]]:
+        """Both graphs of each row as causal models."""
+        found = []
         for row in self._rows:
-            truth = Model(self.pair.true_edges(row), self.d, self.truth.may_be_undirected, "A_true", names)
-            found = Model(self.pair.predicted_edges(row), self.d, self.prediction.may_be_undirected, "A_pred", names)
-            pairs.append((truth, found))
-        return pairs
+            sides = zip(
+                (self.truth, self.prediction), (self.pair.true_edges(row), self.pair.predicted_edges(row)),
+                ("A_true", "A_pred"), strict=True,
+            )  # fmt: skip
+            truth, prediction = (
+                Model(edges, self.d, side.may_be_undirected, name, self.truth.names, side.special, side.declared)
+                for side, edges, name in sides
+            )
+            found.append((truth, prediction))
+        return found
+
+    def _weights(self) -> list[tuple[Any, Any]]:
+        rows = [self.pair.common_weights(row) for row in self._rows]
+        if not self.options.lagged:
+            return rows
+        true, predicted = zip(*rows, strict=True)
+        return [(np.concatenate(true), np.concatenate(predicted))]
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Comparisons of several graphs that are no array together: of different sizes, with lags, or of any class."""
+
+    parts: tuple[Comparison, ...]
+
+    @property
+    def first(self) -> Comparison:
+        return self.parts[0]
+
+    @property
+    def options(self) -> Options:
+        return self.first.options
+
+    @cached_property
+    def counts(self) -> Counts:
+        rows = [part.counts.total() if self.options.lagged else part.counts for part in self.parts]
+        return joined(rows)
+
+    def models(self) -> list[tuple[Model, Model]]:
+        return [pair for part in self.parts for pair in part.models()]
+
+    @cached_property
+    def _samples(self) -> dict[str, GraphSample]:
+        each = [part.samples() for part in self.parts]
+        shared = set.intersection(*(set(samples) for samples in each))
+        joiners: dict[str, Any] = {
+            "edges": lambda parts: replace(parts[0], counts=self.counts, turned=None),
+            "curves": lambda parts: replace(
+                parts[0], draw=lambda: [curve for part in parts for curve in part.draw()], turned=None
+            ),
+            "models": lambda parts: replace(
+                parts[0], pairs=lambda: [pair for part in parts for pair in part.pairs()], turned=None
+            ),
+            "weights": lambda parts: replace(parts[0], common=[pair for part in parts for pair in part.common]),
+        }
+        found = {}
+        for name in each[0]:
+            if name not in shared:
+                continue
+            parts = [samples[name] for samples in each]
+            joint = joiners[name](parts)
+            if any(part.turned for part in parts) and name != "weights":
+                # Cells without a score: every part knows its own transposed prediction.
+                joint = replace(joint, turned=partial(joiners[name], [_turned(part) for part in parts]))
+            found[name] = joint
+        return found
+
+    def samples(self) -> dict[str, GraphSample]:
+        return self._samples
+
+    def axes(self) -> list[Axis]:
+        return [_axis("graph", range(len(self.counts)), self.samples())]
+
+
+def _turned(part: Any) -> Any:
+    return part.transposed
+
+
+def compare(A_true: Any, A_pred: Any, rules: Rules = USUAL, **reading: Unpack[Reading]) -> Comparison | Stack:
+    """The comparison of two graphs, of two stacks, or of two lists of graphs.
+
+    Graphs that cannot be one array are compared one by one. A list of predictions may have one truth.
+    """
+    lagged = reading.get("lagged", False)
+    encodings = per_argument("encoding", reading.get("encoding"), None)
+    truths, predictions = (
+        several(value, lagged, encoded=code) for value, code in zip((A_true, A_pred), encodings, strict=True)
+    )
+    if predictions is None and truths is None:
+        return Comparison.of(A_true, A_pred, rules, **reading)
+    predictions = predictions or _as_stack(A_pred, lagged)
+    if predictions is None:
+        raise InputError(
+            f"{len(truths or ())} true graphs with one prediction",
+            where="A_true and A_pred",
+            fix="Pass a list of both.",
+        )
+    truths = truths or _as_stack(A_true, lagged) or [A_true] * len(predictions)
+    if len(truths) != len(predictions) or not truths:
+        raise InputError(f"{len(truths)} true graphs with {len(predictions)} predicted ones", where="A_true and A_pred")
+    return Stack(tuple(Comparison.of(*pair, rules, **reading) for pair in zip(truths, predictions, strict=True)))
+
+
+def _as_stack(value: Any, lagged: bool) -> list[Any] | None:
+    """The graphs of a plain stack; None for one graph."""
+    arrays = isinstance(value, list) and bool(value) and all(isinstance(part, np.ndarray) for part in value)
+    return list(value) if arrays or (isinstance(value, np.ndarray) and value.ndim == 3 + lagged) else None
+
+
+def refitted(A_true: Any, refits: Any, rules: Rules = USUAL, **reading: Unpack[Reading]) -> Axis:
+    """The breakdown over refits of one model, each compared with the one truth."""
+    encoding = per_argument("encoding", reading.get("encoding"), None)[1]
+    listed = several(refits, reading.get("lagged", False), encoded=encoding)
+    if listed is None:
+        listed = list(as_numeric(refits, "refits")) if not isinstance(refits, list) else refits
+    if len(listed) < 2 or (isinstance(listed[0], np.ndarray) and listed[0].ndim < 2):
+        raise InputError("expected a stack or a list of at least two graphs", where="refits")
+    stack = Stack(tuple(Comparison.of(A_true, graph, rules, **reading) for graph in listed))
+    return _axis("refit", range(len(listed)), stack.samples())
 
 
 def _axis(name: str, labels: Iterable[Any], samples: Mapping[str, GraphSample]) -> Axis:

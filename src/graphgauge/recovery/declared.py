@@ -16,6 +16,7 @@ from graphgauge.core.metric import (
     Exempt,
     IntervalRule,
     MetricFunction,
+    NoChance,
     NoInterval,
 )
 from graphgauge.recovery.samples import Curves, EdgeCounts, GraphSample, Models
@@ -140,3 +141,25 @@ ADJUSTMENT = MODEL_DISTANCE | {
     "reference": "henckel2024", "chance": empty_model, "laws": LAWS | ONE_WAY | MORE_IS_NOT_BETTER,
     "conventions": {"counts": "ordered pairs, of d·(d − 1)", "graphs": "DAGs, or CPDAGs with a named encoding"},
 }  # fmt: skip
+MARK = EDGES | {
+    "unit": "mark", "reference": "spirtes2000",
+    "conventions": EMPTY | {"circle": "unknown: never predicted; where true, marks are neither right nor wrong",
+                            "undirected": "two tails"},
+    "laws": LAWS | ONE_WAY,
+}  # fmt: skip
+MARK_SHARE = MARK
+CLASS_MARKS = MODEL | {
+    "unit": "mark", "reference": "spirtes2000", "default": False, "laws": LAWS | EXCHANGED | MORE_IS_NOT_BETTER,
+    "conventions": EMPTY | {"graphs": "both replaced by their equivalence classes; PAGs and MAGs unchanged"},
+}  # fmt: skip
+MEMBERS = MODEL | {
+    "reference": "tsamardinos2006", "chance": empty_model, "default": False,
+    "conventions": {"members": "all DAGs that a CPDAG or MPDAG represents, each counted once; a DAG is its own"},
+}  # fmt: skip
+WEIGHTS: dict[str, Any] = EDGES | {
+    "needs": ("weights",), "unit": "edge", "default": False, "reference": "zheng2018",
+    "laws": LAWS | MORE_IS_NOT_BETTER,
+    "conventions": EMPTY | {"over": "the arrows in both graphs, with the weights as given"},
+    "chance": NoChance("weights of edges that are found are not drawn at random"),
+}  # fmt: skip
+ADJUSTMENT_DISTANCES = ("sid", "parent_aid", "ancestor_aid", "oset_aid")

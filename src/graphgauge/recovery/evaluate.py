@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from math import isfinite
 from numbers import Real
 from pathlib import Path
@@ -11,12 +12,16 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError
-from graphgauge.core.loop import measured, sample_for
+from graphgauge.core.loop import Axis, Measured, measured, sample_for
 from graphgauge.core.metric import Metric, select
 from graphgauge.core.metric import metrics as registered
 from graphgauge.core.options import confidence_level, metric_names
 from graphgauge.core.result import Evaluation
-from graphgauge.recovery.comparison import Comparison, Rules
+from graphgauge.recovery.classes import class_of
+from graphgauge.recovery.comparison import Comparison, Reading, Rules, Stack, compare, refitted
+from graphgauge.recovery.declared import ADJUSTMENT_DISTANCES
+from graphgauge.recovery.family import FAMILY
+from graphgauge.recovery.members import BOUNDS
 from graphgauge.recovery.pairs import Options
 from graphgauge.recovery.samples import GraphSample, Models
 
@@ -24,7 +29,6 @@ FRACTIONS = (0.5, 0.75, 1.0, 1.5, 2.0)
 # Total sizes up to which the slowest metrics are computed by default.
 _QUICK_NODES = 1000
 _QUICK_EDGES = 1_000_000
-_ADJUSTMENT = ("sid", "parent_aid", "ancestor_aid", "oset_aid")
 
 
 def evaluate(
@@ -38,6 +42,10 @@ def evaluate(
     encoding: str | tuple[str | None, str | None] | None = None,
     nodes: int | Sequence[Hashable] | None = None,
     lagged: bool = False,
+    lag_axis: str = "last",
+    auto_edges: str = "count",
+    classes: str | tuple[str | None, str | None] | None = None,
+    refits: Any = None,
     fractions: Sequence[float] | float = FRACTIONS,
     area: str = "steps",
     zero_division: float = np.nan,
@@ -52,8 +60,9 @@ def evaluate(
     ----------
     A_true, A_pred
         The true graph (edges are cells other than 0) and the scores of the predicted one: matrices (d, d), dense or
-        scipy.sparse; stacks (graphs, d, d), averaged with intervals over graphs; edges as a list of tuples
-        (source, target[, weight]); networkx graphs; pandas frames, matched by node name. `A[i, j]` is i → j.
+        scipy.sparse; stacks (graphs, d, d), averaged with intervals over graphs; lists of graphs, also of different
+        sizes; edges as a list of tuples (source, target[, weight]); networkx graphs; pandas frames, matched by node
+        name; results of causal-learn, gcastle, lingam, tigramite and pgmpy. `A[i, j]` is i → j.
     threshold
         An edge is predicted if its score is greater.
     shd
@@ -63,13 +72,22 @@ def evaluate(
     edges
         `column_to_row` if the prediction's `B[i, j]` is j → i; a pair sets truth and prediction.
     encoding
-        How the prediction (or, with a pair, truth and prediction) encodes undirected edges: `causal-learn`, `pcalg`,
-        `gadjid` or `tigramite`.
+        How the prediction (or, with a pair, truth and prediction) encodes the marks of its edges: `causal-learn`,
+        `pcalg`, `pcalg-pag`, `gcastle`, `gadjid` or `tigramite`.
     nodes
-        The number of nodes, or their names, for lists of edges.
+        The number of nodes, or their names, for lists of edges; `listed` for those that occur in either list.
     lagged
-        The matrices are (d, d, lags + 1): `A[i, j, l]` leads from i at t − l to j at t. Broken down by lag, and for
-        the summary graph over all lags.
+        The matrices are (d, d, lags + 1): `A[i, j, l]` leads from i at t − l to j at t. Broken down by lag, for all
+        lags above 0 together, and for the summary graph over all lags.
+    lag_axis
+        Where the lags are: `last`, or `first` for (lags + 1, d, d).
+    auto_edges
+        Whether lagged edges from a node to itself `count`, or are left out (`omit`).
+    classes
+        The class of the prediction (or, with a pair, of truth and prediction): `dag`, `cpdag`, `mpdag`, `mag`, `pag`,
+        `undirected` or `mixed`. In a plain matrix it says what two cells of a pair are. Found if left out.
+    refits
+        Graphs of the same method on resampled data, read as the prediction is. Broken down by refit.
     fractions
         The numbers of selected edges of `f1_at_{}e`, as multiples of the true edges.
     area
@@ -83,16 +101,21 @@ def evaluate(
     """
     confidence, metrics = confidence_level(confidence), metric_names(metrics)
     rules = Rules(shd, area, zero_division)
-    comparison = Comparison.of(
-        A_true, A_pred, rules, threshold=threshold, sign=sign, edges=edges, encoding=encoding, nodes=nodes,
-        lagged=lagged, nan=nan, threads=threads,
-    )  # fmt: skip
+    reading: Reading = {
+        "threshold": threshold, "sign": sign, "edges": edges, "encoding": encoding, "nodes": nodes, "lagged": lagged,
+        "lag_axis": lag_axis, "auto_edges": auto_edges, "classes": classes, "nan": nan, "threads": threads,
+    }  # fmt: skip
+    comparison = compare(A_true, A_pred, rules, **reading)
     samples = comparison.samples()
     swept = checked_fractions(fractions)
-    chosen = select("recovery", metrics, samples, {"fraction": swept})
+    open_names = {"fraction": swept, "bound": BOUNDS, "distance": ADJUSTMENT_DISTANCES}
+    chosen = select("recovery", metrics, samples, open_names)
     checked_fractions([params["fraction"] for _, params in chosen if "fraction" in params])  # a key may have any value
-    conventions = _conventions(comparison.options, rules, edges, encoding)
+    described = described_classes(comparison)
+    conventions = _conventions(comparison.options, rules, edges, encoding) | described.reading
     axes = comparison.axes()
+    if refits is not None:
+        axes.append(refitted(A_true, refits, rules, **reading))
 
     def quick(metric: Metric) -> GraphSample:
         sample: GraphSample = sample_for(metric, samples)
@@ -118,7 +141,7 @@ def evaluate(
         breakdowns={axis.name: axis.table for axis in axes},
         skipped=skipped | found.skipped,
         materials={"edges": samples["edges"], "comparison": comparison},
-        notes=_notes(comparison),
+        notes=(*_notes(comparison), *described.notes, *_spread_notes(found, axes)),
         figure=draw,
     )
     # Checked now: a check may compare the graphs again, and the caller may change them later.
@@ -140,6 +163,8 @@ def _conventions(options: Options, rules: Rules, edges: Any, encoding: Any) -> d
     }  # fmt: skip
     if encoding is not None:
         shown["encoding"] = encoding if isinstance(encoding, str) else " and ".join(map(str, encoding))
+    if options.lagged:
+        shown["auto-edges"] = "counted" if options.auto_edges == "count" else "left out"
     if rules.area != "steps":
         shown["auprc"] = rules.area
     if rules.zero_division == rules.zero_division:
@@ -158,16 +183,81 @@ def _needing_models() -> dict[str, str]:
 def _refuse_long_work(metric: Metric, sample: GraphSample) -> None:
     if not isinstance(sample, Models):
         return
-    if metric.key in _ADJUSTMENT and len(sample) * sample.d > _QUICK_NODES:
+    if metric.key in ADJUSTMENT_DISTANCES and len(sample) * sample.d > _QUICK_NODES:
         raise InputError(f"takes long with more than {_QUICK_NODES} nodes: name it in metrics= to compute it")
     if sample.edges > _QUICK_EDGES:
         raise InputError(f"takes long with more than {_QUICK_EDGES:,} edges: name it in metrics= to compute it")
 
 
-def _notes(comparison: Comparison) -> tuple[str, ...]:
-    pair, counts = comparison.pair, comparison.counts
+@dataclass(frozen=True)
+class Described:
+    """The classes of both graphs, as a reading and as notes; nothing if both are plain directed graphs."""
+
+    reading: dict[str, str]
+    notes: tuple[str, ...] = ()
+
+
+def described_classes(comparison: Comparison | Stack) -> Described:
+    """The class of truth and prediction, and what keeps the first graphs from being valid ones."""
+    parts = comparison.parts if isinstance(comparison, Stack) else (comparison,)
+    if comparison.options.lagged:
+        return Described({"classes": "lagged and lagged"}, _contemporaneous_cycles(parts[0]))
+    sides = [side for part in parts for side in (part.truth, part.prediction)]
+    if not any(side.may_be_undirected or side.declared for side in sides):
+        return Described({})
+    pairs = comparison.models()
+    if sum(len(model.cells) for pair in pairs for model in pair) > _QUICK_EDGES:
+        return Described({})
+    found = [[class_of(model) for model in side] for side in zip(*pairs, strict=True)]
+    named = [" or ".join(dict.fromkeys(kind.name for kind in side)) for side in found]
     notes = []
-    if len(counts) > 1 and not comparison.options.lagged:
+    for name, side, label in zip(("A_true", "A_pred"), found, named, strict=True):
+        wrong = [kind.problem for kind in side if kind.problem is not None]
+        if wrong:
+            count = "" if len(side) == 1 else f"{len(wrong)} of {len(side)} graphs, the first: "
+            notes.append(f"{name} is no valid {label}: {count}{wrong[0]}")
+    return Described({"classes": " and ".join(named)}, tuple(notes))
+
+
+def _contemporaneous_cycles(comparison: Comparison) -> tuple[str, ...]:
+    """What keeps a lagged graph from being one: a directed cycle among the edges without a lag."""
+    sides = zip(comparison.models()[0], (comparison.truth, comparison.prediction), strict=True)
+    found = [(model, class_of(model) if side.ends is not None else None) for model, side in sides]
+    problems = [model.flaw if kind is None else kind.problem for model, kind in found]
+    return tuple(f"at lag 0, {problem}" for problem in problems if problem is not None)
+
+
+def _spread_notes(found: Measured, axes: Sequence[Axis]) -> list[str]:
+    """How the headline metrics vary over refits, and how many refits are closer than the empty graph."""
+    table = next((axis.table for axis in axes if axis.name == "refit"), None)
+    if table is None:
+        return []
+    notes = []
+    for result in found.results:
+        if result.key not in FAMILY.headlines or result.key not in table.columns:
+            continue
+        values = table[result.key]
+        held = values[~np.isnan(values)]
+        if not len(held):
+            continue
+        low, high = np.quantile(held, [0.025, 0.975])
+        spread = held.std(ddof=1) if len(held) > 1 else 0
+        notes.append(
+            f"{result.key} over {len(held)} refits: mean {held.mean():.4g}, standard deviation {spread:.4g}, 95 % of "
+            f"them in [{low:.4g}, {high:.4g}]; this is a spread over refits, not a confidence interval"
+        )
+        empty = next((level.value for level in result.chance if level.name == "empty graph"), None)
+        if result.key == "directed_shd" and empty is not None:
+            closer = int((held < empty).sum())
+            notes.append(f"{closer} of {len(held)} refits are closer to the truth than the empty graph ({empty:g})")
+    return notes
+
+
+def _notes(whole: Comparison | Stack) -> tuple[str, ...]:
+    comparison = whole.first if isinstance(whole, Stack) else whole
+    pair, counts = comparison.pair, whole.counts
+    notes = []
+    if len(counts) > 1 and (isinstance(whole, Stack) or not comparison.options.lagged):
         notes.append(f"values are means over {len(counts)} graphs")
     if pair.weighted_truth:
         notes.append("A_true has values other than 0 and 1: every cell other than 0 is an edge")

@@ -13,7 +13,7 @@ from graphgauge.core.arrays import Ints
 from graphgauge.core.figures import CHANCE, COLOURS, canvas
 from graphgauge.core.graphs import Names
 from graphgauge.core.result import Evaluation, Table
-from graphgauge.recovery.comparison import Comparison
+from graphgauge.recovery.comparison import Comparison, Stack
 from graphgauge.recovery.functions import swept
 from graphgauge.recovery.pairs import curves_of
 
@@ -39,9 +39,12 @@ class Picture:
     prevalence: float
 
 
-def picture(comparison: Comparison) -> Picture:
+def picture(comparison: Comparison | Stack) -> Picture:
     """The first graph of a stack, or the summary graph over all lags."""
-    title, names = "prediction", comparison.truth.names
+    title = "prediction"
+    if isinstance(comparison, Stack):
+        title, comparison = f"prediction, the first of {len(comparison.parts)} graphs", comparison.first
+    names = comparison.truth.names
     if comparison.options.lagged:
         comparison, title = comparison.summary, "prediction, over all lags"
     elif len(comparison.counts) > 1:

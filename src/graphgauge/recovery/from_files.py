@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
 
+from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.fields import (
     Choice,
     Confidence,
     File,
     Flag,
+    Kind,
     Metrics,
     NanPolicy,
     Number,
@@ -18,18 +22,79 @@ from graphgauge.core.fields import (
     PathLike,
     Several,
     Threads,
-    Whole,
+    split_list,
 )
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.result import Evaluation
-from graphgauge.io.graphs import read_graph
+from graphgauge.io.graphs import has_columns, read_graph
 from graphgauge.io.hashing import receipt_input
 from graphgauge.recovery.comparison import AREAS, SHD
 from graphgauge.recovery.encodings import ENCODINGS
 from graphgauge.recovery.evaluate import evaluate
 from graphgauge.recovery.family import FAMILY
-from graphgauge.recovery.inputs import EDGES
-from graphgauge.recovery.pairs import SIGNS
+from graphgauge.recovery.inputs import CLASSES, EDGES, LAG_AXES
+from graphgauge.recovery.pairs import AUTO_EDGES, SIGNS
+
+_NAME_FILES = (".txt", ".csv", ".tsv")
+_COLUMNS = ("source", "target", "weight")
+
+
+@dataclass(frozen=True)
+class Nodes(Kind):
+    """A number of nodes, their names separated by commas, a file with a name in each line, or `listed`."""
+
+    def schema(self) -> dict[str, Any]:
+        return {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string"}, {"type": "array"}]}
+
+    def read(self, value: Any) -> Any:
+        if isinstance(value, int) and not isinstance(value, bool):
+            number: Any = value
+        elif isinstance(value, str) and value.strip().lstrip("-").isdigit():
+            number = int(value)
+        elif isinstance(value, str):
+            text = value.strip()
+            if not text:
+                raise OptionError("the list is empty")
+            return text if text == "listed" or _is_name_file(text) else tuple(map(str.strip, split_list(text)))
+        elif isinstance(value, Sequence) and value and all(isinstance(name, str | int) for name in value):
+            return tuple(value)
+        else:
+            raise OptionError(f"expected a number, names or a file, found {value!r:.60}")
+        if number < 1:
+            raise OptionError(f"{value!r:.60} is below 1")
+        return number
+
+    def paths(self, value: Any) -> Iterator[str]:
+        if isinstance(value, str) and _is_name_file(value):
+            yield value
+
+    def moved(self, value: Any, place: Any) -> Any:
+        return place(value) if isinstance(value, str) and _is_name_file(value) else value
+
+
+def _is_name_file(text: str) -> bool:
+    return text.lower().endswith(_NAME_FILES)
+
+
+@dataclass(frozen=True)
+class Columns(Kind):
+    """The columns of an edge list, as `source=…,target=…` and optionally `weight=…`."""
+
+    def schema(self) -> dict[str, Any]:
+        return {"anyOf": [{"type": "string"}, {"type": "object"}]}
+
+    def read(self, value: Any) -> dict[str, str]:
+        if isinstance(value, str):
+            parts = [part.partition("=") for part in split_list(value)]
+            named = {role.strip(): column.strip() for role, _, column in parts}
+        elif isinstance(value, Mapping):
+            named = {str(role): str(column) for role, column in value.items()}
+        else:
+            raise OptionError(f"expected source=…,target=…, found {value!r:.60}")
+        unknown = [role for role in named if role not in _COLUMNS]
+        if unknown or not {"source", "target"} <= set(named) or not all(named.values()):
+            raise OptionError(f"expected source=…,target=… and optionally weight=…, found {value!r:.60}")
+        return {role: named[role] for role in _COLUMNS if role in named}
 
 
 def evaluate_files(
@@ -46,12 +111,27 @@ def evaluate_files(
     encoding: Annotated[
         str | Sequence[str | None] | None,
         OneOrTwo(
-            "How the prediction writes undirected edges; TRUTH,PREDICTION sets both, and either may be empty.",
+            "How the prediction writes the marks of edges; TRUTH,PREDICTION sets both, and either may be empty.",
             tuple(ENCODINGS),
         ),
     ] = None,
-    nodes: Annotated[int | None, Whole("Number of nodes, for edge lists.", 1)] = None,
+    classes: Annotated[
+        str | Sequence[str | None] | None,
+        OneOrTwo("The class of the predicted graph; TRUTH,PREDICTION sets both. Found if left out.", CLASSES),
+    ] = None,
+    nodes: Annotated[
+        int | str | Sequence[str] | None,
+        Nodes("For edge lists: how many, names separated by commas, a file of names, or `listed`."),
+    ] = None,
+    columns: Annotated[
+        Mapping[str, str] | str | None, Columns("The columns of edge lists: source=…,target=…,weight=….")
+    ] = None,
     lagged: Annotated[bool, Flag("The matrices are (d, d, lags + 1).")] = False,
+    lag_axis: Annotated[str, Choice("Where the lags are: (d, d, lags + 1) or (lags + 1, d, d).", LAG_AXES)] = "last",
+    auto_edges: Annotated[str, Choice("Lagged edges from a node to itself.", AUTO_EDGES)] = "count",
+    refits: Annotated[
+        PathLike | None, File("Graphs refitted on resampled data, a stack read as the prediction.")
+    ] = None,
     fractions: Annotated[Sequence[float], Several("Sizes of F1@K, in true edges.", Number(""))] = (
         0.5,
         0.75,
@@ -69,10 +149,34 @@ def evaluate_files(
 ) -> Evaluation:
     """Compare a learned graph with the true one.
 
-    Files: .npy, .npz (also scipy's sparse ones), .csv, .parquet, .json, .gml, .graphml, .bif, .pt, .safetensors.
+    Files: .npy, .npz (also scipy's sparse ones), .csv, .tsv, .parquet, .json, .gml, .graphml, .bif, .txt (Tetrad's
+    and bnlearn's text), .pt, .safetensors.
     """
     given = FAMILY.read(locals())
-    paths = {name: given.pop(name) for name in ("true", "pred")}
-    evaluation = evaluate(*map(read_graph, paths.values()), **given)
+    paths = {name: given.pop(name) for name in ("true", "pred", "refits")}
+    paths = {name: path for name, path in paths.items() if path is not None}
+    named, nodes = given.pop("columns"), given.pop("nodes")
+    chosen: Mapping[str, str] | None = named
+    if isinstance(nodes, str) and nodes != "listed":
+        paths["nodes"] = nodes
+        nodes = read_names(nodes)
+    if chosen is not None and not any(has_columns(paths[name], chosen) for name in ("true", "pred")):
+        raise InputError(
+            f"no file has the columns {', '.join(chosen.values())}", where="columns", fix="Name them as in the header."
+        )
+    graphs = {name: read_graph(paths[name], chosen) for name in ("true", "pred", "refits") if name in paths}
+    evaluation = evaluate(graphs["true"], graphs["pred"], refits=graphs.get("refits"), nodes=nodes, **given)
     evaluation.inputs = lambda: [receipt_input(name, path) for name, path in paths.items()]
     return evaluation
+
+
+def read_names(path: PathLike) -> tuple[str, ...]:
+    """The names of nodes, one in each line."""
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read ({type(error).__name__})", where=str(path)) from None
+    names = tuple(line.strip() for line in text.splitlines() if line.strip())
+    if not names:
+        raise InputError("names no node", where=str(path), fix="Write one name in each line.")
+    return names

@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import as_numeric, require_shape
-from graphgauge.core.errors import InputError
+from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.metric import Metric
 from graphgauge.core.result import Table
 from graphgauge.recovery import metrics as _metrics
-from graphgauge.recovery.comparison import Comparison, Reading, Rules
+from graphgauge.recovery.comparison import Comparison, Reading, Rules, Stack, compare
 from graphgauge.recovery.evaluate import FRACTIONS, checked_fractions
+from graphgauge.recovery.inputs import per_argument, several
+from graphgauge.recovery.marks import Edge
 from graphgauge.recovery.pairs import DensePair
 
 # Points of a threshold sweep, and the number of scores that they are chosen from.
@@ -32,32 +34,32 @@ def shd(A_true: Any, A_pred: Any, *, kind: str = "pair", **reading: Unpack[Readi
     >>> shd([[0, 1], [0, 0]], [[0, 0], [1, 0]]), shd([[0, 1], [0, 0]], [[0, 0], [1, 0]], kind="cell")
     (1, 2)
     """
-    return _distance(_metrics.directed_shd, Comparison.of(A_true, A_pred, Rules(shd=kind), **reading))
+    return _distance(_metrics.directed_shd, compare(A_true, A_pred, Rules(shd=kind), **reading))
 
 
 def skeleton_shd(A_true: Any, A_pred: Any, **reading: Unpack[Reading]) -> int:
     """Pairs of nodes that are adjacent in only one of the two graphs."""
-    return _distance(_metrics.skeleton_shd, Comparison.of(A_true, A_pred, **reading))
+    return _distance(_metrics.skeleton_shd, compare(A_true, A_pred, **reading))
 
 
 def directed_f1(A_true: Any, A_pred: Any, *, zero_division: float = np.nan, **reading: Unpack[Reading]) -> float:
     """F1 of the predicted edges, direction included; the mean over the graphs of a stack."""
-    return _value(_metrics.directed_f1, Comparison.of(A_true, A_pred, Rules(zero_division=zero_division), **reading))
+    return _value(_metrics.directed_f1, compare(A_true, A_pred, Rules(zero_division=zero_division), **reading))
 
 
 def orientation_accuracy(A_true: Any, A_pred: Any, **reading: Unpack[Reading]) -> float:
     """Share of pairs adjacent in both graphs that have the true direction; the mean over the graphs of a stack."""
-    return _value(_metrics.orientation_accuracy, Comparison.of(A_true, A_pred, **reading))
+    return _value(_metrics.orientation_accuracy, compare(A_true, A_pred, **reading))
 
 
 def auprc(A_true: Any, A_pred: Any, *, area: str = "steps", **reading: Unpack[Reading]) -> float:
     """Average precision of the scores; `area="trapezoid"` joins the curve's points by straight lines."""
-    return _value(_metrics.auprc, Comparison.of(A_true, A_pred, Rules(area=area), **reading))
+    return _value(_metrics.auprc, compare(A_true, A_pred, Rules(area=area), **reading))
 
 
 def roc_auc(A_true: Any, A_pred: Any, **reading: Unpack[Reading]) -> float:
     """Probability that a true edge scores above a cell without one; ties count half."""
-    return _value(_metrics.roc_auc, Comparison.of(A_true, A_pred, **reading))
+    return _value(_metrics.roc_auc, compare(A_true, A_pred, **reading))
 
 
 def f1_at_k(
@@ -68,7 +70,7 @@ def f1_at_k(
     >>> f1_at_k([[0, 1], [0, 0]], [[0, 0.9], [0.3, 0]], fractions=(1, 2))
     {'f1_at_1.0e': 1.0, 'f1_at_2.0e': 0.6666666666666666}
     """
-    metric, curves = _metrics.f1_at_k, Comparison.of(A_true, A_pred, **reading).samples()["curves"]
+    metric, curves = _metrics.f1_at_k, compare(A_true, A_pred, **reading).samples()["curves"]
     return {
         metric.key_of(fraction=fraction): float(metric(curves, fraction=fraction).value[0])
         for fraction in checked_fractions(fractions)
@@ -90,6 +92,51 @@ def threshold_sweep(
     return swept(comparison, np.unique(given.astype(float)))
 
 
+def edge_frequencies(graphs: Any, **reading: Unpack[Reading]) -> Table:
+    """How often pairs of nodes are adjacent in several graphs, such as refits, and how their edges are directed.
+
+    One row per pair that is adjacent in some graph, the most frequent first: the shares of graphs in which the edge
+    leads forward, backward (both count where there are two arrows), or has no direction.
+    """
+    encoding = per_argument("encoding", reading.get("encoding"), None)[1]
+    listed = several(graphs, reading.get("lagged", False), encoded=encoding) or list(graphs)
+    if reading.get("lagged"):
+        raise OptionError("edge_frequencies is for graphs without lags")
+    totals: dict[int, NDArray[np.float64]] = {}
+    for graph in listed:
+        comparison = Comparison.of(graph, graph, **_as_truth_too(reading))
+        pairs, kinds = comparison.pair.kinds(0)[1]
+        shares = np.stack([np.ones(len(kinds)), *_WAYS[:, kinds]], 1)
+        for pair, share in zip(pairs.tolist(), shares, strict=True):
+            totals[pair] = totals.get(pair, np.zeros(4)) + share
+    names, d = comparison.truth.names, comparison.d
+    order = sorted(totals, key=lambda pair: (-totals[pair][0], pair))
+    ends = [divmod(pair, d) for pair in order]
+    labels = [np.array([node if names is None else names[node] for node in side]) for side in zip(*ends, strict=True)]
+    labels = labels or [np.empty(0, np.int64)] * 2
+    shares = np.array([totals[pair] for pair in order]).reshape(-1, 4) / len(listed)
+    columns = dict(zip(("adjacent", "forward", "backward", "undirected"), shares.T, strict=True))
+    return Table("source", {"source": labels[0], "target": labels[1], **columns})
+
+
+# For each kind of edge: whether it leads forward, backward, or has no direction.
+_WAYS = np.array(
+    [
+        [kind in (Edge.FORWARD, Edge.TWO_WAY) for kind in Edge],
+        [kind in (Edge.BACKWARD, Edge.TWO_WAY) for kind in Edge],
+        [kind >= Edge.LINE for kind in Edge],
+    ],
+    float,
+)
+
+
+def _as_truth_too(reading: Reading) -> Reading:
+    """The reading of a prediction, for both sides."""
+    both: Any = {name: (reading[name],) * 2 for name in ("edges", "encoding", "classes")
+                 if isinstance(reading.get(name), str)}  # fmt: skip
+    return {**reading, **both}
+
+
 def swept(comparison: Comparison, thresholds: NDArray[np.float64] | None = None) -> Table:
     chosen = _from_scores(comparison) if thresholds is None else thresholds
     samples = [comparison.at(float(threshold)).samples()["edges"] for threshold in chosen]
@@ -106,12 +153,12 @@ def _from_scores(comparison: Comparison) -> NDArray[np.float64]:
     return found[np.linspace(0, len(found) - 1, _POINTS).astype(int)] if len(found) > _POINTS else found
 
 
-def _value(metric: Metric, comparison: Comparison) -> float:
+def _value(metric: Metric, comparison: Comparison | Stack) -> float:
     return float(metric(comparison.samples()[metric.needs[0]]).value[0])
 
 
-def _distance(metric: Metric, comparison: Comparison) -> int:
-    if len(comparison.counts) > 1 and not comparison.options.lagged:
+def _distance(metric: Metric, comparison: Comparison | Stack) -> int:
+    if len(comparison.counts) > 1 and (isinstance(comparison, Stack) or not comparison.options.lagged):
         raise InputError(f"{len(comparison.counts)} graphs have no single distance", fix="Use evaluate().")
     value = _value(metric, comparison)
     if np.isnan(value):

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from graphgauge.core.arrays import AnyArray, Ints, as_numeric
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.graphs import EdgeList, NamedMatrix, Names
-from graphgauge.recovery.encodings import Cells, decode
+from graphgauge.core.graphs import EdgeList, EdgeMarks, NamedMatrix, Names, edge_columns
+from graphgauge.recovery.encodings import Cells, Decoded, decode
+from graphgauge.recovery.marks import ARROWHEAD, NO_MARK, TAIL, Edge, Ends, kinds_of_ends
 from graphgauge.recovery.nodes import checked_names, counted_or_named, numbered_edges, same_names
+from graphgauge.recovery.tools import ToolGraph, from_tool
 
 EDGES = ("row_to_column", "column_to_row")
+CLASSES = ("dag", "cpdag", "mpdag", "mag", "pag", "undirected", "mixed")
+# Classes in which the two cells of a pair, in a plain matrix, are one edge without direction.
+_WITH_LINES = ("cpdag", "mpdag", "undirected", "mixed")
+LAG_AXES = ("first", "last")
 _ARGUMENTS = ("A_true", "A_pred")
 _EDGE_LIST_COLUMNS = (("source", "target"), ("source", "target", "weight"))
 
@@ -36,8 +43,9 @@ class SparseGraph:
 class Graph:
     """One side of a comparison: a stack (graphs, d, d) or stored cells, as given.
 
-    `turned` says that row i, column j is the edge j → i; `undirected`, that two-way pairs are undirected edges,
-    or which of them are.
+    `turned` says that row i, column j is the edge j → i; `undirected`, that two-way pairs are edges without direction,
+    or which of them are. `ends` are the marks of a graph with edges other than arrows and undirected ones, and `late`
+    the kinds of its lagged edges. `declared` is the class that the caller names.
     """
 
     data: AnyArray | SparseGraph
@@ -46,6 +54,9 @@ class Graph:
     undirected: bool | Cells = False
     turned: bool = False
     named: bool = False
+    ends: Ends | None = None
+    late: Ints | None = None
+    declared: str | None = None
 
     @property
     def graphs(self) -> int:
@@ -68,6 +79,21 @@ class Graph:
         both: Cells = given & np.transpose(given) & ~np.eye(self.d, dtype=bool)
         return np.flatnonzero(both)
 
+    def late_undirected_cells(self, lag: int) -> Ints:
+        """The lagged edges without a direction; time orients all others."""
+        if self.late is None:
+            return np.empty(0, np.int64)
+        return np.flatnonzero(self.late[lag - 1] > 1)
+
+    @cached_property
+    def special(self) -> tuple[Ints, Ints]:
+        """The pairs i·d + j, i < j, with edges other than arrows and undirected ones, in order, and their kinds."""
+        if self.ends is None:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        kinds = np.triu(kinds_of_ends(self.ends.T if self.turned else self.ends), 1)
+        pairs = np.flatnonzero(kinds > Edge.LINE)
+        return pairs, kinds.ravel()[pairs]
+
 
 def read_pair(
     A_true: Any,
@@ -77,18 +103,33 @@ def read_pair(
     encoding: str | tuple[str | None, str | None] | None = None,
     nodes: int | Sequence[Hashable] | None = None,
     lagged: bool = False,
+    classes: str | tuple[str | None, str | None] | None = None,
+    lag_axis: str = "last",
 ) -> tuple[Graph, Graph]:
     """Both graphs, over the same nodes in the same order."""
-    directions = _per_argument("edges", edges, "row_to_column")
-    encodings = _per_argument("encoding", encoding, None)
-    for direction, code in zip(directions, encodings, strict=True):
+    directions = list(per_argument("edges", edges, "row_to_column"))
+    encodings = list(per_argument("encoding", encoding, None))
+    declared = per_argument("classes", classes, None)
+    one_of("lag_axis", lag_axis, LAG_AXES)
+    for direction, code, named in zip(directions, encodings, declared, strict=True):
         one_of("edges", str(direction), EDGES)
+        if named is not None:
+            one_of("classes", str(named), CLASSES)
         if code is not None and direction != "row_to_column":
             raise OptionError(f"edges={direction!r} with encoding={code!r}", fix="An encoding sets the direction.")
+    values = [A_true, A_pred]
+    for place, value in enumerate(values):
+        tool = from_tool(value)
+        if tool is not None:
+            values[place], directions[place] = _tool_value(tool, lag_axis, directions[place])
+            if encodings[place] is None:
+                encodings[place] = tool.encoding
+    if isinstance(nodes, str) and nodes == "listed":
+        nodes = _listed_nodes(values)
     count, names = counted_or_named(nodes)
     sides = [
-        _as_matrix(value, name, code, lagged)
-        for value, name, code in zip((A_true, A_pred), _ARGUMENTS, encodings, strict=True)
+        _as_matrix(value, name, code, lagged, lag_axis, named)
+        for value, name, code, named in zip(values, _ARGUMENTS, encodings, declared, strict=True)
     ]
     order = names or next((known for known in map(_known_names, sides) if known is not None), None)
     if count is not None and order is not None and len(order) != count:
@@ -96,6 +137,9 @@ def read_pair(
     sizes = [count, *(side.d for side in sides if isinstance(side, Graph)), None if order is None else len(order)]
     d = next((size for size in sizes if size is not None), None)
     placed = [_placed(side, name, order, d) for side, name in zip(sides, _ARGUMENTS, strict=True)]
+    for index, (side, kind) in enumerate(zip(sides, declared, strict=True)):
+        if isinstance(side, EdgeList) and kind is not None:
+            placed[index] = _declared_list(placed[index], _ARGUMENTS[index], kind)
     for side, name in zip(placed, _ARGUMENTS, strict=True):
         if side.d != d:
             raise InputError(
@@ -113,7 +157,7 @@ def read_pair(
     return truth, prediction
 
 
-def _per_argument(option: str, value: Any, default: Any) -> tuple[Any, Any]:
+def per_argument(option: str, value: Any, default: Any) -> tuple[Any, Any]:
     """An option: one value sets the prediction, a pair sets truth and prediction."""
     if isinstance(value, str) or value is None:
         return default, value
@@ -125,55 +169,166 @@ def _per_argument(option: str, value: Any, default: Any) -> tuple[Any, Any]:
     return truth, prediction
 
 
+def _tool_value(tool: ToolGraph, lag_axis: str, direction: str) -> tuple[Any, str]:
+    """What a library's object contains, in the form of the other inputs, and its direction."""
+    value: Any = tool.values
+    if tool.lags_first and lag_axis == "last":
+        value = np.moveaxis(np.asarray(value), 0, -1)
+    value = value if tool.names is None else NamedMatrix(value, tool.names)
+    return value, tool.edges or direction
+
+
+def _listed_nodes(values: Sequence[Any]) -> tuple[Any, ...]:
+    """The nodes that occur in either list of edges, in alphabetical order."""
+    found: dict[Any, None] = {}
+    for value, name in zip(values, _ARGUMENTS, strict=True):
+        listed = _as_edge_list(value)
+        if listed is None:
+            raise OptionError(f'nodes="listed" is for lists of edges, and {name} is none')
+        found |= dict.fromkeys(listed.nodes or ())
+        found |= dict.fromkeys(end for edge in listed.edges for end in tuple(edge)[:2])
+    return tuple(sorted(found, key=lambda node: (str(type(node)), node)))
+
+
+def _as_edge_list(value: Any) -> EdgeList | None:
+    if _is_frame(value):
+        columns = _edge_columns(value.columns)
+        if columns is not None:
+            return EdgeList(list(value[list(columns)].itertuples(index=False, name=None)))
+        return None
+    if _is_networkx(value):
+        return _networkx_edges(value)
+    if isinstance(value, list) and all(isinstance(edge, tuple) for edge in value):
+        return EdgeList(value)
+    return value if isinstance(value, EdgeList) else None
+
+
+def _edge_columns(columns: Sequence[Any]) -> tuple[Any, ...] | None:
+    return tuple(columns) if tuple(columns) in _EDGE_LIST_COLUMNS else edge_columns(list(columns))
+
+
+def several(value: Any, lagged: bool, *, encoded: str | None) -> list[Any] | None:
+    """The graphs of a list or stack that cannot be read as one array; None for one graph and for plain stacks."""
+    if isinstance(value, np.ndarray):
+        single = 3 if lagged or encoded == "tigramite" else 2
+        return list(value) if value.ndim == single + 1 and (lagged or encoded is not None) else None
+    if not isinstance(value, list) or not value or any(isinstance(part, tuple | list | int | float) for part in value):
+        return None
+    if not all(isinstance(part, np.ndarray) for part in value):
+        return value if not any(np.isscalar(part) for part in value) else None
+    if encoded is None and not lagged and len({part.shape for part in value}) == 1:
+        return None
+    return value if all(part.ndim >= 2 for part in value) else None
+
+
 def _known_names(side: Graph | EdgeList) -> Names | None:
     return side.nodes if isinstance(side, EdgeList) else side.names
 
 
-def _as_matrix(value: Any, name: str, encoding: str | None, lagged: bool) -> Graph | EdgeList:
+def _as_matrix(
+    value: Any, name: str, encoding: str | None, lagged: bool, lag_axis: str, declared: str | None
+) -> Graph | EdgeList:
     """The input as a matrix, or as edges whose nodes are not numbered yet."""
-    marks = _causal_learn_marks(value)
-    if marks is not None:
-        value, encoding = marks, encoding or "causal-learn"
-    if _is_frame(value):
-        columns = tuple(value.columns)
-        if columns in _EDGE_LIST_COLUMNS:
-            value = EdgeList(list(value.itertuples(index=False, name=None)))
-        else:
-            value = NamedMatrix(_square_frame(value, name), columns)
-    elif _is_networkx(value):
-        value = _networkx_edges(value)
-    elif isinstance(value, list) and all(isinstance(edge, tuple) for edge in value):
-        value = EdgeList(value)
-    if isinstance(value, EdgeList):
+    listed = _as_edge_list(value)
+    if listed is not None:
         if encoding is not None or lagged:
             option = "an encoding" if encoding is not None else "lagged=True"
             raise InputError(f"a list of edges does not go with {option}", where=name, fix="Pass a matrix.")
-        return value if value.nodes is None else replace(value, nodes=checked_names(value.nodes, name))
+        if declared is not None:
+            listed = replace(
+                listed, undirected=listed.undirected or declared == "undirected", mixed=declared in _WITH_LINES
+            )
+        return listed if listed.nodes is None else replace(listed, nodes=checked_names(listed.nodes, name))
+    if isinstance(value, EdgeMarks):
+        return _from_marks(value, name, declared)
+    if _is_frame(value):
+        value = NamedMatrix(_square_frame(value, name), tuple(value.columns))
     if not isinstance(value, NamedMatrix):
-        return _unnamed(value, name, encoding, lagged)
-    graph, names = _unnamed(value.values, name, encoding, lagged), checked_names(value.names, name)
+        return _unnamed(value, name, encoding, lagged, lag_axis, declared)
+    graph = _unnamed(value.values, name, encoding, lagged, lag_axis, declared)
+    names = checked_names(value.names, name)
     if len(names) != graph.d:
         raise InputError(f"{len(names)} names for {graph.d} nodes", where=name, fix="Name every row once.")
     return replace(graph, names=names)
 
 
-def _unnamed(value: Any, name: str, encoding: str | None, lagged: bool) -> Graph:
+def _unnamed(value: Any, name: str, encoding: str | None, lagged: bool, lag_axis: str, declared: str | None) -> Graph:
     if _is_sparse(value):
-        if encoding is None and not lagged:
-            return _from_sparse(value, name)
+        if encoding is None and not lagged and declared in (None, "dag"):
+            return replace(_from_sparse(value, name), declared=declared)
         value = value.toarray()
     if encoding is None:
-        stack = _stacked(as_numeric(value, name), name, lagged)
-        return Graph(stack, stack.shape[-1])
-    cells = decode(value, encoding, name)
+        stack = _stacked(as_numeric(value, name), name, lagged, lag_axis)
+        return _declared(Graph(stack, stack.shape[-1]), name, declared)
+    if lagged and lag_axis == "first" and np.ndim(value) == 3:
+        value = np.moveaxis(np.asarray(value), 0, -1)
+    decoded = decode(value, encoding, name)
+    cells = decoded.cells
+    if cells.ndim == 3 and cells.shape[2] == 1 and not lagged:
+        cells = cells[:, :, 0]
     if cells.ndim == 3 and not lagged:
         raise InputError("tigramite's links have lags", where=name, fix="Pass lagged=True.")
-    return Graph(_stacked(cells, name, lagged), cells.shape[0], undirected=True)
+    return Graph(
+        _stacked(cells, name, lagged, "last"), cells.shape[0], undirected=True,
+        ends=decoded.ends if decoded.has_more_than_lines else None,
+        late=decoded.late if decoded.has_late_marks else None, declared=declared,
+    )  # fmt: skip
 
 
-def _stacked(array: AnyArray, name: str, lagged: bool) -> AnyArray:
+def _declared(graph: Graph, name: str, declared: str | None) -> Graph:
+    """A plain matrix read as a graph of the class that the caller names."""
+    if declared in (None, "dag"):
+        return replace(graph, declared=declared)
+    if declared == "pag":
+        raise OptionError(f"a matrix without marks cannot be a pag: {name}", fix="Name its encoding=.")
+    assert not isinstance(graph.data, SparseGraph)
+    data = graph.data
+    if declared == "undirected":
+        data = np.maximum(data, data.transpose(0, 2, 1))
+    if declared != "mag":
+        return replace(graph, data=data, undirected=True, declared=declared)
+    if len(data) > 1:
+        raise OptionError(f"a stack of mags: {name}", fix="Pass a list of graphs.")
+    cells = data[0] != 0
+    ends = np.where(cells, ARROWHEAD, np.where(cells.T, TAIL, NO_MARK)).astype(np.int8)
+    np.fill_diagonal(ends, NO_MARK)
+    return replace(graph, undirected=True, declared=declared, ends=ends)
+
+
+def _declared_list(graph: Graph, name: str, declared: str) -> Graph:
+    """A list of edges, read before, as a graph of the class that the caller names."""
+    if declared not in ("mag", "pag"):
+        return replace(graph, declared=declared)
+    assert isinstance(graph.data, SparseGraph)
+    return _declared(replace(graph, data=graph.data.dense(graph.d)), name, declared)
+
+
+def _from_marks(listed: EdgeMarks, name: str, declared: str | None) -> Graph:
+    """A graph whose edges are listed with their marks, by name."""
+    names = checked_names(listed.nodes, name)
+    place = {label: index for index, label in enumerate(names)}
+    ends = np.zeros((len(names), len(names)), np.int8)
+    for source, target, at_source, at_target in listed.edges:
+        if source not in place or target not in place:
+            raise InputError(f"the edge {(source, target)!r} has an unknown node", where=name)
+        i, j = place[source], place[target]
+        if ends[i, j] or i == j:
+            raise InputError(f"the pair {(source, target)!r} is listed twice, or with itself", where=name)
+        ends[i, j], ends[j, i] = at_target, at_source
+    decoded = Decoded(ends)
+    return Graph(
+        decoded.cells[np.newaxis], len(names), names, undirected=True,
+        ends=ends if decoded.has_more_than_lines else None, declared=declared,
+    )  # fmt: skip
+
+
+def _stacked(array: AnyArray, name: str, lagged: bool, lag_axis: str) -> AnyArray:
     """A stack (graphs, d, d); the lags of one graph are such a stack too, lag 0 first."""
     if lagged:
+        if lag_axis == "first":
+            if array.ndim != 3 or array.shape[1] != array.shape[2] or not array.shape[0]:
+                raise InputError(f"expected shape (lags + 1, d, d), found {array.shape}", where=name, fix=_LAGS)
+            return array
         if array.ndim != 3 or array.shape[0] != array.shape[1] or not array.shape[2]:
             raise InputError(f"expected shape (d, d, lags + 1), found {array.shape}", where=name, fix=_LAGS)
         return np.moveaxis(array, 2, 0)
@@ -187,8 +342,9 @@ def _placed(side: Graph | EdgeList, name: str, order: Names | None, d: int | Non
     if isinstance(side, EdgeList):
         if d is None:
             raise InputError(
-                "a list of edges does not show nodes without edges", where=name, fix="Pass nodes=, a number or names."
-            )
+                "a list of edges does not show nodes without edges", where=name,
+                fix='Pass nodes=: a number, names, or "listed" for those that occur.',
+            )  # fmt: skip
         if side.nodes is not None and order is not None:
             same_names(side.nodes, order, name)
         return _from_edges(side, name, order, d)
@@ -197,7 +353,14 @@ def _placed(side: Graph | EdgeList, name: str, order: Names | None, d: int | Non
     same_names(side.names, order, name)
     place = {label: index for index, label in enumerate(order)}
     number = np.array([place[label] for label in side.names])
-    return replace(side, data=_renumbered(side.data, number, side.d), names=order, named=True)
+    index = np.argsort(number)
+    cells = index[:, np.newaxis], index
+    return replace(
+        side, data=_renumbered(side.data, number, side.d), names=order, named=True,
+        undirected=side.undirected if isinstance(side.undirected, bool) else side.undirected[cells],
+        ends=None if side.ends is None else side.ends[cells],
+        late=None if side.late is None else side.late[:, cells[0], cells[1]],
+    )  # fmt: skip
 
 
 def _renumbered(data: AnyArray | SparseGraph, number: Ints, d: int) -> AnyArray | SparseGraph:
@@ -303,15 +466,10 @@ def _networkx_edges(graph: Any) -> EdgeList:
     return EdgeList(list(weighted), tuple(graph.nodes), undirected=not graph.is_directed(), mixed=is_mixed)
 
 
-def _causal_learn_marks(value: Any) -> Any:
-    """The marks of causal-learn's `CausalGraph`, `GeneralGraph` or GES record; None for everything else."""
-    if isinstance(value, Mapping):
-        value = value.get("G")
-    graph = getattr(value, "G", value)
-    return graph.graph if hasattr(graph, "get_node_names") and hasattr(graph, "graph") else None
-
-
 _SQUARE = "Row i, column j is the edge i → j; pass a list of edges as a list of tuples."
 _ONE_TRUTH = "To compare several predictions with one truth, repeat it: np.broadcast_to(A_true, A_pred.shape)."
 _SAME_LAGS = "Both need the same lags, from 0 on: pad the shorter one with zeros."
-_LAGS = "A[i, j, l] is the edge from i at t − l to j at t; without lags leave lagged=False."
+_LAGS = (
+    'A[i, j, l] is the edge from i at t − l to j at t; pass lag_axis="first" for (lags + 1, d, d); without lags leave '
+    "lagged=False."
+)

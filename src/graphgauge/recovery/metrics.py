@@ -6,10 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from graphgauge.core.errors import one_of
 from graphgauge.core.metric import Estimate, NoChance, metric
 from graphgauge.recovery.declared import (
     ADJUSTMENT,
+    ADJUSTMENT_DISTANCES,
     CELLS,
+    CLASS_MARKS,
     COLLIDERS,
     COUNT,
     CURVE,
@@ -17,6 +20,9 @@ from graphgauge.recovery.declared import (
     DISTANCE,
     EDGES,
     LAWS,
+    MARK,
+    MARK_SHARE,
+    MEMBERS,
     MODEL_DISTANCE,
     MORE_IS_NOT_BETTER,
     NO_COMMON,
@@ -28,15 +34,19 @@ from graphgauge.recovery.declared import (
     SKELETON_COUNT,
     SKELETON_SHARE,
     TURNED_IS_ADJACENT,
+    WEIGHTS,
     blind_skeleton,
     coin_flips,
     constant_scores,
 )
-from graphgauge.recovery.samples import Curves, EdgeCounts, Models
+from graphgauge.recovery.samples import Curves, EdgeCounts, Models, Weights
 
 _NO_TRUE, _NO_PREDICTED = "no true edges", "no predicted edges"
 _NO_TRUE_ARROW, _NO_PREDICTED_ARROW = "no directed true edges", "no directed predicted edges"
 _NO_EDGES, _NO_ARROW = "both graphs are empty", "neither graph has a directed edge"
+_NO_TRUE_HEAD, _NO_PREDICTED_HEAD = "no true arrowheads", "no predicted arrowheads"
+_NO_TRUE_TAIL, _NO_PREDICTED_TAIL = "no true tails", "no predicted tails"
+_NO_HEAD, _NO_TAIL = "neither graph has an arrowhead", "neither graph has a tail"
 _ONE_CLASS = "no directed true edges, or nothing else"
 
 
@@ -221,8 +231,8 @@ def shd_reversed(edges: EdgeCounts) -> Estimate:
 
 @metric(key="shd_undirected", **PART | {"laws": LAWS})
 def shd_undirected(edges: EdgeCounts) -> Estimate:
-    """Pairs adjacent in both graphs whose edge has a direction in one of them only; each adds 1 to the distance."""
-    return edges.count(edges["direction_in_one"], edges["pairs"])
+    """Pairs adjacent in both graphs by different edges of which one has no direction; each adds 1 to the distance."""
+    return edges.count(edges["undirected_differs"], edges["pairs"])
 
 
 @metric(key="fdr", **SHARE | {"direction": "lower"})
@@ -321,3 +331,170 @@ def ancestor_aid(models: Models) -> Estimate:
 def oset_aid(models: Models) -> Estimate:
     """Adjustment identification distance with optimal adjustment sets."""
     return models.adjustment_distance("oset_aid")
+
+
+@metric(
+    key="normalised_{distance}",
+    **ADJUSTMENT | {
+        "bounds": (0, 1), "default": False,
+        "conventions": {"counts": "the share of the d·(d − 1) ordered pairs", "graphs": "as the distance itself"},
+    },
+)  # fmt: skip
+def normalised_distance(models: Models, *, distance: str = "parent_aid") -> Estimate:
+    """An adjustment distance over the number of ordered pairs: `sid`, `parent_aid`, `ancestor_aid` or `oset_aid`."""
+    one_of("distance", distance, ADJUSTMENT_DISTANCES)
+    return models.adjustment_distance(distance, normalised=True)
+
+
+@metric(key="arrowhead_precision", **MARK_SHARE)
+def arrowhead_precision(edges: EdgeCounts) -> Estimate:
+    """Share of predicted arrowheads that are true, whatever the mark at the other end."""
+    return edges.ratio(edges["arrowheads_tp"], edges["arrowheads_predicted"], _NO_PREDICTED_HEAD)
+
+
+@metric(key="arrowhead_recall", **MARK_SHARE)
+def arrowhead_recall(edges: EdgeCounts) -> Estimate:
+    """Share of true arrowheads that are predicted; a circle does not find one."""
+    return edges.ratio(edges["arrowheads_tp"], edges["arrowheads_true"], _NO_TRUE_HEAD)
+
+
+@metric(key="arrowhead_f1", **MARK)
+def arrowhead_f1(edges: EdgeCounts) -> Estimate:
+    """Harmonic mean of the precision and recall of arrowheads."""
+    both = edges["arrowheads_predicted"] + edges["arrowheads_true"]
+    return edges.ratio(2 * edges["arrowheads_tp"], both, _NO_HEAD)
+
+
+@metric(key="tail_precision", **MARK_SHARE)
+def tail_precision(edges: EdgeCounts) -> Estimate:
+    """Share of predicted tails that are true; an undirected edge has two."""
+    return edges.ratio(edges["tails_tp"], edges["tails_predicted"], _NO_PREDICTED_TAIL)
+
+
+@metric(key="tail_recall", **MARK_SHARE)
+def tail_recall(edges: EdgeCounts) -> Estimate:
+    """Share of true tails that are predicted; a circle does not find one."""
+    return edges.ratio(edges["tails_tp"], edges["tails_true"], _NO_TRUE_TAIL)
+
+
+@metric(key="tail_f1", **MARK)
+def tail_f1(edges: EdgeCounts) -> Estimate:
+    """Harmonic mean of the precision and recall of tails."""
+    return edges.ratio(2 * edges["tails_tp"], edges["tails_predicted"] + edges["tails_true"], _NO_TAIL)
+
+
+@metric(key="class_arrowhead_precision", **CLASS_MARKS)
+def class_arrowhead_precision(models: Models) -> Estimate:
+    """Share of the arrowheads of the predicted class that the true class has."""
+    return models.class_marks("arrowheads", "precision", _NO_PREDICTED_HEAD)
+
+
+@metric(key="class_arrowhead_recall", **CLASS_MARKS)
+def class_arrowhead_recall(models: Models) -> Estimate:
+    """Share of the arrowheads of the true class that the predicted class has."""
+    return models.class_marks("arrowheads", "recall", _NO_TRUE_HEAD)
+
+
+@metric(key="class_arrowhead_f1", **CLASS_MARKS | {"laws": LAWS | MORE_IS_NOT_BETTER})
+def class_arrowhead_f1(models: Models) -> Estimate:
+    """Harmonic mean of the precision and recall of the arrowheads of both classes."""
+    return models.class_marks("arrowheads", "f1", _NO_HEAD)
+
+
+@metric(key="class_tail_precision", **CLASS_MARKS)
+def class_tail_precision(models: Models) -> Estimate:
+    """Share of the tails of the predicted class that the true class has."""
+    return models.class_marks("tails", "precision", _NO_PREDICTED_TAIL)
+
+
+@metric(key="class_tail_recall", **CLASS_MARKS)
+def class_tail_recall(models: Models) -> Estimate:
+    """Share of the tails of the true class that the predicted class has."""
+    return models.class_marks("tails", "recall", _NO_TRUE_TAIL)
+
+
+@metric(key="class_tail_f1", **CLASS_MARKS | {"laws": LAWS | MORE_IS_NOT_BETTER})
+def class_tail_f1(models: Models) -> Estimate:
+    """Harmonic mean of the precision and recall of the tails of both classes."""
+    return models.class_marks("tails", "f1", _NO_TAIL)
+
+
+@metric(
+    key="claimed_shd",
+    **DISTANCE | {
+        "default": False,
+        "conventions": PAIRS | {"undirected": "states no mark: contradicts nothing", "circle": "states no mark"},
+    },
+)  # fmt: skip
+def claimed_shd(edges: EdgeCounts) -> Estimate:
+    """Pairs that are adjacent in one graph only, or whose stated marks contradict each other.
+
+    What a graph leaves open, by an undirected edge or a circle, is not counted as wrong.
+    """
+    return edges.count(edges["contradicting"], edges["pairs"])
+
+
+@metric(key="member_shd_{bound}", **MEMBERS | {"direction": "lower", "bounds": (0, np.inf)})
+def member_shd(models: Models, *, bound: str = "mean") -> Estimate:
+    """The least (`min`), mean or greatest (`max`) SHD in pairs over the DAGs that both graphs represent."""
+    return models.over_members("shd", bound)
+
+
+@metric(key="member_f1_{bound}", **MEMBERS | {"reference": "rijsbergen1979"})
+def member_f1(models: Models, *, bound: str = "mean") -> Estimate:
+    """The least (`min`), mean or greatest (`max`) directed F1 over the DAGs that both graphs represent."""
+    return models.over_members("f1", bound)
+
+
+@metric(
+    key="member_sid_{bound}",
+    **MEMBERS | {
+        "direction": "lower", "bounds": (0, np.inf), "reference": "peters2015",
+        "laws": LAWS | ONE_WAY | MORE_IS_NOT_BETTER,
+    },
+)  # fmt: skip
+def member_sid(models: Models, *, bound: str = "mean") -> Estimate:
+    """The least (`min`), mean or greatest (`max`) SID over the DAGs that the prediction represents; the truth is a DAG.
+
+    The least and the greatest are the bounds of Peters and Bühlmann.
+    """
+    return models.over_members("sid", bound)
+
+
+@metric(
+    key="auprc_ratio", **CURVE | {
+        "chance": constant_scores(lambda curve: 1.0 if curve.tails.negatives else np.nan), "bounds": (0, np.inf),
+        "conventions": CELLS | {"ties": "enter together"}, "reference": "pratapa2020", "default": False,
+    },
+)  # fmt: skip
+def auprc_ratio(curves: Curves) -> Estimate:
+    """Average precision over that of a random order, which is the share of true edges among the cells."""
+    return curves.each(
+        lambda curve: curve.average_precision() * curve.cells / curve.edges if curve.edges else np.nan, _ONE_CLASS
+    )
+
+
+@metric(
+    key="early_precision_ratio", **CURVE | {
+        "chance": constant_scores(lambda curve: 1.0), "bounds": (0, np.inf),
+        "conventions": CELLS | {"ties": "the mean over random order at the cut"}, "reference": "pratapa2020",
+        "default": False,
+    },
+)  # fmt: skip
+def early_precision_ratio(curves: Curves) -> Estimate:
+    """Precision of the K highest cells, K the number of true edges, over that of a random order (EPR)."""
+    return curves.each(
+        lambda curve: curve.f1_at(1.0) * curve.cells / curve.edges if curve.edges else np.nan, _NO_TRUE_ARROW
+    )
+
+
+@metric(key="sign_accuracy", **WEIGHTS)
+def sign_accuracy(weights: Weights) -> Estimate:
+    """Share of the arrows in both graphs whose weights have the same sign."""
+    return weights.each(lambda true, found: float(np.mean(np.sign(true) == np.sign(found))), range=(0.0, 1.0))
+
+
+@metric(key="weight_rmse", **WEIGHTS | {"direction": "lower", "bounds": (0, np.inf)})
+def weight_rmse(weights: Weights) -> Estimate:
+    """Root mean squared difference of the weights of the arrows in both graphs."""
+    return weights.each(lambda true, found: float(np.sqrt(np.mean((np.subtract(true, found, dtype=float)) ** 2))))

@@ -15,16 +15,18 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray, Ints
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import nan_policy, thread_count
-from graphgauge.kernels.graphs import cells_of, edge_bits, marked_pair_table, pair_table, sparse_pair_table
+from graphgauge.kernels.graphs import cells_of, edge_bits, pair_table, sparse_pair_table
 from graphgauge.recovery.counts import Counts, joined
 from graphgauge.recovery.curves import Curve, Layer, curves
 from graphgauge.recovery.inputs import Graph, SparseGraph
+from graphgauge.recovery.marks import kind_table, listed_kinds
 
 Predicate = Callable[[AnyArray], AnyArray]
 # The number of such cells in each row, and the first one: row, source, target.
 Offence = tuple[Ints, tuple[int, ...]]
 
 SIGNS = ("absolute", "keep")
+AUTO_EDGES = ("count", "omit")
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class Options:
     sign: str | None = None
     nan: str = "raise"
     lagged: bool = False
+    auto_edges: str = "count"
     threads: int | None = None
 
     def __post_init__(self) -> None:
@@ -40,6 +43,7 @@ class Options:
             raise OptionError(f"threshold must be a number, not {self.threshold!r}")
         if self.sign is not None:
             one_of("sign", self.sign, SIGNS)
+        one_of("auto_edges", self.auto_edges, AUTO_EDGES)
         nan_policy(self.nan)
         thread_count(self.threads)
 
@@ -55,7 +59,12 @@ def compared(truth: Graph, prediction: Graph, options: Options) -> DensePair | S
     if pair.negative_scores and options.sign is None:
         found, first = pair.offending("A_pred", lambda part: part < 0)
         raise InputError(f"{found.sum()} scores are negative, the first at {first}", where="A_pred", fix=_FIX_SIGN)
-    if pair.weighted_truth and not pair.offending("A_pred", lambda part: (part != 0) & (part != 1))[0].any():
+    if (
+        pair.weighted_truth
+        and not prediction.may_be_undirected  # a result with a named encoding is no truth in the wrong place
+        and not pair.weighted_scores
+        and not _are_weights(pair)
+    ):
         raise InputError(
             "the arguments look swapped: the first has values other than 0 and 1, the second does not",
             where="A_true and A_pred",
@@ -63,6 +72,12 @@ def compared(truth: Graph, prediction: Graph, options: Options) -> DensePair | S
             'encoding of both, such as encoding=("causal-learn", "causal-learn").',
         )
     return pair
+
+
+def _are_weights(pair: DensePair | SparsePair) -> bool:
+    """Whether the truth has weights, which are neither scores from 0 to 1 nor whole numbers that may be marks."""
+    outside = pair.offending("A_true", lambda part: (part < 0) | (part > 1))[0].any()
+    return bool(outside and pair.offending("A_true", lambda part: part != np.floor(part))[0].any())
 
 
 def _missing(pair: DensePair | SparsePair, name: str) -> str:
@@ -84,29 +99,58 @@ class Pair(ABC):
     @abstractmethod
     def predicted_edges(self, row: int) -> Ints: ...
 
+    @abstractmethod
+    def weights_at(self, row: int, cells: Ints) -> tuple[AnyArray, AnyArray]:
+        """The values of truth and prediction in cells that both have, as given, with their signs."""
+
+    def common_weights(self, row: int) -> tuple[AnyArray, AnyArray]:
+        """The weights of the arrows that both graphs have."""
+        edges = np.setdiff1d(self.predicted_edges(row), self.undirected(row)[1], assume_unique=True)
+        return self.weights_at(row, np.intersect1d(self.true_arrows(row), edges, assume_unique=True))
+
+    @cached_property
+    def weighted_scores(self) -> bool:
+        """Whether the prediction has values other than 0 and 1."""
+        return bool(self.offending("A_pred", lambda part: (part != 0) & (part != 1))[0].any())
+
+    @abstractmethod
+    def offending(self, name: str, is_wrong: Predicate) -> Offence: ...
+
     @property
     def may_be_undirected(self) -> bool:
         return any(side.may_be_undirected for side in self._sides)
 
     def undirected(self, row: int) -> tuple[Ints, Ints]:
-        """Both cells of the undirected edges of truth and prediction; time orients those with a lag."""
-        if row and self.options.lagged:
-            return np.empty(0, np.int64), np.empty(0, np.int64)
+        """Both cells of the edges without direction of truth and prediction; the cell itself of those with a lag."""
         truth, prediction = self._sides
+        if row and self.options.lagged:
+            return truth.late_undirected_cells(row), prediction.late_undirected_cells(row)
         return truth.undirected_cells(row), prediction.undirected_cells(row)
 
     def true_arrows(self, row: int) -> Ints:
         edges = self.true_edges(row)
         return np.setdiff1d(edges, self.undirected(row)[0], assume_unique=True) if self.may_be_undirected else edges
 
+    def kinds(self, row: int) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
+        """The adjacent pairs of truth and prediction, and the kinds of their edges."""
+        listed = []
+        undirected = self.undirected(row)
+        for side, edges in enumerate((self.true_edges(row), self.predicted_edges(row))):
+            pairs, kinds = listed_kinds(edges, undirected[side], self.d)
+            special, own = self._sides[side].special
+            held = np.isin(special, pairs)
+            kinds[np.searchsorted(pairs, special[held])] = own[held]
+            listed.append((pairs, kinds))
+        return listed[0], listed[1]
+
     def _marked(self, row: int) -> Ints:
         """The states of the pairs of one row, with undirected edges distinct from two directed ones."""
-        return marked_pair_table(self.true_edges(row), self.predicted_edges(row), self.undirected(row), self.d)
+        return kind_table(*self.kinds(row), self.d)
 
     def _whole(self, row: int, edges: Ints) -> Ints:
         """True edges; an undirected edge with one cell left out for lack of a score gets both cells again."""
         undirected = self.undirected(row)[0]
-        if not undirected.size:
+        if not undirected.size or (row and self.options.lagged):
             return edges
         source, target = np.divmod(undirected, self.d)
         held = np.isin(undirected, edges) | np.isin(target * self.d + source, edges)
@@ -119,7 +163,9 @@ class DensePair(Pair):
     def __init__(self, truth: Graph, prediction: Graph, options: Options) -> None:
         self.d, self.options, self._sides = truth.d, options, (truth, prediction)
         self._truth, self._scores = _stack(truth), _stack(prediction)
-        self._loopless = 1 if options.lagged else len(self._scores)
+        # Rows of pairs, before those of lagged cells, and rows whose self-edges do not count.
+        self._unlagged = 1 if options.lagged else len(self._scores)
+        self._loopless = len(self._scores) if options.auto_edges == "omit" else self._unlagged
         self._pack()
         if self.missing_scores and self._turned[0] != self._turned[1]:
             # A missing score drops its true cell too, which requires the same memory layout.
@@ -142,11 +188,25 @@ class DensePair(Pair):
         if self._turned[0] != self._turned[1]:
             counts = counts.crossed()
         if self.may_be_undirected:
-            marked = [self._marked(row) for row in range(self._loopless)]
-            counts = replace(counts, pairs=np.concatenate([*marked, counts.pairs[self._loopless :]]))
+            marked = [Counts.of(self._marked(row), counts.loops[:1]).pairs for row in range(self._unlagged)]
+            counts = replace(counts, pairs=np.concatenate([*marked, counts.pairs[self._unlagged :]]))
         if not self.options.lagged:
             return counts
-        return joined([counts.rows(slice(0, 1)), counts.rows(slice(1, None)).lagged()])
+        loops = self._loopless == self._unlagged
+        late = counts.rows(slice(1, None)).lagged(loops=loops)
+        if any(side.late is not None for side in self._sides):
+            rows = range(1, len(self._scores))
+            late = joined([Counts.of_lagged_cells(*self._late_kinds(row), loops=loops) for row in rows])
+        return joined([counts.rows(slice(0, 1)), late])
+
+    def _late_kinds(self, row: int) -> tuple[Ints, Ints]:
+        """The kinds of the cells of one lag, true and predicted."""
+        found = []
+        for side, edges in zip(self._sides, (self.true_edges(row), self.predicted_edges(row)), strict=True):
+            kinds = np.zeros((self.d, self.d), np.int64)
+            kinds.reshape(-1)[edges] = 1 if side.late is None else side.late[row - 1].reshape(-1)[edges]
+            found.append(kinds)
+        return found[0], found[1]
 
     def true_edges(self, row: int) -> Ints:
         return self._whole(row, self._edges(row, 0))
@@ -163,6 +223,10 @@ class DensePair(Pair):
             cells, source, target = cells[between], source[between], target[between]
         return np.sort(target * self.d + source) if self._turned[side] else cells
 
+    def weights_at(self, row: int, cells: Ints) -> tuple[AnyArray, AnyArray]:
+        places = np.divmod(cells, self.d)
+        return self._truth[row][places], self._scores[row][places]
+
     def layer(self, row: int) -> Layer:
         return Layer(self._signed(self._arrow_scores[row]), row >= self._loopless)
 
@@ -178,14 +242,14 @@ class DensePair(Pair):
         if not self._sides[side].may_be_undirected:
             return stack
         arrows = stack.copy()
-        for row in range(self._loopless):
+        for row in range(len(stack)):
             arrows[row][np.divmod(self.undirected(row)[side], self.d)] = 0
         return arrows
 
     def summary(self) -> tuple[Graph, Graph]:
         """The graph over all lags: an edge where some lag has one, with its highest score.
 
-        An undirected edge of lag 0 is one of the summary where no lag has an arrow between its nodes.
+        An edge without direction is one of the summary where no lag has an arrow between its nodes.
         """
         arrows = [self._without_undirected(stack, side) for side, stack in enumerate((self._truth, self._scores))]
         truth = ((arrows[0] != 0) & ~np.isnan(self._scores)).any(0)
@@ -196,9 +260,12 @@ class DensePair(Pair):
                 sides.append(Graph(cells[np.newaxis], self.d))
                 continue
             undirected = np.zeros((self.d, self.d), bool)
-            undirected[np.divmod(self.undirected(0)[side], self.d)] = True
-            undirected &= ~(edges | edges.T)
-            whole = np.where(undirected, (self._truth, self._signed(self._scores))[side][0], cells)
+            for row in range(len(self._scores)):
+                undirected[np.divmod(self.undirected(row)[side], self.d)] = True
+            np.fill_diagonal(undirected, False)
+            undirected = (undirected | undirected.T) & ~(edges | edges.T)
+            highest = np.fmax.reduce((self._truth, self._signed(self._scores))[side], 0)
+            whole = np.where(undirected, np.fmax(highest, highest.T), cells)
             sides.append(Graph(whole[np.newaxis], self.d, undirected=undirected))
         return sides[0], sides[1]
 
@@ -260,6 +327,10 @@ class SparsePair(Pair):
     def predicted_edges(self, row: int) -> Ints:
         cells: Ints = self._kept.cells[self._kept.values > self.options.threshold]
         return cells
+
+    def weights_at(self, row: int, cells: Ints) -> tuple[AnyArray, AnyArray]:
+        places = [np.searchsorted(side.cells, cells) for side in (self._truth, self._scores)]
+        return self._truth.values[places[0]], self._scores.values[places[1]]
 
     def layer(self, row: int) -> Layer:
         return Layer(self._arrows.values, zeros=self.d * (self.d - 1) - len(self._scores.cells))

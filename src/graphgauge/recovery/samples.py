@@ -5,16 +5,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.errors import OptionError
 from graphgauge.core.metric import Estimate
 from graphgauge.recovery.counts import Counts
 from graphgauge.recovery.curves import Curve
-from graphgauge.recovery.structure import Model, adjustment_distance, cpdag_counts, v_structures
+from graphgauge.recovery.marks import MIRRORED
+from graphgauge.recovery.members import BOUNDS, MOST_MEMBERS, matches_over_members, sid_over_members
+from graphgauge.recovery.structure import Model, adjustment_distance, class_counts, v_structures
 
 Numbers = NDArray[Any]
 
@@ -147,7 +150,7 @@ class Models(GraphSample):
 
     @property
     def d(self) -> int:
-        return self._pairs[0][0].d if self._pairs else 0
+        return max((truth.d for truth, _ in self._pairs), default=0)
 
     @property
     def edges(self) -> int:
@@ -160,7 +163,10 @@ class Models(GraphSample):
 
     @cached_property
     def transposed(self) -> Models:
-        mirrored = [(truth, replace(found, cells=found.mirrored)) for truth, found in self._pairs]
+        mirrored = [
+            (truth, replace(found, cells=found.mirrored, special=(found.special[0], MIRRORED[found.special[1]])))
+            for truth, found in self._pairs
+        ]
         found: Models = self.turned() if self.turned else replace(self, pairs=lambda: mirrored)
         return found
 
@@ -172,27 +178,88 @@ class Models(GraphSample):
         return np.array([len(true) for true, _ in found]), np.array([len(own) for _, own in found]), np.array(common)
 
     def cpdag_distance(self) -> Estimate:
-        return self._distance(lambda *pair: int(cpdag_counts(*pair)["differing_pairs"][0]), self.d * (self.d - 1) // 2)
+        return self._distance(lambda *pair: int(class_counts(*pair)["differing_pairs"][0]), self._unordered)
 
-    def adjustment_distance(self, kind: str) -> Estimate:
-        return self._distance(partial(adjustment_distance, kind), self.d * (self.d - 1), dags_only=kind == "sid")
+    def adjustment_distance(self, kind: str, *, normalised: bool = False) -> Estimate:
+        def distance(truth: Model, prediction: Model) -> float:
+            wrong = adjustment_distance(kind, truth, prediction)
+            return wrong / max(1, truth.d * (truth.d - 1)) if normalised else wrong
 
-    def _distance(self, distance: Callable[[Model, Model], int], n: int, *, dags_only: bool = False) -> Estimate:
-        """A number for each pair of graphs; NaN if one of them represents no class, or several DAGs."""
-        flaws = [self._flaw(row, dags_only) for row in range(len(self))]
-        values = [np.nan if flaw else distance(*pair) for flaw, pair in zip(flaws, self._pairs, strict=True)]
-        found = self.estimate(
-            np.where(n > 0, values, np.nan), np.full(len(self), n), next(filter(None, flaws), "fewer than two nodes")
+        return self._distance(distance, self._ordered, dags_only=kind == "sid")
+
+    def class_marks(self, mark: str, share: str, reason: str) -> Estimate:
+        """Precision, recall or F1 of the marks of both equivalence classes."""
+
+        def ratio(truth: Model, prediction: Model) -> float:
+            counts = class_counts(truth, prediction)
+            common, true, found = (float(counts[f"{mark}_{name}"][0]) for name in ("tp", "true", "predicted"))
+            part, whole = {"precision": (common, found), "recall": (common, true), "f1": (2 * common, true + found)}[
+                share
+            ]
+            return part / whole if whole else self.zero_division
+
+        return self._distance(ratio, self._unordered, with_marks=True, reason=reason)
+
+    def over_members(self, quantity: str, bound: str) -> Estimate:
+        """The minimum, mean or maximum of a distance or of F1 over the members of both classes."""
+        if bound not in BOUNDS:
+            raise OptionError(f"{bound!r} is not one of {', '.join(BOUNDS)}")
+        loose: list[str] = []
+
+        def value(truth: Model, prediction: Model) -> float:
+            if quantity == "sid":
+                found = sid_over_members(truth, prediction)
+                chosen = getattr(found, bound)
+            else:
+                found = matches_over_members(truth, prediction)
+                # The more arrows are right, the smaller is the distance.
+                flipped = {"min": "max", "max": "min"}.get(bound, bound) if quantity == "shd" else bound
+                right = getattr(found, flipped)
+                both = found.true + found.predicted
+                chosen = found.pairs - right if quantity == "shd" else 2 * right / both if both else self.zero_division
+            if not found.exact and bound != "mean":
+                loose.append(f"a bound: a class has more than {MOST_MEMBERS:,} members to enumerate")
+            return float(chosen)
+
+        size = self._ordered if quantity == "sid" else self._unordered
+        many = (
+            f"a class has more than {MOST_MEMBERS:,} members to enumerate"
+            if quantity != "f1"
+            else "both graphs are empty"
         )
+        found = self._distance(value, size, true_dag=quantity == "sid", reason=many)
+        return found.warned(*dict.fromkeys(loose))
+
+    @property
+    def _ordered(self) -> Numbers:
+        return np.array([truth.d * (truth.d - 1) for truth, _ in self._pairs], np.int64)
+
+    @property
+    def _unordered(self) -> Numbers:
+        return self._ordered // 2
+
+    def _distance(
+        self, distance: Callable[[Model, Model], float], n: Numbers, *, dags_only: bool = False,
+        true_dag: bool = False, with_marks: bool = False, reason: str = "fewer than two nodes",
+    ) -> Estimate:  # fmt: skip
+        """A number for each pair of graphs; NaN if one of them represents no class, or several DAGs."""
+        flaws = [self._flaw(row, dags_only, true_dag, with_marks) for row in range(len(self))]
+        values = [np.nan if flaw else distance(*pair) for flaw, pair in zip(flaws, self._pairs, strict=True)]
+        why = next(filter(None, flaws), reason if n.any() else "fewer than two nodes")
+        found = self.estimate(np.where(n > 0, values, np.nan), n, why)
         unlike = [
-            model for row, pair in enumerate(self._pairs) if not flaws[row] for model in pair if not model.is_class
+            model
+            for row, pair in enumerate(self._pairs)
+            if not flaws[row]
+            for model in pair
+            if not model.special[0].size and not model.is_class
         ]
         return found.warned(*(_NOT_A_CLASS.format(name) for name in dict.fromkeys(model.name for model in unlike)))
 
-    def _flaw(self, row: int, dags_only: bool) -> str | None:
+    def _flaw(self, row: int, dags_only: bool, true_dag: bool, with_marks: bool) -> str | None:
         for model in self._pairs[row]:
-            flaw = model.flaw
-            if flaw is None and dags_only and model.has_undirected:
+            flaw = None if with_marks and model.special[0].size else model.flaw
+            if flaw is None and (dags_only or (true_dag and model is self._pairs[row][0])) and model.has_undirected:
                 flaw = f"{model.name} has undirected edges, and this distance compares DAGs"
             if flaw is not None:
                 return f"graph {row}: {flaw}" if len(self) > 1 else flaw
@@ -200,3 +267,18 @@ class Models(GraphSample):
 
 
 _NOT_A_CLASS = "{} is not the graph of an equivalence class: arrows are missing or superfluous; it is used unchanged"
+
+
+@dataclass(frozen=True)
+class Weights(GraphSample):
+    """The weights of the arrows that both graphs have, (true, predicted) for each graph."""
+
+    common: list[tuple[Numbers, Numbers]] = field(kw_only=True)
+
+    def __len__(self) -> int:
+        return len(self.common)
+
+    def each(self, value: Callable[[Numbers, Numbers], float], **facts: Any) -> Estimate:
+        sizes = np.array([len(true) for true, _ in self.common], np.int64)
+        values = [value(*pair) if len(pair[0]) else self.zero_division for pair in self.common]
+        return self.estimate(np.array(values), sizes, "no arrow is in both graphs", **facts)

@@ -15,8 +15,8 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.extras import need
 from graphgauge.core.graphs import Names
 from graphgauge.kernels.dags import compelled_edges, cycle_of, sinks_first
-from graphgauge.kernels.graphs import sparse_pair_table
 from graphgauge.recovery.counts import Counts
+from graphgauge.recovery.marks import Edge, kind_table, listed_kinds
 
 # Parent pairs processed together, and the number above which they are refused.
 _BLOCK = 1 << 20
@@ -27,15 +27,24 @@ _gadjid_process: int | None = None
 _NAMED = 8
 
 
+_NOTHING = np.empty(0, np.int64), np.empty(0, np.int64)
+
+
 @dataclass(frozen=True)
 class Model:
-    """A graph as distinct cells source·d + target in order; `undirected`: its two-way pairs are undirected edges."""
+    """A graph as distinct cells source·d + target in order; `undirected`: its two-way pairs are undirected edges.
+
+    `special` are the pairs i·d + j, i < j, with other edges without direction, and their kinds. `declared` is the class
+    that the caller names.
+    """
 
     cells: Ints
     d: int
     undirected: bool
     name: str
     names: Names | None = None
+    special: tuple[Ints, Ints] = _NOTHING
+    declared: str | None = None
 
     @cached_property
     def mirrored(self) -> Ints:
@@ -64,16 +73,21 @@ class Model:
     @cached_property
     def flaw(self) -> str | None:
         """Why the graph represents no class of equivalent DAGs, with the nodes responsible."""
+        if self.special[0].size:
+            pair, kind = int(self.special[0][0]), Edge(int(self.special[1][0]))
+            ends = " and ".join(self.label(node) for node in divmod(pair, self.d))
+            what = "an edge with two arrowheads" if kind == Edge.TWO_HEADS else "a circle mark"
+            return f"{self.name} has {what} between {ends}, and this compares classes of DAGs"
         cycle = cycle_of(self.one_way, self.d)
         if cycle:
-            return f"{self.name} has the directed cycle {' → '.join(map(self._label, [*cycle, cycle[0]]))}"
+            return f"{self.name} has the directed cycle {' → '.join(map(self.label, [*cycle, cycle[0]]))}"
         if self.has_two_way and not self.undirected:
             source, target = divmod(int(self.mutual[0]), self.d)
-            ends = f"{self._label(source)} and {self._label(target)}"
+            ends = f"{self.label(source)} and {self.label(target)}"
             return f"{self.name} is not a DAG: {ends} have edges both ways, and no encoding= marks them undirected"
         if self.has_two_way and len(self._sinks) < self.d:
             left = np.setdiff1d(np.arange(self.d), self._sinks)
-            labels = ", ".join(self._label(int(node)) for node in left[:_NAMED])
+            labels = ", ".join(self.label(int(node)) for node in left[:_NAMED])
             more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
             return (
                 f"{self.name} has no DAG extension: its undirected edges among {labels}{more} cannot be directed "
@@ -81,7 +95,7 @@ class Model:
             )
         return None
 
-    def _label(self, node: int) -> str:
+    def label(self, node: int) -> str:
         return str(node if self.names is None else self.names[node])
 
     @cached_property
@@ -101,16 +115,39 @@ class Model:
         source, target = np.divmod(self.cells[~compelled], self.d)
         return np.sort(np.append(self.cells, target * self.d + source))
 
+    @cached_property
+    def kinds(self) -> tuple[Ints, Ints]:
+        """The adjacent pairs i·d + j, i < j, and the kinds of their edges."""
+        pairs, kinds = listed_kinds(self.cells, self.mutual if self.undirected else self.cells[:0], self.d)
+        kinds[np.searchsorted(pairs, self.special[0])] = self.special[1]
+        return pairs, kinds
+
+    @cached_property
+    def class_kinds(self) -> tuple[Ints, Ints]:
+        """The same of the graph of the equivalence class; a graph with circles or two arrowheads is one already."""
+        if self.special[0].size or self.has_undirected:
+            return self.kinds
+        return Model(self.cpdag, self.d, True, self.name).kinds
+
     @property
     def is_class(self) -> bool:
         """Whether a graph without a flaw is the graph of its class, or a DAG, which its class replaces."""
+        return not self.has_undirected or np.array_equal(self.class_cells, self.cells)
+
+    @cached_property
+    def class_cells(self) -> Ints:
+        """The cells of the graph of the class of the members of a graph without a flaw."""
+        return Model(self.extension, self.d, False, self.name).cpdag
+
+    @cached_property
+    def extension(self) -> Ints:
+        """The cells of one DAG that a graph without a flaw represents."""
         if not self.has_undirected:
-            return True
+            return self.cells
         place = np.empty(self.d, np.int64)
         place[self._sinks] = np.arange(self.d)
         source, target = np.divmod(self.mutual, self.d)
-        extension = np.sort(np.append(self.one_way, self.mutual[place[source] > place[target]]))
-        return np.array_equal(Model(extension, self.d, False, self.name).cpdag, self.cells)
+        return np.sort(np.append(self.one_way, self.mutual[place[source] > place[target]]))
 
 
 def v_structures(model: Model) -> Ints:
@@ -142,8 +179,9 @@ def v_structures(model: Model) -> Ints:
     return np.concatenate(found) if found else np.empty(0, np.int64)
 
 
-def cpdag_counts(truth: Model, prediction: Model) -> Counts:
-    pairs = sparse_pair_table(truth.cpdag, prediction.cpdag, truth.d)
+def class_counts(truth: Model, prediction: Model) -> Counts:
+    """The counts of the graphs of both equivalence classes."""
+    pairs = kind_table(truth.class_kinds, prediction.class_kinds, truth.d)
     return Counts.of(pairs, np.zeros((1, 4), np.int64))
 
 

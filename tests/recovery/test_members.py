@@ -1,0 +1,177 @@
+"""Minimum, mean and maximum over the members of classes, against every member listed."""
+
+import itertools
+
+import numpy as np
+import pytest
+from tests.recovery.test_classes import extensions, random_graph
+
+from graphgauge import recovery
+from graphgauge.core.errors import OptionError
+from graphgauge.recovery.members import MOST_MEMBERS, acyclic_directions, matches_over_members, sid_over_members
+from graphgauge.recovery.structure import Model
+
+BOUNDS = {"min": np.min, "mean": np.mean, "max": np.max}
+
+
+def random_dag(draw, d, density):
+    dag = np.triu(draw.random((d, d)) < density, 1)
+    order = draw.permutation(d)
+    return dag[np.ix_(order, order)]
+
+
+def class_graph(dag):
+    graph = np.zeros_like(dag)
+    graph.ravel()[Model(np.flatnonzero(dag), len(dag), False, "").cpdag] = True
+    return graph
+
+
+def drawn(draw, d):
+    """A graph of background knowledge, or a class."""
+    graph = random_graph(draw, d, 0.7)
+    valid = Model(np.flatnonzero(graph), d, True, "").flaw is None
+    return graph if valid and draw.random() < 0.5 else class_graph(random_dag(draw, d, 0.6))
+
+
+def shd(one, other):
+    differs = one ^ other
+    return (differs | differs.T).sum() // 2
+
+
+def f1(one, other):
+    edges = one.sum() + other.sum()
+    return 2 * (one & other).sum() / edges if edges else np.nan
+
+
+def is_valid_adjustment(dag, source, target, given):
+    """Adjustment for `given` by the definition: no descendant of a causal path, and every other path blocked."""
+    d = len(dag)
+    paths = [[source]]
+    found = []
+    while paths:
+        path = paths.pop()
+        if path[-1] == target:
+            found.append(path)
+            continue
+        paths += [
+            [*path, node] for node in range(d) if node not in path and (dag[path[-1], node] or dag[node, path[-1]])
+        ]
+    below = np.eye(d, dtype=bool)
+    for _ in range(d):
+        below = below | (below.astype(int) @ dag.astype(int) > 0)
+    for path in found:
+        causal = all(dag[a, b] for a, b in itertools.pairwise(path))
+        if causal:
+            if any(below[node, other] for node in path[1:] for other in given):
+                return False
+            continue
+        is_open = True
+        for before, node, after in zip(path, path[1:], path[2:], strict=False):
+            collider = dag[before, node] and dag[after, node]
+            is_open &= any(below[node, other] for other in given) if collider else node not in given
+        if is_open:
+            return False
+    return True
+
+
+def sid(truth, dag):
+    """The structural intervention distance by its definition."""
+    d, wrong = len(truth), 0
+    below = np.eye(d, dtype=bool)
+    for _ in range(d):
+        below = below | (below.astype(int) @ truth.astype(int) > 0)
+    for i, j in itertools.permutations(range(d), 2):
+        parents = set(np.flatnonzero(dag[:, i]).tolist())
+        wrong += below[i, j] if j in parents else not is_valid_adjustment(truth, i, j, parents)
+    return wrong
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_member_is_tried(seed):
+    draw = np.random.default_rng(seed)
+    d = int(draw.integers(2, 5))
+    truth, graph = random_dag(draw, d, 0.5), drawn(draw, d)
+    keys = [f"member_{name}_{bound}" for name in ("shd", "f1", "sid") for bound in BOUNDS]
+    evaluation = recovery.evaluate(truth, graph.T.astype(int), encoding="pcalg", metrics=keys)
+    members = list(extensions(graph))
+    for name, distance in (("shd", shd), ("f1", f1), ("sid", sid)):
+        values = [distance(truth, member) for member in members]
+        for bound, extreme in BOUNDS.items():
+            np.testing.assert_allclose(evaluation[f"member_{name}_{bound}"].value, extreme(values), rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_classes_on_both_sides(seed):
+    draw = np.random.default_rng(seed)
+    d = int(draw.integers(2, 5))
+    truth, graph = class_graph(random_dag(draw, d, 0.6)), drawn(draw, d)
+    keys = [f"member_{name}_{bound}" for name in ("shd", "f1") for bound in BOUNDS]
+    evaluation = recovery.evaluate(
+        truth.T.astype(int), graph.T.astype(int), encoding=("pcalg", "pcalg"), metrics=[*keys, "member_sid_min"]
+    )
+    pairs = list(itertools.product(extensions(truth), extensions(graph)))
+    for name, distance in (("shd", shd), ("f1", f1)):
+        values = [distance(*pair) for pair in pairs]
+        for bound, extreme in BOUNDS.items():
+            np.testing.assert_allclose(evaluation[f"member_{name}_{bound}"].value, extreme(values), rtol=1e-12)
+    if (truth & truth.T).any():
+        assert "undirected edges" in evaluation["member_sid_min"].reason
+
+
+@pytest.mark.parametrize("size", range(1, 6))
+def test_a_clique_has_as_many_directions_as_orders(size):
+    lines = ~np.eye(size, dtype=bool)
+    found = {dag.tobytes() for dag in acyclic_directions(lines)}
+    assert len(found) == len(list(acyclic_directions(lines))) == np.prod(np.arange(1, size + 1))
+
+
+def test_a_dag_is_its_only_member():
+    draw = np.random.default_rng(1)
+    truth, graph = random_dag(draw, 8, 0.4), random_dag(draw, 8, 0.4)
+    evaluation = recovery.evaluate(truth, graph, metrics=["member_shd", "member_f1", "member_sid", "directed_shd",
+                                                           "directed_f1", "sid"])  # fmt: skip
+    for name, key in (("shd", "directed_shd"), ("f1", "directed_f1"), ("sid", "sid")):
+        for bound in BOUNDS:
+            assert evaluation[f"member_{name}_{bound}"].value == pytest.approx(evaluation[key].value, rel=1e-14)
+
+
+def test_too_many_members_give_bounds_and_say_so():
+    d = 9
+    truth, clique = np.triu(np.ones((d, d), bool), 1), ~np.eye(d, dtype=bool)
+    keys = ["member_shd_min", "member_shd_mean", "member_shd_max", "member_sid_min", "member_sid_max"]
+    evaluation = recovery.evaluate(truth, clique.astype(int), encoding="gcastle", metrics=keys)
+    assert f"{MOST_MEMBERS:,}" in evaluation["member_shd_mean"].reason
+    assert evaluation["member_shd_min"].value == 0
+    assert evaluation["member_shd_max"].value == d * (d - 1) / 2
+    assert evaluation["member_sid_max"].value >= d * (d - 1) / 2
+    for key in ("member_shd_min", "member_shd_max", "member_sid_min", "member_sid_max"):
+        assert any("a bound" in warning for warning in evaluation[key].warnings)
+    models = Model(np.flatnonzero(truth), d, False, ""), Model(np.flatnonzero(clique), d, True, "")
+    assert not matches_over_members(*models).exact
+    assert not sid_over_members(*models).exact
+
+
+def test_an_unknown_bound_is_refused():
+    with pytest.raises(OptionError, match="'median' is not one of min, mean, max"):
+        recovery.evaluate(np.eye(3, k=1), np.eye(3, k=1), metrics=["member_shd_median"])
+    with pytest.raises(OptionError, match="distance"):
+        recovery.evaluate(np.eye(3, k=1), np.eye(3, k=1), metrics=["normalised_shd"])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_shares_of_classes(seed):
+    draw = np.random.default_rng(seed)
+    truth, graph = random_dag(draw, 6, 0.4), random_dag(draw, 6, 0.4)
+    keys = [f"class_{mark}_{share}" for mark in ("arrowhead", "tail") for share in ("precision", "recall", "f1")]
+    found = recovery.evaluate(truth, graph, metrics=keys)
+    classes = [class_graph(side).T.astype(int) for side in (truth, graph)]
+    plain = recovery.evaluate(*classes, encoding=("pcalg", "pcalg"))
+    for key in keys:
+        np.testing.assert_equal(found[key].value, plain[key.removeprefix("class_")].value)
+    for kind in ("sid", "parent_aid", "ancestor_aid", "oset_aid"):
+        share = recovery.evaluate(truth, graph, metrics=[f"normalised_{kind}"])[f"normalised_{kind}"].value
+        assert share == plain_distance(truth, graph, kind) / 30
+
+
+def plain_distance(truth, graph, kind):
+    return recovery.evaluate(truth, graph, metrics=[kind])[kind].value
