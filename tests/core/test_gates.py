@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -229,6 +230,23 @@ def test_whatever_is_computed_is_planned(options: dict[str, Any]) -> None:
     files = dict(options) | ({"groups": dict.fromkeys(options["groups"], "g.npy")} if "groups" in options else {})
     for key in computed:
         planned(f"{key} > 0", **files)
+
+
+def test_forms_with_metrics_of_their_own_are_planned(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    arrays = {"p": rng.normal(1, 1, 30), "n": rng.normal(size=60), "m": rng.normal(size=(30, 60)),
+              "lists": np.tile(np.arange(5), (30, 1)), "right": rng.integers(0, 8, 30)}  # fmt: skip
+    for name, values in arrays.items():
+        np.save(tmp_path / f"{name}.npy", values)
+    path = {name: str(tmp_path / f"{name}.npy") for name in arrays}
+    pool, matrix = ({"pos_scores": [path["p"]], "neg_scores": [path[name]]} for name in ("n", "m"))
+    lists = {"pos_scores": [], "neg_scores": [], "topk": path["lists"], "targets": path["right"], "k": [3]}
+    for options in (pool, matrix, lists):
+        for key in ranking.evaluate_files(**options):
+            planned(f"{key} > 0", **options)
+    for key, options in (("hits@10", pool), ("roc_auc", matrix), ("mrr", lists), ("mrr_first", lists)):
+        with pytest.raises(OptionError, match=f"{key} is computed only if it is asked for"):
+            planned(f"{key} > 0", **options)
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

@@ -318,3 +318,23 @@ def test_bad_lists(change, words):
     given = {"indices": [[0, 1], [1, 2]], "targets": [[1], [0]]} | change
     with pytest.raises((InputError, OptionError), match=words):
         from_topk(**given)
+
+
+@pytest.mark.parametrize(
+    "form", [np.asarray, lambda matrix: [list(row) for row in matrix], lambda m: np.asarray(m, "u1")]
+)
+def test_a_matrix_of_zeros_and_ones_is_not_read_as_entity_numbers(form):
+    scores = np.random.default_rng(0).normal(size=(4, 6))
+    right = np.eye(4, 6, 2, dtype=int)
+    expected = recommend(scores, test=right != 0, k=3)["recall@3"].value
+    hits = [scores[user, user + 2] >= np.sort(scores[user])[-3] for user in range(4)]
+    assert expected == np.mean(hits)
+    with pytest.raises(InputError, match=r"matrix of 0 and 1.*as booleans"):
+        recommend(scores, test=form(right), k=3)
+    with pytest.raises(InputError, match="matrix of 0 and 1"):
+        recommend(scores, test=right != 0, train=form(np.eye(4, 6, dtype=int)), k=3)
+    for name in ("known", "exclude", "candidates"):
+        with pytest.raises(InputError, match="matrix of 0 and 1"):
+            rank_all(scores, np.eye(6), [2, 3, 4, 5], **{name: form(np.eye(4, 6, dtype=int))})
+    with pytest.raises(InputError, match="matrix of 0 and 1"):  # the number of items is not known
+        from_topk(np.argsort(-scores, axis=1)[:, :3], form(right), k=3)

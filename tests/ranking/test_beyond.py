@@ -175,6 +175,8 @@ def test_what_does_not_fit_is_refused() -> None:
     ):
         with pytest.raises(InputError, match=message):
             ranking.evaluate(**{**good, "catalog": CATALOG, **change}).to_dict()
+    with pytest.raises(OptionError, match="recommended items do not take weights"):
+        ranking.evaluate(**good, catalog=CATALOG, weights=[1.0])
     with pytest.raises(OptionError, match="does not take items"):
         ranking.RankingState(top=1).update([1.0], [[0.0]], items=[0])
     never = ranking.evaluate(**good, catalog={"popularity": [0, 1, 1, 1, 1, 1]}, k=2)["novelty@2"]

@@ -148,3 +148,11 @@ def test_items_are_compared_under_the_tie_rule_of_their_evaluations() -> None:
     with pytest.raises(OptionError, match="the tie rules differ: expected and pessimistic"):
         ranking.compare(first.per_item, other)
     ranking.compare(first.per_item, other, ties="realistic", resamples=50)
+
+
+def test_lists_with_other_right_answers_are_not_compared():
+    given = {"scores": [3.0, 2, 1, 3, 2, 1], "queries": ["b", "b", "b", "a", "a", "a"], "keep": "items"}
+    one = ranking.evaluate(**given, labels=[1, 0, 0, 0, 1, 0]).per_item
+    other = ranking.evaluate(**given, labels=[1, 0, 0, 0, 1, 1]).per_item
+    with pytest.raises(InputError, match="query a has 1 right answers for one ranker and 2 for the other"):
+        ranking.compare(one, other, "recall@2")

@@ -298,3 +298,11 @@ def test_scores_of_minus_infinity_are_reported() -> None:
     (finding,) = [each for each in found.findings if each.check == "lowest-scores"]
     assert "2 candidates" in finding.message
     assert not [each for each in ranking.evaluate(**FLAT).findings if each.check == "lowest-scores"]
+
+
+def test_grades_whose_gain_overflows_have_no_value_and_say_why():
+    given = {"scores": [2.0, 1.0], "labels": [1, 2000], "queries": [0, 0]}
+    found = ranking.evaluate(**given, metrics=["ndcg_exp@2", "ndcg@2"])
+    assert np.isnan(found["ndcg_exp@2"].value)
+    assert found["ndcg_exp@2"].reason == "the gain 2^grade − 1 of the largest grade is beyond the range of numbers"
+    assert 0 < found["ndcg@2"].value < 1

@@ -333,3 +333,23 @@ def test_a_damaged_state_is_refused(tmp_path: Path):
         save_state(tmp_path / "damaged.npz", kind, given, arrays | change)
         with pytest.raises(InputError, match="damaged"):
             RankingState.load(tmp_path / "damaged.npz")
+
+
+def test_a_pool_that_is_given_with_every_batch_is_refused(tmp_path):
+    pos, pool = np.random.default_rng(3).normal(size=40), np.random.default_rng(4).normal(size=30)
+    state = RankingState().update(pos[:20], pool)
+    with pytest.raises(InputError, match="30 negatives were given before"):
+        state.update(pos[20:], pool)
+    state.update(pos[20:], [])
+    assert state.evaluate(k=[5])["pooled_hits@5"].value == evaluate(pos, pool, k=[5])["pooled_hits@5"].value
+    split = RankingState().update(pos[:5], pool[:10]).update(pos[5:9], pool[10:])
+    split.save(tmp_path / "split.npz")
+    for first in (split, RankingState.load(tmp_path / "split.npz")):
+        with pytest.raises(InputError, match="given before"):
+            first.merge(RankingState().update(pos[9:], pool))
+        with pytest.raises(InputError, match="given before"):
+            RankingState().update(pos[9:], pool).merge(first)
+        assert first.n == 9  # nothing was counted
+    # Few or constant scores may be alike by chance.
+    saturated = RankingState().update(pos[:20], np.zeros(50)).update(pos[20:], np.zeros(50))
+    assert saturated.evaluate(metrics=["mean_rank"])["mean_rank"].value == pytest.approx(1 + 100 * np.mean(pos < 0))

@@ -197,3 +197,9 @@ def test_bad_triples(change, error, words):
     given = {"model": score, "test": TEST, "entities": ENTITIES} | change
     with pytest.raises(error, match=words):
         rank_triples(**given)
+
+
+@pytest.mark.parametrize("triple", [[0, 0, 5], [5, 0, 0]])
+def test_entities_beyond_their_number_are_named(triple):
+    with pytest.raises(InputError, match="names the entity 5, and entity numbers must be in 0 … 4"):
+        rank_triples(lambda heads, relations, tails: heads + tails, [[0, 0, 1], triple], entities=5)

@@ -224,6 +224,23 @@ def test_a_gate_on_what_is_not_computed_fails_before_the_run(study):
         edit(study / "study.toml", require, "mrr > 0.2")
 
 
+def test_a_gate_on_what_a_pool_computes_by_default(study):
+    text = (study / "study.toml").read_text()
+    for old, new in (
+        ("neg-*.npy", "pool.npy"),
+        ('groups = { relation = "relation.npy" }\n', ""),
+        ("mrr > 0.2", "roc_auc > 0"),
+    ):
+        text = text.replace(old, new)
+    (study / "study.toml").write_text(text)
+    for place in (study / "scores").glob("*/*"):
+        np.save(place / "pool.npy", np.load(place / "neg-0.npy").ravel())
+    (study / "elsewhere").mkdir()
+    done = command("run", "../study.toml", "--jobs", 1, cwd=study / "elsewhere")
+    assert done.returncode == 0, done.stderr
+    assert "gate passed: roc_auc > 0" in done.stdout
+
+
 def test_comparison_over_items(study):
     edit(study / "study.toml", "k = [1, 3]", 'keep = "items"')
     edit(study / "study.toml", 'baseline = "poor"', 'over = "items"')

@@ -18,7 +18,8 @@ class Form:
 
     It `needs` all of some fields, or at least one of `any_of`, and `takes` others. `beside` maps a field to those of
     which one must be given with it; of a pair in `apart` only one may be given. Fields that no form names go with all.
-    `samples` are those that its input can be counted into, if the form decides about them.
+    `samples` are those that its input can be counted into, if the form decides about them. `defaults` names the metrics
+    that are computed from typed options without `metrics`, if they are not those of the family; None if they are.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Form:
     beside: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     apart: tuple[tuple[str, str], ...] = ()
     samples: tuple[str, ...] = ()
+    defaults: Callable[[Mapping[str, Any]], Sequence[str] | None] | None = field(default=None, hash=False)
 
     @property
     def own(self) -> frozenset[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -129,7 +129,9 @@ class Gate:
         """Why the value will not be there, and how to get it."""
         key, names = metric.key_of(**params), values.get("metrics")
         listed, now = ", ".join(names or ()), renamed_keys(family.name)
-        current = None if names is None else [now.get(name, name) for name in names]
+        current: Sequence[str] | None = None if names is None else [now.get(name, name) for name in names]
+        if names is None and form is not None and form.defaults is not None:
+            current = form.defaults(values)
         own = [item for item in asked(family.name, current) if item.metric is metric]
         if not own and names is None:
             yield f"{key} is computed only if it is asked for", f"Name it in {shown('metrics')}."

@@ -73,6 +73,7 @@ class EntitySets:
             return cls.from_rows(row, entity, count, entities)
         values = entity_numbers(given, name, entities)
         require_shape(values, (count, None), name, _FORMS)
+        _refuse_indicators(values, name)
         return cls.from_rows(np.repeat(np.arange(count), values.shape[1]), values.reshape(-1), count, entities)
 
     @classmethod
@@ -90,6 +91,8 @@ class EntitySets:
             parts.append(part)
         lengths = [len(part) for part in parts]
         values = np.concatenate(parts) if parts else np.empty(0, np.int64)
+        if parts and len({*lengths}) == 1:
+            _refuse_indicators(values.reshape(count, -1), name)
         return cls.from_rows(np.repeat(np.arange(count), lengths), values, count, entities)
 
     def __len__(self) -> int:
@@ -131,6 +134,13 @@ class EntitySets:
         inside = np.arange(int(size.sum())) - np.repeat(ends - size, size)
         values = self.values[np.repeat(self.offsets[chosen], size) + inside]
         return EntitySets(values, np.concatenate([[0], ends]), self.entities)
+
+
+def _refuse_indicators(rows: Ints, name: str) -> None:
+    """More than two numbers a row, all 0 or 1, name the entities 0 and 1 again and again: they mark entities."""
+    if rows.size and rows.shape[1] > 2 and rows.max() <= 1:
+        raise InputError("a matrix of 0 and 1 (queries, entities), where entity numbers are expected", where=name,
+                         fix="Pass it as booleans: matrix != 0.")  # fmt: skip
 
 
 def entity_numbers(numbers: Any, name: str, entities: int) -> Ints:

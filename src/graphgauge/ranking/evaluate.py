@@ -324,8 +324,11 @@ def _for_pool(metric: Metric, sample: Any, params: Mapping[str, Any]) -> Metric:
 
 def _default_names(state: RankingState) -> list[str] | None:
     """One pool for all positives is for OGB's metrics; the others are computed if they are named."""
-    if not state.shares_pool:
-        return None
+    return pool_names() if state.shares_pool else None
+
+
+def pool_names() -> list[str]:
+    """The metrics of one pool of negatives that are computed without being named."""
     return [*(entry.key for entry in registered("ranking") if "pooled" in entry.needs), _metrics.mrr.key]
 
 
@@ -339,12 +342,14 @@ def _macro(micro: Result, axis: str, sample: Any, estimate: Estimate, confidence
         (low_end, high_end), at_ends = _metrics.ends_of(sample, estimate)
         ends = float(np.mean(low_end)), float(np.mean(high_end))
 
-        def bounds(values: Floats, influence: Floats, count: Any, group: Ints, cluster: Ints | None) -> Bounds:
-            found = macro_spread(influence, count, values, group=group, groups=len(values), cluster=cluster)
+        def bounds(
+            values: Floats, influence: Floats, count: Any, group: Ints, cluster: Ints | None, most: Floats | None = None
+        ) -> Bounds:
+            found = macro_spread(influence, count, values, group=group, groups=len(values), cluster=cluster, most=most)
             mean = np.mean(values, keepdims=True)
             return enclosing(mean, *score_interval(mean, found, ends, confidence, at_ends=at_ends), micro.bounds)
 
-        low, high = bounds(estimate.value, estimate.influence, sample.count, sample.group, sample.units)
+        low, high = bounds(estimate.value, estimate.influence, sample.count, sample.group, sample.units, sample.worth)
         if np.isnan(low[0]):
             no_interval = f"needs at least three {sample.over} {NO_SPREAD}"
         else:

@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from graphgauge.core.errors import OptionError
+from graphgauge.core.errors import GraphgaugeError, OptionError
 from graphgauge.core.family import BUILT_IN, Family, TruthInputs
 from graphgauge.core.forms import Form, Shown
+
+
+def _of_pool(values: Mapping[str, Any]) -> Sequence[str] | None:
+    """The metrics of one pool of negatives, if the files have this layout."""
+    from graphgauge.io.arrays import open_arrays
+    from graphgauge.ranking.evaluate import pool_names
+
+    if values.get("offsets") is not None:
+        return None
+    try:
+        files = open_arrays(values["neg_scores"])
+    except GraphgaugeError:  # evaluating them says what is wrong
+        return None
+    return pool_names() if all(len(file.shape) == 1 for file in files) else None
+
+
+def _of_topk(values: Mapping[str, Any]) -> Sequence[str]:
+    from graphgauge.ranking.recommend import names_of_lists
+
+    return names_of_lists()
+
 
 MATRIX = Form(
     "the form with positives and negatives",
@@ -15,6 +36,7 @@ MATRIX = Form(
     takes=("offsets", "mask", "negatives", "ids", "keep", "per_query", "nan"),
     apart=(("offsets", "mask"), ("offsets", "negatives"), ("mask", "negatives")),
     samples=("ranks", "pooled"),
+    defaults=_of_pool,
 )
 _CATALOG = ("item_count", "item_popularity", "item_categories", "item_embeddings")
 FLAT = Form(
@@ -44,6 +66,7 @@ TOPK = Form(
     needs=("topk", "targets"),
     takes=(*_SETS, "skip_excluded", "n_items", "keep"),
     beside=_PAIRED,
+    defaults=_of_topk,
 )
 
 

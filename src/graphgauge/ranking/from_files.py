@@ -325,7 +325,7 @@ def _read_labels(files: Opened, name: str, path: str) -> AnyArray:
 
 def _per_query(items: Items | ListItems, ties: str) -> dict[str, AnyArray]:
     if isinstance(items, ListItems):
-        cluster = {} if items.cluster is None else {"cluster": items.cluster}
+        optional = {name: values for name, values in items.columns().items() if name in ("cluster", "weight")}
         return {"reciprocal_rank": items.values("mrr_first", ties=ties), "ids": items.ids,
-                "relevant": items.lists.relevant, "candidates": items.lists.candidates, **cluster}  # fmt: skip
+                "relevant": items.lists.relevant, "candidates": items.lists.candidates, **optional}  # fmt: skip
     return {"rank": rank(items.greater, items.equal, ties), **items.columns()}

@@ -41,6 +41,7 @@ class Items:
     cluster: Ints | None = None
     ties: str | None = None
     negatives: str | None = None
+    weight: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -62,7 +63,7 @@ class Items:
 
     def columns(self) -> dict[str, AnyArray]:
         columns = {"ids": self.ids, "greater": self.greater, "equal": self.equal, "candidates": self.candidates}
-        return columns if self.cluster is None else columns | {"cluster": self.cluster}
+        return columns | _given(cluster=self.cluster, weight=self.weight)
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Any]) -> Items:
@@ -109,6 +110,7 @@ class ListItems:
     ties: str | None = None
     negatives: str | None = None
     depth: int | None = None
+    weight: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -133,19 +135,23 @@ class ListItems:
     def columns(self) -> dict[str, AnyArray]:
         columns = {"ids": self.ids, **self.lists.columns()}
         columns |= {} if self.depth is None else {"depth": np.array(self.depth)}
-        return columns if self.cluster is None else columns | {"cluster": self.cluster}
+        return columns | _given(cluster=self.cluster, weight=self.weight)
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Any]) -> ListItems:
-        own = {name: columns.get(name) for name in ("ids", "cluster")}
+        own = {name: columns.get(name) for name in ("ids", "cluster", "weight")}
         lists = QueryLists(**{name: values for name, values in columns.items() if name not in (*own, "depth")})
         lists.check()
         if {len(values) for values in own.values() if values is not None} != {len(lists)}:
             raise ValueError("columns of different lengths")
         depth = int(columns["depth"]) if "depth" in columns else None
-        return cls(columns["ids"], lists, own["cluster"], depth=depth)
+        return cls(columns["ids"], lists, own["cluster"], depth=depth, weight=own["weight"])
 
     save = Items.save
+
+
+def _given(**columns: AnyArray | None) -> dict[str, AnyArray]:
+    return {name: values for name, values in columns.items() if values is not None}
 
 
 def compare(
@@ -172,6 +178,9 @@ def compare(
     if type(items_a) is not type(items_b):
         raise InputError("one ranker has one positive per query, the other whole lists",
                          fix="Evaluate both in the same form.")  # fmt: skip
+    if items_a.weight is not None or items_b.weight is not None:
+        raise InputError("queries are weighted, and a paired comparison counts every query alike",
+                         fix="Evaluate both rankers without weights.")  # fmt: skip
     metric = metric or ("mrr" if isinstance(items_a, Items) else "mrr_first")
     ties = ties or _common_rule(items_a, items_b)
     if items_a.negatives != items_b.negatives:
@@ -181,6 +190,8 @@ def compare(
             fix="Score the same negatives with both, and pass them as negatives= to both evaluations.",
         )
     order_a, order_b = _matched(items_a.ids, items_b.ids)
+    if isinstance(items_a, ListItems) and isinstance(items_b, ListItems):
+        _require_same_answers(items_a, items_b, order_a, order_b)
     differences = items_a.values(metric, ties=ties)[order_a] - items_b.values(metric, ties=ties)[order_b]
     cluster, other = (
         items.cluster if items.cluster is None else items.cluster[order]
@@ -189,6 +200,16 @@ def compare(
     if (cluster is None) != (other is None) or (cluster is not None and (cluster != other).any()):
         raise InputError("the two rankers' queries are clustered differently", fix="Give both the same cluster=.")
     return paired_items(differences, cluster=cluster, seed=seed, resamples=resamples, confidence=confidence)
+
+
+def _require_same_answers(items_a: ListItems, items_b: ListItems, order_a: Ints, order_b: Ints) -> None:
+    relevant, other = items_a.lists.relevant[order_a], items_b.lists.relevant[order_b]
+    if (relevant != other).any():
+        first = int(np.argmax(relevant != other))
+        raise InputError(
+            f"query {items_a.ids[order_a[first]]} has {relevant[first]} right answers for one ranker and "
+            f"{other[first]} for the other", fix="Evaluate both rankers with the same labels.",
+        )  # fmt: skip
 
 
 def _common_rule(items_a: Items | ListItems, items_b: Items | ListItems) -> str:

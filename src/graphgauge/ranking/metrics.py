@@ -58,7 +58,10 @@ Coverage = Callable[[Any, Estimate, float], float | None]
 def group_spread(sample: Sample, estimate: Estimate) -> Spread:
     """What the queries or clusters of each group show of its error."""
     assert estimate.influence is not None
-    return spread(estimate.influence, sample.count, group=sample.group, groups=sample.groups, cluster=sample.clusters)
+    return spread(
+        estimate.influence, sample.count, group=sample.group, groups=sample.groups, cluster=sample.clusters,
+        most=sample.worth,
+    )  # fmt: skip
 
 
 def _score_coverage(sample: Sample, estimate: Estimate, confidence: float) -> float | None:
@@ -466,7 +469,11 @@ def r_precision(lists: Lists) -> Estimate:
 )  # fmt: skip
 def ndcg_exp_at_k(lists: Lists, *, k: int = 10) -> Estimate:
     """nDCG with the exponential gain 2^grade − 1 of the positives; equal to `ndcg@k` if labels are 0 and 1."""
-    return lists.estimate(lists.ndcg(k, lambda grades: np.exp2(grades) - 1), range=(0.0, 1.0))
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = lists.estimate(lists.ndcg(k, lambda grades: np.exp2(grades) - 1), range=(0.0, 1.0))
+    if len(lists.counts) and np.isnan(found.value).any():
+        return replace(found, reason="the gain 2^grade − 1 of the largest grade is beyond the range of numbers")
+    return found
 
 
 @metric(

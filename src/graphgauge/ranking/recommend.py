@@ -224,11 +224,15 @@ def _targets(targets: Any, lists: _TopLists) -> EntitySets:
     return EntitySets.of(targets, len(lists), lists.items, "targets")
 
 
+def names_of_lists() -> list[str]:
+    """The metrics of lists of the first items that are computed without being named."""
+    names = [entry.key for entry in metrics("ranking") if entry.default and _needs_the_first(entry)]
+    return [*names, mrr_first_at_k.key]  # what is known of the reciprocal rank
+
+
 def _knowable(names: Sequence[str] | None, depth: int) -> list[str]:
     """The metrics that follow from the first `depth` items; others, and those at a larger k, are refused by name."""
-    if names is None:
-        names = [entry.key for entry in metrics("ranking") if entry.default and _needs_the_first(entry)]
-        names.append(mrr_first_at_k.key)  # what is known of the reciprocal rank
+    names = names_of_lists() if names is None else names
     for item in asked("ranking", names):
         if item.by_name and not _needs_the_first(item.metric):
             raise OptionError(

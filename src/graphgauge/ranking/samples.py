@@ -52,6 +52,14 @@ class Sample:
         return self.count.dtype.kind == "f"
 
     @cached_property
+    def worth(self) -> Floats:
+        """How many items of equal weight each group is worth, (Σw)² / Σw²: n, if items are not weighted (Kish 1965)."""
+        if self.items is None or not self.weighted:
+            return self.mass
+        squares = self._total(self.count**2 / np.maximum(self.items, 1))
+        return self.mass**2 / np.where(squares > 0, squares, np.nan)
+
+    @cached_property
     def _divisor(self) -> Floats:
         """The mass, or NaN where it is 0."""
         return np.where(self.mass > 0, self.mass, np.nan)

@@ -6,6 +6,7 @@ positives are looked up in it.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,9 @@ from graphgauge.kernels.dtypes import exact, working_dtype
 from graphgauge.kernels.tails import tail_counts
 from graphgauge.ranking.family import MATRIX, POOL
 from graphgauge.ranking.inputs import FIX_NAN, as_clusters, as_groups
+
+# Fewer different scores may agree in two batches by chance.
+_FEWEST_TO_RECOGNISE = 5
 
 
 def is_pool(neg_scores: Any, offsets: Any, queries: Any = None) -> bool:
@@ -90,6 +94,15 @@ class SharedPool:
 
     def __init__(self) -> None:
         self._parts: list[Part] = []
+        self._contents: set[str] = set()
+
+    def require_new(self, negatives: AnyArray) -> None:
+        """Refuse negatives that were given before: the pool of all positives, passed with every batch of them."""
+        if _content(negatives) in self._contents:
+            raise InputError(
+                f"these {len(negatives)} negatives were given before, and would count twice", where="neg_scores",
+                fix="Negatives add up over batches and states. Give the pool with one of them, and [] with the others.",
+            )  # fmt: skip
 
     def require_alike(self, part: Part) -> None:
         """Refuse positives that are labelled otherwise than earlier ones."""
@@ -111,6 +124,8 @@ class SharedPool:
     def add(self, part: Part) -> None:
         """Add a part that passed `require_alike`."""
         self._parts.append(part)
+        content = _content(part.neg)
+        self._contents |= set() if content is None else {content}
 
     def __iter__(self) -> Any:
         return iter(self._parts)
@@ -154,6 +169,13 @@ class SharedPool:
                 raise ValueError("not scores")
         pool.add(part)
         return pool
+
+
+def _content(scores: AnyArray) -> str | None:
+    """What identifies a batch of scores; None if too few differ."""
+    if len(np.unique(scores[:1000])) < _FEWEST_TO_RECOGNISE:
+        return None
+    return f"{scores.dtype} {hashlib.sha256(scores.tobytes()).hexdigest()}"
 
 
 def _concatenated(parts: list[AnyArray], among: list[AnyArray]) -> AnyArray:

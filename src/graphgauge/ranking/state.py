@@ -233,6 +233,8 @@ class RankingState:
         given = {"pos_scores": pos_scores, "neg_scores": neg_scores, "offsets": offsets, "mask": mask, "ids": ids,
                  "scores": scores, "labels": labels, "queries": queries, "negatives": negatives}  # fmt: skip
         form = chosen_form((MATRIX, FLAT), given_names(given))
+        if items is not None and weights is not None:
+            raise OptionError("metrics of recommended items do not take weights", fix="Leave out items, or weights.")
         if items is not None and form is not FLAT:
             raise OptionError(f"{form.name} does not take items", fix="Items go with scores, labels and queries.")
         if negatives is not None:
@@ -276,6 +278,7 @@ class RankingState:
     def _update_shared(self, part: Part) -> None:
         pool = self._shared or SharedPool()
         pool.require_alike(part)
+        pool.require_new(part.neg)
         self._mark()
         pool.add(part)
         self._shared, self._ranked = pool, None
@@ -467,7 +470,10 @@ class RankingState:
         else:
             self._add_weighted(counts, labels, clusters, weights[keep])
         if numbers is not None:
-            self._items.append(Items(numbers[keep], counts.greater, counts.equal, counts.candidates, clusters))
+            self._items.append(
+                Items(numbers[keep], counts.greater, counts.equal, counts.candidates, clusters,
+                      weight=None if weights is None else weights[keep])
+            )  # fmt: skip
             self._ids.add(numbers)
             self._numbered += length if ids is None else 0
         return clusters
@@ -680,6 +686,9 @@ class RankingState:
         for part in others:
             pool.require_alike(part)
         self._shards.require_apart(other._shards)
+        for part in (*others, others.joined()):
+            pool.require_new(part.neg)
+        others.require_new(pool.joined().neg)
         self._shards.absorb(other._shards)
         for part in others:
             pool.add(part)
@@ -725,7 +734,7 @@ class RankingState:
             columns = dict(zip(kept, rows, strict=True))
         group = None if axis is None else self._labels[axis].in_order(columns[f"group:{axis}"])
         return Ranks(
-            count=counts if "weight" not in columns else counts * columns["weight"].view(float),
+            count=counts if "weight" not in columns else counts * _in_range(columns["weight"].view(float)),
             items=counts,
             group=group,
             groups=1 if axis is None else len(self._labels[axis]),
@@ -751,7 +760,7 @@ class RankingState:
         lists = part.lists
         weighted = part.weight is not None
         return Lists(
-            count=np.ones(len(lists), np.int64) if part.weight is None else part.weight,
+            count=np.ones(len(lists), np.int64) if part.weight is None else _in_range(part.weight),
             items=np.ones(len(lists), np.int64),
             group=None if axis is None else self._labels[axis].in_order(part.groups[axis]),
             groups=1 if axis is None else len(self._labels[axis]),
@@ -808,7 +817,7 @@ class RankingState:
             return Items.join(self._items)
         part = _ListPart.join(self._lists)
         assert part.ids is not None
-        return ListItems(part.ids, part.lists, part.cluster)
+        return ListItems(part.ids, part.lists, part.cluster, weight=part.weight)
 
     def recommended(self, catalog: Catalog | None) -> Recommended | None:
         """The first items of each query, if they were kept."""
@@ -915,6 +924,13 @@ class RankingState:
         if lists:
             state._queries.add(_sound_ids(arrays["queries"]))
         return state
+
+
+def _in_range(weights: Floats) -> Floats:
+    """Weights up to 1: only their ratios matter, and sums and squares of larger ones could overflow."""
+    exponent = np.frexp(weights.max(initial=0.0))[1]
+    scaled: Floats = np.ldexp(weights, -exponent)  # a power of two, so that no digit is lost
+    return scaled
 
 
 def _sound_ids(saved: AnyArray) -> AnyArray:

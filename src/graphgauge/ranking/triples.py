@@ -91,6 +91,10 @@ def rank_triples(
     sides = _sides(sides)
     triples = _triples(test, "test")
     count = _entities(model, entities)
+    last = max(triples.head.max(initial=0), triples.tail.max(initial=0))
+    if len(triples) and last >= count:
+        raise InputError(f"names the entity {last}, and entity numbers must be in 0 … {count - 1}", where="test",
+                         fix="Number entities from 0, or pass their number as entities=.")  # fmt: skip
     scorers = _scorers(model, sides, test, count)
     extra = as_groups(groups)
     for name in ("side", "relation"):

@@ -310,6 +310,9 @@ def _items(run: Run, view: Panel) -> tuple[NDArray[Any], Floats, NDArray[np.int6
     require_unchanged(run.items.path, run.items.hash)
     reader = family(run.family).module("items").Items
     items = reader.load(run.items.path)
+    if getattr(items, "weight", None) is not None:
+        raise InputError(f"the items of {run} are weighted, and a paired comparison counts every item alike",
+                         fix='Evaluate without weights, or use over="seeds".')  # fmt: skip
     rules = {"ties": view.conventions["ties"]} if "ties" in view.conventions else {}
     order = np.argsort(items.ids, kind="stable")
     values = np.asarray(items.values(view.metric, **rules), dtype=float)

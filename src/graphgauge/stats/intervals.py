@@ -282,8 +282,12 @@ def spread(
     group: NDArray[np.integer] | None = None,
     groups: int = 1,
     cluster: NDArray[np.integer] | Clusters | None = None,
+    most: ArrayLike | None = None,
 ) -> Spread:
-    """`standard_error` of one estimate per group, with what `score_interval` needs beside it."""
+    """`standard_error` of one estimate per group, with what `score_interval` needs beside it.
+
+    No estimate is worth more independent items than `most`: their number, if counts are not weights.
+    """
     influence = np.broadcast_to(np.asarray(influence, dtype=float), np.shape(count))
     count = np.asarray(count, dtype=float)
     if cluster is not None and not isinstance(cluster, Clusters):
@@ -295,7 +299,8 @@ def spread(
         variance = _totals(group, count * influence**2, groups) / total
         items = np.where(error > 0, variance / error**2, units)
     lowest, highest = _extremes(group, np.where(count > 0, influence, 0.0), groups)
-    return Spread(error, df, units, np.clip(items, units, np.maximum(total, units)), lowest, highest)
+    most = total if most is None else np.asarray(most, dtype=float)
+    return Spread(error, df, units, np.clip(items, units, np.maximum(most, units)), lowest, highest)
 
 
 def score_interval(
@@ -409,6 +414,7 @@ def macro_spread(
     group: NDArray[np.integer],
     groups: int,
     cluster: NDArray[np.integer] | None = None,
+    most: ArrayLike | None = None,
 ) -> Spread:
     """The spread of the mean over groups with equal weights, for `score_interval`; `value` is that of each group.
 
@@ -419,7 +425,7 @@ def macro_spread(
     """
     influence, count = np.asarray(influence, dtype=float), np.asarray(count, dtype=float)
     value = np.asarray(value, dtype=float)
-    own = spread(influence, count, group=group, groups=groups, cluster=cluster)
+    own = spread(influence, count, group=group, groups=groups, cluster=cluster, most=most)
     free = np.where(own.units > 1, own.df, 0.0)
     size = _totals(group, count, groups)
     lowest, highest = (np.array([f(found, initial=0.0)]) for f, found in ((np.min, own.lowest), (np.max, own.highest)))
@@ -453,7 +459,8 @@ def macro_spread(
         error = np.sqrt(np.maximum(total, shrunk.sum() / groups)) / groups
         items = np.sum(_totals(group, count * influence**2, groups)) / count.sum() / error**2
     error = np.atleast_1d(error)
-    items = np.clip(np.where(error > 0, items, units), units, np.maximum(count.sum(), units))
+    largest = np.sum(size if most is None else most)
+    items = np.clip(np.where(error > 0, items, units), units, np.maximum(largest, units))
     return Spread(error, df, units, items, lowest, highest)
 
 

@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TypeVar
 
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.family import family, family_names
-from graphgauge.core.fields import Fields, Several, plain, read_all
+from graphgauge.core.fields import Fields, Several, located, plain, read_all
 from graphgauge.core.gates import Gate
 from graphgauge.stats import compare_results as comparing
 from graphgauge.study import options
@@ -224,7 +224,7 @@ class _Reader:
         filters = {key: tuple(self._names_of(table, key, key, "gate", index, items)) for key in GATE_FILTERS}
         request = GateRequest(gate, **filters)
         with self._told_at("gate", index, "require"):
-            _require_planned(request, items)
+            _require_planned(request, items, self._path.parent)
         return request
 
     def _names_of(
@@ -302,7 +302,7 @@ class _Reader:
         raise error from None
 
 
-def _require_planned(request: GateRequest, items: Iterable[Item]) -> None:
+def _require_planned(request: GateRequest, items: Iterable[Item], folder: Path) -> None:
     """Refuse a gate on what the study will not compute, before anything is evaluated."""
     refusals: dict[str, OptionError] = {}
     concerned = [item for item in items if request.concerns(item)]
@@ -311,7 +311,7 @@ def _require_planned(request: GateRequest, items: Iterable[Item]) -> None:
         if known and item.family not in known:  # the gate is about the families that have its metric
             continue
         declared = family(item.family)
-        values = read_all(declared.fields, item.options)
+        values = located(declared.fields, read_all(declared.fields, item.options), folder)
         try:
             request.gate.require_planned(declared, values, declared.check(values))
         except OptionError as error:
