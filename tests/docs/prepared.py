@@ -37,7 +37,7 @@ def edges() -> None:
 
 
 def lists() -> None:
-    """s, y and q.parquet: several candidates a query, one of them right."""
+    """s, y and q.parquet: several candidates a query, one of them right; i.npy: which of 50 items each is."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -45,6 +45,8 @@ def lists() -> None:
     columns = {"s": draw.normal(size=5 * SIDES), "y": np.tile([1, 0, 0, 0, 0], SIDES), "q": np.arange(5 * SIDES) // 5}
     for name, values in columns.items():
         parquet.write_table(pa.table({name: values}), f"{name}.parquet")
+    np.save("i.npy", draw.integers(0, 50, 5 * SIDES))
+    np.save("popularity.npy", np.arange(1, 51))
 
 
 def embeddings() -> None:

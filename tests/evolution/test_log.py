@@ -291,7 +291,8 @@ def test_a_log_is_a_folder(folder: object):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"log_seeds": 7}, "no run has seed 7. Stored: 0, 1"), ({"log_seeds": "0"}, "no run has seed '0'. Stored: 0, 1"),
+        ({"log_seeds": 7}, "no run has seed 7. Stored: 0, 1"),
+        ({"log_seeds": "0"}, "no run has seed '0'. Stored: 0, 1"),
         ({"log_seeds": []}, "seeds is empty"), ({"conditions": []}, "conditions is empty"),
         ({"conditions": 5}, "unknown condition '5'"), ({"conditions": ["Of"]}, "Off"),
     ],

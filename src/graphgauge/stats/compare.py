@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Literal, overload
@@ -146,7 +146,7 @@ def compare(
     view = replace(view, direction=view.direction or by_name)
     if baseline is not None:
         one_of("method", baseline, view.methods)
-    better = _better(view)
+    better = _better(view, known.notes)
     if over == "items":
         refuse_over_items(design, datasets, test, simulate)
         return compare_items(
@@ -198,9 +198,12 @@ def _only(runs: Runs) -> str:
     return runs.metrics[0]
 
 
-def _better(view: Panel) -> Better:
+def _better(view: Panel, notes: Sequence[str]) -> Better:
     if len(view.methods) < 2:
-        raise InputError(f"only {view.methods[0]!r} has {view.metric}", fix="A comparison needs at least two methods.")
+        raise InputError(
+            f"only {view.methods[0]!r} has {view.metric}",
+            fix=" ".join(["A comparison needs at least two methods.", *(f"{note}." for note in notes)]),
+        )
     if view.direction == "none":
         raise OptionError(f"{view.metric} has no better direction", fix="Compare another metric.")
     if view.better is None:
