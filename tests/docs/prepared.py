@@ -45,7 +45,7 @@ def lists() -> None:
     columns = {"s": draw.normal(size=5 * SIDES), "y": np.tile([1, 0, 0, 0, 0], SIDES), "q": np.arange(5 * SIDES) // 5}
     for name, values in columns.items():
         parquet.write_table(pa.table({name: values}), f"{name}.parquet")
-    np.save("i.npy", draw.integers(0, 50, 5 * SIDES))
+    np.save("i.npy", 7 * np.arange(5 * SIDES) % 50)
     np.save("popularity.npy", np.arange(1, 51))
 
 
