@@ -37,8 +37,12 @@ def differences(then: Mapping[str, Any], now: Mapping[str, Any], *, first_editio
         found.append(f"{len(moved) - _SHOWN} more numbers")
     found += [f"{shown(key)} is missing" for key in old if key not in new]
     found += [f"{shown(key)} is new" for key in new if key not in old]
-    if not moved and set(old) == set(new) and old != new:
-        found.append("the metadata of the values differs")
+    both = [key for key in old if key in new]
+    found += [f"the interval of {shown(key)} is by {way[1]}, no longer by {way[0]}"
+              for key in both if (way := _methods(old[key], new[key])) is not None]  # fmt: skip
+    if not found and old != new:
+        fields = dict.fromkeys(name for key in both for name in new[key] if old[key].get(name) != new[key][name])
+        found.append(f"the metadata of the values differs ({', '.join(fields)})")
     return found + [f"{part} differ" for part in _PARTS if _text(then.get(part)) != _text(now.get(part))]
 
 
@@ -60,8 +64,15 @@ def _text(part: Any) -> str:
     return json.dumps(part, sort_keys=True)
 
 
+def _methods(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, str] | None:
+    """How the interval was computed and how it is now, if that differs."""
+    if old["interval"] is None or new["interval"] is None or old["interval"]["method"] == new["interval"]["method"]:
+        return None
+    return shown(old["interval"]["method"]), shown(new["interval"]["method"])
+
+
 def _moves(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[float, str]]:
-    for name in ("value", "low", "high", "n"):
+    for name in ("value", "n") if _methods(old, new) else ("value", "low", "high", "n"):
         before, after = _number(old, name), _number(new, name)
         if before == after or (math.isnan(before) and math.isnan(after)):
             continue
