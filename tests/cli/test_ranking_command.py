@@ -415,10 +415,16 @@ def test_items_weights_and_queries_as_files(tmp_path):
     np.save(tmp_path / "popularity.npy", [4, 2, 1, 1])
     np.save(tmp_path / "w.npy", [3.0, 1.0])
     flat = ("ranking", "--scores", "s.npy", "--labels", "y.npy", "--queries", "q.txt", "--k", "2", "--format", "csv")
-    done = run(*flat, "--items", "i.npy", "--item-popularity", "popularity.npy", "--weights", "w.npy",
-               "--per-query", "queries.csv", "--metrics", "coverage,popularity,mrr_first", cwd=tmp_path)  # fmt: skip
-    values = {row["key"]: float(row["value"]) for row in csv.DictReader(io.StringIO(done.stdout))}
-    assert values == {"coverage@2": 0.75, "popularity@2": 2.75, "mrr_first": (3 * 1 + 1 * 0.5) / 4}, done.stderr
+    items = ("--items", "i.npy", "--item-popularity", "popularity.npy", "--metrics", "coverage,popularity,mrr_first")
+    weights = ("--weights", "w.npy", "--per-query", "queries.csv", "--metrics", "mrr_first")
+    for options, expected in (
+        (items, {"coverage@2": 0.75, "popularity@2": 2.75, "mrr_first": 0.75}),
+        (weights, {"mrr_first": (3 * 1 + 1 * 0.5) / 4}),
+    ):
+        done = run(*flat, *options, cwd=tmp_path)
+        values = {row["key"]: float(row["value"]) for row in csv.DictReader(io.StringIO(done.stdout))}
+        assert values == expected, done.stderr
+    assert "do not take weights" in run(*flat, *items, "--weights", "w.npy", cwd=tmp_path).stderr
     rows = list(csv.DictReader(io.StringIO((tmp_path / "queries.csv").read_text())))
     assert [(row["ids"], float(row["reciprocal_rank"]), row["relevant"]) for row in rows] == [
         ("a", 1.0, "1"), ("b", 0.5, "1")
