@@ -90,7 +90,10 @@ class Sample:
         share = above / below
         influence = (numerator - self.to_cells(share) * denominator) / -self.to_cells(below)
         reason = reason if self.n.any() else "no queries"
-        ends = lambda: (1 - self.mean(np.asarray(top, dtype=float)) / below, 1.0)  # noqa: E731
+
+        def ends() -> tuple[Floats, float]:
+            return 1 - self.mean(np.asarray(top, dtype=float)) / below, 1.0
+
         facts = {"ends": ends, "at_ends": at_ends, "unit": self.unit}
         return Estimate(1 - share, self.n, influence, reason=reason, facts=facts)
 

@@ -68,12 +68,11 @@ class Part:
         require(POOL, given_names({"pos_scores": pos, "neg_scores": neg, "mask": mask}), [POOL, MATRIX])
         pos, neg = as_numeric(pos, "pos_scores"), as_numeric(neg, "neg_scores")
         require_shape(pos, (None,), "pos_scores", "Positives (n,) go with a pool of negatives (m,).")
-        labels: dict[str, AnyArray | None] = {
-            **{f"groups[{name!r}]": values for name, values in as_groups(groups).items()},
-            "cluster": None if cluster is None else as_clusters(cluster),
-            "ids": None if ids is None else as_labels(ids, "ids"),
-        }
-        for name, values in labels.items():
+        axes = as_groups(groups)
+        clusters = None if cluster is None else as_clusters(cluster)
+        names = None if ids is None else as_labels(ids, "ids")
+        grouped = [(f"groups[{name!r}]", values) for name, values in axes.items()]
+        for name, values in [*grouped, ("cluster", clusters), ("ids", names)]:
             if values is not None:
                 require_shape(values, pos.shape, name, "One per positive.")
         if nan == "raise":
@@ -82,11 +81,15 @@ class Part:
         rows, kept = (~np.isnan(scores) if scores.dtype.kind == "f" else np.ones(len(scores), bool)
                       for scores in (pos, neg))  # fmt: skip
         # Copies: what the caller changes later does not change a result.
-        *grouped, clusters, names = (None if values is None else values[rows] for values in labels.values())
         return cls(
-            pos[rows], neg[kept], dict(zip(as_groups(groups), grouped, strict=True)),  # type: ignore[arg-type]
-            clusters, names, int(np.count_nonzero(~rows)), int(np.count_nonzero(~kept)),
-        )  # fmt: skip
+            pos[rows],
+            neg[kept],
+            {name: values[rows] for name, values in axes.items()},
+            None if clusters is None else clusters[rows],
+            None if names is None else names[rows],
+            int(np.count_nonzero(~rows)),
+            int(np.count_nonzero(~kept)),
+        )
 
 
 class SharedPool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,7 @@ from graphgauge.ranking.items import Items, ListItems
 from graphgauge.ranking.labels import Labels, QueryIds
 from graphgauge.ranking.lists import FlatBatch, QueryLists, TopItems
 from graphgauge.ranking.negative_sampling import Negatives, drawn_mask
+from graphgauge.ranking.parts import Layout, ListPart, in_range, sound_cells, sound_ids
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
 from graphgauge.ranking.shared_pool import Part, SharedPool, is_pool, pool_counts
 
@@ -47,69 +48,6 @@ if TYPE_CHECKING:
 _GATHER = 1 << 14
 # The source of cluster labels: the caller, or the queries of the flat form in order of arrival.
 _GIVEN, _BY_QUERY = "given", "by query"
-
-
-@dataclass(frozen=True)
-class _Layout:
-    """What the cells of a state have: the same for all batches."""
-
-    axes: tuple[str, ...] = ()
-    clusters: str | None = None
-    weighted: bool = False
-    lists: bool = False
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns of a cell, in their order."""
-        groups = [f"group:{axis}" for axis in self.axes]
-        optional = [name for name, there in (("cluster", self.clusters), ("weight", self.weighted)) if there]
-        return (*groups, *optional, "greater", "equal", "candidates")
-
-    def __str__(self) -> str:
-        form = "several positives per query" if self.lists else "one positive per query"
-        weights = "weights" if self.weighted else "no weights"
-        return f"{form}, groups {list(self.axes)}, clusters {self.clusters or 'none'} and {weights}"
-
-
-@dataclass(frozen=True)
-class _ListPart:
-    """Candidate lists that were counted together, with the codes of their groups; `ids` only if they are kept."""
-
-    lists: QueryLists
-    groups: dict[str, Ints]
-    cluster: Ints | None = None
-    weight: Floats | None = None
-    ids: AnyArray | None = None
-
-    def columns(self) -> dict[str, AnyArray]:
-        """All arrays under their names, as they are saved."""
-        others = {"cluster": self.cluster, "weight": self.weight, "ids": self.ids}
-        return {
-            **self.lists.columns(),
-            **{f"group:{axis}": codes for axis, codes in self.groups.items()},
-            **{name: values for name, values in others.items() if values is not None},
-        }
-
-    @classmethod
-    def from_columns(cls, columns: Mapping[str, Any]) -> _ListPart:
-        apart = {name: columns.get(name) for name in ("cluster", "weight", "ids")}
-        groups = {name.removeprefix("group:"): codes for name, codes in columns.items() if name.startswith("group:")}
-        counts = {name: values for name, values in columns.items() if name not in apart and ":" not in name}
-        part = cls(QueryLists(**counts), groups, **apart)
-        part.lists.check()
-        if {len(values) for values in (*groups.values(), *apart.values()) if values is not None} - {len(part.lists)}:
-            raise ValueError("lists of different lengths")
-        return part
-
-    @classmethod
-    def join(cls, parts: Sequence[_ListPart]) -> _ListPart:
-        def joined(name: str) -> Any:
-            values = [getattr(part, name) for part in parts]
-            return None if values[0] is None else np.concatenate(values)
-
-        groups = {axis: np.concatenate([part.groups[axis] for part in parts]) for axis in parts[0].groups}
-        lists = QueryLists.join([part.lists for part in parts])
-        return cls(lists, groups, joined("cluster"), joined("weight"), joined("ids"))
 
 
 class RankingState:
@@ -176,7 +114,7 @@ class RankingState:
         self._drawn: str | None = None
         self.dropped_queries = self.dropped_candidates = self.emptied_queries = self.without_positives = 0
         self.lowest_candidates = 0
-        self._layout = _Layout()
+        self._layout = Layout()
         self._own_clusters = 0
         self._numbered = 0
         self._labels: dict[str, Labels] = {}
@@ -184,7 +122,7 @@ class RankingState:
         self._singles: list[tuple[int, int, int]] = []
         self._pool: list[tuple[AnyArray, AnyArray, Ints, Ints | None]] = []
         self._items: list[Items] = []
-        self._lists: list[_ListPart] = []
+        self._lists: list[ListPart] = []
         self._top: list[TopItems] = []
         self._queries, self._ids = QueryIds.of_lists(), QueryIds.of_items()
         self._shared: SharedPool | None = None
@@ -312,7 +250,7 @@ class RankingState:
 
     @property
     def _counts_only(self) -> bool:
-        return not (self.pooled or self.keep) and self._layout == _Layout() and self._shared is None
+        return not (self.pooled or self.keep) and self._layout == Layout() and self._shared is None
 
     def _count_single(self, pos: Any, neg: AnyArray) -> bool:
         """The fast path for one query; False if the batch needs the general path."""
@@ -366,7 +304,7 @@ class RankingState:
             if cells is not None:
                 candidates = np.full(len(cells.rows), batch.neg.shape[1] + 1, np.int64)
                 self._mark()
-                self._histogram(_Layout()).add([cells.greater, cells.equal, candidates], cells.rows, folded=True)
+                self._histogram(Layout()).add([cells.greater, cells.equal, candidates], cells.rows, folded=True)
                 return
         counts = counted(batch, nan, threads)
         cluster = self._add_batch(counts, len(batch), groups, cluster, weights, ids)
@@ -551,7 +489,7 @@ class RankingState:
             self._queries.add(np.sort(names))
         self._own_clusters += len(lists) if kind == _BY_QUERY else 0
         codes = {axis: self._labels[axis].encode(values) for axis, values in labels.items()}
-        self._lists.append(_ListPart(lists, codes, clusters, weight, ids if self.keep else None))
+        self._lists.append(ListPart(lists, codes, clusters, weight, ids if self.keep else None))
 
     def name_parts(self, names: Sequence[str], queries: Hashes | None = None) -> None:
         """Name the counted parts, instead of a random name: a state with one of these names will not merge.
@@ -567,7 +505,7 @@ class RankingState:
             self._own_shard = self._first_shard or self._shards.own()
             self._shards.add(self._own_shard)
 
-    def _histogram(self, layout: _Layout) -> Histogram:
+    def _histogram(self, layout: Layout) -> Histogram:
         """The counts, for cells of this layout."""
         self._gather()
         if self._cells is None:
@@ -593,7 +531,7 @@ class RankingState:
     ) -> None:
         self._mark()
         cells = self._histogram(
-            _Layout(tuple(labels), None if cluster is None else clusters, weight is not None, lists)
+            Layout(tuple(labels), None if cluster is None else clusters, weight is not None, lists)
         )
         for axis, values in labels.items():  # check all of them before any is changed
             self._labels[axis].require_kind(values)
@@ -734,7 +672,7 @@ class RankingState:
             columns = dict(zip(kept, rows, strict=True))
         group = None if axis is None else self._labels[axis].in_order(columns[f"group:{axis}"])
         return Ranks(
-            count=counts if "weight" not in columns else counts * _in_range(columns["weight"].view(float)),
+            count=counts if "weight" not in columns else counts * in_range(columns["weight"].view(float)),
             items=counts,
             group=group,
             groups=1 if axis is None else len(self._labels[axis]),
@@ -756,11 +694,11 @@ class RankingState:
         """The whole candidate lists, if there are any."""
         if not self._lists:
             return None
-        part = _ListPart.join(self._lists)
+        part = ListPart.join(self._lists)
         lists = part.lists
         weighted = part.weight is not None
         return Lists(
-            count=np.ones(len(lists), np.int64) if part.weight is None else _in_range(part.weight),
+            count=np.ones(len(lists), np.int64) if part.weight is None else in_range(part.weight),
             items=np.ones(len(lists), np.int64),
             group=None if axis is None else self._labels[axis].in_order(part.groups[axis]),
             groups=1 if axis is None else len(self._labels[axis]),
@@ -815,7 +753,7 @@ class RankingState:
             return self._ranked_in_pool(self._shared).items()
         if not self._lists:
             return Items.join(self._items)
-        part = _ListPart.join(self._lists)
+        part = ListPart.join(self._lists)
         assert part.ids is not None
         return ListItems(part.ids, part.lists, part.cluster, weight=part.weight)
 
@@ -855,7 +793,7 @@ class RankingState:
         if items is not None:
             arrays |= {f"item_{name}": values for name, values in items.columns().items()}
         if self._lists:
-            arrays |= {f"list_{name}": values for name, values in _ListPart.join(self._lists).columns().items()}
+            arrays |= {f"list_{name}": values for name, values in ListPart.join(self._lists).columns().items()}
             arrays["queries"] = self._queries.all()
         if len(self._fingerprints.all()):
             arrays["fingerprints"] = self._fingerprints.all()
@@ -905,10 +843,10 @@ class RankingState:
             return state
         if facts["axes"] is not None:
             lists = facts.get("lists", any(name.startswith("list_") for name in arrays))
-            layout = _Layout(tuple(facts["axes"]), facts["clusters"], facts.get("weighted", False), lists)
+            layout = Layout(tuple(facts["axes"]), facts["clusters"], facts.get("weighted", False), lists)
             cells = state._histogram(layout)
             state._labels = {axis: Labels(axis, facts["labels"][axis]) for axis in state.axes}
-            cells.add(*_sound_cells(arrays["cells"], layout.columns, state._labels))
+            cells.add(*sound_cells(arrays["cells"], layout.columns, state._labels))
         if state.pooled:
             lengths = np.diff(checked_offsets(arrays["offsets"], len(arrays["pos"]), len(arrays["neg"])))
             state._pool = [(arrays["pos"], arrays["neg"], lengths, arrays.get("pool_cluster"))]
@@ -920,38 +858,7 @@ class RankingState:
             state._top = [TopItems(**top)]
             state._top[0].check()
         lists = {name[5:]: values for name, values in arrays.items() if name.startswith("list_")}
-        state._lists = [_ListPart.from_columns(lists)] if lists else []
+        state._lists = [ListPart.from_columns(lists)] if lists else []
         if lists:
-            state._queries.add(_sound_ids(arrays["queries"]))
+            state._queries.add(sound_ids(arrays["queries"]))
         return state
-
-
-def _in_range(weights: Floats) -> Floats:
-    """Weights up to 1: only their ratios matter, and sums and squares of larger ones could overflow."""
-    exponent = np.frexp(weights.max(initial=0.0))[1]
-    scaled: Floats = np.ldexp(weights, -exponent)  # a power of two, so that no digit is lost
-    return scaled
-
-
-def _sound_ids(saved: AnyArray) -> AnyArray:
-    if saved.ndim != 1 or saved.dtype.kind not in "iU" or (saved[1:] <= saved[:-1]).any():
-        raise ValueError("ids out of order")
-    return saved
-
-
-def _sound_cells(saved: AnyArray, names: Sequence[str], labels: Mapping[str, Labels]) -> tuple[list[Ints], Ints]:
-    """The columns and counts of a saved histogram, if they are possible counts."""
-    if saved.dtype != np.int64 or len(saved) != len(names) + 1:
-        raise ValueError("wrong columns")
-    *rows, counts = saved
-    columns = dict(zip(names, rows, strict=True))
-    greater, equal, candidates = (columns[name] for name in ("greater", "equal", "candidates"))
-    possible = (greater >= 0) & (equal >= 0) & (greater + equal < candidates) & (counts > 0)
-    for axis, known in labels.items():
-        possible &= (columns[f"group:{axis}"] >= 0) & (columns[f"group:{axis}"] < len(known))
-    if "weight" in columns:
-        weight = columns["weight"].view(float)
-        possible &= np.isfinite(weight) & (weight > 0)
-    if not possible.all():
-        raise ValueError("impossible counts")
-    return rows, counts
