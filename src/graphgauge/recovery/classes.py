@@ -10,20 +10,28 @@ from numpy.typing import NDArray
 
 from graphgauge.core.types import Ints
 from graphgauge.kernels.dags import cycle_of, sinks_first
-from graphgauge.recovery.marks import ARROWHEAD, CIRCLE, Edge, has_mark
+from graphgauge.recovery.marks import ARROWHEAD, CIRCLE, TAIL, Edge, Ends, ends_of_kinds, has_mark
+from graphgauge.recovery.pags import pag_of, with_what_follows
 from graphgauge.recovery.structure import Model
 
 Cells = NDArray[np.bool_]
 # Nodes up to which the rules of background knowledge are checked, on dense matrices.
 _MOST_NODES = 5000
+# Pairs of neighbours up to which the marks that follow from a PAG are derived.
+_MOST_TRIPLES = 200_000
+_MARK_NAMES = {ARROWHEAD: "arrowhead", TAIL: "tail", CIRCLE: "circle"}
 
 
 @dataclass(frozen=True)
 class GraphClass:
-    """The class of a graph, found or declared, and why the graph is not a valid one of it."""
+    """The class of a graph, found or declared, and why the graph is not a valid one of it.
+
+    `remark` says whether a PAG is maximally informative: whether it has all marks that follow, and no others.
+    """
 
     name: str
     problem: str | None = None
+    remark: str | None = None
 
     @property
     def is_valid(self) -> bool:
@@ -36,7 +44,8 @@ class GraphClass:
 def class_of(model: Model) -> GraphClass:
     """The declared class of a graph, or the narrowest that it may belong to, validated."""
     name = model.declared or _found(model)
-    return GraphClass(name, _PROBLEMS[name](model))
+    problem = _PROBLEMS[name](model)
+    return GraphClass(name, problem, _informative(model) if name == "pag" and problem is None else None)
 
 
 def _found(model: Model) -> str:
@@ -183,6 +192,37 @@ def _as_mag(model: Model) -> tuple[Ints, Ints] | str:
         place[order] = np.arange(model.d)
         kind[circles] = np.where(place[low] > place[high], Edge.FORWARD, Edge.BACKWARD)
     return pairs, kind
+
+
+def _informative(model: Model) -> str:
+    """Whether a valid PAG has exactly the marks that the MAGs it represents share."""
+    pairs, kind = model.kinds
+    degree = np.bincount(np.concatenate(np.divmod(pairs, max(model.d, 1))), minlength=model.d)
+    unchecked = f"whether {model.name} is maximally informative is not checked"
+    if np.isin(kind, (Edge.LINE, Edge.CIRCLE_TAIL, Edge.TAIL_CIRCLE)).any():
+        return f"{unchecked}: it has edges that selection bias leaves, and the rules used here are for graphs without"
+    if model.d > _MOST_NODES or int((degree**2).sum()) > _MOST_TRIPLES:
+        return f"{unchecked}: it has too many edges"
+    replaced = _as_mag(model)
+    assert not isinstance(replaced, str), "a valid PAG has a MAG"
+    given, mag = ends_of_kinds(pairs, kind, model.d), ends_of_kinds(*replaced, model.d)
+    more = with_what_follows(given, mag)
+    if not np.array_equal(more, given):
+        found = _marks(model, more, more != given)
+        return f"{model.name} is not maximally informative: it leaves open what follows from the rest, {found}"
+    shared = pag_of(mag)
+    if not np.array_equal(given, shared):
+        found = _marks(model, given, given != shared)
+        return f"{model.name} states what its equivalence class leaves open, {found}"
+    return f"{model.name} is maximally informative: no further mark follows from it"
+
+
+def _marks(model: Model, ends: Ends, where: Cells) -> str:
+    """The first of some marks, and how many more there are."""
+    (other, end), *others = np.argwhere(where).tolist()
+    more = f", and {len(others)} more" if others else ""
+    mark = _MARK_NAMES[int(ends[other, end])]
+    return f"the {mark} at {model.label(end)} of its edge with {model.label(other)}{more}"
 
 
 def _descendants(arrows: Ints, d: int) -> Cells:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from math import isfinite
@@ -24,11 +25,14 @@ from graphgauge.recovery.family import FAMILY
 from graphgauge.recovery.members import BOUNDS
 from graphgauge.recovery.pairs import Options
 from graphgauge.recovery.samples import GraphSample, Models
+from graphgauge.recovery.structure import Model
 
 FRACTIONS = (0.5, 0.75, 1.0, 1.5, 2.0)
 # Total sizes up to which the slowest metrics are computed by default.
 _QUICK_NODES = 1000
 _QUICK_EDGES = 1_000_000
+# Different remarks on the graphs of a stack that are listed.
+_REMARKS = 3
 
 
 def evaluate(
@@ -201,13 +205,13 @@ def described_classes(comparison: Comparison | Stack) -> Described:
     """The class of truth and prediction, and what keeps the first graphs from being valid ones."""
     parts = comparison.parts if isinstance(comparison, Stack) else (comparison,)
     if comparison.options.lagged:
-        return Described({"classes": "lagged and lagged"}, _contemporaneous_cycles(parts[0]))
+        return Described({"classes": _lagged_classes(comparison)}, _contemporaneous_cycles(parts[0]))
     sides = [side for part in parts for side in (part.truth, part.prediction)]
     if not any(side.may_be_undirected or side.declared for side in sides):
         return Described({})
     pairs = comparison.models()
     if sum(len(model.cells) for pair in pairs for model in pair) > _QUICK_EDGES:
-        return Described({})
+        return Described({"classes": " and ".join(map(_unvalidated, zip(*pairs, strict=True)))})
     found = [[class_of(model) for model in side] for side in zip(*pairs, strict=True)]
     named = [" or ".join(dict.fromkeys(kind.name for kind in side)) for side in found]
     notes = []
@@ -216,7 +220,27 @@ def described_classes(comparison: Comparison | Stack) -> Described:
         if wrong:
             count = "" if len(side) == 1 else f"{len(wrong)} of {len(side)} graphs, the first: "
             notes.append(f"{name} is no valid {label}: {count}{wrong[0]}")
+        remarks = Counter(kind.remark for kind in side if kind.remark is not None)
+        for remark, times in remarks.most_common(_REMARKS):
+            notes.append(remark if len(side) == 1 else f"{times} of {len(side)} graphs: {remark}")
     return Described({"classes": " and ".join(named)}, tuple(notes))
+
+
+def _lagged_classes(comparison: Comparison | Stack) -> str:
+    """Whether truth and prediction have edges without a direction."""
+    open_marks = (comparison.counts[f"{side}_undirected"].any() for side in ("true", "predicted"))
+    return " and ".join("mixed lagged" if found else "lagged" for found in open_marks)
+
+
+def _unvalidated(side: Sequence[Model]) -> str:
+    """The classes of graphs that are too large to validate, by their kinds of edges."""
+    return " or ".join(dict.fromkeys(model.declared or _widest(model) for model in side))
+
+
+def _widest(model: Model) -> str:
+    if model.special[0].size:
+        return "pag"
+    return "mixed" if model.has_undirected else "directed"
 
 
 def _contemporaneous_cycles(comparison: Comparison) -> tuple[str, ...]:

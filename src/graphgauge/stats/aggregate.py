@@ -13,6 +13,7 @@ import numpy as np
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError, one_of
 from graphgauge.core.options import metric_names
 from graphgauge.core.schema import dumps, number_to_json
+from graphgauge.stats.fair import legend
 from graphgauge.stats.intervals import sample_interval, sample_std, tail
 from graphgauge.stats.load import load
 from graphgauge.stats.many import holm
@@ -156,7 +157,9 @@ class Aggregate(Presented):
         heads = []
         for _, metric in columns:
             arrow = _ARROWS.get(self.panels[metric].direction or "", "")
-            heads.append(f"{metric}{' (%)' if metric in shares else ''} {arrow}".strip())
+            fairness = self.panels[metric].fairness
+            unfair = "" if fairness is None else fairness.mark
+            heads.append(f"{metric}{' (%)' if metric in shares else ''} {arrow}".strip() + unfair)
         if several_sets:
             heads = [f"{dataset}: {head}" for (dataset, _), head in zip(columns, heads, strict=True)]
         return Grid(["method", *heads], rows, tuple(self._notes(marks, style)))
@@ -192,11 +195,17 @@ class Aggregate(Presented):
                     if not found and m not in unknown and d not in self.panels[m].conflicts]  # fmt: skip
         if methods > 1 and unpaired and style.marks == "tests":
             yield f"Nothing is marked, because the methods do not have values for the same seeds: {listing(unpaired)}."
+        yield from self._fairness_notes
         if self.gaps:
             names = listing([str(gap) for gap in self.gaps])
             yield f"{several(len(self.gaps), 'run')} without a value: {names}. {_POLICY[self.missing]}"
         for note in self._panel_notes:
             yield f"{note}."
+
+    @property
+    def _fairness_notes(self) -> list[str]:
+        """Which columns are fair to methods that predict graphs of different classes."""
+        return legend({metric: view.fairness for metric, view in self.panels.items() if view.better is not None})
 
     @property
     def _panel_notes(self) -> list[str]:
@@ -213,7 +222,7 @@ class Aggregate(Presented):
             "conventions": {metric: dict(view.conventions) for metric, view in self.panels.items()},
             "rows": rows,
             "gaps": [asdict(gap) for gap in self.gaps],
-            "notes": [f"{note}." for note in self._panel_notes],
+            "notes": [*self._fairness_notes, *(f"{note}." for note in self._panel_notes)],
         }
 
     def to_json(self) -> str:

@@ -355,7 +355,13 @@ def _compared(view: Panel, better: Better, cells: Cells, ask: _Asked, notes: lis
         metrics_compared=ask.metrics_compared,
         needed=_needed(tests, own, pairs, ask),
         simulated=_simulated(own, pairs, ask),
+        unfair=_unfair(view),
     )  # fmt: skip
+
+
+def _unfair(view: Panel) -> str | None:
+    fairness = view.fairness
+    return fairness.sentence(view.metric, view.fair_metrics) if fairness is not None and fairness.unfair_to else None
 
 
 def _badness(view: Panel, values: Floats) -> Floats:

@@ -12,6 +12,7 @@ from graphgauge.core.arrays import Floats
 from graphgauge.core.result import Interval
 from graphgauge.core.schema import dumps, number_to_json
 from graphgauge.stats.design import Design
+from graphgauge.stats.fair import UNFAIR
 from graphgauge.stats.many import Friedman
 from graphgauge.stats.method_test import MethodTest
 from graphgauge.stats.power import Needed
@@ -59,7 +60,8 @@ class Comparison(Presented):
     datasets are drawn from others, otherwise `seed`, or `run` if runs are not paired. `scores` has a column per method
     and a row per unit: a seed or run of one dataset, or the mean on a dataset. `best` has the best mean. If the metric
     has a target, methods are judged by the distance from it. `needed` says what would detect the effect that was asked
-    about, `simulated` how the procedure behaves at this design, if that was asked for.
+    about, `simulated` how the procedure behaves at this design, if that was asked for. `unfair` says to which methods
+    the metric is not fair, because they predict graphs of a class that leaves open what it counts.
     """
 
     metric: str
@@ -82,6 +84,7 @@ class Comparison(Presented):
     metrics_compared: int = 1
     needed: tuple[Needed, ...] = ()
     simulated: Simulated | None = None
+    unfair: str | None = None
 
     @property
     def methods(self) -> list[str]:
@@ -177,7 +180,7 @@ class Comparison(Presented):
         way = f"target {self.target:g}" if self.target is not None else f"{self.better} is better"
         stated = "; ".join(f"{name}: {value}" for name, value in self.conventions.items())
         parts = [
-            f"{self.metric} ({way}) over {over}" + (f"  ({stated})" if stated else ""),
+            f"{self.metric}{f' {UNFAIR}' if self.unfair else ''} ({way}) over {over}" + (f"  ({stated})" if stated else ""),
             f"{self.design.sentence}\n",
             self.grid(style).text(),
             self.tests_grid().text(),
@@ -200,6 +203,8 @@ class Comparison(Presented):
         return f"{self.unit}s" if self.design.datasets != "these" else "datasets"
 
     def _remarks(self) -> Iterator[str]:
+        if self.unfair is not None:
+            yield self.unfair
         if self.friedman is not None:
             kind = "exact" if self.friedman.exact else "chi-squared"
             yield f"Friedman: χ² = {self.friedman.statistic:.3g}, {p_text(self.friedman.p_value)} ({kind})."
@@ -261,6 +266,7 @@ class Comparison(Presented):
             "needed": [need.to_dict() for need in self.needed],
             "simulated": None if self.simulated is None else self.simulated.to_dict(),
             "scores": self.scores.tolist(),
+            "unfair": self.unfair,
             "notes": list(self.notes),
         }
         return dict(jsonable(content))

@@ -15,6 +15,7 @@ from typing import Any, Literal
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.result import READINGS, Direction
 from graphgauge.core.truths import Truth
+from graphgauge.stats.fair import READING, Fairness, fairness_of
 from graphgauge.stats.text import listing
 from graphgauge.stats.truths import TRUTHS, Truths, different_truths, refuse_different, warnings_of
 
@@ -224,6 +225,8 @@ class Panel:
     gaps: tuple[Gap, ...]
     notes: tuple[str, ...]
     conflicts: Mapping[str, str] = field(default_factory=dict)  # datasets whose truth differs between methods
+    fairness: Fairness | None = None  # to methods that predict graphs of different classes, if any do
+    fair_metrics: tuple[str, ...] = ()  # the runs' metrics that are fair to all of them
 
     @property
     def methods(self) -> list[str]:
@@ -318,10 +321,28 @@ def panel(runs: Runs, metric: str, *, direction: Better | None = None, truths: T
         refuse_different(conflicts)
     first = scored[0][1]
     values, gaps = _values(chosen, metric)
+    fairness = _fairness(scored, metric)
+    fair = [] if fairness is None else [key for key in runs.metrics if _is_fair(chosen, key)]
     return Panel(
         metric, direction or first.direction, first.target, first.bounds, shared, values, tuple(gaps),
         (*_notes(scored, metric), *read, *warnings_of(conflicts), *unchecked_runs(chosen), *runs.notes), conflicts,
+        fairness, tuple(fair),
     )  # fmt: skip
+
+
+def _fairness(scored: Sequence[tuple[Run, Score]], metric: str) -> Fairness | None:
+    return fairness_of(
+        ((run.method, score.conventions.get(READING)) for run, score in scored), metric, scored[0][0].family
+    )
+
+
+def _is_fair(runs: Sequence[Run], metric: str) -> bool:
+    """Whether a metric has a better direction and is fair to the methods of runs that have it."""
+    scored = [(run, run.scores[metric]) for run in runs if metric in run.scores]
+    if not scored or scored[0][1].direction in (None, "none"):
+        return False
+    found = _fairness(scored, metric)
+    return found is not None and not found.unfair_to
 
 
 def unchecked_runs(runs: Iterable[Run]) -> Iterator[str]:
