@@ -94,10 +94,29 @@ def classes():
     return list(found.values())
 
 
-def found_class(ends):
+def found_class(ends, kind="pag"):
     nothing = np.zeros_like(ends)
-    model = Comparison.of(nothing, ends, encoding=(None, "pcalg-pag"), classes=(None, "pag")).models()[0][1]
+    model = Comparison.of(nothing, ends, encoding=(None, "pcalg-pag"), classes=(None, kind)).models()[0][1]
     return class_of(model)
+
+
+def test_valid_mags_are_ancestral_and_maximal():
+    """Graphs of four nodes and of five, with every kind of problem."""
+    draw = np.random.default_rng(0)
+    seen = defaultdict(int)
+    small = [graph_of(4, kinds) for kinds in itertools.product(KINDS, repeat=6)]
+    graphs = small[::7] + [ends for ends in small if is_ancestral(ends) and not is_maximal(ends, separations(ends))]
+    graphs += [graph_of(5, [KINDS[draw.choice(4, p=(0.4, 0.3, 0.05, 0.25))] for _ in range(10)]) for _ in range(300)]
+    for ends in graphs:
+        expected = "not ancestral" if not is_ancestral(ends) else "valid"
+        if expected == "valid" and not is_maximal(ends, separations(ends)):
+            expected = "not maximal"
+        kind = found_class(ends, "mag")
+        seen[expected] += 1
+        assert kind.is_valid == (expected == "valid"), (ends, kind)
+        assert ("is not maximal" in str(kind)) == (expected == "not maximal"), (ends, kind)
+    assert min(seen.values()) > 5, seen
+    assert len(seen) == 3
 
 
 def test_every_mag_of_four_nodes_gives_its_pag(classes):
