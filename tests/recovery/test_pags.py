@@ -201,7 +201,9 @@ def marks(d, *edges):
 
 def notes_of(ends, names=None, **options):
     given = ends if names is None else recovery.NamedMatrix(ends, names)
-    return recovery.evaluate(np.eye(len(ends), k=1), given, encoding="pcalg-pag", metrics=["skeleton_f1"], **options).notes
+    return recovery.evaluate(
+        np.eye(len(ends), k=1), given, encoding="pcalg-pag", metrics=["skeleton_f1"], **options
+    ).notes
 
 
 def test_an_evaluation_says_whether_a_pag_is_maximally_informative():
@@ -211,8 +213,8 @@ def test_an_evaluation_says_whether_a_pag_is_maximally_informative():
     opened = marks(3, (0, CIRCLE, HEAD, 1), (1, CIRCLE, CIRCLE, 2))
     note = next(note for note in notes_of(opened, ("a", "b", "c")) if "informative" in note)
     assert note == (
-        "A_pred is not maximally informative: it leaves open what follows from the rest, the arrowhead at c of its edge "
-        "with b, and 1 more"
+        "A_pred is not maximally informative: it leaves open what follows from the rest, the arrowhead at c of its "
+        "edge with b, and 1 more"
     )
     closed = marks(2, (0, TAIL, HEAD, 1))
     assert found_class(closed).remark == (

@@ -40,7 +40,7 @@ PAIRS = EMPTY | {"pairs": "unordered, each once; at lags above 0 each cell"}
 STATED = ("DAG", "MAG", "lagged")
 OF_DAGS = ("DAG", "CPDAG")
 WITHOUT_LINES = ("DAG", "MAG", "PAG", "lagged")
-TO_ALL = {"fair_to": None}
+TO_ALL: dict[str, Any] = {"fair_to": None}
 # Knows the edges, and turns them.
 _TRANSPOSED = "transposed prediction"
 NO_COMMON = "no pair is adjacent in both graphs"

@@ -39,7 +39,7 @@ class _Orienting:
 
     def marks(self) -> Ends:
         for rules in ((self._away, self._along, self._across, self._discriminated), (self._short, self._uncovered)):
-            while any([rule() for rule in rules]):
+            while sum(rule() for rule in rules):
                 pass
         return self.ends
 
@@ -100,7 +100,7 @@ class _Orienting:
         return changed
 
     def _discriminated(self) -> bool:
-        """R4: on a path that discriminates b between a and c, b o–* c becomes a ↔ b ↔ c if b is a collider, or b → c."""
+        """R4: on a path that discriminates b before c, b o–* c becomes a ↔ b ↔ c if b is a collider, or b → c."""
         changed = False
         for c, b in self._open():
             for a in self.near[b]:
@@ -181,8 +181,9 @@ class _Orienting:
             before, here = waiting.pop()
             for node in self.near[here]:
                 step = here, node
-                if step not in seen and node not in (a, before) and not self.adjacent[before, node]:
-                    if self._may_lead(here, node):
-                        seen.add(step)
-                        waiting.append(step)
+                if step in seen or node in (a, before) or self.adjacent[before, node]:
+                    continue
+                if self._may_lead(here, node):
+                    seen.add(step)
+                    waiting.append(step)
         return {node for _, node in seen}

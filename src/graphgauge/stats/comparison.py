@@ -180,7 +180,8 @@ class Comparison(Presented):
         way = f"target {self.target:g}" if self.target is not None else f"{self.better} is better"
         stated = "; ".join(f"{name}: {value}" for name, value in self.conventions.items())
         parts = [
-            f"{self.metric}{f' {UNFAIR}' if self.unfair else ''} ({way}) over {over}" + (f"  ({stated})" if stated else ""),
+            f"{self.metric}{f' {UNFAIR}' if self.unfair else ''} ({way}) over {over}"
+            + (f"  ({stated})" if stated else ""),
             f"{self.design.sentence}\n",
             self.grid(style).text(),
             self.tests_grid().text(),

@@ -36,9 +36,7 @@ class Fairness:
 
     def sentence(self, metric: str, fair: Sequence[str]) -> str:
         """Why a comparison by this metric is not fair, and which of the runs' other metrics are."""
-        disadvantaged = " and ".join(
-            f"{listing(list(methods))} ({name})" for name, methods in self.unfair_to.items()
-        )
+        disadvantaged = " and ".join(f"{listing(list(methods))} ({name})" for name, methods in self.unfair_to.items())
         instead = f" Fair to all: {listing(list(fair))}." if fair else ""
         return (
             f"{UNFAIR} {metric} is not fair to all methods: marks that graphs of {disadvantaged} leave open count as "
