@@ -58,7 +58,10 @@ def test_a_table_of_dags_and_cpdags_marks_the_columns_that_are_not_fair():
     }  # fmt: skip
     text = str(table)
     assert "Methods predict graphs of different classes (DAG: dag; CPDAG: cpdag)." in text
-    assert "Not fair to all of them, because marks that a class leaves open count as missing: directed_f1, " in text
+    assert (
+        "Not fair to all of them, because marks that a class leaves open count as missing or the metric is not " in text
+    )
+    assert "defined for it: directed_f1, tail_precision." in text
     assert "Fair to all: skeleton_f1, arrowhead_precision, cpdag_shd, claimed_shd." in text
     for form in ("markdown", "latex", "json"):
         assert "Fair to all: skeleton" in table.render(form), form
@@ -92,8 +95,8 @@ def test_a_method_counts_as_the_widest_class_that_it_predicts():
 def test_a_comparison_by_an_unfair_metric_is_marked():
     found = compare(runs("dag", "cpdag"), metric="directed_f1")
     assert found.unfair == (
-        "† directed_f1 is not fair to all methods: marks that graphs of cpdag (CPDAG) leave open count as missing. "
-        "Fair to all: skeleton_f1, arrowhead_precision, cpdag_shd, claimed_shd."
+        "† directed_f1 is not fair to all methods: it counts marks that graphs of cpdag (CPDAG) leave open as missing, "
+        "or is not defined for them. Fair to all: skeleton_f1, arrowhead_precision, cpdag_shd, claimed_shd."
     )
     assert str(found).startswith("directed_f1 † (higher is better)")
     assert found.unfair in str(found)

@@ -39,8 +39,8 @@ class Fairness:
         disadvantaged = " and ".join(f"{listing(list(methods))} ({name})" for name, methods in self.unfair_to.items())
         instead = f" Fair to all: {listing(list(fair))}." if fair else ""
         return (
-            f"{UNFAIR} {metric} is not fair to all methods: marks that graphs of {disadvantaged} leave open count as "
-            f"missing.{instead}"
+            f"{UNFAIR} {metric} is not fair to all methods: it counts marks that graphs of {disadvantaged} leave open "
+            f"as missing, or is not defined for them.{instead}"
         )
 
 
@@ -88,7 +88,8 @@ def legend(found: Mapping[str, Fairness | None]) -> list[str]:
     lines = [f"Methods predict graphs of different classes ({said})."]
     if unfair:
         lines.append(
-            f"{UNFAIR} Not fair to all of them, because marks that a class leaves open count as missing: "
+            f"{UNFAIR} Not fair to all of them, because marks that a class leaves open count as missing or the metric "
+            "is not defined for it: "
             f"{listing(unfair, len(unfair))}."
         )
     lines.append(f"Fair to all: {listing(fair, len(fair)) if fair else 'no metric of this table'}.")
