@@ -22,6 +22,7 @@ from graphgauge.recovery.comparison import Comparison, Reading, Rules, Stack, co
 from graphgauge.recovery.declared import ADJUSTMENT_DISTANCES
 from graphgauge.recovery.family import FAMILY
 from graphgauge.recovery.members import BOUNDS
+from graphgauge.recovery.nodes import are_numbers
 from graphgauge.recovery.pairs import Options
 from graphgauge.recovery.samples import GraphSample, Models
 
@@ -281,7 +282,7 @@ def _notes(whole: Comparison | Stack) -> tuple[str, ...]:
         if found:
             notes.append(f"{found} self-loops in {name} are not counted")
     sides = comparison.truth.named, comparison.prediction.named
-    if sides[0] != sides[1]:
+    if sides[0] != sides[1] and not are_numbers(comparison.truth.names or ()):
         names = ("A_true", "A_pred") if sides[0] else ("A_pred", "A_true")
         notes.append(f"only {names[0]} names its nodes: {names[1]} is assumed to be in the same order")
     return tuple(notes)

@@ -125,21 +125,38 @@ class Pair(ABC):
         truth, prediction = self._sides
         if row and self.options.lagged:
             return truth.late_undirected_cells(row), prediction.late_undirected_cells(row)
-        return truth.undirected_cells(row), prediction.undirected_cells(row)
+        return truth.undirected_cells(row), self._on_one_side(row, prediction.undirected_cells(row))
+
+    def _on_one_side(self, row: int, cells: Ints) -> Ints:
+        """Two-way cells of the prediction, without those of pairs of which only one score exceeds the threshold."""
+        if not cells.size or self._sides[1].has_marks:
+            return cells
+        held = np.isin(cells, self.predicted_edges(row))
+        source, target = np.divmod(cells, self.d)
+        alike: Ints = cells[held == held[np.searchsorted(cells, target * self.d + source)]]
+        return alike
 
     def true_arrows(self, row: int) -> Ints:
         edges = self.true_edges(row)
         return np.setdiff1d(edges, self.undirected(row)[0], assume_unique=True) if self.may_be_undirected else edges
 
+    def special(self, row: int) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
+        """The pairs of truth and prediction with edges other than arrows and undirected ones, and their kinds."""
+        found = []
+        edges, undirected = (self.true_edges(row), self.predicted_edges(row)), self.undirected(row)
+        for side, graph in enumerate(self._sides):
+            pairs, kinds = graph.special
+            held = np.isin(pairs, edges[side]) & np.isin(pairs, undirected[side])
+            found.append((pairs[held], kinds[held]))
+        return found[0], found[1]
+
     def kinds(self, row: int) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
         """The adjacent pairs of truth and prediction, and the kinds of their edges."""
         listed = []
-        undirected = self.undirected(row)
+        undirected, special = self.undirected(row), self.special(row)
         for side, edges in enumerate((self.true_edges(row), self.predicted_edges(row))):
             pairs, kinds = listed_kinds(edges, undirected[side], self.d)
-            special, own = self._sides[side].special
-            held = np.isin(special, pairs)
-            kinds[np.searchsorted(pairs, special[held])] = own[held]
+            kinds[np.searchsorted(pairs, special[side][0])] = special[side][1]
             listed.append((pairs, kinds))
         return listed[0], listed[1]
 
