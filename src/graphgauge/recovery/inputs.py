@@ -227,23 +227,22 @@ def several(value: Any, lagged: bool, *, encoded: str | None) -> list[Any] | Non
     if isinstance(value, np.ndarray):
         single = 3 if lagged or encoded == "tigramite" else 2
         return list(value) if value.ndim == single + 1 and (lagged or encoded is not None) else None
-    if not isinstance(value, list) or not value:
+    if not isinstance(value, list) or not any(map(_is_graph, value)):
         return None
-    if any(from_tool(part) is not None for part in value) or _are_edge_lists(value):
-        return value
-    if any(isinstance(part, tuple | list | int | float) for part in value):
+    if not all(_is_graph(part) or isinstance(part, list) for part in value):
         return None
-    if not all(isinstance(part, np.ndarray) for part in value):
-        return value if not any(np.isscalar(part) for part in value) else None
-    if encoded is None and not lagged and len({part.shape for part in value}) == 1:
-        return None
-    return value if all(part.ndim >= 2 for part in value) else None
+    shapes = {part.shape if isinstance(part, np.ndarray) else None for part in value}
+    is_stack = encoded is None and not lagged and len(shapes) == 1 and None not in shapes
+    return None if is_stack else value
 
 
-def _are_edge_lists(value: list[Any]) -> bool:
-    """Whether each part is a list of tuples, which is a list of edges and not the rows of a matrix."""
-    lists = all(isinstance(part, list) and all(isinstance(edge, tuple) for edge in part) for part in value)
-    return lists and any(value)
+def _is_graph(part: Any) -> bool:
+    """Whether this is a graph and neither an edge nor the row of a matrix; a list of tuples is a list of edges."""
+    if isinstance(part, list):
+        return bool(part) and all(isinstance(edge, tuple) for edge in part)
+    if isinstance(part, tuple):
+        return from_tool(part) is not None
+    return not np.isscalar(part) and getattr(part, "ndim", 2) >= 2
 
 
 def _known_names(side: Graph | EdgeList) -> Names | None:
