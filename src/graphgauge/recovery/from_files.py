@@ -165,7 +165,9 @@ def evaluate_files(
         raise InputError(
             f"no file has the columns {', '.join(chosen.values())}", where="columns", fix="Name them as in the header."
         )
-    graphs = {name: read_graph(paths[name], chosen) for name in ("true", "pred", "refits") if name in paths}
+    graphs: dict[str, Any] = {
+        name: read_graph(paths[name], chosen) for name in ("true", "pred", "refits") if name in paths
+    }
     graphs, nodes = _named_alike(graphs, nodes)
     evaluation = evaluate(graphs["true"], graphs["pred"], refits=graphs.get("refits"), nodes=nodes, **given)
     evaluation.inputs = lambda: [receipt_input(name, path) for name, path in paths.items()]
