@@ -212,3 +212,30 @@ def test_one_reading_has_one_description(encoding, shown):
     assert evaluation.conventions.get("encoding") == shown
     turned = recovery.evaluate(TRUTH, TRUTH, edges=("row_to_column", "column_to_row"), metrics=["tp"])
     assert turned.conventions["edges"] == "column_to_row"
+
+
+@pytest.mark.parametrize("lag_axis", ["first", "last"])
+def test_links_of_tigramite_have_their_lags_last_whatever_other_arrays_have(lag_axis):
+    links = np.full((3, 3, 3), "", dtype="<U3")
+    links[0, 1, 2] = links[1, 2, 1] = "-->"
+    truth = np.zeros((3, 3, 3))
+    truth[0, 1, 2] = truth[1, 2, 1] = 1
+    given = np.moveaxis(truth, 2, 0) if lag_axis == "first" else truth
+    assert shd(given, {"graph": links}, lagged=True, lag_axis=lag_axis) == 0
+    assert shd(given, [{"graph": links}] * 2, lagged=True, lag_axis=lag_axis) == 0
+
+
+@pytest.mark.parametrize("empty", ["truth", "prediction", "one of several"])
+@pytest.mark.parametrize("size", [-0.7, 0.7, 3.0])
+def test_weights_of_an_empty_graph_are_undefined_not_refused(empty, size):
+    weights, nothing = size * TRUTH, np.zeros((4, 4))
+    truth = nothing if empty == "truth" else weights
+    prediction = {"truth": weights, "prediction": nothing, "one of several": [weights, nothing]}[empty]
+    evaluation = recovery.evaluate(truth, prediction, sign="absolute", metrics=["sign_accuracy", "weight_rmse"])
+    for key, value in (("sign_accuracy", 1), ("weight_rmse", 0)):
+        if empty == "one of several":
+            assert evaluation[key].value == value
+        else:
+            assert evaluation[key].reason == "no arrow is in both graphs"
+    with pytest.raises(OptionError, match="needs weights"):
+        recovery.evaluate(TRUTH, weights, sign="absolute", metrics=["sign_accuracy"])

@@ -120,7 +120,7 @@ class Comparison:
                 "curves": self._curves([(self.pair, [row]) for row in self._rows]),
                 "models": Models(pairs=self.models, **self._common),
             }
-        if self.pair.weighted_truth and self.pair.weighted_scores:
+        if self.pair.may_have_weights:
             samples["weights"] = Weights(common=self._weights(), **self._common)
         if not self.pair.missing_scores:
             return samples

@@ -134,7 +134,7 @@ def read_pair(
                     f"edges={directions[place]!r} with a result that states its directions: {_ARGUMENTS[place]}",
                     fix="Leave edges= out.",
                 )
-            values[place], directions[place] = _tool_value(tool, lag_axis, directions[place])
+            values[place], directions[place] = _tool_value(tool, lag_axis if lagged else "last", directions[place])
             if encodings[place] is None:
                 encodings[place] = tool.encoding
     if isinstance(nodes, str) and nodes == "listed":
@@ -189,6 +189,8 @@ def _tool_value(tool: ToolGraph, lag_axis: str, direction: str) -> tuple[Any, st
     value: Any = tool.values
     if tool.lags_first and lag_axis == "last":
         value = np.moveaxis(np.asarray(value), 0, -1)
+    elif tool.encoding == "tigramite" and lag_axis == "first":
+        value = np.moveaxis(value, -1, 0)
     value = value if tool.names is None else NamedMatrix(value, tool.names)
     return value, tool.edges or direction
 

@@ -64,6 +64,7 @@ def compared(truth: Graph, prediction: Graph, options: Options) -> DensePair | S
         and not prediction.may_be_undirected  # a result with a named encoding is no truth in the wrong place
         and not pair.weighted_scores
         and not _are_weights(pair)
+        and pair.offending("A_pred", _is_edge)[0].any()  # a method may find nothing
     ):
         raise InputError(
             "the arguments look swapped: the first has values other than 0 and 1, the second does not",
@@ -91,6 +92,7 @@ class Pair(ABC):
 
     d: int
     options: Options
+    weighted_truth: bool
     _sides: tuple[Graph, Graph]
 
     @abstractmethod
@@ -112,6 +114,12 @@ class Pair(ABC):
     def weighted_scores(self) -> bool:
         """Whether the prediction has values other than 0 and 1."""
         return bool(self.offending("A_pred", lambda part: (part != 0) & (part != 1))[0].any())
+
+    @property
+    def may_have_weights(self) -> bool:
+        """Whether both graphs have weights, or no edge that could have one."""
+        weighted = {"A_true": self.weighted_truth, "A_pred": self.weighted_scores}
+        return all(held or not self.offending(name, _is_edge)[0].any() for name, held in weighted.items())
 
     @abstractmethod
     def offending(self, name: str, is_wrong: Predicate) -> Offence: ...
@@ -421,6 +429,11 @@ def _row_major(stack: AnyArray) -> tuple[AnyArray, bool]:
     if not stack.flags.c_contiguous and stack.transpose(0, 2, 1).flags.c_contiguous:
         return stack.transpose(0, 2, 1), True
     return stack, False
+
+
+def _is_edge(values: AnyArray) -> AnyArray:
+    found: AnyArray = values != 0
+    return found
 
 
 def _absolute(scores: AnyArray) -> AnyArray:
