@@ -220,9 +220,9 @@ def _inducing(model: Model, heads: tuple[Ints, Ints], below: Cells, pairs: Ints,
     adjacent[low, high] = adjacent[high, low] = True
     # Inner nodes of such a path are joined by ↔.
     entered = into & both.any(1)
-    # The graph is ancestral, so the first inner node is an ancestor of the other end, not of this one.
-    starts = entered.astype(np.float32) @ below.astype(np.float32) > 0
-    for i, j in np.argwhere(np.triu(~adjacent & starts & starts.T, 1)):
+    # In an ancestral graph the first of them is no ancestor of i, so it is one of j; and the other way round.
+    first = entered.astype(np.float32) @ below.astype(np.float32) > 0
+    for i, j in np.argwhere(np.triu(~adjacent & first & first.T, 1)):
         allowed = below[:, i] | below[:, j]
         found = entered[i] & allowed
         ends = entered[j] & allowed
