@@ -139,6 +139,14 @@ def _forced(model: Model) -> tuple[int, int] | None:
     return None
 
 
+def _mag_problem(model: Model) -> str | None:
+    circles = np.flatnonzero(has_mark(CIRCLE)[model.special[1]].any(1))
+    if circles.size:
+        ends = " and ".join(model.label(node) for node in divmod(int(model.special[0][circles[0]]), model.d))
+        return f"{model.name} has a circle mark between {ends}"
+    return _marked_problem(model)
+
+
 def _marked_problem(model: Model) -> str | None:
     """Why a graph with arrowheads on both ends, or circles, is not ancestral and maximal."""
     kinds = _as_mag(model)
@@ -276,7 +284,7 @@ _PROBLEMS: dict[str, Any] = {
     "directed": _directed_problem,
     "cpdag": _cpdag_problem,
     "mpdag": _mpdag_problem,
-    "mag": _marked_problem,
+    "mag": _mag_problem,
     "pag": _marked_problem,
     "undirected": _undirected_problem,
     "mixed": _no_problem,
