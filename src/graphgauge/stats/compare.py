@@ -31,7 +31,7 @@ from graphgauge.stats.intervals import Bounds, agreement_interval, sample_interv
 from graphgauge.stats.load import load
 from graphgauge.stats.many import critical_difference, friedman, holm, mean_ranks
 from graphgauge.stats.method_test import MethodTest
-from graphgauge.stats.names import sounds_like_share, usual_direction
+from graphgauge.stats.names import by_name, sounds_like_share, usual_direction
 from graphgauge.stats.paired import STATISTICS, Plan, Statistic, require_margin
 from graphgauge.stats.power import Needed, needed, require_effect
 from graphgauge.stats.resample import (
@@ -142,8 +142,8 @@ def compare(
     whole_number("metrics_compared", metrics_compared, 1)
     known = load(runs)
     view = panel(known, _only(known) if metric is None else metric, direction=direction, truths=truths)
-    by_name = None if view.direction else usual_direction(view.metric)
-    view = replace(view, direction=view.direction or by_name)
+    usual = None if view.direction else usual_direction(view.metric)
+    view = replace(view, direction=view.direction or usual)
     if baseline is not None:
         one_of("method", baseline, view.methods)
     better = _better(view, known.notes)
@@ -164,8 +164,8 @@ def compare(
         design_of(cells, design, datasets, chosen),
     )  # fmt: skip
     notes = _one_run(cells, chosen)
-    if by_name is not None:
-        notes.append(f"That {by_name} is better follows from the name {view.metric}; direction overrules it.")
+    if usual is not None:
+        notes.append(by_name(view.metric, usual))
     notes += _in_percent(view, cells, margin, effect)
     return _compared(view, better, cells, ask, notes)
 
@@ -278,11 +278,12 @@ def _squared(score: float) -> str:
 
 
 def _unmatched(view: Panel) -> list[str]:
+    methods = sorted(view.methods)
     return [
         f"{on_dataset(method, dataset)} seed {seed} (other methods have it)"
         for dataset, by_method in sorted(view.values.items())
         for seed in sorted({seed for seeds in by_method.values() for seed in seeds}, key=seed_order)
-        for method in sorted(view.methods)
+        for method in methods
         if seed not in by_method[method]
     ]
 
@@ -498,7 +499,11 @@ def _one_seed(cells: Cells) -> list[str]:
     alone = seeds.count(1)
     if not (alone and cells.paired):
         return []
-    which = "there is one seed" if len(seeds) == 1 else f"{alone} of {len(seeds)} datasets have one seed"
+    which = (
+        "there is one seed"
+        if len(seeds) == 1
+        else f"{alone} of {len(seeds)} datasets {'has' if alone == 1 else 'have'} one seed"
+    )
     return [f"P(first better) compares runs on different seeds of a dataset, but {which}."]
 
 

@@ -14,6 +14,7 @@ from graphgauge.core.errors import InputError
 from graphgauge.stats.intervals import Bounds, percentile_interval
 
 _MANY_SEEDS = 1000
+_FEW_PAIRS = 10
 _NO_NAN = "Leave failed runs out and report it, or score them at the metric's worst value."
 
 
@@ -110,14 +111,17 @@ def counted_chances(wins: Sequence[Floats], counts: Counts) -> Floats:
 
     `wins` has a matrix per pair, seeds × seeds. Runs of one seed are not compared. NaN if a resample has one seed only.
     """
-    seeds = counts.shape[1]
-    rows, columns = np.triu_indices(seeds, 1)
-    both = np.stack([(matrix + matrix.T)[rows, columns] for matrix in wins], axis=1)
+    resamples, seeds = counts.shape
     # Halves of whole numbers are exact in four bytes up to thousands of seeds.
     exact: NDArray[Any] = counts if seeds < _MANY_SEEDS else counts.astype(float)
-    products = exact[:, rows] * exact[:, columns]
-    compared = 2 * products.sum(axis=1, keepdims=True, dtype=float)
-    won = (products @ both.astype(exact.dtype)).astype(float)
+    compared = np.sum(exact, axis=1, keepdims=True, dtype=float) ** 2 - np.sum(exact**2, axis=1, keepdims=True)
+    if len(wins) <= _FEW_PAIRS:
+        apart = np.concatenate([matrix - np.diag(np.diag(matrix)) for matrix in wins], axis=1).astype(exact.dtype)
+        won = np.einsum("rps,rs->rp", (exact @ apart).reshape(resamples, len(wins), seeds), exact).astype(float)
+    else:  # products of counts, once for all pairs
+        rows, columns = np.triu_indices(seeds, 1)
+        both = np.stack([(matrix + matrix.T)[rows, columns] for matrix in wins], axis=1)
+        won = (exact[:, rows] * exact[:, columns] @ both.astype(exact.dtype)).astype(float)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.where(compared > 0, won / compared, np.nan))
 
