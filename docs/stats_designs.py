@@ -12,7 +12,7 @@ from pathlib import Path
 
 from graphgauge.stats import Model, Simulated, simulate
 
-REPEATS = 2000
+REPEATS, FEWER = 2000, 500
 # Of these, so many also simulate what they expect of their interval.
 EXPECTATIONS = 100
 SEED = 11
@@ -47,6 +47,12 @@ class Row:
         return kind, runs, ", ".join([f"correlation {self.correlation:g}" if self.paired else "independent", *scores])
 
     @property
+    def repeats(self) -> int:
+        """Fewer for skewed scores, spreads of 5 to 1, and lower ceilings of several datasets."""
+        low = self.ceiling is not None and self.ceiling < max(CEILINGS) and len(self.sizes) > 1
+        return FEWER if self.is_skewed or self.spreads[0] == 5 or low else REPEATS
+
+    @property
     def is_skewed(self) -> bool:
         return self.shapes != ("normal", "normal")
 
@@ -59,7 +65,8 @@ class Row:
         between = self.between**2 if self.datasets == "drawn" else 0.0
         return math.sqrt((noise + between) / len(self.sizes))
 
-    def simulated(self, repeats: int = REPEATS) -> Simulated:
+    def simulated(self, repeats: int | None = None) -> Simulated:
+        repeats = repeats or self.repeats
         model = Model(
             effect=round(2.8 * self.error, 3), correlation=self.correlation, spreads=self.spreads, between=self.between,
             grid=GRID if self.ties else None, ceiling=self.ceiling, shapes=self.shapes,
@@ -120,14 +127,20 @@ def line(row: Row, found: Simulated) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def main(repeats: int = REPEATS) -> None:
+def main(repeats: int | None = None) -> None:
     lines = [f"| {' | '.join(HEAD)} |", f"|{'---|' * len(HEAD)}"]
     for row in ROWS:
         lines.append(line(row, row.simulated(repeats)))
         print(lines[-1], flush=True)
-    error = 2 * math.sqrt(0.05 * 0.95 / repeats)
-    lines += ["", f"{repeats:,} repetitions per row; a share of .05 is known to ± {error:.3f}.", ""]
+    many, few = (repeats or number for number in (REPEATS, FEWER))
+    lines += ["", f"{many:,} repetitions per row, in which a share of .05 is known to ± {error(many):.3f}; {few} "
+              f"(± {error(few):.3f}) of skewed scores, spreads of 5 to 1, and lower ceilings of several datasets. What is "
+              f"expected is the mean of {EXPECTATIONS} repetitions.", ""]  # fmt: skip
     Path(__file__).with_name("stats_designs.inc").write_text("\n".join(lines), encoding="utf-8")
+
+
+def error(repeats: int) -> float:
+    return 2 * math.sqrt(0.05 * 0.95 / repeats)
 
 
 if __name__ == "__main__":

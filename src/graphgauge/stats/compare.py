@@ -412,10 +412,11 @@ def _chances(low: list[list[Floats]], pairs: list[tuple[int, int]], counts: list
     total: Floats = np.zeros((len(counts[0][0]), len(pairs)))
     known = np.zeros_like(total)
     for row, drawn in zip(low, counts, strict=True):
-        wins = [win_matrix(-row[a], -row[b]) for a, b in pairs]
         if paired:
-            each = counted_chances(wins, drawn[0])
+            scores, (first, second) = -np.array(row), np.transpose(pairs)
+            each = counted_chances(win_matrix(scores[first], scores[second]), drawn[0])
         else:
+            wins = [win_matrix(-row[a], -row[b]) for a, b in pairs]
             runs = [len(row[a]) * len(row[b]) for a, b in pairs]
             each = np.stack(
                 [
@@ -564,11 +565,9 @@ def _pairs(methods: list[str], baseline: str | None) -> list[tuple[int, int]]:
     return [(index, reference) for index in range(len(methods)) if index != reference]
 
 
-def tested_data(own: list[list[Floats]], a: int, b: int, drawn: bool) -> list[tuple[Floats, Floats]]:
-    """What a pair of methods is tested on: the runs of each dataset, or one mean per dataset if these are drawn."""
-    if not drawn:
-        return [(row[a], row[b]) for row in own]
-    return [(np.array([row[a].mean() for row in own]), np.array([row[b].mean() for row in own]))]
+def tested_scores(own: list[list[Floats]], drawn: bool) -> list[list[Floats]]:
+    """What methods are tested on: their runs on each dataset, or one mean per dataset if these are drawn."""
+    return [[np.array([row[m].mean() for row in own]) for m in range(len(own[0]))]] if drawn else own
 
 
 def _tests(
@@ -583,9 +582,9 @@ def _tests(
     label = f"{view.metric}, distance from {view.target:g}" if view.direction == "target" else view.metric
     drawn = ask.design.datasets == "drawn"
     plans: dict[tuple[tuple[int, int], ...], Plan] = {}
-    tests = []
+    tests, scores = [], tested_scores(own, drawn)
     for a, b in pairs:
-        data = tested_data(own, a, b, drawn)
+        data = [(row[a], row[b]) for row in scores]
         sizes = tuple((len(first), len(second)) for first, second in data)
         if sizes not in plans:
             plans[sizes] = Plan(sizes, drawn or ask.design.runs == "paired", ask.test, ask.alpha, ask.margin, ask.seed)
@@ -605,9 +604,10 @@ def _needed(
     if ask.effect is None:
         return ()
     drawn = ask.design.datasets == "drawn"
+    scores = tested_scores(own, drawn)
     return tuple(
         needed(
-            tested_data(own, a, b, drawn), effect=ask.effect, power=ask.power, alpha=ask.alpha,
+            [(row[a], row[b]) for row in scores], effect=ask.effect, power=ask.power, alpha=ask.alpha,
             comparisons=len(tests) * ask.metrics_compared, paired=drawn or ask.design.runs == "paired",
             unit="dataset" if drawn else "seed", names=test.names,
         )

@@ -37,6 +37,10 @@ _SHARED_DF = 8.0
 _MOST_DIFFERENCES = 4000
 
 
+# Several datasets, and very many runs, are simulated by Student's t.
+_NONE = Arrangements((), False, False)
+
+
 def expected_difference_coverage(
     datasets: Sequence[Pair], *, paired: bool, ranks: bool, alpha: float, bounds: tuple[float, float]
 ) -> float | None:
@@ -55,7 +59,8 @@ def expected_difference_coverage(
     shapes = _shapes(sides, limits)
     runs = max(int(shape.sizes.sum()) for shape in shapes)
     each = min(SAMPLES, max(_FEWEST_SAMPLES, _CELLS // (POPULATIONS * runs)))
-    sizes = tuple((len(a), len(b)) for a, b in datasets)
+    arranged = _arranged(tuple((len(a), len(b)) for a, b in datasets), paired) if len(datasets) == 1 else _NONE
+    by_test = _rejects(arranged, alpha)
 
     def hold(seed: int) -> Floats:
         draws = [_draws(int(s.sizes.sum()), each, seed + 100 * side) for side, s in enumerate(shapes)]
@@ -63,12 +68,12 @@ def expected_difference_coverage(
         if ranks:
             truth = _typical(shapes, [own.share for own in draws])
             inside = _by_ranks(drawn, np.repeat(truth, each), alpha)
+        elif by_test and paired:
+            inside = _flipped(drawn[0], arranged, alpha)
         else:
             inside = _by_t([shape.sizes for shape in shapes], drawn, alpha)
-            arranged = _arranged(sizes, paired) if len(datasets) == 1 else None
-            if arranged is not None and _rejects(arranged, alpha):
-                moved = _flipped(drawn[0], arranged, alpha) if paired else _split(drawn, arranged, alpha)
-                inside = moved if paired else moved | inside
+            if by_test:
+                inside |= _split(drawn, arranged, alpha)
         flat = np.logical_and.reduce([np.ptp(values, axis=1) == 0 for values in drawn])
         return np.where(flat, np.nan, inside).reshape(POPULATIONS, -1)
 
@@ -148,7 +153,7 @@ def _arranged(sizes: tuple[tuple[int, int], ...], paired: bool) -> Arrangements:
 
 def _rejects(arranged: Arrangements, alpha: float) -> bool:
     """Whether any scores could be rejected; otherwise the interval is Student's t."""
-    if not arranged.complete:
+    if not (arranged.complete and arranged.blocks):
         return bool(arranged.blocks) and 1 / arranged.count <= alpha
     (block,) = arranged.blocks
     # Opposite signs, and equal numbers of runs that change sides, have the same statistic.
