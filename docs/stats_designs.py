@@ -133,9 +133,12 @@ def main(repeats: int | None = None) -> None:
         lines.append(line(row, row.simulated(repeats)))
         print(lines[-1], flush=True)
     many, few = (repeats or number for number in (REPEATS, FEWER))
-    lines += ["", f"{many:,} repetitions per row, in which a share of .05 is known to ± {error(many):.3f}; {few} "
-              f"(± {error(few):.3f}) of skewed scores, spreads of 5 to 1, and lower ceilings of several datasets. What is "
-              f"expected is the mean of {EXPECTATIONS} repetitions.", ""]  # fmt: skip
+    said = (
+        f"{many:,} repetitions per row, in which a share of .05 is known to ± {error(many):.3f}; {few} "
+        f"(± {error(few):.3f}) of skewed scores, spreads of 5 to 1, and lower ceilings of several datasets. What is "
+        f"expected is the mean of {EXPECTATIONS} repetitions."
+    )
+    lines += ["", said, ""]
     Path(__file__).with_name("stats_designs.inc").write_text("\n".join(lines), encoding="utf-8")
 
 

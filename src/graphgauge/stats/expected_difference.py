@@ -14,12 +14,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.stats.expected import POPULATIONS, SAMPLES, reported
 from graphgauge.stats.intervals import UNSEEN, t_quantile
 from graphgauge.stats.ranks import rank_sum_cut, signed_rank_cut
 from graphgauge.stats.rearrange import Arrangements, Pair, arrangements
+
+Bools = NDArray[np.bool_]
 
 # Rearrangements that are enough for a share of samples, and cells of one simulation.
 _DRAWS, _ALL = 199, 256
@@ -73,7 +76,7 @@ def expected_difference_coverage(
         else:
             inside = _by_t([shape.sizes for shape in shapes], drawn, alpha)
             if by_test:
-                inside |= _split(drawn, arranged, alpha)
+                inside = inside | _split(drawn, arranged, alpha)
         flat = np.logical_and.reduce([np.ptp(values, axis=1) == 0 for values in drawn])
         return np.where(flat, np.nan, inside).reshape(POPULATIONS, -1)
 
@@ -161,7 +164,7 @@ def _rejects(arranged: Arrangements, alpha: float) -> bool:
     return (2 if mirrored else 1) / arranged.count <= alpha
 
 
-def _by_t(sizes: Sequence[Ints], drawn: Sequence[Floats], alpha: float) -> Floats:
+def _by_t(sizes: Sequence[Ints], drawn: Sequence[Floats], alpha: float) -> Bools:
     """Whether Student's interval of the mean over datasets contains 0, with Satterthwaite's degrees of freedom."""
     total = variance = squares = np.zeros(len(drawn[0]))
     for sign, own, values in zip((1, -1), sizes, drawn, strict=False):
@@ -177,13 +180,13 @@ def _by_t(sizes: Sequence[Ints], drawn: Sequence[Floats], alpha: float) -> Float
     return np.asarray(np.abs(total) <= t_quantile(df, 1 - alpha) * np.sqrt(variance))
 
 
-def _flipped(values: Floats, arranged: Arrangements, alpha: float) -> Floats:
+def _flipped(values: Floats, arranged: Arrangements, alpha: float) -> Bools:
     (signs,) = arranged.blocks
     sums = np.abs(values @ signs.T.astype(float))
     return np.asarray(np.mean(sums >= sums[:, :1] * (1 - 1e-9), axis=1) > alpha)
 
 
-def _split(drawn: Sequence[Floats], arranged: Arrangements, alpha: float) -> Floats:
+def _split(drawn: Sequence[Floats], arranged: Arrangements, alpha: float) -> Bools:
     """Permutations of Welch's statistic, as in `rearrange`."""
     (splits,) = arranged.blocks
     n, m = (values.shape[1] for values in drawn)
@@ -212,7 +215,7 @@ def _typical(shapes: Sequence[_Shape], shares: Sequence[Floats]) -> Floats:
     return np.array(found)
 
 
-def _by_ranks(drawn: Sequence[Floats], truth: Floats, alpha: float) -> Floats:
+def _by_ranks(drawn: Sequence[Floats], truth: Floats, alpha: float) -> Bools:
     """Whether Hodges and Lehmann's interval contains the truth."""
     if len(drawn) == 1:
         rows, columns = np.triu_indices(drawn[0].shape[1])
