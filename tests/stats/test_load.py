@@ -35,7 +35,7 @@ def test_a_folder_of_result_files(write_run: Any, results: Path) -> None:
     (alarm,) = runs.only(dataset=["alarm"])
     assert alarm.scores["f1"].conventions == {"shd": "pair"}
     assert alarm.scores["f1"].direction == "higher"
-    assert repr(runs) == "<Runs: 3 of 1 methods, 2 datasets, 2 seeds>"
+    assert repr(runs) == "<Runs: 3 of 1 method, 2 datasets, 2 seeds>"
 
 
 def test_flat_json_of_the_original_protocol(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_known_metrics_bring_their_direction() -> None:
 def test_duplicates_are_listed(write_run: Any, results: Path) -> None:
     write_run("pc", "sachs", 0, {"f1": 0.5})
     write_run("pc", "sachs", 0, {"f1": 0.6}, name="again.json")
-    with pytest.raises(InputError, match=r"1 runs occur twice: pc on sachs, seed 0 \(.*again.json; .*metrics_sachs_0"):
+    with pytest.raises(InputError, match=r"1 run occurs twice: pc on sachs, seed 0 \(.*again.json; .*metrics_sachs_0"):
         load(results)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -17,6 +17,7 @@ from graphgauge.stats.fair import legend
 from graphgauge.stats.intervals import sample_interval, sample_std, tail
 from graphgauge.stats.load import load
 from graphgauge.stats.many import holm
+from graphgauge.stats.names import by_name, usual_direction
 from graphgauge.stats.paired import paired_test
 from graphgauge.stats.present import Presented, Style
 from graphgauge.stats.runs import MISSING, Better, Gap, Missing, Panel, Runs, on_dataset, panel
@@ -267,7 +268,7 @@ def aggregate(
     missing must not improve a mean: by default the mean is NaN with the reason; `missing="omit"` averages the others
     and states how many; `missing="worst"` scores it at the metric's worst bound. Methods that were measured against
     different truths, according to their receipts, are refused; `truths="any"` lists them anyway, with a warning and
-    without marks.
+    without marks. `directions` says which direction of a metric is better if neither graphgauge nor its name does.
 
     >>> round(aggregate([{"f1": 0.9}, {"f1": 0.8}])["f1"].ci_lower, 4)
     0.2147
@@ -279,7 +280,9 @@ def aggregate(
         raise InputError("there are no runs")
     chosen = [known.named(metric) for metric in metric_names(metrics) or known.metrics]
     given = _checked_directions(directions or {}, known)
-    panels = {metric: panel(known, metric, direction=given.get(metric), truths=truths) for metric in chosen}
+    panels = {
+        metric: _with_direction(panel(known, metric, direction=given.get(metric), truths=truths)) for metric in chosen
+    }
     if missing == "worst":
         panels = {metric: view.filled() for metric, view in panels.items()}
     rows = [
@@ -289,6 +292,14 @@ def aggregate(
         for method in view.methods
     ]
     return Aggregate(rows, panels, confidence=confidence, alpha=alpha, missing=missing)
+
+
+def _with_direction(view: Panel) -> Panel:
+    """The direction of a metric that is only a column of numbers follows from a usual name, with a note."""
+    usual = None if view.direction else usual_direction(view.metric)
+    if usual is None:
+        return view
+    return replace(view, direction=usual, notes=(*view.notes, by_name(view.metric, usual).rstrip(".")))
 
 
 def _checked_directions(directions: Mapping[str, Better], runs: Runs) -> Mapping[str, Better]:

@@ -11,6 +11,7 @@ from typing import Any
 from graphgauge.core.arrays import Floats
 from graphgauge.core.result import Interval
 from graphgauge.core.schema import dumps, number_to_json
+from graphgauge.core.text import APPROXIMATE
 from graphgauge.stats.design import Design
 from graphgauge.stats.fair import UNFAIR
 from graphgauge.stats.many import Friedman
@@ -20,7 +21,7 @@ from graphgauge.stats.present import Presented, Style, comparison_marks, standin
 from graphgauge.stats.runs import Better
 from graphgauge.stats.simulate import Simulated
 from graphgauge.stats.tables import Cell, Grid, remark
-from graphgauge.stats.text import bounds, decimals, fixed, p_text, plus_minus, several
+from graphgauge.stats.text import bounds, decimals, fixed, listing, p_text, plus_minus, several
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,7 @@ class Comparison(Presented):
                 [
                     Cell(" vs ".join(test.names)),
                     Cell(fixed(test.shift, digits)),
-                    Cell(bounds(test.ci, digits)),
+                    Cell(f"{APPROXIMATE} " * (test.caveat is not None) + bounds(test.ci, digits)),
                     Cell(f"{test.p_value:.4g}"),
                     Cell(f"{test.p_adjusted:.4g}"),
                     Cell(f"{test.effect_size_r:.2f} ({test.effect_word})"),
@@ -214,6 +215,7 @@ class Comparison(Presented):
             yield f"{' vs '.join(test.names)}: {test.conclusion}"
             if test.margin is not None:
                 yield f"{' vs '.join(test.names)}: {test.equivalence}"
+        yield from self.caveats()
         yield from (f"{need}" for need in self.needed)
         if self.simulated is not None:
             yield str(self.simulated)
@@ -228,6 +230,14 @@ class Comparison(Presented):
         for reason in dict.fromkeys(item.no_interval for item in self.improvements if item.no_interval):
             yield f"P(first better) has no interval: {reason}."
         yield from self.notes
+
+    def caveats(self) -> list[str]:
+        """Which intervals and tests fall short of their level in simulations of their runs: each case once."""
+        found: dict[str, list[str]] = {}
+        for test in self.tests:
+            if test.caveat is not None:
+                found.setdefault(test.caveat, []).append(" vs ".join(test.names))
+        return [f"{APPROXIMATE} {listing(pairs)}: {caveat}." for caveat, pairs in found.items()]
 
     def render(self, form: str, style: Style | None = None) -> str:
         """The comparison as `table`, `markdown`, `latex`, `csv` (one line per pair) or `json`."""
