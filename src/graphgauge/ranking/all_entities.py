@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, Ints, as_numeric, is_tensor, refuse_nan, require_shape
-from graphgauge.core.errors import InputError, OptionError, UnknownNameError
+from graphgauge.core.errors import InputError, OptionError, UnknownNameError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.kernels.bands import band_counts, threshold_counts
 from graphgauge.kernels.dtypes import refuse_inexact
 from graphgauge.kernels.threads import map_blocks, row_blocks
-from graphgauge.ranking.entity_sets import EntitySets, entity_numbers
+from graphgauge.ranking.entity_sets import EntitySets, entity_numbers, number_of_sets
 from graphgauge.ranking.inputs import as_integers
 from graphgauge.ranking.state import RankingState
 
@@ -27,6 +27,8 @@ Rows = Any
 Scorer = Callable[[Rows, Rows], Any]
 
 SCORES = ("dot", "l1", "l2", "distmult")
+# What a score of −inf means: a value like any other, an entity that is no candidate, or an error.
+MINUS_INF = ("rank", "exclude", "raise")
 _SCORER = "It takes a block of queries and all entities."
 # Scores of one block of queries against all entities, in bytes.
 _BLOCK_BYTES = 1 << 27
@@ -47,6 +49,7 @@ def rank_all(
     weights: Any = None,
     ids: Any = None,
     keep: str | None = None,
+    minus_inf: str = "rank",
     batch: int | None = None,
     max_memory: int | None = None,
     threads: int | None = None,
@@ -76,34 +79,18 @@ def rank_all(
         Entities that are no candidates, such as the items of training. A target among them is an error.
     candidates, kinds
         The only candidates of each query. With `kinds` (q,), the kind of each query, `candidates` has one set per kind.
+    minus_inf
+        What a score of −inf of a function means: `rank`, a low score like any other; `exclude`, an entity that is no
+        candidate, as libraries mark them; `raise`, an error.
     batch, max_memory
         Queries scored at once, or the bytes that their scores may take (128 MB).
     """
-    scorer = _Exact.of(queries, entities, score) if isinstance(score, str) else Given(queries, entities, score)
-    return ranked(
-        scorer, targets, known=known, exclude=exclude, candidates=candidates, kinds=kinds, groups=groups,
-        cluster=cluster, weights=weights, ids=ids, keep=keep, batch=batch, max_memory=max_memory, threads=threads,
-    )  # fmt: skip
-
-
-def ranked(
-    scorer: _Exact | Given,
-    targets: Any,
-    *,
-    known: Any = None,
-    exclude: Any = None,
-    candidates: Any = None,
-    kinds: Any = None,
-    groups: Mapping[str, Any] | None = None,
-    cluster: Any = None,
-    weights: Any = None,
-    ids: Any = None,
-    keep: str | None = None,
-    batch: int | None = None,
-    max_memory: int | None = None,
-    threads: int | None = None,
-) -> RankingState:
-    """The state of `rank_all`, for any scorer."""
+    one_of("minus_inf", minus_inf, MINUS_INF)
+    scorer: _Exact | _Given
+    if isinstance(score, str):
+        scorer = _Exact.of(queries, entities, score)
+    else:
+        scorer = _Given(queries, entities, score, minus_inf)
     state = RankingState(keep=keep)
     one_each = _one_target_each(targets)
     answers = _answers(targets, scorer, one_each)
@@ -125,7 +112,7 @@ def _one_target_each(targets: Any) -> bool:
     return isinstance(targets, list | range) and not any(np.ndim(each) or isinstance(each, set) for each in targets)
 
 
-def _answers(targets: Any, scorer: _Exact | Given, one_each: bool) -> EntitySets:
+def _answers(targets: Any, scorer: _Exact | _Given, one_each: bool) -> EntitySets:
     if not one_each:
         return EntitySets.of(targets, scorer.queries, scorer.entities, "targets")
     numbers = entity_numbers(targets, "targets", scorer.entities)
@@ -133,7 +120,7 @@ def _answers(targets: Any, scorer: _Exact | Given, one_each: bool) -> EntitySets
     return EntitySets(numbers, np.arange(scorer.queries + 1), scorer.entities)
 
 
-def _step(scorer: _Exact | Given, batch: int | None, max_memory: int | None) -> int:
+def _step(scorer: _Exact | _Given, batch: int | None, max_memory: int | None) -> int:
     """How many queries are scored at once."""
     if batch is not None:
         return whole_number("batch", batch, 1)
@@ -156,7 +143,7 @@ class Field:
 
     @classmethod
     def of(
-        cls, answers: EntitySets, known: Any, exclude: Any, candidates: Any, kinds: Any, scorer: _Exact | Given
+        cls, answers: EntitySets, known: Any, exclude: Any, candidates: Any, kinds: Any, scorer: _Exact | _Given
     ) -> Field:
         queries, entities = scorer.queries, scorer.entities
         left_out = EntitySets.of(known, queries, entities, "known")
@@ -196,13 +183,10 @@ class Field:
 
 def _kinds(candidates: Any, kind: Ints) -> int:
     """The number of kinds: that of the sets, which all kinds of queries are among."""
-    if isinstance(candidates, tuple) and len(candidates) == 2:
-        count = len(candidates[1]) - 1
-    else:
-        count = candidates.shape[0] if hasattr(candidates, "shape") else len(candidates)
+    count = number_of_sets(candidates)
     if kind.size and (kind.min() < 0 or kind.max() >= count):
         raise InputError(f"kinds must be in 0 … {count - 1}, as there are {count} sets of candidates", where="kinds")
-    return int(count)
+    return count
 
 
 def _refuse(answers: EntitySets, wrong: AnyArray, what: str, fix: str) -> None:
@@ -226,7 +210,7 @@ class _Counts(NamedTuple):
     lowest: int
 
 
-def _counted(scorer: _Exact | Given, field: Field, step: int, threads: int | None) -> _Counts:
+def _counted(scorer: _Exact | _Given, field: Field, step: int, threads: int | None) -> _Counts:
     answers = field.answers
     greater, equal = np.empty(len(answers.values), np.int64), np.empty(len(answers.values), np.int64)
     own = np.empty(len(answers.values))
@@ -269,7 +253,7 @@ class _BlockCounts(NamedTuple):
     lowest: int = 0
 
 
-class Given:
+class _Given:
     """A user function; its scores are compared without rescoring.
 
     `minus_inf` says what a candidate at −inf is: ranked as any other, left out, or an error.
@@ -277,7 +261,7 @@ class Given:
 
     itemsize = 8
 
-    def __init__(self, queries: Rows, entities: Rows, function: Scorer, minus_inf: str = "rank") -> None:
+    def __init__(self, queries: Rows, entities: Rows, function: Scorer, minus_inf: str) -> None:
         if not callable(function):
             raise OptionError(f"score must be a name or a function, not {function!r:.60}",
                               fix=f"The names are {', '.join(SCORES)}.")  # fmt: skip
@@ -321,13 +305,19 @@ class Given:
         except (Exception, SystemExit) as error:
             what = " ".join(f"{type(error).__name__}: {error}".split())
             raise InputError(f"the function failed ({what:.200})", where="score", fix=_SCORER) from error
-        scores = as_numeric(found, "score")
+        scores = as_floats(found, "score")
         require_shape(scores, (block.stop - block.start, self.entities), "score", "It returns one row per query.")
-        refuse_nan(scores, "score", fix="Repair the model.")
-        if scores.dtype.kind in "iu" and scores.size:
-            refuse_inexact(int(scores.min()), int(scores.max()))
-        narrow = scores.dtype.kind == "f" and scores.dtype.itemsize <= 4
-        return np.array(scores, np.float32 if narrow else np.float64, order="C")
+        return scores
+
+
+def as_floats(scores: Any, name: str) -> AnyArray:
+    """A copy of the scores of a model, as floats that compare as they do."""
+    scores = as_numeric(scores, name)
+    refuse_nan(scores, name, fix="Repair the model.")
+    if scores.dtype.kind in "iu" and scores.size:
+        refuse_inexact(int(scores.min()), int(scores.max()))
+    narrow = scores.dtype.kind == "f" and scores.dtype.itemsize <= 4
+    return np.array(scores, np.float32 if narrow else np.float64, order="C")
 
 
 def _parts(rows: Rows, name: str) -> Rows:
