@@ -149,7 +149,9 @@ def _vectors() -> dict[str, Any]:
 
 
 def _rank_triples(triples: Any, known_triples: Any, **given: Any) -> Evaluation:
-    names = ("score", "sides", "keep", "cluster", "weights", "groups")
+    names = ("score", "sides", "keep", "cluster", "weights", "groups", "nan")
+    if given.get("nan") == "raise":  # the default; scores of triples take no other
+        del given["nan"]
     counting = {name: given.pop(name) for name in names if name in given}
     if "entities" in given:
         model: Any = given.pop("entities"), given.pop("relation_vectors")

@@ -225,7 +225,7 @@ def _counted(scorer: _Exact | _Given, field: Field, step: int, threads: int | No
     return _Counts(greater, equal, own, negatives, lowest)
 
 
-def _lists(answers: EntitySets, counts: _Counts) -> dict[str, Ints]:
+def _lists(answers: EntitySets, counts: _Counts) -> dict[str, Any]:
     """The runs of equal scores that contain right answers, query by query and best first."""
     query = answers.rows()
     order = np.lexsort((-counts.own, query))

@@ -302,7 +302,7 @@ def _from_embeddings(
 
 def _from_topk(given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened, progress: Progress) -> RankingState:
     return rank_topk(
-        _read(files, "topk", given["topk"]), _targets(files, given),
+        _read_whole(files, "topk", given["topk"]), _targets(files, given),
         exclude=_sets(files, given, "exclude_values", "exclude_offsets"),
         **{name: given[name] for name in ("skip_excluded", "n_items", "keep")}, **labels,
     )  # fmt: skip
@@ -311,8 +311,12 @@ def _from_topk(given: Mapping[str, Any], labels: Mapping[str, Any], files: Opene
 def _from_recommender(
     given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened, progress: Progress
 ) -> RankingState:
-    names = ("user_scores", "item_vectors", "test_items", "train_items")
-    scores, items, test, train = (None if given[name] is None else _read(files, name, given[name]) for name in names)
+    scores, items = (
+        None if given[name] is None else _read(files, name, given[name]) for name in ("user_scores", "item_vectors")
+    )
+    test, train = (
+        None if given[name] is None else _read_whole(files, name, given[name]) for name in ("test_items", "train_items")
+    )
     for name, pairs in (("test_items", test), ("train_items", train)):
         if pairs is not None:
             require_shape(pairs, (None, 2), name, "Pairs (n, 2) of user and item.")
@@ -323,11 +327,11 @@ def _from_recommender(
 def _from_triples(
     given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened, progress: Progress
 ) -> RankingState:
-    test = _read(files, "triples", given["triples"])
+    test = _read_whole(files, "triples", given["triples"])
     known = None
     if given["known_triples"]:
         files["known_triples"] = open_arrays(given["known_triples"])
-        known = [file.rows(0, len(file)) for file in files["known_triples"]]
+        known = [_as_whole(file.rows(0, len(file)), file.path) for file in files["known_triples"]]
     if given["model"] is not None:
         model, score = made(given["model"]), None
     else:
@@ -340,14 +344,14 @@ def _from_triples(
 def _targets(files: Opened, given: Mapping[str, Any]) -> Any:
     """One number per query, or with offsets a set."""
     if given["target_offsets"] is None:
-        return _read(files, "targets", given["targets"])
+        return _read_whole(files, "targets", given["targets"])
     return _sets(files, given, "targets", "target_offsets")
 
 
 def _sets(files: Opened, given: Mapping[str, Any], values: str, offsets: str) -> tuple[AnyArray, AnyArray] | None:
     if given[values] is None:
         return None
-    return _read(files, values, given[values]), _read(files, offsets, given[offsets])
+    return _read_whole(files, values, given[values]), _read_whole(files, offsets, given[offsets])
 
 
 _COUNTS: dict[Any, Count] = {
@@ -380,6 +384,17 @@ def _read(files: Opened, name: str, path: str) -> AnyArray:
     file = open_array(path)
     files[name] = [file]
     return file.rows(0, len(file))
+
+
+def _read_whole(files: Opened, name: str, path: str) -> AnyArray:
+    """Whole numbers; a text file says no type, and its numbers come as floats."""
+    return _as_whole(_read(files, name, path), path)
+
+
+def _as_whole(array: AnyArray, path: str | Path) -> AnyArray:
+    is_text = Path(path).suffix.lower() == ".csv" and array.dtype.kind == "f"
+    whole = is_text and np.isfinite(array).all() and np.array_equal(array, np.trunc(array))
+    return array.astype(np.int64) if whole else array
 
 
 def _read_labels(files: Opened, name: str, path: str) -> AnyArray:

@@ -125,6 +125,7 @@ def rank_var(ranks: Ranks) -> Estimate:
 def rank_std(ranks: Ranks) -> Estimate:
     """Standard deviation of the ranks of the positives."""
     variance = rank_var(ranks)
+    assert variance.influence is not None
     value = np.sqrt(variance.value)
     scale = 2 * ranks.to_cells(np.where(value > 0, value, np.nan))
     return replace(variance, value=value, influence=np.nan_to_num(variance.influence / scale))

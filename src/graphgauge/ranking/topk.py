@@ -236,8 +236,8 @@ def _first(
 
 def _joined(one: TopK, other: TopK, k: int) -> TopK:
     """The first k of two lists of each query."""
-    scores, items = (np.concatenate(parts, axis=1) for parts in ((one.scores, other.scores),
-                                                                 (one.indices, other.indices)))  # fmt: skip
+    scores = np.concatenate([one.scores, other.scores], axis=1)
+    items = np.concatenate([one.indices, other.indices], axis=1)
     row = np.repeat(np.arange(len(scores)), scores.shape[1])
     return _ordered(row, scores.reshape(-1), items.reshape(-1), len(scores), k)
 
