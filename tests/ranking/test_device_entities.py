@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from graphgauge.core.errors import GraphgaugeError
-from graphgauge.ranking import all_entities, rank_all
+from graphgauge.ranking import RankingState, all_entities, rank_all
 from graphgauge.ranking.all_entities import Given, ranked
 from graphgauge.ranking.device_entities import DeviceScores, on_device
 
@@ -46,7 +46,7 @@ def test_the_ranks_are_the_hosts(score: str, dtype: str, precision: str, monkeyp
     host = rank_all(queries, entities, targets, score=score, known=known)
     for batch, memory in ((None, None), (7, 4 * 40 * 33)):
         scorer = on_device(there(queries), there(entities), score, precision)
-        device = ranked(scorer, targets, known=known, batch=batch, max_memory=memory)
+        device = ranked(scorer, targets, known, batch=batch, max_memory=memory).added_to(RankingState())
         assert flat(device) == flat(host)
 
 
@@ -62,7 +62,7 @@ def test_sets_exclusions_and_kinds(score: str) -> None:
     host = rank_all(queries, entities, targets, score=score, **options)
     for memory in (None, 4 * 40 * 50):
         scorer = on_device(there(queries), there(entities), score, "full")
-        assert flat(ranked(scorer, targets, max_memory=memory, **options)) == flat(host)
+        assert flat(ranked(scorer, targets, max_memory=memory, **options).added_to(RankingState())) == flat(host)
 
 
 def test_the_scores_of_a_function_stay_on_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +87,7 @@ def test_candidates_at_minus_infinity(minus_inf: str, monkeypatch: pytest.Monkey
         table = there(scores) if tensors else scores
         scorer = Given(np.arange(20), np.arange(30), lambda q, e, table=table: table[q], minus_inf)
         try:
-            answers.append(flat(ranked(scorer, targets)))
+            answers.append(flat(ranked(scorer, targets).added_to(RankingState())))
         except GraphgaugeError as error:
             answers.append(str(error))
     assert answers[0] == answers[1]

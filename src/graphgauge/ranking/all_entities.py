@@ -18,7 +18,7 @@ from graphgauge.kernels.bands import band_counts, threshold_counts
 from graphgauge.kernels.dtypes import refuse_inexact
 from graphgauge.kernels.threads import map_blocks, row_blocks
 from graphgauge.ranking.device_entities import PRECISIONS, DeviceScores, OnDevice, on_device
-from graphgauge.ranking.entity_sets import BlockCounts, EntitySets, entity_numbers
+from graphgauge.ranking.entity_sets import BlockCounts, EntitySets, entity_numbers, number_of_sets
 from graphgauge.ranking.inputs import as_integers
 from graphgauge.ranking.state import RankingState
 
@@ -28,6 +28,8 @@ Rows = Any
 Scorer = Callable[[Rows, Rows], Any]
 
 SCORES = ("dot", "l1", "l2", "distmult")
+# What a score of −inf means: a value like any other, an entity that is no candidate, or an error.
+MINUS_INF = ("rank", "exclude", "raise")
 _SCORER = "It takes a block of queries and all entities."
 # Scores of one block of queries against all entities, in bytes.
 _BLOCK_BYTES = 1 << 27
@@ -49,6 +51,7 @@ def rank_all(
     weights: Any = None,
     ids: Any = None,
     keep: str | None = None,
+    minus_inf: str = "rank",
     batch: int | None = None,
     max_memory: int | None = None,
     threads: int | None = None,
@@ -81,59 +84,34 @@ def rank_all(
         Entities that are no candidates, such as the items of training. A target among them is an error.
     candidates, kinds
         The only candidates of each query. With `kinds` (q,), the kind of each query, `candidates` has one set per kind.
+    minus_inf
+        What a score of −inf of a function means: `rank`, a low score like any other; `exclude`, an entity that is no
+        candidate, as libraries mark them; `raise`, an error.
     batch, max_memory
         Queries scored at once, or the bytes that their scores may take (128 MB).
     """
-    scorer = _scorer(queries, entities, score, one_of("precision", precision, PRECISIONS))
-    return ranked(
-        scorer, targets, known=known, exclude=exclude, candidates=candidates, kinds=kinds, groups=groups,
-        cluster=cluster, weights=weights, ids=ids, keep=keep, batch=batch, max_memory=max_memory, threads=threads,
-    )  # fmt: skip
+    one_of("minus_inf", minus_inf, MINUS_INF)
+    scorer = _scorer(queries, entities, score, minus_inf, one_of("precision", precision, PRECISIONS))
+    state = RankingState(keep=keep)
+    counted = ranked(
+        scorer, targets, known, exclude, candidates, kinds, batch=batch, max_memory=max_memory, threads=threads
+    )
+    return counted.added_to(state, ids, groups=groups, cluster=cluster, weights=weights)
 
 
-def _scorer(queries: Any, entities: Any, score: str | Scorer, precision: str) -> _Exact | Given | OnDevice:
+def _scorer(
+    queries: Any, entities: Any, score: str | Scorer, minus_inf: str, precision: str
+) -> _Exact | Given | OnDevice:
     embeddings = (*queries, entities) if isinstance(queries, tuple | list) else (queries, entities)
     there = isinstance(score, str) and all(map(is_cuda, embeddings))
     if precision != "full" and not there:
         raise OptionError(f"precision {precision!r} is for a named score of embeddings on a CUDA device",
                           fix="Leave it out, or move queries and entities there.")  # fmt: skip
     if not isinstance(score, str):
-        return Given(queries, entities, score)
+        return Given(queries, entities, score, minus_inf)
     if score not in SCORES:
         raise UnknownNameError("score", score, SCORES)
     return on_device(queries, entities, score, precision) if there else _Exact.of(queries, entities, score)
-
-
-def ranked(
-    scorer: _Exact | Given | OnDevice,
-    targets: Any,
-    *,
-    known: Any = None,
-    exclude: Any = None,
-    candidates: Any = None,
-    kinds: Any = None,
-    groups: Mapping[str, Any] | None = None,
-    cluster: Any = None,
-    weights: Any = None,
-    ids: Any = None,
-    keep: str | None = None,
-    batch: int | None = None,
-    max_memory: int | None = None,
-    threads: int | None = None,
-) -> RankingState:
-    """The state of `rank_all`, for any scorer."""
-    state = RankingState(keep=keep)
-    one_each = _one_target_each(targets)
-    answers = _answers(targets, scorer, one_each)
-    field = Field.of(answers, known, exclude, candidates, kinds, scorer)
-    counts = _counted(scorer, field, _step(scorer, batch, max_memory), threads)
-    state.lowest_candidates += counts.lowest
-    if one_each:
-        return state.update_counts(
-            counts.greater, counts.equal, counts.negatives + 1,
-            groups=groups, cluster=cluster, weights=weights, ids=ids,
-        )  # fmt: skip
-    return state.update_lists(**_lists(answers, counts), queries=ids, groups=groups, cluster=cluster, weights=weights)
 
 
 def _one_target_each(targets: Any) -> bool:
@@ -218,13 +196,10 @@ class Field:
 
 def _kinds(candidates: Any, kind: Ints) -> int:
     """The number of kinds: that of the sets, which all kinds of queries are among."""
-    if isinstance(candidates, tuple) and len(candidates) == 2:
-        count = len(candidates[1]) - 1
-    else:
-        count = candidates.shape[0] if hasattr(candidates, "shape") else len(candidates)
+    count = number_of_sets(candidates)
     if kind.size and (kind.min() < 0 or kind.max() >= count):
         raise InputError(f"kinds must be in 0 … {count - 1}, as there are {count} sets of candidates", where="kinds")
-    return int(count)
+    return count
 
 
 def _refuse(answers: EntitySets, wrong: AnyArray, what: str, fix: str) -> None:
@@ -263,7 +238,42 @@ def _counted(scorer: _Exact | Given | OnDevice, field: Field, step: int, threads
     return _Counts(greater, equal, own, negatives, lowest)
 
 
-def _lists(answers: EntitySets, counts: _Counts) -> dict[str, Ints]:
+class Ranked(NamedTuple):
+    """What was counted of each right answer, and whether every query has one, given as a number."""
+
+    answers: EntitySets
+    counts: _Counts
+    one_each: bool
+
+    def added_to(self, state: RankingState, ids: Any = None, **labels: Any) -> RankingState:
+        """The state with these queries, under their `labels`."""
+        counts = self.counts
+        state.lowest_candidates += counts.lowest
+        if self.one_each:
+            return state.update_counts(counts.greater, counts.equal, counts.negatives + 1, ids=ids, **labels)
+        return state.update_lists(**_lists(self.answers, counts), queries=ids, **labels)
+
+
+def ranked(
+    scorer: _Exact | Given | OnDevice,
+    targets: Any,
+    known: Any = None,
+    exclude: Any = None,
+    candidates: Any = None,
+    kinds: Any = None,
+    *,
+    batch: int | None = None,
+    max_memory: int | None = None,
+    threads: int | None = None,
+) -> Ranked:
+    """Rank the right answers with any scorer; the sets are those of `rank_all`."""
+    one_each = _one_target_each(targets)
+    answers = _answers(targets, scorer, one_each)
+    field = Field.of(answers, known, exclude, candidates, kinds, scorer)
+    return Ranked(answers, _counted(scorer, field, _step(scorer, batch, max_memory), threads), one_each)
+
+
+def _lists(answers: EntitySets, counts: _Counts) -> dict[str, Any]:
     """The runs of equal scores that contain right answers, query by query and best first."""
     query = answers.rows()
     order = np.lexsort((-counts.own, query))
@@ -346,11 +356,7 @@ class _HostScores:
     """The scores (b, m) of a function, as NumPy arrays."""
 
     def __init__(self, scores: AnyArray, threads: int | None) -> None:
-        refuse_nan(scores, "score", fix="Repair the model.")
-        if scores.dtype.kind in "iu" and scores.size:
-            refuse_inexact(int(scores.min()), int(scores.max()))
-        narrow = scores.dtype.kind == "f" and scores.dtype.itemsize <= 4
-        self._scores: Floats = np.array(scores, np.float32 if narrow else np.float64, order="C")
+        self._scores: Floats = as_floats(scores, "score")
         self._threads = threads
 
     def own(self, row: Ints, target: Ints) -> AnyArray:
@@ -374,6 +380,16 @@ class _HostScores:
     def counts(self, row: Ints, own: AnyArray) -> tuple[Ints, Ints]:
         """How many scores of its row are above each of the right answers' own, and equal to it."""
         return threshold_counts(self._scores, row, own, threads=self._threads)
+
+
+def as_floats(scores: Any, name: str) -> Floats:
+    """A copy of the scores of a model, as floats that compare as they do."""
+    given = as_numeric(scores, name)
+    refuse_nan(given, name, fix="Repair the model.")
+    if given.dtype.kind in "iu" and given.size:
+        refuse_inexact(int(given.min()), int(given.max()))
+    narrow = given.dtype.kind == "f" and given.dtype.itemsize <= 4
+    return np.array(given, np.float32 if narrow else np.float64, order="C")
 
 
 def _parts(rows: Rows, name: str) -> Rows:

@@ -149,6 +149,13 @@ class EntitySets:
         return EntitySets(values, np.concatenate([[0], ends]), self.entities)
 
 
+def number_of_sets(given: Any) -> int:
+    """How many sets there are, in any form in which they come."""
+    if isinstance(given, tuple) and len(given) == 2:
+        return len(given[1]) - 1
+    return int(given.shape[0]) if hasattr(given, "shape") else len(given)
+
+
 def _refuse_indicators(rows: Ints, name: str) -> None:
     """More than two numbers a row, all 0 or 1, name the entities 0 and 1 again and again: they mark entities."""
     if rows.size and rows.shape[1] > 2 and rows.max() <= 1:
