@@ -9,7 +9,7 @@ import pytest
 from tests.ranking.designs import Design, Macro, Row, clustered, designs, independent, power, relations, simulate, steep
 
 PAGE = Path(__file__).parents[2] / "docs" / "agreement" / "coverage_designs.md"
-RUNS, CHECKED = 2000, 20
+RUNS, CHECKED = 2000, 200
 GOAL, WIDTH, AMISS = 0.93, 1.5, 0.03
 
 FEW = [
@@ -62,8 +62,6 @@ def test_page_of_designs() -> None:
         rows.append(
             f"{key} {found.coverage:.3f} | {found.below:.3f} | {found.above:.3f} | {found.width:.2f} | {expected} |"
         )
-    assert len(rows) >= 40
-    assert not wrong
     if os.environ.get("GRAPHGAUGE_REGENERATE"):
         head = PAGE.read_text(encoding="utf-8").partition("| design |")[0]
         table = [
@@ -71,3 +69,5 @@ def test_page_of_designs() -> None:
             "|---|---|---|---|---|---|---|",
         ]
         PAGE.write_text(head + "\n".join([*table, *rows, ""]), encoding="utf-8")
+    assert len(rows) >= 40
+    assert not wrong

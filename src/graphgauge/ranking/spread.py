@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.metric import Estimate, Exempt, MetricFunction, NoChance, NoInterval, metric
-from graphgauge.ranking.metrics import _EXPECTED, _LAWS, _RULES, AT_ENDS, _log_mean, _mean, _zero
+from graphgauge.ranking.metrics import _EXPECTED, _LAWS, _RULES, AT_ENDS, _log_mean, _mean, _zero, fewest_ranks
 from graphgauge.ranking.samples import Floats, Ranks
 
 _Z_RULES = _EXPECTED | {"scale": "standard deviations of a random order"}
@@ -53,6 +54,11 @@ def _z_score(
     )  # fmt: skip
 
 
+def _of_ranks(estimate: Estimate, ranks: Ranks) -> Estimate:
+    """An estimate whose interval needs as many queries as that of the mean rank."""
+    return replace(estimate, facts={**estimate.facts, "fewest": lambda: fewest_ranks(ranks)})
+
+
 @metric(
     key="z_mean_rank", family="ranking", needs=("ranks",), direction="higher", bounds=(-np.inf, np.inf), unit="query",
     conventions=_Z_RULES, reference="hoyt2022", chance=_zero, interval=_mean, laws=_LAWS, default=False,
@@ -61,7 +67,7 @@ def z_mean_rank(ranks: Ranks) -> Estimate:
     """How many standard deviations the mean rank is better than that of a random order."""
     ranks = ranks.under("expected")
     last = ranks.candidates.astype(float)
-    return _z_score(ranks, -ranks.rank(), -(last + 1) / 2, (last**2 - 1) / 12, (-last, -1.0))
+    return _of_ranks(_z_score(ranks, -ranks.rank(), -(last + 1) / 2, (last**2 - 1) / 12, (-last, -1.0)), ranks)
 
 
 @metric(
@@ -126,7 +132,7 @@ def rank_var(ranks: Ranks) -> Estimate:
     """Variance of the ranks of the positives."""
     value, squares = _variance(ranks)
     own = ranks.to_cells(value)
-    return Estimate(value, ranks.n, squares - own, reason="no queries", facts={"unit": ranks.unit})
+    return _of_ranks(Estimate(value, ranks.n, squares - own, reason="no queries", facts={"unit": ranks.unit}), ranks)
 
 
 @metric(
@@ -141,7 +147,7 @@ def rank_std(ranks: Ranks) -> Estimate:
     value = np.sqrt(variance)
     scale = 2 * ranks.to_cells(np.where(value > 0, value, np.nan))
     influence = np.nan_to_num((squares - own) / scale)
-    return Estimate(value, ranks.n, influence, reason="no queries", facts={"unit": ranks.unit})
+    return _of_ranks(Estimate(value, ranks.n, influence, reason="no queries", facts={"unit": ranks.unit}), ranks)
 
 
 @metric(
