@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -60,10 +61,12 @@ def with_mrr(make: Callable[[float], Law], target: float, low: float, high: floa
     return found
 
 
+@lru_cache(maxsize=1024)
 def steep(negatives: int, mrr: float, equal: int = 0) -> Law:
     return with_mrr(lambda exponent: power(negatives, exponent, equal), mrr, -9.0, 1.0)
 
 
+@lru_cache
 def hump(negatives: int, mrr: float, spread: float = 1.0) -> Law:
     """Lognormal ranks: hardly any first place, and hardly any last one."""
     return with_mrr(
@@ -196,12 +199,14 @@ class Macro:
 
     metric = "mrr"
 
-    def draw(self, rng: np.random.Generator) -> np.ndarray:
-        place = [
-            np.minimum(np.searchsorted(np.cumsum(one.chance), rng.random(size)), len(one.chance) - 1)
-            for one, size in zip(self.laws, self.sizes, strict=True)
-        ]
-        return self.laws[0].greater[np.concatenate(place)]
+    def draw(self, rng: np.random.Generator, runs: int) -> np.ndarray:
+        """The numbers of negatives above, a row per run."""
+        group = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        total = np.array([np.cumsum(one.chance) / one.chance.sum() for one in self.laws])
+        total[:, -1] = 1.0
+        total += np.arange(len(self.laws))[:, None]
+        place = np.searchsorted(total.ravel(), rng.random((runs, len(group))) + group, side="right") % total.shape[1]
+        return self.laws[0].greater[place]
 
     def simulate(self, runs: int, checked: int, seed: int = 3) -> Row:
         rng = np.random.default_rng(seed)
@@ -210,24 +215,28 @@ class Macro:
         worth = 1 / (1 + self.laws[0].greater)
         means = np.array([one.chance @ worth for one in self.laws])
         variances = np.array([one.chance @ worth**2 for one in self.laws]) - means**2
-        lows, highs, expected = np.empty(runs), np.empty(runs), []
-        for run in range(runs):
-            greater = self.draw(rng)
-            if run < checked:
+        lows, highs, expected = [], [], []
+        for size in blocks(runs, n):
+            greater = self.draw(rng, size)
+            values = 1 / (1 + greater)
+            own = np.add.reduceat(values, start, axis=1) / self.sizes
+            key = (np.arange(size)[:, None] * groups + group).ravel()
+            found = macro_spread(
+                values.ravel() - own.ravel()[key], np.ones(size * n), own, group=key, groups=groups, samples=size
+            )
+            low, high = score_interval(own.mean(axis=1), found, (0.0, 1.0), 0.95, at_ends=0.05)
+            for run in range(min(size, checked - len(expected))):
                 state = ranking.RankingState().update_counts(
-                    greater, np.zeros_like(greater), np.full_like(greater, self.laws[0].candidates),
-                    groups={"relation": group},
+                    greater[run], np.zeros(n, int), np.full(n, self.laws[0].candidates), groups={"relation": group},
                 )  # fmt: skip
                 interval = state.evaluate(metrics=["mrr"])["mrr_macro_relation"].interval
+                if interval is not None:
+                    assert np.allclose(tuple(interval), (low[run], high[run]), rtol=1e-9)
                 expected.append(0.95 if interval is None else interval.expected_coverage or 0.95)
-            values = 1 / (1 + greater)
-            own = np.add.reduceat(values, start) / self.sizes
-            found = macro_spread(values - own[group], np.ones(n), own, group=group, groups=groups)
-            (lows[run],), (highs[run],) = score_interval([own.mean()], found, (0.0, 1.0), 0.95, at_ends=0.05)
-            if run < checked and interval is not None:
-                assert np.allclose(tuple(interval), (lows[run], highs[run]), rtol=1e-9)
+            lows.append(low)
+            highs.append(high)
         deviation = float(np.sqrt((variances / self.sizes).sum())) / groups
-        return row(lows, highs, float(means.mean()), deviation, expected)
+        return row(np.concatenate(lows), np.concatenate(highs), float(means.mean()), deviation, expected)
 
 
 @dataclass(frozen=True)
@@ -394,6 +403,7 @@ _LEVELS = np.array([-1.6, -0.8, 0.0, 0.8, 1.6])
 _MIX = tuple(np.exp(-(_LEVELS**2) / 2) / np.exp(-(_LEVELS**2) / 2).sum())
 
 
+@lru_cache
 def eases(negatives: int, mrr: float, spread: float) -> tuple[Law, ...]:
     """Laws of clusters from hard to easy."""
     low, high = -9.0, 1.0

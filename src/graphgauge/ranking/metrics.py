@@ -83,7 +83,8 @@ def group_spread(sample: Sample, estimate: Estimate) -> Spread:
 def _score_coverage(sample: Sample, estimate: Estimate, confidence: float) -> float | None:
     ends, at_ends = ends_of(sample, estimate)
     assert estimate.influence is not None
-    reach = Reach(*(float(np.max(end - estimate.value)) for end in ends), at_ends)
+    down, up = (float(np.max(end - estimate.value)) for end in ends)
+    reach = Reach(down, up, at_ends)
     return expected_score_coverage(
         estimate.influence, sample.count, sample.units, reach, confidence, sample.items
     )  # fmt: skip

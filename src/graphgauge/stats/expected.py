@@ -28,7 +28,7 @@ TOLERANCE = 0.02
 _SEED = 7919
 # Populations and samples of each in one step, and the steps: a small shortfall needs more of them.
 _POPULATIONS, _SAMPLES = 20, 20
-_STEPS = 1, 2, 8
+_STEPS = 1, 2, 5
 # Of an item at each end: if single items hardly ever reach it, and if they do, times what the interval allows for.
 _RARELY_AT_END, _MORE_AT_END = 0.02, 2.0
 # How many standard deviations over populations the expectation is below their mean.
@@ -189,12 +189,12 @@ def expected_macro_coverage(
     size = np.bincount(group, count, len(values)).astype(np.int64)
     if _is_plain_macro(deviation, count, group, cluster, size, reach):
         return None
-    values = np.asarray(values, dtype=np.float64)
-    centre = float(values.mean())
+    by_group: Floats = np.asarray(values, dtype=np.float64)
+    centre = float(by_group.mean())
     if cluster is None:
-        draw = _macro_items(values, deviation, count, group, size, reach)
+        draw = _macro_items(by_group, deviation, count, group, size, reach)
     else:
-        found = _macro_clusters(values, deviation, count, group, cluster)
+        found = _macro_clusters(by_group, deviation, count, group, cluster)
         if found is None:
             return None
         draw = found
@@ -203,7 +203,7 @@ def expected_macro_coverage(
         ends = centre + reach.down, centre + reach.up
         return score_interval(drawn.value, drawn.spread, ends, confidence, at_ends=reach.at_ends)
 
-    parts = (values, deviation, count, group, cluster, np.array(reach), np.array(confidence))
+    parts = (by_group, deviation, count, group, cluster, np.array(reach), np.array(confidence))
     return _remembered(_digest("macro", *parts), lambda: reported(_held(draw, bounds), confidence))
 
 
@@ -242,7 +242,10 @@ def expected_threshold_coverage(
 
 
 def expected_wilson_coverage(successes: int, n: int, confidence: float) -> float | None:
-    """The same for Wilson's interval of a share. Nothing is drawn: it covers p if |K − np| ≤ z·√(np(1 − p))."""
+    """The same for Wilson's interval of a share. Nothing is drawn: it covers p if |K − np| ≤ z·√(np(1 − p)).
+
+    A share has no tail that the sample does not show, so one standard deviation is enough.
+    """
     from scipy.special import bdtr, betaincinv, ndtri
 
     z = -float(ndtri(tail(confidence)))
@@ -251,7 +254,7 @@ def expected_wilson_coverage(successes: int, n: int, confidence: float) -> float
     margin = z * np.sqrt(n * p * (1 - p)) + 1e-9
     most, fewest = np.minimum(np.floor(n * p + margin), n), np.ceil(n * p - margin)
     held = bdtr(most, n, p) - np.where(fewest > 0, bdtr(np.maximum(fewest - 1, 0), n, p), 0.0)
-    return _short(float(held.mean() - _DEVIATIONS * held.std()), confidence)
+    return _short(float(held.mean() - held.std()), confidence)
 
 
 def expected_median_coverage(
@@ -284,7 +287,7 @@ def expected_median_coverage(
         own, place = _expanded(first, length, donor)
         cell = order[place]
         if whole and cluster is not None:
-            own, cell = (np.repeat(part, count[cell]) for part in (own, cell))
+            own, cell = (np.repeat(part, count[cell].astype(np.int64)) for part in (own, cell))
         # A thousand places for each item.
         at = np.floor(1000 * (start[cell] + rng.random(len(cell)) * width[cell])).astype(np.int64)
         number = np.ones(len(cell), np.int64) if whole else count[cell]
@@ -383,7 +386,7 @@ def _is_plain(deviation: Floats, size: Floats, cluster: Ints | None, reach: Reac
     known = Clusters.of(size, cluster)
     if float(known.df[0]) < MANY_DF:
         return False
-    summed = np.bincount(cluster, size * deviation)
+    summed = np.bincount(cluster, size * deviation).astype(float)
     members = np.bincount(cluster, size)
     alike = _reliability(deviation, size, cluster)[1]
     typical = float(members @ members) / float(members.sum())
@@ -398,7 +401,8 @@ def _little(deviation: Floats, size: Floats, further: Floats, amount: Floats) ->
 
 
 def _is_plain_macro(
-    deviation: Floats, count: NDArray[np.number], group: NDArray[np.integer], cluster: Ints | None, size: Ints,
+    deviation: Floats, count: NDArray[np.number], group: NDArray[np.integer],
+    cluster: NDArray[np.integer] | None, size: Ints,
     reach: Reach,
 ) -> bool:  # fmt: skip
     """The same for a mean over groups; groups of few items borrow their variance, which may be wrong."""
@@ -411,7 +415,7 @@ def _is_plain_macro(
         units = np.bincount(unit, weight * count)
         if float(Clusters.of(weight * count, unit).df[0]) < MANY_DF:
             return False
-        summed = np.bincount(unit, weight * count * deviation)
+        summed = np.bincount(unit, weight * count * deviation).astype(float)
         return _little(summed, np.ones(len(summed)), further * float(units.max()), amount)
     return _little(deviation * weight, count.astype(float), further / float(size.min()), amount)
 

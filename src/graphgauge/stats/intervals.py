@@ -479,7 +479,7 @@ def _across_groups(
     part = np.bincount(place, influence * count) / all_in / np.sqrt(np.where(share < 1, 1 - share, np.inf))
     joined = np.bincount(label, part, samples * span).reshape(samples, span)
     together = np.sum(joined**2, axis=1) - np.bincount(within // groups, part**2, samples)
-    weight = np.bincount(label, share / groups, samples * span).reshape(samples, span)
+    weight = np.bincount(label, share / groups, samples * span).astype(float).reshape(samples, span)
     owner, there = np.nonzero(weight > 0)
     present = weight[owner, there]
     units = 1 / np.bincount(owner, present**2, samples)
@@ -550,7 +550,8 @@ def kurtosis_df(units: ArrayLike, kurtosis: ArrayLike) -> Floats:
     """Degrees of freedom of a variance that is estimated from units of this kurtosis; units − 1 for normal ones."""
     units = np.asarray(units, dtype=float)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.minimum(units - 1, 2 * units / (np.asarray(kurtosis) - (units - 3) / (units - 1)))
+        df: Floats = np.minimum(units - 1, 2 * units / (np.asarray(kurtosis) - (units - 3) / (units - 1)))
+    return df
 
 
 def _outscored(
