@@ -328,8 +328,8 @@ def _expected(held: Floats) -> float | None:
         return None
     shares, sizes = np.nanmean(enough, axis=1), (~np.isnan(enough)).sum(axis=1)
     mean = float(shares.mean())
-    # What draws from one population would vary by, and by how much that is uncertain.
-    noise = mean * (1 - mean) * float(np.mean(1 / sizes)) * (1 + (2 / (len(shares) - 1)) ** 0.5)
+    # What draws from one population would vary by, and twice by how much that is uncertain.
+    noise = mean * (1 - mean) * float(np.mean(1 / sizes)) * (1 + 2 * (2 / (len(shares) - 1)) ** 0.5)
     between = max(0.0, float(shares.var(ddof=1)) - noise)
     return max(0.0, mean - _DEVIATIONS * float(between**0.5))
 
