@@ -346,7 +346,7 @@ def _macro(micro: Result, axis: str, sample: Any, estimate: Estimate, confidence
         )  # fmt: skip
         low, high = score_interval([value], found, ends, confidence, at_ends=at_ends)
         low, high = enclosing(value, low, high, micro.bounds)
-        units = int(sample.unit_counts.sum()) if sample.units is None else len(np.unique(sample.units))
+        units = int(sample.unit_counts.sum()) if sample.units is None else int(sample.units.max(initial=-1)) + 1
         if _metrics.too_few(units, estimate).any():
             no_interval = _metrics.too_few_reason(units, estimate, sample.over)
         elif np.isnan(low[0]):
