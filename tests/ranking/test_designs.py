@@ -54,7 +54,7 @@ def test_a_design_that_says_too_little_has_no_interval_whatever_its_values(kind:
 
 
 def test_where_coverage_falls_short_the_expectation_says_so() -> None:
-    found = simulate(independent("MRR .3", steep(1000, 0.3), "amri", 5), 400, 20, seed=11)
+    found = simulate(independent("MRR .6, heavy tail", steep(1000, 0.6), "amri", 20), 400, 20, seed=11)
     assert found.coverage < 0.92
     assert found.expected <= found.coverage + AMISS
 
