@@ -52,6 +52,13 @@ class ManyModel(Protocol):
     ) -> Sequence[Any]: ...
 
 
+@runtime_checkable
+class WeightedModel(Protocol):
+    """A model that also answers under masks of numbers, one row of answers for each of `weights`."""
+
+    def predict_weighted(self, subgraph: Subgraph, target: Any, weights: Sequence[Weights]) -> Any: ...
+
+
 @dataclass(frozen=True, eq=False)
 class Subgraph:
     """The part of a graph that a prediction depends on.
@@ -201,6 +208,13 @@ class Subgraph:
         np.minimum.at(places, self.unit_of[self.edge_order], np.arange(len(self)))
         return np.argsort(np.argsort(places))
 
+    @cached_property
+    def unit_positions(self) -> Ints:
+        """The position of each unit in the given order of the candidates."""
+        places = np.full(self.unit_count, len(self))
+        np.minimum.at(places, self.unit_of, np.arange(len(self)))
+        return np.argsort(np.argsort(places))
+
 
 @dataclass(frozen=True, eq=False)
 class Context:
@@ -241,10 +255,60 @@ class Context:
 
 
 @dataclass(frozen=True, eq=False)
+class Weights:
+    """Masks as another library made them: messages and node features are multiplied by them.
+
+    Parameters
+    ----------
+    name
+        Empty for the masks of the explanation itself, `k=5` for its five largest entries.
+    edges
+        (M,) one number per edge of the subgraph, or None if messages are not masked.
+    nodes
+        (N, 1), (1, F) or (N, F) numbers by which node features are multiplied, or None.
+    label
+        The class that is explained, if that is the true one (a phenomenon) and not the predicted one.
+    """
+
+    name: str = ""
+    edges: Any = None
+    nodes: Any = None
+    label: int | None = None
+
+    def __post_init__(self) -> None:
+        for field, axes in (("edges", 1), ("nodes", 2)):
+            value = getattr(self, field)
+            if value is not None:
+                array = numbers(value, f"weights, {field}")
+                if array.ndim != axes:
+                    raise InputError(f"expected {axes} axes, found shape {array.shape}", where=f"weights, {field}")
+                object.__setattr__(self, field, frozen(array if array.dtype.kind == "f" else array.astype(float)))
+        if self.label is not None:
+            object.__setattr__(self, "label", integer(self.label, "weights, label"))
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a mask; a table of answers does not contain it."""
+        return self.edges is not None or self.nodes is not None
+
+    @property
+    def complement(self) -> Weights:
+        edges, nodes = (None if side is None else 1 - side for side in (self.edges, self.nodes))
+        return Weights(self.name, edges, nodes, self.label)
+
+    def refuse_other_shapes(self, subgraph: Subgraph) -> None:
+        if self.edges is not None and self.edges.shape != (subgraph.edges,):
+            raise InputError(f"shape {self.edges.shape} for {subgraph.edges} edges", where="weights, edges")
+        if self.nodes is not None and len(self.nodes) not in (1, len(subgraph.nodes)):
+            raise InputError(f"shape {self.nodes.shape} for {len(subgraph.nodes)} nodes", where="weights, nodes")
+
+
+@dataclass(frozen=True, eq=False)
 class Explanation:
     """One explainer's output for one event: the importance of each candidate edge, higher is more important.
 
-    `elapsed` is the running time in seconds; `seed` distinguishes runs of one explainer on one event.
+    `elapsed` is the running time in seconds; `seed` distinguishes runs of one explainer on one event. `weights` are
+    masks of the explanation as another library applies them.
     """
 
     context: Context
@@ -252,6 +316,7 @@ class Explanation:
     explainer: str = "explainer"
     elapsed: float | None = None
     seed: int | None = None
+    weights: tuple[Weights, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.context, Context):
@@ -270,6 +335,13 @@ class Explanation:
         if self.elapsed is not None and not (isinstance(self.elapsed, Real) and 0 <= self.elapsed < math.inf):
             raise InputError(f"{self.elapsed!r:.60} is not a number of seconds", where="elapsed", fix=f"{self.who}.")
         object.__setattr__(self, "importance", frozen(importance.astype(np.float64)))
+        for each in self.weights:
+            each.refuse_other_shapes(self.context.subgraph)
+
+    @property
+    def key(self) -> tuple[str, int | None]:
+        """Explainer and seed, which identify an explanation of an event."""
+        return self.explainer, self.seed
 
     @property
     def who(self) -> str:
