@@ -9,8 +9,8 @@ from graphgauge.explanation.collect import collect
 from graphgauge.explanation.compare import compare
 from graphgauge.explanation.evaluate import evaluate
 from graphgauge.explanation.from_files import evaluate_files
-from graphgauge.explanation.inputs import Context, Explanation, Model, Subgraph
-from graphgauge.explanation.pyg import from_pyg
+from graphgauge.explanation.inputs import Context, Explanation, Model, OwnAnswers, Subgraph
+from graphgauge.explanation.pyg import explain_pyg, from_pyg
 from graphgauge.explanation.pyg_model import PyGModel
 from graphgauge.explanation.table import AnswerTable, read_explanations, read_table, write_explanations
 
@@ -19,6 +19,7 @@ __all__ = [
     "Context",
     "Explanation",
     "Model",
+    "OwnAnswers",
     "PyGModel",
     "Subgraph",
     "cohesiveness",
@@ -27,6 +28,7 @@ __all__ = [
     "compare",
     "evaluate",
     "evaluate_files",
+    "explain_pyg",
     "from_pyg",
     "from_result",
     "read_explanations",

@@ -14,10 +14,10 @@ from graphgauge.core.factory import own_code
 from graphgauge.explanation.adapters import MaskedCalls, method_asked
 from graphgauge.explanation.ceiling import searched
 from graphgauge.explanation.fields import answer_rows, checked_outputs, probabilities
-from graphgauge.explanation.inputs import ManyModel, Masks, Model, WeightedModel
-from graphgauge.explanation.masks import OWN, Settings, event_masks, packed, random_rankings, rankings, unit_importance
+from graphgauge.explanation.inputs import ManyModel, Masks, Model
+from graphgauge.explanation.masks import Settings, event_masks, packed, random_rankings, rankings, unit_importance
 from graphgauge.explanation.records import Event, EventId
-from graphgauge.explanation.table import Answered, OwnAnswers
+from graphgauge.explanation.table import Answered
 
 # Largest difference between the probabilities of one mask alone and in a batch.
 _INVARIANT = 1e-4
@@ -96,33 +96,14 @@ class Asking:
         if held is not None:
             masks = np.concatenate([held.masks, masks])
             outputs = np.concatenate([held.outputs, outputs]) if len(question.masks) else held.outputs
-        own = self._own_answers(question)
-        if np.isnan(outputs).any() or any(np.isnan(answer).any() for answer in own.values()):
+        if np.isnan(outputs).any():
             self._omitted += 1
             return
         if self._settings.ceiling and self._settings.asked and event.subgraph.unit_count:
             masks, outputs = searched(
                 event.subgraph, masks, outputs, self._settings, lambda more: self._more(event, more)
             )
-        yield Answered(event, masks, outputs, own)
-
-    def _own_answers(self, question: _Question) -> OwnAnswers:
-        """Answers to the masks that explanations bring with them, and to their complements."""
-        event, held = question.event, question.held
-        found: OwnAnswers = {} if held is None else dict(held.own)
-        if OWN not in self._settings.asked or not isinstance(self._model, WeightedModel):
-            return found
-        for explanation in event.explanations:
-            weights = [each for each in explanation.weights if (*explanation.key, each.name) not in found]
-            if not weights or not all(each.known for each in weights):
-                continue
-            both = [side for each in weights for side in (each, each.complement)]
-            with own_code(f"event {event.id!r:.80}, model {self._method}"):
-                said = self._model.predict_weighted(event.subgraph, event.context.target, both)
-            outputs = self._checked_answer(said, len(both), event)
-            for place, each in enumerate(weights):
-                found[*explanation.key, each.name] = outputs[2 * place : 2 * place + 2]
-        return found
+        yield Answered(event, masks, outputs)
 
     def _more(self, event: Event, masks: Masks) -> Floats:
         """Answers to further masks of one event."""
@@ -130,9 +111,7 @@ class Asking:
         parts = [_Part(question, at, min(at + step, len(masks))) for at in range(0, len(masks), step)]
         return np.concatenate([answers for part in parts for answers in self._asked([part], watch=False)])
 
-    def _batches(
-        self, events: Sequence[Event], held: Mapping[EventId, Answered]
-    ) -> Iterator[list[_Part] | _Question]:
+    def _batches(self, events: Sequence[Event], held: Mapping[EventId, Answered]) -> Iterator[list[_Part] | _Question]:
         """Masks up to the edge budget, one event at a time unless the model takes several.
 
         A question without masks comes by itself.

@@ -16,9 +16,7 @@ from graphgauge.explanation.masks import MODES, Settings, packed, whole_and_empt
 Ask = Callable[[Masks], Floats]
 
 
-def searched(
-    subgraph: Subgraph, masks: Masks, outputs: Floats, settings: Settings, ask: Ask
-) -> tuple[Masks, Floats]:
+def searched(subgraph: Subgraph, masks: Masks, outputs: Floats, settings: Settings, ask: Ask) -> tuple[Masks, Floats]:
     """Masks and answers, extended by those of a search for the best sets with up to `ceiling` further masks.
 
     If there are few enough, all sets are asked, or all sets of a size. Larger sets grow one unit at a time, always by

@@ -15,7 +15,6 @@ from graphgauge.explanation.asking import Asking, missing_masks
 from graphgauge.explanation.inputs import Explanation
 from graphgauge.explanation.journal import Journal
 from graphgauge.explanation.masks import (
-    LEVELS,
     SWEEP,
     TIME_TO_EXPLAIN,
     AccAuc,
@@ -89,8 +88,8 @@ def collect(
         Keys of the metrics that the answers are for; only their masks are sent. By default those of all metrics except
         robust fidelity.
     convention
-        `time_to_explain` also sends the masks of that library, which rounds and breaks ties differently. Others need
-        no other masks.
+        `time_to_explain` also sends the masks of that library, which rounds and breaks ties differently. With `pyg`,
+        nothing is sent: explanations bring the answers to their own masks with them.
     options
         `{"acc_auc": {...}}`, if its sweep differs from the default.
     table, path
@@ -108,7 +107,8 @@ def collect(
     if convention == TIME_TO_EXPLAIN:
         if ties not in (None, "position") or by != "value" or normalize != "none":
             raise OptionError(
-                f'convention="{TIME_TO_EXPLAIN}" ranks by value, and ties by position', fix="Leave out ties, by, normalize."
+                f'convention="{TIME_TO_EXPLAIN}" ranks by value, and ties by position',
+                fix="Leave out ties, by, normalize.",
             )
         ties = "position"
     if model is None and kinds:
@@ -117,7 +117,8 @@ def collect(
     output = said_output(model, model_output) if kinds else None
     settings = Settings(
         output, levels, topk, by, normalize, ties or "fixed", random, seed, AccAuc(**given.get("acc_auc", {})), kinds,
-        Robust(robust_drop, robust_keep, robust_samples), ceiling, convention if convention == TIME_TO_EXPLAIN else None,
+        Robust(robust_drop, robust_keep, robust_samples), ceiling,
+        TIME_TO_EXPLAIN if convention == TIME_TO_EXPLAIN else None,
     )  # fmt: skip
     asking = Asking(asked, settings, whole_number("batch_edges", batch_edges, 1), nan)
     events, notes = _checked(grouped(explanations), nan)

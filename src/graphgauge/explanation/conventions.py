@@ -81,7 +81,8 @@ class Convention:
             alias = self.aliases[pattern]
             metric = alias.applied(directed(find(alias.metric, "explanation")[0], rules), pattern)
             if self.own_masks:
-                metric = replace(metric, chance=NoChance("the masks are the explanation's own, of any shape"))
+                unknown = NoChance("the masks are the explanation's own, of any shape")
+                metric = replace(metric, chance=unknown, needs=("edges",))
             levels = grid if level is None else (level,)
             for params in [{"level": each} for each in levels] if "{level}" in pattern else [{}]:
                 listed[metric.key_of(**params)] = metric, params
@@ -118,9 +119,7 @@ CONVENTIONS = {
             "characterization_score@{level}": Alias(
                 "label_flip_characterization", function=foreign.own_characterization
             ),
-            "unfaithfulness@{level}": Alias(
-                "unfaithfulness", function=foreign.own_unfaithfulness, bounds=(-np.inf, 1)
-            ),
+            "unfaithfulness@{level}": Alias("unfaithfulness", function=foreign.own_unfaithfulness, bounds=(-np.inf, 1)),
             "fidelity_curve_auc": Alias("fidelity_curve_auc", function=foreign.own_curve_auc),
         },
         {"kl": "reverse"},

@@ -121,7 +121,9 @@ batch_edges, seed, path, progress
     rules = Rules.of(options, sweep, score, absolute, label_threshold)
     rules = rules if library is None else library.applied(rules)
     if stored is None:
-        asking = {**collecting, "metrics": metrics, "convention": convention}
+        # Without names, all that the convention has is asked for, and nothing else.
+        wanted = [*library.aliases] if library is not None and metrics is None else metrics
+        asking = {**collecting, "metrics": wanted, "convention": convention}
         answers = _collected(table, explanations, explainer, rules, nan, asking)
     else:
         answers = stored
@@ -259,7 +261,7 @@ def _labels(groups: Any, sample: EventSample) -> dict[str, list[Any]]:
     """The group of each event along each axis."""
     if groups is None:
         return {}
-    given = dict(groups) if isinstance(groups, Mapping) else {name: None for name in _listed(groups)}
+    given = dict(groups) if isinstance(groups, Mapping) else dict.fromkeys(_listed(groups))
     labels: dict[str, list[Any]] = {}
     for axis, by_event in given.items():
         if by_event is None:

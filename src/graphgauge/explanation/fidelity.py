@@ -108,8 +108,10 @@ def _oracle(estimate: Estimate) -> Estimate:
 
 @metric(
     key="fidelity_tempme@{level}",
-    **EXPLAINED | {
-        "bounds": (-1, 1), "reference": "chen2023",
+    **EXPLAINED
+    | {
+        "bounds": (-1, 1),
+        "reference": "chen2023",
         "conventions": EMPTY | {"classes": "two", "label_threshold": AS_CHOSEN},
     },
 )

@@ -15,7 +15,7 @@ from graphgauge.core.metric import Estimate
 from graphgauge.explanation.declared import DEFAULT
 from graphgauge.explanation.fidelity import harmonic
 from graphgauge.explanation.fields import probabilities
-from graphgauge.explanation.inputs import Explanation
+from graphgauge.explanation.inputs import OwnAnswers
 from graphgauge.explanation.masks import Level
 from graphgauge.explanation.samples import NO_CANDIDATES, EventSample, Path, Scored
 
@@ -94,46 +94,45 @@ def original_acc_auc(sample: EventSample) -> Estimate:
 
 # ----------------------------------------------------------------------------------------- torch_geometric
 
-_NO_OWN = "explanations without masks of their own, or a model that was not asked about them"
-Pair = Callable[[Scored, Explanation, Floats], float]
+Value = Callable[[OwnAnswers], float]
 
 
 def own_levels(events: Iterable[Scored]) -> tuple[Level, ...]:
     """The sizes to which the explanations' own masks were cut."""
-    names = {name for event in events for _, _, name in event.row.own if name}
+    names = {own.name for event in events for each in event.explanations for own in each.own if own.name}
     return tuple(sorted((Level(name) for name in names), key=lambda level: int(level[2:])))
 
 
-def _by_explanation(sample: EventSample, name: str, value: Pair) -> Estimate:
+def _by_explanation(sample: EventSample, name: str, value: Value) -> Estimate:
     """The mean over events of the mean over an event's explanations, each under its own masks."""
 
     def of_event(event: Scored) -> float:
-        answers = [(each, event.row.own.get((*each.key, name))) for each in event.explanations]
-        found = [value(event, each, answer) for each, answer in answers if answer is not None]
+        found = [value(own) for each in event.explanations for own in each.own if own.name == name]
         return float(np.mean(found)) if found else np.nan
 
-    estimate = sample.mean(np.array([of_event(event) for event in sample.events], float), _NO_OWN)
-    if np.isnan(estimate.value[0]):
+    values = np.array([of_event(event) for event in sample.events], float)
+    if np.isnan(values).all():
+        size = f" at {name}" if name else ""
         raise InputError(
-            "no answers to the explanations' own masks", where="table",
-            fix="Pass from_pyg(explanation, model) to collect(model, …), with model a PyGModel.",
+            f"the explanations have no answers to their own masks{size}", where="explanations",
+            fix=f"Pass from_pyg(explanation, PyGModel(module){', topk=[' + name[2:] + ']' if name else ''}).",
         )  # fmt: skip
-    return estimate
+    return sample.mean(values, "no answers to own masks")
 
 
-def _target(outputs: Floats, model_output: str | None) -> int:
+def _target(outputs: Floats, model_output: str) -> int:
     """The predicted class of one row of answers."""
     if len(outputs) > 1:
         return int(np.argmax(outputs))
     return int(outputs[0] > (0 if model_output == "logit" else 0.5))
 
 
-def _flip(side: int) -> Pair:
-    def value(event: Scored, explanation: Explanation, answer: Floats) -> float:
-        output = event.settings.model_output
-        whole, masked = (_target(row, output) for row in (event.row.outputs[event.whole], answer[side]))
-        label = next((each.label for each in explanation.weights if each.label is not None), None)
-        return float(masked != whole) if label is None else abs(float(whole == label) - float(masked == label))
+def _flip(side: int) -> Value:
+    def value(own: OwnAnswers) -> float:
+        whole, masked = (_target(own.outputs[row], own.model_output) for row in (0, side))
+        if own.label is None:
+            return float(masked != whole)
+        return abs(float(whole == own.label) - float(masked == own.label))
 
     return value
 
@@ -143,12 +142,12 @@ def own_pos_fidelity(sample: EventSample, *, level: Level | None = None) -> Esti
 
     For a phenomenon: share of answers that become right or wrong.
     """
-    return _by_explanation(sample, level or "", _flip(1))
+    return _by_explanation(sample, level or "", _flip(2))
 
 
 def own_neg_fidelity(sample: EventSample, *, level: Level | None = None) -> Estimate:
     """Share of labels that change under the explanation's masks."""
-    return _by_explanation(sample, level or "", _flip(0))
+    return _by_explanation(sample, level or "", _flip(1))
 
 
 def own_characterization(sample: EventSample, *, level: Level | None = None) -> Estimate:
@@ -159,12 +158,11 @@ def own_characterization(sample: EventSample, *, level: Level | None = None) -> 
 def own_unfaithfulness(sample: EventSample, *, level: Level | None = None) -> Estimate:
     """1 − exp(−KL(masked ‖ whole)) of the probabilities; a single output is not completed to two classes."""
 
-    def value(event: Scored, explanation: Explanation, answer: Floats) -> float:
-        output = event.settings.model_output
-        both = np.stack([event.row.outputs[event.whole], answer[0]])
+    def value(own: OwnAnswers) -> float:
+        both = own.outputs[:2]
         if both.shape[1] > 1:
-            both = probabilities(both, output)
-        elif output == "logit":
+            both = probabilities(both, own.model_output)
+        elif own.model_output == "logit":
             both = np.ones((2, 1))  # its softmax
         whole, masked = both
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -175,7 +173,7 @@ def own_unfaithfulness(sample: EventSample, *, level: Level | None = None) -> Es
 
 
 def own_curve_auc(sample: EventSample) -> Estimate:
-    """The trapezoid area under positive fidelity / (1 − negative fidelity) over the mean shares of the graph's edges."""
+    """The trapezoid area under positive fidelity / (1 − negative fidelity) over the shares of the graph's edges."""
     levels = own_levels(sample.events)
     if len(levels) < 2:
         raise InputError("the curve needs two sizes", fix="Pass topk=(5, 10, 20) to from_pyg.")

@@ -57,7 +57,9 @@ def evaluate_files(
         str | None, Choice("Equal importance: by time, source, target, or averaged.  [default: fixed]", TIES)
     ] = None,
     random: Annotated[int | None, Whole("Orders that make up the random explainer; 0: none.  [default: 3]", 0)] = None,
-    ceiling: Annotated[int | None, Whole("Further masks per event to search for the best sets.  [default: 0]", 0)] = None,
+    ceiling: Annotated[
+        int | None, Whole("Further masks per event to search for the best sets.  [default: 0]", 0)
+    ] = None,
     robust_drop: Annotated[
         float | None, Number("Share of the explanation that robust_drop drops.  [default: 0.1]", 0, 1)
     ] = None,
@@ -113,8 +115,9 @@ def evaluate_files(
         evaluation = evaluate(read_table(answers), **options)
         evaluation.inputs = lambda: [receipt_input("table", answers)]
         return evaluation
+    asked = None if factory is None else made(factory)
     evaluation = evaluate(
-        None if factory is None else made(factory), read_explanations(events), seed=seed, path=path, progress=progress.stage, **asking, **options
+        asked, read_explanations(events), seed=seed, path=path, progress=progress.stage, **asking, **options
     )
     evaluation.inputs = lambda: [receipt_input("explanations", events)]
     return evaluation

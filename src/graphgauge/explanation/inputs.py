@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from graphgauge.core.arrays import AnyArray, Ints, refuse_nan
 from graphgauge.core.errors import InputError
 from graphgauge.explanation.fields import (
+    answer_rows,
+    checked_outputs,
     event_id,
     feature_rows,
     frozen,
@@ -50,13 +52,6 @@ class ManyModel(Protocol):
     def predict_many(
         self, subgraphs: Sequence[Subgraph], targets: Sequence[Any], masks: Sequence[Masks]
     ) -> Sequence[Any]: ...
-
-
-@runtime_checkable
-class WeightedModel(Protocol):
-    """A model that also answers under masks of numbers, one row of answers for each of `weights`."""
-
-    def predict_weighted(self, subgraph: Subgraph, target: Any, weights: Sequence[Weights]) -> Any: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +192,9 @@ class Subgraph:
         rank = np.unique(self.nodes, return_inverse=True)[1]
         times = np.zeros(len(self)) if self.candidate_times is None else self.candidate_times
         given = [] if self.edge_features is None else [self.edge_features]
-        given += [array.reshape(len(array), -1) for _, array in sorted(self.edge_inputs.items())]
+        given += [
+            array.reshape(len(array), math.prod(array.shape[1:])) for _, array in sorted(self.edge_inputs.items())
+        ]
         extra = [column for array in given for column in array[self.candidates].T][::-1]
         return np.lexsort((*extra, rank[target], rank[source], times)).astype(np.int64)
 
@@ -255,60 +252,39 @@ class Context:
 
 
 @dataclass(frozen=True, eq=False)
-class Weights:
-    """Masks as another library made them: messages and node features are multiplied by them.
+class OwnAnswers:
+    """What a model answers under the masks of an explanation itself, as another library applies them.
 
     Parameters
     ----------
+    outputs
+        (3, C) on the whole graph, under the masks, and under their complements.
+    model_output
+        `logit` or `probability`.
     name
-        Empty for the masks of the explanation itself, `k=5` for its five largest entries.
-    edges
-        (M,) one number per edge of the subgraph, or None if messages are not masked.
-    nodes
-        (N, 1), (1, F) or (N, F) numbers by which node features are multiplied, or None.
+        Empty for the masks as they are, `k=5` for their five largest entries.
     label
         The class that is explained, if that is the true one (a phenomenon) and not the predicted one.
     """
 
+    outputs: Any
+    model_output: str
     name: str = ""
-    edges: Any = None
-    nodes: Any = None
     label: int | None = None
 
     def __post_init__(self) -> None:
-        for field, axes in (("edges", 1), ("nodes", 2)):
-            value = getattr(self, field)
-            if value is not None:
-                array = numbers(value, f"weights, {field}")
-                if array.ndim != axes:
-                    raise InputError(f"expected {axes} axes, found shape {array.shape}", where=f"weights, {field}")
-                object.__setattr__(self, field, frozen(array if array.dtype.kind == "f" else array.astype(float)))
+        outputs = answer_rows(self.outputs, 3, "own answers")
+        object.__setattr__(self, "outputs", frozen(checked_outputs(outputs, self.model_output, "own answers")))
         if self.label is not None:
-            object.__setattr__(self, "label", integer(self.label, "weights, label"))
-
-    @property
-    def known(self) -> bool:
-        """Whether there is a mask; a table of answers does not contain it."""
-        return self.edges is not None or self.nodes is not None
-
-    @property
-    def complement(self) -> Weights:
-        edges, nodes = (None if side is None else 1 - side for side in (self.edges, self.nodes))
-        return Weights(self.name, edges, nodes, self.label)
-
-    def refuse_other_shapes(self, subgraph: Subgraph) -> None:
-        if self.edges is not None and self.edges.shape != (subgraph.edges,):
-            raise InputError(f"shape {self.edges.shape} for {subgraph.edges} edges", where="weights, edges")
-        if self.nodes is not None and len(self.nodes) not in (1, len(subgraph.nodes)):
-            raise InputError(f"shape {self.nodes.shape} for {len(subgraph.nodes)} nodes", where="weights, nodes")
+            object.__setattr__(self, "label", integer(self.label, "label"))
 
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
     """One explainer's output for one event: the importance of each candidate edge, higher is more important.
 
-    `elapsed` is the running time in seconds; `seed` distinguishes runs of one explainer on one event. `weights` are
-    masks of the explanation as another library applies them.
+    `elapsed` is the running time in seconds; `seed` distinguishes runs of one explainer on one event. `own` are
+    the model's answers under the explanation's own masks.
     """
 
     context: Context
@@ -316,7 +292,7 @@ class Explanation:
     explainer: str = "explainer"
     elapsed: float | None = None
     seed: int | None = None
-    weights: tuple[Weights, ...] = ()
+    own: tuple[OwnAnswers, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.context, Context):
@@ -335,8 +311,6 @@ class Explanation:
         if self.elapsed is not None and not (isinstance(self.elapsed, Real) and 0 <= self.elapsed < math.inf):
             raise InputError(f"{self.elapsed!r:.60} is not a number of seconds", where="elapsed", fix=f"{self.who}.")
         object.__setattr__(self, "importance", frozen(importance.astype(np.float64)))
-        for each in self.weights:
-            each.refuse_other_shapes(self.context.subgraph)
 
     @property
     def key(self) -> tuple[str, int | None]:

@@ -24,12 +24,10 @@ TIES = ("fixed", "average", "position")
 MODES = ("keep", "drop")
 KEEP = ("top", "complement")
 MODEL_OUTPUT = ("logit", "probability")
-# Kinds of masks that a model can be asked about: the levels dropped and kept, the sweep of `acc_auc`, the masks of the
-# explanations themselves, and random parts of what is dropped or left out.
-DROP, KEPT, SWEPT, OWN, ROBUST_DROP, ROBUST_KEEP = ASKABLE = (
-    "drop", "keep", "sweep", "own", "robust_drop", "robust_keep",
-)  # fmt: skip
-ALWAYS = (DROP, KEPT, SWEPT, OWN)
+# Kinds of masks that a model can be asked about: the levels dropped and kept, the sweep of `acc_auc`, and random parts
+# of what is dropped or left out.
+DROP, KEPT, SWEPT, ROBUST_DROP, ROBUST_KEEP = ASKABLE = ("drop", "keep", "sweep", "robust_drop", "robust_keep")
+ALWAYS = (DROP, KEPT, SWEPT)
 # The convention whose counts are rounded differently, so that its masks must be collected.
 TIME_TO_EXPLAIN = "time_to_explain"
 # Number of random orders in an average over ties.
@@ -371,9 +369,7 @@ def robust_draws(subgraph: Subgraph, event: Any, settings: Settings) -> Floats:
     return drawn[:, subgraph.unit_places]
 
 
-def robust_masks(
-    subgraph: Subgraph, ranking: Ints, kind: str, count: int, draws: Floats, robust: Robust
-) -> Masks:
+def robust_masks(subgraph: Subgraph, ranking: Ints, kind: str, count: int, draws: Floats, robust: Robust) -> Masks:
     """One mask per sample: a part of the explanation is dropped, or it is kept together with a part of the rest."""
     chosen = ranking < count
     kept = ~chosen | (draws >= robust.drop) if kind == ROBUST_DROP else chosen | (draws < robust.keep)

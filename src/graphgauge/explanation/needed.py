@@ -13,7 +13,6 @@ from graphgauge.explanation.masks import (
     DROP,
     KEPT,
     LEVELS,
-    OWN,
     ROBUST_DROP,
     ROBUST_KEEP,
     SWEPT,
@@ -55,8 +54,8 @@ _CURVES = (
 
 def needed_masks(names: Sequence[str] | None, convention: str | None = None) -> tuple[str, ...]:
     """The kinds of masks that metrics need: by default those of all metrics except robust fidelity."""
-    if convention == "pyg":
-        return (OWN,)
+    if convention is not None and CONVENTIONS[convention].own_masks:
+        return ()  # the explanations bring the answers with them
     if names is None:
         return ALWAYS
     if convention is not None:
@@ -67,9 +66,7 @@ def needed_masks(names: Sequence[str] | None, convention: str | None = None) -> 
     return tuple(kind for kind in ASKABLE if kind in wanted)
 
 
-def needed_levels(
-    names: Sequence[str] | None, convention: str | None, topk: Any
-) -> tuple[Sequence[float], Any]:
+def needed_levels(names: Sequence[str] | None, convention: str | None, topk: Any) -> tuple[Sequence[float], Any]:
     """The levels that metrics name, if each that has levels names one; otherwise the default ones."""
     if names is None or convention is not None:
         return LEVELS, topk

@@ -14,7 +14,8 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray, Floats, is_tensor
 from graphgauge.core.errors import InputError
 from graphgauge.core.schema import number_from_json, number_to_json
-from graphgauge.explanation.inputs import Context, Explanation, Masks, Subgraph, Weights
+from graphgauge.explanation.inputs import Context, Explanation, Masks, OwnAnswers, Subgraph
+from graphgauge.explanation.masks import MODEL_OUTPUT
 
 EventId = str | int
 _DEPTH = 32
@@ -48,8 +49,8 @@ class Event:
     def subgraph(self) -> Subgraph:
         return self.context.subgraph
 
-    def to_dict(self, *, compact: bool = True, weights: bool = True) -> dict[str, Any]:
-        """The event as plain data; `compact` compresses long arrays, `weights` includes the explanations' own masks."""
+    def to_dict(self, *, compact: bool = True) -> dict[str, Any]:
+        """The event as plain data; `compact` compresses long arrays."""
         context = self.context
         record: dict[str, Any] = {"event": self.id, "target": plain(context.target, "target")}
         if context.label is not None:
@@ -58,7 +59,7 @@ class Event:
             record["truth"] = np.flatnonzero(context.truth).tolist()
         return record | {
             "subgraph": _subgraph_to_dict(context.subgraph, compact),
-            "explanations": [_explanation_to_dict(each, compact, weights) for each in self.explanations],
+            "explanations": [_explanation_to_dict(explanation) for explanation in self.explanations],
         }
 
     @classmethod
@@ -232,33 +233,28 @@ def _subgraph_from_dict(content: Mapping[str, Any]) -> Subgraph:
         raise InputError(f"cannot be read ({error})", where="subgraph") from None
 
 
-def _explanation_to_dict(explanation: Explanation, compact: bool, weights: bool) -> dict[str, Any]:
-    importance = _listed(explanation.importance, False)
-    content: dict[str, Any] = {"explainer": explanation.explainer, "importance": importance}
+def _explanation_to_dict(explanation: Explanation) -> dict[str, Any]:
+    content: dict[str, Any] = {"explainer": explanation.explainer, "importance": _listed(explanation.importance)}
     if explanation.elapsed is not None:
         content["elapsed"] = float(explanation.elapsed)
     if explanation.seed is not None:
         content["seed"] = int(explanation.seed)
-    if explanation.weights:
-        content["weights"] = [_weights_to_dict(each, compact, weights) for each in explanation.weights]
-    return content
+    return content | ({"own": [_own_to_dict(each) for each in explanation.own]} if explanation.own else {})
 
 
-def _weights_to_dict(weights: Weights, compact: bool, whole: bool) -> dict[str, Any]:
-    arrays = {name: getattr(weights, name) for name in ("edges", "nodes")} if whole else {}
-    content = {name: _listed(array, compact) for name, array in arrays.items() if array is not None}
-    return {"name": weights.name, **content} | ({} if weights.label is None else {"label": weights.label})
+def _own_to_dict(own: OwnAnswers) -> dict[str, Any]:
+    outputs = [[number_to_json(value) for value in row] for row in own.outputs]
+    content = {"name": own.name, "model_output": own.model_output, "outputs": outputs}
+    return content if own.label is None else content | {"label": own.label}
 
 
-def _weights_from_dict(content: Any) -> Weights:
+def _own_from_dict(content: Any) -> OwnAnswers:
     if not isinstance(content, dict) or not isinstance(content.get("name"), str):
-        raise InputError("expected tables with a name", where="weights")
-    arrays = {
-        name: _arrays({name: _unpacked(content[name], name)}, "weights")[name]
-        for name in ("edges", "nodes")
-        if content.get(name) is not None
-    }
-    return Weights(content["name"], **arrays, label=content.get("label"))
+        raise InputError("expected tables with a name", where="own")
+    if content.get("model_output") not in MODEL_OUTPUT:
+        raise InputError("is missing or unknown", where="own, model_output")
+    outputs = _matrix(content.get("outputs"), "own, outputs")
+    return OwnAnswers(outputs, content["model_output"], content["name"], content.get("label"))
 
 
 def _explanation_from_dict(context: Context, content: Mapping[str, Any]) -> Explanation:
@@ -269,11 +265,11 @@ def _explanation_from_dict(context: Context, content: Mapping[str, Any]) -> Expl
     try:
         values = np.array([number_from_json(value) for value in importance], np.float64)
         seconds = None if elapsed is None else number_from_json(elapsed)
-        weights = content.get("weights") or []
-        if not isinstance(weights, list):
-            raise InputError("expected a list", where="weights")
-        masks = tuple(map(_weights_from_dict, weights))
-        return Explanation(context, values, explainer, seconds, content.get("seed"), masks)
+        listed = content.get("own") or []
+        if not isinstance(listed, list):
+            raise InputError("expected a list", where="own")
+        own = tuple(map(_own_from_dict, listed))
+        return Explanation(context, values, explainer, seconds, content.get("seed"), own)
     except (TypeError, OverflowError) as error:
         raise InputError(str(error), where="importance or elapsed") from None
 

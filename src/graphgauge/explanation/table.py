@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +28,6 @@ _ENDINGS = (".jsonl", ".parquet")
 _AS_JSON = ("event", "target")
 
 
-# The answers to an explanation's own masks and to their complements, by explainer, seed and name of the masks: (2, C).
-OwnAnswers = dict[tuple[str, int | None, str], Floats]
-
-
 @dataclass(frozen=True, eq=False)
 class Answered:
     """One event with its distinct masks (R, E) and the model's answers (R, C)."""
@@ -39,7 +35,6 @@ class Answered:
     event: Event
     masks: Masks
     outputs: Floats
-    own: OwnAnswers = field(default_factory=dict)
 
     @property
     def id(self) -> EventId:
@@ -57,30 +52,20 @@ class Answered:
         return [explanation for explanation in self.event.explanations if explanation.explainer == explainer]
 
     def to_dict(self, *, compact: bool = True) -> dict[str, Any]:
-        record = self.event.to_dict(compact=compact, weights=False)
-        for entry, explanation in zip(record["explanations"], self.event.explanations, strict=True):
-            for weights in entry.get("weights", ()):
-                answer = self.own.get((*explanation.key, weights["name"]))
-                weights |= {} if answer is None else {"outputs": _listed_rows(answer)}
+        record = self.event.to_dict(compact=compact)
         return {**record, "masks": masks_to_text(self.masks), "outputs": _listed_rows(self.outputs)}
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any], model_output: str | None) -> Answered:
         event = Event.from_dict(record)
-        own: OwnAnswers = {}
-        for explanation, entry in zip(event.explanations, record["explanations"], strict=True):
+        for explanation in event.explanations:
             explanation.refuse_nan()
-            for weights in entry.get("weights") or ():
-                if weights.get("outputs") is not None:
-                    answer = answer_rows(_rows(weights["outputs"]), 2, "weights, outputs")
-                    answer = checked_outputs(answer, model_output, "weights, outputs")
-                    own[*explanation.key, weights["name"]] = answer
         masks = masks_from_text(record.get("masks"), len(event.subgraph), none=model_output is None)
         answer = _rows(record.get("outputs"))
         if not len(masks) and not len(answer):
-            return cls(event, masks, np.empty((0, 1)), own)
+            return cls(event, masks, np.empty((0, 1)))
         outputs = answer_rows(answer, len(masks), "outputs")
-        return cls(event, masks, checked_outputs(outputs, model_output, "outputs"), own)
+        return cls(event, masks, checked_outputs(outputs, model_output, "outputs"))
 
 
 def _listed_rows(outputs: Floats) -> list[list[Any]]:
