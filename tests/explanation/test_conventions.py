@@ -48,7 +48,10 @@ def test_results_as_that_library_returns_them() -> None:
     given = STORED["cases"][3]
     model, result, context = parts(given)
     ends = [(given["src"][edge], given["dst"][edge]) for edge in given["candidates"]]
-    context.subgraph.edge_index, context.subgraph.timestamps = ends, [given["time"][edge] for edge in given["candidates"]]
+    context.subgraph.edge_index, context.subgraph.timestamps = (
+        ends,
+        [given["time"][edge] for edge in given["candidates"]],
+    )
     context.label = 1
     explanation = ex.from_result(result, context)
     assert explanation.explainer == "theirs"

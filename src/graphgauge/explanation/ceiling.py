@@ -88,12 +88,16 @@ class _Search:
         units = self._subgraph.unit_count
         chosen, left = np.zeros(units, bool), np.argsort(self._subgraph.unit_places)
         for step in range(size):
+            left = left[: max(budget, 0)]
+            if not len(left):
+                return
+            budget -= len(left)
             tried = np.repeat(chosen[np.newaxis], len(left), axis=0)
             tried[np.arange(len(left)), left] = True
             scores = self.scores(tried if mode == "keep" else ~tried)
             losses = np.abs(self._whole - scores) if mode == "keep" else scores
             order = left[np.argsort(losses, kind="stable")]
             chosen[order[0]] = True
-            # Later steps may ask as much as is left of the budget.
-            affordable = max((budget - units) // max(size - 1, 1), size - step - 1, 1) if step == 0 else len(order)
+            # The rest of the budget is shared by the later steps.
+            affordable = max(budget // max(size - 1, 1), 1) if step == 0 else len(order)
             left = order[1 : 1 + affordable]

@@ -113,7 +113,7 @@ def collect(
         ties = "position"
     if model is None and kinds:
         raise InputError("is missing", where="model", fix="Only metrics of the edges, such as truth_auc, need none.")
-    asked = as_model(model) if kinds else None
+    asked: Any = as_model(model) if kinds else None
     output = said_output(model, model_output) if kinds else None
     settings = Settings(
         output, levels, topk, by, normalize, ties or "fixed", random, seed, AccAuc(**given.get("acc_auc", {})), kinds,

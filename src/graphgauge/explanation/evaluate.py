@@ -210,10 +210,10 @@ def against_random(
     if not follows_ranking(metric):
         return None
     sample = sample.with_sign() if metric.name in ABSOLUTE else sample
-    pair = [metric(each, **params).facts.get("events") for each in (sample, sample.at_random)]
-    if any(values is None for values in pair):
+    own, blind = (metric(each, **params).facts.get("events") for each in (sample, sample.at_random))
+    if own is None or blind is None:
         return None
-    differences = pair[0] - pair[1]
+    differences = own - blind
     differences = differences[np.isfinite(differences)]
     return paired_items(differences, confidence=confidence) if len(differences) > 1 else None
 

@@ -62,5 +62,5 @@ class Items:
                 raise ValueError("columns of different lengths")
         except (KeyError, TypeError, ValueError):
             raise InputError("not per-event values of explanations", where=str(path)) from None
-        floats = ({key: np.asarray(column, float) for key, column in each.items()} for each in (values, signed))
-        return cls(ids, *floats)
+        floats = [{key: np.asarray(column, float) for key, column in each.items()} for each in (values, signed)]
+        return cls(ids, floats[0], floats[1])
