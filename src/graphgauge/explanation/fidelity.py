@@ -11,7 +11,7 @@ from graphgauge.core.errors import InputError
 from graphgauge.core.metric import AS_CHOSEN, Estimate, NoChance, NoInterval, metric
 from graphgauge.explanation.declared import DEFAULT, EMPTY, EXPLAINED, SCORED, below_best, below_best_signed
 from graphgauge.explanation.masks import ROBUST_DROP, ROBUST_KEEP, Level
-from graphgauge.explanation.samples import NO_CANDIDATES, EventSample, Path, Scored
+from graphgauge.explanation.samples import NO_CANDIDATES, EventSample, Path, Scored, ordered_mean
 
 # Warn if removing the explanation raises the score in more than this share of events.
 _MANY = 0.25
@@ -266,7 +266,7 @@ def _robust(sample: EventSample, kind: str, level: Level) -> Estimate:
             return np.nan
         scores = event.score(sample.rules.score)
         rows = path.robust_rows(kind, level.of(event.units))
-        return scores[event.whole] - float(np.mean([scores[row] for row in rows]))
+        return scores[event.whole] - ordered_mean([scores[row] for row in rows])
 
     return sample.each(value, NO_CANDIDATES, (-1.0, 1.0))
 
@@ -311,10 +311,11 @@ def _reached(sample: EventSample, mode: str, level: Level) -> Estimate:
     known = np.isfinite(own) & np.isfinite(blind) & np.isfinite(best)
     gain, most = (own - blind)[known], (best - blind)[known]
     n = np.array([len(gain)])
-    if not len(gain) or abs(most.mean()) <= _NOTHING:
+    span = ordered_mean(most) if len(most) else 0.0
+    if abs(span) <= _NOTHING:
         return Estimate(np.array([np.nan]), n, reason="the best set is no better than the random explainer")
-    ratio = gain.mean() / most.mean()
-    return Estimate(np.array([ratio]), n, (gain - ratio * most) / most.mean(), facts={"range": (-np.inf, 1.0)})
+    ratio = ordered_mean(gain) / span
+    return Estimate(np.array([ratio]), n, (gain - ratio * most) / span, facts={"range": (-np.inf, 1.0)})
 
 
 # Smaller differences are rounding.
