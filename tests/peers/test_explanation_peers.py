@@ -526,7 +526,7 @@ def table_text() -> str:
             "",
             "<!-- Written by tests/peers/test_explanation_peers.py; GRAPHGAUGE_REGENERATE=1 rewrites it. -->",
             "",
-            '`convention="pyg"` gives torch_geometric\'s numbers on an explanation\'s own masks: tests call fidelity,',
+            "`convention=\"pyg\"` gives torch_geometric's numbers on an explanation's own masks: tests call fidelity,",
             "characterization, unfaithfulness and the curve's area of torch_geometric on 240 random explanations of nodes,",
             "pairs and graphs, with edge masks, the three kinds of node masks, soft and hard, of models and phenomena, by",
             "GCN, GraphSAGE, GIN and GAT networks. All fidelities are equal; the divergence, which torch computes in 32",

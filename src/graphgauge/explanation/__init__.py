@@ -13,6 +13,7 @@ from graphgauge.explanation.inputs import Context, Explanation, Model, OwnAnswer
 from graphgauge.explanation.pyg import explain_pyg, from_pyg
 from graphgauge.explanation.pyg_model import PyGModel
 from graphgauge.explanation.table import AnswerTable, read_explanations, read_table, write_explanations
+from graphgauge.explanation.temporal import reaching_events
 
 __all__ = [
     "AnswerTable",
@@ -31,6 +32,7 @@ __all__ = [
     "explain_pyg",
     "from_pyg",
     "from_result",
+    "reaching_events",
     "read_explanations",
     "read_table",
     "write_explanations",
