@@ -164,7 +164,7 @@ def _own_answers(
     """
     sizes = [whole_number("topk", size, 1) for size in ([topk] if isinstance(topk, int) else topk)]
     pair_given = question.task == "edge" and explanation.get("edge_label_index") is None
-    if model is None or model.hops is None or pair_given:
+    if model is None or not model.multiplies_messages or pair_given:
         if sizes:
             raise OptionError("topk needs the explained module, with torch_geometric layers", fix="Pass model=.")
         return ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -71,6 +72,12 @@ class PyGModel:
     def hops(self) -> int | None:
         """How many edges a message can travel, by the number of message-passing layers; None if there are none."""
         return sum(1 for _ in self._layers()) or None
+
+    @property
+    def multiplies_messages(self) -> bool:
+        """Whether it has layers of torch_geometric, whose messages a mask can multiply."""
+        layers = sys.modules.get("torch_geometric.nn.conv.message_passing")
+        return layers is not None and any(isinstance(layer, layers.MessagePassing) for layer in self._layers())
 
     @property
     def counts_degrees(self) -> bool:
@@ -150,7 +157,7 @@ class PyGModel:
         if weights is None:
             return self._module(x, edge_index, **given)
         tools = need("torch_geometric.explain.algorithm.utils", "multiplying messages by masks")
-        if self.hops is None:
+        if not self.multiplies_messages:
             raise InputError(f"{self.name} has no torch_geometric layers, whose messages can be multiplied",
                              where="module", fix='Use masking="remove".')  # fmt: skip
         tools.set_masks(self._module, weights, edge_index, apply_sigmoid=False)
