@@ -227,7 +227,7 @@ def test_minus_means_opposite_things() -> None:
         ex.evaluate(table, convention="time_to_explain")
     with pytest.raises(InputError, match=r"masks edges together.*Pass units=range\(edges\)"):
         ex.evaluate(Weighted(2), explanations, convention="time_to_explain")
-    with pytest.raises(InputError, match="no answers to the explanations' own masks"):
+    with pytest.raises(InputError, match="the explanations have no answers to their own masks"):
         ex.evaluate(table, convention="pyg", metrics=["pos_fidelity"])
     dig = ex.evaluate(table, convention="dig", metrics=["fidelity"])
     signed = ex.evaluate(table, metrics=["fidelity_drop.signed"])
