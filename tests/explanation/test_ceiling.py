@@ -217,6 +217,15 @@ def test_every_value_is_compared_with_the_random_explainer() -> None:
     assert low < outcome.pairs[0].test.mean_difference < high
 
 
+def test_rounding_is_no_difference() -> None:
+    class Rounded(Additive):
+        def predict(self, subgraph: Any, target: Any, masks: np.ndarray) -> np.ndarray:
+            return 1 + 1e-9 * super().predict(subgraph, target, masks)
+
+    found = ex.evaluate(Rounded(), additive(30, 20)[::2])
+    assert found["necessity_auc"].interpretation.startswith("not significantly different from the random explainer (+0")
+
+
 def test_an_inverted_explainer_is_worse_than_random() -> None:
     said = [ex.Explanation(one.context, -one.importance, "inverted") for one in additive(30, 20)[::2]]
     found = ex.evaluate(Additive(), said)

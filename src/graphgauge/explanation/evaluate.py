@@ -215,6 +215,7 @@ def against_random(
         return None
     differences = own - blind
     differences = differences[np.isfinite(differences)]
+    differences = np.where(np.abs(differences) <= _ROUNDING, 0.0, differences)
     return paired_items(differences, confidence=confidence) if len(differences) > 1 else None
 
 
@@ -279,6 +280,8 @@ def _labels(groups: Any, sample: EventSample) -> dict[str, list[Any]]:
 
 
 GROUPS = ("class", "correct")
+# Answers of 32-bit networks this close are equal up to rounding.
+_ROUNDING = 1e-6
 
 
 def _listed(names: Any) -> list[str]:

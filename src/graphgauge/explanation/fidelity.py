@@ -315,7 +315,7 @@ def _reached(sample: EventSample, mode: str, level: Level) -> Estimate:
     if abs(span) <= _NOTHING:
         return Estimate(np.array([np.nan]), n, reason="the best set is no better than the random explainer")
     ratio = ordered_mean(gain) / span
-    return Estimate(np.array([ratio]), n, (gain - ratio * most) / span, facts={"range": (-np.inf, 1.0)})
+    return Estimate(np.array([ratio]), n, (gain - ratio * most) / span, facts={})
 
 
 # Smaller differences are rounding.
