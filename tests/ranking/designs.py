@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -60,10 +61,12 @@ def with_mrr(make: Callable[[float], Law], target: float, low: float, high: floa
     return found
 
 
+@lru_cache(maxsize=1024)
 def steep(negatives: int, mrr: float, equal: int = 0) -> Law:
     return with_mrr(lambda exponent: power(negatives, exponent, equal), mrr, -9.0, 1.0)
 
 
+@lru_cache
 def hump(negatives: int, mrr: float, spread: float = 1.0) -> Law:
     """Lognormal ranks: hardly any first place, and hardly any last one."""
     return with_mrr(
@@ -196,12 +199,14 @@ class Macro:
 
     metric = "mrr"
 
-    def draw(self, rng: np.random.Generator) -> np.ndarray:
-        place = [
-            np.minimum(np.searchsorted(np.cumsum(one.chance), rng.random(size)), len(one.chance) - 1)
-            for one, size in zip(self.laws, self.sizes, strict=True)
-        ]
-        return self.laws[0].greater[np.concatenate(place)]
+    def draw(self, rng: np.random.Generator, runs: int) -> np.ndarray:
+        """The numbers of negatives above, a row per run."""
+        group = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        total = np.array([np.cumsum(one.chance) / one.chance.sum() for one in self.laws])
+        total[:, -1] = 1.0
+        total += np.arange(len(self.laws))[:, None]
+        place = np.searchsorted(total.ravel(), rng.random((runs, len(group))) + group, side="right") % total.shape[1]
+        return self.laws[0].greater[place]
 
     def simulate(self, runs: int, checked: int, seed: int = 3) -> Row:
         rng = np.random.default_rng(seed)
@@ -210,24 +215,28 @@ class Macro:
         worth = 1 / (1 + self.laws[0].greater)
         means = np.array([one.chance @ worth for one in self.laws])
         variances = np.array([one.chance @ worth**2 for one in self.laws]) - means**2
-        lows, highs, expected = np.empty(runs), np.empty(runs), []
-        for run in range(runs):
-            greater = self.draw(rng)
-            if run < checked:
+        lows, highs, expected = [], [], []
+        for size in blocks(runs, n):
+            greater = self.draw(rng, size)
+            values = 1 / (1 + greater)
+            own = np.add.reduceat(values, start, axis=1) / self.sizes
+            key = (np.arange(size)[:, None] * groups + group).ravel()
+            found = macro_spread(
+                values.ravel() - own.ravel()[key], np.ones(size * n), own, group=key, groups=groups, samples=size
+            )
+            low, high = score_interval(own.mean(axis=1), found, (0.0, 1.0), 0.95, at_ends=0.05)
+            for run in range(min(size, checked - len(expected))):
                 state = ranking.RankingState().update_counts(
-                    greater, np.zeros_like(greater), np.full_like(greater, self.laws[0].candidates),
-                    groups={"relation": group},
+                    greater[run], np.zeros(n, int), np.full(n, self.laws[0].candidates), groups={"relation": group},
                 )  # fmt: skip
                 interval = state.evaluate(metrics=["mrr"])["mrr_macro_relation"].interval
+                if interval is not None:
+                    assert np.allclose(tuple(interval), (low[run], high[run]), rtol=1e-9)
                 expected.append(0.95 if interval is None else interval.expected_coverage or 0.95)
-            values = 1 / (1 + greater)
-            own = np.add.reduceat(values, start) / self.sizes
-            found = macro_spread(values - own[group], np.ones(n), own, group=group, groups=groups)
-            (lows[run],), (highs[run],) = score_interval([own.mean()], found, (0.0, 1.0), 0.95, at_ends=0.05)
-            if run < checked and interval is not None:
-                assert np.allclose(tuple(interval), (lows[run], highs[run]), rtol=1e-9)
+            lows.append(low)
+            highs.append(high)
         deviation = float(np.sqrt((variances / self.sizes).sum())) / groups
-        return row(lows, highs, float(means.mean()), deviation, expected)
+        return row(np.concatenate(lows), np.concatenate(highs), float(means.mean()), deviation, expected)
 
 
 @dataclass(frozen=True)
@@ -253,14 +262,87 @@ class PooledHits:
         share = self.k / self.negatives
         variance = truth * (1 - truth) / self.positives + slope**2 * share * (1 - share) / self.negatives
         offsets = np.linspace(0, self.negatives, self.positives + 1).astype(int)
-        bounds = []
-        for _ in range(runs):
+        bounds, expected = [], []
+        for run in range(runs):
             pos, neg = rng.normal(1.5, 1, self.positives), rng.normal(size=self.negatives)
-            bounds.append(
-                tuple(ranking.evaluate(pos, neg, offsets=offsets, metrics=[self.metric])[self.metric].interval)
-            )
+            interval = ranking.evaluate(pos, neg, offsets=offsets, metrics=[self.metric])[self.metric].interval
+            bounds.append(tuple(interval))
+            if run < checked:
+                expected.append(interval.expected_coverage or 0.95)
         low, high = np.array(bounds).T
-        return row(low, high, truth, variance**0.5, [])
+        return row(low, high, truth, variance**0.5, expected)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Evaluations of any kind with a known truth. The oracle's width is that of the simulated values."""
+
+    name: str
+    metric: str
+    truth: float
+    evaluation: Callable[[np.random.Generator, str], Any]
+
+    def simulate(self, runs: int, checked: int, seed: int = 3) -> Row:
+        rng = np.random.default_rng(seed)
+        values, bounds, expected = [], [], []
+        for run in range(runs):
+            result = self.evaluation(rng, self.metric.partition("_macro")[0])[self.metric]
+            values.append(result.value)
+            bounds.append((np.nan, np.nan) if result.interval is None else tuple(result.interval))
+            if run < checked and result.interval is not None:
+                expected.append(result.interval.expected_coverage or 0.95)
+        low, high = np.array(bounds).T
+        return row(low, high, self.truth, float(np.std(values)), expected)
+
+
+def auc(positives: int, negatives: int, distance: float, pool: bool) -> Scored:
+    """Normal scores; each positive with its negatives, or all against one pool."""
+
+    def evaluation(rng: np.random.Generator, metric: str) -> Any:
+        shape = negatives if pool else (positives, negatives)
+        return ranking.evaluate(rng.normal(distance, 1, positives), rng.normal(size=shape), metrics=[metric])
+
+    truth = NormalDist().cdf(distance / 2**0.5)
+    words = (
+        f"{positives} positives, {'one pool of ' * pool}{negatives} negatives{' each' * (not pool)}, AUC {truth:.2f}"
+    )
+    return Scored(words, "roc_auc", truth, evaluation)
+
+
+def pool_mrr(positives: int, negatives: int, distance: float) -> Scored:
+    def evaluation(rng: np.random.Generator, metric: str) -> Any:
+        return ranking.evaluate(rng.normal(distance, 1, positives), rng.normal(size=negatives), metrics=[metric])
+
+    # The mean of 1 / (1 + a binomial number of negatives above), over the positives' scores.
+    x = np.linspace(-8, 8, 4001) + distance
+    above = np.array([1 - NormalDist().cdf(one) for one in x]).clip(1e-300)
+    density = np.exp(-((x - distance) ** 2) / 2)
+    mean = -np.expm1((negatives + 1) * np.log1p(-above)) / ((negatives + 1) * above)
+    truth = float(density @ mean / density.sum())
+    return Scored(f"{positives} positives, one pool of {negatives} negatives", "mrr", truth, evaluation)
+
+
+def of_ranks(
+    words: str, metric: str, one: Law, n: int, truth: float | None = None,
+    labels: Callable[[np.random.Generator], dict[str, Any]] = lambda rng: {}, each: int = 1,
+) -> Scored:  # fmt: skip
+    """Ranks of one law, the same for so many neighbours, with labels or weights."""
+    greater, chance = one.greater, one.chance / one.chance.sum()
+
+    def evaluation(rng: np.random.Generator, metric: str) -> Any:
+        drawn = np.repeat(rng.choice(greater, n // each, p=chance), each)
+        state = ranking.RankingState().update_counts(
+            drawn, np.zeros_like(drawn), np.full_like(drawn, one.candidates), **labels(rng)
+        )
+        return state.evaluate(metrics=[metric])
+
+    if truth is None:
+        truth = float(chance @ (1 / (1 + greater)))
+    return Scored(f"{words}, {one.candidates - 1:,} negatives", metric, truth, evaluation)
+
+
+def median_of(one: Law) -> float:
+    return float(1 + one.greater[np.searchsorted(np.cumsum(one.chance) / one.chance.sum(), 0.5)])
 
 
 class Row(NamedTuple):
@@ -281,7 +363,7 @@ def blocks(runs: int, items: int) -> Iterator[int]:
         runs -= size
 
 
-def simulate(design: Design | Macro | PooledHits, runs: int, checked: int, seed: int = 3) -> Row | str:
+def simulate(design: AnyDesign, runs: int, checked: int, seed: int = 3) -> Row | str:
     """The row of a design, or why it has no intervals; in so many runs the expectation is read as well."""
     if not isinstance(design, Design):
         return design.simulate(runs, checked, seed)
@@ -299,7 +381,7 @@ def simulate(design: Design | Macro | PooledHits, runs: int, checked: int, seed:
             own = design.one(sample, run)
             result = metric.result(own, metric(own, **params), params, confidence=0.95, conventions={})
             if result.interval is None:
-                if design.clusters is not None and "degrees of freedom" in str(result.no_interval):
+                if "an interval needs" in str(result.no_interval):  # by a rule about sizes
                     return str(result.no_interval)
                 continue
             assert np.allclose(tuple(result.interval), (low[run], high[run]), rtol=1e-9)
@@ -321,6 +403,7 @@ _LEVELS = np.array([-1.6, -0.8, 0.0, 0.8, 1.6])
 _MIX = tuple(np.exp(-(_LEVELS**2) / 2) / np.exp(-(_LEVELS**2) / 2).sum())
 
 
+@lru_cache
 def eases(negatives: int, mrr: float, spread: float) -> tuple[Law, ...]:
     """Laws of clusters from hard to easy."""
     low, high = -9.0, 1.0
@@ -359,8 +442,11 @@ def independent(words: str, one: Law, metric: str, n: int, **options: Any) -> De
     return Design(f"{n:,} queries, {words}, {one.candidates - 1:,} negatives", metric, (one,), n, **options)
 
 
-def designs() -> list[Design | Macro | PooledHits]:
-    found: list[Design | Macro | PooledHits] = []
+AnyDesign = Design | Macro | PooledHits | Scored
+
+
+def designs() -> list[AnyDesign]:
+    found: list[AnyDesign] = []
     found += [
         independent("chance", power(negatives, 1.0), "mrr", n)
         for n, negatives in ((5, 10), (20, 10), (20, 1000), (100, 1000), (500, 1000), (5000, 1000), (100_000, 100_000))
@@ -414,5 +500,30 @@ def designs() -> list[Design | Macro | PooledHits]:
     found += [
         PooledHits(f"{m:,} positives, {n:,} negatives", m, n, k)
         for m, n, k in ((500, 10_000, 20), (5000, 10_000, 20), (20_000, 10_000, 20), (500, 10_000, 100))
+    ]
+    found += [auc(20, 10, 1.5, False), auc(20, 500, 1.5, True), auc(200, 50, 2.5, False)]
+    found += [pool_mrr(50, 200, 1.5), pool_mrr(500, 2000, 1.5)]
+    smooth = hump(1000, 0.1)
+    found += [of_ranks(f"{n} queries", "median_rank", smooth, n, median_of(smooth)) for n in (8, 25, 200)]
+    found += [
+        of_ranks(
+            f"{n} queries, weights lognormal({spread:g}), MRR .3",
+            "mrr",
+            steep(1000, 0.3),
+            n,
+            labels=lambda rng, n=n, spread=spread: {"weights": np.exp(rng.normal(0, spread, n))},
+        )
+        for n, spread in ((30, 1.0), (200, 1.0), (200, 1.5))
+    ]
+    found += [
+        of_ranks(
+            f"{n} pairs, head and tail as groups, MRR {mrr:g}",
+            "mrr_macro_side",
+            steep(1000, mrr),
+            2 * n,
+            each=2,
+            labels=lambda rng, n=n: {"cluster": np.arange(2 * n) // 2, "groups": {"side": np.arange(2 * n) % 2}},
+        )
+        for n, mrr in ((15, 0.3), (100, 0.3), (100, 0.02))
     ]
     return found  # fmt: skip

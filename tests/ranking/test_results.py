@@ -494,14 +494,14 @@ def test_near_chance_intervals_cover(queries: int, negatives: int, width: float)
 
 
 def test_expected_coverage_is_simulated_when_read_and_shown_everywhere(tmp_path: Path) -> None:
-    """Five ranks with a long tail: what the interval of their mean covers is said."""
-    ranks = np.array([1, 1, 2, 5, 90])
+    """Ranks with a long tail: what the interval of their mean covers is said."""
+    ranks = np.array([1, 1, 1, 1, 2, 2, 2, 3, 5, 90])
     state = ranking.RankingState().update_counts(ranks - 1, np.zeros_like(ranks), np.full_like(ranks, 1001))
     evaluation = state.evaluate(metrics=["mean_rank", "hits@3"])
     interval = evaluation["mean_rank"].interval
     assert "expected_coverage" not in interval.__dict__  # not before it is asked for
     expected = interval.expected_coverage
-    assert 0.3 < expected < 0.93
+    assert 0.2 < expected < 0.93
     assert interval.approximate
     assert state.evaluate(metrics=["mean_rank"])["mean_rank"].interval.expected_coverage == expected
     assert f"≈ mean_rank: expected to contain the true value in {expected:.0%} of cases." in str(evaluation)

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import Ints
 from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.loop import Axis, measured, sample_for
-from graphgauge.core.metric import NO_SPREAD, Bounds, Estimate, Metric, NoInterval, find, select
+from graphgauge.core.metric import NO_SPREAD, Estimate, Metric, NoInterval, find, select
 from graphgauge.core.metric import metrics as registered
 from graphgauge.core.options import confidence_level, metric_names, nan_policy
 from graphgauge.core.result import Evaluation, Interval, Result, SimulatedInterval, Table, enclosing
@@ -366,27 +365,25 @@ def _macro(micro: Result, axis: str, sample: Any, estimate: Estimate, confidence
     elif estimate.influence is not None and value == value:
         (low_end, high_end), at_ends = _metrics.ends_of(sample, estimate)
         ends = float(np.mean(low_end)), float(np.mean(high_end))
-
-        def bounds(
-            values: Floats, influence: Floats, count: Any, group: Ints, cluster: Ints | None, most: Floats | None = None
-        ) -> Bounds:
-            found = macro_spread(influence, count, values, group=group, groups=len(values), cluster=cluster, most=most)
-            mean = np.mean(values, keepdims=True)
-            return enclosing(mean, *score_interval(mean, found, ends, confidence, at_ends=at_ends), micro.bounds)
-
-        low, high = bounds(estimate.value, estimate.influence, sample.count, sample.group, sample.units, sample.worth)
-        if np.isnan(low[0]):
+        found = macro_spread(
+            estimate.influence, sample.count, estimate.value, group=sample.group, groups=sample.groups,
+            cluster=sample.units, most=sample.worth,
+        )  # fmt: skip
+        low, high = score_interval([value], found, ends, confidence, at_ends=at_ends)
+        low, high = enclosing(value, low, high, micro.bounds)
+        units = int(sample.unit_counts.sum()) if sample.units is None else int(sample.units.max(initial=-1)) + 1
+        if _metrics.too_few(units, estimate).any():
+            no_interval = _metrics.too_few_reason(units, estimate, sample.over)
+        elif np.isnan(low[0]):
             no_interval = f"needs at least three {sample.over} {NO_SPREAD}"
         else:
             method = "macro-score-t" if sample.cluster is None else "macro-cluster-score-t"
             interval = Interval(float(low[0]), float(high[0]), confidence, method, f"{sample.over} by {axis}")
-            if sample.cluster is None:
-                reach = Reach(ends[0] - value, ends[1] - value, at_ends)
-                interval = SimulatedInterval(interval, partial(
-                    expected_macro_coverage, estimate.value, estimate.influence, sample.count, sample.group, reach,
-                    lambda values, influence, group: bounds(values, influence, np.ones(len(group)), group, None),
-                    confidence,
-                ))  # fmt: skip
+            reach = Reach(ends[0] - value, ends[1] - value, at_ends)
+            interval = SimulatedInterval(interval, partial(
+                expected_macro_coverage, estimate.value, estimate.influence, sample.count, sample.group, sample.units,
+                reach, confidence,
+            ))  # fmt: skip
     return replace(
         micro, key=f"{micro.key}_macro_{axis}", params={**micro.params, "macro": axis}, value=value,
         n=0 if np.isnan(value) else len(estimate.value), unit=axis, interval=interval, no_interval=no_interval,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.arrays import Ints
 from graphgauge.core.metric import (
     AS_CHOSEN,
     Bounds,
@@ -21,11 +22,22 @@ from graphgauge.core.metric import (
     NoInterval,
     metric,
 )
-from graphgauge.core.result import enclosing
 from graphgauge.kernels import tails
-from graphgauge.ranking.pooled import average_precision_error, pooled_hits_bounds, two_sample_auc_error
-from graphgauge.ranking.samples import Lists, Pooled, Ranks, Sample
-from graphgauge.stats.expected import Intervals, Reach, expected_coverage
+from graphgauge.ranking.pooled import (
+    auc_coverage,
+    average_precision_error,
+    pooled_hits_bounds,
+    pooled_hits_coverage,
+    two_sample_auc_error,
+)
+from graphgauge.ranking.samples import Lists, Pooled, Ranks, Sample, Values
+from graphgauge.stats.expected import (
+    MANY_DF,
+    Reach,
+    expected_median_coverage,
+    expected_score_coverage,
+    expected_wilson_coverage,
+)
 from graphgauge.stats.intervals import (
     FEWEST_DF,
     Spread,
@@ -48,10 +60,14 @@ _EXPECTED = _RULES | {"ties": TIES_EXPECTED}
 _LIST_RULES = _RULES | {"realistic ties": "the mean over random order"}
 # Of a query at each end: single queries reach the ends of shares and reciprocal ranks, but hardly the last rank.
 AT_ENDS = 0.05
+# A mean rank needs so many queries or clusters, or √candidates if that is less: a few near the top say nothing about
+# the others, and a single rank may be as large as the number of candidates.
+FEWEST_RANKS = 10
 _POOLED_RULES = _RULES | {"ties": "count half", "pool": "all positives against all negatives"}
 
 
 Ends = tuple[Any, Any]
+Floats = NDArray[np.floating[Any]]
 Coverage = Callable[[Any, Estimate, float], float | None]
 
 
@@ -66,49 +82,42 @@ def group_spread(sample: Sample, estimate: Estimate) -> Spread:
 
 def _score_coverage(sample: Sample, estimate: Estimate, confidence: float) -> float | None:
     ends, at_ends = ends_of(sample, estimate)
-    low, high = (float(np.max(end)) for end in ends)
-
-    def intervals(value: Any, influence: Any, count: Any, group: Any, groups: int, cluster: Any) -> Bounds:
-        found = spread(influence, count, group=group, groups=groups, cluster=cluster)
-        return enclosing(value, *score_interval(value, found, (low, high), confidence, at_ends=at_ends), (low, high))
-
-    return _simulated(sample, estimate, float(estimate.value[0]), (low, high), at_ends, intervals, confidence)
+    assert estimate.influence is not None
+    down, up = (float(np.max(end - estimate.value)) for end in ends)
+    reach = Reach(down, up, at_ends)
+    return expected_score_coverage(
+        estimate.influence, sample.count, sample.units, reach, confidence, sample.items
+    )  # fmt: skip
 
 
 def _log_score_coverage(sample: Sample, estimate: Estimate, confidence: float) -> float | None:
-    value = float(estimate.value[0])
-    low, high = (float(np.max(end)) for end in _log_ends(estimate))
     assert estimate.influence is not None
-    logs = replace(estimate, influence=estimate.influence / value)
-
-    def intervals(value: Any, influence: Any, count: Any, group: Any, groups: int, cluster: Any) -> Bounds:
-        found = spread(influence, count, group=group, groups=groups, cluster=cluster)
-        return score_interval(value, found, (low, high), confidence)
-
-    return _simulated(sample, logs, float(np.log(value)), (low, high), 0.0, intervals, confidence)
+    value = float(estimate.value[0])
+    reach = Reach(*(float(np.max(end)) - float(np.log(value)) for end in _log_ends(estimate)))
+    return expected_score_coverage(
+        estimate.influence / value, sample.count, sample.units, reach, confidence, sample.items
+    )  # fmt: skip
 
 
 def _wilson_coverage(sample: Sample, estimate: Estimate, confidence: float) -> float | None:
-    n = float(estimate.n[0])
-
-    def intervals(value: Any, influence: Any, count: Any, group: Any, groups: int, cluster: Any) -> Bounds:
-        return wilson_interval(np.round(value * n), np.full(groups, n), confidence)
-
-    return _simulated(sample, estimate, float(estimate.value[0]), (0.0, 1.0), AT_ENDS, intervals, confidence)
+    n = int(estimate.n[0])
+    return expected_wilson_coverage(round(float(estimate.value[0]) * n), n, confidence)
 
 
-def _simulated(
-    sample: Sample,
-    estimate: Estimate,
-    value: float,
-    ends: tuple[float, float],
-    at_ends: float,
-    intervals: Intervals,
-    confidence: float,
-) -> float | None:
-    assert estimate.influence is not None
-    reach = Reach(ends[0] - value, ends[1] - value, at_ends)
-    return expected_coverage(value, estimate.influence, sample.count, sample.units, reach, intervals, confidence)
+def _woodruff_coverage(ranks: Ranks, estimate: Estimate, confidence: float) -> float | None:
+    """Only the order of ranks matters, and many units enclose the median as often as they should."""
+    if (ranks.n[0] if ranks.clusters is None else ranks.clusters.df[0]) >= MANY_DF:
+        return None
+
+    def bounds(place: Ints, count: Values, sample: Ints, samples: int, cluster: Ints | None) -> Bounds:
+        last = np.full_like(place, place.max() + 1)
+        drawn = Ranks(count, sample, samples, cluster, ranks.over, place, np.zeros_like(place), last, "realistic")
+        low, high = _woodruff_bounds(drawn, median_rank(drawn), confidence)
+        return low - 1, high - 1
+
+    order = np.argsort(ranks.rank(), kind="stable")
+    label = None if ranks.units is None else ranks.units[order]
+    return expected_median_coverage(ranks.count[order], label, bounds, confidence)
 
 
 def _wilson_bounds(sample: Sample, estimate: Estimate, confidence: float) -> Bounds:
@@ -169,6 +178,23 @@ def _rests_on_unseen(found: Spread, sample: Sample, estimate: Estimate) -> NDArr
     return rests_on_unseen(estimate.value, found, ends, at_ends=at_ends)
 
 
+def fewest_ranks(ranks: Ranks) -> Floats:
+    """How many units a mean over the ranks of each group needs."""
+    return np.minimum(FEWEST_RANKS, np.floor(np.sqrt(ranks.mean(ranks.candidates.astype(float)))))
+
+
+def too_few(units: Any, estimate: Estimate) -> NDArray[np.bool_]:
+    """Whether each group has fewer units than its metric needs, which depends on the numbers of candidates alone."""
+    return np.asarray(units < (estimate.facts["fewest"]() if "fewest" in estimate.facts else 0))
+
+
+def too_few_reason(units: int, estimate: Estimate, over: str) -> str:
+    return (
+        f"ranks of {units} {over} do not show how large the others may be: "
+        f"an interval needs {int(np.max(estimate.facts['fewest']()))} with so many candidates"
+    )
+
+
 def _by_spread(
     method: str, bounds: Callable[..., Bounds], coverage: Coverage, sample: Sample, estimate: Estimate
 ) -> IntervalRule | NoInterval:
@@ -178,9 +204,17 @@ def _by_spread(
             f"the cluster sizes leave {found.df[0]:.1f} degrees of freedom, and an interval needs {FEWEST_DF:g}: "
             "as many as three clusters of one size"
         )
+    few = too_few(sample.unit_counts, estimate)
+    if sample.group is None and few[0] and sample.unit_counts[0] > FEWEST_DF:
+        return NoInterval(too_few_reason(int(sample.unit_counts[0]), estimate, sample.over))
+
+    def of_enough(*given: Any) -> Bounds:
+        low, high = bounds(found, *given)
+        return (np.where(few, np.nan, low), np.where(few, np.nan, high)) if few.any() else (low, high)
+
     method = method if sample.cluster is None else f"cluster-{method}"
     return IntervalRule(
-        method, sample.over, partial(bounds, found), fewest="at least three", coverage=coverage,
+        method, sample.over, of_enough, fewest="at least three", coverage=coverage,
         doubtful=partial(_rests_on_unseen, found),
     )  # fmt: skip
 
@@ -204,12 +238,13 @@ def _log_mean(sample: Sample, estimate: Estimate) -> IntervalRule | NoInterval:
 
 def _median(ranks: Ranks, estimate: Estimate) -> IntervalRule:
     """Woodruff's inversion of the distribution function, over queries or clusters."""
-    return IntervalRule("woodruff", ranks.over, _woodruff_bounds, fewest="at least six (at 95 %)")
+    return IntervalRule("woodruff", ranks.over, _woodruff_bounds, fewest="at least six (at 95 %)",
+                        coverage=_woodruff_coverage)  # fmt: skip
 
 
 def _delong(pooled: Pooled, estimate: Estimate) -> IntervalRule:
     """DeLong on the logit scale, with a query (or cluster) as one unit."""
-    return IntervalRule("delong-logit", pooled.over, _logit_bounds)
+    return IntervalRule("delong-logit", pooled.over, _logit_bounds, coverage=_auc_coverage)
 
 
 def _linearised(pooled: Pooled, estimate: Estimate) -> IntervalRule:
@@ -221,11 +256,19 @@ def _linearised(pooled: Pooled, estimate: Estimate) -> IntervalRule:
 def _with_threshold(pooled: Pooled, estimate: Estimate) -> IntervalRule:
     """The error of the positives (Wilson, or Student's t over clusters) and of the threshold, added in squares."""
     return IntervalRule("wilson and threshold" if pooled.cluster is None else "cluster-t and threshold", pooled.over,
-                        _threshold_bounds)  # fmt: skip
+                        _threshold_bounds, coverage=_threshold_coverage)  # fmt: skip
 
 
 def _threshold_bounds(pooled: Pooled, estimate: Estimate, confidence: float) -> Bounds:
     return pooled_hits_bounds(pooled, estimate.facts["k"], float(estimate.value[0]), confidence)
+
+
+def _threshold_coverage(pooled: Pooled, estimate: Estimate, confidence: float) -> float | None:
+    return pooled_hits_coverage(pooled, estimate.facts["k"], confidence)
+
+
+def _auc_coverage(pooled: Pooled, estimate: Estimate, confidence: float) -> float | None:
+    return auc_coverage(pooled, float(estimate.value[0]), confidence)
 
 
 def _logit_bounds(pooled: Pooled, estimate: Estimate, confidence: float) -> Bounds:
@@ -307,7 +350,8 @@ def hits_at_k(ranks: Ranks, *, k: int = 10) -> Estimate:
 )  # fmt: skip
 def mean_rank(ranks: Ranks) -> Estimate:
     """Mean rank of the positives."""
-    return ranks.estimate(ranks.rank(), ends=lambda: (1.0, ranks.mean(ranks.candidates.astype(float))))
+    return ranks.estimate(ranks.rank(), ends=lambda: (1.0, ranks.mean(ranks.candidates.astype(float))),
+                          fewest=lambda: fewest_ranks(ranks))  # fmt: skip
 
 
 @metric(
@@ -354,7 +398,8 @@ def amri(ranks: Ranks) -> Estimate:
     """Adjusted mean rank index: 1 for perfect, 0 for random order, for any number of candidates."""
     ranks = ranks.under("expected")
     worst = ranks.candidates - 1
-    return ranks.ratio(ranks.rank() - 1, worst / 2, top=worst, reason="no query has a negative")
+    found = ranks.ratio(ranks.rank() - 1, worst / 2, top=worst, reason="no query has a negative")
+    return replace(found, facts={**found.facts, "fewest": lambda: fewest_ranks(ranks)})
 
 
 @metric(

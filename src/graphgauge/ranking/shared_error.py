@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import sorted_unique
+from graphgauge.core.arrays import Ints, sorted_unique
 from graphgauge.core.metric import Bounds, Estimate, IntervalRule, Metric, NoInterval
 from graphgauge.ranking.metrics import group_errors
+from graphgauge.ranking.pooled import two_sample_error
 from graphgauge.ranking.samples import Ranks
+from graphgauge.stats.expected import Drawn, Reach, expected_two_sample_coverage
 from graphgauge.stats.intervals import logit_t_interval, t_interval
 
 Floats = NDArray[np.floating[Any]]
@@ -35,16 +37,17 @@ def shared_rule(metric: Metric, ranks: Ranks, estimate: Estimate, params: dict[s
         return NoInterval("the positives share one pool of negatives, whose error is not known for this metric")
     if ranks.groups != 1:
         return NoInterval("the groups share one pool of negatives")
-    bounds = partial(_bounds, _WORTH[metric.name], metric, params)
+    worth = _WORTH[metric.name]
     return IntervalRule(
         "two-sample jackknife", "positives and negatives" if ranks.cluster is None else "clusters and negatives",
-        bounds, approximate=True, note=_NOTE,
+        partial(_bounds, worth, metric, params), approximate=True, note=_NOTE,
+        coverage=partial(_coverage, worth, metric, params),
     )  # fmt: skip
 
 
 def _bounds(worth: Callable[..., Floats], metric: Metric, params: dict[str, Any], ranks: Ranks, estimate: Estimate,
             confidence: float) -> Bounds:  # fmt: skip
-    used = ranks.under("expected") if metric.name in ("amri", "adjusted_mrr") else ranks
+    used = _used(metric, ranks)
     error, df = (float(each[0]) for each in group_errors(used, estimate))
     variance, pool_df = pool_variance(used, partial(worth, **params))
     value = float(estimate.value[0])
@@ -54,12 +57,48 @@ def _bounds(worth: Callable[..., Floats], metric: Metric, params: dict[str, Any]
         return np.array([np.nan]), np.array([np.nan])
     # Satterthwaite: the sum of two variances, each estimated with its own degrees of freedom.
     df = both**2 / (error**4 / max(df, 1.0) + (scale**2 * variance) ** 2 / pool_df)
+    return _interval(metric, estimate.value, np.sqrt([both]), np.array([df]), confidence)
+
+
+def _used(metric: Metric, ranks: Ranks) -> Ranks:
+    return ranks.under("expected") if metric.name in ("amri", "adjusted_mrr") else ranks
+
+
+def _interval(metric: Metric, value: Floats, error: Floats, df: Floats, confidence: float) -> Bounds:
     if metric.bounds == (0, 1):
-        return logit_t_interval(estimate.value, np.sqrt(both), df, confidence)
+        return logit_t_interval(value, error, df, confidence)
     if metric.name == "geometric_mean_rank":
-        low, high = t_interval(np.log([value]), [np.sqrt(both) / value], [df], confidence, scale=1.0)
+        low, high = t_interval(np.log(value), error / value, df, confidence, scale=1.0)
         return np.exp(low), np.exp(high)
-    return t_interval([value], [np.sqrt(both)], [df], confidence, scale=1.0)
+    return t_interval(value, error, df, confidence, scale=1.0)
+
+
+def _coverage(worth: Callable[..., Floats], metric: Metric, params: dict[str, Any], ranks: Ranks, estimate: Estimate,
+              confidence: float) -> float | None:  # fmt: skip
+    """What these intervals cover at this design: the value is the sum of two means of first-order errors."""
+    used = _used(metric, ranks)
+    negatives = int(used.fewest_candidates) - 1
+    if ranks.cluster is not None or negatives < 2:
+        return None
+    assert estimate.influence is not None
+    value = float(estimate.value[0])
+    moved, length = _moved(used, partial(worth, **params))
+    of_negatives = -(negatives - 1) * _scale(metric, used, value) * moved
+    of_positives = np.broadcast_to(estimate.influence, used.count.shape)
+    floor, ceiling = (bound if np.isfinite(bound) else float(negatives + 1) for bound in metric.bounds)
+
+    def bounds(positives: Drawn, others: Drawn) -> Bounds:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            pool_df = np.maximum(negatives / others.kurtosis, 2.0)
+        error, df = two_sample_error(positives.spread, others.spread, pool_df)
+        centre = np.clip(value + positives.value + others.value, floor, ceiling)
+        low, high = _interval(metric, centre, error, df, confidence)
+        return low - value, high - value
+
+    reach = Reach(floor - value, ceiling - value), Reach(-np.inf, np.inf)
+    return expected_two_sample_coverage(
+        (of_positives, used.count, reach[0]), (of_negatives, length, reach[1]), bounds, confidence
+    )
 
 
 def _scale(metric: Metric, ranks: Ranks, value: float) -> float:
@@ -83,6 +122,17 @@ def pool_variance(ranks: Ranks, worth: Worth) -> tuple[float, float]:
     negatives = int(ranks.fewest_candidates) - 1
     if negatives < 2:
         return np.nan, 0.0
+    moved, length = _moved(ranks, worth)
+    squares = float(length @ moved**2)
+    fourth = float(length @ moved**4)
+    # Few negatives decide: as many as would have this spread if all counted alike.
+    df = max(squares**2 / fourth, 2.0) if fourth > 0 else 2.0
+    return (negatives - 1) / negatives * squares, df
+
+
+def _moved(ranks: Ranks, worth: Worth) -> tuple[Floats, Ints]:
+    """By how much leaving out a negative moves the mean worth, more than on average, and how many do so."""
+    negatives = int(ranks.fewest_candidates) - 1
     weight = ranks.count / ranks.count.sum()
     now = worth(ranks)
     without_above = _change(worth, replace(ranks, greater=np.maximum(ranks.greater - 1, 0)), now, ranks.greater > 0)
@@ -94,12 +144,7 @@ def pool_variance(ranks: Ranks, worth: Worth) -> tuple[float, float]:
     np.add.at(steps, first, weight * (without_tied - without_above))
     np.add.at(steps, last, -weight * without_tied)
     moved, length = np.cumsum(steps)[:-1], np.diff(places)
-    moved = moved - float(length @ moved) / negatives
-    squares = float(length @ moved**2)
-    fourth = float(length @ moved**4)
-    # Few negatives decide: as many as would have this spread if all counted alike.
-    df = max(squares**2 / fourth, 2.0) if fourth > 0 else 2.0
-    return (negatives - 1) / negatives * squares, df
+    return moved - float(length @ moved) / negatives, length
 
 
 def _change(worth: Worth, other: Ranks, now: Floats, where: NDArray[np.bool_]) -> Floats:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.metric import Estimate, Exempt, MetricFunction, NoChance, NoInterval, metric
-from graphgauge.ranking.metrics import _EXPECTED, _LAWS, _RULES, AT_ENDS, _log_mean, _mean, _zero
+from graphgauge.ranking.metrics import _EXPECTED, _LAWS, _RULES, AT_ENDS, _log_mean, _mean, _zero, fewest_ranks
 from graphgauge.ranking.samples import Floats, Ranks
 
 # What the metrics of this page have in common.
@@ -63,12 +63,17 @@ def _z_score(
     )  # fmt: skip
 
 
+def _of_ranks(estimate: Estimate, ranks: Ranks) -> Estimate:
+    """An estimate whose interval needs as many queries as that of the mean rank."""
+    return replace(estimate, facts={**estimate.facts, "fewest": lambda: fewest_ranks(ranks)})
+
+
 @metric(key="z_mean_rank", **_Z_SCORE)
 def z_mean_rank(ranks: Ranks) -> Estimate:
     """How many standard deviations the mean rank is better than that of a random order."""
     ranks = ranks.under("expected")
     last = ranks.candidates.astype(float)
-    return _z_score(ranks, -ranks.rank(), -(last + 1) / 2, (last**2 - 1) / 12, (-last, -1.0))
+    return _of_ranks(_z_score(ranks, -ranks.rank(), -(last + 1) / 2, (last**2 - 1) / 12, (-last, -1.0)), ranks)
 
 
 @metric(key="z_mrr", **_Z_SCORE)
@@ -118,7 +123,7 @@ def rank_var(ranks: Ranks) -> Estimate:
     squares = (rank - ranks.to_cells(ranks.mean(rank))) ** 2
     value = ranks.mean(squares)
     influence = squares - ranks.to_cells(value)
-    return Estimate(value, ranks.n, influence, reason="no queries", facts={"unit": ranks.unit})
+    return _of_ranks(Estimate(value, ranks.n, influence, reason="no queries", facts={"unit": ranks.unit}), ranks)
 
 
 @metric(key="rank_std", **_SPREAD, conventions=_SPREAD_RULES, chance=_random_spread, interval=_log_mean)

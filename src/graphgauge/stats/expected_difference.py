@@ -9,7 +9,7 @@ simulated runs take after depends on the number of runs only, so all pairs of me
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -17,13 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats, Ints
-from graphgauge.stats.expected import POPULATIONS, SAMPLES, reported
+from graphgauge.stats.expected import SEED, TOLERANCE, cautious_share, shortfall
 from graphgauge.stats.intervals import UNSEEN, t_quantile
 from graphgauge.stats.ranks import rank_sum_cut, signed_rank_cut
 from graphgauge.stats.rearrange import Arrangements, Pair, arrangements
 
 Bools = NDArray[np.bool_]
 
+# Populations, and samples of each.
+_POPULATIONS, _SAMPLES = 40, 20
 # Rearrangements that are enough for a share of samples, and cells of one simulation.
 _DRAWS, _ALL = 199, 256
 _CELLS = 1 << 17
@@ -61,7 +63,7 @@ def expected_difference_coverage(
         return None
     shapes = _shapes(sides, limits)
     runs = max(int(shape.sizes.sum()) for shape in shapes)
-    each = min(SAMPLES, max(_FEWEST_SAMPLES, _CELLS // (POPULATIONS * runs)))
+    each = min(_SAMPLES, max(_FEWEST_SAMPLES, _CELLS // (_POPULATIONS * runs)))
     arranged = _arranged(tuple((len(a), len(b)) for a, b in datasets), paired) if len(datasets) == 1 else _NONE
     by_test = _rejects(arranged, alpha)
 
@@ -78,9 +80,19 @@ def expected_difference_coverage(
             if by_test:
                 inside = inside | _split(drawn, arranged, alpha)
         flat = np.logical_and.reduce([np.ptp(values, axis=1) == 0 for values in drawn])
-        return np.where(flat, np.nan, inside).reshape(POPULATIONS, -1)
+        return np.where(flat, np.nan, inside).reshape(_POPULATIONS, -1)
 
-    return reported(hold, 1 - alpha, _CAUTION)
+    return _reported(hold, 1 - alpha)
+
+
+def _reported(hold: Callable[[int], Floats], confidence: float) -> float | None:
+    """The expectation if it falls short; a small shortfall is simulated again, because draws vary as much."""
+    held = hold(SEED)
+    found = cautious_share(held, _CAUTION, doubt=1.0)
+    if found is not None and confidence - 0.06 < found < confidence - TOLERANCE:
+        again = [hold(SEED + more) for more in (1, 2, 3)]
+        found = cautious_share(np.concatenate([held, *again]), _CAUTION, doubt=1.0)
+    return None if found is None else shortfall(found, confidence)
 
 
 @dataclass(frozen=True)
@@ -96,7 +108,7 @@ class _Shape:
         """Deviations of simulated runs from their true mean, samples × runs."""
         truth = draws.share @ self.deviations
         values = self.deviations[draws.pick] + self.smooth[draws.pick] * draws.noise
-        values -= np.repeat(truth, len(values) // POPULATIONS)[:, None]
+        values -= np.repeat(truth, len(values) // _POPULATIONS)[:, None]
         return np.asarray(values * np.repeat(self.spreads, self.sizes))
 
 
@@ -143,10 +155,10 @@ def _draws(runs: int, each: int, seed: int) -> _Draws:
     """Of so many samples of each population."""
     rng = np.random.default_rng(seed)
     shape = np.append(np.ones(runs), [UNSEEN, UNSEEN])
-    share = rng.standard_gamma(shape, (POPULATIONS, runs + 2))
+    share = rng.standard_gamma(shape, (_POPULATIONS, runs + 2))
     share /= share.sum(axis=1, keepdims=True)
     picked = [rng.choice(runs + 2, (each, runs), p=chance) for chance in share]
-    return _Draws(share, np.concatenate(picked), rng.standard_normal((POPULATIONS * each, runs)))
+    return _Draws(share, np.concatenate(picked), rng.standard_normal((_POPULATIONS * each, runs)))
 
 
 @lru_cache(maxsize=16)
@@ -205,7 +217,7 @@ def _typical(shapes: Sequence[_Shape], shares: Sequence[Floats]) -> Floats:
     scaled = [shape.deviations * shape.spreads[0] for shape in shapes]
     means = [share @ values for share, values in zip(shares, scaled, strict=True)]
     found = []
-    for population in range(POPULATIONS):
+    for population in range(_POPULATIONS):
         own = [values - mean[population] for values, mean in zip(scaled, means, strict=True)]
         chance = [share[population] for share in shares]
         between = (own[0][:, None] + own[0]) / 2 if len(own) == 1 else own[0][:, None] - own[1]

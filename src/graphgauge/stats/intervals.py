@@ -415,6 +415,7 @@ def macro_spread(
     groups: int,
     cluster: NDArray[np.integer] | None = None,
     most: ArrayLike | None = None,
+    samples: int = 1,
 ) -> Spread:
     """The spread of the mean over groups with equal weights, for `score_interval`; `value` is that of each group.
 
@@ -422,46 +423,67 @@ def macro_spread(
     units tells little about its own variance, and one of a single unit nothing. So each variance is averaged with the
     one pooled over all groups, which counts like four degrees of freedom. Units in several groups (head and tail of a
     triple) err together. If no group has two units, the groups are treated as drawn: their values have the spread.
+
+    Several samples are computed at once: group g of sample s is number s · groups + g.
     """
     influence, count = np.asarray(influence, dtype=float), np.asarray(count, dtype=float)
-    value = np.asarray(value, dtype=float)
-    own = spread(influence, count, group=group, groups=groups, cluster=cluster, most=most)
+    table = samples, groups
+    value = np.asarray(value, dtype=float).reshape(table)
+    found = spread(influence, count, group=group, groups=samples * groups, cluster=cluster, most=most)
+    own = Spread(*(part.reshape(table) for part in found))
     free = np.where(own.units > 1, own.df, 0.0)
-    size = _totals(group, count, groups)
-    lowest, highest = (np.array([f(found, initial=0.0)]) for f, found in ((np.min, own.lowest), (np.max, own.highest)))
+    size = _totals(group, count, samples * groups).reshape(table)
+    lowest, highest = np.minimum(own.lowest.min(axis=1), 0.0), np.maximum(own.highest.max(axis=1), 0.0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        units = np.atleast_1d(groups**2 / np.sum(1 / own.units))
-        if not free.any():
-            drawn = spread(value - value.mean(), np.ones(groups))
-            return drawn._replace(units=units)
+        units = groups**2 / np.sum(1 / own.units, axis=1)
         variance = np.where(free > 0, own.error**2, 0.0)
-        pooled = np.sum(free * variance * own.units) / free.sum()
+        freedom = free.sum(axis=1, keepdims=True)
+        pooled = np.sum(free * variance * own.units, axis=1, keepdims=True) / freedom
         shrunk = (free * variance + _BORROWED * pooled / own.units) / (free + _BORROWED)
         # Degrees of freedom by size: the variance is a sum over groups of these multiples of their squares.
-        lent = np.sum(_BORROWED / own.units / (free + _BORROWED)) / free.sum()
+        lent = np.sum(_BORROWED / own.units / (free + _BORROWED), axis=1, keepdims=True) / freedom
         multiples = 1 / (own.units * (free + _BORROWED)) + lent
-        df = np.atleast_1d(np.sum(multiples * free) ** 2 / np.sum(multiples**2 * free))
-        total = shrunk.sum()
+        df = np.sum(multiples * free, axis=1) ** 2 / np.sum(multiples**2 * free, axis=1)
+        total = shrunk.sum(axis=1)
         if cluster is not None:
-            number = np.unique(cluster, return_inverse=True)[1]
-            span = int(number.max()) + 1
-            key, place = np.unique(np.asarray(group, dtype=np.int64) * span + number, return_inverse=True)
-            within, label = key // span, key % span
-            share = np.bincount(place, count) / size[within]
-            part = (
-                np.bincount(place, influence * count) / size[within] / np.sqrt(np.where(share < 1, 1 - share, np.inf))
+            together, units, fewer = _across_groups(influence, count, group, cluster, size)
+            total, df = total + together, np.minimum(df, fewer)
+        error = np.sqrt(np.maximum(total, shrunk.sum(axis=1) / groups)) / groups
+        squares = _totals(group, count * influence**2, samples * groups).reshape(table).sum(axis=1)
+        items = squares / size.sum(axis=1) / error**2
+        largest = (size if most is None else np.reshape(most, table)).sum(axis=1)
+        items = np.clip(np.where(error > 0, items, units), units, np.maximum(largest, units))
+        alone = freedom[:, 0] == 0
+        if alone.any():
+            drawn = spread((value - value.mean(axis=1, keepdims=True)).ravel(), np.ones(value.size),
+                           group=np.repeat(np.arange(samples), groups), groups=samples)  # fmt: skip
+            plain = Spread(error, df, units, items, lowest, highest)
+            return Spread(
+                *(np.where(alone, one, other) for one, other in zip(drawn._replace(units=units), plain, strict=True))
             )
-            total += np.sum(np.bincount(label, part) ** 2) - np.sum(part**2)
-            weight = np.bincount(label, share / groups).astype(float)
-            weight = weight[weight > 0]
-            units = np.atleast_1d(1 / np.sum(weight**2))
-            df = np.minimum(df, _size_df(weight, np.zeros(len(weight), np.int64), np.array([len(weight)])))
-        error = np.sqrt(np.maximum(total, shrunk.sum() / groups)) / groups
-        items = np.sum(_totals(group, count * influence**2, groups)) / count.sum() / error**2
-    error = np.atleast_1d(error)
-    largest = np.sum(size if most is None else most)
-    items = np.clip(np.where(error > 0, items, units), units, np.maximum(largest, units))
     return Spread(error, df, units, items, lowest, highest)
+
+
+def _across_groups(
+    influence: Floats, count: Floats, group: NDArray[np.integer], cluster: NDArray[np.integer], size: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """What clusters in several groups add to the sum of the groups' variances, and units and df by their sizes."""
+    samples, groups = size.shape
+    number = np.unique(cluster, return_inverse=True)[1]
+    span = int(number.max()) + 1
+    key, place = np.unique(np.asarray(group, dtype=np.int64) * span + number, return_inverse=True)
+    within = key // span
+    label = within // groups * span + key % span
+    all_in = size.ravel()[within]
+    share = np.bincount(place, count) / all_in
+    part = np.bincount(place, influence * count) / all_in / np.sqrt(np.where(share < 1, 1 - share, np.inf))
+    joined = np.bincount(label, part, samples * span).reshape(samples, span)
+    together = np.sum(joined**2, axis=1) - np.bincount(within // groups, part**2, samples)
+    weight = np.bincount(label, share / groups, samples * span).astype(float).reshape(samples, span)
+    owner, there = np.nonzero(weight > 0)
+    present = weight[owner, there]
+    units = 1 / np.bincount(owner, present**2, samples)
+    return together, units, _size_df(present, owner, np.bincount(owner, minlength=samples))
 
 
 def delong(
@@ -483,9 +505,64 @@ def delong(
     m, n = len(pos), len(neg)
     if m == 0 or n == 0:
         return np.nan, np.nan, 0
+    if offsets is None:
+        auc, wins, _, squares = _outscored(pos, neg, None)
+        if min(m, n) < 2:
+            return auc, np.nan, 0
+        spread = max(squares - n * auc**2, 0.0) / (n - 1)
+        return auc, math.sqrt(np.var(wins, ddof=1) / m + spread / n), min(m, n) - 1
+    auc, influence, sizes = delong_influence(pos, neg, offsets, cluster=cluster)
+    units = len(influence)
+    if units < 2:
+        return auc, np.nan, 0
+    variance = float(np.mean(np.square(influence)))
+    if variance == 0:
+        return auc, 0.0, units - 1
+    kurtosis = float(np.mean(np.square(influence) ** 2)) / variance**2
+    df = float(kurtosis_df(units, kurtosis))
+    if sizes is not None:
+        df = min(df, float(sizes.df[0]))
+    return auc, math.sqrt(variance / (units - 1)), df
+
+
+def delong_influence(
+    pos: NDArray[np.floating],
+    neg: NDArray[np.floating],
+    offsets: NDArray[np.integer],
+    *,
+    cluster: NDArray[np.integer] | None = None,
+) -> tuple[float, Floats, Clusters | None]:
+    """Pooled AUC, the first-order error that each query or cluster adds to it, and the sizes of clusters.
+
+    The AUC is its truth plus the mean of these, up to errors of second order.
+    """
+    m, n = len(pos), len(neg)
+    auc, wins, losses, _ = _outscored(pos, neg, offsets)
+    influence = losses - np.diff(offsets) * (m / n * auc) - auc + wins
+    sizes = None if cluster is None else Clusters.of(np.ones(m), cluster)
+    if sizes is not None:
+        influence = _totals(sizes.key, influence, len(sizes.present))[sizes.present]
+        influence *= len(influence) / m
+    return auc, influence, sizes
+
+
+def kurtosis_df(units: ArrayLike, kurtosis: ArrayLike) -> Floats:
+    """Degrees of freedom of a variance that is estimated from units of this kurtosis; units − 1 for normal ones."""
+    units = np.asarray(units, dtype=float)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        df: Floats = np.minimum(units - 1, 2 * units / (np.asarray(kurtosis) - (units - 3) / (units - 1)))
+    return df
+
+
+def _outscored(
+    pos: NDArray[np.floating], neg: NDArray[np.floating], offsets: NDArray[np.integer] | None
+) -> tuple[float, Floats, Floats, float]:
+    """Pooled AUC; the share of negatives below each positive; and of a query's negatives, summed, that of positives
+    above, over n / m; without offsets their sum of squares instead. Ties count half."""
+    m, n = len(pos), len(neg)
     order = np.argsort(pos)
     ordered = pos[order].astype(np.result_type(pos, neg), copy=False)
-    wins = np.zeros(m + 1, dtype=np.int64)  # twice the negatives below each positive, ties once: exact under any blocks
+    twice = np.zeros(m + 1, dtype=np.int64)  # negatives below each positive, ties once: exact under any blocks
     losses = np.zeros(m)
     squares = 0.0
     for first in range(0, n, _BLOCK):
@@ -494,36 +571,17 @@ def delong(
         upto = below.copy()
         tied = ordered[np.minimum(below, m - 1)] == block
         upto[tied] = np.searchsorted(ordered, block[tied], side="right")
-        wins += np.bincount(below, minlength=m + 1) + np.bincount(upto, minlength=m + 1)
+        twice += np.bincount(below, minlength=m + 1) + np.bincount(upto, minlength=m + 1)
         above = 2 * m - below - upto
         if offsets is None:
             squares += float(np.sum(np.square(above / (2 * m))))
         else:
             query = np.searchsorted(offsets, np.arange(first, first + len(block)), side="right") - 1
             losses += np.bincount(query, above, m)
-    np.cumsum(wins, out=wins)
-    auc = int(wins[:m].sum()) / (2 * m * n)
-    if offsets is None:
-        if min(m, n) < 2:
-            return auc, np.nan, 0
-        spread = max(squares - n * auc**2, 0.0) / (n - 1)
-        return auc, math.sqrt(np.var(wins[:m] / (2 * n), ddof=1) / m + spread / n), min(m, n) - 1
-    influence = losses / (2 * n) - np.diff(offsets) * (m / n * auc) - auc
-    influence[order] += wins[:m] / (2 * n)
-    sizes = None if cluster is None else Clusters.of(np.ones(m), cluster)
-    if sizes is not None:
-        influence = _totals(sizes.key, influence, len(sizes.present))[sizes.present]
-    units = len(influence)
-    if units < 2:
-        return auc, np.nan, 0
-    variance = float(np.mean(np.square(influence)))
-    if variance == 0:
-        return auc, 0.0, units - 1
-    kurtosis = float(np.mean(np.square(influence) ** 2)) / variance**2
-    df = min(units - 1, 2 * units / (kurtosis - (units - 3) / (units - 1)))
-    if sizes is not None:
-        df = min(df, float(sizes.df[0]))
-    return auc, units / m * math.sqrt(variance / (units - 1)), df
+    np.cumsum(twice, out=twice)
+    wins = np.empty(m)
+    wins[order] = twice[:m] / (2 * n)
+    return int(twice[:m].sum()) / (2 * m * n), wins, losses / (2 * n), squares
 
 
 def percentile_interval(drawn: Floats, items: int, strata: int, confidence: float) -> tuple[float, float]:
