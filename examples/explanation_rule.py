@@ -56,7 +56,7 @@ def main() -> None:
             low, high = result.ci
             chance = result.chance[-1].value
             print(f"{name:<10} {key:<18} {result.value:6.3f}  [{low:.3f}, {high:.3f}]  random {chance:.3f}")
-    print(explanation.compare(table, "fidelity_drop@0.1", baseline="random"))
+    print(explanation.compare(table, "fidelity_drop@0.1", baseline="random", random=False))
 
 
 if __name__ == "__main__":

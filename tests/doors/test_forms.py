@@ -26,7 +26,7 @@ EVERYWHERE = {
     "forecasting": {"null_value", "horizons", "by", "naive", "season", "save_state", "seed", "nan", "threads"},
     "generation": {"k", "resamples", "permutations", "save_table", "seed", "threads"},
     "explanation": {"explainer", "convention", "score", "signed", "label_threshold", "best_mode", "acc_mode",
-                    "acc_cap", "acc_points", "acc_keep", "kl", "delta_t", "keep", "nan"},
+                    "acc_cap", "acc_points", "acc_keep", "kl", "delta_t", "keep", "groups", "nan"},
 }  # fmt: skip
 SHARED = {"metrics", "confidence"}
 

@@ -52,7 +52,7 @@ def test_results_of_the_original_protocol() -> None:
     assert all(subgraph is explanation.context.subgraph.native for subgraph, *_ in model.asked)
     assert all(set(mask) <= {0, 1} for *_, mask in model.asked)
     table = ex.collect(OneMask(), [explanation], model_output="probability")
-    assert len(model.asked) <= table.masks  # a mask a call, and nothing to check
+    assert len(model.asked) <= table.masks + 1  # one mask per call, and one for the check
 
 
 def test_one_output_a_mask() -> None:
@@ -75,8 +75,18 @@ def test_odd_answers_to_one_mask_are_the_models_own(answer: Any) -> None:
 
 
 def test_results_that_lack_something() -> None:
-    with pytest.raises(InputError, match="no importance_edges or candidate_eidx"):
+    with pytest.raises(InputError, match="has no context with a subgraph"):
         ex.from_result(SimpleNamespace(context=None), src=SRC, dst=DST)
+    for absent in ("importance_edges", "candidate_eidx"):
+        bare = result()
+        if absent == "importance_edges":
+            del bare.importance_edges
+        else:
+            bare.context.subgraph.payload = None
+        with pytest.raises(InputError, match=f"there is no {absent}"):
+            ex.from_result(bare, src=SRC, dst=DST)
+    with pytest.raises(InputError, match=r"3 candidates, but their edges have shape \(0,\)\. Pass src= and dst="):
+        ex.from_result(result())
     far = result()
     far.context.subgraph.payload["candidate_eidx"] = [9]
     with pytest.raises(InputError, match="edge 9 is not among 5"):
@@ -89,7 +99,7 @@ def test_results_that_lack_something() -> None:
         ([0, -1], {}, "candidate_eidx: edge -1 is not among 5"),
         ([0.5], {}, "candidate_eidx: expected whole numbers"),
         (["a"], {}, "candidate_eidx: expected whole numbers"),
-        (None, {}, "candidate_eidx: expected whole numbers"),
+        (None, {}, "there is no candidate_eidx"),
         ([[0], [1, 2]], {}, "candidate_eidx: rows of different lengths"),
         ([], {}, "importance: shape .* for 0 candidate edges"),
         ([3, 0, 4], {"dst": DST[:2]}, r"dst: expected shape \(5\), found \(2,\)"),
@@ -204,7 +214,7 @@ def test_explanations_of_torch_geometric() -> None:
     assert explanation.context.subgraph.edge_features.shape == (4, 1)
     assert explanation.importance.tolist() == pytest.approx([0.1, 0.3, 0.7, 0.9])
     assert explanation.seed == 3
-    with pytest.raises(InputError, match="has no edge_mask"):
+    with pytest.raises(InputError, match="has neither edge_mask nor node_mask"):
         ex.from_pyg(Said(x=torch.ones(3, 2), edge_index=said["edge_index"]), num_hops=2)
     for wrong in (None, 5):
         with pytest.raises(InputError, match="expected a torch_geometric Explanation"):

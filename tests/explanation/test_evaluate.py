@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -198,14 +199,22 @@ def test_a_model_without_use_for_edges_is_noticed() -> None:
 # ------------------------------------------------------------------------------------------ conventions
 
 
-@pytest.mark.parametrize("convention", ["pyg", "dig", "time_to_explain"])
+def one_by_one(explanations: list[ex.Explanation]) -> list[ex.Explanation]:
+    """The same explanations with every edge as a separate unit."""
+    found = []
+    for each in explanations:
+        subgraph = replace(each.context.subgraph, units=np.arange(len(each.importance)))
+        found.append(replace(each, context=replace(each.context, subgraph=subgraph)))
+    return found
+
+
+@pytest.mark.parametrize("convention", ["dig", "time_to_explain"])
 def test_every_name_of_a_convention_comes_out(convention: str) -> None:
-    found = ex.evaluate(Weighted(1), random_explanations(1, 12), convention=convention)
+    found = ex.evaluate(Weighted(1), one_by_one(random_explanations(1, 12)), convention=convention)
     expected = {
-        "pyg": {"pos_fidelity", "neg_fidelity", "characterization_score", "fidelity_curve_auc", "unfaithfulness"},
         "dig": {"fidelity", "fidelity_inv", "sparsity"},
-        "time_to_explain": {"fidelity_drop", "fidelity_minus", "fidelity_keep", "fidelity_best", "fidelity_best.k",
-                            "fidelity_tempme", "acc_auc", "cohesiveness"},
+        "time_to_explain": {"fidelity_drop", "fidelity_minus", "fidelity_keep", "fidelity_best",
+                            "fidelity_best.best_s", "fidelity_tempme", "acc_auc"},
     }[convention]  # fmt: skip
     assert {key.partition("@")[0] for key in found} == expected
     assert all(result.conventions["convention"] == convention for result in found.values())
@@ -213,22 +222,19 @@ def test_every_name_of_a_convention_comes_out(convention: str) -> None:
 
 def test_minus_means_opposite_things() -> None:
     explanations = random_explanations(2, 10)
-    table = ex.collect(Weighted(2), explanations, options={"acc_auc": {"keep": "complement"}})
-    own = ex.evaluate(
-        table, metrics=["fidelity_drop", "fidelity_keep", "label_flip_drop", "label_flip_keep"], score="max"
-    )
-    theirs = ex.evaluate(table, convention="time_to_explain", metrics=["fidelity_minus@0.2", "fidelity_keep@0.2"])
-    assert theirs["fidelity_minus@0.2"].value == own["fidelity_drop@0.2"].value
-    assert theirs["fidelity_keep@0.2"].direction == "higher"
-    pyg = ex.evaluate(table, convention="pyg", metrics=["neg_fidelity@0.2", "pos_fidelity@0.2"])
-    assert pyg["neg_fidelity@0.2"].value == own["label_flip_keep@0.2"].value
-    assert pyg["pos_fidelity@0.2"].value == own["label_flip_drop@0.2"].value
+    table = ex.collect(Weighted(2), explanations)
+    with pytest.raises(InputError, match=r'rounding and ties of time_to_explain\. Collect with convention="time_to'):
+        ex.evaluate(table, convention="time_to_explain")
+    with pytest.raises(InputError, match=r"masks edges together.*Pass units=range\(edges\)"):
+        ex.evaluate(Weighted(2), explanations, convention="time_to_explain")
+    with pytest.raises(InputError, match="the explanations have no answers to their own masks"):
+        ex.evaluate(table, convention="pyg", metrics=["pos_fidelity"])
     dig = ex.evaluate(table, convention="dig", metrics=["fidelity"])
     signed = ex.evaluate(table, metrics=["fidelity_drop.signed"])
     assert [dig[f"fidelity@{s}"].value for s in LEVELS] == [signed[f"fidelity_drop.signed@{s}"].value for s in LEVELS]
     with pytest.raises(UnknownNameError, match="fidelity_minus"):
         ex.evaluate(table, convention="dig", metrics=["fidelity_minus"])
-    with pytest.raises(OptionError, match=r"'2' is not a level\. Give a share above 0"):
+    with pytest.raises(OptionError, match=r"'2' is not a level\. Give a share from 0 to 1"):
         ex.evaluate(table, convention="dig", metrics=["fidelity@2"])
 
 
@@ -240,7 +246,7 @@ def test_both_directions_of_the_divergence() -> None:
     )
     assert forward.value != reverse.value
     assert forward.conventions["kl"] == "whole graph ‖ explanation"
-    assert ex.evaluate(table, convention="pyg")["unfaithfulness@0.2"].value == reverse.value
+    assert reverse.conventions["kl"] == "explanation ‖ whole graph"
 
 
 def test_a_certain_model_has_no_infinite_divergence() -> None:
@@ -383,8 +389,16 @@ def test_explainers_are_compared_event_by_event() -> None:
     assert [pair.names for pair in outcome.pairs] == [
         ("knows", "guesses"),
         ("knows", "reversed"),
+        ("knows", "random explainer"),
         ("guesses", "reversed"),
+        ("guesses", "random explainer"),
+        ("reversed", "random explainer"),
     ]
+    assert outcome.means["random explainer"] == pytest.approx(
+        ex.evaluate(table, explainer="knows", absolute=False)["necessity_auc"].chance[-1].value
+    )
+    alone = ex.compare(table, "necessity_auc", explainers=["knows"])
+    assert [pair.names for pair in alone.pairs] == [("knows", "random explainer")]
     assert outcome.pairs[0].p_adjusted < 0.01
     evaluation = ex.evaluate(table, explainer="knows", keep="items", absolute=False)
     others = ex.evaluate(table, explainer="guesses", keep="items", absolute=False)
@@ -393,7 +407,11 @@ def test_explainers_are_compared_event_by_event() -> None:
     assert outcome.pairs[0].test.n == 25
     lower = ex.compare(table, "fidelity_keep@0.3", baseline="guesses")
     assert lower.better == "lower"
-    assert [pair.names for pair in lower.pairs] == [("knows", "guesses"), ("reversed", "guesses")]
+    assert [pair.names for pair in lower.pairs] == [
+        ("knows", "guesses"),
+        ("reversed", "guesses"),
+        ("random explainer", "guesses"),
+    ]
 
 
 SIZES = ("fidelity_drop@0.3", "fidelity_keep@0.3", "fidelity_best", "necessity_auc", "sufficiency_auc")
@@ -455,7 +473,7 @@ def test_comparisons_that_cannot_be() -> None:
     table = contested(4)
     for explainers in (["knows", "knows"], "knows", []):
         with pytest.raises(InputError, match="at least two explainers"):
-            ex.compare(table, "necessity_auc", explainers=explainers)
+            ex.compare(table, "necessity_auc", explainers=explainers, random=False)
     for explainers in ([5, 6], ["knows", None]):
         with pytest.raises(UnknownNameError, match="unknown explainer"):
             ex.compare(table, "necessity_auc", explainers=explainers)
@@ -468,7 +486,7 @@ def test_comparisons_that_cannot_be() -> None:
     with pytest.raises(UnknownNameError):
         ex.compare(table, "necessity_auc", baseline="absent")
     with pytest.raises(InputError, match="at least two explainers"):
-        ex.compare(table, "necessity_auc", explainers=["knows"])
+        ex.compare(table, "necessity_auc", explainers=["knows"], random=False)
     with pytest.raises(OptionError, match="3 explainers: knows, guesses, reversed"):
         ex.evaluate(table)
 
@@ -493,7 +511,8 @@ def test_items_side_file_serves_the_comparison_of_results(tmp_path: Any) -> None
         evaluation.run |= {"method": name, "dataset": "paths", "seed": 0}
         write_result(evaluation, tmp_path / f"{name}.json")
     outcome = compare(tmp_path, metric="fidelity_drop@0.2", over="items")
-    direct = ex.compare(table, "fidelity_drop@0.2", explainers=["knows", "guesses"], absolute=True)
+    direct = ex.compare(table, "fidelity_drop@0.2", explainers=["knows", "guesses"], random=False)
+    assert "fidelity_drop@0.2 is compared with its sign." in outcome.notes
     assert outcome.means == pytest.approx(direct.means)
     assert (
         read_result(tmp_path / "knows.json")["acc_auc"].value == ex.evaluate(table, explainer="knows")["acc_auc"].value

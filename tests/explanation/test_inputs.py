@@ -263,15 +263,18 @@ def test_levels_have_one_spelling() -> None:
     assert Level("0.10") == Level(0.1) == "0.1"
     assert Level("k=05") == "k=5"
     assert Level("k=5").of(3) == 3
-    for wrong in ("0", "-0.1", "1.5", "k=0", "k=x", "nan", "many"):
+    assert Level("0.0") == Level(-0.0) == "0"
+    assert Level(0).of(7) == Level("k=0").of(7) == 0
+    for wrong in ("-0.1", "1.5", "k=-1", "k=x", "nan", "many"):
         with pytest.raises(ValueError):  # noqa: PT011
             Level(wrong)
 
 
 @pytest.mark.parametrize(
     "options",
-    [{"levels": (0.0,)}, {"levels": (1.2,)}, {"topk": 0}, {"topk": [2.5]}, {"levels": (), "topk": ()}, {"by": "size"},
-     {"normalize": "z"}, {"ties": "first"}, {"random": 0}, {"seed": -1}, {"model_output": "score"}],
+    [{"levels": (-0.1,)}, {"levels": (1.2,)}, {"topk": -1}, {"topk": [2.5]}, {"levels": (), "topk": ()}, {"by": "size"},
+     {"normalize": "z"}, {"ties": "first"}, {"random": -1}, {"seed": -1}, {"model_output": "score"},
+     {"model_output": None}, {"asked": ("all",)}, {"ceiling": -1}],
 )  # fmt: skip
 def test_settings_that_cannot_be(options: dict[str, Any]) -> None:
     with pytest.raises(OptionError):

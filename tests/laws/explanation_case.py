@@ -87,8 +87,8 @@ class ExplanationCase(Case):
             explanations.append(Explanation(context, importance, "explainer", 0.25, 0))
             explanations.append(Explanation(context, -weights, "explainer", 0.5, 1))
         return evaluate(
-            Added(), explanations, levels=LEVELS, topk=2, random=1, metrics=list(self.entries),
-            options={"acc_auc": {"points": 4}},
+            Added(), explanations, levels=LEVELS, topk=2, random=1, metrics=list(self.entries), ceiling=40,
+            robust_samples=3, options={"acc_auc": {"points": 4}},
         )  # fmt: skip
 
     def permuted(self, inputs: Inputs, rng: np.random.Generator) -> Inputs:

@@ -93,38 +93,6 @@ def hard_mask(explanation: ex.Explanation, level: float) -> np.ndarray:
     return mask
 
 
-CASES = [("GCN", True), ("GCN", False), ("SAGE", True), ("GIN", False)]
-
-
-@pytest.mark.parametrize(("layer", "undirected"), CASES)
-def test_the_names_of_torch_geometric_are_its_numbers(layer: str, undirected: bool) -> None:
-    torch, metric = peer("torch"), peer("torch_geometric.explain.metric")
-    module, data = network(layer), graph(1, undirected)
-    explanations, table = own(module, data)
-    assert not table.notes
-    found = ex.evaluate(table, convention="pyg")
-    explainer = explainer_of(module)
-    curve = []
-    for level in LEVELS:
-        said = [explanation_of(module, data, node, hard_mask(explanations[node], level)) for node in range(12)]
-        pairs = np.array([metric.fidelity(explainer, one) for one in said])
-        assert found[f"pos_fidelity@{level}"].value == pytest.approx(pairs[:, 0].mean(), abs=1e-12)
-        assert found[f"neg_fidelity@{level}"].value == pytest.approx(pairs[:, 1].mean(), abs=1e-12)
-        means = torch.tensor(pairs.mean(0))
-        score = metric.characterization_score(*means).item()
-        assert found[f"characterization_score@{level}"].value == pytest.approx(score, abs=1e-12)
-        divergence = np.mean([metric.unfaithfulness(explainer, one) for one in said])
-        assert found[f"unfaithfulness@{level}"].value == pytest.approx(divergence, abs=2e-6)
-        curve.append((*means.tolist(), np.mean([hard_mask(one, level).mean() for one in explanations])))
-    pos, neg, _ = (torch.tensor(column) for column in np.array(curve).T)
-    shares = torch.tensor(
-        [np.mean([count(s, len(order(one))) / len(order(one)) for one in explanations]) for s in LEVELS]
-    )
-    if (neg < 1).all():
-        area = metric.fidelity_curve_auc(pos, neg, shares).item()
-        assert found["fidelity_curve_auc"].value == pytest.approx(area, abs=1e-12)
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_a_known_truth_against_torch_geometric(seed: int) -> None:
     torch, metric = peer("torch"), peer("torch_geometric.explain.metric")
@@ -313,25 +281,23 @@ def test_learned_masks_have_no_free_edges() -> None:
 
 @pytest.mark.parametrize("layer", ["GCN", "GIN"])
 def test_settings_that_give_the_numbers_of_torch_geometric(layer: str) -> None:
-    """The settings of the page on coming from torch_geometric: its hard top k of all edges, one by one."""
+    """The lines of the page on coming from torch_geometric: its hard top k of all edges, one by one."""
     pyg, metric = peer("torch_geometric.explain"), peer("torch_geometric.explain.metric")
     module, data = network(layer), graph(1, True)
     config = {"mode": "multiclass_classification", "task_level": "node", "return_type": "raw"}
     explainer = pyg.Explainer(
-        module, pyg.GNNExplainer(epochs=5), explanation_type="model", edge_mask_type="object", model_config=config,
-        threshold_config=("topk_hard", 5),
-    )  # fmt: skip
+        module, pyg.GNNExplainer(epochs=5), explanation_type="model", edge_mask_type="object", model_config=config
+    )
     peer("torch").manual_seed(0)
     said = [explainer(*data, index=node) for node in range(12)]
-    edges = np.arange(data[1].shape[1])
-    model = ex.PyGModel(module, masking="weight")
-    explanations = [ex.from_pyg(one, model, explainer="GNNExplainer", candidates=edges, units=edges) for one in said]
-    found = ex.evaluate(ex.collect(model, explanations, topk=[5]), convention="pyg")
-    pairs = np.array([metric.fidelity(explainer, one) for one in said])
+    model = ex.PyGModel.of(explainer)
+    found = ex.evaluate(None, [ex.from_pyg(one, model, topk=[5]) for one in said], convention="pyg")
+    cut = [one.threshold("topk_hard", 5) for one in said]
+    pairs = np.array([metric.fidelity(explainer, one) for one in cut])
     assert found["pos_fidelity@k=5"].value == pytest.approx(pairs[:, 0].mean(), abs=1e-12)
     assert found["neg_fidelity@k=5"].value == pytest.approx(pairs[:, 1].mean(), abs=1e-12)
     divergence = np.mean([metric.unfaithfulness(explainer, one) for one in said])
-    assert found["unfaithfulness@k=5"].value == pytest.approx(divergence, abs=2e-6)
+    assert found["unfaithfulness"].value == pytest.approx(divergence, abs=2e-6)
 
 
 def test_stored_events_hold_what_can_matter(tmp_path: Path) -> None:
@@ -469,7 +435,8 @@ def rows() -> list[list[str]]:
     module, data = network("GCN"), graph(1, True)
     explanations, table = own(module, data)
     removed = own(module, data, "remove")[1]
-    pyg = ex.evaluate(table, convention="pyg")
+    kl = {"unfaithfulness": {"kl": "reverse"}}
+    reversed_ = ex.evaluate(table, metrics=["unfaithfulness@0.3"], options=kl)
     both = ex.evaluate(table, metrics=["label_flip_drop", "label_flip_keep", "fidelity_drop", "unfaithfulness"])
 
     def mean(call: Callable[..., float], masks: Callable[[ex.Explanation], Any], returns: str = "raw") -> float:
@@ -490,23 +457,23 @@ def rows() -> list[list[str]]:
         return float(metric.characterization_score(*map(torch.tensor, fidelities)))
 
     def of_majority(key: str, share: float) -> float:
-        options: Any = {"levels": (0.3,), "convention": "pyg", "metrics": [key]}
+        options: Any = {"levels": (0.3,), "metrics": [key]}
         return ex.evaluate(Majority(share), explanations, **options)[key].value
 
     soft = shown(both["unfaithfulness@0.3"].value)
-    reverse = shown(pyg["unfaithfulness@0.3"].value)
+    reverse = shown(reversed_["unfaithfulness@0.3"].value)
     without = ex.evaluate(removed, metrics=["fidelity_drop@0.3"])["fidelity_drop@0.3"].value
     bare = [ex.Explanation(explanations[0].context, spoiled(explanations[0]))]
     wrong = ex.PyGModel(module, model_output="probability")
     return [
-        ["labels that change without the top 30 %", '`label_flip_drop`; with `convention="pyg"`, `pos_fidelity`',
+        ["labels that change without the top 30 %", "`label_flip_drop`",
          shown(both["label_flip_drop@0.3"].value), "`fidelity`, first number",
          answer(lambda: mean(lambda *asked: metric.fidelity(*asked)[0], hard))],
-        ["labels that change with only the top 30 %", '`label_flip_keep`; with `convention="pyg"`, `neg_fidelity`',
+        ["labels that change with only the top 30 %", "`label_flip_keep`",
          shown(both["label_flip_keep@0.3"].value), "`fidelity`, second number",
          answer(lambda: mean(lambda *asked: metric.fidelity(*asked)[1], hard))],
         ["unfaithfulness of the same masks",
-         f'KL(whole graph ‖ explanation); with `convention="pyg"` the other way round, {reverse}', soft,
+         f'KL(whole graph ‖ explanation); with `kl="reverse"` the other way round, {reverse}', soft,
          "`unfaithfulness`, which documents the first and computes the second", answer(lambda: unfaithful(hard))],
         ["the same, the node given as a number", "the same number", soft,
          "`unfaithfulness` if `index` is not a tensor: the divergence is divided by the number of classes",
@@ -527,10 +494,10 @@ def rows() -> list[list[str]]:
          ours(lambda: ex.collect(ex.PyGModel(module), bare)), "`unfaithfulness`",
          answer(lambda: unfaithful(spoiled))],
         ["characterization of fidelities 0 and 0", "the harmonic mean of 0 and 1",
-         ours(lambda: of_majority("characterization_score@0.3", 0.0)), "`characterization_score`",
+         ours(lambda: of_majority("label_flip_characterization@0.3", 0.0)), "`characterization_score`",
          answer(lambda: score(0.0, 0.0))],
         ["characterization of fidelities 0 and 1, both at their worst", "the harmonic mean of 0 and 0",
-         ours(lambda: of_majority("characterization_score@0.3", 0.5)), "`characterization_score`",
+         ours(lambda: of_majority("label_flip_characterization@0.3", 0.5)), "`characterization_score`",
          answer(lambda: score(0.0, 1.0))],
         ["curve area if keeping changes every label", "NaN with the reason",
          ours(lambda: of_majority("fidelity_curve_auc", 0.5)), "`fidelity_curve_auc`",
@@ -545,10 +512,10 @@ NAMES = [
     ["drop: size of the change", "`fidelity_drop`", "–", "–", "`fidelity_drop`, `fidelity_minus`"],
     ["drop: change of the label", "`label_flip_drop`", "`fidelity`, first (fid+)", "–", "–"],
     ["keep only the explanation: signed change", "`fidelity_keep.signed`", "–", "`fidelity_inv` (Fidelity−)", "–"],
-    ["keep: size of the change", "`fidelity_keep`, lower is better", "–", "–", "`fidelity_keep`, higher is better"],
+    ["keep: size of the change", "`fidelity_keep`, lower is better", "–", "–", "`fidelity_keep`: 1 − the change"],
     ["keep: change of the label", "`label_flip_keep`", "`fidelity`, second (fid−)", "–", "–"],
     ["quantity that changes", "probability of the class predicted on the whole graph", "the label",
-     "probability of that class", "largest probability of any class"],
+     "probability of that class", "a single output as it is, or the largest of several"],
 ]  # fmt: skip
 
 
@@ -559,9 +526,16 @@ def table_text() -> str:
             "",
             "<!-- Written by tests/peers/test_explanation_peers.py; GRAPHGAUGE_REGENERATE=1 rewrites it. -->",
             "",
-            '`convention="pyg"` gives torch_geometric\'s numbers on the same masks: tests check fidelity,',
-            "characterization, unfaithfulness and the curve's area on GCN, GraphSAGE and GIN networks, with the same",
-            "hard masks, and precision, recall, F1 and AUROC against a known truth. Names and rules differ as follows.",
+            "`convention=\"pyg\"` gives torch_geometric's numbers on an explanation's own masks: tests call",
+            "fidelity, characterization, unfaithfulness and the curve's area of torch_geometric on 240 random",
+            "explanations of nodes, pairs and graphs, with edge masks, the three kinds of node masks, soft and",
+            "hard, of models and phenomena, by GCN, GraphSAGE, GIN and GAT networks. All fidelities are equal;",
+            "the divergence, which torch computes in 32 bits, agrees to 1e-6. Precision, recall, F1 and AUROC are",
+            "compared with a known truth.",
+            "",
+            '`convention="time_to_explain"` is tested against values of that library\'s own code, at commit',
+            "239f3f2, on 60 random cases: single outputs and classes, logits and probabilities, ties, selected",
+            "events, and levels that fall on halves. The metrics of this library differ as follows.",
             "",
             "## The same names for different metrics",
             "",
@@ -569,8 +543,7 @@ def table_text() -> str:
             "",
             '"Plus" and "minus" mean dropping and keeping in torch_geometric, DIG and GraphFramEx, and "minus" means',
             "dropping in time_to_explain. graphgauge names the operation; `convention=` selects the other names.",
-            "The columns of DIG and time_to_explain are from their documentation; torch_geometric's numbers below were",
-            "observed.",
+            "The column of DIG is from its documentation; torch_geometric's numbers below were observed.",
             "",
             "## Cases",
             "",

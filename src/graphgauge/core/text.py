@@ -50,9 +50,11 @@ def title_line(evaluation: Evaluation) -> str:
 
 
 def summary_lines(evaluation: Evaluation) -> Iterator[str]:
-    """The meaning of each section's result, and whether it reaches its goal."""
+    """The meaning of each section's result, and whether it reaches its goal; in a family without sections, of a few."""
     for result in evaluation.values():
         if (result.priority is None and result.interpretation is None) or result.is_companion:
+            continue
+        if result.section is None and "@" in result.key:  # the same at many levels; the result file has all of them
             continue
         sign = ">" if result.direction == "higher" else "≤"
         goal = "" if result.goal is None else f", target {sign} {number(result.goal)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from graphgauge.core.arrays import as_labels, as_numeric, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.factory import own_code
-from graphgauge.explanation.fields import whole_numbers
+from graphgauge.explanation.fields import lined_up, whole_numbers
 from graphgauge.explanation.inputs import Context, Explanation, ManyModel, Masks, Model, Subgraph
 from graphgauge.explanation.masks import MODEL_OUTPUT
 
@@ -78,35 +79,86 @@ class MaskedCalls:
         return array[0] if array.ndim == 2 and len(array) == 1 else array.reshape(-1) if array.ndim == 0 else array
 
 
-def from_result(
-    result: Any, *, src: Any, dst: Any, time: Any = None, target: Any = None, explainer: str = "explainer",
-    event: str | int | None = None, **context: Any,
-) -> Explanation:  # fmt: skip
-    """An `Explanation` from an object with `importance_edges` and `context.subgraph.payload["candidate_eidx"]`.
+# Fields of a result of time_to_explain that list the chosen events; they rank before all others.
+_SELECTED = ("selected_eidx", "cf_event_ids", "coalition_eidx", "explanation_event_ids", "omitted_edge_idxs")
 
-    `src`, `dst` and `time` cover all edges; candidates are numbered from 0 and index into them. The target defaults to
-    that of the context.
+
+def from_result(
+    result: Any, context: Any = None, *, src: Any = None, dst: Any = None, time: Any = None, target: Any = None,
+    explainer: str | None = None, event: str | int | None = None, label: int | None = None, truth: Any = None,
+) -> Explanation:  # fmt: skip
+    """An `Explanation` from a result of time_to_explain: an object with `importance_edges`, and its context.
+
+    Every candidate event is a separate unit. If the result lists selected events (`extras["selected_eidx"]` and
+    similar), these rank before all others, as in that library.
+
+    Parameters
+    ----------
+    context
+        The `ExplanationContext` of the result, with `subgraph.payload["candidate_eidx"]`; by default `result.context`.
+    src, dst, time
+        Ends and times of all events of the data; candidates are numbered from 0 and index into them. By default those
+        of the context's subgraph, if it lists one edge for each candidate.
+    target, label, explainer, event
+        By default the context's target and label, the result's explainer, and its fingerprint.
     """
-    try:
-        native = result.context.subgraph
-        numbers = native.payload["candidate_eidx"]
-        importance = result.importance_edges
-    except (AttributeError, KeyError, TypeError) as error:
-        raise InputError(f"no importance_edges or candidate_eidx ({error})", where="result") from None
+    context = getattr(result, "context", None) if context is None else context
+    native = getattr(context, "subgraph", None)
+    payload = getattr(native, "payload", None)
+    payload = payload if isinstance(payload, Mapping) else {}
+    extras = getattr(result, "extras", None)
+    extras = extras if isinstance(extras, Mapping) else {}
+    numbers = payload.get("candidate_eidx", extras.get("candidate_eidx"))
+    importance = getattr(result, "importance_edges", None)
+    if native is None:
+        raise InputError("has no context with a subgraph", where="result", fix="Pass the result's context= as well.")
+    if numbers is None or importance is None:
+        absent = "importance_edges" if importance is None else "candidate_eidx"
+        raise InputError(f"there is no {absent}", where="result" if importance is None else "context")
     candidates = whole_numbers(numbers, "candidate_eidx").reshape(-1)
+    ends, times = _ends(candidates, src, dst, time, native, payload)
+    nodes, rows = np.unique(ends, return_inverse=True)
+    subgraph = Subgraph(rows.reshape(ends.shape), nodes, times, units=np.arange(len(candidates)), native=native)
+    target = getattr(context, "target", None) if target is None else target
+    label = getattr(context, "label", None) if label is None else label
+    name = getattr(result, "explainer", None) if explainer is None else explainer
+    fingerprint = getattr(result, "context_fp", None) or None
+    about = Context(subgraph, target, fingerprint if event is None else event, label, truth)
+    values = _selected_first(as_numeric(importance, "importance_edges"), candidates, extras)
+    return Explanation(about, values, "explainer" if name is None else str(name), getattr(result, "elapsed_sec", None))
+
+
+def _ends(candidates: Any, src: Any, dst: Any, time: Any, native: Any, payload: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Sources and targets of the candidates as two rows, and their times."""
+    if src is None and dst is None:
+        listed = payload.get("candidate_edge_index", getattr(native, "edge_index", None))
+        pairs = np.asarray([] if listed is None else listed)
+        pairs = pairs.T if pairs.ndim == 2 and pairs.shape == (len(candidates), 2) else pairs
+        if pairs.shape != (2, len(candidates)):
+            raise InputError(
+                f"{len(candidates)} candidates, but their edges have shape {pairs.shape}", where="context.subgraph",
+                fix="Pass src= and dst= of all events.",
+            )  # fmt: skip
+        moments = getattr(native, "timestamps", None) if time is None else time
+        return pairs, None if moments is None else lined_up(moments, len(candidates), "timestamps", "candidate")
     source, sink = as_labels(src, "src"), as_labels(dst, "dst")
     require_shape(sink, source.shape, "dst", "Pass one node per edge in src and in dst.")
     outside = candidates[(candidates < 0) | (candidates >= len(source))]
     if outside.size:
         raise InputError(f"edge {outside[0]} is not among {len(source)}", where="candidate_eidx")
-    ends = np.stack([source[candidates], sink[candidates]])
-    nodes, rows = np.unique(ends, return_inverse=True)
     times = None
     if time is not None:
         moments = as_numeric(time, "time")
         require_shape(moments, source.shape, "time", "Pass one time per edge.")
         times = moments[candidates]
-    subgraph = Subgraph(rows.reshape(ends.shape), nodes, times, native=native)
-    target = getattr(result.context, "target", None) if target is None else target
-    elapsed = getattr(result, "elapsed_sec", None)
-    return Explanation(Context(subgraph, target, event, **context), importance, explainer, elapsed)
+    return np.stack([source[candidates], sink[candidates]]), times
+
+
+def _selected_first(importance: Any, candidates: Any, extras: Mapping[str, Any]) -> Any:
+    """The importance; if some events are selected, ranks in its place, with these first in the same order."""
+    listed = next((extras[name] for name in _SELECTED if extras.get(name) is not None), None)
+    if listed is None or importance.shape != candidates.shape or not np.isfinite(importance).all():
+        return importance
+    chosen = np.isin(candidates, whole_numbers(listed, "selected events"))
+    both = np.stack([chosen.astype(float), importance.astype(float)])
+    return np.unique(both, axis=1, return_inverse=True)[1].reshape(-1).astype(float)

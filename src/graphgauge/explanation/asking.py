@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Sized
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,10 +12,11 @@ from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError
 from graphgauge.core.factory import own_code
 from graphgauge.explanation.adapters import MaskedCalls, method_asked
+from graphgauge.explanation.ceiling import searched
 from graphgauge.explanation.fields import answer_rows, checked_outputs, probabilities
 from graphgauge.explanation.inputs import ManyModel, Masks, Model
-from graphgauge.explanation.masks import Settings, event_masks, random_rankings, rankings, unit_importance
-from graphgauge.explanation.records import Event
+from graphgauge.explanation.masks import Settings, event_masks, packed, random_rankings, rankings, unit_importance
+from graphgauge.explanation.records import Event, EventId
 from graphgauge.explanation.table import Answered
 
 # Largest difference between the probabilities of one mask alone and in a batch.
@@ -25,10 +26,11 @@ _ALONE = "every mask was sent alone"
 
 @dataclass
 class _Question:
-    """The masks of one event, and the answers so far."""
+    """The masks of one event that have no answer yet, the answers so far, and those of an earlier run."""
 
     event: Event
     masks: Masks
+    held: Answered | None = None
     answers: list[Floats] = field(default_factory=list)
 
     @property
@@ -62,20 +64,23 @@ class Asking:
     def __init__(self, model: Model | ManyModel, settings: Settings, batch_edges: int, nan: str) -> None:
         self._model, self._settings, self._batch_edges, self._nan = model, settings, batch_edges, nan
         self._method = method_asked(model)
-        # Models that take one mask per call need no check.
-        self._alone = self._checked = isinstance(model, MaskedCalls)
+        self._alone = isinstance(model, MaskedCalls)
+        self._random = False
         self._classes: int | None = None
         self._omitted = 0
         self.notes: list[str] = []
 
     def go_on(self, rows: Sequence[Answered], notes: Sequence[str]) -> None:
         """Continue in the same mode as the run that left these answers and notes."""
-        if rows:
-            self._classes = rows[0].outputs.shape[1]
+        self._classes = next((row.outputs.shape[1] for row in rows if len(row.outputs)), None)
         self._alone = self._alone or any(_ALONE in note for note in notes)
 
-    def answers(self, events: Sequence[Event]) -> Iterator[Answered]:
-        for batch in self._batches(events):
+    def answers(self, events: Sequence[Event], held: Mapping[EventId, Answered] | None = None) -> Iterator[Answered]:
+        """The answered events; masks that are answered in `held` are not sent again."""
+        for batch in self._batches(events, held or {}):
+            if isinstance(batch, _Question):
+                yield from self._finished(batch)
+                continue
             for part, outputs in zip(batch, self._asked(batch), strict=True):
                 part.question.answers.append(outputs)
                 if part.question.done:
@@ -85,19 +90,39 @@ class Asking:
         return [f"{self._omitted} events were left out, because the model answered NaN"] if self._omitted else []
 
     def _finished(self, question: _Question) -> Iterator[Answered]:
-        outputs = np.concatenate(question.answers)
+        event, held = question.event, question.held
+        outputs = np.concatenate(question.answers) if question.answers else np.empty((0, self._classes or 1))
+        masks = question.masks
+        if held is not None:
+            masks = np.concatenate([held.masks, masks])
+            outputs = np.concatenate([held.outputs, outputs]) if len(question.masks) else held.outputs
         if np.isnan(outputs).any():
             self._omitted += 1
-        else:
-            yield Answered(question.event, question.masks, outputs)
+            return
+        if self._settings.ceiling and self._settings.asked and event.subgraph.unit_count:
+            masks, outputs = searched(
+                event.subgraph, masks, outputs, self._settings, lambda more: self._more(event, more)
+            )
+        yield Answered(event, masks, outputs)
 
-    def _batches(self, events: Sequence[Event]) -> Iterator[list[_Part]]:
-        """Masks up to the edge budget, one event at a time unless the model takes several."""
+    def _more(self, event: Event, masks: Masks) -> Floats:
+        """Answers to further masks of one event."""
+        question, step = _Question(event, masks), max(self._batch_edges // max(event.subgraph.edges, 1), 1)
+        parts = [_Part(question, at, min(at + step, len(masks))) for at in range(0, len(masks), step)]
+        return np.concatenate([answers for part in parts for answers in self._asked([part], watch=False)])
+
+    def _batches(self, events: Sequence[Event], held: Mapping[EventId, Answered]) -> Iterator[list[_Part] | _Question]:
+        """Masks up to the edge budget, one event at a time unless the model takes several.
+
+        A question without masks comes by itself.
+        """
         batch: list[_Part] = []
         room = self._batch_edges
         several = isinstance(self._model, ManyModel)
         for event in events:
-            question = self._question(event)
+            question = self._question(event, held.get(event.id))
+            if not len(question.masks):
+                yield question
             cost, start = max(event.subgraph.edges, 1), 0
             while start < len(question.masks):
                 if batch and (room < cost or (not several and batch[-1].question is not question)):
@@ -110,25 +135,22 @@ class Asking:
         if batch:
             yield batch
 
-    def _question(self, event: Event) -> _Question:
-        ranked = [
-            ranking
-            for explanation in event.explanations
-            for ranking in rankings(explanation, unit_importance(explanation, self._settings), self._settings)
-        ]
-        ranked += random_rankings(event.subgraph, event.id, self._settings)
-        return _Question(event, event_masks(event.subgraph, ranked, self._settings))
+    def _question(self, event: Event, held: Answered | None) -> _Question:
+        return _Question(event, missing_masks(event, held, self._settings), held)
 
-    def _asked(self, batch: list[_Part]) -> list[Floats]:
+    def _asked(self, batch: list[_Part], watch: bool = True) -> list[Floats]:
+        """The answers of a batch; once per event, or per batch of several events, one mask is sent again, alone."""
         if self._alone:
-            return [np.concatenate([self._row(part, row) for row in range(len(part))]) for part in batch]
-        together = self._together(batch)
-        if not self._checked and sum(map(len, batch)) > 1:
-            self._checked = True
-            self._check(batch[-1], together[-1][-1:])
-            if self._alone:
-                return self._asked(batch)
-        return together
+            found = [np.concatenate([self._row(part, row) for row in range(len(part))]) for part in batch]
+        else:
+            found = self._together(batch)
+        last = batch[-1]
+        if watch and last.stop == len(last.question.masks) and not self._random:
+            batched = not self._alone
+            self._watch(last, found[-1][-1:])
+            if batched and self._alone:
+                return self._asked(batch, watch=False)
+        return found
 
     def _row(self, part: _Part, row: int) -> Floats:
         return self._together([part.one(row)])[0]
@@ -154,8 +176,11 @@ class Asking:
             return self._read(model.predict(context.subgraph, context.target, part.masks), part)
 
     def _read(self, answer: Any, part: _Part) -> Floats:
-        where = f"{self._method}, answers of the model, event {part.question.event.id!r:.80}"
-        outputs = answer_rows(answer, len(part), where)
+        return self._checked_answer(answer, len(part), part.question.event)
+
+    def _checked_answer(self, answer: Any, masks: int, event: Event) -> Floats:
+        where = f"{self._method}, answers of the model, event {event.id!r:.80}"
+        outputs = answer_rows(answer, masks, where)
         if self._classes not in (None, outputs.shape[1]):
             raise InputError(f"{outputs.shape[1]} outputs per mask, but {self._classes} before", where=where)
         self._classes = outputs.shape[1]
@@ -163,24 +188,40 @@ class Asking:
             return outputs  # an event with NaN is left out once it is complete
         return checked_outputs(outputs, self._settings.model_output, where)
 
-    def _check(self, part: _Part, batched: Floats) -> None:
-        """Send the last mask of a batch again, alone."""
+    def _watch(self, part: _Part, answered: Floats) -> None:
+        """Send the last mask of a batch again, alone, and compare the answers."""
         single = self._row(part, len(part) - 1)
-        apart = self._apart(batched, single)
+        apart = self._apart(answered, single)
         if apart <= _INVARIANT:
             return
+        first = f"first noticed at event {part.question.event.id!r:.80}"
+        again = apart if self._alone else self._apart(single, self._row(part, len(part) - 1))
         self._alone = True
-        again = self._apart(single, self._row(part, len(part) - 1))
         if again > _INVARIANT:
+            self._random = True
             self.notes.append(
-                f"the model gives different answers to the same input (by {again:.2g}); {_ALONE}: is it in "
+                f"the model gives different answers to the same input (by {again:.2g}, {first}); {_ALONE}: is it in "
                 "evaluation mode?"
             )
         else:
-            self.notes.append(f"the model's answers depend on the rest of the batch (by {apart:.2g}); {_ALONE}")
+            self.notes.append(
+                f"the model's answers depend on the rest of the batch (by {apart:.2g}, {first}); {_ALONE} from there on"
+            )
 
     def _apart(self, one: Floats, other: Floats) -> float:
         if np.isnan(one).any() or np.isnan(other).any():
             return 0.0  # the event is left out
         said = [probabilities(outputs, self._settings.model_output) for outputs in (one, other)]
         return float(np.abs(said[0] - said[1]).max())
+
+
+def missing_masks(event: Event, held: Answered | None, settings: Settings) -> Masks:
+    """The masks that an event needs under these settings, without those that have an answer."""
+    ranked = [
+        ranking
+        for explanation in event.explanations
+        for ranking in rankings(explanation, unit_importance(explanation, settings), settings)
+    ]
+    ranked += random_rankings(event.subgraph, event.id, settings)
+    known = () if held is None else packed(held.masks)
+    return event_masks(event.subgraph, ranked, settings, event.id, known)

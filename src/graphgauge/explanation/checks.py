@@ -10,6 +10,7 @@ import numpy as np
 from graphgauge.core.arrays import Floats
 from graphgauge.core.findings import Evidence, check
 from graphgauge.explanation.fidelity import fidelity_drop_signed, fidelity_keep_signed
+from graphgauge.explanation.masks import MODES
 from graphgauge.explanation.samples import EventSample, Scored
 from graphgauge.stats.intervals import sample_std
 
@@ -57,7 +58,7 @@ def _cuts(event: Scored, answers: EventSample) -> Iterator[bool]:
 )
 def probabilities_as_logits(answers: EventSample) -> Evidence | None:
     """Answers that are declared as logits look like probabilities."""
-    if not answers.events or answers.events[0].settings.model_output != "logit":
+    if not answers.events or answers.events[0].settings.model_output != "logit" or not _asked(answers):
         return None
     outputs = np.concatenate([event.row.outputs for event in answers.events])
     several = outputs.shape[1] > 1
@@ -76,6 +77,8 @@ def probabilities_as_logits(answers: EventSample) -> Evidence | None:
 )
 def model_ignores_edges(answers: EventSample) -> Evidence | None:
     """In most events the model's answer does not depend on the edges."""
+    if not _asked(answers):
+        return None
     moved = [np.ptp(event.probabilities, axis=0).max() for event in answers.events if event.units]
     same = int(np.count_nonzero(np.array(moved) <= _ROUNDING))
     return {"same": same, "events": len(moved)} if same > _MOST * len(moved) else None
@@ -115,6 +118,11 @@ def inverted_explanation(answers: EventSample) -> Evidence | None:
     return _evidence(drop, keep)
 
 
+def _asked(answers: EventSample, *kinds: str) -> bool:
+    """Whether the model was asked about masks, of all these kinds."""
+    return all(event.settings.asked and {*kinds} <= {*event.settings.asked} for event in answers.events)
+
+
 class _Paired(NamedTuple):
     """Means of the explainer and of random orders, a one-sided paired t-test's p-value, and the number of events."""
 
@@ -133,6 +141,8 @@ def _evidence(drop: _Paired, keep: _Paired) -> Evidence:
 
 def _against_random(answers: EventSample, side: int) -> tuple[_Paired | None, _Paired | None]:
     """Both fidelities with their sign; `side` 1 tests whether the explainer is better, −1 whether it is worse."""
+    if not _asked(answers, *MODES):
+        return None, None
     drop, keep = fidelity_drop_signed, fidelity_keep_signed
     return _paired(answers, drop, side), _paired(answers, keep, -side)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.metric import Estimate, Metric, find
-from graphgauge.explanation.declared import ABSOLUTE, directed
+from graphgauge.explanation.declared import ABSOLUTE, RANDOM, directed, follows_ranking
 from graphgauge.explanation.evaluate import as_table
 from graphgauge.explanation.samples import Rules, sample_of
 from graphgauge.explanation.table import AnswerTable
@@ -23,6 +23,7 @@ def compare(
     *,
     baseline: str | None = None,
     explainers: Sequence[str] | None = None,
+    random: bool = True,
     score: str = "class",
     absolute: bool = False,
     label_threshold: float = 0.5,
@@ -32,7 +33,8 @@ def compare(
 ) -> ItemsComparison:
     """Which explainer is better, event by event: sign-flip tests of paired differences with Holm's correction.
 
-    All pairs of explainers, or each against a baseline, over the events for which all of them have a value. Fidelity
+    All pairs of explainers, or each against a baseline, over the events for which all of them have a value. The random
+    explainer is one of them, unless `random` is false: `baseline="random explainer"` compares each with it. Fidelity
     and the areas under its curves are compared with their sign, because an explainer that names edges against the
     answer changes it as much as one that names edges for it. `absolute=True` compares the size of the change.
     """
@@ -42,17 +44,28 @@ def compare(
     entry = directed(entry, rules)
     if entry.direction == "none":
         raise OptionError(f"{metric} has no direction, so no explainer is better", fix="Compare another metric.")
-    names = _names(table.explainers, explainers)
-    if baseline is not None:
-        one_of("explainer", baseline, names)
+    blind = random and table.settings.random > 0 and RANDOM not in table.explainers and follows_ranking(entry)
+    names = _names(table.explainers, explainers, alone=blind)
     values = {}
     for name in names:
         by_event = _event_values(table, name, entry, params, rules)
         values[name] = np.array([by_event.get(row.id, np.nan) for row in table])
+    if blind:
+        # Random orders are the same for all explainers of an event.
+        orders: dict[Any, float] = {}
+        for name in names:
+            orders = _event_values(table, name, entry, params, rules, at_random=True) | orders
+        values[RANDOM] = np.array([orders.get(row.id, np.nan) for row in table])
+        if np.isnan(values[RANDOM]).all():
+            del values[RANDOM]
+    if baseline is not None:
+        one_of("explainer", baseline, values)
+    if len(values) < 2:
+        raise InputError(f"found explainers: {', '.join(names)}", fix="A comparison needs at least two explainers.")
     common = int(np.count_nonzero(np.isfinite(list(values.values())).all(axis=0)))
     if common < 2:
         raise InputError(
-            f"{common} events have {metric} for all of {', '.join(names)}",
+            f"{common} events have {metric} for all of {', '.join(values)}",
             fix="Two are needed. Give all explanations of one event the same id (event=).",
         )
     better: Better = "lower" if entry.direction == "lower" else "higher"
@@ -69,22 +82,23 @@ def compare(
     )
 
 
-def _names(known: Sequence[str], chosen: Sequence[str] | str | None) -> list[str]:
+def _names(known: Sequence[str], chosen: Sequence[str] | str | None, *, alone: bool) -> list[str]:
     """The explainers to compare: those given, or all in the table."""
     listed = known if chosen is None else [chosen] if isinstance(chosen, str) else chosen
     if not isinstance(listed, Sequence):
         raise OptionError(f"explainers must be a list of names, not {listed!r:.60}")
     names = list(dict.fromkeys(one_of("explainer", name, known) for name in listed))
-    if len(names) < 2:
+    if len(names) < (1 if alone else 2):
         found = ", ".join(names) or "none"
         raise InputError(f"found explainers: {found}", fix="A comparison needs at least two explainers.")
     return names
 
 
 def _event_values(
-    table: AnswerTable, explainer: str, entry: Metric, params: Mapping[str, Any], rules: Rules
+    table: AnswerTable, explainer: str, entry: Metric, params: Mapping[str, Any], rules: Rules, at_random: bool = False
 ) -> dict[Any, float]:
     sample = sample_of(table, explainer, rules)
+    sample = sample.at_random if at_random else sample
     estimate: Estimate = entry(sample, **params)
     if "events" not in estimate.facts:
         raise OptionError(f"{entry.key} is not a mean over events", fix="Compare one such as fidelity_drop.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +11,21 @@ import numpy as np
 
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.loop import Chosen, measured
-from graphgauge.core.metric import Metric, asked, find, select
+from graphgauge.core.metric import Estimate, Metric, NoInterval, asked, find, select
 from graphgauge.core.options import confidence_level, metric_names, nan_policy
-from graphgauge.core.result import Evaluation
-from graphgauge.explanation.collect import Stages, collect
+from graphgauge.core.result import Evaluation, Result, Table
+from graphgauge.explanation.collect import Stages, collect, refuse_original
 from graphgauge.explanation.conventions import CONVENTIONS, Convention
-from graphgauge.explanation.declared import directed
+from graphgauge.explanation.declared import ABSOLUTE, RANDOM, directed, follows_ranking
 from graphgauge.explanation.family import ASKING
 from graphgauge.explanation.inputs import Explanation
 from graphgauge.explanation.items import Items
-from graphgauge.explanation.masks import AccAuc, follow_messages
+from graphgauge.explanation.masks import ROBUST_DROP, ROBUST_KEEP, AccAuc, follow_messages
 from graphgauge.explanation.records import grouped
-from graphgauge.explanation.samples import EventSample, Rules, available, sample_of
+from graphgauge.explanation.samples import EventSample, Rules, Scored, available, sample_of
 from graphgauge.explanation.table import AnswerTable, chosen_explainer
+from graphgauge.stats.permutation import PairedItems, paired_items
+from graphgauge.stats.text import p_text
 
 # Shown next to a metric even if not requested: the sign of an absolute value, the level of a best value.
 _BESIDE = {
@@ -50,6 +52,7 @@ def evaluate(
     confidence: float = 0.95,
     nan: str = "raise",
     keep: str | None = None,
+    groups: Mapping[str, Mapping[Any, Any]] | Sequence[str] | str | None = None,
     levels: Sequence[float] | None = None,
     topk: Sequence[int] | int | None = None,
     model_output: str | None = None,
@@ -57,10 +60,15 @@ def evaluate(
     normalize: str | None = None,
     ties: str | None = None,
     random: int | None = None,
+    ceiling: int | None = None,
+    robust_drop: float | None = None,
+    robust_keep: float | None = None,
+    robust_samples: int | None = None,
     batch_edges: int | None = None,
     seed: int | None = None,
     path: str | Path | None = None,
     progress: Stages | None = None,
+    **original: Any,
 ) -> Evaluation:
     """Measure whether explanations name the edges that the model used, next to the chance level.
 
@@ -68,7 +76,8 @@ def evaluate(
     ----------
     table
         The result of `collect` or `read_table`, or the dictionaries of its lines. Or a model, together with
-        `explanations`: `collect` is then called first.
+        `explanations`: `collect` is then called first, for the masks that `metrics` need. None, with `explanations`,
+        for metrics that need no model, such as `truth_auc`.
     explainer
         The explainer to evaluate, if the table contains several.
     metrics
@@ -76,8 +85,8 @@ def evaluate(
     convention
         `pyg`, `dig` or `time_to_explain`: that library's names and numbers instead.
     score
-        What fidelity compares: the probability of the class predicted on the whole graph (`class`), or the largest
-        probability of any class (`max`).
+        What fidelity compares: the probability of the class predicted on the whole graph (`class`), of the event's
+        label (`label`), or the largest probability of any class (`max`).
     absolute
         Whether fidelity and the areas under its curves use |f(G) − f(masked)|. The signed mean of fidelity is always
         reported as well.
@@ -89,10 +98,15 @@ def evaluate(
         defaults to the collected one.
     keep
         `"items"` keeps the values of single events in `Evaluation.per_item`.
-    levels, topk, model_output, by, normalize, ties, random, batch_edges, seed, path, progress
+    groups
+        Breakdowns of all metrics: `"class"` by the predicted class, `"correct"` by whether it is the event's label, or
+        `{name: {event: group}}`.
+    levels, topk, model_output, by, normalize, ties, random, ceiling, robust_drop, robust_keep, robust_samples, \
+batch_edges, seed, path, progress
         Options of `collect`, which has their defaults. With a model only: a table was collected with its own.
     """
     said = locals()
+    refuse_original(original)
     collecting = {name: said[name] for name in _COLLECTING if said[name] is not None}
     nan_policy(nan)
     if keep not in (None, "items"):
@@ -106,22 +120,35 @@ def evaluate(
     sweep = AccAuc() if stored is None else stored.settings.acc_auc
     rules = Rules.of(options, sweep, score, absolute, label_threshold)
     rules = rules if library is None else library.applied(rules)
-    answers = stored if stored is not None else _collected(table, explanations, explainer, rules, nan, collecting)
+    if stored is None:
+        # Without names, all that the convention has is asked for, and nothing else.
+        wanted = [*library.aliases] if library is not None and metrics is None else metrics
+        asking = {**collecting, "metrics": wanted, "convention": convention}
+        answers = _collected(table, explanations, explainer, rules, nan, asking)
+    else:
+        answers = stored
+    if library is not None:
+        library.refuse(answers)
     who = answers.explainer(explainer)
     samples = available(sample_of(answers, who, rules))
-    sample = samples["answers"]
-    shown = {**_conventions(answers, rules, nan), **({} if convention is None else {"convention": convention})}
+    sample = samples["edges"]
+    shown = _conventions(answers, rules, nan)
+    if convention is not None:
+        shown |= {"convention": convention}
+    if convention == "time_to_explain":
+        shown["score"] = "the output, or the largest of several"
 
     def sample_with(metric: Metric) -> EventSample:
         if metric.needs[0] not in samples:
             raise InputError(f"the events have no {metric.needs[0]}")
         return samples[metric.needs[0]]
 
-    found = measured(
-        _chosen(metrics, library, samples, answers, rules), sample_with, confidence=confidence, conventions=shown,
-        skip=metrics is None,
-    )  # fmt: skip
+    chosen = _chosen(metrics, library, samples, answers, rules)
+    found = measured(chosen, sample_with, confidence=confidence, conventions=shown, skip=metrics is None)
+    results = [_against_random(result, *choice, sample_with, found.estimates[result.key], confidence)
+               for result, choice in _paired(found.results, chosen)]  # fmt: skip
     by_event = {key: own.facts["events"] for key, own in found.estimates.items() if "events" in own.facts}
+    signed = _signed_values(chosen, sample, by_event) if keep == "items" and rules.absolute else {}
 
     def draw(evaluation: Evaluation, path: str | Path) -> None:
         from graphgauge.explanation.figure import draw_explanation, picture
@@ -131,8 +158,9 @@ def evaluate(
     ids = np.array([str(event.row.id) for event in sample.events], np.str_)
     evaluation = Evaluation(
         "explanation",
-        found.results,
+        results,
         conventions=shown,
+        breakdowns=_breakdowns(groups, sample, chosen, sample_with, by_event.keys() | found.estimates, confidence),
         options={
             "explainer": who,
             "levels": list(answers.settings.grid),
@@ -142,11 +170,131 @@ def evaluate(
         skipped=found.skipped,
         materials={"answers": sample},
         notes=_notes(answers, sample, who),
-        per_item=Items(ids, by_event) if keep == "items" else None,
+        per_item=Items(ids, by_event, signed) if keep == "items" else None,
         figure=draw,
     )
     # Checked now: the checks read the answers of the table, and the caller may change them later.
     return evaluation.checked()
+
+
+def _paired(results: Sequence[Result], chosen: Sequence[Chosen]) -> list[tuple[Result, Chosen]]:
+    by_key = {metric.key_of(**params): (metric, params) for metric, params in chosen}
+    return [(result, by_key[result.key]) for result in results]
+
+
+def _against_random(
+    result: Result, metric: Metric, params: Mapping[str, Any], samples: Any, own: Estimate, confidence: float
+) -> Result:
+    """The result with a sentence on how it compares with the random explainer, event by event."""
+    if not result.defined or "events" not in own.facts or all(level.name != RANDOM for level in result.chance):
+        return result
+    test = against_random(metric, params, samples(metric), confidence)
+    if test is None:
+        return result
+    better = {"higher": 1, "lower": -1}.get(metric.direction, 0)
+    if test.p_value > round(1 - confidence, 12) or not better:
+        verdict = "not significantly different from the random explainer"
+    else:
+        side = "better" if better * test.mean_difference > 0 else "worse"
+        verdict = f"{side} than the random explainer"
+    bounds = "" if test.ci is None else f" [{test.ci.low:.3g}, {test.ci.high:.3g}]"
+    signed = ", signed" if metric.name in ABSOLUTE else ""
+    difference = f"{test.mean_difference:+.3g}{bounds}, {p_text(test.p_value)}, {test.n} events{signed}"
+    return replace(result, interpretation=f"{verdict} ({difference})")
+
+
+def against_random(
+    metric: Metric, params: Mapping[str, Any], sample: EventSample, confidence: float = 0.95
+) -> PairedItems | None:
+    """The paired sign-flip test of an explainer against the random one; fidelity is compared with its sign."""
+    if not follows_ranking(metric):
+        return None
+    sample = sample.with_sign() if metric.name in ABSOLUTE else sample
+    own, blind = (metric(each, **params).facts.get("events") for each in (sample, sample.at_random))
+    if own is None or blind is None:
+        return None
+    differences = own - blind
+    differences = differences[np.isfinite(differences)]
+    differences = np.where(np.abs(differences) <= _ROUNDING, 0.0, differences)
+    return paired_items(differences, confidence=confidence) if len(differences) > 1 else None
+
+
+def _signed_values(chosen: Sequence[Chosen], sample: EventSample, known: Iterable[str]) -> dict[str, Any]:
+    """The signed values by event of metrics that are sizes of a change, for comparisons."""
+    signed = sample.with_sign()
+    keys = {metric.key_of(**params): (metric, params) for metric, params in chosen if metric.name in ABSOLUTE}
+    return {key: keys[key][0](signed, **keys[key][1]).facts["events"] for key in keys if key in known}
+
+
+def _breakdowns(
+    groups: Any, sample: EventSample, chosen: Sequence[Chosen], samples: Any, keys: Iterable[str], confidence: float
+) -> dict[str, Table]:
+    """Every metric for each group of events, with its interval."""
+    tables, keys = {}, set(keys)
+    for axis, labels in _labels(groups, sample).items():
+        names = sorted(set(labels), key=str)
+        places = {name: [place for place, label in enumerate(labels) if label == name] for name in names}
+        columns: dict[str, Any] = {axis: np.array([str(name) for name in names]),
+                                   "n": np.array([len(places[name]) for name in names])}  # fmt: skip
+        for metric, params in chosen:
+            key = metric.key_of(**params)
+            if key in keys:
+                rows = [_of_group(metric, params, samples(metric).only(places[name]), confidence) for name in names]
+                for part, column in zip((key, f"{key}.low", f"{key}.high"), np.array(rows).T, strict=True):
+                    if part == key or np.isfinite(column).any():
+                        columns[part] = column
+        tables[axis] = Table(axis, columns)
+    return tables
+
+
+def _of_group(
+    metric: Metric, params: Mapping[str, Any], sample: EventSample, confidence: float
+) -> tuple[float, float, float]:
+    estimate = metric(sample, **params)
+    found = metric.interval_of(sample, estimate, confidence)
+    value = float(estimate.value[0])
+    if isinstance(found, NoInterval) or np.isnan(value):
+        return value, np.nan, np.nan
+    return value, float(found[1][0]), float(found[2][0])
+
+
+def _labels(groups: Any, sample: EventSample) -> dict[str, list[Any]]:
+    """The group of each event along each axis."""
+    if groups is None:
+        return {}
+    given = dict(groups) if isinstance(groups, Mapping) else dict.fromkeys(_listed(groups))
+    labels: dict[str, list[Any]] = {}
+    for axis, by_event in given.items():
+        if by_event is None:
+            one_of("group", axis, GROUPS)
+            labels[axis] = [_own_group(axis, event) for event in sample.events]
+            continue
+        if not isinstance(by_event, Mapping):
+            raise OptionError(f"groups of {axis!r:.40} must be a dictionary by event", fix="{event: group, …}.")
+        names = {str(event): group for event, group in by_event.items()}
+        absent = [event.row.id for event in sample.events if str(event.row.id) not in names]
+        if absent:
+            raise InputError(f"event {absent[0]!r:.80} has no group", where=f"groups, {axis}")
+        labels[axis] = [names[str(event.row.id)] for event in sample.events]
+    return labels
+
+
+GROUPS = ("class", "correct")
+# Answers of 32-bit networks this close are equal up to rounding.
+_ROUNDING = 1e-6
+
+
+def _listed(names: Any) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
+
+
+def _own_group(axis: str, event: Scored) -> Any:
+    if not event.settings.asked:
+        raise InputError(f"groups by {axis} need the answers of a model", where="groups")
+    if axis == "class":
+        return event.predicted
+    label = event.row.context.label
+    return "unknown" if label is None else "yes" if label == event.predicted else "no"
 
 
 def as_table(table: Any) -> AnswerTable:
@@ -186,7 +334,7 @@ def _chosen(
     """The metrics to compute, in order, with the direction and bounds that follow from the options."""
     grid = table.settings.grid
     if library is not None:
-        return library.chosen(metrics, grid, rules)
+        return library.chosen(metrics, samples["edges"], rules)
     chosen: dict[str, Chosen] = {}
     listed = select("explanation", metrics, samples, {"level": grid})
     named = {metric.key_of(**params) for metric, params in listed}
@@ -199,17 +347,26 @@ def _chosen(
     return [(directed(metric, rules), params) for metric, params in chosen.values()]
 
 
+_TIES = {
+    "fixed": "by time, source and target", "average": "average over random orders", "position": "by position",
+}  # fmt: skip
+
+
 def _conventions(table: AnswerTable, rules: Rules, nan: str) -> dict[str, str]:
     settings, sweep = table.settings, rules.acc_auc
-    scores = {"class": "probability of the class predicted on the whole graph", "max": "largest probability"}
+    scores = {
+        "class": "probability of the class predicted on the whole graph", "max": "largest probability",
+        "label": "probability of the label",
+    }  # fmt: skip
     return {
-        "model_output": settings.model_output,
-        "ties": "by time, source and target" if settings.ties == "fixed" else "average over random orders",
+        **({} if settings.model_output is None else {"model_output": settings.model_output}),
+        "ties": _TIES[settings.ties],
         "ranking": f"by {'|importance|' if settings.by == 'abs' else 'importance'}, normalize {settings.normalize}",
         "score": scores[rules.score] + ("" if rules.absolute else ", signed"),
         "sweep": f"{sweep} at {sweep.points} points",
         "label_threshold": f"{rules.label_threshold:g}",
         "kl": "whole graph ‖ explanation" if rules.kl == "forward" else "explanation ‖ whole graph",
+        **({"robust": str(settings.robust)} if {ROBUST_DROP, ROBUST_KEEP} & {*settings.asked} else {}),
         "delta_t": "range of the candidates' times" if rules.delta_t is None else f"{rules.delta_t:g}",
         "nan": nan,
     }

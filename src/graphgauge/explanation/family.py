@@ -6,7 +6,10 @@ from graphgauge.core.family import BUILT_IN, Family
 from graphgauge.core.forms import Form
 
 # Options for collecting answers, which are fixed in a table.
-ASKING = ("levels", "topk", "model_output", "by", "normalize", "ties", "random", "batch_edges")
+ASKING = ("levels", "topk", "model_output", "by", "normalize", "ties", "random", "ceiling", "robust_drop",
+          "robust_keep", "robust_samples", "batch_edges")  # fmt: skip
+# Those that also decide about explanations without a model.
+_RANKING = ("levels", "topk", "by", "normalize", "ties", "random")
 
 FAMILY = Family(
     "explanation",
@@ -15,8 +18,9 @@ FAMILY = Family(
     headlines=("necessity_auc", "sufficiency_auc", "acc_auc"),
     package="graphgauge.explanation",
     forms=(
-        Form("a table, which already has the answers,", needs=("table",)),
-        Form("asking a model", needs=("explanations", "model"), takes=("save_table", "seed", *ASKING)),
+        Form("a table, which already has the answers,", needs=("table",), takes=("metrics",)),
+        Form("asking a model", needs=("explanations", "model"), takes=("save_table", "metrics", "seed", *ASKING)),
+        Form("metrics that need no model", needs=("explanations", "metrics"), takes=("seed", *_RANKING)),
     ),
     example={
         "table": "explanation/{seed}.jsonl",

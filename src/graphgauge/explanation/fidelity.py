@@ -9,19 +9,20 @@ import numpy as np
 from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import InputError
 from graphgauge.core.metric import AS_CHOSEN, Estimate, NoChance, NoInterval, metric
-from graphgauge.explanation.declared import DEFAULT, EMPTY, EXPLAINED, SCORED
-from graphgauge.explanation.masks import Level
-from graphgauge.explanation.samples import NO_CANDIDATES, EventSample, Path, Scored
+from graphgauge.explanation.declared import DEFAULT, EMPTY, EXPLAINED, SCORED, below_best, below_best_signed
+from graphgauge.explanation.masks import ROBUST_DROP, ROBUST_KEEP, Level
+from graphgauge.explanation.samples import NO_CANDIDATES, EventSample, Path, Scored, ordered_mean
 
 # Warn if removing the explanation raises the score in more than this share of events.
 _MANY = 0.25
-_SIGNED = EXPLAINED | {"bounds": (-1, 1)}
+_FIDELITY = EXPLAINED | {"chance": below_best}
+_SIGNED = EXPLAINED | {"bounds": (-1, 1), "chance": below_best_signed}
 _LABELS = EXPLAINED | {"conventions": EMPTY, "reference": "amara2022"}
 
 
 def _change(sample: EventSample, event: Scored, path: Path, mode: str, level: Level) -> float:
     """f(whole graph) − f(masked graph)."""
-    scores = event.scores[sample.rules.score]
+    scores = event.score(sample.rules.score)
     return scores[event.whole] - scores[path.row(mode, level.of(event.units))]
 
 
@@ -33,7 +34,7 @@ def _fidelity(sample: EventSample, mode: str, level: Level, absolute: bool) -> E
     return sample.each(value, NO_CANDIDATES, (0.0 if absolute else -1.0, 1.0))
 
 
-@metric(key="fidelity_drop@{level}", **EXPLAINED)
+@metric(key="fidelity_drop@{level}", **_FIDELITY)
 def fidelity_drop(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """Change of the predicted class's score when the explanation is dropped.
 
@@ -56,7 +57,7 @@ def fidelity_drop_signed(sample: EventSample, *, level: Level = DEFAULT) -> Esti
     return _fidelity(sample, "drop", level, False)
 
 
-@metric(key="fidelity_keep@{level}", **EXPLAINED | {"direction": "lower"})
+@metric(key="fidelity_keep@{level}", **_FIDELITY | {"direction": "lower"})
 def fidelity_keep(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """Change of the predicted class's score when only the explanation is kept.
 
@@ -81,7 +82,7 @@ def _best(sample: EventSample, event: Scored, path: Path) -> tuple[float, float]
     return float(changes[place]), counts[place] / event.units
 
 
-@metric(key="fidelity_best", **EXPLAINED)
+@metric(key="fidelity_best", **_FIDELITY)
 def fidelity_best(sample: EventSample) -> Estimate:
     """The best fidelity of each event over all levels: the largest when dropping, the smallest when keeping.
 
@@ -107,7 +108,12 @@ def _oracle(estimate: Estimate) -> Estimate:
 
 @metric(
     key="fidelity_tempme@{level}",
-    **_SIGNED | {"reference": "chen2023", "conventions": EMPTY | {"classes": "two", "label_threshold": AS_CHOSEN}},
+    **EXPLAINED
+    | {
+        "bounds": (-1, 1),
+        "reference": "chen2023",
+        "conventions": EMPTY | {"classes": "two", "label_threshold": AS_CHOSEN},
+    },
 )
 def fidelity_tempme(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """How far the kept explanation pushes a binary model towards the event's label.
@@ -170,7 +176,7 @@ def label_flip_keep(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     return _flips(sample, "keep", level)
 
 
-def _harmonic(drop: Estimate, keep: Estimate) -> Estimate:
+def harmonic(drop: Estimate, keep: Estimate) -> Estimate:
     """The harmonic mean of drop and 1 − keep, with its error by linearisation."""
     a, c = float(drop.value[0]), 1 - float(keep.value[0])
     assert drop.influence is not None
@@ -185,13 +191,13 @@ def _harmonic(drop: Estimate, keep: Estimate) -> Estimate:
 @metric(key="characterization@{level}", **EXPLAINED | {"reference": "amara2022", "default": False})
 def characterization(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """Necessity and sufficiency in one: the harmonic mean of `fidelity_drop` and 1 − `fidelity_keep`."""
-    return _harmonic(*(_fidelity(sample, mode, level, True) for mode in ("drop", "keep")))
+    return harmonic(*(_fidelity(sample, mode, level, True) for mode in ("drop", "keep")))
 
 
 @metric(key="label_flip_characterization@{level}", **_LABELS | {"default": False})
 def label_flip_characterization(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
     """The harmonic mean of `label_flip_drop` and 1 − `label_flip_keep`."""
-    return _harmonic(*(_flips(sample, mode, level) for mode in ("drop", "keep")))
+    return harmonic(*(_flips(sample, mode, level) for mode in ("drop", "keep")))
 
 
 def _area(sample: EventSample, mode: str) -> Estimate:
@@ -207,7 +213,7 @@ def _area(sample: EventSample, mode: str) -> Estimate:
     return sample.each(value, "fewer than two distinct levels", possible)
 
 
-_CURVE = EXPLAINED | {"conventions": SCORED | {"area": "trapezoid over the achieved k/E, divided by its span"}}
+_CURVE = _FIDELITY | {"conventions": SCORED | {"area": "trapezoid over the achieved k/E, divided by its span"}}
 
 
 @metric(key="necessity_auc", **_CURVE)
@@ -220,6 +226,116 @@ def necessity_auc(sample: EventSample) -> Estimate:
 def sufficiency_auc(sample: EventSample) -> Estimate:
     """The mean height of the curve of `fidelity_keep` over the achieved shares k/E."""
     return _area(sample, "keep")
+
+
+def _score_area(sample: EventSample, mode: str) -> Estimate:
+    """The mean height of the score itself over the achieved shares, from 0 on."""
+
+    def value(event: Scored, path: Path) -> float:
+        scores = event.score(sample.rules.score)
+        counts = np.array(sorted({0, *(level.of(event.units) for level in sample.grid)}))
+        if len(counts) < 2:
+            return np.nan
+        heights = np.array([scores[path.row(mode, int(count))] for count in counts])
+        return float(np.trapezoid(heights, counts) / counts[-1])
+
+    return sample.each(value, "no level above 0", (0.0, 1.0))
+
+
+_AREA = EXPLAINED | {
+    "conventions": SCORED | {"area": "trapezoid over the achieved k/E from 0, divided by its span"},
+    "reference": "petsiuk2018", "default": False,
+}  # fmt: skip
+
+
+@metric(key="deletion_auc", **_AREA | {"direction": "lower"})
+def deletion_auc(sample: EventSample) -> Estimate:
+    """The mean score while the most important edges are removed, from the whole graph to the largest level."""
+    return _score_area(sample, "drop")
+
+
+@metric(key="insertion_auc", **_AREA)
+def insertion_auc(sample: EventSample) -> Estimate:
+    """The mean score while the most important edges are added, from the empty graph to the largest level."""
+    return _score_area(sample, "keep")
+
+
+def _robust(sample: EventSample, kind: str, level: Level) -> Estimate:
+    def value(event: Scored, path: Path) -> float:
+        if path.ranking is None:
+            return np.nan
+        scores = event.score(sample.rules.score)
+        rows = path.robust_rows(kind, level.of(event.units))
+        return scores[event.whole] - ordered_mean([scores[row] for row in rows])
+
+    return sample.each(value, NO_CANDIDATES, (-1.0, 1.0))
+
+
+_ROBUST = EXPLAINED | {
+    "bounds": (-1, 1), "reference": "zheng2024", "default": False, "conventions": SCORED | {"robust": AS_CHOSEN},
+}  # fmt: skip
+
+
+@metric(key="robust_drop@{level}", **_ROBUST)
+def robust_drop(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
+    """Robust fidelity+: the decrease of the score when a small random part of the explanation is dropped.
+
+    f(G) − E f(G without a random share `robust_drop` of the top edges). The masked graphs stay close to the graphs that
+    the model was trained on.
+    """
+    return _robust(sample, ROBUST_DROP, level)
+
+
+@metric(key="robust_keep@{level}", **_ROBUST | {"direction": "lower"})
+def robust_keep(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
+    """Robust fidelity−: the decrease of the score when a small random part of the other edges is dropped.
+
+    f(G) − E f(the top edges and a random share `robust_keep` of the others).
+    """
+    return _robust(sample, ROBUST_KEEP, level)
+
+
+@metric(key="robust_delta@{level}", **_ROBUST | {"bounds": (-2, 2)})
+def robust_delta(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
+    """Robust fidelity+ minus robust fidelity−: a part of the explanation matters more than a part of the rest."""
+    drop, keep = (_robust(sample, kind, level).facts["events"] for kind in (ROBUST_DROP, ROBUST_KEEP))
+    return sample.mean(drop - keep, NO_CANDIDATES, (-2.0, 2.0))
+
+
+def _reached(sample: EventSample, mode: str, level: Level) -> Estimate:
+    """How far from the random explainer to the best set, as a ratio of means, with its error by linearisation."""
+    own, blind, best = (
+        _fidelity(each, mode, level, False).facts["events"]
+        for each in (sample, sample.at_random, sample.best(signed=True))
+    )
+    known = np.isfinite(own) & np.isfinite(blind) & np.isfinite(best)
+    gain, most = (own - blind)[known], (best - blind)[known]
+    n = np.array([len(gain)])
+    span = ordered_mean(most) if len(most) else 0.0
+    if abs(span) <= _NOTHING:
+        return Estimate(np.array([np.nan]), n, reason="the best set is no better than the random explainer")
+    ratio = ordered_mean(gain) / span
+    return Estimate(np.array([ratio]), n, (gain - ratio * most) / span, facts={})
+
+
+# Smaller differences are rounding.
+_NOTHING = 1e-9
+_WAY = EXPLAINED | {
+    "needs": ("ceiling",), "bounds": (-np.inf, 1), "conventions": SCORED,
+    "chance": NoChance("the random explainer is 0 and the best set 1"),
+}  # fmt: skip
+
+
+@metric(key="fidelity_drop.reached@{level}", **_WAY)
+def fidelity_drop_reached(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
+    """How far the explanation gets from the random explainer (0) to the best set found (1), dropped, with sign."""
+    return _reached(sample, "drop", level)
+
+
+@metric(key="fidelity_keep.reached@{level}", **_WAY)
+def fidelity_keep_reached(sample: EventSample, *, level: Level = DEFAULT) -> Estimate:
+    """How far the explanation gets from the random explainer (0) to the best set found (1), kept, with sign."""
+    return _reached(sample, "keep", level)
 
 
 @metric(

@@ -122,8 +122,10 @@ def answer_rows(answer: Any, masks: int, where: str) -> Floats:
     return array.astype(np.float64)
 
 
-def checked_outputs(outputs: Floats, model_output: str, where: str) -> Floats:
+def checked_outputs(outputs: Floats, model_output: str | None, where: str) -> Floats:
     """The answers, checked for NaN and against the declared `model_output`."""
+    if model_output is None:
+        raise InputError("answers without model_output", where=where, fix="Is the header of the table complete?")
     refuse_nan(outputs, where, fix='Fix the model, or pass nan="omit" to leave such events out.')
     if model_output == "logit":
         if outputs.shape[1] > 1 and (np.isposinf(outputs).any() or np.isneginf(outputs).all(axis=1).any()):
@@ -144,7 +146,7 @@ def checked_outputs(outputs: Floats, model_output: str, where: str) -> Floats:
     return np.clip(outputs, 0, 1)
 
 
-def probabilities(outputs: Floats, model_output: str) -> Floats:
+def probabilities(outputs: Floats, model_output: str | None) -> Floats:
     """Class probabilities (R, C ≥ 2): softmax of logits, and one output p as (1 − p, p)."""
     if outputs.shape[1] > 1:
         if model_output == "probability":

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.arrays import Floats, Ints
+from graphgauge.core.errors import InputError
 from graphgauge.core.figures import CHANCE, COLOURS, figure
 from graphgauge.core.metric import Estimate, find
 from graphgauge.explanation.declared import directed
 from graphgauge.explanation.inputs import Masks
-from graphgauge.explanation.masks import Level
+from graphgauge.explanation.masks import MODES, SWEPT, Level
 from graphgauge.explanation.samples import EventSample, Rules, Scored, sample_of
 from graphgauge.explanation.table import AnswerTable
 
@@ -66,7 +67,10 @@ class Picture:
 def picture(table: AnswerTable, chosen: str, rules: Rules, confidence: float) -> Picture:
     samples = {name: sample_of(table, name, rules) for name in table.explainers or [chosen]}
     own = samples[chosen]
-    swept = rules.acc_auc == table.settings.acc_auc  # otherwise the masks for the bars are missing
+    if not {*MODES} <= {*table.settings.asked}:
+        raise InputError("the figure needs all levels dropped and kept", where="table", fix="Collect without metrics=.")
+    # Otherwise the masks for the bars are missing.
+    swept = rules.acc_auc == table.settings.acc_auc and SWEPT in table.settings.asked
     followed = {**samples, RANDOM: own.at_random}
     # An explainer called random must not be hidden by the random baseline.
     if RANDOM in samples:

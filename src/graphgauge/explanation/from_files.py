@@ -25,7 +25,7 @@ from graphgauge.core.fields import (
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.result import Evaluation
 from graphgauge.explanation.conventions import CONVENTIONS
-from graphgauge.explanation.evaluate import evaluate
+from graphgauge.explanation.evaluate import GROUPS, evaluate
 from graphgauge.explanation.family import ASKING, FAMILY
 from graphgauge.explanation.masks import BY, KEEP, LEVELS, MODEL_OUTPUT, MODES, NORMALIZE, SWEEP, TIES
 from graphgauge.explanation.samples import KL, SCORES
@@ -56,11 +56,21 @@ def evaluate_files(
     ties: Annotated[
         str | None, Choice("Equal importance: by time, source, target, or averaged.  [default: fixed]", TIES)
     ] = None,
-    random: Annotated[int | None, Whole("Orders that make up the random explainer.  [default: 3]", 1)] = None,
+    random: Annotated[int | None, Whole("Orders that make up the random explainer; 0: none.  [default: 3]", 0)] = None,
+    ceiling: Annotated[
+        int | None, Whole("Further masks per event to search for the best sets.  [default: 0]", 0)
+    ] = None,
+    robust_drop: Annotated[
+        float | None, Number("Share of the explanation that robust_drop drops.  [default: 0.1]", 0, 1)
+    ] = None,
+    robust_keep: Annotated[
+        float | None, Number("Share of the rest that robust_keep keeps.  [default: 0.9]", 0, 1)
+    ] = None,
+    robust_samples: Annotated[int | None, Whole("Samples of robust fidelity.  [default: 20]", 1)] = None,
     batch_edges: Annotated[int | None, Whole("Edges sent to the model together.  [default: 30000]", 1)] = None,
     convention: Annotated[str | None, Choice("Names and numbers of another library.", tuple(CONVENTIONS))] = None,
     score: Annotated[
-        str, Choice("Probability of the class predicted on the whole graph, or the largest one.", SCORES)
+        str, Choice("Probability of the class predicted on the whole graph, the largest, or the label's.", SCORES)
     ] = "class",
     signed: Annotated[bool, Flag("Fidelity as f(G) − f(masked), without its absolute value.")] = False,
     label_threshold: Annotated[
@@ -75,6 +85,9 @@ def evaluate_files(
     delta_t: Annotated[
         float | None, Number("Time scale of cohesiveness.  [default: range of the candidates' times]")
     ] = None,
+    groups: Annotated[
+        Sequence[str] | None, Several("Break down by predicted class, or by whether it is right.", Choice("", GROUPS))
+    ] = None,
     keep: Annotated[str | None, Choice("Store the values of single events next to the result.", ("items",))] = None,
     metrics: Metrics = None,
     confidence: Confidence = 0.95,
@@ -84,7 +97,7 @@ def evaluate_files(
 ) -> Evaluation:
     """Evaluate whether explanations show what a model used.
 
-    Either --table, or --explanations with --model.
+    Either --table, or --explanations with --model. Metrics of the edges alone, such as truth_auc, need no model.
     """
     given = FAMILY.read(locals())
     answers, events, path = (given.pop(name) for name in ("table", "explanations", "save_table"))
@@ -102,8 +115,9 @@ def evaluate_files(
         evaluation = evaluate(read_table(answers), **options)
         evaluation.inputs = lambda: [receipt_input("table", answers)]
         return evaluation
+    asked = None if factory is None else made(factory)
     evaluation = evaluate(
-        made(factory), read_explanations(events), seed=seed, path=path, progress=progress.stage, **asking, **options
+        asked, read_explanations(events), seed=seed, path=path, progress=progress.stage, **asking, **options
     )
     evaluation.inputs = lambda: [receipt_input("explanations", events)]
     return evaluation

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from graphgauge.core.arrays import AnyArray, Ints, refuse_nan
 from graphgauge.core.errors import InputError
 from graphgauge.explanation.fields import (
+    answer_rows,
+    checked_outputs,
     event_id,
     feature_rows,
     frozen,
@@ -190,7 +192,9 @@ class Subgraph:
         rank = np.unique(self.nodes, return_inverse=True)[1]
         times = np.zeros(len(self)) if self.candidate_times is None else self.candidate_times
         given = [] if self.edge_features is None else [self.edge_features]
-        given += [array.reshape(len(array), -1) for _, array in sorted(self.edge_inputs.items())]
+        given += [
+            array.reshape(len(array), math.prod(array.shape[1:])) for _, array in sorted(self.edge_inputs.items())
+        ]
         extra = [column for array in given for column in array[self.candidates].T][::-1]
         return np.lexsort((*extra, rank[target], rank[source], times)).astype(np.int64)
 
@@ -199,6 +203,13 @@ class Subgraph:
         """The position of each unit, ordered by first edge."""
         places = np.full(self.unit_count, len(self))
         np.minimum.at(places, self.unit_of[self.edge_order], np.arange(len(self)))
+        return np.argsort(np.argsort(places))
+
+    @cached_property
+    def unit_positions(self) -> Ints:
+        """The position of each unit in the given order of the candidates."""
+        places = np.full(self.unit_count, len(self))
+        np.minimum.at(places, self.unit_of, np.arange(len(self)))
         return np.argsort(np.argsort(places))
 
 
@@ -241,10 +252,39 @@ class Context:
 
 
 @dataclass(frozen=True, eq=False)
+class OwnAnswers:
+    """What a model answers under the masks of an explanation itself, as another library applies them.
+
+    Parameters
+    ----------
+    outputs
+        (3, C) on the whole graph, under the masks, and under their complements.
+    model_output
+        `logit` or `probability`.
+    name
+        Empty for the masks as they are, `k=5` for their five largest entries.
+    label
+        The class that is explained, if that is the true one (a phenomenon) and not the predicted one.
+    """
+
+    outputs: Any
+    model_output: str
+    name: str = ""
+    label: int | None = None
+
+    def __post_init__(self) -> None:
+        outputs = answer_rows(self.outputs, 3, "own answers")
+        object.__setattr__(self, "outputs", frozen(checked_outputs(outputs, self.model_output, "own answers")))
+        if self.label is not None:
+            object.__setattr__(self, "label", integer(self.label, "label"))
+
+
+@dataclass(frozen=True, eq=False)
 class Explanation:
     """One explainer's output for one event: the importance of each candidate edge, higher is more important.
 
-    `elapsed` is the running time in seconds; `seed` distinguishes runs of one explainer on one event.
+    `elapsed` is the running time in seconds; `seed` distinguishes runs of one explainer on one event. `own` are
+    the model's answers under the explanation's own masks.
     """
 
     context: Context
@@ -252,6 +292,7 @@ class Explanation:
     explainer: str = "explainer"
     elapsed: float | None = None
     seed: int | None = None
+    own: tuple[OwnAnswers, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.context, Context):
@@ -270,6 +311,11 @@ class Explanation:
         if self.elapsed is not None and not (isinstance(self.elapsed, Real) and 0 <= self.elapsed < math.inf):
             raise InputError(f"{self.elapsed!r:.60} is not a number of seconds", where="elapsed", fix=f"{self.who}.")
         object.__setattr__(self, "importance", frozen(importance.astype(np.float64)))
+
+    @property
+    def key(self) -> tuple[str, int | None]:
+        """Explainer and seed, which identify an explanation of an event."""
+        return self.explainer, self.seed
 
     @property
     def who(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -17,24 +17,39 @@ _KIND = "explanation-items"
 
 @dataclass(frozen=True)
 class Items:
-    """One row per event: its id and its value of each metric that is a mean over events, NaN if undefined."""
+    """One row per event: its id and its value of each metric that is a mean over events, NaN if undefined.
+
+    `signed` has the signed values of metrics that are sizes of a change: comparisons take these, because an explainer
+    that names edges against the answer changes it as much as one that names edges for it.
+    """
 
     ids: AnyArray
     columns: Mapping[str, Floats]
+    signed: Mapping[str, Floats] = field(default_factory=dict)
     cluster: None = None  # events are independent
 
     def __len__(self) -> int:
         return len(self.ids)
 
-    def values(self, metric: str, *, ties: str | None = None) -> Floats:
-        """The values of a metric by event; `ties` has no effect, because ties are broken in `collect`."""
+    def __getitem__(self, metric: str) -> Floats:
+        """The values of a metric by event, as they enter its mean."""
         if metric not in self.columns:
             raise UnknownNameError("metric of single events", metric, self.columns)
         return self.columns[metric]
 
+    def values(self, metric: str, *, ties: str | None = None) -> Floats:
+        """The values of a metric by event for a comparison; `ties` has no effect: they are broken in `collect`."""
+        return self.signed[metric] if metric in self.signed else self[metric]
+
+    def remark(self, metric: str) -> str | None:
+        """What a comparison by these values should say."""
+        return f"{metric} is compared with its sign" if metric in self.signed else None
+
     def save(self, path: str | Path) -> None:
         stored = {f"value{index}": values for index, values in enumerate(self.columns.values())}
-        save_state(path, _KIND, {"keys": list(self.columns)}, {"ids": self.ids, **stored})
+        stored |= {f"signed{index}": values for index, values in enumerate(self.signed.values())}
+        facts = {"keys": list(self.columns), "signed": list(self.signed)}
+        save_state(path, _KIND, facts, {"ids": self.ids, **stored})
 
     @classmethod
     def load(cls, path: str | Path) -> Items:
@@ -42,8 +57,10 @@ class Items:
         try:
             ids = columns["ids"]
             values = {str(key): columns[f"value{index}"] for index, key in enumerate(facts["keys"])}
-            if ids.ndim != 1 or any(column.shape != ids.shape for column in values.values()):
+            signed = {str(key): columns[f"signed{index}"] for index, key in enumerate(facts.get("signed", []))}
+            if ids.ndim != 1 or any(column.shape != ids.shape for column in (*values.values(), *signed.values())):
                 raise ValueError("columns of different lengths")
         except (KeyError, TypeError, ValueError):
             raise InputError("not per-event values of explanations", where=str(path)) from None
-        return cls(ids, {key: np.asarray(column, float) for key, column in values.items()})
+        floats = [{key: np.asarray(column, float) for key, column in each.items()} for each in (values, signed)]
+        return cls(ids, floats[0], floats[1])

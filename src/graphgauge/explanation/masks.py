@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from typing import Any
 
@@ -20,14 +20,21 @@ from graphgauge.explanation.inputs import Explanation, Masks, Subgraph
 LEVELS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 BY = ("value", "abs")
 NORMALIZE = ("none", "minmax")
-TIES = ("fixed", "average")
+TIES = ("fixed", "average", "position")
 MODES = ("keep", "drop")
 KEEP = ("top", "complement")
 MODEL_OUTPUT = ("logit", "probability")
+# Kinds of masks that a model can be asked about: the levels dropped and kept, the sweep of `acc_auc`, and random parts
+# of what is dropped or left out.
+DROP, KEPT, SWEPT, ROBUST_DROP, ROBUST_KEEP = ASKABLE = ("drop", "keep", "sweep", "robust_drop", "robust_keep")
+ALWAYS = (DROP, KEPT, SWEPT)
+# The convention whose counts are rounded differently, so that its masks must be collected.
+TIME_TO_EXPLAIN = "time_to_explain"
 # Number of random orders in an average over ties.
 _TIE_ORDERS = 10
 # More points or random orders than this are a mistake or a malicious file.
 _MOST = 10_000
+_MOST_SEARCHED = 1_000_000
 
 
 class Level(str):
@@ -37,20 +44,26 @@ class Level(str):
         given = str(text)
         try:
             if given.startswith("k="):
-                spelled = f"k={int(given[2:])}" if int(given[2:]) >= 1 else None
+                spelled = f"k={int(given[2:])}" if int(given[2:]) >= 0 else None
             else:
-                spelled = f"{float(given):.12g}" if 0 < float(given) <= 1 else None
+                spelled = f"{abs(float(given)):.12g}" if 0 <= float(given) <= 1 else None
         except ValueError:
             spelled = None
         if spelled is None:
             raise OptionError(
-                f"{given!r:.40} is not a level", fix="Give a share above 0 and at most 1, or a number of edges as k=5."
+                f"{given!r:.40} is not a level", fix="Give a share from 0 to 1, or a number of edges as k=5."
             )
         return super().__new__(cls, spelled)
 
     def of(self, units: int) -> int:
         """The number of an event's units at this level."""
         return _count(self, units)
+
+    def rounded(self, units: int) -> int:
+        """The number of units as Python's `round` gives it, half to even; at least one if the share is above 0."""
+        if self.startswith("k="):
+            return _count(self, units)
+        return min(max(round(float(self) * units), float(self) > 0), units)
 
 
 @cache
@@ -101,6 +114,28 @@ class AccAuc:
 SWEEP = tuple(entry.name for entry in fields(AccAuc))
 
 
+@dataclass(frozen=True)
+class Robust:
+    """Robust fidelity: each sample drops a share `drop` of the explanation, or keeps a share `keep` of the rest."""
+
+    drop: float = 0.1
+    keep: float = 0.9
+    samples: int = 20
+
+    def __post_init__(self) -> None:
+        for name in ("drop", "keep"):
+            share = getattr(self, name)
+            if not is_number(share) or not 0 <= share <= 1:
+                raise OptionError(f"the share {name} of robust must be from 0 to 1, not {share!r:.40}")
+        object.__setattr__(self, "samples", whole_number("samples of robust", self.samples, 1, _MOST))
+
+    def __str__(self) -> str:
+        return f"{self.drop:g} of the explanation dropped, {self.keep:g} of the rest kept, {self.samples} samples"
+
+
+ROBUST = tuple(entry.name for entry in fields(Robust))
+
+
 @cache
 def _swept_counts(sweep: AccAuc, units: int) -> tuple[int, ...]:
     shares = 1 - sweep.shares if sweep._complement else sweep.shares
@@ -109,9 +144,9 @@ def _swept_counts(sweep: AccAuc, units: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Settings:
-    """How masks are chosen, and how the model's answers are read."""
+    """How masks are chosen, and how the model's answers are read. If nothing is asked, there is no `model_output`."""
 
-    model_output: str
+    model_output: str | None
     levels: Any = LEVELS
     topk: Any = ()
     by: str = "value"
@@ -120,9 +155,16 @@ class Settings:
     random: int = 3
     seed: int = 0
     acc_auc: AccAuc = field(default_factory=AccAuc)
+    asked: tuple[str, ...] = ALWAYS
+    robust: Robust = field(default_factory=Robust)
+    ceiling: int = 0
+    convention: str | None = None
 
     def __post_init__(self) -> None:
-        one_of("model_output", self.model_output, MODEL_OUTPUT)
+        chosen = [one_of("masks", kind, ASKABLE) for kind in self.asked]
+        object.__setattr__(self, "asked", tuple(kind for kind in ASKABLE if kind in chosen))
+        if self.asked or self.model_output is not None:
+            one_of("model_output", str(self.model_output), MODEL_OUTPUT)
         one_of("by", self.by, BY)
         one_of("normalize", self.normalize, NORMALIZE)
         one_of("ties", self.ties, TIES)
@@ -130,7 +172,10 @@ class Settings:
         object.__setattr__(self, "topk", tuple(sorted(int(Level(k)[2:]) for k in _levels("topk", self.topk))))
         if not self.levels and not self.topk:
             raise OptionError("neither levels nor topk is given")
-        object.__setattr__(self, "random", whole_number("random", self.random, 1, _MOST))
+        object.__setattr__(self, "random", whole_number("random", self.random, 0, _MOST))
+        object.__setattr__(self, "ceiling", whole_number("ceiling", self.ceiling, 0, _MOST_SEARCHED))
+        if self.convention is not None:
+            one_of("convention", self.convention, (TIME_TO_EXPLAIN,))
         object.__setattr__(self, "seed", whole_number("seed", self.seed))
 
     @property
@@ -140,19 +185,37 @@ class Settings:
 
     def counts(self, units: int) -> dict[str, Ints]:
         """For each mode, the numbers of units that are kept or dropped."""
-        both = {level.of(units) for level in self.grid}
-        wanted = {mode: set(both) for mode in MODES}
-        wanted[self.acc_auc.mode] |= set(self.acc_auc.counts(units))
+        wanted = {mode: self.level_counts(units) if mode in self.asked else set() for mode in MODES}
+        if SWEPT in self.asked:
+            wanted[self.acc_auc.mode] |= set(self.acc_auc.counts(units))
+            if self.convention == TIME_TO_EXPLAIN:
+                wanted["keep"] |= {round(float(share) * units) for share in self.acc_auc.shares}
         return {mode: np.array(sorted(counts), np.int64) for mode, counts in wanted.items()}
 
+    def level_counts(self, units: int) -> set[int]:
+        """The numbers of units at all levels."""
+        counts = {level.of(units) for level in self.grid}
+        if self.convention == TIME_TO_EXPLAIN:
+            counts |= {level.rounded(units) for level in self.grid}
+        return counts
+
+    def extends(self, other: Settings) -> bool:
+        """Whether all masks under the other settings are masks under these, so that answers can be added."""
+        names = ("levels", "topk", "asked")
+        wider = all(set(getattr(other, name)) <= set(getattr(self, name)) for name in names)
+        same = replace(self, **{name: getattr(other, name) for name in (*names, "random", "ceiling")}) == other
+        return wider and same and self.random >= other.random and self.ceiling >= other.ceiling
+
     def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "levels": list(self.levels), "topk": list(self.topk)}
+        listed = {name: list(getattr(self, name)) for name in ("levels", "topk", "asked")}
+        return {**asdict(self), **listed}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Settings:
         known = {entry.name for entry in fields(cls)}
         given = {name: value for name, value in content.items() if name in known}
-        return cls(**{**given, "acc_auc": AccAuc(**content["acc_auc"])})
+        given |= {"acc_auc": AccAuc(**content["acc_auc"]), "robust": Robust(**content.get("robust", {}))}
+        return cls(**given)
 
 
 def _levels(name: str, values: Any) -> list[Level]:
@@ -161,7 +224,7 @@ def _levels(name: str, values: Any) -> list[Level]:
     try:
         levels = [Level(f"k={value}" if name == "topk" else float(str(value))) for value in listed]
     except (TypeError, ValueError):
-        wanted = "whole numbers of at least 1" if name == "topk" else "shares above 0 and at most 1"
+        wanted = "whole numbers of at least 0" if name == "topk" else "shares from 0 to 1"
         raise OptionError(f"{name} must be {wanted}, not {values!r:.60}") from None
     return list(dict.fromkeys(levels))
 
@@ -221,6 +284,8 @@ def tied_share(values: Floats) -> float:
 def rankings(explanation: Explanation, values: Floats, settings: Settings) -> list[Ints]:
     """The rank of every unit, 0 is most important: one ranking, or several that order ties differently."""
     subgraph = explanation.context.subgraph
+    if settings.ties == "position":
+        return [_ranked(values, subgraph.unit_positions)]
     if settings.ties == "fixed" or tied_share(values) == 0:
         return [_ranked(values, subgraph.unit_places)]
     generator = _generator(explanation.context.event, settings.seed, "ties")
@@ -267,19 +332,48 @@ def whole_and_empty(subgraph: Subgraph) -> Masks:
     return np.repeat([[True], [False]], len(subgraph), axis=1)
 
 
-def event_masks(subgraph: Subgraph, ranked: Iterable[Ints], settings: Settings) -> Masks:
-    """Every distinct mask that an event's rankings need; the whole graph comes first, the empty one second."""
-    counts = settings.counts(subgraph.unit_count)
+def event_masks(
+    subgraph: Subgraph, ranked: Iterable[Ints], settings: Settings, event: Any = None, known: Iterable[bytes] = ()
+) -> Masks:
+    """Every distinct mask that an event's rankings need, without those that are known.
+
+    The whole graph comes first, the empty one second.
+    """
     distinct: dict[bytes, Masks] = {}
-    for masks in (whole_and_empty(subgraph), *_all_masks(subgraph, ranked, counts)):
-        distinct.update((key, mask) for key, mask in zip(packed(masks), masks, strict=True) if key not in distinct)
+    seen = set(known)
+    if settings.asked:
+        for masks in (whole_and_empty(subgraph), *_all_masks(subgraph, ranked, settings, event)):
+            for key, mask in zip(packed(masks), masks, strict=True):
+                if key not in seen:
+                    seen.add(key)
+                    distinct[key] = mask
     return np.array(list(distinct.values()), bool).reshape(len(distinct), len(subgraph))
 
 
-def _all_masks(subgraph: Subgraph, ranked: Iterable[Ints], counts: Mapping[str, Ints]) -> Iterator[Masks]:
+def _all_masks(subgraph: Subgraph, ranked: Iterable[Ints], settings: Settings, event: Any) -> Iterator[Masks]:
+    counts = settings.counts(subgraph.unit_count)
+    draws = robust_draws(subgraph, event, settings) if {ROBUST_DROP, ROBUST_KEEP} & {*settings.asked} else None
     for ranking in ranked:
         for mode, wanted in counts.items():
             yield cut_masks(subgraph, ranking, mode, wanted)
+        if draws is not None:
+            for count in sorted(settings.level_counts(subgraph.unit_count)):
+                for kind in (ROBUST_DROP, ROBUST_KEEP):
+                    if kind in settings.asked:
+                        yield robust_masks(subgraph, ranking, kind, count, draws, settings.robust)
+
+
+def robust_draws(subgraph: Subgraph, event: Any, settings: Settings) -> Floats:
+    """One number in [0, 1) for every sample and unit, the same for every explainer and level of an event."""
+    drawn = _generator(event, settings.seed, "robust").random((settings.robust.samples, subgraph.unit_count))
+    return drawn[:, subgraph.unit_places]
+
+
+def robust_masks(subgraph: Subgraph, ranking: Ints, kind: str, count: int, draws: Floats, robust: Robust) -> Masks:
+    """One mask per sample: a part of the explanation is dropped, or it is kept together with a part of the rest."""
+    chosen = ranking < count
+    kept = ~chosen | (draws >= robust.drop) if kind == ROBUST_DROP else chosen | (draws < robust.keep)
+    return kept[:, subgraph.unit_of]
 
 
 FLOWS = ("source_to_target", "target_to_source")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -50,6 +52,18 @@ class PyGModel:
                 where="module", fix="Build it with cached=False and load the weights.",
             )  # fmt: skip
 
+    @classmethod
+    def of(cls, explainer: Any, *, masking: str = "remove") -> PyGModel:
+        """The module of a `torch_geometric.explain.Explainer`, with the task and output of its configuration."""
+        config = getattr(explainer, "model_config", None)
+        if config is None:
+            raise InputError(f"expected an Explainer, found {type(explainer).__name__}", where="explainer")
+        returns, task = (getattr(config, name).value for name in ("return_type", "task_level"))
+        if config.mode.value == "regression":
+            raise InputError("explains a regression, which has no classes", where="explainer")
+        output = "probability" if returns == "probs" else "logit"  # the softmax of log-probabilities is exact
+        return cls(explainer.model, model_output=output, task=task, masking=masking)
+
     @property
     def name(self) -> str:
         return type(self._module).__name__
@@ -58,6 +72,12 @@ class PyGModel:
     def hops(self) -> int | None:
         """How many edges a message can travel, by the number of message-passing layers; None if there are none."""
         return sum(1 for _ in self._layers()) or None
+
+    @property
+    def multiplies_messages(self) -> bool:
+        """Whether it has layers of torch_geometric, whose messages a mask can multiply."""
+        layers = sys.modules.get("torch_geometric.nn.conv.message_passing")
+        return layers is not None and any(isinstance(layer, layers.MessagePassing) for layer in self._layers())
 
     @property
     def counts_degrees(self) -> bool:
@@ -88,8 +108,33 @@ class PyGModel:
     def predict_many(
         self, subgraphs: Sequence[Subgraph], targets: Sequence[Any], masks: Sequence[Masks]
     ) -> Sequence[Any]:
+        remove = self._masking == "remove"
+        union = _Union(subgraphs, masks, remove=remove)
+        return self._answers(union, targets, None if remove else union.kept)
+
+    def under_masks(self, x: Any, edge_index: Any, edge_mask: Any, node_mask: Any, inputs: Mapping[str, Any]) -> Any:
+        """The module's answers on a whole graph as torch_geometric's metrics mask it, whatever `masking` is.
+
+        Messages are multiplied by the edge mask, node features by the node mask.
+        """
+        x = x if node_mask is None else node_mask * x
+        with self._evaluating():
+            return self._answer(x, edge_index, edge_mask, inputs)
+
+    @contextmanager
+    def _evaluating(self) -> Iterator[None]:
         torch = need("torch", "asking a PyTorch Geometric module")
-        union = _Union(subgraphs, masks, remove=self._masking == "remove")
+        training = self._module.training
+        self._module.eval()
+        try:
+            with torch.no_grad(), own_code(f"module {self.name}.forward"):
+                yield
+        finally:
+            self._module.train(training)
+
+    def _answers(self, union: _Union, targets: Sequence[Any], weights: AnyArray | None) -> Sequence[Any]:
+        """The module's answers for all copies of the subgraphs, with messages multiplied by weights."""
+        torch = need("torch", "asking a PyTorch Geometric module")
         like = next(iter(self._module.parameters()), torch.zeros(1))
         given = {name: _tensor(torch, array, like) for name, array in union.arrays.items()}
         if self.task == "graph" or union.batched:
@@ -98,26 +143,24 @@ class PyGModel:
             given["edge_label_index"] = torch.as_tensor(union.pairs(targets), device=like.device)
         x = given.pop("x")
         edge_index = torch.as_tensor(union.edge_index, device=like.device)
-        training = self._module.training
-        self._module.eval()
-        try:
-            with torch.no_grad(), own_code(f"module {self.name}.forward"):
-                answer = self._answer(x, edge_index, union, given, like)
-        finally:
-            self._module.train(training)
+        kept = None if weights is None else torch.as_tensor(weights).to(like)
+        with self._evaluating():
+            answer = self._answer(x, edge_index, kept, given)
         expected, what = (len(union.owner), "nodes") if self.task == "node" else (len(union), f"{self.task}s")
         if not is_tensor(answer) or answer.dim() == 0 or len(answer) != expected:
             found = tuple(answer.shape) if is_tensor(answer) else type(answer).__name__
             raise InputError(f"{found} for {expected} {what}", where="answers of the module", fix=_TASK_FIX)
         rows = answer[torch.as_tensor(union.rows(targets), device=like.device)] if self.task == "node" else answer
-        return list(torch.split(rows, [len(part) for part in masks]))
+        return list(torch.split(rows, union.copies))
 
-    def _answer(self, x: Any, edge_index: Any, union: _Union, given: Mapping[str, Any], like: Any) -> Any:
-        if self._masking == "remove":
+    def _answer(self, x: Any, edge_index: Any, weights: Any, given: Mapping[str, Any]) -> Any:
+        if weights is None:
             return self._module(x, edge_index, **given)
-        tools = need("torch_geometric.explain.algorithm.utils", 'PyGModel with masking="weight"')
-        torch = need("torch", "asking a PyTorch Geometric module")
-        tools.set_masks(self._module, torch.as_tensor(union.kept).to(like), edge_index, apply_sigmoid=False)
+        tools = need("torch_geometric.explain.algorithm.utils", "multiplying messages by masks")
+        if not self.multiplies_messages:
+            raise InputError(f"{self.name} has no torch_geometric layers, whose messages can be multiplied",
+                             where="module", fix='Use masking="remove".')  # fmt: skip
+        tools.set_masks(self._module, weights, edge_index, apply_sigmoid=False)
         try:
             return self._module(x, edge_index, **given)
         finally:
@@ -140,7 +183,7 @@ class _Union:
         copies = [subgraph for subgraph, part in zip(subgraphs, masks, strict=True) for _ in part]
         sizes = np.array([len(subgraph.nodes) for subgraph in copies], np.int64)
         self._starts = np.cumsum(sizes) - sizes
-        self._copies = [len(part) for part in masks]
+        self.copies = [len(part) for part in masks]
         self._nodes = [len(subgraph.nodes) for subgraph in subgraphs]
         self.owner = np.repeat(np.arange(len(copies)), sizes)
         whole = [subgraph.edge_masks(part) for subgraph, part in zip(subgraphs, masks, strict=True)]
@@ -173,7 +216,7 @@ class _Union:
         return np.stack([self._placed(end) for end in ends])
 
     def _placed(self, rows: Sequence[int]) -> Ints:
-        return np.repeat(np.array(rows, np.int64), self._copies) + self._starts
+        return np.repeat(np.array(rows, np.int64), self.copies) + self._starts
 
 
 def node_row(target: Any, nodes: int) -> int:

@@ -68,7 +68,7 @@ class Question:
         by_node: dict[str, AnyArray] = {} if x is None else {"x": x}
         by_edge: dict[str, AnyArray] = {}
         pairs, batch = None, None
-        for name, value in _carried(explanation, model):
+        for name, value in carried(explanation, model):
             if name == "batch":
                 batch = whole_numbers(value, name)
             elif name == "edge_label_index" and task == "edge":
@@ -80,6 +80,9 @@ class Question:
         if task == "edge":
             index, place = _pair(index, pairs, nodes)
         elif task == "node" and index is not None:
+            if isinstance(index, list):
+                raise InputError(f"explains {len(index)} nodes at once", where="target",
+                                 fix="Choose one with target=, or explain one at a time (index=).")  # fmt: skip
             index = place = node_row(index, nodes)
         if batch is not None:
             if batch.shape != (nodes,):
@@ -249,7 +252,7 @@ def _plain(index: Any) -> Any:
 
 def _task(explanation: Any, model: PyGModel | None, index: Any) -> str:
     """The level of the task, node, edge or graph, from the explanation and the model."""
-    level = getattr(_attribute(explanation, "_model_config"), "task_level", None)
+    level = getattr(attribute(explanation, "_model_config"), "task_level", None)
     told = str(getattr(level, "value", level)) if level is not None else None
     if model is not None and told is not None and told != model.task:
         raise InputError(f"explains a {told}-level model, but PyGModel has task={model.task!r}",
@@ -257,9 +260,9 @@ def _task(explanation: Any, model: PyGModel | None, index: Any) -> str:
     return model.task if model is not None else told or ("graph" if index is None else "node")
 
 
-def _carried(explanation: Any, model: PyGModel | None) -> Iterator[tuple[str, Any]]:
+def carried(explanation: Any, model: PyGModel | None) -> Iterator[tuple[str, Any]]:
     """The inputs that the explanation carries and the module takes."""
-    given = [str(name) for name in _attribute(explanation, "_model_args") or ()]
+    given = [str(name) for name in attribute(explanation, "_model_args") or ()]
     for name in given:
         if model is not None and not model.takes(name):
             raise InputError(f"was made with {name}, which {model.name}.forward does not take", where="explanation",
@@ -271,7 +274,7 @@ def _carried(explanation: Any, model: PyGModel | None) -> Iterator[tuple[str, An
             yield name, explanation.get(name)
 
 
-def _attribute(explanation: Any, name: str) -> Any:
+def attribute(explanation: Any, name: str) -> Any:
     """The attribute, or None if it is missing; mappings with attributes raise KeyError for missing ones."""
     try:
         return getattr(explanation, name)

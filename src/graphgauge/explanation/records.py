@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import math
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,10 +14,14 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray, Floats, is_tensor
 from graphgauge.core.errors import InputError
 from graphgauge.core.schema import number_from_json, number_to_json
-from graphgauge.explanation.inputs import Context, Explanation, Masks, Subgraph
+from graphgauge.explanation.inputs import Context, Explanation, Masks, OwnAnswers, Subgraph
+from graphgauge.explanation.masks import MODEL_OUTPUT
 
 EventId = str | int
 _DEPTH = 32
+# Arrays with more numbers than this are compressed in .jsonl files.
+_LONG = 2_000
+_PACKED = ("<f4", "<f8", "<i8", "|b1")
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +32,7 @@ class Event:
     explanations: tuple[Explanation, ...]
 
     def __post_init__(self) -> None:
-        said = [(explanation.explainer, explanation.seed) for explanation in self.explanations]
+        said = [explanation.key for explanation in self.explanations]
         if len(set(said)) < len(said):
             name, seed = next(one for index, one in enumerate(said) if one in said[:index])
             raise InputError(
@@ -42,7 +49,8 @@ class Event:
     def subgraph(self) -> Subgraph:
         return self.context.subgraph
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *, compact: bool = True) -> dict[str, Any]:
+        """The event as plain data; `compact` compresses long arrays."""
         context = self.context
         record: dict[str, Any] = {"event": self.id, "target": plain(context.target, "target")}
         if context.label is not None:
@@ -50,7 +58,7 @@ class Event:
         if context.truth is not None:
             record["truth"] = np.flatnonzero(context.truth).tolist()
         return record | {
-            "subgraph": _subgraph_to_dict(context.subgraph),
+            "subgraph": _subgraph_to_dict(context.subgraph, compact),
             "explanations": [_explanation_to_dict(explanation) for explanation in self.explanations],
         }
 
@@ -189,7 +197,7 @@ def plain(value: Any, name: str, depth: int = 0) -> Any:
     )
 
 
-def _subgraph_to_dict(subgraph: Subgraph) -> dict[str, Any]:
+def _subgraph_to_dict(subgraph: Subgraph, compact: bool = True) -> dict[str, Any]:
     content: dict[str, Any] = {"edge_index": subgraph.edge_index.tolist()}
     if not np.array_equal(subgraph.nodes, np.arange(int(subgraph.edge_index.max(initial=-1)) + 1)):
         content["nodes"] = subgraph.nodes.tolist()
@@ -198,10 +206,10 @@ def _subgraph_to_dict(subgraph: Subgraph) -> dict[str, Any]:
     for name in ("times", "node_features", "edge_features", "units"):
         value = getattr(subgraph, name)
         if value is not None:
-            content[name] = _listed(value)
+            content[name] = _listed(value, compact)
     for name in ("node_inputs", "edge_inputs"):
         if getattr(subgraph, name):
-            content[name] = {key: _listed(value) for key, value in sorted(getattr(subgraph, name).items())}
+            content[name] = {key: _listed(value, compact) for key, value in sorted(getattr(subgraph, name).items())}
     return content if subgraph.graph_edges is None else content | {"graph_edges": subgraph.graph_edges}
 
 
@@ -210,9 +218,9 @@ def _subgraph_from_dict(content: Mapping[str, Any]) -> Subgraph:
         "nodes", "candidates", "times", "node_features", "edge_features", "units", "node_inputs", "edge_inputs",
         "graph_edges",
     )  # fmt: skip
-    given = {name: content[name] for name in names if content.get(name) is not None}
+    given = {name: _unpacked(content[name], name) for name in names if content.get(name) is not None}
     for name in ("node_features", "edge_features"):
-        if name in given:
+        if isinstance(given.get(name), list):
             given[name] = _matrix(given[name], name)
     for name in ("node_inputs", "edge_inputs"):
         if name in given:
@@ -229,7 +237,24 @@ def _explanation_to_dict(explanation: Explanation) -> dict[str, Any]:
     content: dict[str, Any] = {"explainer": explanation.explainer, "importance": _listed(explanation.importance)}
     if explanation.elapsed is not None:
         content["elapsed"] = float(explanation.elapsed)
-    return content if explanation.seed is None else content | {"seed": int(explanation.seed)}
+    if explanation.seed is not None:
+        content["seed"] = int(explanation.seed)
+    return content | ({"own": [_own_to_dict(each) for each in explanation.own]} if explanation.own else {})
+
+
+def _own_to_dict(own: OwnAnswers) -> dict[str, Any]:
+    outputs = [[number_to_json(value) for value in row] for row in own.outputs]
+    content = {"name": own.name, "model_output": own.model_output, "outputs": outputs}
+    return content if own.label is None else content | {"label": own.label}
+
+
+def _own_from_dict(content: Any) -> OwnAnswers:
+    if not isinstance(content, dict) or not isinstance(content.get("name"), str):
+        raise InputError("expected tables with a name", where="own")
+    if content.get("model_output") not in MODEL_OUTPUT:
+        raise InputError("is missing or unknown", where="own, model_output")
+    outputs = _matrix(content.get("outputs"), "own, outputs")
+    return OwnAnswers(outputs, content["model_output"], content["name"], content.get("label"))
 
 
 def _explanation_from_dict(context: Context, content: Mapping[str, Any]) -> Explanation:
@@ -240,15 +265,47 @@ def _explanation_from_dict(context: Context, content: Mapping[str, Any]) -> Expl
     try:
         values = np.array([number_from_json(value) for value in importance], np.float64)
         seconds = None if elapsed is None else number_from_json(elapsed)
-        return Explanation(context, values, explainer, seconds, content.get("seed"))
+        listed = content.get("own") or []
+        if not isinstance(listed, list):
+            raise InputError("expected a list", where="own")
+        own = tuple(map(_own_from_dict, listed))
+        return Explanation(context, values, explainer, seconds, content.get("seed"), own)
     except (TypeError, OverflowError) as error:
         raise InputError(str(error), where="importance or elapsed") from None
 
 
-def _listed(array: AnyArray) -> Any:
+def _listed(array: AnyArray, compact: bool = False) -> Any:
+    if compact and array.size > _LONG and array.dtype.kind in "fiub":
+        return _compressed(array)
     if array.dtype.kind != "f" or np.isfinite(array).all():
         return array.tolist()
     return [number_to_json(value) if np.ndim(value) == 0 else _listed(value) for value in array]
+
+
+def _compressed(array: AnyArray) -> dict[str, Any]:
+    """A long array as text: features of nodes are often sparse, and shrink to a hundredth."""
+    exact = array.dtype.kind == "f" and np.array_equal(array.astype(np.float32), array, equal_nan=True)
+    kind = {"b": "|b1", "f": "<f4" if exact else "<f8"}.get(array.dtype.kind, "<i8")
+    content = zlib.compress(np.ascontiguousarray(array.astype(kind)).tobytes())
+    return {"zlib": base64.b64encode(content).decode(), "dtype": kind, "shape": list(array.shape)}
+
+
+def _unpacked(value: Any, name: str) -> Any:
+    """An array that may be compressed; no more is decompressed than its shape says."""
+    if not isinstance(value, dict) or "zlib" not in value:
+        return {key: _unpacked(each, name) for key, each in value.items()} if isinstance(value, dict) else value
+    shape, kind = value.get("shape"), value.get("dtype")
+    if kind not in _PACKED or not isinstance(shape, list) or not all(type(side) is int and side >= 0 for side in shape):
+        raise InputError("expected a shape and a known dtype", where=name)
+    size = math.prod(shape) * np.dtype(kind).itemsize
+    try:
+        content = zlib.decompressobj().decompress(base64.b64decode(value["zlib"], validate=True), size + 1)
+    except (ValueError, TypeError, zlib.error, OverflowError, MemoryError) as error:
+        raise InputError(f"cannot be decompressed ({error})", where=name) from None
+    if len(content) != size:
+        raise InputError(f"expected {size} bytes for shape {tuple(shape)}, found another number", where=name)
+    array = np.frombuffer(content, kind).reshape(shape)
+    return array.astype(np.float64) if array.dtype.kind == "f" else array
 
 
 def _matrix(rows: Any, name: str) -> Floats:
@@ -265,7 +322,7 @@ def _arrays(content: Any, name: str) -> dict[str, AnyArray]:
     if not isinstance(content, dict):
         raise InputError(f"expected a table, found {type(content).__name__}", where=name)
     try:
-        return {key: _array(value) for key, value in content.items()}
+        return {key: value if isinstance(value, np.ndarray) else _array(value) for key, value in content.items()}
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"expected rows of numbers ({error})", where=name) from None
 
@@ -281,10 +338,12 @@ def masks_to_text(masks: Masks) -> list[str]:
     return [row.tobytes().hex() for row in np.packbits(masks, axis=1)]
 
 
-def masks_from_text(lines: Any, width: int) -> Masks:
-    """Masks from hexadecimal text, one bit per candidate edge."""
-    if not isinstance(lines, list) or not lines or not all(isinstance(line, str) for line in lines):
+def masks_from_text(lines: Any, width: int, *, none: bool = False) -> Masks:
+    """Masks from hexadecimal text, one bit per candidate edge; `none` says that there are none."""
+    if not isinstance(lines, list) or bool(lines) == none or not all(isinstance(line, str) for line in lines):
         raise InputError("expected a list of hexadecimal strings", where="masks")
+    if not lines:
+        return np.zeros((0, width), bool)
     size = (width + 7) // 8
     try:
         content = [bytes.fromhex(line) for line in lines]

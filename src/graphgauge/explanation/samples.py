@@ -28,13 +28,15 @@ from graphgauge.explanation.masks import (
     packed,
     random_rankings,
     rankings,
+    robust_draws,
+    robust_masks,
     tied_share,
     unit_importance,
     whole_and_empty,
 )
 from graphgauge.explanation.table import Answered, AnswerTable
 
-SCORES = ("class", "max")
+SCORES = ("class", "max", "label")
 KL = ("forward", "reverse")
 NO_CANDIDATES = "no candidate edges"
 # Metrics with options.
@@ -114,6 +116,20 @@ class Path:
             self._rows[mode, count] = self._event.rows[key]
         return self._rows[mode, count]
 
+    def robust_rows(self, kind: str, count: int) -> list[int]:
+        """Indices of the answers to the samples of robust fidelity."""
+        event, settings = self._event, self._event.settings
+        if self.ranking is None:
+            raise InputError("there is no random part of an empty explanation", where="table")
+        masks = robust_masks(event.row.subgraph, self.ranking, kind, count, event.draws, settings.robust)
+        keys = packed(masks)
+        if not all(key in event.rows for key in keys):
+            raise InputError(
+                f"event {event.row.id!r:.80}: the model was not asked for robust fidelity", where="table",
+                fix='Collect again with metrics=["robust_drop", "robust_keep"].',
+            )  # fmt: skip
+        return [event.rows[key] for key in keys]
+
     def selected(self, count: int) -> Masks:
         """The units in an explanation of this size."""
         units = self._event.units
@@ -140,6 +156,32 @@ class Path:
         return self._cohesion[pairs, delta_t]
 
 
+class BestSets:
+    """The best set of each size among all masks that were asked about, in place of a ranking.
+
+    A dropped set is best if it changes the score most, a kept one if it changes it least.
+    """
+
+    ranking = None
+
+    def __init__(self, event: Scored, score: str, absolute: bool) -> None:
+        self._event, self._absolute = event, absolute
+        self._scores = np.array(event.score(score))
+
+    def row(self, mode: str, count: int) -> int:
+        rows = self._event.by_size.get(count if mode == "keep" else self._event.units - count)
+        if rows is None:
+            raise InputError(f"no set of {count} edges was tried", where="table")
+        changes = self._scores[self._event.whole] - self._scores[rows]
+        changes = np.abs(changes) if self._absolute else changes
+        return int(rows[np.argmax(changes) if mode == "drop" else np.argmin(changes)])
+
+    def exhausts(self, mode: str, count: int) -> bool:
+        """Whether all sets of this size were tried."""
+        units = self._event.units
+        return len(self._event.by_size.get(count if mode == "keep" else units - count, ())) == math.comb(units, count)
+
+
 class Scored:
     """An answered event: its probabilities, and the index of each mask's answer."""
 
@@ -147,15 +189,30 @@ class Scored:
         self.row = row
         self.units = row.subgraph.unit_count
         self.counts = settings.counts(self.units)
-        self.probabilities = probabilities(row.outputs, settings.model_output)
+        self.probabilities = probabilities(row.outputs, settings.model_output) if len(row.outputs) else row.outputs
         self.rows = {key: index for index, key in reversed(list(enumerate(packed(row.masks))))}
         ends = packed(whole_and_empty(row.subgraph))
-        if any(key not in self.rows for key in ends):
+        if settings.asked and any(key not in self.rows for key in ends):
             raise InputError(f"event {row.id!r:.80} has no mask for the whole or the empty graph", where="table")
-        self.whole, self.empty = (self.rows[key] for key in ends)
-        self.predicted = int(np.argmax(self.probabilities[self.whole]))
+        self.whole, self.empty = (self.rows.get(key, -1) for key in ends)
+        self.predicted = int(np.argmax(self.probabilities[self.whole])) if settings.asked else -1
         self.explanations = row.of(explainer)
         self.settings = settings
+
+    @cached_property
+    def draws(self) -> Floats:
+        """The random numbers of robust fidelity."""
+        return robust_draws(self.row.subgraph, self.row.id, self.settings)
+
+    @cached_property
+    def by_size(self) -> dict[int, Ints]:
+        """The answers by the number of units that are kept."""
+        first = np.unique(self.row.subgraph.unit_of, return_index=True)[1]
+        kept = np.count_nonzero(self.row.masks[:, first], axis=1)
+        return {int(size): np.flatnonzero(kept == size) for size in np.unique(kept)}
+
+    def best_sets(self, score: str, absolute: bool) -> list[Any]:
+        return [BestSets(self, score, absolute)]
 
     @cached_property
     def importances(self) -> list[Floats]:
@@ -200,8 +257,20 @@ class Scored:
     @cached_property
     def scores(self) -> dict[str, list[float]]:
         """The scores that fidelity compares: the probability of the class of the whole graph, or the largest."""
-        said = self.probabilities
-        return {"class": said[:, self.predicted].tolist(), "max": said.max(axis=1).tolist()}
+        said, label = self.probabilities, self.row.context.label
+        found = {"class": said[:, self.predicted].tolist(), "max": said.max(axis=1).tolist()}
+        if label is not None:
+            if not 0 <= label < said.shape[1]:
+                raise InputError(
+                    f"event {self.row.id!r:.80} has the label {label}, but the model has {said.shape[1]} classes"
+                )
+            found["label"] = said[:, label].tolist()
+        return found
+
+    def score(self, name: str) -> list[float]:
+        if name not in self.scores:
+            raise InputError(f"event {self.row.id!r:.80} has no label", fix='Give it one, or use score="class".')
+        return self.scores[name]
 
     @cached_property
     def same_label(self) -> list[bool]:
@@ -238,6 +307,32 @@ class EventSample:
     def at_random(self) -> EventSample:
         return replace(self, paths="random")
 
+    @property
+    def searched(self) -> bool:
+        """Whether the best sets were searched for."""
+        return any(event.settings.ceiling for event in self.events)
+
+    def best(self, *, signed: bool) -> EventSample:
+        return replace(self, paths="best", rules=replace(self.rules, absolute=not signed))
+
+    def exhausted(self, level: Level | None) -> bool:
+        """Whether all sets of the sizes at a level, or at all levels, were tried in every event."""
+        levels = self.grid if level is None else (level,)
+        return all(
+            event.best_sets("class", True)[0].exhausts(mode, each.of(event.units))
+            for event in self.events if event.units
+            for each in levels
+            for mode in MODES if mode in event.settings.asked
+        )  # fmt: skip
+
+    def only(self, places: Sequence[int]) -> EventSample:
+        """Some of the events."""
+        return replace(self, events=tuple(self.events[place] for place in places))
+
+    def with_sign(self) -> EventSample:
+        """The same events, scored by the signed change."""
+        return replace(self, rules=replace(self.rules, absolute=False))
+
     @cached_property
     def empty(self) -> EventSample:
         return replace(self, paths="nothing")
@@ -263,7 +358,11 @@ class EventSample:
     def _event_value(self, event: Scored, value: Value) -> float:
         if event.units == 0:
             return np.nan
-        found = [number for path in getattr(event, self.paths) if (number := value(event, path)) == number]
+        if self.paths == "best":
+            paths = event.best_sets(self.rules.score, self.rules.absolute)
+        else:
+            paths = getattr(event, self.paths)
+        found = [number for path in paths if (number := value(event, path)) == number]
         return ordered_mean(found) if found else np.nan
 
 
@@ -287,9 +386,11 @@ def sample_of(table: AnswerTable, explainer: str, rules: Rules) -> EventSample:
 
 
 def available(sample: EventSample) -> dict[str, EventSample]:
-    """The samples that metrics may need: always answers; truth, times and seeds if the events have them."""
-    found = {"answers": sample}
+    """The samples that metrics may need: always edges; answers, truth, times and seeds if the events have them."""
+    found = {"edges": sample}
     conditions: Mapping[str, Iterable[bool]] = {
+        "answers": (bool(event.settings.asked) for event in sample.events) if sample.events else (True,),
+        "ceiling": (bool(event.settings.ceiling) for event in sample.events),
         "truth": (event.truth is not None for event in sample.events),
         "times": (event.row.subgraph.times is not None for event in sample.events),
         "seeds": (len(event.explanations) > 1 for event in sample.events),

@@ -18,7 +18,7 @@ from graphgauge.kernels.tails import roc_auc, tail_counts
 _NO_TRUTH, _NO_TIMES = "no known truth", "no times, all times equal, or fewer than two edges"
 _ONE_RUN = "explained with one seed only"
 _TRUTH_LAWS = LAWS | {"monotone": True, "symmetry": Exempt("an importance is ranked, a truth is not")}
-_EDGES = EXPLAINED | {"conventions": EMPTY}
+_EDGES = EXPLAINED | {"needs": ("edges",), "conventions": EMPTY}
 
 
 def _cohesiveness(sample: EventSample, level: Level, pairs: str) -> Estimate:
@@ -26,6 +26,8 @@ def _cohesiveness(sample: EventSample, level: Level, pairs: str) -> Estimate:
         if event.row.subgraph.times is None or path.ranking is None:
             return np.nan
         edges = int(np.count_nonzero(path.selected(level.of(event.units))[event.row.subgraph.unit_of]))
+        if not edges:
+            return np.nan
         return float(path.cohesiveness(pairs, sample.rules.delta_t)[edges - 1])
 
     estimate = sample.each(value, _NO_TIMES, (0.0, 1.0) if sample.rules.delta_t is None else (-1.0, 1.0))
@@ -197,6 +199,8 @@ def truth_auc(sample: EventSample) -> Estimate:
     def value(event: Scored) -> float:
         if event.truth is None or not event.units:
             return np.nan
+        if sample.paths != "own":  # a random order, and one that ties all edges
+            return 0.5 if 0 < np.count_nonzero(event.truth) < event.units else np.nan
         found = [
             roc_auc(tail_counts(values[event.truth], values[~event.truth], threads=1)) for values in event.importances
         ]

@@ -51,23 +51,32 @@ class Answered:
     def of(self, explainer: str) -> list[Explanation]:
         return [explanation for explanation in self.event.explanations if explanation.explainer == explainer]
 
-    def to_dict(self) -> dict[str, Any]:
-        outputs = [[number_to_json(value) for value in row] for row in self.outputs]
-        return {**self.event.to_dict(), "masks": masks_to_text(self.masks), "outputs": outputs}
+    def to_dict(self, *, compact: bool = True) -> dict[str, Any]:
+        record = self.event.to_dict(compact=compact)
+        return {**record, "masks": masks_to_text(self.masks), "outputs": _listed_rows(self.outputs)}
 
     @classmethod
-    def from_dict(cls, record: Mapping[str, Any], model_output: str) -> Answered:
+    def from_dict(cls, record: Mapping[str, Any], model_output: str | None) -> Answered:
         event = Event.from_dict(record)
         for explanation in event.explanations:
             explanation.refuse_nan()
-        masks = masks_from_text(record.get("masks"), len(event.subgraph))
-        try:
-            rows = [[number_from_json(value) for value in row] for row in record["outputs"]]
-            answer = np.array(rows, np.float64)
-        except (KeyError, TypeError, ValueError, OverflowError):
-            raise InputError("expected one row of numbers per mask", where="outputs") from None
+        masks = masks_from_text(record.get("masks"), len(event.subgraph), none=model_output is None)
+        answer = _rows(record.get("outputs"))
+        if not len(masks) and not len(answer):
+            return cls(event, masks, np.empty((0, 1)))
         outputs = answer_rows(answer, len(masks), "outputs")
         return cls(event, masks, checked_outputs(outputs, model_output, "outputs"))
+
+
+def _listed_rows(outputs: Floats) -> list[list[Any]]:
+    return [[number_to_json(value) for value in row] for row in outputs]
+
+
+def _rows(outputs: Any) -> Floats:
+    try:
+        return np.array([[number_from_json(value) for value in row] for row in outputs], np.float64)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        raise InputError("expected one row of numbers per mask", where="outputs") from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +88,7 @@ class AnswerTable:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        classes = {row.outputs.shape[1] for row in self.rows}
+        classes = {row.outputs.shape[1] for row in self.rows if len(row.outputs)}
         if len(classes) > 1:
             raise InputError(f"answers with {' and '.join(map(str, sorted(classes)))} classes in one table")
         ids = [row.id for row in self.rows]
@@ -120,14 +129,25 @@ class AnswerTable:
         if not records:
             raise InputError("is empty", where=where, fix="A table has at least a header.")
         settings, notes = _header(*records[0])
-        rows = []
+        rows: list[Answered] = []
+        added: dict[EventId, Answered] = {}  # since the last header, which extends the settings
         for place, record in records[1:]:
+            if "schema" in record and "event" not in record:
+                wider, more = _header(place, record)
+                if not wider.extends(settings):
+                    raise InputError("a second header has other settings", where=place)
+                settings, notes = wider, notes + more
+                rows, added = _replaced(rows, added), {}
+                continue
             with _located(place):
                 if "notes" in record and "event" not in record:
                     notes += _notes(record)
-                else:
-                    rows.append(Answered.from_dict(record, settings.model_output))
-        return cls(settings, tuple(rows), notes)
+                    continue
+                row = Answered.from_dict(record, settings.model_output)
+                if row.id in added:
+                    raise InputError(f"event {row.id!r:.80} is in the table twice")
+                added[row.id] = row
+        return cls(settings, tuple(_replaced(rows, added)), notes)
 
     @classmethod
     def from_lines(cls, path: Path) -> tuple[AnswerTable, bool]:
@@ -143,10 +163,17 @@ class AnswerTable:
         """Write a .jsonl or .parquet file atomically."""
         target = path_of(path)
         if _ending(target) == ".parquet":
-            head, *records = self.to_dicts()
-            _write_parquet(head, records, target)
+            records = [row.to_dict(compact=False) for row in self.rows]
+            _write_parquet(header_to_dict(self.settings, self.notes), records, target)
         else:
             _write_lines(self.to_dicts(), target)
+
+
+def _replaced(rows: Sequence[Answered], added: Mapping[EventId, Answered]) -> list[Answered]:
+    """The rows, with those of events that were answered again in their place."""
+    kept = [added.get(row.id, row) for row in rows]
+    known = {row.id for row in rows}
+    return kept + [row for name, row in added.items() if name not in known]
 
 
 def chosen_explainer(known: Iterable[str], name: str | None) -> str:

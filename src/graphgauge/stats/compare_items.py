@@ -175,13 +175,14 @@ def compare_items(
         refuse_different(conflicts)
     methods = sorted(view.methods)
     read = [(run, *_items(run, view)) for run in chosen]
-    values, cluster, nested = _together(read, methods)
+    values, cluster, nested = _together([row[:4] for row in read], methods)
+    remarks = dict.fromkeys(row[4] for row in read if row[4] is not None)
     seeds = len({run.seed for run in chosen})
     return compared_items(
         view.metric, better, view.datasets[0], values,
         seeds=seeds, cluster=cluster, baseline=baseline, alpha=alpha, seed=seed, nested=nested,
         margin=margin, effect=effect, power=power, metrics_compared=metrics_compared,
-        notes=tuple(f"{note}." for note in (*warnings_of(conflicts), *unchecked_runs(chosen))),
+        notes=tuple(f"{note}." for note in (*remarks, *warnings_of(conflicts), *unchecked_runs(chosen))),
     )  # fmt: skip
 
 
@@ -304,8 +305,8 @@ def _same(one: NDArray[np.int64] | None, other: NDArray[np.int64] | None) -> boo
     return one is other is None or (one is not None and other is not None and np.array_equal(one, other))
 
 
-def _items(run: Run, view: Panel) -> tuple[NDArray[Any], Floats, NDArray[np.int64] | None]:
-    """Sorted ids, and the values and clusters of the items, read by the family."""
+def _items(run: Run, view: Panel) -> tuple[NDArray[Any], Floats, NDArray[np.int64] | None, str | None]:
+    """Sorted ids, the values and clusters of the items, read by the family, and what it remarks on them."""
     assert run.items is not None
     require_unchanged(run.items.path, run.items.hash)
     reader = family(run.family).module("items").Items
@@ -319,4 +320,5 @@ def _items(run: Run, view: Panel) -> tuple[NDArray[Any], Floats, NDArray[np.int6
     ids = items.ids[order]
     if (ids[1:] == ids[:-1]).any():
         raise InputError("an id occurs twice", where=str(run.items.path), fix="Give each item a different id.")
-    return ids, values[order], None if items.cluster is None else items.cluster[order]
+    remark = items.remark(view.metric) if hasattr(items, "remark") else None
+    return ids, values[order], None if items.cluster is None else items.cluster[order], remark

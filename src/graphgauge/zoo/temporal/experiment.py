@@ -65,7 +65,7 @@ class Experiment:
         head = f"{self.dataset}: right on {self.accuracy:.1%} of later questions; {len(self.table)} events explained."
         baseline = "random" if "random" in self.evaluations else None
         compared = [
-            str(explanation.compare(self.table, metric=key, baseline=baseline, seed=self.seed))
+            str(explanation.compare(self.table, metric=key, baseline=baseline, random=False, seed=self.seed))
             for key in COMPARED
             if key in shown and len(self.evaluations) > 1
         ]

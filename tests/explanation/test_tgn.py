@@ -1,0 +1,124 @@
+"""A temporal graph network with memory, behind the original interface, from end to end."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from graphgauge import explanation as ex
+from graphgauge.core.errors import InputError
+
+EVENTS, NODES, SIZE = 60, 12, 6
+LEVELS = (0.01, *(round(0.02 * step, 2) for step in range(1, 16)))  # those of TempME's paper
+
+
+class TGN(torch.nn.Module):
+    """Memory that every event updates at both of its ends, a message from the last neighbours, and one logit."""
+
+    model_output = "logit"
+
+    def __init__(self, src: np.ndarray, dst: np.ndarray, time: np.ndarray, features: np.ndarray) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.events = src, dst, time, torch.tensor(features, dtype=torch.float32)
+        self.update = torch.nn.GRUCell(SIZE + 3, SIZE)
+        self.answer = torch.nn.Sequential(torch.nn.Linear(2 * SIZE, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+
+    def replayed(self, kept: Any, target: dict[str, Any]) -> float:
+        src, dst, time, features = self.events
+        memory, last = torch.zeros(NODES, SIZE), np.zeros(NODES)
+        with torch.no_grad():
+            for event in sorted(kept):
+                if time[event] >= target["ts"]:
+                    break
+                ends = [int(src[event]), int(dst[event])]
+                gaps = torch.tensor([[time[event] - last[end]] for end in ends], dtype=torch.float32)
+                heard = torch.cat([memory[ends[::-1]], features[event].expand(2, -1), gaps], dim=1)
+                memory[ends] = self.update(heard, memory[ends])
+                last[ends] = time[event]
+            pair = torch.cat([memory[target["u"]], memory[target["i"]]])
+            return float(40 * self.answer(pair))
+
+    def predict_proba(self, subgraph: Any, target: dict[str, Any]) -> float:
+        return self.replayed(subgraph.payload["candidate_eidx"], target)
+
+    def predict_proba_with_mask(self, subgraph: Any, target: dict[str, Any], edge_mask: Any = None) -> float:
+        numbers = subgraph.payload["candidate_eidx"]
+        return self.replayed([event for event, stays in zip(numbers, edge_mask, strict=True) if stays], target)
+
+
+@pytest.fixture(scope="module")
+def model() -> TGN:
+    rng = np.random.default_rng(0)
+    ends = np.array([rng.permutation(NODES)[:2] for _ in range(EVENTS)]).T
+    return TGN(*ends, np.sort(rng.integers(0, 40, EVENTS)).astype(float), rng.normal(size=(EVENTS, 2)))
+
+
+def target(seed: int) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    u, i = rng.permutation(NODES)[:2]
+    return {"u": int(u), "i": int(i), "ts": float(rng.integers(8, 30))}
+
+
+def test_events_that_cannot_reach_the_target_change_nothing(model: TGN) -> None:
+    src, dst, time, _ = model.events
+    fewer = 0
+    for seed in range(20):
+        asked = target(seed)
+        field = ex.reaching_events(src, dst, time, [asked["u"], asked["i"]], asked["ts"])
+        assert model.replayed(field, asked) == pytest.approx(model.replayed(range(EVENTS), asked), abs=1e-5)
+        fewer += len(field) < np.count_nonzero(time < asked["ts"])
+        outside = np.setdiff1d(np.arange(EVENTS), field)
+        for event in outside[:5]:
+            left = np.setdiff1d(np.arange(EVENTS), [event])
+            assert model.replayed(left, asked) == pytest.approx(model.replayed(range(EVENTS), asked), abs=1e-5)
+    assert fewer > 10
+
+
+def test_all_metrics_of_the_original_protocol(model: TGN) -> None:
+    src, dst, time, _ = model.events
+    rng = np.random.default_rng(1)
+    explanations = []
+    for seed in range(12):
+        asked = target(seed)
+        field = ex.reaching_events(src, dst, time, [asked["u"], asked["i"]], asked["ts"])
+        context = SimpleNamespace(subgraph=SimpleNamespace(payload={"candidate_eidx": field.tolist()}), target=asked,
+                                  label=None)  # fmt: skip
+        whole = model.replayed(field, asked)
+        occlusion = [np.sign(whole) * (whole - model.replayed(np.setdiff1d(field, [event]), asked)) for event in field]
+        for name, importance in (("occlusion", occlusion), ("recency", time[field]), ("guess", rng.random(len(field)))):
+            result = SimpleNamespace(importance_edges=list(importance), explainer=name, context_fp=f"{seed}", extras={},
+                                     elapsed_sec=0.1)  # fmt: skip
+            explanations.append(ex.from_result(result, context, src=src, dst=dst, time=time))
+    metrics = ["fidelity_drop", "fidelity_keep", "fidelity_best", "fidelity_tempme", "acc_auc", "cohesiveness",
+               "robust_delta@0.3", "fidelity_drop.reached@0.3"]  # fmt: skip
+    table = ex.collect(model, explanations, levels=LEVELS, metrics=metrics, ceiling=60, robust_samples=4)
+    found = ex.evaluate(table, explainer="occlusion", metrics=metrics)
+    assert not [note for note in table.notes if "different answers" in note]
+    names = {level.name for level in found["fidelity_drop@0.3"].levels}
+    assert "random explainer" in names
+    assert names & {"best set", "best set found"}
+    assert found["fidelity_drop@0.3"].interpretation
+    assert found["fidelity_drop.reached@0.3"] > 0
+    means = ex.compare(table, "fidelity_drop@0.3").means
+    assert means["occlusion"] > means["random explainer"]
+    assert found["robust_delta@0.3"].n == 12
+    assert found["cohesiveness@0.3"].n >= 10  # of at least two events
+    theirs = ex.collect(model, explanations, levels=LEVELS, convention="time_to_explain", table=None)
+    assert ex.evaluate(theirs, explainer="occlusion", convention="time_to_explain")["fidelity_drop@0.3"].n == 12
+
+
+def test_reaching_events_by_hand() -> None:
+    """0–1 at 1, 1–2 at 2, 3–1 at 2: about node 2 at time 3, the last can matter only at the same moment."""
+    chain = ([0, 1, 3], [1, 2, 1])
+    assert ex.reaching_events(*chain, [1, 2, 2], [2], 3).tolist() == [0, 1, 2]
+    assert ex.reaching_events(*chain, [1, 2, 2.5], [2], 3).tolist() == [0, 1]
+    assert ex.reaching_events(*chain, [1, 2, 2], [2], 2).tolist() == []
+    assert ex.reaching_events(*chain, [1, 2, 2.5], [2], 3, hops=1).tolist() == [1]
+    assert ex.reaching_events(["a", "b"], ["b", "c"], [1, 2], ["c"], 3).tolist() == [0, 1]
+    with pytest.raises(InputError, match="hops: expected at least 1"):
+        ex.reaching_events(*chain, [1, 2, 2], [2], 3, hops=0)
