@@ -62,6 +62,7 @@ def compare(
     horizon: int | None = None,
     mask: Any = None,
     null_value: float | None = None,
+    null_tolerance: float = 0.0,
     axes: Iterable[str] = AXES,
     nan: str = "raise",
     confidence: float = 0.95,
@@ -75,7 +76,7 @@ def compare(
     """
     one_of("loss", loss, LOSSES)
     tail(confidence)  # checked here, also if there will be no interval
-    common = {"mask": mask, "null_value": null_value, "axes": axes, "nan": nan}
+    common = {"mask": mask, "null_value": null_value, "null_tolerance": null_tolerance, "axes": axes, "nan": nan}
     first, second = (_step_losses(name, y_true, given, loss, common) for name, given in (("a", a), ("b", b)))
     (loss_a, cells, horizons), (loss_b, other, _) = first, second
     if not np.array_equal(cells, other):

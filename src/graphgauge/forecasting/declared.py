@@ -161,13 +161,32 @@ def zero_quantiles(function: MetricFunction, cells: Cells, params: Mapping[str, 
     return _known(cells, level)
 
 
-def perfect_shares(weights: Callable[[Floats], Floats]) -> Any:
+_OVER_TIME = (
+    "A perfect forecaster whose truths depend on each other, in time and between nodes, as the observed ones do: mean "
+    "and 95th percentile of 2,000 draws. Without an order in time, or with too few time blocks: the mean of a perfect "
+    "forecaster with independent cells, in closed form (binomial)."
+)
+
+
+def _percentile(drawn: Floats) -> dict[str, float]:
+    return {"perfect forecaster, 95th percentile": Ideal(np.quantile(drawn, 0.95)),
+            "perfect forecaster": Ideal(drawn.mean())}  # fmt: skip
+
+
+def perfect_shares(weights: Callable[[Floats], Floats], score: Callable[[Reliability], Floats]) -> Any:
     def chance(function: MetricFunction, reliability: Reliability, params: Mapping[str, Any]) -> dict[str, float]:
+        if reliability.perfect is not None:
+            return _percentile(score(reliability.perfect))
         mean = mean_deviation(int(reliability.n[0]), reliability.p)
         return {"perfect forecaster, independent cells": Ideal((weights(reliability.p) * mean).sum())}
 
-    chance.__doc__ = "The mean for a perfect forecaster with independent cells, in closed form (binomial)."
+    chance.__doc__ = _OVER_TIME
     return chance
+
+
+def equal(p: Floats) -> Floats:
+    """The same weight for each probability."""
+    return np.full(len(p), 1 / len(p))
 
 
 def nearest(p: Floats) -> Floats:
@@ -186,16 +205,16 @@ def mean_deviation(n: int, p: Floats) -> Floats:
 
 def null(which: int) -> Any:
     def chance(function: MetricFunction, spread: Spread, params: Mapping[str, Any]) -> dict[str, float]:
-        drawn = spread.null[which]
-        return {
-            "perfect forecaster, 95th percentile": Ideal(np.quantile(drawn, 0.95)),
-            "perfect forecaster, drawn": Ideal(drawn.mean()),
-            "perfect forecaster": Ideal(spread.floor[which]),
-        }
+        found = _percentile(spread.null[which])
+        if not spread.dependent:
+            found = {f"{name}, independent cells": level for name, level in found.items()}
+        return found | {"perfect forecaster, independent cells": Ideal(spread.floor[which])}
 
     chance.__doc__ = (
-        "A perfect Gaussian forecaster with the same standard deviations and independent cells: mean and 95th "
-        "percentile of 2,000 simulations, and the mean in closed form."
+        "A perfect Gaussian forecaster with the same standard deviations, whose errors depend on each other, in time "
+        "and between nodes, as the observed ones do: mean and 95th percentile of 2,000 draws; and the mean with "
+        "independent cells in closed form. Without an order in time, or with too few time blocks, the percentile is "
+        "that of independent cells."
     )
     return chance
 
@@ -203,6 +222,10 @@ def null(which: int) -> Any:
 def perfect_intervals(
     function: MetricFunction, reliability: Reliability, params: Mapping[str, Any]
 ) -> dict[str, float]:
-    """The mean for a perfect forecaster with independent cells, in closed form (binomial)."""
     found = reliability.centred
+    if found.perfect is not None:
+        return _percentile(found.perfect.mean_distance())
     return {"perfect forecaster, independent cells": Ideal(mean_deviation(int(found.n[0]), found.p).mean())}
+
+
+perfect_intervals.__doc__ = _OVER_TIME

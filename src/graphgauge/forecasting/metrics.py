@@ -236,7 +236,11 @@ def ence(spread: Spread) -> Estimate:
 
 @metric(
     key="calibration_error",
-    **_SHARES | {"bounds": (0, 1), "chance": _declared.perfect_shares(lambda p: np.full(len(p), 1 / len(p)))},
+    **_SHARES
+    | {
+        "bounds": (0, 1),
+        "chance": _declared.perfect_shares(_declared.equal, Reliability.mean_distance),
+    },
 )
 def calibration_error(reliability: Reliability) -> Estimate:
     """Mean over p of the distance between p and the share of truths at or below the predicted quantile p."""
@@ -259,7 +263,7 @@ def central_calibration_error(reliability: Reliability) -> Estimate:
 
 @metric(
     key="miscalibration_area", **_SHARES | {
-        "bounds": (0, 0.5), "chance": _declared.perfect_shares(_declared.nearest),
+        "bounds": (0, 0.5), "chance": _declared.perfect_shares(_declared.nearest, Reliability.area),
         "conventions": _POOLED | {"curve": "joined by straight lines from (0, 0) to (1, 1)"},
     },
 )  # fmt: skip

@@ -26,6 +26,20 @@ def enough(cells: NDArray[np.floating]) -> NDArray[np.bool_]:
     return np.asarray(((cells > 0).sum(axis=0) >= FEWEST) & (total**2 >= _FEWEST_EVEN * squares))
 
 
+def transforms(influence: NDArray[np.floating], cells: NDArray[np.floating]) -> Floats | None:
+    """The lowest-frequency cosine transforms (rows) of the influences of time blocks, scaled.
+
+    Sums of the rows with independent standard normal weights are distributed as the estimates, in the limit. None if
+    the blocks are not enough; blocks without cells are left out.
+    """
+    if not enough(cells):
+        return None
+    known = influence[cells > 0]
+    count = frequencies(len(known))
+    wave = np.cos(np.pi * np.outer(np.arange(1, count + 1), np.arange(len(known)) + 0.5) / len(known))
+    return np.asarray(np.sqrt(2 / count) * (wave @ known))
+
+
 def cosine_error(
     influence: NDArray[np.floating], cells: NDArray[np.floating] | None = None, slowest: int | None = None
 ) -> tuple[Floats, Floats]:

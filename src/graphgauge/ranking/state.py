@@ -530,9 +530,7 @@ class RankingState:
         lists: bool = False,
     ) -> None:
         self._mark()
-        cells = self._histogram(
-            Layout(tuple(labels), None if cluster is None else clusters, weight is not None, lists)
-        )
+        cells = self._histogram(Layout(tuple(labels), None if cluster is None else clusters, weight is not None, lists))
         for axis, values in labels.items():  # check all of them before any is changed
             self._labels[axis].require_kind(values)
         columns: dict[str, Any] = {
