@@ -161,6 +161,23 @@ def zero_quantiles(function: MetricFunction, cells: Cells, params: Mapping[str, 
     return _known(cells, level)
 
 
+def shuffled(name: str, over: str = "n") -> Any:
+    def chance(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
+        count = int(cells.count(over)[0])
+        return {"members shuffled": Baseline(float(cells.total(f"{name}_shuffled")[0]) / count)} if count else {}
+
+    chance.__doc__ = (
+        "The same forecast after the members of each component were rotated by a pseudo-random offset: as good cell by "
+        "cell, without dependence between the components."
+    )
+    return chance
+
+
+def no_gain(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
+    """0, the score of a forecast without dependence. An interval above 0 is evidence that dependence was learnt."""
+    return {"members shuffled": Baseline(0.0)}
+
+
 _OVER_TIME = (
     "A perfect forecaster whose truths depend on each other, in time and between nodes, as the observed ones do: mean "
     "and 95th percentile of 2,000 draws. Without an order in time, or with too few time blocks: the mean of a perfect "

@@ -26,13 +26,17 @@ from graphgauge.forecasting.samples import Cells, Spread, by_block, reliability_
 from graphgauge.forecasting.spread import binned, joined, nothing, refined, require_squares, straddling
 from graphgauge.forecasting.state import ForecastState
 
+# Samples of the joint forecast, and the part that counts each.
+_JOINT = {"joint": "joint", "pairs": "joint", "paths": "paths"}
 Percent = _metrics.Percent
 Samples = dict[str, Any]
 
 # The arguments that provide the sample a metric needs.
 _GIVEN = {
     "gaussian": "std=", "samples": "samples=", "quantiles": "quantiles= and levels=", "scaled": "naive=",
-    "spread": "std=", "reliability": "std=, samples=, or quantiles= and levels=",
+    "joint": "samples= of at least two nodes", "pairs": "samples= and graph=",
+    "paths": "samples= of at least two horizons", "spread": "std=",
+    "reliability": "std=, samples=, or quantiles= and levels=",
 }  # fmt: skip
 
 
@@ -55,6 +59,7 @@ def evaluate(
     bins: int = 10,
     season: int | None = None,
     naive: Any = None,
+    graph: Any = None,
     metrics: Sequence[str] | None = None,
     nan: str = "raise",
     confidence: float = 0.95,
@@ -96,6 +101,9 @@ def evaluate(
         Number of equal-sized bins of predicted standard deviation in `ece` and `ence`.
     naive, season
         The history (time, node) for `mase`, and the lag of its seasonal naive forecast.
+    graph
+        For samples: which nodes are neighbours, as an adjacency matrix or as edges, rows (source, target) of positions
+        or names. `variogram_score` is over its edges.
     metrics
         Keys to compute instead of all.
     nan
@@ -111,11 +119,12 @@ def evaluate(
     )  # fmt: skip
     state = empty_state(
         axes=batch.axes, coverage=coverage, nodes=nodes if batch.nodes is None else batch.nodes, season=season,
-        naive=naive, null_value=null_value, null_tolerance=null_tolerance, metrics=metrics,
+        naive=naive, null_value=null_value, null_tolerance=null_tolerance, graph=graph, metrics=metrics,
     )  # fmt: skip
     _refuse_unused(
         {"true": y_true, "pred": y_pred, "std": std, "quantiles": quantiles, "samples": samples},
-        {"levels": levels, "coverage": None if np.array_equal(np.atleast_1d(coverage), COVERAGE) else coverage,
+        {"levels": levels, "graph": graph,
+         "coverage": None if np.array_equal(np.atleast_1d(coverage), COVERAGE) else coverage,
          "bins": None if bins == 10 else bins},
     )  # fmt: skip
     if season is not None and naive is None:
@@ -145,13 +154,14 @@ def empty_state(
     naive: Any = None,
     null_value: float | None = None,
     null_tolerance: float = 0.0,
+    graph: Any = None,
     metrics: Sequence[str] | str | None = None,
     shard: str | None = None,
 ) -> ForecastState:
     """A state that counts what the metrics and their chance levels need."""
     state = ForecastState(
         axes=axes, coverage=coverage, nodes=nodes, ahead=ahead, season=season, naive=naive, null_value=null_value,
-        null_tolerance=null_tolerance, metrics=metrics, shard=shard,
+        null_tolerance=null_tolerance, graph=graph, metrics=metrics, shard=shard,
     )  # fmt: skip
     state.counted = tuple(part for part in ALL if part in {*state.counted, "size"})
     return state
@@ -276,6 +286,14 @@ def _samples(
         samples["scaled"] = cells
     if axis in spread:
         samples["spread"] = spread[axis]
+    if layout.form == "samples" and axis != "node":
+        joint = {name: part for name, part in _JOINT.items() if name in layout.samples and part in layout.counted}
+        if axis is not None:
+            joint.pop("paths", None)
+        if joint:
+            sums = by_block(state.joint, cells)
+            found = Cells(state.joint_layout, sums.pooled() if axis is None else sums, state.ordered)  # type: ignore[arg-type]
+            samples |= dict.fromkeys(joint, found)
     return samples
 
 

@@ -82,6 +82,9 @@ def evaluate_files(
     by: Annotated[Sequence[str] | str, Several("Break down by these axes: horizon, node.")] = (),
     coverage: Annotated[Sequence[float] | float, Several("Levels of the prediction intervals.", Number(""))] = COVERAGE,
     bins: Annotated[int, Whole("Bins of ece and ence.", 1)] = 10,
+    graph: Annotated[
+        PathLike | None, File("For samples: an adjacency matrix, or edges as rows of two node positions.")
+    ] = None,
     naive: Annotated[PathLike | None, File("The history (time, node), for mase.")] = None,
     season: Annotated[int | None, Whole("Lag of the seasonal naive forecast.", 1)] = None,
     start: Annotated[int | None, Whole("Time step at which the arrays begin, for states to merge.", 0)] = None,
@@ -100,7 +103,8 @@ def evaluate_files(
     given = FAMILY.read(locals())
     files: dict[str, list[ArrayFile]] = {}
     history = None if given["naive"] is None else _whole(files, "naive", given["naive"])
-    common = {"coverage": given["coverage"], "season": given["season"], "naive": history,
+    neighbours = None if given["graph"] is None else _whole(files, "graph", given["graph"])
+    common = {"graph": neighbours, "coverage": given["coverage"], "season": given["season"], "naive": history,
               "null_value": given["null_value"], "null_tolerance": given["null_tolerance"]}  # fmt: skip
     shown = {name: given[name] for name in ("horizons", "by", "bins", "metrics", "nan", "confidence", "seed")}
     state: ForecastState | None

@@ -33,7 +33,7 @@ def gaussian_edges() -> Floats:
 
 # Parts that are skipped if no metric needs them: parts of the kernel's sums, and the two histograms. `_NEEDED` lists
 # the parts of each metric beyond the sums of `errors`.
-ALL = ("bias", "size", "relative", "spread", "over", "scores", "pit", "bins")
+ALL = ("bias", "size", "relative", "spread", "over", "scores", "pit", "bins", "joint", "paths")
 _NEEDED = {
     "bias": ("bias",), "mape": ("relative",), "smape": ("relative",), "wape": ("size",), "r2": ("size",),
     "nll": ("scores",), "crps": ("scores",), "sharpness": ("spread",), "width": ("spread",),
@@ -41,7 +41,7 @@ _NEEDED = {
 }  # fmt: skip
 # Parts of sums that the kernel does not compute.
 _PART_OF = {"over": "over", "width": "spread", "quantile": "spread"}
-_HISTOGRAMS = {"reliability": "pit", "spread": "bins"}
+_HISTOGRAMS = {"reliability": "pit", "spread": "bins", "joint": "joint", "pairs": "joint", "paths": "paths"}
 
 
 def counted_for(metrics: Iterable[Metric] | None) -> tuple[str, ...]:
@@ -70,13 +70,19 @@ class Layout:
     null_value: str | None = None
     null_tolerance: float = 0.0
     masked: bool = False
+    graph: str | None = None
 
     @cached_property
     def samples(self) -> frozenset[str]:
         """The samples that metrics can be computed on, if they were counted."""
         said = () if self.form == "point" else (self.form, "reliability")
         spread, scaled = ("spread",) * (self.form == "gaussian"), ("scaled",) * self.scaled
-        return frozenset(("errors", *said, *spread, *scaled))
+        joint: tuple[str, ...] = ()
+        if self.form == "samples":
+            several = self.nodes > 1
+            joint = ("joint",) * several + ("pairs",) * (several and self.graph is not None)
+            joint += ("paths",) * (self.horizons > 1)
+        return frozenset(("errors", *said, *spread, *scaled, *joint))
 
     @cached_property
     def kernel_parts(self) -> tuple[str, ...]:

@@ -76,6 +76,15 @@ class Cells:
             influence = (factor * self.series(name) - value * self.series(over)) / count
         return Estimate(value, count, influence, reason=self.reason(reason), facts={"over": over})
 
+    def gain(self, name: str, over: str = "n", *, reason: str = NOTHING) -> Estimate:
+        """1 − a sum over the same with shuffled members."""
+        count, base = self.count(over), self.total(f"{name}_shuffled")
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ratio = np.where(base > 0, self.total(name) / base, np.nan)
+            influence = -(self.series(name) - ratio * self.series(f"{name}_shuffled")) / base
+        why = reason if not count.any() else "the members are all equal to the truth"
+        return Estimate(1 - ratio, count, influence, reason=why, facts={"over": over})
+
     def weights(self, estimate: Estimate) -> Floats:
         """The number of cells behind an estimate, by block."""
         return self.series(estimate.facts.get("over", "n"))

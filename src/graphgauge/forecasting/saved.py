@@ -11,6 +11,7 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError
 from graphgauge.core.state import CountedShards, Place, load_state, place_name, save_state
+from graphgauge.forecasting.joint import Pairs, graph_text
 from graphgauge.forecasting.measures import ALL, Layout
 from graphgauge.forecasting.rows import Steps
 from graphgauge.forecasting.state import ForecastState
@@ -32,7 +33,14 @@ def save(state: ForecastState, place: Place) -> None:
         arrays["spread.groups"] = np.array([len(cells.key) for cells in state.spread], np.int64)
         for name in _SPREAD:
             arrays[f"spread.{name}"] = np.concatenate([getattr(cells, name) for cells in state.spread])
-        arrays |= state.pit.arrays("pit") | state.excess.arrays("excess") | {"pit.node": state.node_pit}
+        arrays |= (
+            state.pit.arrays("pit")
+            | state.excess.arrays("excess")
+            | state.joint.arrays("joint")
+            | {"pit.node": state.node_pit}
+        )
+        if state.layout.graph is not None:
+            arrays["graph"] = state.graph.pairs
         for group, ranks in zip(_GROUPS, state.ranks, strict=True):
             columns, counts = ranks.cells()
             arrays[f"ranks.{group}"] = np.array([*columns, counts], np.int64)
@@ -74,6 +82,12 @@ def _restored(facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Forec
     state.by_node = BlockSums.restored("node", arrays, state.by_node)
     state.pit = BlockSums.restored("pit", arrays, state.pit)
     state.excess = BlockSums.restored("excess", arrays, state.excess)
+    state.joint = BlockSums.restored("joint", arrays, state.joint)
+    if layout.graph is not None:
+        pairs = arrays["graph"]
+        if graph_text(pairs) != layout.graph:
+            raise ValueError("another graph")
+        state.graph = Pairs(pairs)
     state.node_pit = _like(arrays["pit.node"], state.node_pit)
     state.spread = _spread(arrays, layout.horizons)
     for group, ranks, count in zip(_GROUPS, state.ranks, (layout.horizons, layout.nodes), strict=True):

@@ -15,6 +15,7 @@ from graphgauge.core.metric import find
 from graphgauge.core.options import metric_names, thread_count
 from graphgauge.core.state import CountedShards, Place
 from graphgauge.forecasting.inputs import Batch, Slab, checked_null, checked_tolerance, naive_scale, null_text, observed
+from graphgauge.forecasting.joint import JointLayout, Pairs, graph_pairs, graph_text, joint_sums
 from graphgauge.forecasting.labels import history_of, named
 from graphgauge.forecasting.measures import GRID, Layout, counted_for, gaussian_edges, measured
 from graphgauge.forecasting.options import AXES, COVERAGE, checked_axes, checked_start, interval_levels
@@ -50,6 +51,7 @@ class _Histograms(NamedTuple):
     spread: list[StdCells] | None = None
     excess: tuple[Floats, Floats] | None = None
     ranks: list[list[Ints]] | None = None
+    joint: Sums | None = None
 
 
 class ForecastState:
@@ -78,6 +80,7 @@ class ForecastState:
         naive: Any = None,
         null_value: float | None = None,
         null_tolerance: float = 0.0,
+        graph: Any = None,
         metrics: Sequence[str] | str | None = None,
         shard: str | None = None,
     ) -> None:
@@ -99,6 +102,7 @@ class ForecastState:
             raise OptionError("season= needs naive=", fix="Pass the history for the seasonal naive error.")
         self.counted = counted_for(None if metrics is None else [find(name, "forecasting")[0] for name in metrics])
         self._first_shard = shard
+        self.graph = graph
         self.reset()
 
     def reset(self) -> None:
@@ -148,6 +152,7 @@ class ForecastState:
             batch.form, horizons, nodes, self.coverage, batch.levels,
             0 if batch.members is None else batch.members.shape[-1], self.scale is not None, self.counted,
             null_text(batch.null_value), batch.null_tolerance, batch.mask is not None,
+            self._graph_text(nodes, batch.nodes),
         )  # fmt: skip
         fresh = self._fresh(layout)
         self._require_layout(fresh)
@@ -228,7 +233,7 @@ class ForecastState:
     def _fresh(self, layout: Layout) -> ForecastState:
         """An empty state with the same options, allocated for the layout."""
         other = object.__new__(ForecastState)
-        for name in ("axes", "coverage", "nodes", "ahead", "scale", "counted", "null_value", "null_tolerance"):
+        for name in ("axes", "coverage", "nodes", "ahead", "scale", "counted", "null_value", "null_tolerance", "graph"):
             setattr(other, name, getattr(self, name))
         other._history = None
         other._first_shard = None
@@ -253,6 +258,9 @@ class ForecastState:
         self.pit = BlockSums(layout.horizons, 0, len(GRID) + 1 if layout.form in ("gaussian", "samples") else 0, most)
         self.excess = BlockSums(1, SPREAD_KEYS if gaussian else 0, 0, most)
         self.node_pit: Ints = np.zeros((layout.nodes, len(GRID) + 1 if gaussian else 0), np.int64)
+        self.joint_layout = JointLayout(layout.members)
+        joint = len(self.joint_layout.floats), len(self.joint_layout.counts)
+        self.joint = BlockSums(layout.horizons, *(joint if self._counts_joint else (0, 0)), most)
         self.spread = [nothing() for _ in range(layout.horizons)]
         self.ranks = [Histogram(3, _RANK_MEMORY) for _ in range(2)]
 
@@ -281,7 +289,18 @@ class ForecastState:
 
     @property
     def _tables(self) -> tuple[BlockSums, ...]:
-        return self.by_horizon, self.by_node, self.pit, self.excess
+        return self.by_horizon, self.by_node, self.pit, self.excess, self.joint
+
+    @property
+    def _counts_joint(self) -> bool:
+        layout = self.layout
+        return layout is not None and layout.form == "samples" and not {"joint", "paths"}.isdisjoint(layout.counted)
+
+    def _graph_text(self, nodes: int, names: list[Any] | None) -> str | None:
+        """The pairs of the graph, found when the number of nodes is known, as text."""
+        if self.graph is not None and not isinstance(self.graph, Pairs):
+            self.graph = Pairs(graph_pairs(self.graph, nodes, names if self.nodes is None else self.nodes))
+        return None if self.graph is None else graph_text(self.graph.pairs)
 
     def _measured(
         self, batch: Batch, start: int, rows: slice, blocks: int, tables: list[NDArray[np.int32]]
@@ -292,7 +311,13 @@ class ForecastState:
         place = numbers >> (self.by_node.shift - self.by_horizon.shift)
         sums = measured(slab, self.layout, blocks, self.scale, place - place[0])
         self._require_sound(batch, sums[0])
-        return *sums, self._histograms(slab, blocks, tables), slab.dropped
+        more = self._histograms(slab, blocks, tables)
+        if self._counts_joint:
+            pairs = None if self.graph is None else self.graph.pairs
+            nodes, paths = ("joint" in self.layout.counted, "paths" in self.layout.counted)
+            joint = joint_sums(slab, blocks, start + rows.start, pairs, nodes=nodes, paths=paths)
+            more = more._replace(joint=joint)
+        return *sums, more, slab.dropped
 
     def _require_sound(self, batch: Batch, sums: Sums) -> None:
         """Search for invalid values only if the sums show that there are some."""
@@ -340,6 +365,8 @@ class ForecastState:
             self.pit.add_blocks(block, _only_counts(more.pit))
         if more.excess is not None:
             self.excess.add_blocks(block, _only_sums(more.excess))
+        if more.joint is not None:
+            self.joint.add_blocks(block, more.joint)
         if more.ranks is not None:
             for known, rows in zip(self.ranks, more.ranks, strict=True):
                 known.add(rows)
@@ -425,6 +452,7 @@ class ForecastState:
             known.add(*more.cells())
         self.nodes = self.nodes if self.nodes is not None else other.nodes
         self.ahead = self.ahead if self.ahead is not None else other.ahead
+        self.graph = self.graph if self.graph is not None else other.graph
         self.seen, self.rows = self.seen.union(other.seen), self.rows.union(other.rows)
         self.omits = self.omits or other.omits
         self.cells += other.cells
