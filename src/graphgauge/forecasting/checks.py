@@ -119,8 +119,8 @@ def leaked_target(begin: Slab) -> Evidence | None:
     "unmasked-zeros",
     family="forecasting",
     severity="warning",
-    message="{share:.1%} of the truths are exactly 0 where no forecast is near 0, and hardly any are near 0: they look "
-    "like missing observations, and are counted as errors",
+    message="{share:.1%} of the truths are exactly 0 although they were forecast like the others, and hardly any are "
+    "near 0: they look like missing observations, and are counted as errors",
     remedy="Pass null_value=0 (--null-value 0), or a mask, if 0 means that nothing was observed.",
 )
 def unmasked_zeros(sampled: Slab, cells: Cells) -> Evidence | None:

@@ -17,9 +17,9 @@ _COPY = 1e-3
 # How many numbers of the whole period are examined, and the fewest truths that are evidence of a null value.
 _SAMPLED = 1 << 16
 _FEWEST_NULLS = 20
-# Relative to the median size of the truth: values next to 0, forecasts that are small, and the share of them that shows
-# that the forecaster knows of zeros.
-_NEAR_ZERO, _SMALL, _SMALL_SHARE = 0.1, 0.25, 0.05
+# Truths next to 0, relative to their forecast; and the median forecast of zeros that shows that the forecaster knows of
+# them, relative to that of other truths.
+_NEAR_ZERO, _SMALL = 0.1, 0.5
 # Relative to the median distance from the null value: truths that were scaled in float32 and back.
 _ALMOST = 1e-4
 
@@ -77,19 +77,19 @@ def hit(slab: Slab) -> float:
 
 
 def zeros(slab: Slab) -> float:
-    """Share of truths that are exactly 0 although the forecast never is near 0 there; 0 if zeros may be observations.
+    """Share of truths that are exactly 0 although they were forecast like others; 0 if zeros may be observations.
 
-    They may be if values next to 0 are not rare, as for counts and for rain, or if forecasts of them are small.
+    They may be if truths next to 0 are not rare, as for counts and for rain, or if forecasts of them are small.
     """
     y, forecast = slab.y[slab.counted].astype(np.float64), slab.mean[slab.counted].astype(np.float64)
     empty = y == 0
     size = np.abs(y[~empty])
     if len(y) < _FEWEST or not len(size) or np.count_nonzero(empty) < _FEWEST_NULLS:
         return 0.0
-    typical = float(np.median(size))
-    near = np.count_nonzero(size <= max(typical * _NEAR_ZERO, float(size.min()) * (1 + _ROUNDED)))
-    small = np.mean(np.abs(forecast[empty]) <= typical * _SMALL)
-    return 0.0 if 4 * near >= np.count_nonzero(empty) or small > _SMALL_SHARE else float(empty.mean())
+    there, elsewhere = np.abs(forecast[empty]), np.abs(forecast[~empty])
+    near = np.count_nonzero(size <= np.maximum(elsewhere * _NEAR_ZERO, float(size.min()) * (1 + _ROUNDED)))
+    known = np.median(there) < _SMALL * np.median(elsewhere)
+    return 0.0 if 4 * near >= np.count_nonzero(empty) or known else float(empty.mean())
 
 
 def almost(slab: Slab, null_value: float) -> tuple[float, float]:

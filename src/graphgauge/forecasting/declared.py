@@ -12,6 +12,7 @@ from graphgauge.core.arrays import Floats
 from graphgauge.core.metric import Baseline, Bounds, Estimate, Ideal, IntervalRule, MetricFunction, NoInterval
 from graphgauge.forecasting.samples import Cells, Reliability, Spread
 from graphgauge.forecasting.serial import FEWEST, cosine_error, enough
+from graphgauge.stats.expected import expected_serial_coverage
 from graphgauge.stats.intervals import logit_t_interval, t_interval
 
 # ------------------------------------------------------------------- intervals
@@ -49,6 +50,30 @@ def _logit_bounds(cells: Cells, estimate: Estimate, confidence: float) -> Bounds
 _Rule = Callable[[Cells, Estimate, float], Bounds]
 
 
+def _t_coverage(cells: Cells, estimate: Estimate, confidence: float) -> float | None:
+    return _coverage(cells, estimate, confidence, t_interval)
+
+
+def _root_coverage(cells: Cells, estimate: Estimate, confidence: float) -> float | None:
+    return _coverage(cells, estimate.facts["square"], confidence, t_interval)
+
+
+def _logit_coverage(cells: Cells, estimate: Estimate, confidence: float) -> float | None:
+    return _coverage(cells, estimate, confidence, logit_t_interval)
+
+
+def _coverage(cells: Cells, estimate: Estimate, confidence: float, interval: Callable[..., Bounds]) -> float | None:
+    """How much an interval of this many time blocks, with their memory and tails, is expected to cover."""
+    assert estimate.influence is not None
+    there = cells.weights(estimate)[:, 0] > 0
+
+    def of_series(values: Floats, influence: Floats) -> Bounds:
+        error, freedom = cosine_error(influence.T)
+        return interval(values, error, freedom, confidence, scale=np.abs(influence).sum(axis=1))
+
+    return expected_serial_coverage(float(estimate.value[0]), estimate.influence[there, 0], of_series, confidence)
+
+
 def _over_time(bounds: _Rule, cells: Cells, estimate: Estimate) -> IntervalRule | NoInterval:
     if not cells.ordered:
         return _UNORDERED
@@ -59,7 +84,10 @@ def _over_time(bounds: _Rule, cells: Cells, estimate: Estimate) -> IntervalRule 
             f"the cells are in fewer than {FEWEST} time blocks, or nearly all in a few of them: too few to estimate "
             "how errors are correlated in time"
         )
-    return IntervalRule("cosine-t", "time blocks", bounds)
+    return IntervalRule("cosine-t", "time blocks", bounds, coverage=_COVERAGE[bounds])
+
+
+_COVERAGE = {_t_bounds: _t_coverage, _root_bounds: _root_coverage, _logit_bounds: _logit_coverage}
 
 
 def serial(cells: Cells, estimate: Estimate) -> IntervalRule | NoInterval:

@@ -167,6 +167,63 @@ def expected_macro_coverage(
     return _reported(hold, confidence)
 
 
+def expected_serial_coverage(
+    value: float,
+    influence: Numbers,
+    interval: Callable[[Floats, Floats], Bounds],
+    confidence: float,
+) -> float | None:
+    """The same for a value over time: `influence` is the deviation that each time block adds, in their order.
+
+    Series are drawn as autoregressions of order one about populations of the observed innovations. `interval` takes
+    values and the influences of their blocks (series, block).
+    """
+    size = len(influence)
+    deviations = np.asarray(influence, dtype=np.float64) * size
+    if size < 3 or not np.isfinite(deviations).all() or not np.ptp(deviations) > 0:
+        return None
+    centred = deviations - deviations.mean()
+    raw = float(centred[1:] @ centred[:-1] / (centred @ centred))
+    # Estimates of the memory are too small, by about this much (Kendall 1954).
+    memory = min(raw + (1 + 3 * raw) / size, _LONGEST)
+    memory = 0.0 if memory * size**0.5 < 1 else memory
+    news = centred[1:] - memory * centred[:-1]
+    news = news - news.mean()
+    reach = Reach(FARTHER * float(news.min()), FARTHER * float(news.max()), 0.0)
+    further, amount = reach.unseen(news)
+    values, weights = np.append(news, further), np.append(np.ones(size - 1), amount)
+
+    def hold(rng: np.random.Generator) -> Floats:
+        held = np.empty((_POPULATIONS, _SAMPLES))
+        for population in held:
+            share = rng.standard_gamma(weights)
+            share /= share.sum()
+            error = (1 - memory**2) ** 0.5 / size**0.5
+            own = float(np.clip(memory + error * rng.standard_normal(), 0.0, _LONGEST)) if memory else 0.0
+            drawn = rng.choice(values, (_SAMPLES, size + _BURN_IN), p=share)
+            series = _autoregression(drawn, own)[:, _BURN_IN:]
+            truth = value + float(share @ values) / (1 - own)
+            mean = series.mean(axis=1)
+            low, high = interval(value + mean, (series - mean[:, np.newaxis]) / size)
+            slack = 1e-9 * (abs(value) + float(np.ptp(deviations)))
+            population[:] = np.where(np.isnan(low), np.nan, (low <= truth + slack) & (truth - slack <= high))
+        return held
+
+    return _reported(hold, confidence)
+
+
+# The longest memory that is simulated, and the steps before a series begins.
+_LONGEST, _BURN_IN = 0.98, 50
+
+
+def _autoregression(news: Floats, memory: float) -> Floats:
+    if not memory:
+        return news
+    from scipy.signal import lfilter
+
+    return np.asarray(lfilter([1.0], [1.0, -memory], news, axis=1))
+
+
 Drawn = tuple[Floats, Floats, Floats, Ints, Ints | None]
 
 
