@@ -71,10 +71,17 @@ def _coverage(cells: Cells, estimate: Estimate, confidence: float, interval: Cal
         error, freedom = cosine_error(influence.T)
         return interval(values, error, freedom, confidence, scale=np.abs(influence).sum(axis=1))
 
-    return expected_serial_coverage(float(estimate.value[0]), estimate.influence[there, 0], of_series, confidence)
+    # A score that few errors enter shows less memory than the errors have.
+    errors = cells.mean("abs").influence if "abs" in cells.layout.floats else None
+    return expected_serial_coverage(
+        float(estimate.value[0]), estimate.influence[there, 0], of_series, confidence,
+        memory_of=None if errors is None else errors[there, 0],
+    )  # fmt: skip
 
 
-def _over_time(bounds: _Rule, cells: Cells, estimate: Estimate) -> IntervalRule | NoInterval:
+def _over_time(
+    bounds: _Rule, coverage: Callable[[Cells, Estimate, float], float | None], cells: Cells, estimate: Estimate
+) -> IntervalRule | NoInterval:
     if not cells.ordered:
         return _UNORDERED
     if cells.blocks < FEWEST:
@@ -84,25 +91,22 @@ def _over_time(bounds: _Rule, cells: Cells, estimate: Estimate) -> IntervalRule 
             f"the cells are in fewer than {FEWEST} time blocks, or nearly all in a few of them: too few to estimate "
             "how errors are correlated in time"
         )
-    return IntervalRule("cosine-t", "time blocks", bounds, coverage=_COVERAGE[bounds])
-
-
-_COVERAGE = {_t_bounds: _t_coverage, _root_bounds: _root_coverage, _logit_bounds: _logit_coverage}
+    return IntervalRule("cosine-t", "time blocks", bounds, coverage=coverage)
 
 
 def serial(cells: Cells, estimate: Estimate) -> IntervalRule | NoInterval:
     """Student's t with the long-run variance of the slowest cosines of the time blocks (Lazarus et al. 2018)."""
-    return _over_time(_t_bounds, cells, estimate)
+    return _over_time(_t_bounds, _t_coverage, cells, estimate)
 
 
 def serial_root(cells: Cells, estimate: Estimate) -> IntervalRule | NoInterval:
     """The root of the interval of the mean square: Student's t with the long-run variance of the slowest cosines."""
-    return _over_time(_root_bounds, cells, estimate)
+    return _over_time(_root_bounds, _root_coverage, cells, estimate)
 
 
 def serial_share(cells: Cells, estimate: Estimate) -> IntervalRule | NoInterval:
     """Student's t on the logit scale, with the long-run variance of the slowest cosines of the time blocks."""
-    return _over_time(_logit_bounds, cells, estimate)
+    return _over_time(_logit_bounds, _logit_coverage, cells, estimate)
 
 
 BIASED = NoInterval(

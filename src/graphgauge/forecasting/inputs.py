@@ -38,8 +38,10 @@ class Slab:
 
     def copy(self) -> Slab:
         """The same in memory of its own."""
-        arrays = (self.y, self.mean, self.std, self.quantiles, self.members, self.mask)
-        return Slab(*(None if array is None else array.copy() for array in arrays), self.dropped)  # type: ignore[arg-type]
+        more = (None if array is None else array.copy() for array in (self.std, self.quantiles, self.members))
+        std, quantiles, members = more
+        mask = None if self.mask is None else self.mask.copy()
+        return Slab(self.y.copy(), self.mean.copy(), std, quantiles, members, mask, self.dropped)
 
     @property
     def counted(self) -> Mask:
@@ -265,7 +267,7 @@ def checked_null(null_value: Any) -> Any:
 
 def checked_tolerance(tolerance: Any, null_value: float | None) -> float:
     """How far from the null value a truth may be to be masked."""
-    if isinstance(tolerance, bool) or not isinstance(tolerance, Real) or not 0 <= tolerance < np.inf:
+    if isinstance(tolerance, bool) or not isinstance(tolerance, Real) or not 0 <= float(tolerance) < np.inf:
         raise OptionError(f"null_tolerance must be a number of at least 0, not {tolerance!r:.60}")
     if tolerance and null_value is None:
         raise OptionError("null_tolerance needs null_value", fix="Pass both, or leave it out.")

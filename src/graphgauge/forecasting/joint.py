@@ -150,4 +150,4 @@ def _positions(edges: Any, nodes: int, names: list[Any] | None) -> Ints:
             where="graph",
             fix="Positions count from 0.",
         )
-    return edges.astype(np.int64)
+    return np.asarray(edges, np.int64)

@@ -83,7 +83,7 @@ def error_sums(
     place = np.arange(blocks) if place is None else place
     levels = asked.size - OVER
     sizes = (blocks, horizons), (int(place[-1]) + 1 if blocks else 0, nodes)
-    by_horizon, by_node = (empty_totals(*size, asked.size, INSIDE + levels) for size in sizes)
+    by_horizon, by_node = (empty_totals(size, asked.size, INSIDE + levels) for size in sizes)
     if y.size:
         truth, forecast = exact(y, dtype).reshape(-1), exact(mean, dtype).reshape(-1)
         deviation = truth[:0] if std is None else exact(std, dtype).reshape(-1)
@@ -108,7 +108,9 @@ def steps_together(steps: int, period: int) -> int:
     return min(max(_NARROW // period, 1), steps)
 
 
-def empty_totals(blocks: int, groups: int, sums: int, counts: int) -> Totals:
+def empty_totals(size: tuple[int, int], sums: int, counts: int) -> Totals:
+    """Zeros for so many blocks and groups."""
+    blocks, groups = size
     high, low = np.zeros((2, blocks, sums, groups))
     return high, low, np.zeros((blocks, counts, groups), np.int64)
 

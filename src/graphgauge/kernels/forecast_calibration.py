@@ -115,7 +115,7 @@ def spread_by_block(
 
 def spread_key(key: Ints, bits: int = STD_BITS) -> Ints:
     """The range of `spread_by_block` of a key with this many bits of the mantissa."""
-    return np.clip((key >> (bits - _COARSE)) - _FIRST_KEY, 0, SPREAD_KEYS - 1)
+    return np.asarray(np.clip((key >> (bits - _COARSE)) - _FIRST_KEY, 0, SPREAD_KEYS - 1))
 
 
 def places_of(std: AnyArray, mask: Mask | None = None, *, keys: Ints) -> Ints:

@@ -49,7 +49,7 @@ _TILE = 4096
 # Stride of its rows: at a power of two they would all compete for the same cache lines.
 STRIDE = _TILE + 8
 # Cells that the twin processes at once.
-_AT_ONCE = 1 << 18
+_AT_ONCE = 1 << 15
 # The bits, less one, of the first numbers that are not a valid standard deviation.
 _UNSOUND_SINGLE, _UNSOUND_DOUBLE = 0x7F7FFFFF, 0x7FEFFFFFFFFFFFFF
 # The factor that splits a float into halves whose products are exact.
@@ -76,15 +76,16 @@ def _add_cells_twin(
     for first in range(0, blocks, few):
         some = slice(first, min(first + few, blocks))
         part = slice(some.start * block_size, some.stop * block_size)
-        cells = (array[part].reshape(-1, *shape) if array.size else None for array in (y, mean, std, mask))
-        _add_blocks(*cells, widths, asked, place[some], tuple(table[some] for table in of_horizon), of_node)
+        cells = tuple(array[part].reshape(-1, *shape) if array.size else None for array in (y, mean, std, mask))
+        _add_blocks(cells, widths, asked, place[some], tuple(table[some] for table in of_horizon), of_node)
     round_twin(of_horizon, of_node)
 
 
 def _add_blocks(
-    y: Any, mean: Any, std: Any, mask: Any, widths: Floats, asked: Mask, place: Ints, of_horizon: Any, of_node: Totals
+    cells: tuple[Any, ...], widths: Floats, asked: Mask, place: Ints, of_horizon: Any, of_node: Totals
 ) -> None:
     """Add cells (blocks, steps, horizons, nodes); the sums of `place` are those of the nodes."""
+    y, mean, std, mask = cells
     seen = np.ones(y.shape, np.bool_) if mask is None else mask
     truth, forecast = (np.where(seen, array, 0).astype(np.float64) for array in (y, mean))
     error = forecast - truth
@@ -331,7 +332,7 @@ def merge(high: Floats, low: Floats, more_high: Floats, more_low: Floats) -> Non
 
 
 @inlined
-def collapsed(high: Floats, low: Floats) -> tuple[float, float]:
+def collapsed(high: Floats, low: Floats) -> Any:
     """The sum of doubled numbers, which are overwritten: halves are added until one number is left."""
     size = high.size
     while size > 1:

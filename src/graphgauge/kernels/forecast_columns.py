@@ -51,7 +51,7 @@ def quantile_sums(
     asked = np.full(2 * count, with_quantiles)
     asked[:count] = True
     totals = tuple(
-        empty_totals(*size, asked.size, count + len(pairs) + 1)
+        empty_totals(size, asked.size, count + len(pairs) + 1)
         for size in ((blocks, horizons), (int(place[-1]) + 1 if blocks else 0, nodes))
     )
     if y.size:
@@ -75,7 +75,7 @@ def column_sums(
     place = np.arange(blocks) if place is None else place
     asked = np.ones(len(values), np.bool_)
     totals = tuple(
-        empty_totals(*size, len(values), len(counts))
+        empty_totals(size, len(values), len(counts))
         for size in ((blocks, horizons), (int(place[-1]) + 1 if blocks else 0, nodes))
     )
     cells = blocks * steps * horizons * nodes

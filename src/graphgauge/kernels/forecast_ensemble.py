@@ -57,11 +57,11 @@ def _score_twin(y: Floats, samples: AnyArray, away: Floats, apart: Floats) -> No
 
 
 @kernel(twin=_score_twin)
-def _score(y: Floats, samples: AnyArray, total_away: Floats, total_apart: Floats) -> None:
+def _score(y: Floats, samples: AnyArray, away: Floats, apart: Floats) -> None:
     """The summed distance of the members to the truth, and half the summed distance of all ordered pairs of members."""
     members = samples.shape[1]
     lanes = np.zeros((members, _LANES), samples.dtype)
-    truth, away, apart = np.zeros(_LANES), np.zeros(_LANES), np.zeros(_LANES)
+    truth, distances, gaps = np.zeros(_LANES), np.zeros(_LANES), np.zeros(_LANES)
     longest = 1
     while 2 * longest < members:
         longest *= 2
@@ -85,14 +85,14 @@ def _score(y: Floats, samples: AnyArray, total_away: Floats, total_apart: Floats
                 gap, phase = limit - run, run
                 limit >>= 1
             run >>= 1
-        away[:] = 0.0
-        apart[:] = 0.0
+        distances[:] = 0.0
+        gaps[:] = 0.0
         for member in range(members):
             place = np.float64(2 * member - (members - 1))
             for lane in range(_LANES):
                 distance = np.float64(lanes[member, lane]) - truth[lane]
-                away[lane] += abs(distance)
-                apart[lane] += place * distance
+                distances[lane] += abs(distance)
+                gaps[lane] += place * distance
         for lane in range(width):
-            total_away[start + lane] = away[lane]
-            total_apart[start + lane] = apart[lane]
+            away[start + lane] = distances[lane]
+            apart[start + lane] = gaps[lane]

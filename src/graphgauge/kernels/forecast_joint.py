@@ -7,7 +7,7 @@ contributes.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,14 +92,15 @@ def offsets(first: int, vectors: int, components: int, members: int) -> NDArray[
     """How far the members of each component are rotated: pseudo-random, from the position alone."""
     with np.errstate(over="ignore"):
         place = (np.arange(vectors, dtype=np.uint64) + np.uint64(first))[:, np.newaxis] * np.uint64(components)
-        state = (place + np.arange(components, dtype=np.uint64) + np.uint64(1)) * np.uint64(_GOLDEN)
-        state = (state ^ (state >> np.uint64(30))) * np.uint64(_MIX)
-        state = (state ^ (state >> np.uint64(27))) * np.uint64(_MIX_AGAIN)
-        return ((state ^ (state >> np.uint64(31))) >> np.uint64(11)).astype(np.int64) % members
+        state: NDArray[np.uint64] = (place + np.arange(components, dtype=np.uint64) + np.uint64(1)).astype(np.uint64)
+        state = np.multiply(state, np.uint64(_GOLDEN), dtype=np.uint64)
+        state = np.multiply(state ^ (state >> np.uint64(30)), np.uint64(_MIX), dtype=np.uint64)
+        state = np.multiply(state ^ (state >> np.uint64(27)), np.uint64(_MIX_AGAIN), dtype=np.uint64)
+        return np.asarray(((state ^ (state >> np.uint64(31))) >> np.uint64(11)).astype(np.int64) % members)
 
 
 @inlined
-def _offset(place: int, members: int) -> int:
+def _offset(place: int, members: int) -> Any:
     state = (np.uint64(place) + np.uint64(1)) * np.uint64(_GOLDEN)
     state = (state ^ (state >> np.uint64(30))) * np.uint64(_MIX)
     state = (state ^ (state >> np.uint64(27))) * np.uint64(_MIX_AGAIN)

@@ -172,21 +172,20 @@ def expected_serial_coverage(
     influence: Numbers,
     interval: Callable[[Floats, Floats], Bounds],
     confidence: float,
+    memory_of: Numbers | None = None,
 ) -> float | None:
     """The same for a value over time: `influence` is the deviation that each time block adds, in their order.
 
     Series are drawn as autoregressions of order one about populations of the observed innovations. `interval` takes
-    values and the influences of their blocks (series, block).
+    values and the influences of their blocks (series, block). The memory is that of `influence` or of `memory_of`,
+    whichever is longer.
     """
     size = len(influence)
     deviations = np.asarray(influence, dtype=np.float64) * size
     if size < 3 or not np.isfinite(deviations).all() or not np.ptp(deviations) > 0:
         return None
     centred = deviations - deviations.mean()
-    raw = float(centred[1:] @ centred[:-1] / (centred @ centred))
-    # Estimates of the memory are too small, by about this much (Kendall 1954).
-    memory = min(raw + (1 + 3 * raw) / size, _LONGEST)
-    memory = 0.0 if memory * size**0.5 < 1 else memory
+    memory = max(_memory(centred), 0.0 if memory_of is None else _memory(np.asarray(memory_of, dtype=np.float64)))
     news = centred[1:] - memory * centred[:-1]
     news = news - news.mean()
     reach = Reach(FARTHER * float(news.min()), FARTHER * float(news.max()), 0.0)
@@ -214,6 +213,15 @@ def expected_serial_coverage(
 
 # The longest memory that is simulated, and the steps before a series begins.
 _LONGEST, _BURN_IN = 0.98, 50
+
+
+def _memory(series: Floats) -> float:
+    """The autocorrelation of neighbours, 0 if it is within its error; estimates are too small (Kendall 1954)."""
+    centred = series - series.mean()
+    square = float(centred @ centred)
+    raw = float(centred[1:] @ centred[:-1]) / square if square > 0 else 0.0
+    found = min(raw + (1 + 3 * raw) / len(series), _LONGEST)
+    return 0.0 if found * len(series) ** 0.5 < 1 else found
 
 
 def _autoregression(news: Floats, memory: float) -> Floats:
