@@ -107,8 +107,8 @@ def test_the_drawn_null_agrees_with_the_closed_form_and_with_forecasters() -> No
         assert highest == pytest.approx(chance["perfect forecaster, 95th percentile, independent cells"], rel=0.12)
         # A covariance from few movements over time is uncertain, which the draws take into account.
         assert timed["perfect forecaster, independent cells"] == pytest.approx(mean, rel=1e-3)
-        assert timed["perfect forecaster"] == pytest.approx(mean, rel=0.35)
-        assert highest < timed["perfect forecaster, 95th percentile"] < 2 * highest
+        assert 0.5 * mean < timed["perfect forecaster"] < 2 * mean
+        assert highest < timed["perfect forecaster, 95th percentile"] < 3 * highest
     assert forecasting.evaluate(**data.arguments, seed=1)["ece"].chance != found["ece"].chance
     assert forecasting.evaluate(**data.arguments, seed=0)["ece"].chance == found["ece"].chance
 

@@ -75,7 +75,7 @@ def test_perfect_forecasters_seldom_exceed_their_95th_percentile(form):
 @pytest.mark.parametrize("metrics", [["mae", "rmse"], ["mae", "crps", "coverage_95"]])
 def test_wide_inputs_take_little_memory(metrics):
     rng = np.random.default_rng(2)
-    y = rng.standard_normal((64, 1, 20_000), dtype=np.float32)
+    y = rng.standard_normal((256, 1, 20_000), dtype=np.float32)
     mean, std = y + 1, np.ones_like(y)
     std_given = {} if metrics[1] == "rmse" else {"std": std}
     evaluate = forecasting.evaluate

@@ -19,7 +19,7 @@ from graphgauge.forecasting.inputs import Batch
 from graphgauge.forecasting.joint import joint_sums
 from graphgauge.forecasting.measures import Layout, measured
 from graphgauge.forecasting.options import AXES
-from graphgauge.forecasting.serial import FEWEST, cosine_error
+from graphgauge.forecasting.serial import FEWEST, cosine_error, slowest
 from graphgauge.kernels.threads import map_blocks
 from graphgauge.stats.intervals import is_rounding, t_quantile, tail
 
@@ -147,7 +147,7 @@ def _compared(
     ratio = float(loss_a.sum()) / base
     influence = (ratio * loss_b - loss_a) / base
     (error,), (df,) = cosine_error(
-        influence[:, np.newaxis], cells[:, np.newaxis].astype(float), _slowest(len(cells), ahead)
+        influence[:, np.newaxis], cells[:, np.newaxis].astype(float), slowest(len(cells), ahead)
     )
     margin = float(t_quantile(df, confidence)[0]) * float(error)
     interval = Interval(1 - ratio - margin, 1 - ratio + margin, confidence, "diebold-mariano-t", "time steps")
@@ -173,18 +173,13 @@ def _tested(
         if is_rounding(abs(mean), largest):
             return untested(nan, "the losses never differ")
         return untested(copysign(inf, mean), "the losses differ by the same at every step")
-    (error,), (df,) = cosine_error(influence[:, np.newaxis], cells[:, np.newaxis].astype(float), _slowest(steps, ahead))
+    (error,), (df,) = cosine_error(influence[:, np.newaxis], cells[:, np.newaxis].astype(float), slowest(steps, ahead))
     if not error > 0:
         return untested(nan, "nearly all cells are in a few time steps")
     statistic = mean / float(error)
     margin = float(t_quantile(df, confidence)[0]) * float(error)
     interval = Interval(mean - margin, mean + margin, confidence, "diebold-mariano-t", "time steps")
     return DieboldMariano(mean, statistic, _two_sided(statistic, int(df)), interval, steps, ahead, loss, int(df))
-
-
-def _slowest(steps: int, ahead: int) -> int:
-    """The maximum number of cosines: slower than the overlap, and few enough for strong autocorrelation."""
-    return max(4, min(8, steps // 32, steps // (2 * ahead)))
 
 
 def _two_sided(statistic: float, df: int) -> float:
