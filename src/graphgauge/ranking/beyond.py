@@ -9,7 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, Floats, Ints, as_labels, as_numeric, refuse_nan, require_shape
+from graphgauge.core.arrays import (
+    AnyArray,
+    Floats,
+    Ints,
+    as_labels,
+    as_numeric,
+    refuse_nan,
+    require_shape,
+    sorted_unique,
+)
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.metric import Estimate, Exempt, Laws, MetricFunction, NoChance, NoInterval, metric
 from graphgauge.core.options import whole_number
@@ -285,7 +294,7 @@ def popularity_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
 def novelty_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     """Mean self-information −log2 p of a query's first k items, p an item's share of all popularity."""
     values = _self_information(sample.catalog)
-    seen = np.unique(sample.top.item[sample.places(k) > 0])
+    seen = sorted_unique(sample.top.item[sample.places(k) > 0])
     if not np.isfinite(values[seen]).all():
         reason = "an item in the lists has popularity 0, and infinite self-information"
         return Estimate(np.array([np.nan]), sample.n, reason=reason)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, Floats, Ints, as_labels, as_numeric, is_cuda, require_shape
+from graphgauge.core.arrays import AnyArray, Floats, Ints, as_labels, as_numeric, is_cuda, require_shape, sorted_unique
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.forms import chosen_form, given_names
 from graphgauge.core.options import NAN_POLICIES, nan_policy, thread_count, whole_number
@@ -421,7 +421,7 @@ class RankingState:
             return None
         if ids is not None:
             names = as_labels(ids, "ids")
-            if len(np.unique(names)) < names.size:
+            if len(sorted_unique(names)) < names.size:
                 raise InputError("an id occurs twice", where="ids", fix="Give every query its own id.")
             return names
         return np.arange(self._numbered, self._numbered + length)

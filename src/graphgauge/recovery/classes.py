@@ -130,6 +130,14 @@ def _forced(model: Model) -> tuple[int, int] | None:
     return None
 
 
+def _mag_problem(model: Model) -> str | None:
+    circles = np.flatnonzero(has_mark(CIRCLE)[model.special[1]].any(1))
+    if circles.size:
+        ends = " and ".join(model.label(node) for node in divmod(int(model.special[0][circles[0]]), model.d))
+        return f"{model.name} has a circle mark between {ends}"
+    return _marked_problem(model)
+
+
 def _marked_problem(model: Model) -> str | None:
     """Why a graph with arrowheads on both ends, or circles, is not ancestral and maximal."""
     kinds = _as_mag(model)
@@ -212,8 +220,9 @@ def _inducing(model: Model, heads: tuple[Ints, Ints], below: Cells, pairs: Ints,
     adjacent[low, high] = adjacent[high, low] = True
     # Inner nodes of such a path are joined by ↔.
     entered = into & both.any(1)
-    starts = np.asarray(entered.any(1))
-    for i, j in np.argwhere(np.triu(~adjacent & np.logical_and.outer(starts, starts), 1)):
+    # In an ancestral graph the first of them is no ancestor of i, so it is one of j; and the other way round.
+    first = entered.astype(np.float32) @ below.astype(np.float32) > 0
+    for i, j in np.argwhere(np.triu(~adjacent & first & first.T, 1)):
         allowed = below[:, i] | below[:, j]
         found = entered[i] & allowed
         ends = entered[j] & allowed
@@ -235,7 +244,7 @@ _PROBLEMS: dict[str, Any] = {
     "directed": _directed_problem,
     "cpdag": _cpdag_problem,
     "mpdag": _mpdag_problem,
-    "mag": _marked_problem,
+    "mag": _mag_problem,
     "pag": _marked_problem,
     "undirected": _undirected_problem,
     "mixed": _no_problem,

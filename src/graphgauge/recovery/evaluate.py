@@ -21,7 +21,9 @@ from graphgauge.recovery.classes import class_of
 from graphgauge.recovery.comparison import Comparison, Reading, Rules, Stack, compare, refitted
 from graphgauge.recovery.declared import ADJUSTMENT_DISTANCES
 from graphgauge.recovery.family import FAMILY
+from graphgauge.recovery.inputs import per_argument
 from graphgauge.recovery.members import BOUNDS
+from graphgauge.recovery.nodes import are_numbers
 from graphgauge.recovery.pairs import Options
 from graphgauge.recovery.samples import GraphSample, Models
 
@@ -159,10 +161,11 @@ def checked_fractions(fractions: Sequence[float] | float) -> tuple[float, ...]:
 def _conventions(options: Options, rules: Rules, edges: Any, encoding: Any) -> dict[str, str]:
     shown = {
         "threshold": f"> {options.threshold:g}", "shd": rules.shd, "sign": options.sign or "no negative scores",
-        "edges": edges if isinstance(edges, str) else " and ".join(edges), "nan": options.nan,
+        "edges": _of_both(per_argument("edges", edges, "row_to_column"), "row_to_column"), "nan": options.nan,
     }  # fmt: skip
-    if encoding is not None:
-        shown["encoding"] = encoding if isinstance(encoding, str) else " and ".join(map(str, encoding))
+    encodings = per_argument("encoding", encoding, None)
+    if encodings != (None, None):
+        shown["encoding"] = _of_both(encodings, None)
     if options.lagged:
         shown["auto-edges"] = "counted" if options.auto_edges == "count" else "left out"
     if rules.area != "steps":
@@ -170,6 +173,12 @@ def _conventions(options: Options, rules: Rules, edges: Any, encoding: Any) -> d
     if rules.zero_division == rules.zero_division:
         shown["zero_division"] = f"{rules.zero_division:g}"
     return shown
+
+
+def _of_both(pair: tuple[Any, Any], usual: str | None) -> str:
+    """An option of truth and prediction: the prediction's value alone if the truth has the usual one."""
+    truth, prediction = pair
+    return str(prediction) if truth == usual else f"{truth} and {prediction or 'none'}"
 
 
 def _needing_models() -> dict[str, str]:
@@ -281,7 +290,7 @@ def _notes(whole: Comparison | Stack) -> tuple[str, ...]:
         if found:
             notes.append(f"{found} self-loops in {name} are not counted")
     sides = comparison.truth.named, comparison.prediction.named
-    if sides[0] != sides[1]:
+    if sides[0] != sides[1] and not are_numbers(comparison.truth.names or ()):
         names = ("A_true", "A_pred") if sides[0] else ("A_pred", "A_true")
         notes.append(f"only {names[0]} names its nodes: {names[1]} is assumed to be in the same order")
     return tuple(notes)
