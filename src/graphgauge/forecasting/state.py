@@ -254,10 +254,11 @@ class ForecastState:
         # A slab is within one block of the horizons, and so within one of the nodes.
         self.by_node = BlockSums(layout.nodes, *columns, self.by_horizon.most)
         most, gaussian = self.by_horizon.most, layout.form == "gaussian"
+        places = len(GRID) + 1 if "pit" in layout.counted else 0
         # Over time, so that calibration can be judged although truths depend on each other.
-        self.pit = BlockSums(layout.horizons, 0, len(GRID) + 1 if layout.form in ("gaussian", "samples") else 0, most)
-        self.excess = BlockSums(1, SPREAD_KEYS if gaussian else 0, 0, most)
-        self.node_pit: Ints = np.zeros((layout.nodes, len(GRID) + 1 if gaussian else 0), np.int64)
+        self.pit = BlockSums(layout.horizons, 0, places * (layout.form in ("gaussian", "samples")), most)
+        self.excess = BlockSums(1, SPREAD_KEYS * (gaussian and "bins" in layout.counted), 0, most)
+        self.node_pit: Ints = np.zeros((layout.nodes, places * gaussian), np.int64)
         self.joint_layout = JointLayout(layout.members)
         joint = len(self.joint_layout.floats), len(self.joint_layout.counts)
         self.joint = BlockSums(layout.horizons, *(joint if self._counts_joint else (0, 0)), most)
@@ -445,7 +446,8 @@ class ForecastState:
                 theirs = theirs.copy()
                 theirs.collapse()
             mine.merge(theirs)
-        self.node_pit = self.node_pit + other.node_pit
+        if self.node_pit.size:
+            self.node_pit = self.node_pit + other.node_pit
         if any(len(cells.key) for cells in other.spread):
             self.spread = [joined(pair) for pair in zip(self.spread, other.spread, strict=True)]
         for known, more in zip(self.ranks, other.ranks, strict=True):
