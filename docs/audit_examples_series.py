@@ -33,6 +33,7 @@ def main() -> None:
 def examples(cora: str) -> Iterator[tuple[str, str]]:
     real = series()
     yield from incomes(real)
+    yield from missing(real)
     yield from sea(real)
     yield from firms(real)
     yield from citations(cora)
@@ -95,6 +96,49 @@ def incomes(real: Any) -> Iterator[tuple[str, str]]:
         f"The naive forecast of the same incomes, written with `series[: origin + 2]` where `series[: origin + 1]` is "
         f"right: {told(shifted, 'leaked-target')}. `mae` is {shifted['mae']:.4f} instead of {right['mae']:.4f}, which "
         f"looks plausible. For the right one the check finds {told(right, 'leaked-target')}.",
+    )
+
+
+def missing(real: Any) -> Iterator[tuple[str, str]]:
+    """Incomes as levels, some of them lost: recorded as 0, or as 0 that was scaled in float32 and back."""
+    made = real.income_forecasts()[real.GRAPH]
+    y, mean = np.exp(made.truth), np.exp(made.mean)
+    lost = np.random.default_rng(0).random(y.shape) < 0.05
+    broken = np.where(lost, 0.0, y)
+    centre, scale = y.mean(), y.std()
+    scaled = ((broken - centre) / scale).astype(np.float32) * scale + centre
+    counted, masked = forecasting.evaluate(broken, mean), forecasting.evaluate(broken, mean, null_value=0)
+    yield (
+        "unmasked-zeros",
+        f"Incomes of US states, forecast with {real.GRAPH}; one truth in twenty is lost and recorded as 0: "
+        f"{told(counted, 'unmasked-zeros')}. `mae` is {counted['mae']:.0f}; with `null_value=0` it is "
+        f"{masked['mae']:.0f}, and the check finds {told(masked, 'unmasked-zeros')}.",
+    )
+    almost = forecasting.evaluate(scaled, mean, null_value=0)
+    near = forecasting.evaluate(scaled, mean, null_value=0, null_tolerance=0.01)
+    yield (
+        "almost-null",
+        f"The same incomes, standardised, stored in float32 and scaled back: {told(almost, 'almost-null')}. `mae` is "
+        f"{almost['mae']:.0f}; with `null_tolerance=0.01` it is {near['mae']:.0f}, and the check finds "
+        f"{told(near, 'almost-null')}.",
+    )
+    unused = forecasting.evaluate(broken, mean, null_value=-999)
+    yield (
+        "unused-null-value",
+        f"The same, with `null_value=-999`: {told(unused, 'unused-null-value')}.",
+    )
+    levels, shifts = (0.1, 0.5, 0.9), np.array([-1.28, 0.0, 1.28])
+    noise = np.random.default_rng(1).normal(0, 0.5, (*made.truth.shape, 3))
+    right = made.mean[..., None] + made.std[..., None] * shifts
+    alone = right + made.std[..., None] * noise
+    crossed, in_order = (
+        forecasting.evaluate(made.truth, quantiles=table, levels=levels) for table in (alone, np.sort(alone, axis=-1))
+    )
+    yield (
+        "crossing-quantiles",
+        f"Quantiles of the same forecast, each with an error of its own: {told(crossed, 'crossing-quantiles')}. "
+        f"`pinball` is {crossed['pinball']:.4f}; sorted it is {in_order['pinball']:.4f}, and the check finds "
+        f"{told(in_order, 'crossing-quantiles')}.",
     )
 
 

@@ -147,6 +147,36 @@ def steps(low, high):
     return lambda rng, count=None: judged(world(rng, steps=int(rng.integers(low, high)) if count is None else count))
 
 
+def speeds(rng, zeros=0.0, scaled=0.0, **options):
+    """Traffic speeds with an honest forecast; some truths are 0, or were 0 before they were scaled and back."""
+    made = world(rng, steps=80, nodes=10)
+    level = 20 * np.abs(made.y).max()
+    y, mean = made.y + level, made.mean + level
+    y = np.where(rng.random(y.shape) < zeros, 0.0, y)
+    y = np.where(rng.random(y.shape) < scaled, rng.uniform(-1e-5, 1e-5, y.shape), y)
+    return evaluate(y, mean, metrics=METRICS[:3], by=[], threads=1, **options).materials
+
+
+def events(rng):
+    """Counts, or rain: zeros that were observed."""
+    if rng.random() < 0.5:
+        rate = rng.gamma(2.0, 2.0, (60, 2, 10))
+        return evaluate(rng.poisson(rate), rate, metrics=METRICS[:3], by=[], threads=1).materials
+    wet = rng.random((60, 2, 10)) < 0.6
+    rain = np.where(wet, rng.gamma(0.5, 4.0, wet.shape), 0.0)
+    chance = np.where(wet, rng.uniform(0.3, 1.0, wet.shape), rng.uniform(0.0, 0.6, wet.shape))
+    return evaluate(rain, 2 * chance, metrics=METRICS[:3], by=[], threads=1).materials
+
+
+def quantiles(rng, share=0.0):
+    made = world(rng, steps=60, nodes=10)
+    table = made.mean[..., None] + made.std[..., None] * np.array([-1.28, 0.0, 1.28])
+    crossed = rng.random(made.y.shape) < share
+    table[crossed] = table[crossed][:, [1, 0, 2]]
+    levels = (0.1, 0.5, 0.9)
+    return evaluate(made.y, quantiles=table, levels=levels, metrics=["pinball"], by=[], threads=1).materials
+
+
 CASES = [
     Case("mis-scaled-spread", nearly, narrow,
          {"half as wide as the errors": 0.5, "a third": 1 / 3, "a tenth": 0.1}),
@@ -160,6 +190,16 @@ CASES = [
          {"3 % of the forecasts": 0.03, "10 %": 0.1, "all": 1.0}),
     Case("errors-in-few-nodes", uneven, broken_nodes,
          {"2 of 40 nodes 6 times as wrong": 6.0, "10 times": 10.0, "30 times": 30.0}),
+    Case("unmasked-zeros", events, speeds,
+         {"3 % of the truths": 0.03, "10 %": 0.1, "30 %": 0.3}),
+    Case("almost-null", lambda rng: speeds(rng, zeros=0.1, null_value=0),
+         lambda rng, share: speeds(rng, scaled=share, null_value=0),
+         {"3 % of the truths": 0.03, "10 %": 0.1, "30 %": 0.3}),
+    Case("unused-null-value", lambda rng: speeds(rng, zeros=0.02, null_value=0),
+         lambda rng, null: speeds(rng, zeros=0.1, null_value=null),
+         {"−1 instead of 0": -1.0, "−999": -999.0, "NaN": np.nan}),
+    Case("crossing-quantiles", quantiles, quantiles,
+         {"1 % of the cells": 0.01, "10 %": 0.1, "all": 1.0}),
     Case("few-time-steps", steps(50, 60), steps(8, 50),
          {"49 steps": 49, "20": 20, "8": 8}),
 ]  # fmt: skip

@@ -23,7 +23,8 @@ FORMS = [(declared, form) for declared in FAMILIES.values() for form in declared
 # Options of every form, for which whoever adds one has to decide.
 EVERYWHERE = {
     "ranking": {"groups", "cluster", "weights", "k", "ties", "save_state", "threads"},
-    "forecasting": {"null_value", "horizons", "by", "naive", "season", "save_state", "seed", "nan", "threads"},
+    "forecasting": {"null_value", "null_tolerance", "horizons", "by", "naive", "season", "save_state", "seed", "nan",
+                    "threads"},
     "generation": {"k", "resamples", "permutations", "save_table", "seed", "threads"},
     "explanation": {"explainer", "convention", "score", "signed", "label_threshold", "best_mode", "acc_mode",
                     "acc_cap", "acc_points", "acc_keep", "kl", "delta_t", "keep", "groups", "nan"},

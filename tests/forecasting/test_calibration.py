@@ -89,17 +89,26 @@ def test_coverage_of_a_calibrated_forecaster_is_nominal() -> None:
 
 
 def test_the_drawn_null_agrees_with_the_closed_form_and_with_forecasters() -> None:
-    """The gamma draws stand for perfect forecasters with the same standard deviations."""
+    """The draws stand for perfect forecasters with the same standard deviations, with and without an order in time."""
     data = calibrated(13, 4_000)
     found = forecasting.evaluate(**data.arguments)
+    state = forecasting.ForecastState(axes=("time",))
+    for rows in (slice(0, 1_000), slice(1_000, None)):
+        state.update(data.y[rows], data.mean[rows], std=data.std[rows])
+    unordered = state.evaluate()
     rng = np.random.default_rng(14)
     for key in ("ece", "ence"):
-        chance = {item.name: item.value for item in found[key].chance}
-        assert chance["perfect forecaster, drawn"] == pytest.approx(chance["perfect forecaster"], rel=0.03)
+        timed, chance = ({item.name: item.value for item in some[key].chance} for some in (found, unordered))
+        mean = chance["perfect forecaster, independent cells"]
         function = getattr(forecasting, key)
         real = [function(data.mean + data.std * rng.normal(size=4_000), data.mean, data.std) for _ in range(150)]
-        assert np.mean(real) == pytest.approx(chance["perfect forecaster"], rel=0.06)
-        assert np.quantile(real, 0.95) == pytest.approx(chance["perfect forecaster, 95th percentile"], rel=0.12)
+        assert np.mean(real) == pytest.approx(mean, rel=0.06)
+        highest = np.quantile(real, 0.95)
+        assert highest == pytest.approx(chance["perfect forecaster, 95th percentile, independent cells"], rel=0.12)
+        # A covariance from few movements over time is uncertain, which the draws take into account.
+        assert timed["perfect forecaster, independent cells"] == pytest.approx(mean, rel=1e-3)
+        assert 0.5 * mean < timed["perfect forecaster"] < 2 * mean
+        assert highest < timed["perfect forecaster, 95th percentile"] < 3 * highest
     assert forecasting.evaluate(**data.arguments, seed=1)["ece"].chance != found["ece"].chance
     assert forecasting.evaluate(**data.arguments, seed=0)["ece"].chance == found["ece"].chance
 

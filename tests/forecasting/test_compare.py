@@ -144,3 +144,62 @@ def test_it_sees_a_difference() -> None:
     found = forecasting.compare(np.zeros(1000), a, 1.3 * b)
     assert found.difference < 0
     assert found.p_value < 0.01
+
+
+def test_every_score_can_be_compared() -> None:
+    """The difference and the skill are those of the metrics, for forecasts of any kind."""
+    rng = np.random.default_rng(8)
+    y = rng.standard_normal((60, 3, 4))
+    mask = rng.random(y.shape) < 0.8
+    levels = (0.1, 0.5, 0.9)
+    mean, std = y + rng.standard_normal(y.shape), np.full(y.shape, 1.2)
+    gaussian = {"y_pred": mean, "std": std}
+    members = {"samples": mean[..., None] + rng.standard_normal((*y.shape, 15))}
+    quantiles = {"quantiles": mean[..., None] + np.array([-1.3, 0.0, 1.3]), "levels": levels}
+    wider = {"quantiles": mean[..., None] + np.array([-2.0, 0.0, 2.0]), "levels": levels}
+    other = {"samples": members["samples"][..., :9]}
+    for key, loss, a, b in (
+        ("crps", "crps", gaussian, members), ("crps", "crps", members, quantiles), ("mae", "absolute", mean, gaussian),
+        ("nll", "nll", gaussian, {"y_pred": mean, "std": std * 2}), ("pinball", "pinball", quantiles, wider),
+        ("crps_fair", "crps_fair", members, other), ("energy_score", "energy", members, other),
+        ("rmse", "squared", members, gaussian),
+    ):  # fmt: skip
+        values = []
+        for forecast in (a, b):
+            given = forecast if isinstance(forecast, dict) else {"y_pred": forecast}
+            value = forecasting.evaluate(y, **given, mask=mask)[key].value
+            values.append(value**2 if key == "rmse" else value)
+        found = forecasting.compare(y, a, b, loss=loss, mask=mask)
+        assert found.difference == pytest.approx(values[0] - values[1], rel=1e-9, abs=1e-12), key
+        if found.interval is not None and loss not in ("nll", "crps_fair"):
+            assert found.skill == pytest.approx(1 - values[0] / values[1], rel=1e-9, abs=1e-12)
+            assert found.skill_interval.low <= found.skill <= found.skill_interval.high
+        else:
+            assert found.skill_interval is None
+        horizons = forecasting.compare_by_horizon(y, a, b, loss=loss, mask=mask)
+        assert list(horizons) == [1, 2, 3]
+        for horizon, result in horizons.items():
+            alone = [slice(None), slice(horizon - 1, horizon)]
+            part = [
+                {k: v if k == "levels" else v[tuple(alone)] for k, v in each.items()}
+                if isinstance(each, dict)
+                else each[tuple(alone)]
+                for each in (a, b)
+            ]
+            single = forecasting.compare(y[tuple(alone)], *part, loss=loss, mask=mask[tuple(alone)], horizon=horizon)
+            assert result.difference == pytest.approx(single.difference, rel=1e-12)
+            assert result.p_value == pytest.approx(single.p_value, rel=1e-9, nan_ok=True)
+    # The crps of a point is its absolute error.
+    point = forecasting.compare(y, mean, gaussian, loss="crps")
+    expected = forecasting.mae(y, mean) - forecasting.crps(y, mean, std)
+    assert point.difference == pytest.approx(expected, rel=1e-9)
+
+
+def test_what_cannot_be_compared_is_refused() -> None:
+    y = np.random.default_rng(0).standard_normal((20, 2, 1))
+    with pytest.raises(OptionError, match="loss 'nll' needs std"):
+        forecasting.compare(y, y, {"y_pred": y, "std": y * 0 + 1}, loss="nll")
+    with pytest.raises(OptionError, match="a has 'sd'"):
+        forecasting.compare(y, {"y_pred": y, "sd": y}, y)
+    with pytest.raises(OptionError, match="at least two nodes"):
+        forecasting.compare(y, {"samples": y[..., None] + [0, 1]}, {"samples": y[..., None] + [0, 1]}, loss="energy")

@@ -73,4 +73,4 @@ def test_a_stream_has_no_first_steps(rng):
     y = windows(rng)
     state.update(y, y)
     materials = evaluate_state(state, metrics=["mae"]).materials
-    assert materials["copied"] is materials["hit"] is None
+    assert materials["begin"] is materials["sampled"] is None

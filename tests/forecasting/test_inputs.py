@@ -51,8 +51,6 @@ def spoiled(array: np.ndarray, index: Any, value: float) -> np.ndarray:
         ),
         ({"samples": Y[..., None]}, "samples", "1 members"),
         ({"samples": Y}, "samples", "expected shape (4, 2, 3, any), found (4, 2, 3)"),
-        ({"quantiles": np.stack([Y, Y - 1], -1), "levels": (0.1, 0.5)}, "quantiles",
-         "24 of 48 values are below the quantile of a lower level, the first at index (0, 0, 0, 1)"),
         ({"quantiles": np.stack([Y, Y], -1), "levels": (0.1, 0.9)}, "y_pred",
          "not given, and there is no quantile 0.5 to use instead"),
         ({"quantiles": np.stack([Y, Y], -1), "levels": (0.1, 0.5, 0.9)}, "quantiles",
@@ -306,9 +304,71 @@ def test_a_history_has_the_same_null_values() -> None:
         late.update(y, mean, null_value=-999.9)
 
 
+def checks(evaluation: Any) -> set[str]:
+    return {finding.check for finding in evaluation.findings}
+
+
 def test_a_null_value_that_masks_nothing_is_said_to(forecasts: Forecasts) -> None:
-    note = "null_value 0 does not occur in the truth, so no cell is masked"
     near = np.where(forecasts.y > 12, 1e-5, forecasts.y)  # zeros that went through a scaler
-    assert note in forecasting.evaluate(near, forecasts.mean, null_value=0).notes
-    assert note not in forecasting.evaluate(np.where(near < 1, 0, near), forecasts.mean, null_value=0).notes
-    assert note not in forecasting.evaluate(near, forecasts.mean).notes
+    assert checks(forecasting.evaluate(near, forecasts.mean, null_value=0)) >= {"unused-null-value", "almost-null"}
+    found = checks(forecasting.evaluate(np.where(near < 1, 0, near), forecasts.mean, null_value=0))
+    assert not {"unused-null-value", "almost-null"} & found
+    assert "unused-null-value" not in checks(forecasting.evaluate(near, forecasts.mean))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_tolerance_masks_what_is_almost_null(forecasts: Forecasts, dtype: str) -> None:
+    rng = np.random.default_rng(4)
+    missing = rng.random(forecasts.y.shape) < 0.2
+    y, mean = forecasts.y.astype(dtype), forecasts.mean.astype(dtype)
+    scaled = np.where(missing, rng.uniform(-5e-5, 5e-5, y.shape).astype(dtype), y)
+    expected = np.abs(mean.astype(float) - y)[~missing].mean()
+    options = {"null_value": 0, "null_tolerance": 1e-4}
+    found = forecasting.evaluate(scaled, mean, **options)
+    assert found["mae"].value == pytest.approx(expected, rel=1e-12)
+    assert found["mae"].n == (~missing).sum()
+    assert "almost-null" not in checks(found)
+    assert found.conventions["null_value"] == "0 ± 0.0001"
+    assert forecasting.mae(scaled, mean, **options) == found["mae"].value
+    state = forecasting.ForecastState(**options)
+    for start in (0, 30):
+        state.update(scaled[start : start + 30], mean[start : start + 30], start=start)
+    assert state.evaluate()["mae"].value == found["mae"].value
+    assert forecasting.compare(scaled, mean, mean + 1, **options).difference < 0
+    with pytest.raises(InputError, match=r"null_tolerance 0\.0 differs from 0\.0001"):
+        state.update(scaled[:3], mean[:3], start=100, null_tolerance=0.0)
+    with pytest.raises(OptionError, match="null_tolerance needs null_value"):
+        forecasting.evaluate(y, mean, null_tolerance=1e-4)
+    with pytest.raises(OptionError, match="null_tolerance must be a number of at least 0"):
+        forecasting.evaluate(y, mean, null_value=0, null_tolerance=-1)
+
+
+def test_forgotten_zeros_are_found(forecasts: Forecasts) -> None:
+    rng = np.random.default_rng(5)
+    broken = np.where(rng.random(forecasts.y.shape) < 0.05, 0, forecasts.y)
+    assert "unmasked-zeros" in checks(forecasting.evaluate(broken, forecasts.mean))
+    assert "unmasked-zeros" not in checks(forecasting.evaluate(broken, forecasts.mean, null_value=0))
+    assert "unmasked-zeros" not in checks(forecasting.evaluate(broken, forecasts.mean, mask=broken != 0))
+    # Counts and rain have zeros of their own.
+    rate = np.full((300, 4, 5), 2.0)
+    assert "unmasked-zeros" not in checks(forecasting.evaluate(rng.poisson(rate), rate))
+    wet = rng.random(rate.shape) < 0.5
+    rain = np.where(wet, rng.gamma(0.5, 4.0, rate.shape), 0.0)
+    assert "unmasked-zeros" not in checks(forecasting.evaluate(rain, np.where(wet, 2.0, 0.1)))
+
+
+def test_crossing_quantiles_are_scored_and_found(forecasts: Forecasts) -> None:
+    levels = (0.1, 0.5, 0.9)
+    shifts = np.array([-1.0, 0.0, 1.0])
+    quantiles = forecasts.mean[..., None] + forecasts.std[..., None] * shifts
+    crossed = quantiles.copy()
+    crossed[::3] = crossed[::3, ..., ::-1]
+    found = forecasting.evaluate(forecasts.y, quantiles=crossed, levels=levels, coverage=0.8)
+    above = forecasts.y[..., None] - crossed
+    loss = np.where(above > 0, np.array(levels) * above, (np.array(levels) - 1) * above)
+    assert found["pinball"].value == pytest.approx(loss.mean(), rel=1e-12)
+    inside = (crossed[..., 0] <= forecasts.y) & (forecasts.y <= crossed[..., 2])
+    assert found["coverage_80"].value == inside.mean()
+    (finding,) = [item for item in found.findings if item.check == "crossing-quantiles"]
+    assert finding.evidence["share"] == pytest.approx(len(crossed[::3]) / len(crossed))
+    assert "crossing-quantiles" not in checks(forecasting.evaluate(forecasts.y, quantiles=quantiles, levels=levels))

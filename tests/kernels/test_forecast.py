@@ -168,6 +168,25 @@ def test_blocks_are_what_each_would_be_alone(shape: tuple[int, ...], backend: st
         assert bits((together[0].of_block(block), together[1].of_block(block))) == bits(alone)
 
 
+def test_blocks_of_one_place_share_the_sums_by_node(backend: str) -> None:
+    cells, place = masked(drawn((6, 4, 2, 5))), np.array([0, 0, 1, 1, 1, 2])
+    alone, together = error_sums(**cells, z=Z), error_sums(**cells, z=Z, place=place)
+    assert bits((alone[0], alone[0])) == bits((together[0], together[0]))
+    for number in range(3):
+        chosen = place == number
+        high, low = folded(alone[1].high[chosen], alone[1].low[chosen])
+        assert two_sum(high, low)[0].tobytes() == together[1].high[number].tobytes()
+        assert (alone[1].counts[chosen].sum(0) == together[1].counts[number]).all()
+
+
+def test_only_what_was_asked_is_returned(backend: str) -> None:
+    cells = drawn((20, 2, 5))
+    whole, some = error_sums(**cells, z=Z), error_sums(**cells, z=Z, parts=("errors", "scores"), only_asked=True)
+    columns = [FLOATS.index(name) for name in ("abs", "square", "nll", "crps")]
+    for part, wanted in zip(some, whole, strict=True):
+        assert part.high.tobytes() == wanted.high[:, columns].tobytes()
+
+
 def test_layouts_and_dtypes_do_not_show(backend: str) -> None:
     cells = drawn((40, 3, 5), "float32")
     expected = bits(error_sums(**cells, z=Z))
@@ -183,9 +202,9 @@ def test_layouts_and_dtypes_do_not_show(backend: str) -> None:
 def test_tiles_do_not_show(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     cells = masked(drawn((90, 1, 3)))
     expected = bits(error_sums(**cells, z=Z))
-    for narrow, copied in ((1, 7), (10, 64), (2000, 10**6)):
+    for narrow, at_once in ((1, 7), (10, 64), (2000, 10**6)):
         monkeypatch.setattr(module, "_NARROW", narrow)
-        monkeypatch.setattr(module, "_COPIED", copied)
+        monkeypatch.setattr(forecast_cells, "_AT_ONCE", at_once)
         assert bits(error_sums(**cells, z=Z)) == expected
 
 

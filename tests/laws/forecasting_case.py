@@ -156,4 +156,19 @@ class SampleCase(ForecastingCase):
         return arrays | {"samples": rng.integers(0, LARGEST + 1, (*shape, MEMBERS)).astype(float)}
 
 
-CASES: list[Case] = [PointCase(), ScaledCase(), GaussianCase(), MaskedCase(), QuantileCase(), SampleCase()]
+class JointCase(SampleCase):
+    name = "forecasting-joint"
+    needs = ("joint", "pairs", "paths")
+    options = {"graph": [[0, 1], [1, 2]]}  # noqa: RUF012
+    size = (150, 12, 3)
+
+    def inputs(self) -> st.SearchStrategy[Inputs]:
+        @st.composite
+        def build(draw: st.DrawFn) -> Inputs:
+            shape = draw(st.integers(1, 12)), draw(st.integers(2, 3)), NODES
+            return self.arrays(np.random.default_rng(draw(st.integers(0, 2**32 - 1))), shape)
+
+        return build()
+
+
+CASES: list[Case] = [PointCase(), ScaledCase(), GaussianCase(), MaskedCase(), QuantileCase(), SampleCase(), JointCase()]

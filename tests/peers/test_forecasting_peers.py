@@ -55,6 +55,18 @@ def drawn(seed: int, members: int = 20) -> dict[str, Any]:
     return {"y": y, "mean": mean, "std": std, "samples": mean[:, np.newaxis] + random.standard_normal((400, members))}
 
 
+def test_joint_scores_are_those_of_scoringrules() -> None:
+    random = np.random.default_rng(0)
+    y, samples = random.standard_normal((20, 1, 5)), random.standard_normal((20, 1, 5, 30))
+    pairs = [(one, other) for one in range(5) for other in range(one)]
+    found = forecasting.evaluate(y, samples=samples, graph=pairs, metrics=["energy_score", "variogram_score"])
+    members = np.moveaxis(samples[:, 0], 2, 1)
+    assert found["energy_score"].value == pytest.approx(scoringrules().es_ensemble(y[:, 0], members).mean(), **CLOSE)
+    # Theirs is a sum over ordered pairs.
+    theirs = scoringrules().vs_ensemble(y[:, 0], members, p=0.5).mean()
+    assert 2 * len(pairs) * found["variogram_score"].value == pytest.approx(theirs, **CLOSE)
+
+
 def evaluated(data: dict[str, Any], **options: Any) -> Any:
     return forecasting.evaluate(data["y"], data["mean"], std=data["std"], axes=("time",), **options)
 

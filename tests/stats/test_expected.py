@@ -55,7 +55,7 @@ def test_values_of_another_scale_and_direction_share_one_simulation(monkeypatch)
     module._known.clear()
     once = expected_score_coverage(influence, count, None, reach, 0.95)
     assert once is not None
-    monkeypatch.setattr(module, "_reported", None)  # a second simulation would fail
+    monkeypatch.setattr(module, "reported", None)  # a second simulation would fail
     mirrored = Reach(-3 * reach.up, -3 * reach.down)
     assert expected_score_coverage(-3 * influence, count, None, mirrored, 0.95) == once
 

@@ -1,6 +1,6 @@
 """Forecasts on the nodes of a graph: how accurate they are, and whether their uncertainty is calibrated."""
 
-from graphgauge.forecasting.compare import DieboldMariano, compare
+from graphgauge.forecasting.compare import DieboldMariano, compare, compare_by_horizon
 from graphgauge.forecasting.evaluate import evaluate
 from graphgauge.forecasting.from_files import evaluate_files
 from graphgauge.forecasting.functions import (
@@ -30,6 +30,7 @@ __all__ = [
     "bias",
     "calibration_error",
     "compare",
+    "compare_by_horizon",
     "coverage",
     "crps",
     "ece",

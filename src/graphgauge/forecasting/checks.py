@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.findings import Evidence, check
+from graphgauge.forecasting.copies import almost, copied, hit, zeros
+from graphgauge.forecasting.inputs import Slab
 from graphgauge.forecasting.metrics import r2
 from graphgauge.forecasting.samples import Cells
 from graphgauge.forecasting.serial import FEWEST, cosine_error
@@ -22,6 +24,8 @@ _CELLS, _ALPHA = 100, 0.01
 _FEW, _MOST, _NODES = 0.05, 0.5, 10
 # With fewer steps the t of an interval over time has at most 5 degrees of freedom, and the interval is a third wider.
 _STEPS = 50
+# Shares of truths that are (almost) a null value, and of cells with crossing quantiles, that matter.
+_ZEROS, _CROSSING = 0.002, 0.001
 
 
 def _unlikely(value: float, influence: Any) -> bool:
@@ -92,9 +96,10 @@ def no_better_than_the_mean(cells: Cells) -> Evidence | None:
     message="{share:.0%} of the forecasts equal the last known truth: this is the naive forecast",
     remedy="If this is not an intended baseline, the model may have learnt to copy its input.",
 )
-def last_value(copied: float) -> Evidence | None:
+def last_value(begin: Slab) -> Evidence | None:
     """Forecasts equal the last known value."""
-    return {"share": copied} if copied > 0.9 else None
+    share = copied(begin)
+    return {"share": share} if share > 0.9 else None
 
 
 @check(
@@ -104,9 +109,74 @@ def last_value(copied: float) -> Evidence | None:
     message="{share:.0%} of the forecasts equal the truth to the last digit: the truth was among the inputs",
     remedy="Look for the target among the features, for gaps filled with later values, and for a shift by one step.",
 )
-def leaked_target(hit: float) -> Evidence | None:
+def leaked_target(begin: Slab) -> Evidence | None:
     """Forecasts equal the truth to the last digit."""
-    return {"share": hit} if hit > 0.02 else None
+    share = hit(begin)
+    return {"share": share} if share > 0.02 else None
+
+
+@check(
+    "unmasked-zeros",
+    family="forecasting",
+    severity="warning",
+    message="{share:.1%} of the truths are exactly 0 although they were forecast like the others, and hardly any are "
+    "near 0: they look like missing observations, and are counted as errors",
+    remedy="Pass null_value=0 (--null-value 0), or a mask, if 0 means that nothing was observed.",
+)
+def unmasked_zeros(sampled: Slab, cells: Cells) -> Evidence | None:
+    """Zeros in the truth that look like missing observations are counted."""
+    if cells.layout.null_value is not None and float(cells.layout.null_value) == 0:
+        return None
+    share = zeros(sampled)
+    return {"share": share} if share > _ZEROS else None
+
+
+@check(
+    "almost-null",
+    family="forecasting",
+    severity="warning",
+    message="{share:.1%} of the counted truths are within {distance:.1g} of the null value {null:g} without being "
+    "equal to it: they were probably scaled and scaled back, and are counted as observations",
+    remedy="Pass null_tolerance= (--null-tolerance) above that distance, or mask the truth before scaling it.",
+)
+def almost_null(sampled: Slab, cells: Cells) -> Evidence | None:
+    """Truths that nearly equal the null value are counted."""
+    if cells.layout.null_value is None:
+        return None
+    null = float(cells.layout.null_value)
+    share, distance = almost(sampled, null)
+    return {"share": share, "distance": distance, "null": null} if share > _ZEROS else None
+
+
+@check(
+    "unused-null-value",
+    family="forecasting",
+    severity="note",
+    message="the null value {null:g} does not occur in the truth: no cell is masked",
+    remedy="Check how missing observations are stored: as 0, NaN, −999, or scaled; or leave null_value out.",
+)
+def unused_null_value(cells: Cells, unmasked: bool) -> Evidence | None:
+    """A null value was given that masks nothing."""
+    if cells.layout.null_value is None or not unmasked:
+        return None
+    return {"null": float(cells.layout.null_value)}
+
+
+@check(
+    "crossing-quantiles",
+    family="forecasting",
+    severity="warning",
+    message="in {share:.1%} of the cells a quantile is below that of a lower level: these are not quantiles of one "
+    "distribution, and each level is scored as it is",
+    remedy="Sort the quantiles of each cell along the last axis, which never makes the pinball loss larger, or train "
+    "without crossing.",
+)
+def crossing_quantiles(cells: Cells) -> Evidence | None:
+    """Quantiles are below those of lower levels."""
+    if cells.layout.form != "quantiles" or not cells.n[0]:
+        return None
+    share = int(cells.count("crossing")[0]) / int(cells.n[0])
+    return {"share": share} if share > _CROSSING else None
 
 
 @check(

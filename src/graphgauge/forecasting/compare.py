@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from math import copysign, inf, isnan, nan
 from typing import Any
 
@@ -11,15 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats
-from graphgauge.core.errors import InputError, one_of
+from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.core.result import Interval
+from graphgauge.forecasting.declared import equal, nearest
 from graphgauge.forecasting.inputs import Batch
+from graphgauge.forecasting.joint import joint_sums
+from graphgauge.forecasting.measures import Layout, measured
 from graphgauge.forecasting.options import AXES
-from graphgauge.forecasting.serial import FEWEST, cosine_error
+from graphgauge.forecasting.serial import FEWEST, cosine_error, slowest
+from graphgauge.kernels.threads import map_blocks
 from graphgauge.stats.intervals import is_rounding, t_quantile, tail
 
-LOSSES = ("absolute", "squared")
+LOSSES = ("absolute", "squared", "crps", "crps_fair", "nll", "pinball", "energy")
+# The forms that have each loss; a point has a crps, its absolute error.
+_FORMS = {
+    "crps": ("point", "gaussian", "samples", "quantiles"), "crps_fair": ("samples",), "nll": ("gaussian",),
+    "pinball": ("quantiles",), "energy": ("samples",),
+}  # fmt: skip
+_GIVEN = {"point": "a point forecast", "gaussian": "std", "samples": "samples", "quantiles": "quantiles and levels"}
 
 
 @dataclass(frozen=True)
@@ -27,7 +37,8 @@ class DieboldMariano:
     """The outcome of a test that two forecasts have the same expected loss.
 
     `difference` is the mean loss of a minus that of b, over all cells: below 0 a is better. `df` are the degrees of
-    freedom of Student's t, which is the number of cosines in the estimate of the long-run variance.
+    freedom of Student's t, which is the number of cosines in the estimate of the long-run variance. `skill` is
+    1 − the mean loss of a over that of b, with its interval, if losses cannot be negative.
     """
 
     difference: float
@@ -39,6 +50,8 @@ class DieboldMariano:
     loss: str
     df: int = 0
     reason: str | None = None
+    skill: float = nan
+    skill_interval: Interval | None = None
 
     def __str__(self) -> str:
         if self.reason is not None:
@@ -62,30 +75,83 @@ def compare(
     horizon: int | None = None,
     mask: Any = None,
     null_value: float | None = None,
+    null_tolerance: float = 0.0,
     axes: Iterable[str] = AXES,
     nan: str = "raise",
     confidence: float = 0.95,
 ) -> DieboldMariano:
     """Diebold and Mariano's test (1995), with the long-run variance of the slowest cosines (Lazarus et al. 2018).
 
+    `a` and `b` are point forecasts, or mappings with the arguments of `evaluate`: `y_pred` and `std`, `samples`, or
+    `quantiles` and `levels`. `loss` is `absolute` or `squared`, or a score that both have: `crps` (of any kind; that of
+    a point is its absolute error), `crps_fair`, `nll`, `pinball`, or `energy` (of all nodes jointly).
+
     The difference is that of the pooled means: every cell has the same weight. Losses may be correlated in time.
     Forecasts h steps ahead overlap, so cosines faster than the overlap are left out. `horizon` is h; the default is the
     number of horizons. At most 8 cosines are used, and 4 if there are few steps: more would make the test reject too
     often if errors are strongly autocorrelated.
     """
+    common = {"mask": mask, "null_value": null_value, "null_tolerance": null_tolerance, "axes": axes, "nan": nan}
+    losses_a, losses_b, cells = _losses_of_both(y_true, a, b, loss, common, confidence)
+    ahead = cells.shape[1] if horizon is None else whole_number("horizon", horizon, 1)
+    return _compared(losses_a.sum(axis=1), losses_b.sum(axis=1), cells.sum(axis=1), ahead, loss, confidence)
+
+
+def compare_by_horizon(
+    y_true: Any,
+    a: Any,
+    b: Any,
+    *,
+    loss: str = "absolute",
+    mask: Any = None,
+    null_value: float | None = None,
+    null_tolerance: float = 0.0,
+    axes: Iterable[str] = AXES,
+    nan: str = "raise",
+    confidence: float = 0.95,
+) -> dict[int, DieboldMariano]:
+    """The test of `compare` for each horizon, 1 the first. p-values are not adjusted for their number."""
+    common = {"mask": mask, "null_value": null_value, "null_tolerance": null_tolerance, "axes": axes, "nan": nan}
+    losses_a, losses_b, cells = _losses_of_both(y_true, a, b, loss, common, confidence)
+    return {
+        place + 1: _compared(losses_a[:, place], losses_b[:, place], cells[:, place], place + 1, loss, confidence)
+        for place in range(cells.shape[1])
+    }
+
+
+def _losses_of_both(
+    y_true: Any, a: Any, b: Any, loss: str, common: dict[str, Any], confidence: float
+) -> tuple[Floats, Floats, NDArray[np.int64]]:
     one_of("loss", loss, LOSSES)
     tail(confidence)  # checked here, also if there will be no interval
-    common = {"mask": mask, "null_value": null_value, "axes": axes, "nan": nan}
-    first, second = (_step_losses(name, y_true, given, loss, common) for name, given in (("a", a), ("b", b)))
-    (loss_a, cells, horizons), (loss_b, other, _) = first, second
+    (losses_a, cells), (losses_b, other) = (
+        _step_losses(name, y_true, given, loss, common) for name, given in (("a", a), ("b", b))
+    )
     if not np.array_equal(cells, other):
         raise InputError(
             "the forecasts are missing different cells", where="a and b", fix="Mask the cells that either is missing."
         )
-    ahead = horizons if horizon is None else whole_number("horizon", horizon, 1)
+    return losses_a, losses_b, cells
+
+
+def _compared(
+    loss_a: Floats, loss_b: Floats, cells: NDArray[np.int64], ahead: int, loss: str, confidence: float
+) -> DieboldMariano:
     seen = cells > 0
-    largest = float((np.maximum(loss_a[seen], loss_b[seen]) / cells[seen]).max(initial=0.0))
-    return _tested(loss_a[seen] - loss_b[seen], cells[seen], largest, ahead, loss, confidence)
+    loss_a, loss_b, cells = loss_a[seen], loss_b[seen], cells[seen]
+    largest = float((np.maximum(np.abs(loss_a), np.abs(loss_b)) / cells).max(initial=0.0))
+    found = _tested(loss_a - loss_b, cells, largest, ahead, loss, confidence)
+    base = float(loss_b.sum())
+    if found.interval is None or loss in ("nll", "crps_fair") or base <= 0:
+        return found
+    ratio = float(loss_a.sum()) / base
+    influence = (ratio * loss_b - loss_a) / base
+    (error,), (df,) = cosine_error(
+        influence[:, np.newaxis], cells[:, np.newaxis].astype(float), slowest(len(cells), ahead)
+    )
+    margin = float(t_quantile(df, confidence)[0]) * float(error)
+    interval = Interval(1 - ratio - margin, 1 - ratio + margin, confidence, "diebold-mariano-t", "time steps")
+    return replace(found, skill=1 - ratio, skill_interval=interval)
 
 
 def _tested(
@@ -107,18 +173,13 @@ def _tested(
         if is_rounding(abs(mean), largest):
             return untested(nan, "the losses never differ")
         return untested(copysign(inf, mean), "the losses differ by the same at every step")
-    (error,), (df,) = cosine_error(influence[:, np.newaxis], cells[:, np.newaxis].astype(float), _slowest(steps, ahead))
+    (error,), (df,) = cosine_error(influence[:, np.newaxis], cells[:, np.newaxis].astype(float), slowest(steps, ahead))
     if not error > 0:
         return untested(nan, "nearly all cells are in a few time steps")
     statistic = mean / float(error)
     margin = float(t_quantile(df, confidence)[0]) * float(error)
     interval = Interval(mean - margin, mean + margin, confidence, "diebold-mariano-t", "time steps")
     return DieboldMariano(mean, statistic, _two_sided(statistic, int(df)), interval, steps, ahead, loss, int(df))
-
-
-def _slowest(steps: int, ahead: int) -> int:
-    """The maximum number of cosines: slower than the overlap, and few enough for strong autocorrelation."""
-    return max(4, min(8, steps // 32, steps // (2 * ahead)))
 
 
 def _two_sided(statistic: float, df: int) -> float:
@@ -129,22 +190,59 @@ def _two_sided(statistic: float, df: int) -> float:
 
 def _step_losses(
     name: str, y_true: Any, given: Any, loss: str, common: dict[str, Any]
-) -> tuple[Floats, NDArray[np.int64], int]:
-    """The summed loss and the number of cells of each time step, and the number of horizons."""
+) -> tuple[Floats, NDArray[np.int64]]:
+    """The summed loss and the number of cells of each time step and horizon."""
+    arguments = dict(given) if isinstance(given, Mapping) else {"y_pred": given}
+    unknown = next((key for key in arguments if key not in _ARGUMENTS), None)
+    if unknown is not None:
+        raise OptionError(f"{name} has {unknown!r:.60}", fix=f"A forecast has {', '.join(_ARGUMENTS)}.")
     try:
-        batch = Batch.of(y_true, given, **common)
+        batch = Batch.of(y_true, **arguments, **common)
     except InputError as error:
         raise _renamed(error, name) from None
-    slab = batch.slab(slice(None))
-    with np.errstate(invalid="ignore", over="ignore"):
-        error_size = np.abs(slab.mean.astype(np.float64) - slab.y.astype(np.float64))
-        losses = np.where(slab.counted, error_size if loss == "absolute" else error_size**2, 0.0).sum(axis=(1, 2))
-    if not np.isfinite(losses).all():
+    forms = _FORMS.get(loss, (batch.form,))
+    if batch.form not in forms:
+        needed = " or ".join(_GIVEN[form] for form in forms)
+        raise OptionError(f"loss {loss!r} needs {needed}", fix=f"Pass {name} as a mapping, or choose another loss.")
+    if loss == "energy" and batch.shape[2] < 2:
+        raise OptionError("loss 'energy' needs at least two nodes", fix="Choose loss='crps'.")
+    members = 0 if batch.members is None else batch.members.shape[-1]
+    counted = ("scores",) if batch.form == "gaussian" and loss in ("crps", "nll") else ()
+    layout = Layout(batch.form, *batch.shape[1:], (), batch.levels, members, counted=counted)
+    parts = map_blocks(lambda piece: _slab_losses(batch, layout, piece[0], loss), list(batch.slabs(0, 0)))
+    if not all(np.isfinite(losses).all() for losses, _ in parts):
         try:
             batch.refuse_bad_values()
         except InputError as error:
             raise _renamed(error, name) from None
-    return losses, slab.counted.sum(axis=(1, 2)), batch.shape[1]
+    nothing = np.zeros((0, batch.shape[1]))
+    losses, cells = (
+        (np.concatenate([nothing, *column]) for column in zip(*parts, strict=True)) if parts else [nothing] * 2
+    )
+    return losses, cells.astype(np.int64)
+
+
+_ARGUMENTS = ("y_pred", "std", "quantiles", "levels", "samples")
+
+
+def _slab_losses(batch: Batch, layout: Layout, rows: slice, loss: str) -> tuple[Floats, NDArray[np.int64]]:
+    """The same for some steps, from the sums that metrics are computed on."""
+    slab = batch.slab(rows)
+    steps = len(slab.y)
+    if loss == "energy":
+        sums = joint_sums(slab, steps, rows.start, None, paths=False)
+        return sums.high[..., 0] + sums.low[..., 0], sums.counts[..., 0]
+    sums, _ = measured(slab, layout, steps, None, np.zeros(steps, np.int64))
+    total = sums.high + sums.low
+    if layout.form == "quantiles" and loss in ("crps", "pinball"):
+        levels = np.array(layout.levels)
+        weights = 2 * nearest(levels) if loss == "crps" else equal(levels)
+        columns = [layout.column(f"pinball_{level:g}") for level in layout.levels]
+        return total[..., columns] @ weights, sums.counts[..., 0]
+    column = {"absolute": "abs", "squared": "square"}.get(loss, loss)
+    return total[..., layout.column("abs" if layout.form == "point" and loss == "crps" else column)], sums.counts[
+        ..., 0
+    ]
 
 
 def _renamed(error: InputError, name: str) -> InputError:

@@ -12,6 +12,7 @@ from graphgauge.core.arrays import Floats
 from graphgauge.core.metric import Baseline, Bounds, Estimate, Ideal, IntervalRule, MetricFunction, NoInterval
 from graphgauge.forecasting.samples import Cells, Reliability, Spread
 from graphgauge.forecasting.serial import FEWEST, cosine_error, enough
+from graphgauge.stats.expected_series import expected_serial_coverage
 from graphgauge.stats.intervals import logit_t_interval, t_interval
 
 # ------------------------------------------------------------------- intervals
@@ -49,7 +50,38 @@ def _logit_bounds(cells: Cells, estimate: Estimate, confidence: float) -> Bounds
 _Rule = Callable[[Cells, Estimate, float], Bounds]
 
 
-def _over_time(bounds: _Rule, cells: Cells, estimate: Estimate) -> IntervalRule | NoInterval:
+def _t_coverage(cells: Cells, estimate: Estimate, confidence: float) -> float | None:
+    return _coverage(cells, estimate, confidence, t_interval)
+
+
+def _root_coverage(cells: Cells, estimate: Estimate, confidence: float) -> float | None:
+    return _coverage(cells, estimate.facts["square"], confidence, t_interval)
+
+
+def _logit_coverage(cells: Cells, estimate: Estimate, confidence: float) -> float | None:
+    return _coverage(cells, estimate, confidence, logit_t_interval)
+
+
+def _coverage(cells: Cells, estimate: Estimate, confidence: float, interval: Callable[..., Bounds]) -> float | None:
+    """How much an interval of this many time blocks, with their memory and tails, is expected to cover."""
+    assert estimate.influence is not None
+    there = cells.weights(estimate)[:, 0] > 0
+
+    def of_series(values: Floats, influence: Floats) -> Bounds:
+        error, freedom = cosine_error(influence.T)
+        return interval(values, error, freedom, confidence, scale=np.abs(influence).sum(axis=1))
+
+    # A score that few errors enter shows less memory than the errors have.
+    errors = cells.mean("abs").influence if "abs" in cells.layout.floats else None
+    return expected_serial_coverage(
+        float(estimate.value[0]), estimate.influence[there, 0], of_series, confidence,
+        memory_of=None if errors is None else errors[there, 0],
+    )  # fmt: skip
+
+
+def _over_time(
+    bounds: _Rule, coverage: Callable[[Cells, Estimate, float], float | None], cells: Cells, estimate: Estimate
+) -> IntervalRule | NoInterval:
     if not cells.ordered:
         return _UNORDERED
     if cells.blocks < FEWEST:
@@ -59,22 +91,22 @@ def _over_time(bounds: _Rule, cells: Cells, estimate: Estimate) -> IntervalRule 
             f"the cells are in fewer than {FEWEST} time blocks, or nearly all in a few of them: too few to estimate "
             "how errors are correlated in time"
         )
-    return IntervalRule("cosine-t", "time blocks", bounds)
+    return IntervalRule("cosine-t", "time blocks", bounds, coverage=coverage)
 
 
 def serial(cells: Cells, estimate: Estimate) -> IntervalRule | NoInterval:
     """Student's t with the long-run variance of the slowest cosines of the time blocks (Lazarus et al. 2018)."""
-    return _over_time(_t_bounds, cells, estimate)
+    return _over_time(_t_bounds, _t_coverage, cells, estimate)
 
 
 def serial_root(cells: Cells, estimate: Estimate) -> IntervalRule | NoInterval:
     """The root of the interval of the mean square: Student's t with the long-run variance of the slowest cosines."""
-    return _over_time(_root_bounds, cells, estimate)
+    return _over_time(_root_bounds, _root_coverage, cells, estimate)
 
 
 def serial_share(cells: Cells, estimate: Estimate) -> IntervalRule | NoInterval:
     """Student's t on the logit scale, with the long-run variance of the slowest cosines of the time blocks."""
-    return _over_time(_logit_bounds, cells, estimate)
+    return _over_time(_logit_bounds, _logit_coverage, cells, estimate)
 
 
 BIASED = NoInterval(
@@ -161,13 +193,49 @@ def zero_quantiles(function: MetricFunction, cells: Cells, params: Mapping[str, 
     return _known(cells, level)
 
 
-def perfect_shares(weights: Callable[[Floats], Floats]) -> Any:
+def shuffled(name: str, over: str = "n") -> Any:
+    def chance(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
+        count = int(cells.count(over)[0])
+        return {"members shuffled": Baseline(float(cells.total(f"{name}_shuffled")[0]) / count)} if count else {}
+
+    chance.__doc__ = (
+        "The same forecast after the members of each component were rotated by a pseudo-random offset: as good cell by "
+        "cell, without dependence between the components."
+    )
+    return chance
+
+
+def no_gain(function: MetricFunction, cells: Cells, params: Mapping[str, Any]) -> dict[str, float]:
+    """0, the score of a forecast without dependence. An interval above 0 is evidence that dependence was learnt."""
+    return {"members shuffled": Baseline(0.0)}
+
+
+_OVER_TIME = (
+    "A perfect forecaster whose truths depend on each other, in time and between nodes, as the observed ones do: mean "
+    "and 95th percentile of 2,000 draws. Without an order in time, or with too few time blocks: the mean of a perfect "
+    "forecaster with independent cells, in closed form (binomial)."
+)
+
+
+def _percentile(drawn: Floats) -> dict[str, float]:
+    return {"perfect forecaster, 95th percentile": Ideal(np.quantile(drawn, 0.95)),
+            "perfect forecaster": Ideal(drawn.mean())}  # fmt: skip
+
+
+def perfect_shares(weights: Callable[[Floats], Floats], score: Callable[[Reliability], Floats]) -> Any:
     def chance(function: MetricFunction, reliability: Reliability, params: Mapping[str, Any]) -> dict[str, float]:
+        if reliability.perfect is not None:
+            return _percentile(score(reliability.perfect))
         mean = mean_deviation(int(reliability.n[0]), reliability.p)
         return {"perfect forecaster, independent cells": Ideal((weights(reliability.p) * mean).sum())}
 
-    chance.__doc__ = "The mean for a perfect forecaster with independent cells, in closed form (binomial)."
+    chance.__doc__ = _OVER_TIME
     return chance
+
+
+def equal(p: Floats) -> Floats:
+    """The same weight for each probability."""
+    return np.full(len(p), 1 / len(p))
 
 
 def nearest(p: Floats) -> Floats:
@@ -186,16 +254,16 @@ def mean_deviation(n: int, p: Floats) -> Floats:
 
 def null(which: int) -> Any:
     def chance(function: MetricFunction, spread: Spread, params: Mapping[str, Any]) -> dict[str, float]:
-        drawn = spread.null[which]
-        return {
-            "perfect forecaster, 95th percentile": Ideal(np.quantile(drawn, 0.95)),
-            "perfect forecaster, drawn": Ideal(drawn.mean()),
-            "perfect forecaster": Ideal(spread.floor[which]),
-        }
+        found = _percentile(spread.null[which])
+        if not spread.dependent:
+            found = {f"{name}, independent cells": level for name, level in found.items()}
+        return found | {"perfect forecaster, independent cells": Ideal(spread.floor[which])}
 
     chance.__doc__ = (
-        "A perfect Gaussian forecaster with the same standard deviations and independent cells: mean and 95th "
-        "percentile of 2,000 simulations, and the mean in closed form."
+        "A perfect Gaussian forecaster with the same standard deviations, whose errors depend on each other, in time "
+        "and between nodes, as the observed ones do: mean and 95th percentile of 2,000 draws; and the mean with "
+        "independent cells in closed form. Without an order in time, or with too few time blocks, the percentile is "
+        "that of independent cells."
     )
     return chance
 
@@ -203,6 +271,10 @@ def null(which: int) -> Any:
 def perfect_intervals(
     function: MetricFunction, reliability: Reliability, params: Mapping[str, Any]
 ) -> dict[str, float]:
-    """The mean for a perfect forecaster with independent cells, in closed form (binomial)."""
     found = reliability.centred
+    if found.perfect is not None:
+        return _percentile(found.perfect.mean_distance())
     return {"perfect forecaster, independent cells": Ideal(mean_deviation(int(found.n[0]), found.p).mean())}
+
+
+perfect_intervals.__doc__ = _OVER_TIME

@@ -17,22 +17,26 @@ from graphgauge.core.metric import asked, find, select
 from graphgauge.core.options import confidence_level, metric_names, whole_number
 from graphgauge.core.result import Evaluation
 from graphgauge.forecasting import metrics as _metrics
-from graphgauge.forecasting.copies import copied, first_steps, hit
+from graphgauge.forecasting.copies import every_so_often, first_steps
 from graphgauge.forecasting.family import ARRAYS
 from graphgauge.forecasting.inputs import Batch
 from graphgauge.forecasting.measures import ALL, Layout, counted_for
 from graphgauge.forecasting.options import AXES, COVERAGE, checked_bins, listed
-from graphgauge.forecasting.samples import Cells, Spread, reliability_of
+from graphgauge.forecasting.samples import Cells, Spread, by_block, reliability_of
 from graphgauge.forecasting.spread import binned, joined, nothing, refined, require_squares, straddling
 from graphgauge.forecasting.state import ForecastState
 
+# Samples of the joint forecast, and the part that counts each.
+_JOINT = {"joint": "joint", "pairs": "joint", "paths": "paths"}
 Percent = _metrics.Percent
 Samples = dict[str, Any]
 
 # The arguments that provide the sample a metric needs.
 _GIVEN = {
     "gaussian": "std=", "samples": "samples=", "quantiles": "quantiles= and levels=", "scaled": "naive=",
-    "spread": "std=", "reliability": "std=, samples=, or quantiles= and levels=",
+    "joint": "samples= of at least two nodes", "pairs": "samples= and graph=",
+    "paths": "samples= of at least two horizons", "spread": "std=",
+    "reliability": "std=, samples=, or quantiles= and levels=",
 }  # fmt: skip
 
 
@@ -46,6 +50,7 @@ def evaluate(
     samples: Any = None,
     mask: Any = None,
     null_value: float | None = None,
+    null_tolerance: float = 0.0,
     axes: Iterable[str] = AXES,
     horizons: Sequence[int] | int | None = None,
     nodes: Sequence[Any] | None = None,
@@ -54,6 +59,7 @@ def evaluate(
     bins: int = 10,
     season: int | None = None,
     naive: Any = None,
+    graph: Any = None,
     metrics: Sequence[str] | None = None,
     nan: str = "raise",
     confidence: float = 0.95,
@@ -80,6 +86,9 @@ def evaluate(
     null_value
         The value of the truth that marks unobserved cells: 0 in traffic data, or NaN. It is compared in the dtype of
         the truth, and also masked in the history `naive`.
+    null_tolerance
+        Truths that are at most this far from `null_value` are masked too. Zeros that went through a scaler and back
+        need about 1e-4.
     horizons
         The steps ahead, counted from 1, to report by horizon; other values are still over all horizons.
     nodes
@@ -92,6 +101,9 @@ def evaluate(
         Number of equal-sized bins of predicted standard deviation in `ece` and `ence`.
     naive, season
         The history (time, node) for `mase`, and the lag of its seasonal naive forecast.
+    graph
+        For samples: which nodes are neighbours, as an adjacency matrix or as edges, rows (source, target) of positions
+        or names. `variogram_score` is over its edges.
     metrics
         Keys to compute instead of all.
     nan
@@ -102,15 +114,17 @@ def evaluate(
     metrics = metric_names(metrics)
     batch = Batch.of(
         y_true, y_pred, std=std, quantiles=quantiles, levels=levels, samples=samples, mask=mask,
-        null_value=null_value, axes=axes, nan=nan, nodes=None if nodes is None else as_labels(nodes, "nodes").tolist(),
+        null_value=null_value, null_tolerance=null_tolerance, axes=axes, nan=nan,
+        nodes=None if nodes is None else as_labels(nodes, "nodes").tolist(),
     )  # fmt: skip
     state = empty_state(
         axes=batch.axes, coverage=coverage, nodes=nodes if batch.nodes is None else batch.nodes, season=season,
-        naive=naive, null_value=null_value, metrics=metrics,
+        naive=naive, null_value=null_value, null_tolerance=null_tolerance, graph=graph, metrics=metrics,
     )  # fmt: skip
     _refuse_unused(
         {"true": y_true, "pred": y_pred, "std": std, "quantiles": quantiles, "samples": samples},
-        {"levels": levels, "coverage": None if np.array_equal(np.atleast_1d(coverage), COVERAGE) else coverage,
+        {"levels": levels, "graph": graph,
+         "coverage": None if np.array_equal(np.atleast_1d(coverage), COVERAGE) else coverage,
          "bins": None if bins == 10 else bins},
     )  # fmt: skip
     if season is not None and naive is None:
@@ -139,13 +153,15 @@ def empty_state(
     season: int | None = None,
     naive: Any = None,
     null_value: float | None = None,
+    null_tolerance: float = 0.0,
+    graph: Any = None,
     metrics: Sequence[str] | str | None = None,
     shard: str | None = None,
 ) -> ForecastState:
     """A state that counts what the metrics and their chance levels need."""
     state = ForecastState(
         axes=axes, coverage=coverage, nodes=nodes, ahead=ahead, season=season, naive=naive, null_value=null_value,
-        metrics=metrics, shard=shard,
+        null_tolerance=null_tolerance, graph=graph, metrics=metrics, shard=shard,
     )  # fmt: skip
     state.counted = tuple(part for part in ALL if part in {*state.counted, "size"})
     return state
@@ -172,7 +188,7 @@ def evaluate_state(
     layout = state.layout
     _require_counted(metrics, layout)
     spread = _spreads(state, layout, bins, seed, whole, threads)
-    samples = _samples(state, layout, None, spread)
+    samples = _samples(state, layout, None, spread, seed)
     chosen = select("forecasting", metrics, samples, {"level": [Percent(round(100 * q, 8)) for q in state.coverage]})
     conventions = _conventions(state, layout, nan)
     axes = _broken_down(state, layout, by, horizons, spread)
@@ -196,8 +212,9 @@ def evaluate_state(
         materials={
             "cells": samples["errors"],
             "by_node": Cells(layout, state.by_node.seen(), state.ordered),
-            "copied": copied(begin),
-            "hit": hit(begin),
+            "begin": begin,
+            "sampled": every_so_often(whole),
+            "unmasked": state.cells > 0 and state.cells == state.n + state.dropped,
         },
         notes=_notes(state, layout, horizons),
         figure=draw,
@@ -254,7 +271,9 @@ def _rows(horizons: Any, ahead: list[Any]) -> list[int]:
     return [ahead.index(value) for value in values]
 
 
-def _samples(state: ForecastState, layout: Layout, axis: str | None, spread: Mapping[str | None, Spread]) -> Samples:
+def _samples(
+    state: ForecastState, layout: Layout, axis: str | None, spread: Mapping[str | None, Spread], seed: int = 0
+) -> Samples:
     """The samples for the metrics: over all cells, by horizon or by node."""
     sums = state.by_node if axis == "node" else state.by_horizon
     cells = Cells(layout, (sums.pooled() if axis is None else sums).seen(), state.ordered)
@@ -262,11 +281,19 @@ def _samples(state: ForecastState, layout: Layout, axis: str | None, spread: Map
     if layout.form != "point":
         samples[layout.form] = cells
     if layout.form != "point" and "pit" in layout.counted:
-        samples["reliability"] = reliability_of(cells, state, axis)
+        samples["reliability"] = reliability_of(cells, state, axis, seed)
     if layout.scaled:
         samples["scaled"] = cells
     if axis in spread:
         samples["spread"] = spread[axis]
+    if layout.form == "samples" and axis != "node":
+        joint = {name: part for name, part in _JOINT.items() if name in layout.samples and part in layout.counted}
+        if axis is not None:
+            joint.pop("paths", None)
+        if joint:
+            sums = by_block(state.joint, cells)
+            found = Cells(state.joint_layout, sums.pooled() if axis is None else sums, state.ordered)  # type: ignore[arg-type]
+            samples |= dict.fromkeys(joint, found)
     return samples
 
 
@@ -284,8 +311,12 @@ def _spreads(
         slabs = [rows for rows, _ in whole.slabs(0, state.by_horizon.shift)]
         fine = refined(whole, slabs, [cells.key[straddling(cells, bins)] for cells in groups], threads)
         found = [binned(cells, bins, more) for cells, more in zip(groups, fine, strict=True)]
-    exact = whole is not None
-    return {None: Spread((found[0],), seed, exact), "horizon": Spread(tuple(found[1:]), seed, exact)}
+    exact, over_time = whole is not None, None
+    if state.ordered:
+        cells = Cells(layout, state.by_horizon.pooled().seen(), True)
+        excess = by_block(state.excess, cells)
+        over_time = (excess.high + excess.low)[:, 0], cells.series("n")[:, 0]
+    return {None: Spread((found[0],), seed, exact, over_time), "horizon": Spread(tuple(found[1:]), seed, exact)}
 
 
 def _require_counted(names: Sequence[str] | None, layout: Layout) -> None:
@@ -306,7 +337,8 @@ def _conventions(state: ForecastState, layout: Layout, nan: str) -> dict[str, st
     if state.point != "y_pred":
         shown["errors of"] = state.point
     if layout.null_value is not None:
-        shown["null_value"] = f"{float(layout.null_value):g}"
+        near = f" ± {layout.null_tolerance:g}" if layout.null_tolerance else ""
+        shown["null_value"] = f"{float(layout.null_value):g}{near}"
     if layout.masked:
         shown["mask"] = "given"
     return shown
@@ -319,8 +351,6 @@ def _notes(state: ForecastState, layout: Layout, horizons: Any) -> tuple[str, ..
     masked = state.cells - state.dropped - state.n
     if masked:
         notes.append(f"{masked:,} of {state.cells:,} cells are masked")
-    elif layout.null_value is not None and state.cells:
-        notes.append(f"null_value {float(layout.null_value):g} does not occur in the truth, so no cell is masked")
     empty = int((state.by_node.counts[..., 0].sum(axis=0) == 0).sum())
     if empty and layout.nodes > 1:
         notes.append(f"{empty} of {layout.nodes} nodes have no observed cells, and so no value")

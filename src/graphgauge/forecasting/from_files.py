@@ -72,6 +72,9 @@ def evaluate_files(
     null_value: Annotated[
         float | None, Number("Truth value of missing observations: 0 in traffic data, or nan.")
     ] = None,
+    null_tolerance: Annotated[
+        float, Number("How far from --null-value a truth is still missing: 1e-4 for zeros that were scaled and back.")
+    ] = 0.0,
     axes: Annotated[Sequence[str] | str, Several("Names of the axes, in order.")] = AXES,
     horizons: Annotated[
         Sequence[int] | int | None, Several("Steps ahead to report by horizon, 1 the first.", Whole("", 1))
@@ -79,6 +82,9 @@ def evaluate_files(
     by: Annotated[Sequence[str] | str, Several("Break down by these axes: horizon, node.")] = (),
     coverage: Annotated[Sequence[float] | float, Several("Levels of the prediction intervals.", Number(""))] = COVERAGE,
     bins: Annotated[int, Whole("Bins of ece and ence.", 1)] = 10,
+    graph: Annotated[
+        PathLike | None, File("For samples: an adjacency matrix, or edges as rows of two node positions.")
+    ] = None,
     naive: Annotated[PathLike | None, File("The history (time, node), for mase.")] = None,
     season: Annotated[int | None, Whole("Lag of the seasonal naive forecast.", 1)] = None,
     start: Annotated[int | None, Whole("Time step at which the arrays begin, for states to merge.", 0)] = None,
@@ -97,8 +103,9 @@ def evaluate_files(
     given = FAMILY.read(locals())
     files: dict[str, list[ArrayFile]] = {}
     history = None if given["naive"] is None else _whole(files, "naive", given["naive"])
-    common = {"coverage": given["coverage"], "season": given["season"], "naive": history,
-              "null_value": given["null_value"]}  # fmt: skip
+    neighbours = None if given["graph"] is None else _whole(files, "graph", given["graph"])
+    common = {"graph": neighbours, "coverage": given["coverage"], "season": given["season"], "naive": history,
+              "null_value": given["null_value"], "null_tolerance": given["null_tolerance"]}  # fmt: skip
     shown = {name: given[name] for name in ("horizons", "by", "bins", "metrics", "nan", "confidence", "seed")}
     state: ForecastState | None
     if given["table"] is not None:
@@ -132,7 +139,7 @@ def _from_arrays(
 ) -> tuple[Evaluation, ForecastState | None]:  # fmt: skip
     streamed = given["save_state"] is not None
     arrays = {name: parts for name, parts in files.items() if name in _ARRAYS}
-    reading = {name: given[name] for name in ("levels", "null_value")}
+    reading = {name: given[name] for name in ("levels", "null_value", "null_tolerance")}
     if not streamed and all(len(parts) == 1 for parts in arrays.values()):
         # Memory-mapped arrays are read in slabs, twice if bins of spread must be exact.
         whole: dict[str, Any] = {_ARRAYS[name]: _values(parts[0]) for name, parts in arrays.items()}

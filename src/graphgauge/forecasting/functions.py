@@ -24,6 +24,7 @@ class Reading(TypedDict, total=False):
 
     mask: Any
     null_value: float | None
+    null_tolerance: float
     nan: str
 
 
@@ -158,7 +159,14 @@ def _value(metric: Metric, y_true: Any, y_pred: Any, *, bins: int = 10, **option
 
 
 def _flat(
-    y_true: Any, y_pred: Any, *, levels: Any = None, null_value: float | None = None, nan: str = "raise", **arrays: Any
+    y_true: Any,
+    y_pred: Any,
+    *,
+    levels: Any = None,
+    null_value: float | None = None,
+    null_tolerance: float = 0.0,
+    nan: str = "raise",
+    **arrays: Any,
 ) -> Batch:
     """All cells as one series: without groups the shape does not matter."""
     found = matched({"y_true": y_true, "y_pred": y_pred, **arrays})
@@ -175,5 +183,12 @@ def _flat(
     null_value = stored_null(null_value, truth)
     quantiles = in_order(flat.pop("quantiles", None), found.levels, () if levels is None else checked_levels(levels))
     return Batch.of(
-        y.reshape(-1), **flat, quantiles=quantiles, levels=levels, null_value=null_value, axes=("time",), nan=nan
+        y.reshape(-1),
+        **flat,
+        quantiles=quantiles,
+        levels=levels,
+        null_value=null_value,
+        null_tolerance=null_tolerance,
+        axes=("time",),
+        nan=nan,
     )

@@ -19,7 +19,9 @@ from graphgauge.forecasting.options import AXES, checked_axes, checked_levels
 from graphgauge.kernels.dtypes import exact
 
 # Numbers processed at once: enough to be worth a call, few enough to fit the cache.
-SLAB = 3 << 20
+SLAB = 1 << 20
+# Steps that are processed at once even if they are wide, because the sums by node of each slab are added up.
+_WIDE_STEPS, _WIDE = 32, 24
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,13 @@ class Slab:
     members: AnyArray | None
     mask: Mask | None
     dropped: int
+
+    def copy(self) -> Slab:
+        """The same in memory of its own."""
+        more = (None if array is None else array.copy() for array in (self.std, self.quantiles, self.members))
+        std, quantiles, members = more
+        mask = None if self.mask is None else self.mask.copy()
+        return Slab(self.y.copy(), self.mean.copy(), std, quantiles, members, mask, self.dropped)
 
     @property
     def counted(self) -> Mask:
@@ -52,6 +61,7 @@ class Batch:
     members: AnyArray | None = None
     mask: Mask | None = None
     null_value: float | None = None
+    null_tolerance: float = 0.0
     nan: str = "raise"
     # The null value as the truth stores it.
     stored_null: float | None = None
@@ -70,6 +80,7 @@ class Batch:
         samples: Any = None,
         mask: Any = None,
         null_value: float | None = None,
+        null_tolerance: float = 0.0,
         axes: Iterable[str] = AXES,
         nan: str = "raise",
         nodes: Sequence[Any] | None = None,
@@ -84,6 +95,7 @@ class Batch:
         if (levels is None) != (quantiles is None):
             raise OptionError("quantiles= and levels= must be given together", fix="Give both or neither.")
         checked_null(null_value)
+        checked_tolerance(null_tolerance, null_value)
         names = checked_axes(axes_of(y_true, axes))
         found = matched(
             {"y_true": y_true, "y_pred": y_pred, "std": std, "quantiles": quantiles, "samples": samples, "mask": mask},
@@ -113,6 +125,7 @@ class Batch:
             _same_shape(samples, "samples", (*y.shape, None)),
             _mask(mask, y.shape),
             null_value,
+            float(null_tolerance),
             nan,
             stored_null(null_value, y_true),
             named.get("node"),
@@ -195,7 +208,7 @@ class Batch:
         mask = None if self.mask is None else np.ascontiguousarray(self._rows(self.mask, rows))
         if self.stored_null is not None:
             # In the dtype of the truth, before any conversion.
-            there = observed(self._rows(self.y, rows), self.stored_null)
+            there = observed(self._rows(self.y, rows), self.stored_null, self.null_tolerance)
             mask = there if mask is None else mask & there
         if self.nan == "raise":
             return mask, 0
@@ -213,7 +226,8 @@ class Batch:
         """
         steps, horizons, nodes = self.shape
         length = 1 << shift
-        room = max(1, SLAB // max(1, horizons * nodes * self.width))
+        size = max(1, horizons * nodes * self.width)
+        room = max(1, SLAB // size, min(_WIDE_STEPS, _WIDE * SLAB // size))
         step = 0
         while step < steps:
             to_edge = length - (start + step) % length
@@ -228,7 +242,7 @@ class Batch:
         """Raise an error that names the first invalid value among the cells that count."""
         counted = np.ones(self.y.shape, bool) if self.mask is None else self.mask.copy()
         if self.stored_null is not None:
-            counted &= observed(self.y, self.stored_null)
+            counted &= observed(self.y, self.stored_null, self.null_tolerance)
         given = [(name, array) for name, array in self._arrays() if array is not None]
         for name, array in given:
             missing = np.isnan(array)
@@ -241,16 +255,8 @@ class Batch:
         if self.std is not None:
             fix = "Standard deviations must be positive."
             _refuse(~(self.std > 0), counted, "std", "not above 0", fix)
-        if self.quantiles is not None:
-            fix = "Sort them along the last axis, or train without crossing."
-            crossing = np.diff(self.quantiles, axis=-1, prepend=-np.inf) < 0
-            _refuse(crossing, counted, "quantiles", "below the quantile of a lower level", fix)
         what = "errors" if self.std is None else "errors or standard deviations"
         raise InputError(f"{what} too large, or too far apart, for sums of squares in float64", fix="Rescale the data.")
-
-    def refuse_crossing(self, slab: Slab) -> None:
-        if slab.quantiles is not None and (np.diff(slab.quantiles, axis=-1) < 0)[slab.counted].any():
-            self.refuse_bad_values()
 
 
 def checked_null(null_value: Any) -> Any:
@@ -259,15 +265,29 @@ def checked_null(null_value: Any) -> Any:
     return null_value
 
 
+def checked_tolerance(tolerance: Any, null_value: float | None) -> float:
+    """How far from the null value a truth may be to be masked."""
+    if isinstance(tolerance, bool) or not isinstance(tolerance, Real) or not 0 <= float(tolerance) < np.inf:
+        raise OptionError(f"null_tolerance must be a number of at least 0, not {tolerance!r:.60}")
+    if tolerance and null_value is None:
+        raise OptionError("null_tolerance needs null_value", fix="Pass both, or leave it out.")
+    return float(tolerance)
+
+
 def null_text(null_value: float | None) -> str | None:
     """A null value as text for comparisons: 0, 0.0 and -0.0 are equal, and so are all NaNs."""
     return None if null_value is None else f"{float(null_value) + 0.0!r}"
 
 
-def observed(y: AnyArray, null_value: float) -> Mask:
-    """True where the truth differs from the null value, compared in the dtype of the truth."""
+def observed(y: AnyArray, null_value: float, tolerance: float = 0.0) -> Mask:
+    """True where the truth is farther than `tolerance` from the null value, compared in the dtype of the truth."""
     if np.isnan(null_value):
         return ~np.isnan(y) if y.dtype.kind == "f" else np.ones(y.shape, bool)
+    if tolerance:
+        with np.errstate(over="ignore", invalid="ignore"):
+            distance = np.abs(y - y.dtype.type(null_value) if y.dtype.kind == "f" else y.astype(float) - null_value)
+        # Written so that a NaN is not masked.
+        return ~(distance <= tolerance)
     if y.dtype.kind == "f":
         with np.errstate(over="ignore"):
             stored = y.dtype.type(null_value)
@@ -284,7 +304,9 @@ def stored_null(null_value: float | None, y_true: Any) -> float | None:
     return float(y_true.new_tensor(float(null_value)).float())
 
 
-def naive_scale(naive: Any, season: int | None = None, null_value: float | None = None) -> NDArray[np.float64]:
+def naive_scale(
+    naive: Any, season: int | None = None, null_value: float | None = None, null_tolerance: float = 0.0
+) -> NDArray[np.float64]:
     """The in-sample MAE of the (seasonal) naive forecast for each node, from a history (time, node) or as given.
 
     Pairs that contain the null value are left out.
@@ -295,7 +317,7 @@ def naive_scale(naive: Any, season: int | None = None, null_value: float | None 
     history = given.astype(np.float64)
     there = np.ones(history.shape, bool)
     if history.ndim == 2 and null_value is not None:
-        there = observed(given, null_value)
+        there = observed(given, null_value, null_tolerance)
     if not np.isfinite(history[there]).all():
         raise InputError("has values that are NaN or infinite", where="naive", fix="Give a history without gaps.")
     if history.ndim == 1:

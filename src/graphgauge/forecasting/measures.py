@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import Floats, Mask
+from graphgauge.core.arrays import Floats, Ints, Mask
 from graphgauge.core.metric import Metric
 from graphgauge.forecasting.inputs import Slab
-from graphgauge.kernels.doubled import exact_sum
 from graphgauge.kernels.forecast import COUNTS, FLOATS, PARTS, POINT_FLOATS, Sums, error_sums
 from graphgauge.kernels.forecast_cells import SUMS
-from graphgauge.kernels.forecast_ensemble import ensemble_crps
+from graphgauge.kernels.forecast_columns import column_sums, quantile_sums
+from graphgauge.kernels.forecast_ensemble import ensemble_scores
 
 Columns = dict[str, NDArray[Any]]
 
@@ -33,13 +33,15 @@ def gaussian_edges() -> Floats:
 
 # Parts that are skipped if no metric needs them: parts of the kernel's sums, and the two histograms. `_NEEDED` lists
 # the parts of each metric beyond the sums of `errors`.
-ALL = ("bias", "size", "relative", "spread", "over", "scores", "pit", "bins")
+ALL = ("bias", "size", "relative", "spread", "over", "scores", "pit", "bins", "joint", "paths")
 _NEEDED = {
     "bias": ("bias",), "mape": ("relative",), "smape": ("relative",), "wape": ("size",), "r2": ("size",),
     "nll": ("scores",), "crps": ("scores",), "sharpness": ("spread",), "width": ("spread",),
     "interval_score": ("spread", "over"),
 }  # fmt: skip
-_HISTOGRAMS = {"reliability": "pit", "spread": "bins"}
+# Parts of sums that the kernel does not compute.
+_PART_OF = {"over": "over", "width": "spread", "quantile": "spread"}
+_HISTOGRAMS = {"reliability": "pit", "spread": "bins", "joint": "joint", "pairs": "joint", "paths": "paths"}
 
 
 def counted_for(metrics: Iterable[Metric] | None) -> tuple[str, ...]:
@@ -66,14 +68,21 @@ class Layout:
     counted: tuple[str, ...] = ALL
     # As text: a NaN would differ from itself.
     null_value: str | None = None
+    null_tolerance: float = 0.0
     masked: bool = False
+    graph: str | None = None
 
     @cached_property
     def samples(self) -> frozenset[str]:
         """The samples that metrics can be computed on, if they were counted."""
         said = () if self.form == "point" else (self.form, "reliability")
         spread, scaled = ("spread",) * (self.form == "gaussian"), ("scaled",) * self.scaled
-        return frozenset(("errors", *said, *spread, *scaled))
+        joint: tuple[str, ...] = ()
+        if self.form == "samples":
+            several = self.nodes > 1
+            joint = ("joint",) * several + ("pairs",) * (several and self.graph is not None)
+            joint += ("paths",) * (self.horizons > 1)
+        return frozenset(("errors", *said, *spread, *scaled, *joint))
 
     @cached_property
     def kernel_parts(self) -> tuple[str, ...]:
@@ -81,20 +90,27 @@ class Layout:
 
     @cached_property
     def floats(self) -> tuple[str, ...]:
-        names: tuple[str, ...] = POINT_FLOATS
+        """The sums that are kept: those of the kernel, then those of the form."""
+        kernel = FLOATS if self.form == "gaussian" else POINT_FLOATS
+        names = tuple(name for name in kernel if SUMS[name] in self.kernel_parts)
+        wide, over = "spread" in self.counted, "over" in self.counted
         if self.form == "gaussian":
-            names = (*FLOATS, *(f"over_{level:g}" for level in self.coverage))
+            names += self._at("over", self.coverage) * over
         elif self.form == "quantiles":
-            names += tuple(f"{kind}_{level:g}" for kind in ("pinball", "quantile") for level in self.levels)
+            names += self._at("pinball", self.levels) + self._at("quantile", self.levels) * wide
         elif self.form == "samples":
             names += ("crps", "crps_fair")
-            names += tuple(f"{kind}_{level:g}" for kind in ("over", "width") for level in self.reachable)
+            names += self._at("over", self.reachable) * over + self._at("width", self.reachable) * wide
         return (*names, "scaled") if self.scaled else names
 
+    @staticmethod
+    def _at(kind: str, levels: Iterable[float]) -> tuple[str, ...]:
+        return tuple(f"{kind}_{level:g}" for level in levels)
+
     def column(self, name: str) -> int:
-        """The place of a sum, which must have been counted: otherwise it would be read as 0."""
-        part = SUMS.get(name, "errors")
-        if part != "errors" and part not in self.counted:
+        """The place of a sum, which must have been counted."""
+        if name not in self.floats:
+            part = SUMS.get(name) or _PART_OF.get(name.partition("_")[0])
             raise LookupError(f"{name!r} was not counted: declare in _NEEDED that the metric needs {part!r}")
         return self.floats.index(name)
 
@@ -102,12 +118,23 @@ class Layout:
     def counts(self) -> tuple[str, ...]:
         names: tuple[str, ...] = COUNTS[:2]
         if self.form == "gaussian":
-            names = (*COUNTS, *(f"inside_{level:g}" for level in self.coverage))
+            names = (*COUNTS, *self._at("inside", self.coverage))
         elif self.form == "quantiles":
-            names += tuple(f"{kind}_{level:g}" for kind in ("below", "under") for level in self.levels)
+            pairs = (self.levels[high] - self.levels[low] for low, high in self.pairs)
+            names += (*self._at("below", self.levels), *self._at("inside", pairs), "crossing")
         elif self.form == "samples":
-            names += tuple(f"inside_{level:g}" for level in self.reachable)
+            names += self._at("inside", self.reachable)
         return (*names, "scaled_n") if self.scaled else names
+
+    @cached_property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """The places of quantile levels that bound a central interval, the widest first."""
+        ends = zip(range(len(self.levels)), range(len(self.levels))[::-1], strict=True)
+        both = ((low, self._place(1 - self.levels[low])) for low, _ in ends if self.levels[low] < 0.5)
+        return tuple((low, high) for low, high in both if high is not None)
+
+    def _place(self, level: float) -> int | None:
+        return next((place for place, q in enumerate(self.levels) if abs(q - level) < 1e-9), None)
 
     @cached_property
     def half_widths(self) -> tuple[float, ...]:
@@ -129,83 +156,72 @@ class Layout:
         return None if ends[0] is None or ends[1] is None else (ends[0], ends[1])
 
 
-def measured(slab: Slab, layout: Layout, blocks: int, scale: Floats | None) -> tuple[Sums, Sums]:
-    """Sums and counts of a slab, divided into this many blocks of equal length, by horizon and by node."""
+def measured(
+    slab: Slab, layout: Layout, blocks: int, scale: Floats | None, place: Ints | None = None
+) -> tuple[Sums, Sums]:
+    """Sums and counts of a slab, divided into this many blocks of equal length, by horizon and by node.
+
+    Blocks with the same `place` share the sums by node.
+    """
     shape = (blocks, len(slab.y) // blocks, *slab.y.shape[1:])
+    y, mean = slab.y.reshape(shape), slab.mean.reshape(shape)
     std, mask = (None if array is None else array.reshape(shape) for array in (slab.std, slab.mask))
     z = layout.half_widths if slab.std is not None else ()
-    sums = error_sums(slab.y.reshape(shape), slab.mean.reshape(shape), std, mask, z=z, parts=layout.kernel_parts)
-    floats, counts = _extra(slab, layout, scale)
-    kept = (slice(None), slice(None)) if slab.std is not None else (slice(len(POINT_FLOATS)), slice(2))
-    by_horizon, by_node = (
-        _with_extra(part, kept, floats, counts, shape, axes) for part, axes in zip(sums, ((1, 3), (1, 2)), strict=True)
-    )
+    sums = error_sums(y, mean, std, mask, z=z, parts=layout.kernel_parts, place=place, only_asked=True)
+    if slab.std is None:
+        sums = sums[0].some_counts(2), sums[1].some_counts(2)
+    parts = [sums]
+    if slab.quantiles is not None:
+        levels, wide = layout.levels, "spread" in layout.counted
+        quantiles = slab.quantiles.reshape(*shape, -1)
+        parts.append(quantile_sums(y, quantiles, levels, mask, pairs=layout.pairs, place=place, with_quantiles=wide))
+    floats, counts = _columns(slab, layout, scale)
+    if floats:
+        parts.append(column_sums(list(floats.values()), list(counts.values()), shape, place=place))
+    by_horizon, by_node = (part[0] if len(part) == 1 else joined_columns(part) for part in zip(*parts, strict=True))
     return by_horizon, by_node
 
 
-def _with_extra(
-    sums: Sums,
-    kept: tuple[slice, slice],
-    floats: Columns,
-    counts: Columns,
-    shape: tuple[int, ...],
-    axes: tuple[int, int],
-) -> Sums:
-    added = [exact_sum(values.reshape(shape), axes) for values in floats.values()]
-    tallied = [values.reshape(shape).sum(axis=axes, dtype=np.int64) for values in counts.values()]
-    return Sums(
-        np.concatenate([sums.high[..., kept[0]], *(high[..., np.newaxis] for high, _ in added)], axis=-1),
-        np.concatenate([sums.low[..., kept[0]], *(low[..., np.newaxis] for _, low in added)], axis=-1),
-        np.concatenate([sums.counts[..., kept[1]], *(tally[..., np.newaxis] for tally in tallied)], axis=-1),
-    )
+def joined_columns(parts: Sequence[Sums]) -> Sums:
+    tables = zip(*((part.high, part.low, part.counts) for part in parts), strict=True)
+    return Sums(*(np.concatenate(table, axis=-1) for table in tables))
 
 
-def _extra(slab: Slab, layout: Layout, scale: Floats | None) -> tuple[Columns, Columns]:
-    """The columns that the kernel does not compute, cell by cell in layout order; 0 for cells that do not count."""
+def _columns(slab: Slab, layout: Layout, scale: Floats | None) -> tuple[Columns, Columns]:
+    """The numbers and counts of each cell that no kernel sums, in layout order; 0 for cells that do not count."""
     floats: Columns = {}
     counts: Columns = {}
-    if slab.quantiles is None and slab.members is None and scale is None:
-        return floats, counts
     counted = slab.counted
-    y = slab.y.astype(np.float64, copy=False)
     with np.errstate(invalid="ignore", over="ignore"):
-        if slab.quantiles is not None:
-            quantiles = slab.quantiles.astype(np.float64, copy=False)
-            above = y[..., np.newaxis] - quantiles
-            tilted = np.maximum(np.array(layout.levels) * above, (np.array(layout.levels) - 1) * above)
-            floats |= dict(_columns("pinball", layout.levels, tilted, counted))
-            floats |= dict(_columns("quantile", layout.levels, quantiles, counted))
-            counts |= dict(_columns("below", layout.levels, above <= 0, counted))
-            counts |= dict(_columns("under", layout.levels, above < 0, counted))
-        elif slab.members is not None:
-            members = np.sort(slab.members.astype(np.float64, copy=False), axis=-1)
-            for name, fair in (("crps", False), ("crps_fair", True)):
-                floats[name] = np.zeros(y.shape)
-                floats[name][counted] = ensemble_crps(y[counted], members[counted], fair=fair)
-            ends = [central(members, level) for level in layout.reachable]
-            over = [np.maximum(low - y, 0) + np.maximum(y - high, 0) for low, high in ends]
-            floats |= {
-                f"over_{level:g}": np.where(counted, v, 0.0) for level, v in zip(layout.reachable, over, strict=True)
-            }
-            floats |= {
-                f"width_{level:g}": np.where(counted, high - low, 0.0)
-                for level, (low, high) in zip(layout.reachable, ends, strict=True)
-            }
-            counts |= {
-                f"inside_{level:g}": (low <= y) & (y <= high) & counted
-                for level, (low, high) in zip(layout.reachable, ends, strict=True)
-            }
+        if slab.members is not None:
+            y = slab.y[counted].astype(np.float64)
+            members = slab.members[counted]
+            floats |= zip(("crps", "crps_fair"), ensemble_scores(y, members), strict=True)
+            members = np.sort(members, axis=-1).astype(np.float64) if layout.reachable else members
+            ends = {level: central(members, level) for level in layout.reachable}
+            if "over" in layout.counted:
+                floats |= {
+                    f"over_{level:g}": np.maximum(low - y, 0) + np.maximum(y - high, 0)
+                    for level, (low, high) in ends.items()
+                }
+            if "spread" in layout.counted:
+                floats |= {f"width_{level:g}": high - low for level, (low, high) in ends.items()}
+            counts |= {f"inside_{level:g}": (low <= y) & (y <= high) for level, (low, high) in ends.items()}
+            floats = {name: _spread_out(values, counted) for name, values in floats.items()}
+            counts = {name: _spread_out(values, counted) for name, values in counts.items()}
         if scale is not None:
             known = counted & (scale > 0)
-            error = np.abs(slab.mean.astype(np.float64, copy=False) - y)
+            error = np.abs(slab.mean.astype(np.float64, copy=False) - slab.y)
             floats["scaled"] = np.divide(error, scale, out=np.zeros(error.shape), where=known)
             counts["scaled_n"] = known
     return floats, counts
 
 
-def _columns(kind: str, levels: tuple[float, ...], values: NDArray[Any], counted: Mask) -> Iterator[tuple[str, Any]]:
-    for place, level in enumerate(levels):
-        yield f"{kind}_{level:g}", np.where(counted, values[..., place], 0)
+def _spread_out(values: NDArray[Any], counted: Mask) -> NDArray[Any]:
+    """Values of the counted cells at their places, and 0 elsewhere."""
+    table = np.zeros(counted.shape, values.dtype)
+    table[counted] = values
+    return table
 
 
 def central(members: Floats, level: float) -> tuple[Floats, Floats]:

@@ -25,6 +25,10 @@ class Percent(float):
 _LEVEL = Percent(95)
 _NOT_SCORED = NoChance("a width is chosen by the forecaster, not scored")
 
+_FEW_NODES = "no time step has two observed nodes"
+_NO_PAIR = "no edge has two observed nodes"
+_SHORT = "no node has two observed horizons"
+
 # ---------------------------------------------------------------- declarations
 
 _ONE_WAY = Exempt("truth and forecast are not interchangeable")
@@ -216,6 +220,67 @@ def _weighted(cells: Cells, weights: Floats) -> Estimate:
     return Estimate(np.asarray(value), cells.n, np.asarray(influence), reason=NOTHING)
 
 
+# ------------------------------------------------------------ joint forecasts
+
+_SUMMED = Exempt("distances are summed over nodes in their order, so the last bit may differ")
+_SHUFFLED = Exempt("members are shuffled by offsets that depend on the position of the node")
+_VECTORS: dict[str, Any] = _ERRORS | {
+    "unit": "vector", "reference": "gneiting2007", "laws": _DIRECTED | {"monotone": _MOVED, "permutation": _SUMMED},
+}  # fmt: skip
+_JOINT = _VECTORS | {
+    "needs": ("joint",), "chance": _declared.shuffled("energy"),
+    "conventions": {"vector": "all observed nodes of a time step and horizon, at least two; not divided by size"},
+}  # fmt: skip
+_PAIRS = _VECTORS | {
+    "needs": ("pairs",), "chance": _declared.shuffled("variogram", "variogram_n"), "reference": "scheuerer2015",
+    "conventions": {"order": "0.5", "pairs": "joined by an edge, both observed; mean over pairs, then over steps"},
+}  # fmt: skip
+_PATHS = _VECTORS | {
+    "needs": ("paths",), "chance": _declared.shuffled("path", "path_n"),
+    "conventions": {"vector": "all observed horizons of a node from one time step, at least two"},
+}  # fmt: skip
+_GAIN: dict[str, Any] = {
+    "direction": "higher", "bounds": (-inf, 1), "chance": _declared.no_gain,
+    "laws": _DIRECTED | {"monotone": _MOVED, "permutation": _SHUFFLED},
+}  # fmt: skip
+
+
+@metric(key="energy_score", **_JOINT)
+def energy_score(joint: Cells) -> Estimate:
+    """Mean distance of the members to the truth of all nodes, less half their mean distance to each other."""
+    return joint.mean("energy", reason=_FEW_NODES)
+
+
+@metric(key="energy_gain", **_JOINT | _GAIN)
+def energy_gain(joint: Cells) -> Estimate:
+    """Share of the energy score that the members' dependence between nodes saves, compared with shuffled members."""
+    return joint.gain("energy", reason=_FEW_NODES)
+
+
+@metric(key="variogram_score", **_PAIRS)
+def variogram_score(pairs: Cells) -> Estimate:
+    """Squared error of the expected root distance between neighbouring nodes, mean over the edges of the graph."""
+    return pairs.mean("variogram", "variogram_n", reason=_NO_PAIR)
+
+
+@metric(key="variogram_gain", **_PAIRS | _GAIN)
+def variogram_gain(pairs: Cells) -> Estimate:
+    """Share of the variogram score that the members' dependence between neighbours saves."""
+    return pairs.gain("variogram", "variogram_n", reason=_NO_PAIR)
+
+
+@metric(key="path_energy_score", **_PATHS)
+def path_energy_score(paths: Cells) -> Estimate:
+    """Energy score of the path of each node over all horizons."""
+    return paths.mean("path", "path_n", reason=_SHORT)
+
+
+@metric(key="path_energy_gain", **_PATHS | _GAIN)
+def path_energy_gain(paths: Cells) -> Estimate:
+    """Share of the path energy score that the members' dependence between horizons saves."""
+    return paths.gain("path", "path_n", reason=_SHORT)
+
+
 # ---------------------------------------------------------------- calibration
 
 
@@ -236,7 +301,11 @@ def ence(spread: Spread) -> Estimate:
 
 @metric(
     key="calibration_error",
-    **_SHARES | {"bounds": (0, 1), "chance": _declared.perfect_shares(lambda p: np.full(len(p), 1 / len(p)))},
+    **_SHARES
+    | {
+        "bounds": (0, 1),
+        "chance": _declared.perfect_shares(_declared.equal, Reliability.mean_distance),
+    },
 )
 def calibration_error(reliability: Reliability) -> Estimate:
     """Mean over p of the distance between p and the share of truths at or below the predicted quantile p."""
@@ -259,7 +328,7 @@ def central_calibration_error(reliability: Reliability) -> Estimate:
 
 @metric(
     key="miscalibration_area", **_SHARES | {
-        "bounds": (0, 0.5), "chance": _declared.perfect_shares(_declared.nearest),
+        "bounds": (0, 0.5), "chance": _declared.perfect_shares(_declared.nearest, Reliability.area),
         "conventions": _POOLED | {"curve": "joined by straight lines from (0, 0) to (1, 1)"},
     },
 )  # fmt: skip

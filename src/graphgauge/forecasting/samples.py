@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.metric import Estimate
 from graphgauge.forecasting.measures import GRID, Layout
+from graphgauge.forecasting.serial import transforms
 from graphgauge.forecasting.spread import Bins
 from graphgauge.forecasting.sums import BlockSums
 from graphgauge.kernels.doubled import dd_add, sum_along, two_sum
@@ -74,6 +76,15 @@ class Cells:
             influence = (factor * self.series(name) - value * self.series(over)) / count
         return Estimate(value, count, influence, reason=self.reason(reason), facts={"over": over})
 
+    def gain(self, name: str, over: str = "n", *, reason: str = NOTHING) -> Estimate:
+        """1 − a sum over the same with shuffled members."""
+        count, base = self.count(over), self.total(f"{name}_shuffled")
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ratio = np.where(base > 0, self.total(name) / base, np.nan)
+            influence = -(self.series(name) - ratio * self.series(f"{name}_shuffled")) / base
+        why = reason if not count.any() else "the members are all equal to the truth"
+        return Estimate(1 - ratio, count, influence, reason=why, facts={"over": over})
+
     def weights(self, estimate: Estimate) -> Floats:
         """The number of cells behind an estimate, by block."""
         return self.series(estimate.facts.get("over", "n"))
@@ -117,14 +128,7 @@ class Cells:
     def covered(self, level: float) -> Estimate:
         level = self._known(level)
 
-        def shares() -> Estimate:
-            ends = self.layout.pair(level)
-            if ends is None:
-                return self.share(f"inside_{level:g}")
-            at_or_below, below = self.share(f"below_{ends[1]:g}"), self.share(f"under_{ends[0]:g}")
-            return _less(at_or_below, below)
-
-        return self._between(level, shares)
+        return self._between(level, lambda: self.share(f"inside_{level:g}"))
 
     def width(self, level: float) -> Estimate:
         level = self._known(level)
@@ -194,11 +198,16 @@ def _times(high: Floats, low: Floats | float, factor: Floats) -> tuple[Floats, F
 
 @dataclass(frozen=True)
 class Reliability:
-    """How many truths are at or below the predicted quantile p, by group."""
+    """How many truths are at or below the predicted quantile p, by group.
+
+    `over_time` are the same of all groups together by time block, and the numbers of cells, if the order is known.
+    """
 
     p: Floats
     below: Floats
     n: Ints
+    over_time: tuple[Floats, Floats] | None = None
+    seed: int = 0
 
     @property
     def share(self) -> Floats:
@@ -211,7 +220,30 @@ class Reliability:
         pairs = [(low, high) for low, high in zip(range(len(self.p)), range(len(self.p))[::-1], strict=True)
                  if low < high and abs(self.p[low] + self.p[high] - 1) < 1e-9]  # fmt: skip
         low, high = (np.array([pair[side] for pair in pairs], int) for side in (0, 1))
-        return Reliability(self.p[high] - self.p[low], self.below[:, high] - self.below[:, low], self.n)
+        inside = None
+        if self.over_time is not None:
+            inside = self.over_time[0][:, high] - self.over_time[0][:, low], self.over_time[1]
+        return Reliability(
+            self.p[high] - self.p[low], self.below[:, high] - self.below[:, low], self.n, inside, self.seed
+        )
+
+    @cached_property
+    def perfect(self) -> Reliability | None:
+        """Draws from the scores of a perfect forecaster whose truths depend on each other as these do.
+
+        The shares deviate from p like a normal vector with the long-run covariance of the shares over time. Division
+        by the root of a chi-square accounts for the error of that covariance. None if the order in time is not known or
+        there are too few time blocks.
+        """
+        if self.over_time is None or len(self.n) > 1 or not len(self.p):
+            return None
+        below, cells = self.over_time
+        waves = transforms((below - self.share[0] * cells[:, np.newaxis]) / max(int(self.n[0]), 1), cells)
+        if waves is None:
+            return None
+        draws = drawn(waves, self.seed)
+        n = np.ones(_DRAWS, np.int64)
+        return Reliability(self.p, np.clip(self.p + draws, 0.0, 1.0), n)
 
     def estimate(self, values: Floats, reason: str = NOTHING) -> Estimate:
         return Estimate(np.where(self.n > 0, values, np.nan), self.n, reason=reason if self.n.any() else NOTHING)
@@ -239,6 +271,8 @@ class Spread:
     bins: tuple[Bins, ...]
     seed: int
     exact: bool
+    # Σ(e² − σ²) by time block and range of standard deviations, and cells by time block, if the order is known.
+    over_time: tuple[Floats, Floats] | None = None
 
     @property
     def n(self) -> Ints:
@@ -288,8 +322,37 @@ class Spread:
     def null(self) -> tuple[Floats, Floats]:
         """The scores of simulated perfect forecasters with the same standard deviations.
 
-        The squared errors of a bin are drawn from the gamma distribution with the same mean and variance. This is exact
-        if the bin's standard deviations are equal.
+        If the order in time is known, the squared errors of the bins deviate like a normal vector with the long-run
+        covariance of the observed deviations over time. Otherwise cells are independent.
+        """
+        waves = self._waves
+        return self._null_of_independent() if waves is None else self._null_over_time(waves)
+
+    @cached_property
+    def _waves(self) -> Floats | None:
+        """The slowest movements of Σ(e² − σ²) in each bin."""
+        if self.over_time is None:
+            return None
+        excess, cells = self.over_time
+        by_bin = excess @ self.bins[0].of_range
+        share = cells[:, np.newaxis] / max(float(cells.sum()), 1.0)
+        return transforms(by_bin - share * by_bin.sum(axis=0), cells)
+
+    @property
+    def dependent(self) -> bool:
+        """Whether `null` takes into account how cells depend on each other."""
+        return self._waves is not None
+
+    def _null_over_time(self, waves: Floats) -> tuple[Floats, Floats]:
+        bins = self.bins[0]
+        # Cells of one range that are in different bins deviate on their own, too.
+        apart = np.random.default_rng(self.seed + 1).standard_normal((_DRAWS, len(bins.n))) * np.sqrt(bins.within)
+        return self.distances(np.maximum(bins.var + drawn(waves, self.seed) + apart, 0.0))
+
+    def _null_of_independent(self) -> tuple[Floats, Floats]:
+        """The squared errors of a bin are drawn from the gamma distribution with the same mean and variance.
+
+        This is exact if the bin's standard deviations are equal.
         """
         bins = self.bins[0]
         draw = np.random.default_rng(self.seed)
@@ -299,20 +362,33 @@ class Spread:
         return self.distances(draw.gamma(shape, scale, (_DRAWS, len(bins.n))))
 
 
+def drawn(waves: Floats, seed: int) -> Floats:
+    """Draws of a multivariate Student's t with the covariance of the transforms, and as many degrees of freedom."""
+    draw = np.random.default_rng(seed)
+    count = len(waves)
+    scale = np.sqrt(count / draw.chisquare(count, (_DRAWS, 1)))
+    return np.asarray(draw.standard_normal((_DRAWS, count)) @ waves * scale)
+
+
 _DRAWS = 2000
 
 
-def reliability_of(cells: Cells, state: ForecastState, axis: str | None) -> Reliability:
+def reliability_of(cells: Cells, state: ForecastState, axis: str | None, seed: int) -> Reliability:
     """By horizon, by node, or over all cells, as in `cells`."""
     layout = cells.layout
+    known = axis is None and cells.ordered
     if layout.form == "quantiles":
-        below = np.stack([cells.count(f"below_{level:g}") for level in layout.levels], axis=1)
-        return Reliability(np.array(layout.levels), below.astype(float), cells.n)
+        names = [f"below_{level:g}" for level in layout.levels]
+        below = np.stack([cells.count(name) for name in names], axis=1)
+        over_time = np.hstack([cells.series(name) for name in names]) if known else None
+        return Reliability(np.array(layout.levels), below.astype(float), cells.n, _timed(over_time, cells), seed)
     p, place = np.array(GRID), 1 if axis == "node" else 0
+    over_time = np.cumsum(by_block(state.pit, cells).counts.sum(axis=1), axis=1)[:, :-1] if known else None
+    timed = _timed(over_time, cells)
     if layout.form == "gaussian":
-        counts = state.pit[place]
+        counts = state.node_pit if axis == "node" else state.pit.counts.sum(axis=0)
         counts = counts.sum(axis=0, keepdims=True) if axis is None else counts
-        return Reliability(p, np.cumsum(counts, axis=1)[:, :-1].astype(float), cells.n)
+        return Reliability(p, np.cumsum(counts, axis=1)[:, :-1].astype(float), cells.n, timed, seed)
     (group, less, equal), count = state.ranks[place].cells()
     if axis is None:
         (less, equal), count = tally([less, equal], count)
@@ -320,4 +396,13 @@ def reliability_of(cells: Cells, state: ForecastState, axis: str | None) -> Reli
     # A truth has one of m + 1 ranks among m members. Ties make several ranks possible; its mass is spread over them.
     reached = np.clip((p[:, np.newaxis] * (layout.members + 1) - less) / (equal + 1), 0, 1) * count
     below = np.stack([np.bincount(group, row, len(cells.n)) for row in reached], axis=1)
-    return Reliability(p, below.astype(float), cells.n)
+    return Reliability(p, below.astype(float), cells.n, timed, seed)
+
+
+def _timed(values: NDArray[Any] | None, cells: Cells) -> tuple[Floats, Floats] | None:
+    return None if values is None else (values.astype(float), cells.series("n")[:, 0])
+
+
+def by_block(table: BlockSums, cells: Cells) -> BlockSums:
+    """The time blocks of another table in which there are counted cells."""
+    return table.rows(np.isin(table.at, cells.sums.at))

@@ -11,6 +11,7 @@ import numpy as np
 from graphgauge.core.arrays import AnyArray
 from graphgauge.core.errors import InputError
 from graphgauge.core.state import CountedShards, Place, load_state, place_name, save_state
+from graphgauge.forecasting.joint import Pairs, graph_text
 from graphgauge.forecasting.measures import ALL, Layout
 from graphgauge.forecasting.rows import Steps
 from graphgauge.forecasting.state import ForecastState
@@ -19,7 +20,9 @@ from graphgauge.kernels.forecast_calibration import StdCells
 
 _GROUPS = ("horizon", "node")
 _SPREAD = ("key", "count", "square", "var", "var2")
-_OPTIONS = ("axes", "coverage", "nodes", "ahead", "null_value")
+_OPTIONS = ("axes", "coverage", "nodes", "ahead", "null_value", "null_tolerance")
+# Changes with the columns of the sums.
+_COLUMNS = 3
 _FACTS = ("counted", "point", "ordered", "placed", "omits", "cells", "dropped")
 
 
@@ -30,17 +33,30 @@ def save(state: ForecastState, place: Place) -> None:
         arrays["spread.groups"] = np.array([len(cells.key) for cells in state.spread], np.int64)
         for name in _SPREAD:
             arrays[f"spread.{name}"] = np.concatenate([getattr(cells, name) for cells in state.spread])
-        for group, pit, ranks in zip(_GROUPS, state.pit, state.ranks, strict=True):
+        arrays |= (
+            state.pit.arrays("pit")
+            | state.excess.arrays("excess")
+            | state.joint.arrays("joint")
+            | {"pit.node": state.node_pit}
+        )
+        if state.layout.graph is not None:
+            arrays["graph"] = state.graph.pairs
+        for group, ranks in zip(_GROUPS, state.ranks, strict=True):
             columns, counts = ranks.cells()
-            arrays |= {f"pit.{group}": pit, f"ranks.{group}": np.array([*columns, counts], np.int64)}
+            arrays[f"ranks.{group}"] = np.array([*columns, counts], np.int64)
     facts: dict[str, Any] = {name: getattr(state, name) for name in (*_OPTIONS, *_FACTS)}
     facts |= {"layout": None if state.layout is None else asdict(state.layout), "shards": sorted(state.shards.names)}
-    facts |= {"seen": state.seen.ranges, "rows": state.rows.ranges}
+    facts |= {"seen": state.seen.ranges, "rows": state.rows.ranges, "columns": _COLUMNS}
     save_state(place, state.kind, facts, arrays)
 
 
 def load(place: Place) -> ForecastState:
     _, facts, arrays = load_state(place, ForecastState.kind)
+    if "layout" in facts and facts.get("columns") != _COLUMNS:
+        raise InputError(
+            "contains the sums of an earlier version, which lack the calibration over time", where=place_name(place),
+            fix="Count the data again with this version, or merge with the version that wrote the file.",
+        )  # fmt: skip
     try:
         return _restored(facts, arrays)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError):
@@ -64,7 +80,15 @@ def _restored(facts: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Forec
     state.lay_out(layout)
     state.by_horizon = BlockSums.restored("horizon", arrays, state.by_horizon)
     state.by_node = BlockSums.restored("node", arrays, state.by_node)
-    state.pit = [_like(arrays[f"pit.{group}"], known) for group, known in zip(_GROUPS, state.pit, strict=True)]
+    state.pit = BlockSums.restored("pit", arrays, state.pit)
+    state.excess = BlockSums.restored("excess", arrays, state.excess)
+    state.joint = BlockSums.restored("joint", arrays, state.joint)
+    if layout.graph is not None:
+        pairs = arrays["graph"]
+        if graph_text(pairs) != layout.graph:
+            raise ValueError("another graph")
+        state.graph = Pairs(pairs)
+    state.node_pit = _like(arrays["pit.node"], state.node_pit)
     state.spread = _spread(arrays, layout.horizons)
     for group, ranks, count in zip(_GROUPS, state.ranks, (layout.horizons, layout.nodes), strict=True):
         ranks.add(*_ranks(arrays[f"ranks.{group}"], count, layout.members))

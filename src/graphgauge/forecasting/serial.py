@@ -20,10 +20,32 @@ def frequencies(blocks: int) -> int:
     return max(2, round(0.41 * math.pow(blocks, 2 / 3)))
 
 
+def slowest(steps: int, ahead: int) -> int:
+    """The maximum number of cosines of a test of forecasts so many steps ahead.
+
+    They are slower than the overlap, and few enough to reject rarely if the autocorrelation is strong.
+    """
+    return max(4, min(8, steps // 32, steps // (2 * ahead)))
+
+
 def enough(cells: NDArray[np.floating]) -> NDArray[np.bool_]:
     """Whether blocks (rows) with these numbers of cells are enough to estimate the autocorrelation."""
     total, squares = cells.sum(axis=0), np.square(cells).sum(axis=0)
     return np.asarray(((cells > 0).sum(axis=0) >= FEWEST) & (total**2 >= _FEWEST_EVEN * squares))
+
+
+def transforms(influence: NDArray[np.floating], cells: NDArray[np.floating]) -> Floats | None:
+    """The lowest-frequency cosine transforms (rows) of the influences of time blocks, scaled.
+
+    Sums of the rows with independent standard normal weights are distributed as the estimates, in the limit. None if
+    the blocks are not enough; blocks without cells are left out.
+    """
+    if not enough(cells):
+        return None
+    known = influence[cells > 0]
+    count = min(frequencies(len(known)), slowest(len(known), 1))
+    wave = np.cos(np.pi * np.outer(np.arange(1, count + 1), np.arange(len(known)) + 0.5) / len(known))
+    return np.asarray(np.sqrt(2 / count) * (wave @ known))
 
 
 def cosine_error(

@@ -13,7 +13,7 @@ from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import InputError
 from graphgauge.forecasting.inputs import Batch
 from graphgauge.kernels.doubled import Pair, dd_add, exact_bincount
-from graphgauge.kernels.forecast_calibration import STD_BITS, StdCells, places_of
+from graphgauge.kernels.forecast_calibration import SPREAD_KEYS, STD_BITS, StdCells, places_of, spread_key
 from graphgauge.kernels.threads import map_blocks
 
 _SMALLEST = 1e-150
@@ -23,7 +23,9 @@ _SMALLEST = 1e-150
 class Bins:
     """Sums of each bin of one group: cells, squared errors, predicted variances and their squares.
 
-    `moved` is the share of cells that would change to a neighbouring bin with a finer histogram, at most.
+    `moved` is the share of cells that would change to a neighbouring bin with a finer histogram, at most. `of_range`
+    is the share of each bin in the predicted variance of each range of `spread_by_block`; `within` is the variance of a
+    perfect forecaster's squared errors that such shares do not show.
     """
 
     n: Ints
@@ -31,6 +33,8 @@ class Bins:
     var: Floats
     var2: Floats
     moved: float
+    of_range: Floats
+    within: Floats
 
 
 def joined(parts: Sequence[StdCells]) -> StdCells:
@@ -65,10 +69,13 @@ def binned(cells: StdCells, bins: int, fine: StdCells | None = None) -> Bins:
     """
     total = int(cells.count.sum())
     open_keys = straddling(cells, bins)
+    ranges = spread_key(cells.key)
     if fine is not None:
         whole = [column[~open_keys] for column in _columns(cells)]
+        ranges = np.concatenate([ranges[~open_keys], spread_key(fine.key, 52)])
         # Refined cells replace their key, in order of the standard deviations.
         order = np.argsort(np.concatenate([whole[0] << _FINE, fine.key]), kind="stable")
+        ranges = ranges[order]
         parts = zip(whole, _columns(fine), strict=True)
         cells = StdCells(*(np.concatenate([one, other])[order] for one, other in parts))
     less = np.cumsum(cells.count) - cells.count
@@ -77,7 +84,17 @@ def binned(cells: StdCells, bins: int, fine: StdCells | None = None) -> Bins:
     np.add.at(n, place, cells.count)
     square, var, var2 = (np.add(*_summed(place, column, bins)) for column in (cells.square, cells.var, cells.var2))
     moved = 0.0 if fine is not None or not total else float(cells.count[open_keys].sum() / total)
-    return Bins(n, square, var, var2, moved)
+    return Bins(n, square, var, var2, moved, *_ranges(cells, ranges, place, bins))
+
+
+def _ranges(cells: StdCells, ranges: Ints, place: Ints, bins: int) -> tuple[Floats, Floats]:
+    """The bins' shares of each range of standard deviations, and what varies within the ranges."""
+    var, var2 = np.zeros((2, SPREAD_KEYS, bins))
+    np.add.at(var, (ranges, place), cells.var.sum(axis=1))
+    np.add.at(var2, (ranges, place), cells.var2.sum(axis=1))
+    total = var.sum(axis=1, keepdims=True)
+    share = np.divide(var, total, out=np.zeros(var.shape), where=total > 0)
+    return share, (2 * var2 * (1 - share)).sum(axis=0)
 
 
 def require_squares(cells: StdCells) -> None:

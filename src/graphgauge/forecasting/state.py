@@ -7,13 +7,15 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from graphgauge.core.arrays import Ints, as_labels
+from graphgauge.core.arrays import Floats, Ints, as_labels
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.metric import find
 from graphgauge.core.options import metric_names, thread_count
 from graphgauge.core.state import CountedShards, Place
-from graphgauge.forecasting.inputs import Batch, Slab, checked_null, naive_scale, null_text, observed
+from graphgauge.forecasting.inputs import Batch, Slab, checked_null, checked_tolerance, naive_scale, null_text, observed
+from graphgauge.forecasting.joint import JointLayout, Pairs, graph_pairs, graph_text, joint_sums
 from graphgauge.forecasting.labels import history_of, named
 from graphgauge.forecasting.measures import GRID, Layout, counted_for, gaussian_edges, measured
 from graphgauge.forecasting.options import AXES, COVERAGE, checked_axes, checked_start, interval_levels
@@ -21,7 +23,7 @@ from graphgauge.forecasting.rows import Steps, checked_places, side_by_side
 from graphgauge.forecasting.spread import joined, nothing
 from graphgauge.forecasting.sums import BlockSums
 from graphgauge.kernels.forecast import Sums
-from graphgauge.kernels.forecast_calibration import StdCells, pit_counts, std_cells
+from graphgauge.kernels.forecast_calibration import SPREAD_KEYS, StdCells, pit_counts, spread_by_block, std_cells
 from graphgauge.kernels.histogram import Histogram
 from graphgauge.kernels.jit import expect
 from graphgauge.kernels.threads import available_threads, even_blocks, map_blocks
@@ -36,17 +38,20 @@ _RANK_MEMORY = 1 << 30
 # Fixes for parts that were read differently, and for steps that were counted twice.
 _SAME = {
     "null_value": "Give every part the same null_value.",
+    "null_tolerance": "Give every part the same null_tolerance.",
     "masked": "Give every part a mask=, all True if nothing is missing.",
 }
 _TWICE = "Count each step once; start= is the index of a batch's first step."
 
 
 class _Histograms(NamedTuple):
-    """The histograms of a slab, by horizon and by node; None if no metric needs them."""
+    """The histograms of a slab: positions of truths and errors by spread, both by time block too, and ranks."""
 
-    pit: tuple[Ints, Ints] | None
-    spread: list[StdCells] | None
-    ranks: list[list[Ints]] | None
+    pit: Ints | None = None
+    spread: list[StdCells] | None = None
+    excess: tuple[Floats, Floats] | None = None
+    ranks: list[list[Ints]] | None = None
+    joint: Sums | None = None
 
 
 class ForecastState:
@@ -56,9 +61,9 @@ class ForecastState:
     the horizons if they are not 1, 2, 3 …. `naive` is the history of each node (time, node), from which the in-sample
     error of the (seasonal) naive forecast is computed with lag `season`; or these errors, one per node. `mase` divides
     by them. `metrics` restricts what is counted to what these metrics need; chance levels that need more are then
-    missing. `null_value` marks unobserved cells, in batches and in the history. Intervals need the order in time: if
-    there is more than one batch, pass the index of the first time step to `update` as `start`. A step that is counted
-    twice is then an error.
+    missing. `null_value` marks unobserved cells, up to `null_tolerance`, in batches and in the history. Intervals need
+    the order in time: if there is more than one batch, pass the index of the first time step to `update` as `start`. A
+    step that is counted twice is then an error.
     """
 
     kind = "forecasting"
@@ -74,6 +79,8 @@ class ForecastState:
         season: int | None = None,
         naive: Any = None,
         null_value: float | None = None,
+        null_tolerance: float = 0.0,
+        graph: Any = None,
         metrics: Sequence[str] | str | None = None,
         shard: str | None = None,
     ) -> None:
@@ -84,16 +91,18 @@ class ForecastState:
         if self.ahead is not None and len(set(self.ahead)) < len(self.ahead):
             raise InputError("a horizon is named twice", where="ahead", fix="Name each horizon once.")
         self.null_value = checked_null(null_value)
+        self.null_tolerance = checked_tolerance(null_tolerance, null_value)
         self._history, self.scale = None, None
         if naive is not None:
             known, history = history_of(naive)
             self.nodes, history = named(self.nodes, known, history, "naive")
-            self.scale = naive_scale(history, season, null_value)
+            self.scale = naive_scale(history, season, null_value, self.null_tolerance)
             self._history = history
         if season is not None and naive is None:
             raise OptionError("season= needs naive=", fix="Pass the history for the seasonal naive error.")
         self.counted = counted_for(None if metrics is None else [find(name, "forecasting")[0] for name in metrics])
         self._first_shard = shard
+        self.graph = graph
         self.reset()
 
     def reset(self) -> None:
@@ -120,6 +129,7 @@ class ForecastState:
         samples: Any = None,
         mask: Any = None,
         null_value: float | None = None,
+        null_tolerance: float | None = None,
         start: int | None = None,
         nan: str = "raise",
         threads: int | None = None,
@@ -127,7 +137,8 @@ class ForecastState:
         """Add one batch; `start` is the index of its first time step."""
         batch = Batch.of(
             y_true, y_pred, std=std, quantiles=quantiles, levels=levels, samples=samples, mask=mask,
-            null_value=self.null_value if null_value is None else null_value, axes=self.axes, nan=nan,
+            null_value=self.null_value if null_value is None else null_value,
+            null_tolerance=self.null_tolerance if null_tolerance is None else null_tolerance, axes=self.axes, nan=nan,
             nodes=self.nodes, ahead=self.ahead,
         )  # fmt: skip
         self.update_batch(batch, start=start, threads=threads)
@@ -140,11 +151,12 @@ class ForecastState:
         layout = Layout(
             batch.form, horizons, nodes, self.coverage, batch.levels,
             0 if batch.members is None else batch.members.shape[-1], self.scale is not None, self.counted,
-            null_text(batch.null_value), batch.mask is not None,
+            null_text(batch.null_value), batch.null_tolerance, batch.mask is not None,
+            self._graph_text(nodes, batch.nodes),
         )  # fmt: skip
         fresh = self._fresh(layout)
         self._require_layout(fresh)
-        self._require_history(batch.null_value)
+        self._require_history(batch.null_value, batch.null_tolerance)
         fresh.placed, fresh.omits, fresh.point = start is not None, batch.nan == "omit", batch.point
         if batch.nodes is not None:
             fresh.nodes = batch.nodes
@@ -163,7 +175,9 @@ class ForecastState:
     ) -> ForecastState:  # fmt: skip
         """Add cells as rows in any order, each with its position in an array of `shape` (time, horizon, node)."""
         null_value = self.null_value if null_value is None else null_value
-        row = Batch.of(y_true, y_pred, std=std, axes=("time",), null_value=null_value, nan=nan)
+        row = Batch.of(
+            y_true, y_pred, std=std, axes=("time",), null_value=null_value, null_tolerance=self.null_tolerance, nan=nan
+        )
         steps, horizons, nodes = shape
         step, horizon, node = (
             checked_places(given, name, len(row.y), size)
@@ -171,15 +185,15 @@ class ForecastState:
         )
         layout = Layout(
             row.form, horizons, nodes, self.coverage, scaled=self.scale is not None, counted=self.counted,
-            null_value=null_text(null_value),
+            null_value=null_text(null_value), null_tolerance=self.null_tolerance,
         )  # fmt: skip
         fresh = self._fresh(layout)
         self._require_layout(fresh)
-        self._require_history(null_value)
+        self._require_history(null_value, self.null_tolerance)
         fresh.placed, fresh.omits = True, nan == "omit"
         rows = Steps([(0, steps)] if steps else ())
         self.seen.refuse_shared(rows, _TWICE)
-        for sums in (fresh.by_horizon, fresh.by_node):
+        for sums in fresh._tables:
             sums.reserve(0, steps)
         expect(len(row.y) * (8 if row.form == "gaussian" else 2))
         for part in even_blocks(len(row.y), -(-len(row.y) // _ROWS)):
@@ -201,10 +215,16 @@ class ForecastState:
         for at, number in enumerate(blocks.tolist()):
             self.by_horizon.add(number, horizon_sums.of_block(at))
             self.by_node.add(number >> self.by_node.shift - self.by_horizon.shift, node_sums.of_block(at), nodes)
-        more = self._histograms(slab)
-        if more.pit is not None:
-            self.pit[0] += more.pit[0]
-            self.pit[1][nodes] += more.pit[1]
+        tables: list[NDArray[np.int32]] = []
+        more = self._histograms(slab, len(blocks), tables)
+        for at, number in enumerate(blocks.tolist()):
+            if more.pit is not None:
+                self.pit.add_blocks(number, _only_counts(more.pit[at : at + 1]))
+            if more.excess is not None:
+                high, low = more.excess
+                self.excess.add_blocks(number, _only_sums((high[at : at + 1], low[at : at + 1])))
+        for table in tables:
+            self.node_pit[nodes] += table
         if more.spread is not None:
             self.spread = [joined(pair) for pair in zip(self.spread, more.spread, strict=True)]
         self.dropped += slab.dropped
@@ -213,7 +233,7 @@ class ForecastState:
     def _fresh(self, layout: Layout) -> ForecastState:
         """An empty state with the same options, allocated for the layout."""
         other = object.__new__(ForecastState)
-        for name in ("axes", "coverage", "nodes", "ahead", "scale", "counted", "null_value"):
+        for name in ("axes", "coverage", "nodes", "ahead", "scale", "counted", "null_value", "null_tolerance", "graph"):
             setattr(other, name, getattr(self, name))
         other._history = None
         other._first_shard = None
@@ -233,22 +253,31 @@ class ForecastState:
         self.by_horizon = BlockSums(layout.horizons, *columns)
         # A slab is within one block of the horizons, and so within one of the nodes.
         self.by_node = BlockSums(layout.nodes, *columns, self.by_horizon.most)
-        places = len(GRID) + 1 if layout.form == "gaussian" else 0
-        self.pit = [np.zeros((groups, places), np.int64) for groups in (layout.horizons, layout.nodes)]
+        most, gaussian = self.by_horizon.most, layout.form == "gaussian"
+        places = len(GRID) + 1 if "pit" in layout.counted else 0
+        # Over time, so that calibration can be judged although truths depend on each other.
+        self.pit = BlockSums(layout.horizons, 0, places * (layout.form in ("gaussian", "samples")), most)
+        self.excess = BlockSums(1, SPREAD_KEYS * (gaussian and "bins" in layout.counted), 0, most)
+        self.node_pit: Ints = np.zeros((layout.nodes, places * gaussian), np.int64)
+        self.joint_layout = JointLayout(layout.members)
+        joint = len(self.joint_layout.floats), len(self.joint_layout.counts)
+        self.joint = BlockSums(layout.horizons, *(joint if self._counts_joint else (0, 0)), most)
         self.spread = [nothing() for _ in range(layout.horizons)]
         self.ranks = [Histogram(3, _RANK_MEMORY) for _ in range(2)]
 
     def _count(self, batch: Batch, start: int, threads: int | None) -> None:
         assert self.layout is not None
         steps = batch.shape[0]
-        for sums in (self.by_horizon, self.by_node):
+        for sums in self._tables:
             sums.reserve(start, steps)
         slabs = list(batch.slabs(start, self.by_horizon.shift))
         expect(batch.y.size * (8 if batch.form == "gaussian" else 2))
-        together = 4 * (threads or available_threads())
+        together = 2 * (threads or available_threads())
+        # Counts by node take much room if there are many: each thread adds to one table, not each slab.
+        tables: list[NDArray[np.int32]] = []
         for some in range(0, len(slabs), together):
             part = slabs[some : some + together]
-            answers = map_blocks(lambda piece: self._measured(batch, *piece), part, threads=threads)
+            answers = map_blocks(lambda piece: self._measured(batch, start, *piece, tables), part, threads=threads)
             for (rows, _), (horizon, node, histograms, dropped) in zip(part, answers, strict=True):
                 self._add(start + rows.start, rows.stop - rows.start, horizon, node, histograms)
                 self.dropped += dropped
@@ -256,14 +285,40 @@ class ForecastState:
             spread = [histograms.spread for _, _, histograms, _ in answers if histograms.spread is not None]
             if spread:
                 self.spread = [joined(cells) for cells in zip(self.spread, *spread, strict=True)]
+        for table in tables:
+            self.node_pit += table
 
-    def _measured(self, batch: Batch, rows: slice, blocks: int) -> tuple[Sums, Sums, _Histograms, int]:
+    @property
+    def _tables(self) -> tuple[BlockSums, ...]:
+        return self.by_horizon, self.by_node, self.pit, self.excess, self.joint
+
+    @property
+    def _counts_joint(self) -> bool:
+        layout = self.layout
+        return layout is not None and layout.form == "samples" and not {"joint", "paths"}.isdisjoint(layout.counted)
+
+    def _graph_text(self, nodes: int, names: list[Any] | None) -> str | None:
+        """The pairs of the graph, found when the number of nodes is known, as text."""
+        if self.graph is not None and not isinstance(self.graph, Pairs):
+            self.graph = Pairs(graph_pairs(self.graph, nodes, names if self.nodes is None else self.nodes))
+        return None if self.graph is None else graph_text(self.graph.pairs)
+
+    def _measured(
+        self, batch: Batch, start: int, rows: slice, blocks: int, tables: list[NDArray[np.int32]]
+    ) -> tuple[Sums, Sums, _Histograms, int]:
         assert self.layout is not None
         slab = batch.slab(rows)
-        batch.refuse_crossing(slab)
-        sums = measured(slab, self.layout, blocks, self.scale)
+        numbers = ((start + rows.start) >> self.by_horizon.shift) + np.arange(blocks)
+        place = numbers >> (self.by_node.shift - self.by_horizon.shift)
+        sums = measured(slab, self.layout, blocks, self.scale, place - place[0])
         self._require_sound(batch, sums[0])
-        return *sums, self._histograms(slab), slab.dropped
+        more = self._histograms(slab, blocks, tables)
+        if self._counts_joint:
+            pairs = None if self.graph is None else self.graph.pairs
+            nodes, paths = ("joint" in self.layout.counted, "paths" in self.layout.counted)
+            joint = joint_sums(slab, blocks, start + rows.start, pairs, nodes=nodes, paths=paths)
+            more = more._replace(joint=joint)
+        return *sums, more, slab.dropped
 
     def _require_sound(self, batch: Batch, sums: Sums) -> None:
         """Search for invalid values only if the sums show that there are some."""
@@ -271,29 +326,48 @@ class ForecastState:
         if not np.isfinite(sums.high).all() or (self.layout.form == "gaussian" and sums.counts[..., 2].any()):
             batch.refuse_bad_values()
 
-    def _histograms(self, slab: Slab) -> _Histograms:
+    def _histograms(self, slab: Slab, blocks: int, tables: list[NDArray[np.int32]]) -> _Histograms:
         assert self.layout is not None
-        pit = spread = ranks = None
+        pit = spread = excess = ranks = None
         if slab.std is not None and "pit" in self.layout.counted:
-            pit = pit_counts(slab.y, slab.mean, slab.std, slab.mask, edges=gaussian_edges())
+            try:
+                by_node = tables.pop()
+            except IndexError:
+                by_node = np.zeros((slab.y.shape[2], len(GRID) + 1), np.int32)
+            pit, _ = pit_counts(
+                slab.y, slab.mean, slab.std, slab.mask, edges=gaussian_edges(), blocks=blocks, by_node=by_node
+            )
+            tables.append(by_node)
         if slab.std is not None and "bins" in self.layout.counted:
             spread = std_cells(slab.y, slab.mean, slab.std, slab.mask)
+            excess = spread_by_block(slab.y, slab.mean, slab.std, slab.mask, blocks=blocks)
         if slab.members is not None and "pit" in self.layout.counted:
-            horizon, node = np.nonzero(slab.counted)[1:]
+            step, horizon, node = np.nonzero(slab.counted)
             members, truth = slab.members[slab.counted], slab.y[slab.counted][:, np.newaxis]
             less, equal = ((members < truth).sum(axis=1), (members == truth).sum(axis=1))
             ranks = [[group, less.astype(np.int64), equal.astype(np.int64)] for group in (horizon, node)]
-        return _Histograms(pit, spread, ranks)
+            size = len(GRID) + 1
+            bins = (2 * less + equal) * size // (2 * (self.layout.members + 1))
+            group = step * blocks // len(slab.y) * self.layout.horizons + horizon
+            counts = np.bincount(group * size + bins, minlength=blocks * self.layout.horizons * size)
+            pit = counts.reshape(blocks, self.layout.horizons, size)
+        return _Histograms(pit, spread, excess, ranks)
 
     def _add(self, step: int, steps: int, horizon: Sums, node: Sums, more: _Histograms) -> None:
         assert self.layout is not None
-        blocks = len(horizon.counts)
-        for table, sums in ((self.by_horizon, horizon), (self.by_node, node)):
-            for block in range(blocks):
-                table.add((step + block * (steps // blocks)) >> table.shift, sums.of_block(block))
+        block = step >> self.by_horizon.shift
+        self.by_horizon.add_blocks(block, horizon)
+        self.by_node.add_blocks(step >> self.by_node.shift, node)
+        self._add_histograms(block, more)
         self.cells += steps * self.layout.horizons * self.layout.nodes
+
+    def _add_histograms(self, block: int, more: _Histograms) -> None:
         if more.pit is not None:
-            self.pit = [known + counts for known, counts in zip(self.pit, more.pit, strict=True)]
+            self.pit.add_blocks(block, _only_counts(more.pit))
+        if more.excess is not None:
+            self.excess.add_blocks(block, _only_sums(more.excess))
+        if more.joint is not None:
+            self.joint.add_blocks(block, more.joint)
         if more.ranks is not None:
             for known, rows in zip(self.ranks, more.ranks, strict=True):
                 known.add(rows)
@@ -341,11 +415,12 @@ class ForecastState:
             for theirs in (other.seen, other.rows):
                 mine.refuse_shared(theirs, _TWICE)
 
-    def _require_history(self, null_value: float | None) -> None:
+    def _require_history(self, null_value: float | None, tolerance: float) -> None:
         """Reject a null value that was not masked in the history."""
-        if self._history is None or null_text(null_value) == null_text(self.null_value):
+        known = null_text(self.null_value), self.null_tolerance
+        if self._history is None or (null_text(null_value), tolerance) == known:
             return
-        if null_value is not None and not observed(self._history, null_value).all():
+        if null_value is not None and not observed(self._history, null_value, tolerance).all():
             raise InputError(
                 f"the history contains the null value {null_value:g}", where="naive",
                 fix="Build the state with ForecastState(null_value=…).",
@@ -365,18 +440,21 @@ class ForecastState:
             self.ordered = self.ordered and other.ordered and placed
             self.placed = other.placed if not self.cells else self.placed and other.placed
             self.point = other.point if self.point == other.point or not self.cells else "as given"
-        for mine, theirs in ((self.by_horizon, other.by_horizon), (self.by_node, other.by_node)):
+        for mine, theirs in zip(self._tables, other._tables, strict=True):
             if not self.ordered:
                 mine.collapse()
                 theirs = theirs.copy()
                 theirs.collapse()
             mine.merge(theirs)
-        self.pit = [known + more for known, more in zip(self.pit, other.pit, strict=True)]
-        self.spread = [joined(pair) for pair in zip(self.spread, other.spread, strict=True)]
+        if self.node_pit.size:
+            self.node_pit = self.node_pit + other.node_pit
+        if any(len(cells.key) for cells in other.spread):
+            self.spread = [joined(pair) for pair in zip(self.spread, other.spread, strict=True)]
         for known, more in zip(self.ranks, other.ranks, strict=True):
             known.add(*more.cells())
         self.nodes = self.nodes if self.nodes is not None else other.nodes
         self.ahead = self.ahead if self.ahead is not None else other.ahead
+        self.graph = self.graph if self.graph is not None else other.graph
         self.seen, self.rows = self.seen.union(other.seen), self.rows.union(other.rows)
         self.omits = self.omits or other.omits
         self.cells += other.cells
@@ -409,6 +487,16 @@ class ForecastState:
         from graphgauge.forecasting.saved import load
 
         return load(place)
+
+
+def _only_counts(counts: Ints) -> Sums:
+    nothing = np.zeros((*counts.shape[:2], 0))
+    return Sums(nothing, nothing, counts)
+
+
+def _only_sums(pair: tuple[Floats, Floats]) -> Sums:
+    high, low = (table[:, np.newaxis] for table in pair)
+    return Sums(high, low, np.zeros((len(high), 1, 0), np.int64))
 
 
 def _labels(labels: Sequence[Any] | None, name: str) -> list[Any] | None:

@@ -65,15 +65,16 @@ class BlockSums:
 
     def _join_neighbours(self) -> None:
         odd = self.at % 2 == 1
-        right = self._rows(odd)
-        left = self._rows(~odd)
+        right = self.rows(odd)
+        left = self.rows(~odd)
         for side in (left, right):
             side.at = side.at >> 1
         left._add_all(right)
         self.at, self.high, self.low, self.counts = left.at, left.high, left.low, left.counts
         self.shift += 1
 
-    def _rows(self, chosen: NDArray[np.bool_]) -> BlockSums:
+    def rows(self, chosen: NDArray[np.bool_]) -> BlockSums:
+        """A copy with some of the blocks."""
         twin = self.copy()
         twin.at, twin.high, twin.low = self.at[chosen], self.high[chosen], self.low[chosen]
         twin.counts = self.counts[chosen]
@@ -81,6 +82,9 @@ class BlockSums:
 
     def _add_all(self, other: BlockSums) -> None:
         """Add blocks of the same length."""
+        if not len(self):
+            self.at, self.high, self.low, self.counts = other.at, other.high, other.low, other.counts
+            return
         at = np.union1d(self.at, other.at)
         for table in (self, other):
             table._scatter(at)
@@ -93,6 +97,17 @@ class BlockSums:
             self.high, self.low = (table[np.newaxis] for table in sum_along(self.high, self.low, 0))
             self.counts = self.counts.sum(axis=0, keepdims=True)
         self.at, self.shift = np.zeros(1, np.int64), 0
+
+    def add_blocks(self, first: int, sums: Sums) -> None:
+        """Add the sums of successive blocks, of which `first` is the number of the first."""
+        at = int(np.searchsorted(self.at, first))
+        rows = slice(at, at + len(sums.counts))
+        if self.counts.shape[2] and not self.counts[rows].any():
+            # Nothing was counted in these blocks, so nothing was added.
+            self.high[rows], self.low[rows], self.counts[rows] = sums.high, sums.low, sums.counts
+            return
+        self.high[rows], self.low[rows] = dd_add(self.high[rows], self.low[rows], sums.high, sums.low)
+        self.counts[rows] += sums.counts
 
     def add(self, block: int, sums: Sums, groups: Ints | slice = slice(None)) -> None:
         """Add to the block with this number, for all groups or for some."""
@@ -113,8 +128,9 @@ class BlockSums:
         self._add_all(theirs)
 
     def seen(self) -> BlockSums:
-        """A copy without the blocks in which no group has a counted cell."""
-        return self._rows(np.asarray(self.counts[..., 0].any(axis=1)))
+        """The blocks in which a group has a counted cell."""
+        there = np.asarray(self.counts[..., 0].any(axis=1))
+        return self if there.all() else self.rows(there)
 
     def copy(self) -> BlockSums:
         twin = BlockSums(self.high.shape[1], self.high.shape[2], self.counts.shape[2], self.most)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.types import AnyArray, Floats, Ints, Mask
-from graphgauge.kernels.doubled import added, dd_add, two_sum
+from graphgauge.kernels.doubled import added, dd_add, exact_bincount, two_sum
 from graphgauge.kernels.dtypes import exact
 from graphgauge.kernels.jit import kernel
 
@@ -24,6 +24,10 @@ _MOST_KEYS = 1 << 18
 # Equal steps between the outermost edges, to find the approximate bin of a number.
 _STEPS = 1024
 _TILE = 512
+# Ranges of standard deviations that are followed over time: 2**_COARSE per octave, 32 octaves either side of 1.
+_COARSE = 4
+SPREAD_KEYS = 64 << _COARSE
+_FIRST_KEY = (1023 - 32) << _COARSE
 _SQUARE, _VAR, _VAR2, _COUNT = range(4)
 
 
@@ -39,9 +43,19 @@ class StdCells:
 
 
 def pit_counts(
-    y: AnyArray, mean: AnyArray, std: AnyArray, mask: Mask | None = None, *, edges: Sequence[float] | Floats
-) -> tuple[Ints, Ints]:
+    y: AnyArray,
+    mean: AnyArray,
+    std: AnyArray,
+    mask: Mask | None = None,
+    *,
+    edges: Sequence[float] | Floats,
+    blocks: int | None = None,
+    by_node: NDArray[np.int32] | None = None,
+) -> tuple[Ints, NDArray[np.int32]]:
     """Cells of (steps, horizons, nodes) with edges[i-1] < (y - mean)/std <= edges[i], by horizon and by node.
+
+    With `blocks`, those by horizon have a leading axis of so many time blocks of equal length. Counts by node are added
+    to `by_node`, if it is given.
 
     >>> pit_counts(np.array([[[0.0, 3.0]]]), np.zeros((1, 1, 2)), np.ones((1, 1, 2)), edges=[-1.0, 0.0, 1.0])[1]
     array([[0, 1, 0, 0],
@@ -49,7 +63,9 @@ def pit_counts(
     """
     edges = np.asarray(edges, np.float64)
     _, horizons, nodes = y.shape
-    by_horizon, by_node = (np.zeros((groups, edges.size + 1), np.int64) for groups in (horizons, nodes))
+    by_horizon = np.zeros((blocks or 1, horizons, edges.size + 1), np.int64)
+    if by_node is None:
+        by_node = np.zeros((nodes, edges.size + 1), np.int32)
     low, span = edges[0], edges[-1] - edges[0]
     scale = _STEPS / span if span > 0 else 1.0
     # The first edge that a number of this step may not exceed; one step earlier, because of rounding.
@@ -58,7 +74,7 @@ def pit_counts(
         with np.errstate(all="ignore"):
             count = _count_pit.implementation(y.size * 4)
             count(*_cells(y, mean, std, mask), edges, starts, low, scale, by_horizon, by_node)
-    return by_horizon, by_node
+    return by_horizon if blocks is not None else by_horizon[0], by_node
 
 
 def std_cells(y: AnyArray, mean: AnyArray, std: AnyArray, mask: Mask | None = None) -> list[StdCells]:
@@ -81,6 +97,25 @@ def std_cells(y: AnyArray, mean: AnyArray, std: AnyArray, mask: Mask | None = No
         count = sums[kept, 0, _COUNT].astype(np.int64)
         found.append(StdCells(kept + lowest, count, *(sums[kept, :, column] for column in (_SQUARE, _VAR, _VAR2))))
     return found
+
+
+def spread_by_block(
+    y: AnyArray, mean: AnyArray, std: AnyArray, mask: Mask | None = None, *, blocks: int
+) -> tuple[Floats, Floats]:
+    """Σ(e² − σ²) as doubled sums, for each time block and each of `SPREAD_KEYS` ranges of standard deviations.
+
+    Standard deviations farther than 2**±32 from 1 count in the outermost range.
+    """
+    high, low = np.zeros((2, blocks, SPREAD_KEYS))
+    if y.size:
+        with np.errstate(all="ignore"):
+            _add_by_block.implementation(y.size * 4)(*_cells(y, mean, std, mask), high, low)
+    return high, low
+
+
+def spread_key(key: Ints, bits: int = STD_BITS) -> Ints:
+    """The range of `spread_by_block` of a key with this many bits of the mantissa."""
+    return np.asarray(np.clip((key >> (bits - _COARSE)) - _FIRST_KEY, 0, SPREAD_KEYS - 1))
 
 
 def places_of(std: AnyArray, mask: Mask | None = None, *, keys: Ints) -> Ints:
@@ -160,13 +195,14 @@ def _sorted_cells(error: Floats, deviation: Floats) -> StdCells:
 
 def _count_pit_twin(
     y: AnyArray, mean: AnyArray, std: AnyArray, seen: Mask, edges: Floats, starts: NDArray[np.int32],
-    low: float, scale: float, by_horizon: Ints, by_node: Ints,
+    low: float, scale: float, by_horizon: Ints, by_node: NDArray[np.int32],
 ) -> None:  # fmt: skip
     z = (y.astype(np.float64) - mean.astype(np.float64)) / std.astype(np.float64)
     bins = np.where(z == z, np.searchsorted(edges, z), edges.size)
-    size = edges.size + 1
-    for table, axis in ((by_horizon, 1), (by_node, 2)):
-        group = np.arange(len(table)).reshape([-1 if side == axis else 1 for side in range(3)])
+    size, (blocks, horizons, _) = edges.size + 1, by_horizon.shape
+    block = np.arange(len(z)) * blocks // len(z)
+    by_block = (block * horizons)[:, np.newaxis, np.newaxis] + np.arange(horizons)[:, np.newaxis]
+    for table, group in ((by_horizon, by_block), (by_node, np.arange(len(by_node)))):
         codes = group * size + bins
         table += np.bincount(codes[seen] if seen.size else codes.ravel(), minlength=table.size).reshape(table.shape)
 
@@ -174,14 +210,16 @@ def _count_pit_twin(
 @kernel(twin=_count_pit_twin)
 def _count_pit(
     y: AnyArray, mean: AnyArray, std: AnyArray, seen: Mask, edges: Floats, starts: NDArray[np.int32],
-    low: float, scale: float, by_horizon: Ints, by_node: Ints,
+    low: float, scale: float, by_horizon: Ints, by_node: NDArray[np.int32],
 ) -> None:  # fmt: skip
     masked, last, steps = seen.size > 0, edges.size, starts.size - 1
     z, near = np.zeros(_TILE), np.zeros(_TILE, np.int32)
     # Nothing is beyond the last edge.
     beyond = np.append(edges, np.inf)
+    length = y.shape[0] // by_horizon.shape[0]
     for step in range(y.shape[0]):
         for horizon in range(y.shape[1]):
+            counts = by_horizon[step // length, horizon]
             for start in range(0, y.shape[2], _TILE):
                 width = min(_TILE, y.shape[2] - start)
                 truths, forecasts = y[step, horizon, start : start + width], mean[step, horizon, start : start + width]
@@ -202,7 +240,7 @@ def _count_pit(
                     bin_ += beyond[bin_] < score
                     while bin_ < last and edges[bin_] < score:
                         bin_ += 1
-                    by_horizon[horizon, bin_] += 1
+                    counts[bin_] += 1
                     by_node[start + j, bin_] += 1
 
 
@@ -244,6 +282,44 @@ def _add_by_key(
     for key in range(keys):
         for column in range(_COUNT):
             sums[key, 0, column], sums[key, 1, column] = two_sum(sums[key, 0, column], sums[key, 1, column])
+
+
+def _add_by_block_twin(y: AnyArray, mean: AnyArray, std: AnyArray, seen: Mask, high: Floats, low: Floats) -> None:
+    deviation = std.astype(np.float64)
+    error = mean.astype(np.float64) - y.astype(np.float64)
+    kept = (deviation > 0) & (deviation < np.inf)
+    if seen.size:
+        kept &= seen
+    key = spread_key(np.ascontiguousarray(deviation).view(np.int64), 52)
+    code = (np.arange(len(y)) * len(high) // len(y))[:, np.newaxis, np.newaxis] * SPREAD_KEYS + key
+    excess = (error * error - deviation * deviation)[kept]
+    found = exact_bincount(code[kept], excess, high.size)
+    high[:], low[:] = (part.reshape(high.shape) for part in two_sum(*found))
+
+
+@kernel(twin=_add_by_block_twin)
+def _add_by_block(y: AnyArray, mean: AnyArray, std: AnyArray, seen: Mask, high: Floats, low: Floats) -> None:
+    masked, length = seen.size > 0, y.shape[0] // high.shape[0]
+    excess, deviations = np.zeros(_TILE), np.zeros(_TILE)
+    bits = deviations.view(np.int64)
+    for step in range(y.shape[0]):
+        block = step // length
+        for horizon in range(y.shape[1]):
+            for start in range(0, y.shape[2], _TILE):
+                width = min(_TILE, y.shape[2] - start)
+                for j in range(width):
+                    deviation = np.float64(std[step, horizon, start + j])
+                    error = np.float64(mean[step, horizon, start + j]) - np.float64(y[step, horizon, start + j])
+                    deviations[j] = deviation
+                    excess[j] = error * error - deviation * deviation
+                for j in range(width):
+                    if (masked and not seen[step, horizon, start + j]) or not 0.0 < deviations[j] < np.inf:
+                        continue
+                    key = min(max((bits[j] >> (52 - _COARSE)) - _FIRST_KEY, 0), SPREAD_KEYS - 1)
+                    high[block, key], low[block, key] = added(high[block, key], low[block, key], excess[j])
+    for block in range(high.shape[0]):
+        for key in range(SPREAD_KEYS):
+            high[block, key], low[block, key] = two_sum(high[block, key], low[block, key])
 
 
 def _look_up_twin(std: AnyArray, wanted: Mask, lowest: int, among: Mask) -> None:

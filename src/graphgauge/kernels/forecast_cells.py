@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.types import AnyArray, Floats, Mask
-from graphgauge.kernels.doubled import added, folded, grown
+from graphgauge.core.types import AnyArray, Floats, Ints, Mask
+from graphgauge.kernels.doubled import added, dd_add, folded, grown, two_sum
 from graphgauge.kernels.forecast_gaussian import (
     BIAS,
     EXP,
@@ -41,11 +41,15 @@ from graphgauge.kernels.forecast_gaussian import (
 from graphgauge.kernels.jit import inlined, kernel
 
 Counts = NDArray[np.int32]
+# High and low parts of sums, and counts, each (block, quantity, group).
+Totals = tuple[Floats, Floats, Ints]
 
 # Most cells of a tile: wider tiles would leave the cache, narrower ones read the input in pieces.
 _TILE = 4096
 # Stride of its rows: at a power of two they would all compete for the same cache lines.
-_STRIDE = _TILE + 8
+STRIDE = _TILE + 8
+# Cells that the twin processes at once.
+_AT_ONCE = 1 << 15
 # The bits, less one, of the first numbers that are not a valid standard deviation.
 _UNSOUND_SINGLE, _UNSOUND_DOUBLE = 0x7F7FFFFF, 0x7FEFFFFFFFFFFFFF
 # The factor that splits a float into halves whose products are exact.
@@ -61,18 +65,40 @@ N, NONZERO, BAD_STD, INSIDE = range(4)
 
 
 def _add_cells_twin(
-    y: AnyArray, mean: AnyArray, std: AnyArray, std_bits: AnyArray, mask: Mask, widths: Floats, asked: Mask,
-    high: Floats, low: Floats, counts: Counts,
+    y: AnyArray, mean: AnyArray, std: AnyArray, std_bits: AnyArray, mask: Mask, buffer: AnyArray, buffer_bits: AnyArray,
+    widths: Floats, asked: Mask, together: int, place: Ints, of_horizon: Totals, of_node: Totals,
 ) -> None:  # fmt: skip
-    shape = (y.size // counts.shape[1], counts.shape[1])
-    truth, forecast = (array.reshape(shape).astype(np.float64) for array in (y, mean))
+    blocks, _, horizons = of_horizon[0].shape
+    nodes = of_node[0].shape[2]
+    block_size = y.size // blocks
+    shape = (block_size // (horizons * nodes), horizons, nodes)
+    few = max(_AT_ONCE // block_size, 1)
+    for first in range(0, blocks, few):
+        some = slice(first, min(first + few, blocks))
+        part = slice(some.start * block_size, some.stop * block_size)
+        cells = tuple(array[part].reshape(-1, *shape) if array.size else None for array in (y, mean, std, mask))
+        _add_blocks(cells, widths, asked, place[some], tuple(table[some] for table in of_horizon), of_node)
+    round_twin(of_horizon, of_node)
+
+
+def _add_blocks(
+    cells: tuple[Any, ...], widths: Floats, asked: Mask, place: Ints, of_horizon: Any, of_node: Totals
+) -> None:
+    """Add cells (blocks, steps, horizons, nodes); the sums of `place` are those of the nodes."""
+    y, mean, std, mask = cells
+    seen = np.ones(y.shape, np.bool_) if mask is None else mask
+    truth, forecast = (np.where(seen, array, 0).astype(np.float64) for array in (y, mean))
     error = forecast - truth
     size = np.abs(error)
 
     def add(row: int, values: Floats) -> None:
         if asked[row]:
-            high[row], low[row] = folded(values, np.zeros_like(values))
+            add_by_group(row, values, place, of_horizon, of_node)
 
+    def count(row: int, cells: Mask) -> None:
+        count_by_group(row, cells & seen, place, of_horizon, of_node)
+
+    count(N, seen)
     add(ABS, size)
     add(SQUARE, error * error)
     add(ERROR, error)
@@ -86,18 +112,16 @@ def _add_cells_twin(
         add(Y2_LOST, ((large * large - truth * truth) + 2.0 * (large * small)) + small * small)
     if asked[APE]:
         scale, scales = np.abs(truth), np.abs(truth) + np.abs(forecast)
-        counts[NONZERO] = (scale > 0).sum(0)
+        count(NONZERO, scale > 0)
         add(APE, size / np.where(scale > 0, scale, np.inf))
         add(SAPE, 2.0 * size / np.where(scales > 0, scales, 1.0))
-    if not std.size:
+    if std is None:
         return
-    deviation = std.reshape(shape).astype(np.float64)
-    seen = mask.reshape(shape) if mask.size else np.ones(shape, np.bool_)
-    counts[BAD_STD] = (~((deviation > 0) & (deviation < np.inf))).sum(0)
-    for level, width in enumerate(widths):
-        counts[INSIDE + level] = (size <= width * deviation).sum(0)
-        if level < asked.size - OVER:
-            add(OVER + level, np.where(size - width * deviation <= 0, 0.0, size - width * deviation))
+    deviation = np.where(seen, std, 1).astype(np.float64)
+    count(BAD_STD, ~((deviation > 0) & (deviation < np.inf)))
+    for level, width in enumerate(widths[: asked.size - OVER]):
+        count(INSIDE + level, size <= width * deviation)
+        add(OVER + level, np.where(size - width * deviation <= 0, 0.0, size - width * deviation))
     add(STD, deviation * seen)
     add(VAR, (deviation * seen) ** 2)
     if asked[NLL]:
@@ -105,60 +129,228 @@ def _add_cells_twin(
         add(CRPS, gaussian_crps(error, deviation, seen))
 
 
+def add_by_group(row: int, values: Floats, place: Ints, of_horizon: Totals, of_node: Totals) -> None:
+    """Add values (blocks, steps, horizons, nodes) to the sums of a quantity."""
+    lanes = folded(values.swapaxes(0, 1), np.zeros(values.shape).swapaxes(0, 1))
+    high, low = folded(*(np.moveaxis(lane, 2, 0) for lane in lanes))
+    of_horizon[0][:, row], of_horizon[1][:, row] = dd_add(of_horizon[0][:, row], of_horizon[1][:, row], high, low)
+    high, low = folded(*(np.moveaxis(lane, 1, 0) for lane in lanes))
+    for block, at in enumerate(place.tolist()):
+        of_node[0][at, row], of_node[1][at, row] = dd_add(
+            of_node[0][at, row], of_node[1][at, row], high[block], low[block]
+        )
+
+
+def count_by_group(row: int, cells: AnyArray, place: Ints, of_horizon: Totals, of_node: Totals) -> None:
+    """The same for counts."""
+    lanes = cells.sum(1, dtype=np.int64)
+    of_horizon[2][:, row] += lanes.sum(2)
+    np.add.at(of_node[2][:, row], place, lanes.sum(1))
+
+
 @kernel(twin=_add_cells_twin)
 def add_cells(
-    y: AnyArray, mean: AnyArray, std: AnyArray, std_bits: AnyArray, mask: Mask, widths: Floats, asked: Mask,
-    high: Floats, low: Floats, counts: Counts,
+    y: AnyArray, mean: AnyArray, std: AnyArray, std_bits: AnyArray, mask: Mask, buffer: AnyArray, buffer_bits: AnyArray,
+    widths: Floats, asked: Mask, together: int, place: Ints, of_horizon: Totals, of_node: Totals,
 ) -> None:  # fmt: skip
-    sums, lanes = asked.size, counts.shape[1]
+    """Add the cells of some time blocks to the sums of their block and horizon, and of `place` and their node.
+
+    Sums and counts are (block, quantity, group). Each block is summed by lane, `together` steps side by side, in
+    tiles; then lanes are added to their horizon and node. Masked cells are neutralised in a copy of the tile.
+    """
+    sums, blocks, horizons, nodes = asked.size, of_horizon[0].shape[0], of_horizon[0].shape[2], of_node[0].shape[2]
+    period, masked, spread = horizons * nodes, mask.size > 0, std.size > 0
+    block_size = y.size // blocks
+    counted = np.full(of_node[2].shape[1], spread)
+    counted[N], counted[NONZERO] = True, asked[APE]
     # The contribution of each cell of a row, and for each sum its high and low part.
-    value, tile = np.empty((sums, _STRIDE)), np.empty((2 * sums, _STRIDE))
-    tally = np.empty((counts.shape[0], min(_TILE, lanes) + 8), np.int32)
-    weight, work = np.ones(_TILE), np.empty((4, _STRIDE))
-    tiles = (lanes - 1) // _TILE + 1
-    for index in range(tiles):
-        start = lanes * index // tiles
-        width = lanes * (index + 1) // tiles - start
-        for k in range(sums):
-            if asked[k] or k < ERROR:
-                tile[2 * k : 2 * k + 2, :width] = 0.0
-        tally[:, :width] = 0
-        for first in range(start, y.size, 4 * lanes):
-            last = min(first + 4 * lanes, y.size)
-            if last - first > 3 * lanes:
-                second, third, fourth = first + lanes, first + 2 * lanes, first + 3 * lanes
-                rows = (np.uint64(first), np.uint64(second), np.uint64(third), np.uint64(fourth))
-                _add_rows(y, mean, std, std_bits, rows, width, widths, tile, tally)
-            else:
-                for row in range(first, last, lanes):
-                    _add_rows(y, mean, std, std_bits, (np.uint64(row),), width, widths, tile, tally)
-            for row in range(first, last, lanes):
-                cells = slice(row, row + width)
-                truth, forecast, deviation = y[cells], mean[cells], std[cells]
-                if mask.size:
-                    weight[:width] = mask[cells]
-                if asked[ERROR]:
-                    _find_errors(truth, forecast, value[ERROR])
-                if asked[Y]:
-                    _find_sizes(truth, not asked[Y2_LOST], value)
-                if asked[APE]:
-                    _find_relative(truth, forecast, value, tally[NONZERO])
-                if asked[STD]:
-                    _find_spread(deviation, weight, value)
-                if sums > OVER and asked[OVER]:
-                    for level in range(sums - OVER):
-                        _find_over(truth, forecast, deviation, widths[level], value[OVER + level])
-                if asked[NLL]:
-                    _find_scores(truth, forecast, deviation, weight, value, work)
-                for k in range(ERROR, sums):
-                    if asked[k]:
-                        _add_values(value[k], width, tile[2 * k], tile[2 * k + 1])
-        lane = slice(start, start + width)
-        for k in range(sums):
+    value, tile = np.empty((sums, STRIDE)), np.empty((2 * sums, STRIDE))
+    tally = np.empty((INSIDE + widths.size, STRIDE), np.int32)
+    weight, work = np.ones(_TILE), np.empty((4, STRIDE))
+    for block in range(blocks):
+        begin, end = block * block_size, (block + 1) * block_size
+        while begin < end:
+            # Whole groups of steps, then the steps that are left.
+            lanes = min(together * period, end - begin)
+            stop = begin + (end - begin) // lanes * lanes
+            tiles = (lanes - 1) // _TILE + 1
+            for index in range(tiles):
+                start = lanes * index // tiles
+                width = lanes * (index + 1) // tiles - start
+                for k in range(sums):
+                    if asked[k] or k < ERROR:
+                        tile[2 * k : 2 * k + 2, :width] = 0.0
+                tally[:, :width] = 0
+                for first in range(begin + start, stop, 4 * lanes):
+                    last = min(first + 4 * lanes, stop)
+                    if masked:
+                        rows = 0
+                        for row in range(first, last, lanes):
+                            cells = slice(row, row + width)
+                            to = slice(rows * STRIDE, rows * STRIDE + width)
+                            _copy_seen(y[cells], mask[cells], 0.0, buffer[0, to])
+                            _copy_seen(mean[cells], mask[cells], 0.0, buffer[1, to])
+                            if spread:
+                                _copy_seen(std[cells], mask[cells], 1.0, buffer[2, to])
+                            _count_seen(mask[cells], tally[N])
+                            rows += 1
+                        _add_four(
+                            buffer[0], buffer[1], buffer[2, : len(buffer[2]) * spread], buffer_bits, 0, rows * STRIDE,
+                            STRIDE, width, widths, tile, tally,
+                        )  # fmt: skip
+                        for row in range(rows):
+                            at, to = first + row * lanes, slice(row * STRIDE, row * STRIDE + width)
+                            for j in range(width):
+                                weight[j] = mask[at + j]
+                            _add_row(
+                                buffer[0, to], buffer[1, to], buffer[2, to], weight, widths, asked, value, work, tile,
+                                tally,
+                            )  # fmt: skip
+                    else:
+                        _add_four(y, mean, std, std_bits, first, last, lanes, width, widths, tile, tally)
+                        for row in range(first, last, lanes):
+                            cells = slice(row, row + width)
+                            _add_row(y[cells], mean[cells], std[cells], weight, widths, asked, value, work, tile, tally)
+                rows = (stop - begin) // lanes
+                if not masked:
+                    tally[N, :width] = rows
+                elif spread:
+                    # With error 0 and standard deviation 1 a masked cell was counted as inside.
+                    for row in range(INSIDE, counted.size):
+                        for j in range(width):
+                            tally[row, j] -= rows - tally[N, j]
+                fold_tile(start, width, asked, counted, block, place[block], tile, tally, of_horizon, of_node)
+            begin = stop
+    round_totals(asked, of_horizon, of_node)
+
+
+@inlined
+def _copy_seen(cells: AnyArray, seen: Mask, stand_in: float, copied: AnyArray) -> None:
+    for j in range(np.uint64(copied.size)):
+        copied[j] = cells[j] if seen[j] else stand_in
+
+
+@inlined
+def _count_seen(seen: Mask, counts: Counts) -> None:
+    for j in range(np.uint64(seen.size)):
+        counts[j] += seen[j]
+
+
+@inlined
+def _add_four(
+    y: AnyArray, mean: AnyArray, std: AnyArray, std_bits: AnyArray, first: int, last: int, lanes: int, width: int,
+    widths: Floats, tile: Floats, tally: Counts,
+) -> None:  # fmt: skip
+    """`_add_rows` for up to four rows, all of them at once if there are four."""
+    if last - first > 3 * lanes:
+        second, third, fourth = first + lanes, first + 2 * lanes, first + 3 * lanes
+        rows = (np.uint64(first), np.uint64(second), np.uint64(third), np.uint64(fourth))
+        _add_rows(y, mean, std, std_bits, rows, width, widths, tile, tally)
+    else:
+        for row in range(first, last, lanes):
+            _add_rows(y, mean, std, std_bits, (np.uint64(row),), width, widths, tile, tally)
+
+
+@inlined
+def _add_row(
+    truth: AnyArray, forecast: AnyArray, deviation: AnyArray, weight: Floats, widths: Floats, asked: Mask,
+    value: Floats, work: Floats, tile: Floats, tally: Counts,
+) -> None:  # fmt: skip
+    """Add all but absolute errors and their squares."""
+    sums = asked.size
+    if asked[ERROR]:
+        _find_errors(truth, forecast, value[ERROR])
+    if asked[Y]:
+        _find_sizes(truth, not asked[Y2_LOST], value)
+    if asked[APE]:
+        _find_relative(truth, forecast, value, tally[NONZERO])
+    if asked[STD]:
+        _find_spread(deviation, weight, value)
+    if sums > OVER and asked[OVER]:
+        for level in range(sums - OVER):
+            _find_over(truth, forecast, deviation, widths[level], value[OVER + level])
+    if asked[NLL]:
+        _find_scores(truth, forecast, deviation, weight, value, work)
+    for k in range(ERROR, sums):
+        if asked[k]:
+            _add_values(value[k], truth.size, tile[2 * k], tile[2 * k + 1])
+
+
+@inlined
+def fold_tile(
+    start: int, width: int, asked: Mask, counted: Mask, block: int, place: int, tile: Floats, tally: Counts,
+    of_horizon: Totals, of_node: Totals,
+) -> None:  # fmt: skip
+    """Add the lanes from `start` on to the sums of their horizon and of their node."""
+    horizons, nodes = of_horizon[0].shape[2], of_node[0].shape[2]
+    lane = start
+    while lane < start + width:
+        horizon, node = lane // nodes % horizons, lane % nodes
+        size = min(nodes - node, start + width - lane)
+        cells, to = slice(lane - start, lane - start + size), slice(node, node + size)
+        for k in range(asked.size):
             if asked[k]:
-                high[k, lane] = tile[2 * k, :width]
-                low[k, lane] = tile[2 * k + 1, :width]
-        counts[:, lane] = tally[:, :width]
+                high, low = tile[2 * k, cells], tile[2 * k + 1, cells]
+                merge(of_node[0][place, k, to], of_node[1][place, k, to], high, low)
+                more, more_low = collapsed(high, low)
+                of_horizon[0][block, k, horizon], of_horizon[1][block, k, horizon] = dd_add(
+                    of_horizon[0][block, k, horizon], of_horizon[1][block, k, horizon], more, more_low
+                )
+        for row in range(counted.size):
+            if counted[row]:
+                of_horizon[2][block, row, horizon] += add_counts(of_node[2][place, row, to], tally[row, cells])
+        lane += size
+
+
+@inlined
+def round_totals(asked: Mask, of_horizon: Totals, of_node: Totals) -> None:
+    """Carry what the low parts have collected into the high parts."""
+    for high, low in ((of_horizon[0], of_horizon[1]), (of_node[0], of_node[1])):
+        for block in range(high.shape[0]):
+            for k in range(asked.size):
+                if asked[k]:
+                    _carry(high[block, k], low[block, k])
+
+
+@inlined
+def _carry(high: Floats, low: Floats) -> None:
+    for j in range(np.uint64(high.size)):
+        high[j], low[j] = two_sum(high[j], low[j])
+
+
+def round_twin(of_horizon: Totals, of_node: Totals) -> None:
+    """`round_totals` in NumPy."""
+    for high, low, _ in (of_horizon, of_node):
+        high[:], low[:] = two_sum(high, low)
+
+
+@inlined
+def merge(high: Floats, low: Floats, more_high: Floats, more_low: Floats) -> None:
+    """Add doubled sums in place."""
+    for j in range(np.uint64(high.size)):
+        high[j], low[j] = dd_add(high[j], low[j], more_high[j], more_low[j])
+
+
+@inlined
+def collapsed(high: Floats, low: Floats) -> Any:
+    """The sum of doubled numbers, which are overwritten: halves are added until one number is left."""
+    size = high.size
+    while size > 1:
+        half = size // 2
+        rest = size - half
+        merge(high[:half], low[:half], high[rest:size], low[rest:size])
+        size = rest
+    return high[0], low[0]
+
+
+@inlined
+def add_counts(counts: Ints, more: Counts) -> int:
+    """Add counts in place; the sum of the added ones."""
+    total = 0
+    for j in range(np.uint64(counts.size)):
+        counts[j] += more[j]
+        total += more[j]
+    return total
 
 
 @inlined

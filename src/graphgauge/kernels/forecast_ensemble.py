@@ -24,38 +24,44 @@ def ensemble_crps(y: AnyArray, samples: AnyArray, *, fair: bool = False, threads
     >>> ensemble_crps(y, samples), ensemble_crps(y, samples, fair=True)
     (array([0.5]), array([0.]))
     """
+    return ensemble_scores(y, samples, threads=threads)[int(fair)]
+
+
+def ensemble_scores(y: AnyArray, samples: AnyArray, *, threads: int | None = None) -> tuple[Floats, Floats]:
+    """The CRPS of the members' distribution, and the fair one, of each ensemble; see `ensemble_crps`."""
     y, samples = np.asarray(y), np.asarray(samples)
     if y.ndim != 1 or samples.ndim != 2 or len(y) != len(samples) or not samples.shape[1]:
         raise ValueError(f"truths (n,) and samples (n, members) expected, not {y.shape} and {samples.shape}")
     members = samples.shape[1]
     dtype = np.result_type(samples.dtype, np.float32)
-    scores = np.empty(len(y))
+    away, apart = np.empty(len(y)), np.empty(len(y))
     # Sorting takes about log2(members)**2 / 2 comparisons per member.
     score = _score.implementation(samples.size * 8)
-    divisor = 1.0 / (members * (members - 1 if fair else members)) if members > 1 or not fair else np.nan
 
     def block_scores(block: slice) -> None:
-        score(y[block].astype(np.float64), exact(samples[block], dtype), divisor, scores[block])
+        score(y[block].astype(np.float64), exact(samples[block], dtype), away[block], apart[block])
 
     map_blocks(block_scores, row_blocks(len(y), samples.size * 8), threads=threads)
-    return scores
+    away /= members
+    fair_pairs = members * (members - 1) if members > 1 else np.nan
+    return away - apart * (1.0 / (members * members)), away - apart * (1.0 / fair_pairs)
 
 
-def _score_twin(y: Floats, samples: AnyArray, divisor: float, scores: Floats) -> None:
+def _score_twin(y: Floats, samples: AnyArray, away: Floats, apart: Floats) -> None:
     members = samples.shape[1]
     distance = np.sort(samples, axis=1).astype(np.float64) - y[:, None]
-    away, apart = np.zeros(len(y)), np.zeros(len(y))
+    away[:], apart[:] = 0.0, 0.0
     for member in range(members):
         away += np.abs(distance[:, member])
         apart += (2 * member - (members - 1)) * distance[:, member]
-    scores[:] = away / members - apart * divisor
 
 
 @kernel(twin=_score_twin)
-def _score(y: Floats, samples: AnyArray, divisor: float, scores: Floats) -> None:
+def _score(y: Floats, samples: AnyArray, away: Floats, apart: Floats) -> None:
+    """The summed distance of the members to the truth, and half the summed distance of all ordered pairs of members."""
     members = samples.shape[1]
     lanes = np.zeros((members, _LANES), samples.dtype)
-    truth, away, apart = np.zeros(_LANES), np.zeros(_LANES), np.zeros(_LANES)
+    truth, distances, gaps = np.zeros(_LANES), np.zeros(_LANES), np.zeros(_LANES)
     longest = 1
     while 2 * longest < members:
         longest *= 2
@@ -79,13 +85,14 @@ def _score(y: Floats, samples: AnyArray, divisor: float, scores: Floats) -> None
                 gap, phase = limit - run, run
                 limit >>= 1
             run >>= 1
-        away[:] = 0.0
-        apart[:] = 0.0
+        distances[:] = 0.0
+        gaps[:] = 0.0
         for member in range(members):
             place = np.float64(2 * member - (members - 1))
             for lane in range(_LANES):
                 distance = np.float64(lanes[member, lane]) - truth[lane]
-                away[lane] += abs(distance)
-                apart[lane] += place * distance
+                distances[lane] += abs(distance)
+                gaps[lane] += place * distance
         for lane in range(width):
-            scores[start + lane] = np.divide(away[lane], np.float64(members)) - apart[lane] * divisor
+            away[start + lane] = distances[lane]
+            apart[start + lane] = gaps[lane]

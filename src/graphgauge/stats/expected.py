@@ -27,7 +27,7 @@ from graphgauge.stats.intervals import FARTHER, UNSEEN, Clusters, Spread, macro_
 TOLERANCE = 0.02
 SEED = 7919
 # Populations and samples of each in one step, and the steps: a small shortfall needs more of them.
-_POPULATIONS, _SAMPLES = 20, 20
+POPULATIONS, SAMPLES = 20, 20
 _STEPS = 1, 2, 5
 # Of an item at each end: if single items hardly ever reach it, and if they do, times what the interval allows for.
 _RARELY_AT_END, _MORE_AT_END = 0.02, 2.0
@@ -123,7 +123,7 @@ def expected_score_coverage(
         return score_interval(drawn.value, drawn.spread, reach[:2], confidence, at_ends=reach.at_ends)
 
     key = _digest("score", deviation, size, label, np.array(reach), np.array(confidence), count.dtype.kind)
-    return _remembered(key, lambda: _reported(_held(draw, bounds), confidence))
+    return _remembered(key, lambda: reported(_held(draw, bounds), confidence))
 
 
 def expected_unit_coverage(
@@ -136,7 +136,7 @@ def expected_unit_coverage(
     deviation, size = _merged(np.asarray(influence, dtype=np.float64), np.ones(len(influence)))
     if _is_plain(deviation, size, None, reach):
         return None
-    return _reported(_held(lambda rng: _items(rng, deviation, size, reach), bounds), confidence)
+    return reported(_held(lambda rng: _items(rng, deviation, size, reach), bounds), confidence)
 
 
 def expected_two_sample_coverage(
@@ -165,7 +165,7 @@ def expected_two_sample_coverage(
         low, high = bounds(*drawn)
         return _inside(low, high, drawn[0].truth + drawn[1].truth)
 
-    return _reported(hold, confidence)
+    return reported(hold, confidence)
 
 
 def expected_macro_coverage(
@@ -204,7 +204,7 @@ def expected_macro_coverage(
         return score_interval(drawn.value, drawn.spread, ends, confidence, at_ends=reach.at_ends)
 
     parts = (by_group, deviation, count, group, cluster, np.array(reach), np.array(confidence))
-    return _remembered(_digest("macro", *parts), lambda: _reported(_held(draw, bounds), confidence))
+    return _remembered(_digest("macro", *parts), lambda: reported(_held(draw, bounds), confidence))
 
 
 def expected_threshold_coverage(
@@ -222,23 +222,23 @@ def expected_threshold_coverage(
     lengths = np.array([first, k - first, min(last, negatives + 1) - k, max(negatives + 1 - last, 0)], dtype=float)
 
     def hold(rng: np.random.Generator) -> Floats:
-        chance = rng.standard_gamma(share_of, (_POPULATIONS, most + 1))
+        chance = rng.standard_gamma(share_of, (POPULATIONS, most + 1))
         chance /= chance.sum(axis=1, keepdims=True)
-        steps = np.concatenate([np.zeros((_POPULATIONS, 1)), np.cumsum(chance, axis=1)], axis=1)
+        steps = np.concatenate([np.zeros((POPULATIONS, 1)), np.cumsum(chance, axis=1)], axis=1)
         knots = np.append(np.arange(most + 1), negatives + 1) / (negatives + 1)
         truth = np.array([np.interp(k / negatives, knots, row) for row in steps])
-        gaps = rng.standard_gamma(lengths, (_POPULATIONS * _SAMPLES, 4))
+        gaps = rng.standard_gamma(lengths, (POPULATIONS * SAMPLES, 4))
         thresholds = (np.cumsum(gaps, axis=1) / gaps.sum(axis=1, keepdims=True))[:, :3]
         above = np.concatenate([
             np.interp(part, knots, row)
-            for part, row in zip(np.split(thresholds, _POPULATIONS), steps, strict=True)
+            for part, row in zip(np.split(thresholds, POPULATIONS), steps, strict=True)
         ])  # fmt: skip
         within = np.clip(np.diff(above, axis=1, prepend=0.0, append=1.0), 0.0, None)
         hits = np.cumsum(rng.multinomial(n, within / within.sum(axis=1, keepdims=True)), axis=1)[:, :3]
         low, high = bounds(*hits.T)
-        return _inside(low, high, np.repeat(truth, _SAMPLES))
+        return _inside(low, high, np.repeat(truth, SAMPLES))
 
-    return _reported(hold, confidence)
+    return reported(hold, confidence)
 
 
 def expected_wilson_coverage(successes: int, n: int, confidence: float) -> float | None:
@@ -275,15 +275,15 @@ def expected_median_coverage(
     order = np.argsort(unit, kind="stable")
     length = np.bincount(unit)
     first, many = np.cumsum(length) - length, round(float(shape.sum()))
-    samples = _POPULATIONS * _SAMPLES
+    samples = POPULATIONS * SAMPLES
 
     def hold(rng: np.random.Generator) -> Floats:
-        like = rng.standard_gamma(shape, (_POPULATIONS, len(shape)))
+        like = rng.standard_gamma(shape, (POPULATIONS, len(shape)))
         like /= like.sum(axis=1, keepdims=True)
         reached = np.cumsum(like[:, unit] * (1.0 if cluster is None else count), axis=1)
         ends = np.append(start, width.sum())
         truth = [float(np.interp(row[-1] / 2, np.append(0.0, row), ends)) for row in reached]
-        donor = np.concatenate([rng.choice(len(shape), _SAMPLES * many, p=p) for p in like])
+        donor = np.concatenate([rng.choice(len(shape), SAMPLES * many, p=p) for p in like])
         own, place = _expanded(first, length, donor)
         cell = order[place]
         if whole and cluster is not None:
@@ -292,10 +292,10 @@ def expected_median_coverage(
         at = np.floor(1000 * (start[cell] + rng.random(len(cell)) * width[cell])).astype(np.int64)
         number = np.ones(len(cell), np.int64) if whole else count[cell]
         low, high = bounds(at, number, own // many, samples, None if cluster is None else own % many)
-        middle = 1000 * np.repeat(truth, _SAMPLES)
-        return np.where(np.isnan(low), np.nan, (low <= middle + 1) & (middle - 1 <= high)).reshape(_POPULATIONS, -1)
+        middle = 1000 * np.repeat(truth, SAMPLES)
+        return np.where(np.isnan(low), np.nan, (low <= middle + 1) & (middle - 1 <= high)).reshape(POPULATIONS, -1)
 
-    return _reported(hold, confidence)
+    return reported(hold, confidence)
 
 
 def _expanded(start: Ints, length: Ints, chosen: Ints) -> tuple[Ints, Ints]:
@@ -305,7 +305,7 @@ def _expanded(start: Ints, length: Ints, chosen: Ints) -> tuple[Ints, Ints]:
     return own, np.repeat(start[chosen] - (np.cumsum(size) - size), size) + np.arange(int(size.sum()))
 
 
-def _reported(hold: Hold, confidence: float) -> float | None:
+def reported(hold: Hold, confidence: float) -> float | None:
     """The expectation if it falls short. Steps are added only as long as it is not clear."""
     held: list[Floats] = []
     found = None
@@ -350,7 +350,7 @@ def _inside(low: Numbers, high: Numbers, truth: Floats) -> Floats:
     """Whether each interval contains its truth, a row per population; NaN without an interval."""
     slack = 1e-9 * (1 + np.abs(truth))
     inside = (low <= truth + slack) & (truth - slack <= high)
-    return np.where(np.isnan(low), np.nan, inside).reshape(_POPULATIONS, -1)
+    return np.where(np.isnan(low), np.nan, inside).reshape(POPULATIONS, -1)
 
 
 _known: dict[bytes, float | None] = {}
@@ -448,12 +448,12 @@ def _items(rng: np.random.Generator, deviation: Floats, count: Floats, reach: Re
     cells, weight = np.append(deviation, further), np.append(count, amount)
     order = np.argsort(cells, kind="stable")
     cells, weight = cells[order], weight[order]
-    share = rng.standard_gamma(weight, (_POPULATIONS, len(weight)))
+    share = rng.standard_gamma(weight, (POPULATIONS, len(weight)))
     share /= share.sum(axis=1, keepdims=True)
     if n <= len(cells):
         numbers = _numbers(rng, share, n)
     else:
-        numbers = rng.multinomial(n, np.repeat(share, _SAMPLES, axis=0)).astype(float)
+        numbers = rng.multinomial(n, np.repeat(share, SAMPLES, axis=0)).astype(float)
     there = numbers > 0
     first, last = there.argmax(axis=1), len(cells) - 1 - there[:, ::-1].argmax(axis=1)
     alike = first == last
@@ -468,7 +468,7 @@ def _items(rng: np.random.Generator, deviation: Floats, count: Floats, reach: Re
     units = np.full(len(mean), float(n))
     lowest, highest = np.minimum(cells[first] - mean, 0.0), np.maximum(cells[last] - mean, 0.0)
     found = Spread(error, units - 1, units, units, lowest, highest)
-    return Drawn(np.repeat(share @ cells, _SAMPLES), mean, found, kurtosis)
+    return Drawn(np.repeat(share @ cells, SAMPLES), mean, found, kurtosis)
 
 
 def _numbers(rng: np.random.Generator, share: Floats, n: int) -> Floats:
@@ -477,10 +477,10 @@ def _numbers(rng: np.random.Generator, share: Floats, n: int) -> Floats:
     reached = np.cumsum(share, axis=1)
     reached[:, -1] = 1.0
     reached += np.arange(populations)[:, None]
-    at = rng.random((populations, _SAMPLES * n)) + np.arange(populations)[:, None]
+    at = rng.random((populations, SAMPLES * n)) + np.arange(populations)[:, None]
     cell = np.searchsorted(reached.ravel(), at.ravel(), side="right") % cells
-    sample = np.repeat(np.arange(populations * _SAMPLES), n)
-    return np.bincount(sample * cells + cell, minlength=populations * _SAMPLES * cells).reshape(-1, cells).astype(float)
+    sample = np.repeat(np.arange(populations * SAMPLES), n)
+    return np.bincount(sample * cells + cell, minlength=populations * SAMPLES * cells).reshape(-1, cells).astype(float)
 
 
 def _clusters(rng: np.random.Generator, influence: Floats, count: Ints, cluster: Ints, reach: Reach) -> Drawn:
@@ -501,11 +501,11 @@ def _clusters(rng: np.random.Generator, influence: Floats, count: Ints, cluster:
     items, size = np.append(items, further), np.append(size, np.ones(len(further), np.int64))
     mean, follow = np.append(mean, further), np.append(follow, np.ones(len(further)))
     start = np.cumsum(size) - size
-    each = _SAMPLES // 2
-    samples = _POPULATIONS * each
-    like = rng.standard_gamma(shape, (_POPULATIONS, len(size)))
+    each = SAMPLES // 2
+    samples = POPULATIONS * each
+    like = rng.standard_gamma(shape, (POPULATIONS, len(size)))
     like /= like.sum(axis=1, keepdims=True)
-    rare = rng.standard_gamma(amount, (_POPULATIONS, len(amount))) / len(items)
+    rare = rng.standard_gamma(amount, (POPULATIONS, len(amount))) / len(items)
     seldom = np.minimum(rare.sum(axis=1), 0.5)
     any_mean = (1 - seldom) * (like @ mean) + rare @ further
     truth = (like * follow) @ mean + any_mean * (like @ (1 - follow))
@@ -513,11 +513,11 @@ def _clusters(rng: np.random.Generator, influence: Floats, count: Ints, cluster:
     donor = np.concatenate([rng.choice(len(size), (each, len(slots)), p=p) for p in like])
     model = np.repeat(donor, slots, axis=1)
     strays = rng.random(model.shape, dtype=np.float32) >= follow[model]
-    parts = zip(np.split(strays, _POPULATIONS), like, strict=True)
+    parts = zip(np.split(strays, POPULATIONS), like, strict=True)
     fresh = np.concatenate([rng.choice(len(size), int(part.sum()), p=p) for part, p in parts])
     model[strays] = fresh
     drawn = items[start[model] + (rng.random(model.shape) * size[model]).astype(np.int64)]
-    population = np.repeat(np.arange(_POPULATIONS), each)
+    population = np.repeat(np.arange(POPULATIONS), each)
     unseen = strays & (rng.random(model.shape, dtype=np.float32) < seldom[population][:, None])
     row = np.nonzero(unseen)[0]
     chance = np.cumsum(rare, axis=1) / rare.sum(axis=1, keepdims=True)
@@ -541,15 +541,15 @@ def _whole_clusters(
     start = np.cumsum(length) - length
     many = len(length) - len(further)
     drawn_units = min(many, _CLUSTERS, max(2, int(_ITEMS * many / len(influence))))
-    each = _SAMPLES // 2
-    like = rng.standard_gamma(np.append(np.ones(many), amount), (_POPULATIONS, len(length)))
+    each = SAMPLES // 2
+    like = rng.standard_gamma(np.append(np.ones(many), amount), (POPULATIONS, len(length)))
     like /= like.sum(axis=1, keepdims=True)
     of_cell = np.repeat(like, length, axis=1) * mass
     truth = (of_cell @ cells) / of_cell.sum(axis=1)
     donor = np.concatenate([rng.choice(len(length), (each, drawn_units), p=p) for p in like]).ravel()
     own, cell = _expanded(start, length, donor)
     sample = own // drawn_units
-    samples = _POPULATIONS * each
+    samples = POPULATIONS * each
     squares = np.bincount(sample, mass[cell] ** 2 / number[cell], samples)
     worth = np.bincount(sample, mass[cell], samples) ** 2 / squares
     return _flat(np.repeat(truth, each), cells[cell], mass[cell], sample, own % drawn_units, worth)
@@ -605,32 +605,32 @@ def _macro_items(
     label = np.repeat(np.arange(groups), slots)
     further, amount = reach.unseen(items)
     far = np.append(pool, further)
-    each = 2 * _SAMPLES // 5
+    each = 2 * SAMPLES // 5
 
     def draw(rng: np.random.Generator) -> Drawn:
-        like = rng.standard_exponential((_POPULATIONS, len(items)))
+        like = rng.standard_exponential((POPULATIONS, len(items)))
         total = np.cumsum(like, axis=1)
         before = total[:, start] - like[:, start]
         mass = total[:, stop] - before
         inner = np.add.reduceat(like * items, start, axis=1) / mass
-        weight = rng.standard_exponential((_POPULATIONS, len(pool)))
-        rare = rng.standard_gamma(amount, (_POPULATIONS, len(amount))) / len(items)
+        weight = rng.standard_exponential((POPULATIONS, len(pool)))
+        rare = rng.standard_gamma(amount, (POPULATIONS, len(amount))) / len(items)
         common = np.maximum(1 - rare.sum(axis=1, keepdims=True), 0.5)
         chance = np.concatenate([weight / weight.sum(axis=1, keepdims=True) * common, rare], axis=1)
         chance /= chance.sum(axis=1, keepdims=True)
         truth = np.mean(values + own * inner + (1 - own) * (chance @ far)[:, None], axis=1)
         # Rows of the cumulated shares one after the other, so that one search serves all populations.
         reached = np.cumsum(chance, axis=1)
-        drawn = np.empty((_POPULATIONS, each * len(label)))
+        drawn = np.empty((POPULATIONS, each * len(label)))
         wanted = np.tile(label, each)
-        for one in range(_POPULATIONS):
+        for one in range(POPULATIONS):
             at = before[one, wanted] + rng.random(len(wanted)) * mass[one, wanted]
             row = items[np.minimum(np.searchsorted(total[one], at), stop[wanted])]
             strays = rng.random(len(wanted)) >= own[wanted]
             place = np.searchsorted(reached[one], rng.random(int(strays.sum())))
             row[strays] = far[np.minimum(place, len(far) - 1)]
             drawn[one] = row
-        samples = _POPULATIONS * each
+        samples = POPULATIONS * each
         key = (np.arange(samples)[:, None] * groups + label).ravel()
         flat = drawn.ravel()
         mean = np.bincount(key, flat, samples * groups) / np.tile(slots, samples)
@@ -664,11 +664,11 @@ def _macro_clusters(
     by_kind = np.argsort(kind, kind="stable")
     of_kind = np.bincount(kind)
     first_of_kind = np.cumsum(of_kind) - of_kind
-    each = 2 * _SAMPLES // 5
-    samples = _POPULATIONS * each
+    each = 2 * SAMPLES // 5
+    samples = POPULATIONS * each
 
     def draw(rng: np.random.Generator) -> Drawn:
-        like = rng.standard_exponential((_POPULATIONS, many))
+        like = rng.standard_exponential((POPULATIONS, many))
         cells = like[:, unit] * count
         size = np.array([np.bincount(group, row, groups) for row in cells])
         inner = np.array([np.bincount(group, row * deviation, groups) for row in cells]) / size
@@ -677,8 +677,8 @@ def _macro_clusters(
         before = reached[:, first_of_kind] - like[:, by_kind][:, first_of_kind]
         mass = reached[:, first_of_kind + of_kind - 1] - before
         kinds = np.repeat(np.arange(len(of_kind)), of_kind)
-        donors = np.empty((_POPULATIONS, each, many), np.int64)
-        for one in range(_POPULATIONS):
+        donors = np.empty((POPULATIONS, each, many), np.int64)
+        for one in range(POPULATIONS):
             at = before[one, kinds] + rng.random((each, many)) * mass[one, kinds]
             place = np.minimum(np.searchsorted(reached[one], at), (first_of_kind + of_kind - 1)[kinds])
             donors[one] = by_kind[place]

@@ -1,0 +1,153 @@
+"""The joint forecast: do members that belong together fit the truth of several nodes, or horizons, at once?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.arrays import Ints, as_numeric
+from graphgauge.core.errors import InputError
+from graphgauge.forecasting.inputs import Slab
+from graphgauge.kernels.forecast import Sums
+from graphgauge.kernels.forecast_columns import column_sums
+from graphgauge.kernels.forecast_joint import Joint, energy_scores, variogram_scores
+
+# The order of the variogram, as recommended by Scheuerer and Hamill.
+POWER = 0.5
+_SCORES = ("energy", "variogram", "path")
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of nodes, found in a graph."""
+
+    pairs: Ints
+
+
+@dataclass(frozen=True)
+class JointLayout:
+    """The columns of the joint scores: each score, that with shuffled members, and the number of vectors."""
+
+    members: int
+
+    @cached_property
+    def floats(self) -> tuple[str, ...]:
+        return tuple(f"{name}{kind}" for name in _SCORES for kind in ("", "_shuffled"))
+
+    @cached_property
+    def counts(self) -> tuple[str, ...]:
+        return ("n", "variogram_n", "path_n")
+
+    def column(self, name: str) -> int:
+        return self.floats.index(name)
+
+
+def joint_sums(
+    slab: Slab, blocks: int, first: int, graph: Ints | None, *, nodes: bool = True, paths: bool = True
+) -> Sums:
+    """The joint scores of a slab by time block and horizon; those of paths are in the first horizon.
+
+    `first` is the index of the first step, `graph` are pairs of nodes.
+    """
+    assert slab.members is not None
+    steps, horizons, size = slab.y.shape
+    masks = None if slab.mask is None else slab.mask
+    found: dict[str, Any] = {}
+
+    def vectors(array: Any) -> Any:
+        return None if array is None else array.reshape(steps * horizons, *array.shape[2:])
+
+    if nodes and size > 1:
+        given = vectors(slab.y), vectors(slab.members), vectors(masks)
+        found["energy"] = energy_scores(*given, first=first * horizons)
+        if graph is not None:
+            y, members, mask = given
+            found["variogram"] = variogram_scores(y, members, graph, mask, power=POWER, first=first * horizons)
+    if paths and horizons > 1:
+        turned = [None if array is None else np.moveaxis(array, 2, 1) for array in (slab.y, slab.members, masks)]
+        flat = [None if array is None else array.reshape(steps * size, *array.shape[2:]) for array in turned]
+        found["path"] = energy_scores(*flat, first=first * size)  # type: ignore[arg-type]
+    floats, counts = [], []
+    for name in _SCORES:
+        score = found.get(name)
+        for values in (None, None) if score is None else score:
+            floats.append(_by_horizon(values, name, steps, horizons))
+        counts.append(_counted(score, name, steps, horizons))
+    return column_sums(floats, counts, (blocks, steps // max(blocks, 1), horizons, 1))[0]
+
+
+def _by_horizon(values: Any, name: str, steps: int, horizons: int) -> Any:
+    table = np.zeros((steps, horizons))
+    if values is not None:
+        known = np.where(np.isnan(values), 0.0, values)
+        if name == "path":
+            table[:, 0] = known.reshape(steps, -1).sum(axis=1)
+        else:
+            table[:] = known.reshape(steps, horizons)
+    return table
+
+
+def _counted(score: Joint | None, name: str, steps: int, horizons: int) -> Any:
+    if score is None:
+        return np.zeros((steps, horizons), np.int64)
+    there = ~np.isnan(score.score)
+    if name != "path":
+        return there.reshape(steps, horizons)
+    table = np.zeros((steps, horizons), np.int64)
+    table[:, 0] = there.reshape(steps, -1).sum(axis=1)
+    return table
+
+
+def graph_pairs(graph: Any, nodes: int, names: list[Any] | None) -> Ints:
+    """Pairs of different nodes that an edge joins, each once: from an adjacency matrix, or from edges.
+
+    Edges are rows (source, target) or two rows as in PyTorch Geometric; ends are positions, or names of nodes.
+    """
+    array = np.asarray(graph) if _is_text(graph) else as_numeric(graph, "graph")
+    if array.ndim == 2 and array.shape == (nodes, nodes) and array.dtype.kind != "U":
+        ends = np.argwhere((array != 0) & ~np.isnan(array) if array.dtype.kind == "f" else array != 0)
+    elif array.ndim == 2 and 2 in array.shape:
+        edges = array if array.shape[1] == 2 else array.T
+        ends = _positions(edges, nodes, names)
+    else:
+        raise InputError(
+            f"has the shape {array.shape}, for {nodes} nodes", where="graph",
+            fix="Pass an adjacency matrix (node, node), or edges as rows (source, target).",
+        )  # fmt: skip
+    pairs = np.unique(np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1), axis=0).astype(np.int64)
+    if not len(pairs):
+        raise InputError("has no edge between two nodes", where="graph", fix="Leave it out.")
+    return pairs
+
+
+def graph_text(pairs: Ints | None) -> str | None:
+    """A graph as text for comparisons."""
+    return None if pairs is None else f"{len(pairs)} pairs {sha256(pairs.tobytes()).hexdigest()[:16]}"
+
+
+def _is_text(graph: Any) -> bool:
+    return np.asarray(graph).dtype.kind in "UO" if not hasattr(graph, "detach") else False
+
+
+def _positions(edges: Any, nodes: int, names: list[Any] | None) -> Ints:
+    if edges.dtype.kind in "UO":
+        place = {str(name): index for index, name in enumerate(names or ())}
+        unknown = next((end for end in edges.ravel().tolist() if str(end) not in place), None)
+        if unknown is not None:
+            raise InputError(
+                f"{unknown!r:.60} is not the name of a node", where="graph", fix="Pass nodes=, or positions."
+            )
+        return np.array([[place[str(end)] for end in edge] for edge in edges.tolist()], np.int64).reshape(-1, 2)
+    if edges.dtype.kind == "f" and (edges != np.floor(edges)).any():
+        raise InputError("has ends that are not whole numbers", where="graph", fix="Edges are pairs of positions.")
+    if edges.size and not 0 <= edges.min() <= edges.max() < nodes:
+        raise InputError(
+            f"positions from {edges.min():g} to {edges.max():g}, but there are {nodes} nodes",
+            where="graph",
+            fix="Positions count from 0.",
+        )
+    return np.asarray(edges, np.int64)

@@ -1,0 +1,230 @@
+"""Scores of joint forecasts: all nodes of a time step, or all horizons of a node, as one vector.
+
+Each score comes with that of the same forecast after the members of every component were rotated by an offset of their
+own. Rotation keeps each component's members and destroys their dependence, so the difference shows what the dependence
+contributes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.types import AnyArray, Floats, Ints, Mask
+from graphgauge.kernels.dtypes import exact
+from graphgauge.kernels.jit import inlined, kernel
+from graphgauge.kernels.threads import map_blocks, row_blocks
+
+# Vectors that the twin processes at once, in numbers.
+_AT_ONCE = 1 << 20
+# Constants of splitmix64, which turns positions into offsets.
+_GOLDEN, _MIX, _MIX_AGAIN = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+
+
+class Joint(NamedTuple):
+    """A score of each vector, and that with rotated members; NaN if too few components are observed."""
+
+    score: Floats
+    rotated: Floats
+
+
+def energy_scores(
+    y: AnyArray, members: AnyArray, mask: Mask | None = None, *, first: int = 0, threads: int | None = None
+) -> Joint:
+    """The energy scores of ensembles (vectors, components, members) for the truths (vectors, components).
+
+    The mean distance of a member to the truth less half the mean distance of two members (Gneiting and Raftery 2007).
+    Masked components are left out; fewer than two have no score. `first` is the position of the first vector, from
+    which the offsets of the rotation are derived.
+
+    >>> y, members = np.zeros((1, 2)), np.array([[[3.0, 0.0], [4.0, 0.0]]])
+    >>> energy_scores(y, members).score
+    array([1.25])
+    """
+    return _scored(_energy.implementation(members.size * members.shape[2]), y, members, mask, first, (), threads)
+
+
+def variogram_scores(
+    y: AnyArray,
+    members: AnyArray,
+    pairs: Ints,
+    mask: Mask | None = None,
+    *,
+    power: float = 0.5,
+    first: int = 0,
+    threads: int | None = None,
+) -> Joint:
+    """The variogram scores (Scheuerer and Hamill 2015), mean over pairs of components (two columns of positions).
+
+    Per pair, the squared difference of abs(y_i − y_j)**power and its mean over members. Pairs with a masked component
+    are left out; vectors without a pair have no score.
+
+    >>> y, members = np.array([[0.0, 4.0]]), np.array([[[0.0, 0.0], [1.0, 1.0]]])
+    >>> variogram_scores(y, members, np.array([[0, 1]])).score
+    array([1.])
+    """
+    work = len(y) * len(pairs) * members.shape[2] * 4
+    more = np.ascontiguousarray(pairs, np.int64), float(power)
+    return _scored(_variogram.implementation(work), y, members, mask, first, more, threads)
+
+
+def _scored(
+    score: object, y: AnyArray, members: AnyArray, mask: Mask | None, first: int, more: tuple[object, ...],
+    threads: int | None,
+) -> Joint:  # fmt: skip
+    dtype = np.result_type(y.dtype, members.dtype, np.float32)
+    seen = np.zeros((0, 0), np.bool_) if mask is None else np.ascontiguousarray(mask, np.bool_)
+    found = Joint(np.full(len(y), np.nan), np.full(len(y), np.nan))
+
+    def of_block(block: slice) -> None:
+        part = exact(y[block], dtype), exact(members[block], dtype), seen[block] if mask is not None else seen
+        with np.errstate(all="ignore"):
+            score(*part, *more, first + block.start, found.score[block], found.rotated[block])  # type: ignore[operator]
+
+    if y.size and members.shape[2]:
+        map_blocks(of_block, row_blocks(len(y), members.size * 8), threads=threads)
+    return found
+
+
+def offsets(first: int, vectors: int, components: int, members: int) -> NDArray[np.int64]:
+    """How far the members of each component are rotated: pseudo-random, from the position alone."""
+    with np.errstate(over="ignore"):
+        place = (np.arange(vectors, dtype=np.uint64) + np.uint64(first))[:, np.newaxis] * np.uint64(components)
+        state: NDArray[np.uint64] = (place + np.arange(components, dtype=np.uint64) + np.uint64(1)).astype(np.uint64)
+        state = np.multiply(state, np.uint64(_GOLDEN), dtype=np.uint64)
+        state = np.multiply(state ^ (state >> np.uint64(30)), np.uint64(_MIX), dtype=np.uint64)
+        state = np.multiply(state ^ (state >> np.uint64(27)), np.uint64(_MIX_AGAIN), dtype=np.uint64)
+        return np.asarray(((state ^ (state >> np.uint64(31))) >> np.uint64(11)).astype(np.int64) % members)
+
+
+@inlined
+def _offset(place: int, members: int) -> Any:
+    state = (np.uint64(place) + np.uint64(1)) * np.uint64(_GOLDEN)
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(_MIX)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(_MIX_AGAIN)
+    return np.int64((state ^ (state >> np.uint64(31))) >> np.uint64(11)) % members
+
+
+def _rotated(members: Floats, first: int) -> Floats:
+    vectors, components, count = members.shape
+    place = (np.arange(count) + offsets(first, vectors, components, count)[..., np.newaxis]) % count
+    return np.take_along_axis(members, place, axis=2)
+
+
+def _energy_twin(y: AnyArray, members: AnyArray, seen: Mask, first: int, score: Floats, rotated: Floats) -> None:
+    step = max(1, _AT_ONCE // max(members[0].size, 1))
+    for start in range(0, len(y), step):
+        rows = slice(start, start + step)
+        there = seen[rows] if seen.size else np.ones(y[rows].shape, np.bool_)
+        truth = np.where(there, y[rows], 0).astype(np.float64)
+        cloud = np.where(there[..., np.newaxis], members[rows], 0).astype(np.float64)
+        enough = there.sum(axis=1) >= 2
+        for scores, points in ((score, cloud), (rotated, _rotated(cloud, first + start))):
+            count = points.shape[2]
+            away = np.sqrt(np.square(points - truth[..., np.newaxis]).sum(axis=1)).sum(axis=1)
+            apart = np.zeros(len(points))
+            for lag in range(1, count):
+                gap = points[..., lag:] - points[..., :-lag]
+                apart += np.sqrt(np.square(gap).sum(axis=1)).sum(axis=1)
+            scores[rows] = np.where(enough, away / count - apart / (count * count), np.nan)
+
+
+@kernel(twin=_energy_twin)
+def _energy(y: AnyArray, members: AnyArray, seen: Mask, first: int, score: Floats, rotated: Floats) -> None:
+    vectors, components, count = members.shape
+    masked = seen.size > 0
+    near, line, squares = np.zeros(count), np.zeros(count), np.zeros((count, count))
+    for vector in range(vectors):
+        there = 0
+        for component in range(components):
+            there += not masked or seen[vector, component]
+        if there < 2:
+            continue
+        for side in range(2):
+            near[:] = 0.0
+            squares[:] = 0.0
+            for component in range(components):
+                if masked and not seen[vector, component]:
+                    continue
+                shift = _offset((first + vector) * components + component, count) if side else 0
+                cells, truth = members[vector, component], np.float64(y[vector, component])
+                for i in range(count):
+                    place = i + shift
+                    line[i] = np.float64(cells[place if place < count else place - count])
+                for i in range(count):
+                    near[i] += (line[i] - truth) * (line[i] - truth)
+                for i in range(count - 1):
+                    _add_squares(line[i], line[i + 1 :], squares[i, i + 1 :])
+            away, apart = 0.0, 0.0
+            for i in range(count):
+                away += np.sqrt(near[i])
+                for j in range(i + 1, count):
+                    apart += np.sqrt(squares[i, j])
+            found = away / count - apart / (count * count)
+            if side:
+                rotated[vector] = found
+            else:
+                score[vector] = found
+
+
+@inlined
+def _add_squares(point: float, others: Floats, squares: Floats) -> None:
+    for j in range(np.uint64(others.size)):
+        gap = others[j] - point
+        squares[j] += gap * gap
+
+
+def _variogram_twin(
+    y: AnyArray, members: AnyArray, seen: Mask, pairs: Ints, power: float, first: int, score: Floats, rotated: Floats
+) -> None:
+    step = max(1, _AT_ONCE // max(len(pairs) * members.shape[2], 1))
+    left, right = pairs[:, 0], pairs[:, 1]
+    for start in range(0, len(y), step):
+        rows = slice(start, start + step)
+        there = seen[rows] if seen.size else np.ones(y[rows].shape, np.bool_)
+        both = there[:, left] & there[:, right]
+        truth = np.where(there, y[rows], 0).astype(np.float64)
+        cloud = np.where(there[..., np.newaxis], members[rows], 0).astype(np.float64)
+        expected = np.abs(truth[:, left] - truth[:, right]) ** power
+        for scores, points in ((score, cloud), (rotated, _rotated(cloud, first + start))):
+            found = (np.abs(points[:, left] - points[:, right]) ** power).mean(axis=2)
+            total = np.where(both, np.square(expected - found), 0.0).sum(axis=1)
+            count = both.sum(axis=1)
+            scores[rows] = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+@kernel(twin=_variogram_twin)
+def _variogram(
+    y: AnyArray, members: AnyArray, seen: Mask, pairs: Ints, power: float, first: int, score: Floats, rotated: Floats
+) -> None:
+    vectors, components, count = members.shape
+    masked, root = seen.size > 0, power == 0.5
+    for vector in range(vectors):
+        total, total_rotated, used = 0.0, 0.0, 0
+        for pair in range(len(pairs)):
+            left, right = pairs[pair, 0], pairs[pair, 1]
+            if masked and not (seen[vector, left] and seen[vector, right]):
+                continue
+            used += 1
+            truth = abs(np.float64(y[vector, left]) - np.float64(y[vector, right]))
+            truth = np.sqrt(truth) if root else truth**power
+            # Only the offset between the two matters.
+            shift = (
+                _offset((first + vector) * components + right, count)
+                - _offset((first + vector) * components + left, count)
+            ) % count
+            one, other = members[vector, left], members[vector, right]
+            mean, mean_rotated = 0.0, 0.0
+            for i in range(count):
+                gap = abs(np.float64(one[i]) - np.float64(other[i]))
+                place = i + shift
+                gap_rotated = abs(np.float64(one[i]) - np.float64(other[place if place < count else place - count]))
+                mean += np.sqrt(gap) if root else gap**power
+                mean_rotated += np.sqrt(gap_rotated) if root else gap_rotated**power
+            total += (truth - mean / count) ** 2
+            total_rotated += (truth - mean_rotated / count) ** 2
+        if used:
+            score[vector] = total / used
+            rotated[vector] = total_rotated / used

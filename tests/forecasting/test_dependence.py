@@ -1,0 +1,89 @@
+"""Expectations under dependence in time and between nodes, and what wide inputs cost."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy.signal import lfilter
+
+from graphgauge import forecasting
+from graphgauge.forecasting.serial import cosine_error
+from graphgauge.stats.expected_series import expected_serial_coverage
+from graphgauge.stats.intervals import t_interval
+
+
+def test_series_with_memory_or_tails_are_expected_to_cover_less():
+    """The expectation against the coverage of the same intervals in fresh series."""
+
+    def intervals(values, influence):
+        return t_interval(values, *cosine_error(influence.T), 0.95)
+
+    def drawn(rng, memory, count):
+        news = rng.standard_normal((count, 180)) ** 2
+        return lfilter([1.0], [1.0, -memory], news - 1, axis=1)[:, 80:]
+
+    rng = np.random.default_rng(0)
+    for memory in (0.0, 0.9):
+        series = drawn(rng, memory, 2000)
+        means = series.mean(axis=1)
+        low, high = intervals(means, (series - means[:, None]) / 100)
+        covered = float(np.mean((low <= 0) & (high >= 0)))
+        found = [
+            expected_serial_coverage(mean, (one - mean) / 100, intervals, 0.95)
+            for one, mean in zip(series[:40], means[:40], strict=True)
+        ]
+        expected = float(np.mean([0.95 if value is None else value for value in found]))
+        assert expected <= covered + 0.03
+        assert expected >= covered - 0.2
+    assert expected_serial_coverage(0.0, np.zeros(50), intervals, 0.95) is None
+
+
+def dependent(rng, steps, nodes, memory=0.8, common=0.5):
+    """Standard normal errors that remember and share shocks."""
+    shared = np.sqrt(common) * rng.standard_normal((steps + 60, 1))
+    shocks = shared + np.sqrt(1 - common) * rng.standard_normal((steps + 60, nodes))
+    return lfilter([np.sqrt(1 - memory**2)], [1.0, -memory], shocks, axis=0)[60:]
+
+
+@pytest.mark.parametrize("form", ["gaussian", "quantiles", "samples"])
+def test_perfect_forecasters_seldom_exceed_their_95th_percentile(form):
+    rng = np.random.default_rng(1)
+    keys = ["ece", "calibration_error"] if form == "gaussian" else ["calibration_error"]
+    over, alone = dict.fromkeys(keys, 0), 0
+    runs = 50
+    for _ in range(runs):
+        std = np.exp(rng.normal(0, 0.4, 10)) * np.ones((200, 1))
+        y = std * dependent(rng, 200, 10)
+        given = {"y_pred": np.zeros_like(y), "std": std}
+        if form == "quantiles":
+            levels = np.array([0.1, 0.5, 0.9])
+            given = {"quantiles": std[..., None] * np.array([-1.2815515655, 0, 1.2815515655]), "levels": levels}
+        elif form == "samples":
+            given = {"samples": std[..., None] * rng.standard_normal((*y.shape, 25))}
+        found = forecasting.evaluate(y, **given, axes=("time", "node"), by=[], metrics=keys, threads=1)
+        for key in keys:
+            levels_of = {level.name: level.value for level in found[key].chance}
+            over[key] += found[key].value > levels_of["perfect forecaster, 95th percentile"]
+            alone += found[key].value > 2 * levels_of.get("perfect forecaster, independent cells", np.inf)
+    assert max(over.values()) <= 8  # 5 % are 2.5; 8 or fewer in 99.8 % of cases
+    if form == "gaussian":
+        assert alone > runs / 4  # with independent cells they would never be twice the mean
+
+
+@pytest.mark.parametrize("metrics", [["mae", "rmse"], ["mae", "crps", "coverage_95"]])
+def test_wide_inputs_take_little_memory(metrics):
+    rng = np.random.default_rng(2)
+    y = rng.standard_normal((256, 1, 20_000), dtype=np.float32)
+    mean, std = y + 1, np.ones_like(y)
+    std_given = {} if metrics[1] == "rmse" else {"std": std}
+    evaluate = forecasting.evaluate
+    evaluate(y[:2], mean[:2], metrics=metrics, **{name: array[:2] for name, array in std_given.items()})
+    tracemalloc.start()
+    found = evaluate(y, mean, metrics=metrics, threads=1, **std_given)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    size = y.nbytes * (2 + len(std_given))
+    assert found["mae"].value == pytest.approx(np.abs(mean.astype(float) - y).mean(), rel=1e-12)
+    assert peak < 1.5 * size
