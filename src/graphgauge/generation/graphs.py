@@ -66,6 +66,8 @@ class Graphs:
         kinds = {graph.directed for graph in read}
         if len(kinds) > 1:
             raise InputError("some graphs are directed and others are not", where=name, fix="Convert them to one kind.")
+        require_same_labels([graph.node_labels is not None for graph in read if graph.nodes], "node", name)
+        require_same_labels([graph.edge_labels is not None for graph in read if len(graph.edges)], "edge", name)
         nodes = np.array([graph.nodes for graph in read], np.int64)
         offsets = np.append(0, np.cumsum([len(graph.edges) for graph in read], dtype=np.int64)).astype(np.int64)
         edges = np.concatenate([graph.edges for graph in read]) if read else np.empty((0, 2), np.int64)
@@ -133,6 +135,15 @@ class Graphs:
     def degrees(self) -> Ints:
         """Degrees in the underlying undirected graphs."""
         return np.bincount(self.ends[:, 0], minlength=int(self.nodes.sum()))
+
+
+def require_same_labels(labelled: Iterable[bool], kind: str, where: str) -> None:
+    """Refuse to compare graphs with and without labels, which would all differ."""
+    if len(set(labelled)) > 1:
+        raise InputError(
+            f"some graphs have labelled {kind}s and others do not", where=where,
+            fix=f"Label all of them, or ignore the labels with {kind}_labels=[].",
+        )  # fmt: skip
 
 
 def _joined(parts: Sequence[Words | None], sizes: Ints) -> Words | None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from graphgauge.core.arrays import Ints
 from graphgauge.core.errors import InputError
-from graphgauge.generation.graphs import Graphs, Words
+from graphgauge.generation.graphs import Graphs, Words, require_same_labels
 
 # Rounds of colour refinement on all graphs at once.
 ROUNDS = 4
@@ -78,15 +78,8 @@ def _alike(collections: tuple[Graphs, ...]) -> None:
     given = [graphs for graphs in collections if len(graphs)]
     if len({graphs.directed for graphs in given}) > 1:
         raise InputError("some graphs are directed and others are not", where="graphs", fix="Convert them to one kind.")
-    for kind, option in ((0, "node_labels"), (1, "edge_labels")):
-        # Graphs without an edge have no labels of edges.
-        relevant = [graphs for graphs in given if kind == 0 or len(graphs.edges)]
-        if len({graphs.labelled[kind] for graphs in relevant}) > 1:
-            what = option.replace("_labels", "s")
-            raise InputError(
-                f"some graphs have labelled {what} and others do not", where="graphs",
-                fix=f"Label all of them, or ignore the labels with {option}=[].",
-            )  # fmt: skip
+    require_same_labels([graphs.labelled[0] for graphs in given if graphs.nodes.any()], "node", "graphs")
+    require_same_labels([graphs.labelled[1] for graphs in given if len(graphs.edges)], "edge", "graphs")
 
 
 def _plain_form(graphs: Graphs, index: int) -> bytes:
@@ -113,7 +106,7 @@ def refined(graphs: Graphs, rounds: int = ROUNDS) -> Words:
 _BINS = 512
 
 
-def colour_counts(graphs: Graphs, rounds: int = 2) -> NDArray[np.float64]:
+def colour_counts(graphs: Graphs, rounds: int = 1) -> NDArray[np.float64]:
     """Counts (n, bins) of the colours of each graph's nodes after 0 … `rounds` rounds; near graphs have near counts."""
     links = _links(graphs.through, graphs.edge_labels, graphs.directed)
     colours = refined(graphs, 0)

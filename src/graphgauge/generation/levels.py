@@ -167,10 +167,10 @@ def answer_draws(confusion: Ints, counts: Ints, *, draws: int, generator: np.ran
 def wider(draws: Floats, centre: Any, n: Any, m: Any, drawn: Any) -> Floats:
     """Values of m fresh samples around that of n real ones, from those of `drawn` real ones without replacement.
 
-    Subsets of one sample vary less than independent samples do: by 1/drawn − 1/n instead of 1/m + 1/n.
+    `centre` is the value of all real ones, which is the mean over all subsets. Subsets of one sample vary less than independent samples do: by 1/drawn − 1/n instead of 1/m + 1/n.
     """
     factor = np.sqrt((1 / m + 1 / n) / (1 / drawn - 1 / n))
-    return np.asarray(centre + (draws - draws.mean(0)) * factor)
+    return np.asarray(centre + (draws - centre) * factor)
 
 
 # --------------------------------------------------------------------------------------------- reference generators

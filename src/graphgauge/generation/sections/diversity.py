@@ -352,7 +352,7 @@ class Attempts(ConditionSample):
         for place, rows in enumerate(valid.real_rows):
             n, m = len(rows), int(self.counts[place])
             size = min(m, n // 2) if k is None else k
-            half = size if k is None else n // 2
+            half = min(m, n // 2)
             if not self.enough[place] or size < FEWEST_VALID or half < size or m < size:
                 continue
             ids = valid.real_ids[rows]

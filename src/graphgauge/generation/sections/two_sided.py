@@ -395,12 +395,17 @@ class Drawn(Sides):
             real, generated = self._described(kind)
             self._tests[kind] = self.each(
                 lambda code: feature_mmd(
-                    real[self.real_codes == code], generated[self.codes == code], self.convention.kernels[kind],
+                    real[self.real_codes == code], self._kept(generated[self.codes == code], kind, code),
+                    self.convention.kernels[kind],
                     self.convention.score, permutations=self._draws.permutations,
                     generator=self._draws.generator(5, code),
                 )
             )  # fmt: skip
         return self._tests[kind]
+
+    def _kept(self, generated: Floats, kind: str, code: int) -> Floats:
+        """The generated graphs that the convention compares."""
+        return generated[: self.real_counts[code]] if kind in self.convention.truncated else generated
 
     def ratio(self, code: int) -> float:
         """The mean over statistics of the MMD² of generated graphs over that of the training set, both biased."""
@@ -426,7 +431,9 @@ class Drawn(Sides):
 
         def levels(code: int) -> Mapping[str, Floats]:
             own = real[self.real_codes == code]
-            n, m = int(self.real_counts[code]), int(self.counts[code])
+            test = self.mmd(kind)[code]
+            assert test is not None
+            n, m = test.n
             pools = {name: chosen.features(pool) for name, pool in self._pools(code, m).items()}
             width = max([own.shape[1], *(pool.shape[1] for pool in pools.values())])
             size = min(len(own), MOST)
