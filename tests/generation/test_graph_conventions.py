@@ -20,7 +20,7 @@ from graphgauge.generation.graphs import Graphs
 from graphgauge.kernels import orbits
 
 # Computed with the code of GRAN (lrjconan/GRAN, commit fc9c04a, its orca compiled), DiGress (cvignac/DiGress, commit
-# 780242b) and PolyGraph (BorgwardtLab/polygraph-benchmark, commit 5707aa2, GaussianTVMMD2Benchmark, with the same orca).
+# 780242b) and PolyGraph (BorgwardtLab/polygraph-benchmark, commit 5707aa2, GaussianTVMMD2Benchmark, the same orca).
 # The earth mover's distance was computed by linear programming, with the mass penalty of pyemd.
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "graph_mmd.json").read_text())
 
@@ -124,7 +124,9 @@ def test_a_scorecard(convention: str) -> None:
         assert list(levels) == ["near_copy", "memoriser", "chance", "perfect"]
         assert result.interval.low <= result.value <= result.interval.high
         assert found[f"{kind}_mmd_p_value"].value == pytest.approx(0.01)
-        assert "perfect" not in result.compatible
+        # Spectra moved by bins of 0.01 saturate the kernel: whatever differs has the value 1/n + 1/m.
+        if (convention, kind) != ("digress_emd", "spectral"):
+            assert "perfect" not in result.compatible
         assert levels["memoriser"].value < result.value
     assert found["graph_mmd_ratio"].value > 2
     assert found["valid_unique_novel"] == 1

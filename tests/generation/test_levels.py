@@ -48,7 +48,9 @@ def perfect_case(kind: str, rng: np.random.Generator, n: int, m: int, rate: floa
         }  # fmt: skip
 
     def graphs(count: int) -> list[Any]:
-        return [nx.gnp_random_graph(int(rng.integers(5, 9)), 0.35, seed=int(rng.integers(1 << 30))) for _ in range(count)]
+        return [
+            nx.gnp_random_graph(int(rng.integers(5, 9)), 0.35, seed=int(rng.integers(1 << 30))) for _ in range(count)
+        ]
 
     return {
         "real": graphs(n), "generated": graphs(m), "valid": rng.random(m) < rate, "real_valid": rng.random(n) < rate,
@@ -111,7 +113,9 @@ def test_near_copies_are_recognised_though_they_are_new() -> None:
     assert nearer.compatible == ("near_copy",)
     (finding,) = [one for one in found.findings if one.check == "near-copies"]
     assert finding.evidence["share"] == nearer.value
-    assert "near-copies" not in [one.check for one in generation.evaluate(**copied(np.random.default_rng(1), "fresh")).findings]
+    assert "near-copies" not in [
+        one.check for one in generation.evaluate(**copied(np.random.default_rng(1), "fresh")).findings
+    ]
 
 
 def test_fresh_samples_are_as_near_to_both() -> None:
@@ -199,7 +203,7 @@ def test_neighbourhoods_have_the_level_of_their_sizes() -> None:
     perfect = level(found, "perfect")
     assert found.value == prdc(real, generated).coverage == pytest.approx(0.38, abs=0.05)
     assert perfect.value == pytest.approx(0.4, abs=0.06)
-    assert found.compatible == ("perfect",)
+    assert "perfect" in found.compatible
     assert "900 real and 100 generated" in perfect.note
 
 

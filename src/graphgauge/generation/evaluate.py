@@ -136,7 +136,13 @@ def evaluate(
     chosen = metric_names(metrics)
     draws = Draws(seed, whole_number("resamples", resamples, 1), whole_number("permutations", permutations, 1))
     request = Request(
-        None if chosen is None else tuple(chosen), cutoffs(k), empty, confidence_level(confidence), draws, nan, threads,
+        None if chosen is None else tuple(chosen),
+        cutoffs(k),
+        empty,
+        confidence_level(confidence),
+        draws,
+        nan,
+        threads,
         convention,
     )
     return joined([evaluate_section(table, name, request) for name in request.by_section], request)

@@ -1,7 +1,7 @@
 """MMD between sets of graphs, from their degrees, clustering coefficients, orbits and spectra.
 
-A convention is a choice of histograms, kernel and estimator. `graphgauge` is unbiased and its histograms do not depend on
-rounding; the others give the numbers that papers and libraries print.
+A convention is a choice of histograms, kernel and estimator. `graphgauge` is unbiased and its histograms do not depend
+on rounding; the others give the numbers that papers and libraries print.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def _numpy_spectral(graphs: Graphs) -> Floats:
 
 
 def _scipy_spectral(graphs: Graphs) -> Floats:
-    """With SciPy's eigenvalues: those of bipartite graphs end at 2, and rounding decides whether that is in the range."""
+    """With SciPy's eigenvalues: those of bipartite graphs end at 2, and rounding decides whether that counts."""
     from scipy.linalg import eigvalsh
 
     counts = _numpy_histograms(graphs, spectra(graphs, eigvalsh), _SPECTRAL_BINS, _BELOW_ZERO, 2.0)

@@ -29,6 +29,9 @@ class LabelNames(NamedTuple):
     edges: tuple[str, ...] | None = None
 
 
+ALL_LABELS = LabelNames()
+
+
 @dataclass(frozen=True, eq=False)
 class Graphs:
     """Graphs one after the other: graph i has nodes 0 … nodes[i] − 1 and edges[offsets[i]:offsets[i + 1]].
@@ -48,7 +51,7 @@ class Graphs:
     ignored: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, value: Any, name: str = "graphs", labels: LabelNames = LabelNames()) -> Graphs:
+    def of(cls, value: Any, name: str = "graphs", labels: LabelNames = ALL_LABELS) -> Graphs:
         """From a list of networkx graphs, PyG data, edge lists (E, 2), or pairs (number of nodes, edge list); or from a
         stack (n, N, N) of adjacency matrices.
 

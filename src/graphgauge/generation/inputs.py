@@ -38,10 +38,15 @@ class SampleReading(NamedTuple):
     labels: LabelNames = LabelNames()
 
     @classmethod
-    def of(cls, kind: str | None, nodes: Sequence[str] | str | None, edges: Sequence[str] | str | None) -> SampleReading:
+    def of(
+        cls, kind: str | None, nodes: Sequence[str] | str | None, edges: Sequence[str] | str | None
+    ) -> SampleReading:
         if kind is not None:
             one_of("samples", kind, SAMPLE_KINDS)
         return cls(kind, LabelNames(_attributes(nodes, "node_labels"), _attributes(edges, "edge_labels")))
+
+
+ANY_KIND = SampleReading()
 
 
 def _attributes(names: Sequence[str] | str | None, option: str) -> tuple[str, ...] | None:
@@ -51,7 +56,7 @@ def _attributes(names: Sequence[str] | str | None, option: str) -> tuple[str, ..
     return tuple(name for name in found if name)
 
 
-def as_samples(value: Any, name: str, reading: SampleReading = SampleReading()) -> Samples:
+def as_samples(value: Any, name: str, reading: SampleReading = ANY_KIND) -> Samples:
     """Bits (n, *shape) of 0 and 1 in any numeric dtype, or graphs."""
     if reading.kind == "graphs":
         return Graphs.of(value, name, reading.labels)

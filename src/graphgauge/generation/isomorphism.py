@@ -1,9 +1,9 @@
 """Which graphs are isomorphic: colour refinement, then canonical forms by individualisation and refinement.
 
-Graphs that differ under colour refinement are not isomorphic (Weisfeiler and Leman 1968). The others are brought into a
-canonical form (McKay and Piperno 2014): nodes of the first cell of equal colours are singled out one by one, the colours
-are refined again, and the smallest of the numberings that result is the form. The search of one graph is bounded; a graph
-beyond the bound is compared by its colours alone.
+Graphs that differ under colour refinement are not isomorphic (Weisfeiler and Leman 1968). The others are brought into
+a canonical form (McKay and Piperno 2014): nodes of the first cell of equal colours are singled out one by one, the
+colours are refined again, and the smallest of the numberings that result is the form. The search of one graph is
+bounded; a graph beyond the bound is compared by its colours alone.
 """
 
 from __future__ import annotations

@@ -57,20 +57,33 @@ def simulated(name: str, draws: Floats, *, own: float | None = None, note: str |
 
 
 def redrawn(gram: Floats, n: int, m: int, score: Score, *, draws: int, generator: np.random.Generator) -> Floats:
-    """Scores of n and m items, both drawn with replacement from those whose kernel values are `gram`."""
+    """Scores of n and m items, both drawn with replacement from those whose kernel values are `gram`.
+
+    Two draws of one item count as two items at its mean distance from the others; only a draw and itself are equal.
+    Otherwise copies would widen the distribution of a narrow kernel, and shift that of a biased estimate.
+    """
     size = len(gram)
     shares = np.full(size, 1 / size)
+    gram, equal = _apart(gram)
     first, second = (generator.multinomial(count, shares, draws).astype(float) for count in (n, m))
     with_first, with_second = first @ gram, second @ gram
     return np.asarray(
         score(
-            np.einsum("di,di->d", with_first, first),
-            np.einsum("di,di->d", with_second, second),
+            np.einsum("di,di->d", with_first, first) + first @ equal,
+            np.einsum("di,di->d", with_second, second) + second @ equal,
             np.einsum("di,di->d", with_first, second),
             n,
             m,
         )
     )
+
+
+def _apart(gram: Floats) -> tuple[Floats, Floats]:
+    """Kernel values with those of copies replaced by the item's mean, and what an item and itself have more."""
+    equal, gram = np.diagonal(gram).copy(), gram.copy()
+    mean = (gram.sum(1) - equal) / max(len(gram) - 1, 1)
+    np.fill_diagonal(gram, mean)
+    return gram, equal - mean
 
 
 def kernel_levels(
@@ -83,26 +96,19 @@ def kernel_levels(
     *,
     draws: int,
     generator: np.random.Generator,
-    scale: float = 1.0,
 ) -> dict[str, Floats]:
-    """Draws of each level of a discrepancy: two draws from the real items, and draws from each pool against them.
-
-    Drawing with replacement makes pairs of equal items in all three sums alike. That leaves an unbiased estimate
-    unbiased; one that includes pairs of an item with itself is too small by (N − 1)/N, which `scale` corrects.
-    """
+    """Draws of each level of a discrepancy: two draws from the real items, and draws from each pool against them."""
     real = _some(real, MOST, generator)
     within = kernel(real, real)
-    found = {"perfect": redrawn(within, n, m, score, draws=draws, generator=generator) * scale}
+    found = {"perfect": redrawn(within, n, m, score, draws=draws, generator=generator)}
     for name, pool in pools.items():
         if not len(pool):
             continue
         pool = _some(pool, MOST, generator)
         inside, across = kernel(pool, pool), kernel(real, pool)
         counts = generator.multinomial(m, np.full(len(pool), 1 / len(pool)), draws).astype(float)
-        # Two draws of one item count as two items at its mean distance from the others; a draw and itself as equal.
-        equal = np.diagonal(inside).copy()
-        np.fill_diagonal(inside, (inside.sum(1) - equal) / max(len(pool) - 1, 1))
-        second = np.einsum("di,di->d", counts @ inside, counts) + counts @ (equal - np.diagonal(inside))
+        inside, equal = _apart(inside)
+        second = np.einsum("di,di->d", counts @ inside, counts) + counts @ equal
         found[name] = np.asarray(score(within.sum(), second, counts @ across.sum(0), len(real), m))
     return found
 
@@ -167,7 +173,8 @@ def answer_draws(confusion: Ints, counts: Ints, *, draws: int, generator: np.ran
 def wider(draws: Floats, centre: Any, n: Any, m: Any, drawn: Any) -> Floats:
     """Values of m fresh samples around that of n real ones, from those of `drawn` real ones without replacement.
 
-    `centre` is the value of all real ones, which is the mean over all subsets. Subsets of one sample vary less than independent samples do: by 1/drawn − 1/n instead of 1/m + 1/n.
+    `centre` is the value of all real ones, which is the mean over all subsets. Subsets of one sample vary less than
+    independent samples do: by 1/drawn − 1/n instead of 1/m + 1/n.
     """
     factor = np.sqrt((1 / m + 1 / n) / (1 / drawn - 1 / n))
     return np.asarray(centre + (draws - centre) * factor)
@@ -193,7 +200,9 @@ def unstructured(samples: Any, count: int, generator: np.random.Generator) -> An
 
 
 def _moved_bits(samples: Any, generator: np.random.Generator) -> Any:
-    bits = np.array(samples, copy=True).reshape(len(samples), -1)
+    bits = np.array(samples, copy=True).reshape(len(samples), int(np.prod(np.shape(samples)[1:])))
+    if not bits.size:
+        return bits.reshape(np.shape(samples))
     mask = bits != 0
     weight = generator.random(bits.shape)
     off, on = np.where(mask, weight, -1).argmax(1), np.where(mask, -1, weight).argmax(1)

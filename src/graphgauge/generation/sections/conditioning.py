@@ -110,9 +110,7 @@ class Confusions:
     def perfect(self) -> Codes:
         """Answers (draws, conditions, answers) to real samples in place of the generated ones of tested conditions."""
         counts = np.where(self.tested, self.counts, 0)
-        return answer_draws(
-            self.confusion, counts, draws=self._draws.resamples, generator=self._draws.generator(20)
-        )
+        return answer_draws(self.confusion, counts, draws=self._draws.resamples, generator=self._draws.generator(20))
 
     @cached_property
     def perfect_compositions(self) -> Floats:
@@ -186,8 +184,8 @@ class Answers(ConditionSample):
 
 
 def _dealt(tolerance: int, *, corrected: bool = False) -> Any:
-    """Perfect: real samples in place of the generated ones, with the classifier's errors on real held-out samples of the
-    same conditions. Chance: the same predictions in random order, on average."""
+    """Perfect: real samples in place of the generated ones, with the classifier's errors on real held-out samples of
+    the same conditions. Chance: the same predictions in random order, on average."""
 
     def chance(function: MetricFunction, sample: Answers, params: Mapping[str, Any]) -> dict[str, float]:
         found = sample.found

@@ -391,7 +391,8 @@ class Attempts(ConditionSample):
 
 
 def _real_pairs(kind: str, scale: Callable[[Valid], float], *, spread: bool = False) -> ChanceFunction:
-    """Perfect: the real samples compared with each other. Memoriser: the training samples. Chance: one sample repeated."""
+    """Perfect: the real samples compared with each other. Memoriser: the training samples. Chance: one sample
+    repeated."""
 
     def chance(function: MetricFunction, sample: Attempts, params: Mapping[str, Any]) -> dict[str, float]:
         valid, by = sample.valid, scale(sample.valid)
@@ -456,6 +457,11 @@ def _real_validity(function: MetricFunction, sample: Attempts, params: Mapping[s
     asked = sample.attempts > 0
     weights = sample.attempts[asked] / sample.attempts.sum()
     return named({"perfect": Ideal(float(valid[asked] / n[asked] @ weights), *band(shares[:, asked] @ weights))})
+
+
+def _never_new(function: MetricFunction, sample: Attempts, params: Mapping[str, Any]) -> dict[str, float]:
+    """Memoriser: copies of training samples, none of which is new."""
+    return {"memoriser": Baseline(0.0)}
 
 
 def _copies_levels(function: MetricFunction, sample: Attempts, params: Mapping[str, Any]) -> dict[str, float]:
@@ -554,7 +560,7 @@ def novelty(sample: Attempts) -> Estimate:
 
 @metric(
     key="valid_unique_novel", conventions=MICRO | {"attempts": "all of them", "repeats": "over all conditions"},
-    interval=of_shares, chance=lambda function, sample, params: {"memoriser": Baseline(0.0)},
+    interval=of_shares, chance=_never_new,
     **_COMMON | {"needs": ("novelty",), "reference": "vignac2023"},
 )  # fmt: skip
 def valid_unique_novel(sample: Attempts) -> Estimate:
@@ -570,8 +576,8 @@ def valid_unique_novel(sample: Attempts) -> Estimate:
 
 @metric(
     key="nearer_to_training",
-    conventions=WHOLE | {"samples": "valid ones that equal no training or real sample", "distance": "Hamming; graphs: L1 between counts of refined colours",
-                         "ties": "share their weight"},
+    conventions=WHOLE | {"samples": "valid ones that equal no training or real sample", "ties": "share their weight",
+                         "distance": "Hamming; graphs: L1 between counts of refined colours"},
     interval=NoInterval("samples share their neighbours; compare with the band of a perfect generator"),
     chance=_copies_levels,
     **_COMMON | {"needs": ("copies",), "reference": "alaa2022", "direction": "target",
@@ -580,8 +586,9 @@ def valid_unique_novel(sample: Attempts) -> Estimate:
 def nearer_to_training(sample: Attempts) -> Estimate:
     """Share of new samples whose nearest neighbour is a training sample, among training and real held-out samples.
 
-    Samples that equal a training or real sample are left out; novelty counts those. A generator that is as near to one as to the other has the share of training samples among both. Near copies of
-    training samples have a larger share, even if none of them is in the training set.
+    Samples that equal a training or real sample are left out; novelty counts those. A generator that is as
+    near to one as to the other has the share of training samples among both. Near copies of training samples have a
+    larger share, even if none of them is in the training set.
     """
     found = sample.valid.nearest
     if found is None:

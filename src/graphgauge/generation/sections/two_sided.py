@@ -236,10 +236,9 @@ class Described(Sides):
             real = _over(self.pair(code)[0], self.scale[code])
             generator = self._draws.generator(9, code)
             chance = unstructured(real, min(4 * test.n[1], MOST), generator) if real.shape[1] > 1 else real[:0]
-            size = min(len(real), MOST)
             return kernel_levels(
                 lambda x, y: np.sqrt(squared_distances(x, y)), real, {"chance": chance}, *test.n, energy,
-                draws=self._draws.resamples, generator=generator, scale=size / (size - 1),
+                draws=self._draws.resamples, generator=generator,
             )  # fmt: skip
 
         return self.drawn(self.each(levels))
@@ -420,11 +419,14 @@ class Drawn(Sides):
             real, generated, train = padded(real, generated, chosen.features(self._train))
             inside = chosen.kernel(real, real).sum()
             values = [
-                biased(inside, chosen.kernel(other, other).sum(), chosen.kernel(real, other).sum(), len(real), len(other))
+                biased(
+                    inside, chosen.kernel(other, other).sum(), chosen.kernel(real, other).sum(), len(real), len(other)
+                )
                 for other in (generated, train)
             ]
             found.append(values[0] / values[1] if values[1] > 0 else np.nan)
-        return float(np.mean(found))
+        known = [value for value in found if value == value]
+        return float(np.mean(known)) if known else np.nan
 
     def mmd_levels(self, kind: str) -> dict[str, Floats]:
         chosen, real = self.convention.kernels[kind], self._described(kind)[0]
@@ -436,7 +438,6 @@ class Drawn(Sides):
             n, m = test.n
             pools = {name: chosen.features(pool) for name, pool in self._pools(code, m).items()}
             width = max([own.shape[1], *(pool.shape[1] for pool in pools.values())])
-            size = min(len(own), MOST)
 
             def wide(rows: Floats) -> Floats:
                 return np.pad(rows, ((0, 0), (0, width - rows.shape[1])))
@@ -444,7 +445,6 @@ class Drawn(Sides):
             return kernel_levels(
                 chosen.kernel, wide(own), {name: wide(pool) for name, pool in pools.items()}, n, m,
                 self.convention.score, draws=self._draws.resamples, generator=self._draws.generator(11, code),
-                scale=size / (size - 1) if self.convention.is_biased else 1.0,
             )  # fmt: skip
 
         return self.drawn(self.each(levels))
