@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -144,7 +145,7 @@ def spectral_histograms(graphs: Graphs) -> Floats:
     return _shares(graphs, _bins(values, 2.0, _SPECTRAL_BINS), _SPECTRAL_BINS)
 
 
-def spectra(graphs: Graphs, eigenvalues: Callable[[Floats], Floats] = np.linalg.eigvalsh) -> list[Floats]:
+def spectra(graphs: Graphs, eigenvalues: Callable[[Any], Any] = np.linalg.eigvalsh) -> list[Floats]:
     """The eigenvalues of each graph's normalised Laplacian; rows of isolated nodes are 0."""
     if graphs.nodes.max(initial=0) > _MOST_DENSE:
         raise InputError(
@@ -202,12 +203,12 @@ def _scipy_spectral(graphs: Graphs) -> Floats:
 
 
 def _degree_counts(graphs: Graphs) -> Floats:
-    return degree_histograms(graphs) * np.maximum(graphs.nodes, 1)[:, np.newaxis]
+    return np.asarray(degree_histograms(graphs) * np.maximum(graphs.nodes, 1)[:, np.newaxis])
 
 
 def _normalised(counts: Floats, extra: float) -> Floats:
     total = counts.sum(axis=1, keepdims=True) + extra
-    return np.divide(counts, total, out=np.zeros_like(counts), where=total > 0)
+    return np.asarray(np.divide(counts, total, out=np.zeros_like(counts), where=total > 0))
 
 
 def _shares_of(counts: Callable[[Graphs], Floats], extra: float) -> Callable[[Graphs], Floats]:

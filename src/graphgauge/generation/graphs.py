@@ -162,7 +162,7 @@ def _joined(parts: Sequence[Words | None], sizes: Ints) -> Words | None:
 def _ranges(starts: Ints, lengths: Ints) -> Ints:
     """All numbers of some ranges, one range after the other."""
     before = np.cumsum(lengths) - lengths
-    return np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths)
+    return np.asarray(np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths), np.int64)
 
 
 def is_graphs(value: Any) -> bool:

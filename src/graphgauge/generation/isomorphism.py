@@ -85,7 +85,7 @@ def _alike(collections: tuple[Graphs, ...]) -> None:
 def _plain_form(graphs: Graphs, index: int) -> bytes:
     nodes = slice(int(graphs.starts[index]), int(graphs.starts[index] + graphs.nodes[index]))
     edges = slice(int(graphs.offsets[index]), int(graphs.offsets[index + 1]))
-    parts = [graphs.edges[edges]]
+    parts: list[NDArray[Any]] = [graphs.edges[edges]]
     parts += [graphs.node_labels[nodes]] if graphs.node_labels is not None else []
     parts += [graphs.edge_labels[edges]] if graphs.edge_labels is not None else []
     return b"|".join(part.tobytes() for part in parts)

@@ -319,7 +319,7 @@ def _graphs(parts: Mapping[str, NDArray[Any]], name: str) -> Graphs:
             raise ValueError(f"{key} of another number of nodes or edges")
     if not labels and not directed:
         return read
-    return replace(read, offsets=offsets, edges=edges, directed=directed, **labels)
+    return Graphs(read.nodes, offsets, edges, labels.get("node_labels"), labels.get("edge_labels"), directed)
 
 
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:

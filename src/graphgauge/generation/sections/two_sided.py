@@ -332,7 +332,10 @@ class Encoded(Sides):
             )
             for name in PRDC._fields
         }  # fmt: skip
-        note = note_of_sizes(*map(list, zip(*sizes.values(), strict=True)), self.groups) if sizes else None
+        note = None
+        if sizes:
+            kept, fresh = ([pair[side] for pair in sizes.values()] for side in (0, 1))
+            note = note_of_sizes(kept, fresh, self.groups)
         return measures, own, note
 
     @cached_property
