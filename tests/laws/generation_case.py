@@ -26,6 +26,9 @@ def without_companions(evaluation: Evaluation) -> Evaluation:
     return Evaluation(FAMILY, [result for result in evaluation.values() if not result.is_companion])
 
 
+_OF_GRAPHS = (("graphs",), ("graph_training",))
+
+
 class BitsCase(Case):
     name = "generation-bits"
     family = FAMILY
@@ -33,7 +36,7 @@ class BitsCase(Case):
     shape: tuple[int, ...] = (2, 3)
 
     def covers(self, metric: Metric) -> bool:
-        return metric.needs != ("graphs",)
+        return metric.needs not in _OF_GRAPHS
 
     def parameters(self, metric: Metric) -> Iterable[dict[str, Any]]:
         if "k" in metric.params:
@@ -118,7 +121,7 @@ class GraphsCase(Case):
     scores = ("latents",)
 
     def covers(self, metric: Metric) -> bool:
-        return metric.needs == ("graphs",)
+        return metric.needs in _OF_GRAPHS
 
     def drawn(self, n: int, rng: np.random.Generator) -> Inputs:
         def graphs() -> list[Any]:
@@ -126,8 +129,10 @@ class GraphsCase(Case):
                     for _ in range(n)]  # fmt: skip
 
         codes = np.r_[np.zeros(10, int), rng.integers(0, 2, n - 10)]
+        # Larger than the real graphs, none of which may be among them.
+        train = [networkx.gnp_random_graph(9, 0.4, seed=int(rng.integers(1 << 30))) for _ in range(10)]
         return {
-            "real": graphs(), "generated": graphs(), "real_conditions": codes, "conditions": codes,
+            "train": train, "real": graphs(), "generated": graphs(), "real_conditions": codes, "conditions": codes,
             "latents": rng.integers(0, 17, (n, 2)).astype(float), "labels": ["0", "1"],
         }  # fmt: skip
 
@@ -145,7 +150,7 @@ class GraphsCase(Case):
         none = Graphs.of([], "real")
         return {
             "real": none, "generated": none, "real_conditions": [], "conditions": [], "latents": np.zeros((0, 2)),
-            "labels": ["0", "1"],
+            "labels": ["0", "1"], "train": none,
         }  # fmt: skip
 
     def evaluate(self, inputs: Inputs) -> Evaluation:
