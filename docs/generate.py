@@ -36,6 +36,8 @@ _ROWS = {
     "samples); the first available one is used",
     "conventions": "choices that the formula leaves open; *as chosen* means set by the option of that name "
     "([more](../conventions.md))",
+    "fair to": "the classes of predicted graphs that can be compared by it; without this row, all "
+    "([more](../recovery.md#classes))",
     "chance": "the models without knowledge whose scores are shown next to the value",
     "interval": "how the interval is computed, or why there is none",
     "laws": "properties that the tests check, and those that do not hold, with the reason: *permutation*, the order of "
@@ -142,6 +144,8 @@ def _metric_section(entry: Metric) -> list[str]:
     asked = "by default, if the input allows it" if entry.default else "if named in `metrics=`"
     facts["computed"] = f"{asked}; on {' or '.join(entry.needs)}"
     facts["conventions"] = "; ".join(f"*{name}*: {text}" for name, text in entry.conventions.items())
+    if entry.fair_to is not None:
+        facts["fair to"] = ", ".join(entry.fair_to)
     facts["chance"] = _rule(entry.chance)
     facts["interval"] = _rule(entry.interval)
     facts["laws"] = _laws(entry)

@@ -215,8 +215,10 @@ def tables(folder: Path) -> None:
 
 
 def _table_alone(text: str) -> str:
-    """The table of a report in Markdown, without the remarks below it, which the page sums up."""
-    return "\n".join(line for line in text.splitlines() if line.startswith("|")) + "\n"
+    """The table of a report in Markdown and which columns are fair; the page sums up the other remarks."""
+    lines = text.splitlines()
+    fair = [line for line in lines if line.startswith(("Methods predict", "†", "Fair to all"))]
+    return "\n".join([*(line for line in lines if line.startswith("|")), "", *fair]).rstrip() + "\n"
 
 
 SHOWN = ("skeleton_f1", "arrowhead_precision", "arrowhead_recall", "directed_f1", "directed_shd", "cpdag_shd")

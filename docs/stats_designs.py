@@ -12,10 +12,13 @@ from pathlib import Path
 
 from graphgauge.stats import Model, Simulated, simulate
 
-REPEATS = 2000
+REPEATS, FEWER = 2000, 500
+# Of these, so many also simulate what they expect of their interval.
+EXPECTATIONS = 100
 SEED = 11
-# A ceiling that most scores of the better method reach, and a grid of a few values.
-CEILING, GRID = 0.5, 0.7
+# A grid of a few values. Ceilings, in standard deviations from the worse method's mean: a third to nearly all are cut.
+GRID = 0.7
+CEILINGS = (0.5, 0.3, -0.3)
 
 
 @dataclass(frozen=True)
@@ -28,16 +31,30 @@ class Row:
     correlation: float = 0.0
     spreads: tuple[float, float] = (1.0, 1.0)
     between: float = 0.0
-    scores: str = "normal"
+    ties: bool = False
+    ceiling: float | None = None
+    shapes: tuple[str, str] = ("normal", "normal")
 
     @property
     def name(self) -> tuple[str, str, str]:
         n, m = self.sizes[0]
         runs = f"{n} pairs" if self.paired else f"{n} + {m} runs"
         kind = "one dataset" if len(self.sizes) == 1 else f"{len(self.sizes)} datasets, {self.datasets}"
-        scores = [self.scores] if self.scores != "normal" else []
+        scores = ["ties"] if self.ties else []
+        scores += [] if self.ceiling is None else [f"ceiling at {self.ceiling:g}"]
+        scores += [] if not self.is_skewed else [" and ".join(dict.fromkeys(self.shapes))]
         scores += [f"spreads {self.spreads[0]:g} and {self.spreads[1]:g}"] if self.spreads != (1.0, 1.0) else []
         return kind, runs, ", ".join([f"correlation {self.correlation:g}" if self.paired else "independent", *scores])
+
+    @property
+    def repeats(self) -> int:
+        """Fewer for skewed scores, spreads of 5 to 1, and lower ceilings of several datasets."""
+        low = self.ceiling is not None and self.ceiling < max(CEILINGS) and len(self.sizes) > 1
+        return FEWER if self.is_skewed or self.spreads[0] == 5 or low else REPEATS
+
+    @property
+    def is_skewed(self) -> bool:
+        return self.shapes != ("normal", "normal")
 
     @property
     def error(self) -> float:
@@ -48,12 +65,16 @@ class Row:
         between = self.between**2 if self.datasets == "drawn" else 0.0
         return math.sqrt((noise + between) / len(self.sizes))
 
-    def simulated(self, repeats: int = REPEATS) -> Simulated:
+    def simulated(self, repeats: int | None = None) -> Simulated:
+        repeats = repeats or self.repeats
         model = Model(
             effect=round(2.8 * self.error, 3), correlation=self.correlation, spreads=self.spreads, between=self.between,
-            grid=GRID if self.scores == "ties" else None, ceiling=CEILING if self.scores == "ceiling" else None,
+            grid=GRID if self.ties else None, ceiling=self.ceiling, shapes=self.shapes,
         )  # fmt: skip
-        return simulate(self.sizes, paired=self.paired, datasets=self.datasets, model=model, repeats=repeats, seed=SEED)
+        return simulate(
+            self.sizes, paired=self.paired, datasets=self.datasets, model=model, repeats=repeats, seed=SEED,
+            expectations=min(repeats, EXPECTATIONS),
+        )  # fmt: skip
 
 
 def one(n: int, m: int | None = None, **options: object) -> Row:
@@ -71,42 +92,58 @@ def drawn(datasets: int, n: int, m: int | None = None, **options: object) -> Row
 ROWS = [
     *(one(n, correlation=c) for n in (3, 5) for c in (0.0, 0.95)),
     *(one(n, correlation=c) for n in (6, 10, 30) for c in (0.0, 0.5, 0.95)),
-    *(one(n, correlation=0.5, scores=scores) for n in (6, 10, 30) for scores in ("ties", "ceiling")),
+    *(one(n, correlation=0.5, ties=True) for n in (6, 10, 30)),
+    *(one(n, correlation=0.5, ceiling=c) for n in (6, 10, 30) for c in CEILINGS),
     one(10, correlation=0.5, spreads=(1.0, 3.0)),
     *(one(n, m) for n, m in ((3, 3), (4, 4), (5, 5), (5, 10), (10, 10), (10, 30), (30, 30))),
     *(one(n, m, spreads=s) for n, m in ((5, 5), (5, 15), (10, 30)) for s in ((1.0, 3.0), (3.0, 1.0))),
-    *(one(n, m, scores=scores) for n, m in ((5, 5), (10, 30)) for scores in ("ties", "ceiling")),
+    *(one(n, m, ties=True) for n, m in ((5, 5), (10, 30))),
+    *(one(n, m, ceiling=c) for n, m in ((5, 5), (10, 30)) for c in CEILINGS),
+    *(one(n, m, spreads=(5.0, 1.0)) for n, m in ((2, 50), (4, 20))),
+    *(one(n, shapes=("lognormal", "normal"), spreads=(1.0, 0.0)) for n in (5, 12, 30)),
+    *(one(n, shapes=("exponential", "exponential"), spreads=(3.0, 1.0)) for n in (8, 20)),
+    *(one(n, n, shapes=("exponential", "-exponential")) for n in (5, 10)),
+    one(8, 8, shapes=("lognormal", "normal")),
     *(these(d, n, correlation=0.5) for d, n in ((2, 3), (3, 3), (5, 5), (10, 3), (50, 3), (10, 30))),
     these(5, 5, correlation=0.95),
-    these(5, 5, correlation=0.5, scores="ceiling"),
-    these(5, 5, correlation=0.5, scores="ties"),
+    *(these(5, 5, correlation=0.5, ceiling=c) for c in CEILINGS),
+    these(5, 5, correlation=0.5, ties=True),
+    these(3, 4, shapes=("lognormal", "normal"), spreads=(1.0, 0.0)),
     *(these(d, n, m) for d, n, m in ((2, 3, 3), (3, 3, 5), (5, 5, 5), (10, 3, 5), (50, 3, 3))),
     these(5, 3, 6, spreads=(3.0, 1.0)),
     *(drawn(d, n, correlation=0.5) for d, n in ((3, 5), (6, 5), (10, 5), (20, 3), (50, 30))),
     drawn(10, 5, correlation=0.95),
     drawn(10, 3, 5),
-    *(drawn(d, 5, correlation=0.5, scores=scores) for d in (10, 50) for scores in ("ties", "ceiling")),
+    *(drawn(d, 5, correlation=0.5, ties=True) for d in (10, 50)),
+    *(drawn(d, 5, correlation=0.5, ceiling=c) for d in (10, 50) for c in CEILINGS),
 ]
-HEAD = ["datasets", "runs", "scores", "error", "covers", "misses low / high", "width", "power"]
+HEAD = ["datasets", "runs", "scores", "error", "covers", "expected", "misses low / high", "width", "power"]
 
 
 def line(row: Row, found: Simulated) -> str:
-    covers = "–" if math.isnan(found.coverage) else f"{found.coverage:.3f}"
-    cells = [
-        *row.name, f"{found.error:.3f}", covers, f"{found.below:.3f} / {found.above:.3f}", f"{found.width:.2f}",
-        f"{found.power:.2f}",
-    ]  # fmt: skip
+    covers, expected = ("–" if math.isnan(share) else f"{share:.3f}" for share in (found.coverage, found.expected))
+    misses = f"{found.below:.3f} / {found.above:.3f}"
+    cells = [*row.name, f"{found.error:.3f}", covers, expected, misses, f"{found.width:.2f}", f"{found.power:.2f}"]
     return f"| {' | '.join(cells)} |"
 
 
-def main(repeats: int = REPEATS) -> None:
+def main(repeats: int | None = None) -> None:
     lines = [f"| {' | '.join(HEAD)} |", f"|{'---|' * len(HEAD)}"]
     for row in ROWS:
         lines.append(line(row, row.simulated(repeats)))
         print(lines[-1], flush=True)
-    error = 2 * math.sqrt(0.05 * 0.95 / repeats)
-    lines += ["", f"{repeats:,} repetitions per row; a share of .05 is known to ± {error:.3f}.", ""]
+    many, few = (repeats or number for number in (REPEATS, FEWER))
+    said = (
+        f"{many:,} repetitions per row, in which a share of .05 is known to ± {error(many):.3f}; {few} "
+        f"(± {error(few):.3f}) of skewed scores, spreads of 5 to 1, and lower ceilings of several datasets. What is "
+        f"expected is the mean of {EXPECTATIONS} repetitions."
+    )
+    lines += ["", said, ""]
     Path(__file__).with_name("stats_designs.inc").write_text("\n".join(lines), encoding="utf-8")
+
+
+def error(repeats: int) -> float:
+    return 2 * math.sqrt(0.05 * 0.95 / repeats)
 
 
 if __name__ == "__main__":

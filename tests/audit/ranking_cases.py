@@ -131,7 +131,17 @@ def filtered(rng, count=0):
     return evaluate(scores=scores.ravel(), labels=labels.ravel(), queries=np.repeat(np.arange(50), 10)).materials
 
 
+def without_negatives(rng, queries):
+    """This many queries have no candidate but the right one."""
+    pos, neg = scored(rng)
+    mask = np.ones_like(neg, dtype=bool)
+    mask[:queries] = False
+    return evaluate(pos, neg, mask=mask).materials
+
+
 CASES = [
+    Case("no-negatives", plain, without_negatives,
+         {"one query in 400": 1, "20": 20, "half": 200}),
     Case("lowest-scores", filtered, filtered,
          {"one candidate in 500": 1, "50": 50, "most": 400}),
     Case("tied-scores", plain, tied,

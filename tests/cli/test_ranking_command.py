@@ -431,3 +431,79 @@ def test_items_weights_and_queries_as_files(tmp_path):
     ]  # fmt: skip
     assert "needs" in run(*flat, "--items", "i.npy", cwd=tmp_path).stderr
     assert "needs" in run(*flat, "--item-count", "4", cwd=tmp_path).stderr
+
+
+def test_states_of_lists_merge_on_the_command_line(tmp_path):
+    draw = np.random.default_rng(0)
+    lists, right = np.array([draw.permutation(30)[:6] for _ in range(20)]), draw.integers(0, 30, 20)
+    for number, part in enumerate((slice(0, 8), slice(8, 20))):
+        np.save(tmp_path / "lists.npy", lists[part])
+        np.save(tmp_path / "right.npy", right[part])
+        done = run("ranking", "--topk", tmp_path / "lists.npy", "--targets", tmp_path / "right.npy", "--n-items", "30",
+                   "--save-state", tmp_path / f"{number}.npz", "--k", "3,6", "--quiet")  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    done = run("merge", tmp_path / "0.npz", tmp_path / "1.npz", "--k", "3,6", "-o", tmp_path / "merged.json", "--quiet")
+    assert done.returncode == 0, done.stderr
+    expected = graphgauge.ranking.from_topk(lists, right, n_items=30, k=[3, 6])
+    merged = json.loads((tmp_path / "merged.json").read_text())
+    found = {entry["key"]: entry["value"] for entry in merged["results"]}
+    assert found == {key: result.value for key, result in expected.items()}
+    assert merged["conventions"] == expected.conventions
+    for options, words in ((["--ties", "expected"], "no ties"), (["--metrics", "mrr"], "beyond the lists")):
+        refused = run("merge", tmp_path / "0.npz", tmp_path / "1.npz", "--k", "3", *options)
+        assert refused.returncode == 2
+        assert words in refused.stderr
+    again = run("merge", tmp_path / "0.npz", tmp_path / "0.npz", "--k", "3")
+    assert again.returncode == 3
+
+
+def test_recommenders_and_triples_as_files(tmp_path):
+    draw = np.random.default_rng(1)
+    scores = draw.normal(size=(12, 40))
+    three = np.array([draw.permutation(40)[:3] for _ in range(12)])
+    test = np.stack([np.repeat(np.arange(12), 2), three[:, :2].ravel()], axis=1)
+    train = np.stack([np.arange(12), three[:, 2]], axis=1)
+    triples = np.unique(draw.integers(0, [15, 3, 15], (90, 3)), axis=0)
+    draw.shuffle(triples)
+    entities, relations = draw.normal(size=(15, 4)), draw.normal(size=(3, 4))
+    named = {"scores": scores, "test": test, "train": train, "asked": triples[:20], "known-a": triples[20:50],
+             "known-b": triples[50:], "entities": entities, "relations": relations}  # fmt: skip
+    for name, array in named.items():
+        np.save(tmp_path / f"{name}.npy", array)
+    np.savetxt(tmp_path / "test.csv", test, fmt="%d", delimiter=",")
+
+    def values(*options):
+        place = tmp_path / "result.json"
+        done = run("ranking", *options, "-o", place, "--quiet")
+        assert done.returncode == 0, done.stderr
+        return {entry["key"]: entry["value"] for entry in json.loads(place.read_text())["results"]}
+
+    expected = graphgauge.ranking.recommend(scores, test=test, train=train, k=[5, 10])
+    for form in ("npy", "csv"):
+        found = values("--user-scores", tmp_path / "scores.npy", "--test-items", tmp_path / f"test.{form}",
+                       "--train-items", tmp_path / "train.npy", "--k", "5,10", "--per-query", tmp_path / "each.csv",
+                       "--gate", "recall@5 > 0")  # fmt: skip
+        assert found == {key: result.value for key, result in expected.items()}
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "each.csv").read_text())))
+    assert [float(row["reciprocal_rank"]) for row in rows] == pytest.approx(
+        [max(1 / (1 + sum(scores[user] > scores[user, item]) - (scores[user, three[user, 2]] > scores[user, item]))
+             for item in three[user, :2]) for user in range(12)])  # fmt: skip
+    known = [triples[20:50], triples[50:]]
+    ranked = graphgauge.ranking.rank_triples((entities, relations), triples[:20], score="l2", known=known).evaluate()
+    found = values("--triples", tmp_path / "asked.npy", "--known-triples", tmp_path / "known-*.npy", "--entities",
+                   tmp_path / "entities.npy", "--relation-vectors", tmp_path / "relations.npy", "--score", "l2",
+                   "--gate", "mrr_macro_relation > 0", "--gate", "mrr[side] > 0")  # fmt: skip
+    assert found == {key: result.value for key, result in ranked.items()}
+    for options, words in (
+        (["--entities", "e.npy"], "--entities needs --relation-vectors"),
+        ([], "--triples needs --model or --entities"),
+        (["--entities", "e.npy", "--relation-vectors", "r.npy"], "--score not given"),
+        (["--model", "a:b", "--score", "l1"], "--score needs --entities"),
+        (["--model", "a:b", "--gate", "mrr_macro_half > 0"], "there are no groups 'half': they are side, relation"),
+    ):
+        refused = run("ranking", "--triples", tmp_path / "asked.npy", *options)
+        assert refused.returncode == 2
+        assert words in " ".join(refused.stderr.split())
+    wide = run("ranking", "--user-scores", tmp_path / "scores.npy", "--test-items", tmp_path / "scores.npy")
+    assert wide.returncode == 3
+    assert "test_items" in wide.stderr

@@ -34,9 +34,9 @@ def test_public_names() -> None:
     assert set(graphgauge.__all__) >= {"__version__", "core", "ranking", "stats"}
     assert dir(graphgauge) == sorted(graphgauge.__all__)
     assert set(ranking.__all__) == {
-        "Catalog", "Items", "ListItems", "Negatives", "RankingState", "average_precision", "compare", "evaluate",
-        "evaluate_files", "from_topk", "hits_at_k", "known_answers", "mrr", "negatives", "rank_all", "rank_triples",
-        "ranks", "recommend", "roc_auc",
+        "Catalog", "Items", "ListItems", "Negatives", "RankingState", "TopK", "average_precision", "compare",
+        "evaluate", "evaluate_files", "from_topk", "hits_at_k", "known_answers", "mrr", "negatives", "rank_all",
+        "rank_topk", "rank_triples", "ranks", "recommend", "roc_auc", "stream_topk",
     }  # fmt: skip
     for name in graphgauge.__all__:
         assert getattr(graphgauge, name)

@@ -71,6 +71,19 @@ def recommender() -> None:
     np.save("train.npy", three[:, 2])
     np.save("train-offsets.npy", np.arange(SIDES + 1))
     np.save("lists.npy", np.array([draw.permutation(3000)[:20] for _ in range(SIDES)]))
+    np.save("scores.npy", draw.normal(size=(SIDES, 3000)))
+    np.save("test-pairs.npy", np.stack([np.repeat(np.arange(SIDES), 2), three[:, :2].ravel()], axis=1))
+    np.save("train-pairs.npy", np.stack([np.arange(SIDES), three[:, 2]], axis=1))
+
+
+def knowledge_graph() -> None:
+    """Triples of test and training, and embeddings of entities and relations."""
+    draw = np.random.default_rng(0)
+    every = draw.permutation(np.unique(draw.integers(0, [30, 4, 30], (600, 3)), axis=0))
+    np.save("triples.npy", every[:SIDES])
+    np.save("train-triples.npy", every[SIDES:])
+    np.save("vectors.npy", draw.normal(size=(30, 4)))
+    np.save("relation-vectors.npy", draw.normal(size=(4, 4)))
 
 
 def graphs() -> None:
@@ -211,7 +224,7 @@ FILES: dict[str, Sequence[Callable[[], None]]] = {
         lambda: results(["weak", "strong"], "toy"),
     ),
     "docs/index.md": (scores,),
-    "docs/ranking.md": (scores, lists, embeddings, recommender),
+    "docs/ranking.md": (scores, lists, embeddings, recommender, knowledge_graph),
     "docs/negatives.md": (edges,),
     "docs/recovery.md": (graphs,),
     "docs/forecasting.md": (forecasts,),

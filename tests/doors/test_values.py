@@ -124,6 +124,49 @@ def _from_topk(topk: Any, targets: Any, **options: Any) -> Evaluation:
     return ranking.from_topk(topk, targets, **options)
 
 
+def _interactions() -> dict[str, Any]:
+    """Two items of the test and one of training for every user, who are not in order."""
+    three = np.array([RNG.permutation(9)[:3] for _ in range(N)])
+    users = RNG.permutation(N)
+    pairs = {name: np.stack([users, three[users, place]], axis=1) for name, place in (("a", 0), ("b", 1), ("c", 2))}
+    return {"test_items": np.concatenate([pairs["a"], pairs["b"]]), "train_items": pairs["c"]}
+
+
+def _recommend(
+    user_scores: Any, test_items: Any, train_items: Any, item_vectors: Any = None, **given: Any
+) -> Evaluation:
+    return ranking.recommend(user_scores, item_vectors, test=test_items, train=train_items,
+                             **{"k": (1, 3, 10)} | given)  # fmt: skip
+
+
+def _triples() -> dict[str, Any]:
+    every = RNG.permutation(np.unique(RNG.integers(0, [9, 3, 9], (80, 3)), axis=0))
+    return {"triples": every[:N], "known_triples": every[N:]}
+
+
+def _vectors() -> dict[str, Any]:
+    return {"entities": RNG.normal(size=(9, 3)), "relation_vectors": RNG.normal(size=(3, 3))}
+
+
+def _rank_triples(triples: Any, known_triples: Any, **given: Any) -> Evaluation:
+    names = ("score", "sides", "keep", "cluster", "weights", "groups", "nan")
+    if given.get("nan") == "raise":  # the default; scores of triples take no other
+        del given["nan"]
+    counting = {name: given.pop(name) for name in names if name in given}
+    if "entities" in given:
+        model: Any = given.pop("entities"), given.pop("relation_vectors")
+    else:
+        model, counting["entities"] = score_of_triples(), given.pop("n_entities")
+        given.pop("model")
+    return ranking.rank_triples(model, triples, known=known_triples, **counting).evaluate(**given)
+
+
+def score_of_triples() -> Callable[..., Any]:
+    """The factory of a model, as files name it."""
+    table = np.random.default_rng(5).integers(0, 5, (9, 3, 9)) / 4
+    return lambda heads, relations, tails: table[heads, relations, tails]
+
+
 def _with_sets(targets: Any, given: dict[str, Any], counting: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Sets as the library takes them, from the arrays of the files."""
     if "target_offsets" in given:
@@ -296,6 +339,25 @@ DATA = {
         Data("ranking embeddings", _embeddings(), library=_rank_all),
         Data("ranking sets", _embeddings() | _sets(), library=_rank_all),
         Data("ranking topk", _lists(), library=_from_topk),
+        Data(
+            "ranking recommender",
+            {"user_scores": RNG.integers(0, 9, (N, 9)) / 4, **_interactions()},
+            library=_recommend,
+        ),
+        Data(
+            "ranking users",
+            {"user_scores": RNG.normal(size=(N, 3)), "item_vectors": RNG.normal(size=(9, 3)), **_interactions()},
+            library=_recommend,
+            fixed={"score": "l2"},
+        ),
+        Data("ranking triples", _triples() | _vectors(), library=_rank_triples, fixed={"score": "l1"}),
+        Data(
+            "ranking model",
+            _triples(),
+            {"model": "tests.doors.test_values:score_of_triples"},
+            _rank_triples,
+            fixed={"n_entities": 9},
+        ),
         Data("recovery", _graphs(), library=_recovery),
         Data("forecasting point", _points(), library=_forecast),
         Data("forecasting std", _series(), library=_forecast),

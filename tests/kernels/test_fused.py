@@ -69,3 +69,52 @@ def test_views_are_read_where_they_are(view: str) -> None:
     }[view]  # fmt: skip
     positives = pos[::2][: len(neg)]
     assert fused_counts(positives, neg) == host_counts(positives, neg)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("columns", [1, 40, 1024, 2500])
+def test_bands_are_those_without_triton(dtype: torch.dtype, columns: int) -> None:
+    from graphgauge.kernels.device import Bands
+    from graphgauge.kernels.fused import count_bands
+
+    generator = torch.Generator().manual_seed(columns)
+    scores = torch.randint(-3, 4, (5, columns), generator=generator).to(dtype)
+    scores[0, 0], scores[1, -1] = torch.nan, -torch.inf
+    rows = torch.tensor([0, 0, 1, 2, 4, 4, 4])
+    low = torch.tensor([-1.0, 0, 1, 2, 9, -9, 0], dtype=dtype)
+    bands = Bands(rows, 5, low, low + 1, dtype)
+    expected = sorted(zip(*(each.tolist() for each in next(iter(bands.start(scores, 7)))), strict=True))
+    moved = [each.to(DEVICE) for each in (scores, bands._offsets, bands._low, bands._high)]
+    for room in (len(expected) + 3, 1):
+        numbers = [torch.zeros(size, dtype=torch.int32, device=DEVICE) for size in (7, 7, 1, room, room)]
+        above, inside, found, band, column = numbers
+        count_bands(*moved, above, inside, (found, band, column), first=7, count=True)
+        assert above.tolist() == bands.above.tolist()
+        assert inside.tolist() == bands.inside.tolist()
+        assert int(found) == len(expected)
+    numbers = [torch.zeros(size, dtype=torch.int32, device=DEVICE) for size in (7, 7, 1, 9999, 9999)]
+    above, inside, found, band, column = numbers
+    count_bands(*moved, above, inside, (found, band, column), first=7, count=False)
+    assert above.sum() == inside.sum() == 0
+    assert sorted(zip(band[: int(found)].tolist(), column[: int(found)].tolist(), strict=True)) == expected
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("score", ["dot", "l1", "l2"])
+def test_near_ties_are_decided_as_on_the_host(score: str, dtype: torch.dtype) -> None:
+    from graphgauge.kernels.device import ordered_scores
+    from graphgauge.kernels.fused import compare_again
+
+    generator = torch.Generator().manual_seed(0)
+    left, right = (torch.randn(size, 24, generator=generator).to(dtype) for size in (6, 50))
+    right[25:] = right[:25]
+    band, column = torch.randint(0, 9, (300,), generator=generator), torch.randint(0, 50, (300,), generator=generator)
+    rows = torch.randint(0, 6, (9,), generator=generator).sort().values
+    own = ordered_scores(left[rows], right[torch.arange(9)], score)
+    again = ordered_scores(left[rows[band]], right[column], score)
+    greater, equal = (torch.zeros(9, dtype=torch.int32, device=DEVICE) for _ in range(2))
+    numbers = [each.to(DEVICE) for each in (rows.int(), band.int(), column.int(), own)]
+    compare_again(left.to(DEVICE), right.to(DEVICE), score, *numbers, greater, equal)
+    assert greater.tolist() == torch.bincount(band[again > own[band]], minlength=9).tolist()
+    assert equal.tolist() == torch.bincount(band[again == own[band]], minlength=9).tolist()
+    assert equal.sum() > 0

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.peers.agreement import assert_current, lines, peer, versions
+from tests.peers.test_recovery_definitions import definition_sections
 
 from graphgauge import recovery
 from graphgauge.core.errors import InputError
@@ -30,7 +31,7 @@ pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
 DOCS = Path(__file__).parents[2] / "docs"
 TABLE = DOCS / "agreement" / "recovery.md"
 PAGE = DOCS / "recovery.md"
-SHOWN = ("gcastle", "cdt", "causal-learn", "gadjid", "pgmpy", "scikit-learn", "numpy")
+SHOWN = ("gcastle", "cdt", "causal-learn", "gadjid", "pgmpy", "tigramite", "scikit-learn", "numpy")
 OFF = ~np.eye(8, dtype=bool)
 
 
@@ -336,6 +337,7 @@ def table_text() -> str:
             "",
             *lines(["case", "graphgauge's rule", "graphgauge", "library", "result"], share_rows()),
             "",
+            *definition_sections(),
         ]
     )
 

@@ -228,11 +228,53 @@ def test_minus_infinity_as_a_filter_is_found():
         ({"scores": np.zeros(4), "test": [[0]] * 3}, "scores: expected shape"),
         ({"minus_inf": "drop", "test": [[0]] * 3}, "minus_inf"),
         ({"score": "l2", "test": [[0]] * 3}, "score needs items"),
+        ({"test": [(0, 1), (1, 2), (2, 3)]}, "test: 3 lists of two numbers can be pairs of user and item, or two"),
+        ({"test": [[0, 1], [1, 2], [2, 3]]}, "test: 3 lists of two numbers can be pairs"),
+        ({"test": [(0, 1), (1, 2)]}, r"test: 2 lists of two numbers.*np\.array\(pairs\)"),
+        ({"test": [[0]] * 3, "train": [[1, 2]] * 3}, "train: 3 lists of two numbers can be pairs"),
     ],
 )
 def test_bad_recommendations(change, words):
     with pytest.raises((InputError, OptionError), match=words):
         recommend(**({"scores": np.arange(12.0).reshape(3, 4)} | change))
+
+
+def test_two_items_of_each_user_are_sets_if_they_say_so():
+    scores = np.random.default_rng(3).normal(size=(3, 6))
+    listed = [[0, 1], [1, 2], [0, 5]]
+    whole = facts(recommend(scores, test=(np.ravel(listed), [0, 2, 4, 6]), k=2))
+    for sets in ([set(each) for each in listed], [np.array(each) for each in listed]):
+        assert facts(recommend(scores, test=sets, k=2)) == whole
+    pairs = np.array(listed)  # users 0, 1 and 0
+    assert recommend(scores, test=pairs, k=2)["recall@2"].n == 2
+
+
+def test_weights_of_users():
+    users, items, test, train, _ = problem(11)
+    weights = np.random.default_rng(0).uniform(0.5, 3, len(users))
+    each = [recommend(users[[user]], items, test=[test[user]], train=[train[user]], k=3) for user in range(len(users))]
+    has = [user for user in range(len(users)) if len(test[user])]
+    expected = np.average([each[user]["recall@3"].value for user in has], weights=weights[has])
+    found = recommend(users, items, test=test, train=train, weights=weights, k=3)
+    assert found["recall@3"].value == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("policy", ["rank", "exclude", "raise"])
+def test_minus_infinity_of_a_function(policy):
+    """The same three meanings for a function of `rank_all` as in a matrix of `recommend`, with items or without."""
+    table = np.random.default_rng(12).normal(size=(4, 9))
+    table[:, 5] = -np.inf
+    sets = [[0], [1, 2], [3], [4]]
+    given = {"score": lambda rows, _: table[rows], "minus_inf": policy}
+    if policy == "raise":
+        for refused in (lambda: rank_all(np.arange(4), np.arange(9), sets, **given),
+                        lambda: recommend(np.arange(4), np.arange(9), test=sets, **given)):  # fmt: skip
+            with pytest.raises(InputError, match="4 candidates score −inf"):
+                refused()
+        return
+    expected = facts(recommend(table, test=sets, minus_inf=policy, metrics=KEYS))
+    assert facts(recommend(np.arange(4), np.arange(9), test=sets, metrics=KEYS, **given)) == expected
+    assert facts(rank_all(np.arange(4), np.arange(9), sets, **given).evaluate(metrics=KEYS, k=10)) == expected
 
 
 # --------------------------------------------------------------------------------------------------- lists of the first

@@ -300,6 +300,28 @@ def test_scores_of_minus_infinity_are_reported() -> None:
     assert not [each for each in ranking.evaluate(**FLAT).findings if each.check == "lowest-scores"]
 
 
+@pytest.mark.parametrize(
+    ("found", "share"),
+    [
+        (lambda: ranking.evaluate([0.1, 0.2], [[0.5, 0.6], [0.5, 0.6]], mask=[[True, True], [False, False]]), 1 / 2),
+        (lambda: ranking.evaluate([0.1, 0.2, 0.3], [0.5], offsets=[0, 1, 1, 1]), 2 / 3),
+        (lambda: ranking.evaluate([0.1, 0.2], np.empty((2, 0))), 1),
+        (lambda: ranking.evaluate(scores=[1, 2, 3, 4], labels=[1, 1, 1, 0], queries=[0, 0, 1, 1]), 2 / 3),
+        (lambda: ranking.rank_all(np.eye(3), np.eye(3), [0, 1, 2], known=[[1, 2], [], [0]]).evaluate(), 1 / 3),
+        (lambda: ranking.rank_all(np.eye(3), np.eye(3), [[0, 1, 2], [0], [1]]).evaluate(), 3 / 5),
+        (lambda: ranking.evaluate([0.1, 0.2], np.empty(0), metrics=["mrr"]), 1),
+        (lambda: ranking.evaluate([0.1, 0.2], [[0.5], [0.5]], mask=[[True], [False]], weights=[3, 1]), 1 / 4),
+        (lambda: ranking.evaluate([0.1, 0.2], [[0.5], [0.5]]), None),
+        (lambda: ranking.evaluate([0.5, np.nan], [[np.nan], [0.5]], nan="omit"), None),
+    ],
+)
+def test_an_answer_without_wrong_ones_is_reported(found, share) -> None:
+    findings = [each for each in found().findings if each.check == "no-negatives"]
+    assert len(findings) == (share is not None)
+    for finding in findings:
+        assert f"{share:.1%} of the right answers" in finding.message
+
+
 def test_grades_whose_gain_overflows_have_no_value_and_say_why():
     given = {"scores": [2.0, 1.0], "labels": [1, 2000], "queries": [0, 0]}
     found = ranking.evaluate(**given, metrics=["ndcg_exp@2", "ndcg@2"])

@@ -14,6 +14,8 @@ DRAW.shuffle(TRIPLES)
 TRAIN, VALID, TEST = TRIPLES[:50], TRIPLES[50:60], TRIPLES[60:85]
 # Whole numbers, so that scores tie.
 TABLE = DRAW.integers(0, 6, (ENTITIES, RELATIONS, ENTITIES)).astype(float)
+# Whole numbers, so that all formulas are exact.
+EMBEDDED = DRAW.integers(-3, 4, (ENTITIES, 4)).astype(float), DRAW.integers(-3, 4, (RELATIONS, 4)).astype(float)
 
 
 def score(heads, relations, tails):
@@ -191,6 +193,15 @@ def test_rotate_in_torch_on_both_sides():
         ({"model": None}, OptionError, "expected a model"),
         ({"model": lambda h, r, t: 1 / 0}, InputError, "the function failed"),
         ({"groups": {"side": TEST[:, 0]}}, OptionError, "groups already have 'side'"),
+        ({"score": "l1"}, OptionError, "score goes with embeddings"),
+        ({"candidates": {"tails": [[0]] * RELATIONS}}, OptionError, "side"),
+        ({"candidates": [[0]] * RELATIONS}, InputError, "candidates: expected sets by side"),
+        ({"model": EMBEDDED}, OptionError, "score not given"),
+        ({"model": EMBEDDED, "score": "dot"}, OptionError, "score is 'dot'.*distmult, l1, l2"),
+        ({"model": EMBEDDED[:1], "score": "l1"}, OptionError, "found 1 parts"),
+        ({"model": (EMBEDDED[0], EMBEDDED[1][:, :2]), "score": "l1"}, InputError, "relations: expected shape"),
+        ({"model": (EMBEDDED[0], EMBEDDED[1][:1]), "score": "l1"}, InputError, "test: names the relation 2"),
+        ({"model": EMBEDDED, "score": "l1", "entities": 5}, OptionError, "entities is 5, and there are 9 embeddings"),
     ],
 )
 def test_bad_triples(change, error, words):
@@ -201,5 +212,49 @@ def test_bad_triples(change, error, words):
 
 @pytest.mark.parametrize("triple", [[0, 0, 5], [5, 0, 0]])
 def test_entities_beyond_their_number_are_named(triple):
-    with pytest.raises(InputError, match="names the entity 5, and entity numbers must be in 0 … 4"):
+    with pytest.raises(InputError, match="test: names the entity 5, and entity numbers must be in 0 … 4"):
         rank_triples(lambda heads, relations, tails: heads + tails, [[0, 0, 1], triple], entities=5)
+    # Whether or not a query has the known triple among its answers.
+    for known in ([triple], [[[0, 0, 2]], [triple]], [[5, 7, 5]]):
+        with pytest.raises(InputError, match="known: names the entity 5"):
+            rank_triples(lambda heads, relations, tails: heads + tails, [[0, 0, 1]], known=known, entities=5)
+
+
+@pytest.mark.parametrize("kind", ["distmult", "l1", "l2"])
+@pytest.mark.parametrize("dtype", [float, np.float32, np.uint8])
+def test_embeddings_of_entities_and_relations(kind, dtype):
+    """Against the formulas of DistMult and TransE as a function."""
+    entities, relations = (abs(part).astype(dtype) for part in EMBEDDED)
+    wide = entities.astype(float), relations.astype(float)
+
+    def formula(heads, kinds, tails):
+        if kind == "distmult":
+            return (wide[0][heads] * wide[1][kinds] * wide[0][tails]).sum(-1)
+        distance = np.abs(wide[0][heads] + wide[1][kinds] - wide[0][tails])
+        return -distance.sum(-1) if kind == "l1" else -(distance**2).sum(-1)
+
+    state = rank_triples((entities, relations), TEST, score=kind, known=[TRAIN, VALID], keep="items")
+    assert found(state) == found(rank_triples(formula, TEST, known=[TRAIN, VALID], entities=ENTITIES, keep="items"))
+
+
+def test_a_module_of_torch_gets_tensors_from_arrays():
+    class Scores(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table = torch.nn.Parameter(torch.as_tensor(TABLE))
+
+        def forward(self, heads, relations, tails):
+            assert all(isinstance(part, torch.Tensor) for part in (heads, relations, tails))
+            return self.table[heads, relations, tails]
+
+    state = rank_triples(Scores(), TEST, entities=ENTITIES, keep="items")
+    assert found(state) == found(rank_triples(score, TEST, entities=ENTITIES, keep="items"))
+
+
+def test_weights_and_clusters_of_triples():
+    weights, kinds = np.arange(1.0, 1 + len(TEST)), np.arange(len(TEST)) % 5
+    result = rank_triples(score, TEST, entities=ENTITIES, weights=weights, cluster=kinds).evaluate()["mrr"]
+    sides = [[1 / (1 + above + beside / 2) for above, beside, _ in filtered_ranks(TEST, [], side)]
+             for side in ("head", "tail")]  # fmt: skip
+    assert result.value == pytest.approx(np.average(np.concatenate(sides), weights=np.tile(weights, 2)))
+    assert result.interval.over == "clusters"

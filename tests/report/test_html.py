@@ -96,7 +96,7 @@ def test_what_failed_is_missing_or_differs_is_said(tmp_path: Path):
     text = text_of(write_report(root, tmp_path / "r.html"))
     assert "b on toy seed 2 (no run)" in text
     assert "2 of 3 runs" in text
-    assert "hits@1 cannot be summarised: ties is optimistic in 1 runs" in text
+    assert "hits@1 cannot be summarised: ties is optimistic in 1 run" in text
     assert "1 file could not be read" in text
     assert "Not measured in ranking, in 1 of 8 results: ndcg@5. The reason: no ranks given." in text
 

@@ -103,7 +103,8 @@ def test_best_and_close_are_marked() -> None:
     }
     lower = aggregate(records(scores), directions={"f1": "lower"})
     assert lower.marks("f1", "sachs") == {"b": "best"}
-    assert "The better direction is unknown" in str(aggregate(records(scores)))
+    unnamed = [{("zeal" if name == "f1" else name): value for name, value in row.items()} for row in records(scores)]
+    assert "The better direction is unknown" in str(aggregate(unnamed))
     few = {name: values[:5] for name, values in scores.items()}
     table = aggregate(records(few), directions={"f1": "higher"})
     assert set(table.marks("f1", "sachs").values()) == {"best", "close"}
@@ -137,7 +138,7 @@ def test_mixed_conventions_are_refused(write_run: Any, results: Path) -> None:
     write_run("pc", "sachs", 0, {"directed_shd": 3.0}, conventions={"shd": "pair"})
     write_run("ges", "sachs", 0, {"directed_shd": 5.0}, conventions={"shd": "cell"})
     with pytest.raises(
-        InputError, match=r"shd is cell in 1 runs \(ges on sachs, seed 0\); pair in 1 runs \(pc on sachs, seed 0\)"
+        InputError, match=r"shd is cell in 1 run \(ges on sachs, seed 0\); pair in 1 run \(pc on sachs, seed 0\)"
     ):
         aggregate(results)
 
@@ -236,3 +237,18 @@ def test_as_many_seeds_as_needed_are_enough() -> None:
             aggregate(records({name: values[:seeds] for name, values in F1.items()}), directions={"f1": "lower"})
         )
         assert ("With fewer than 6 seeds the paired tests of 2 methods cannot reject" in text) == (seeds < 6)
+
+
+@pytest.mark.parametrize(("name", "best"), [("acc", "b"), ("val/loss", "a"), ("test_accuracy", "b"), ("zeal", None)])
+def test_a_usual_name_says_the_direction_as_in_compare(name: str, best: str | None) -> None:
+    rows = [
+        {"method": method, "seed": seed, name: level + 0.001 * seed}
+        for method, level in (("a", 0.5), ("b", 0.6))
+        for seed in range(8)
+    ]
+    table = aggregate(rows)
+    assert [method for method, mark in table.marks(name, "").items() if mark == "best"] == [best] * (best is not None)
+    assert (f"follows from the name {name}; direction overrules it." in str(table)) == (best is not None)
+    turned = aggregate(rows, directions={name: "lower"})
+    assert turned.marks(name, "")["a"] == "best"
+    assert "follows from the name" not in str(turned)

@@ -265,7 +265,7 @@ def test_missing_runs(write_run: Any, results: Path) -> None:
     for seed in range(3):
         write_run("a", "x", seed, {"f1": 0.5 + seed / 10})
         write_run("b", "x", seed, {"f1": 0.4 + seed / 10} if seed != 1 else {"other": 1.0})
-    with pytest.raises(InputError, match=r"1 runs of f1 are missing: b on x seed 1 \(no f1\)"):
+    with pytest.raises(InputError, match=r"1 run of f1 is missing: b on x seed 1 \(no f1\)"):
         compare(results, metric="f1")
     assert len(compare(results, metric="f1", missing="omit").units) == 2
     worst = compare(results, metric="f1", missing="worst")
@@ -295,7 +295,7 @@ def test_fewer_than_two_methods() -> None:
 def test_mixed_conventions(write_run: Any, results: Path, convention: str, values: tuple[str, str]) -> None:
     for method, value in zip(("a", "b"), values, strict=True):
         write_run(method, "x", 0, {"m": 0.5}, conventions={convention: value})
-    with pytest.raises(InputError, match=f"{convention} is {values[0]} in 1 runs"):
+    with pytest.raises(InputError, match=f"{convention} is {values[0]} in 1 run"):
         compare(results, metric="m")
 
 
@@ -488,7 +488,7 @@ def test_a_failed_run_is_missed_over_items_too(tmp_path: Path) -> None:
             write_ranker(tmp_path, method, seed, np.arange(5) + (method == "b"))
     path = tmp_path / "b" / "ranking" / "metrics_nations_1.json"
     write_sealed(path, {**json.loads(path.read_text()), "status": "failed", "results": [], "error": "killed"})
-    with pytest.raises(InputError, match=r"1 runs of mrr are missing: b on nations seed 1 \(failed: killed\)"):
+    with pytest.raises(InputError, match=r"1 run of mrr is missing: b on nations seed 1 \(failed: killed\)"):
         compare(tmp_path, metric="mrr", over="items")
     assert compare(tmp_path, metric="mrr", over="items", missing="omit").means["a"] > 0
     with pytest.raises(OptionError, match='missing="worst" scores runs, not their items'):

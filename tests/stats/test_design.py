@@ -91,7 +91,7 @@ def test_partly_shared_seeds_are_missing_runs_unless_declared() -> None:
 def test_a_failed_run_is_not_left_out_silently_in_unpaired_designs() -> None:
     runs = rows({"a": [0, 1, 2, 3], "b": [5, 6, 7, 8]})
     runs[1]["f1"] = math.nan
-    with pytest.raises(InputError, match="1 runs of f1 are missing: a on data 0 seed 1"):
+    with pytest.raises(InputError, match="1 run of f1 is missing: a on data 0 seed 1"):
         compare(runs, metric="f1", direction="higher")
     omitted = compare(runs, metric="f1", direction="higher", missing="omit")
     assert sorted(omitted.tests[0].runs) == [3, 4]
@@ -210,7 +210,10 @@ def _designs() -> Any:
 
 
 DESIGNS = _designs()
-FAST = [DESIGNS.ROWS[index] for index in (4, 8, 15, 20, 22)] + [DESIGNS.these(3, 3), DESIGNS.drawn(10, 3)]
+FAST = [
+    DESIGNS.one(6, correlation=0.0), DESIGNS.one(10, correlation=0.5), DESIGNS.one(10, correlation=0.5, ties=True),
+    DESIGNS.one(3, 3), DESIGNS.one(5, 5), DESIGNS.these(3, 3), DESIGNS.drawn(10, 3),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("row", FAST, ids=lambda row: " ".join(row.name))
@@ -224,13 +227,19 @@ def test_designs_err_rarely_and_cover(row: Any) -> None:
 
 
 def test_the_table_keeps_its_promise() -> None:
-    """Every row of the page: error at most α + .01, beyond its own Monte-Carlo error."""
+    """Every row: error at most α + .01 unless scores are skewed, and no more coverage expected than there is + .03.
+
+    Both beyond the Monte-Carlo error of the row.
+    """
     lines = (Path(__file__).parents[2] / "docs" / "stats_designs.inc").read_text(encoding="utf-8").splitlines()
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")][2:]
     assert len(cells) == len(DESIGNS.ROWS)
     for row, printed in zip(DESIGNS.ROWS, cells, strict=True):
         assert tuple(printed[:3]) == row.name
-        assert float(printed[3]) <= 0.06 + 2 * math.sqrt(0.05 * 0.95 / DESIGNS.REPEATS)
+        if not row.is_skewed and min(row.sizes[0]) > 2:
+            assert float(printed[3]) <= 0.06 + 2 * math.sqrt(0.05 * 0.95 / row.repeats)
+        covers, expected = map(float, printed[4:6])
+        assert expected <= covers + 0.03 + 2 * math.sqrt(covers * (1 - covers) / row.repeats), row.name
 
 
 def without(runs: list[dict[str, Any]], method: str, dataset: str) -> list[dict[str, Any]]:
@@ -248,7 +257,7 @@ def test_a_dataset_without_runs_of_a_method_is_never_dropped_silently(seeds: str
         runs = [{name: value for name, value in run.items() if name != "seed"} for run in runs]
     else:
         options["design"] = "unpaired"
-    with pytest.raises(InputError, match=r"are missing: b on data 1 \(no run\)"):
+    with pytest.raises(InputError, match=r"1 run of f1 is missing: b on data 1 \(no run\)"):
         compare(runs, **options)
     found = compare(runs, missing="omit", **options)
     assert found.design.count == 2

@@ -35,7 +35,7 @@ def test_a_folder_of_result_files(write_run: Any, results: Path) -> None:
     (alarm,) = runs.only(dataset=["alarm"])
     assert alarm.scores["f1"].conventions == {"shd": "pair"}
     assert alarm.scores["f1"].direction == "higher"
-    assert repr(runs) == "<Runs: 3 of 1 methods, 2 datasets, 2 seeds>"
+    assert repr(runs) == "<Runs: 3 of 1 method, 2 datasets, 2 seeds>"
 
 
 def test_flat_json_of_the_original_protocol(tmp_path: Path) -> None:
@@ -104,6 +104,53 @@ def test_evaluations() -> None:
     assert (alone.method, alone.dataset, alone.seed) == ("", "", 0)
 
 
+def evaluated(mrr: float, mean_rank: float) -> Evaluation:
+    return Evaluation(
+        "ranking",
+        [
+            Result("mrr", "mrr", mrr, 9, "query", "higher", (0, 1)),
+            Result("mean_rank", "mean_rank", mean_rank, 9, "query", "lower", (1, math.inf)),
+        ],
+    )
+
+
+@pytest.mark.parametrize("as_numbers", [False, True])
+@pytest.mark.parametrize("levels", ["seed", "dataset", "dataset and seed", "dataset and list", "list"])
+def test_runs_nested_by_seed_and_dataset_keep_their_metrics(levels: str, as_numbers: bool) -> None:
+    """A run with several metrics is one run, whether it is an evaluation or a dictionary of numbers."""
+    values = {("a", "x", 3): (0.25, 7.0), ("a", "x", 5): (0.5, 6.0), ("b", "x", 3): (0.75, 2.0), ("b", "x", 5): (1, 1)}
+
+    def run(method: str, seed: int) -> Any:
+        mrr, mean_rank = values[method, "x", seed]
+        return {"mrr": mrr, "mean_rank": mean_rank} if as_numbers else evaluated(mrr, mean_rank)
+
+    def nested(method: str) -> Any:
+        by_seed = {seed: run(method, seed) for seed in (3, 5)}
+        return {
+            "seed": by_seed,
+            "dataset": {"x": by_seed[3]},
+            "dataset and seed": {"x": by_seed},
+            "dataset and list": {"x": list(by_seed.values())},
+            "list": list(by_seed.values()),
+        }[levels]
+
+    found = load({method: nested(method) for method in "ab"})
+    dataset = "x" if "dataset" in levels else ""
+    held = {key: pair for key, pair in values.items() if levels != "dataset" or key[2] == 3}
+    for place, metric in enumerate(("mrr", "mean_rank")):
+        expected = {(method, dataset, seed): pair[place] for (method, _, seed), pair in held.items()}
+        if "seed" in levels:
+            assert scores(found, metric) == pytest.approx(expected)
+        else:  # repetitions get seeds of their own
+            unlabelled = sorted((*key[:2], value) for key, value in scores(found, metric).items())
+            assert unlabelled == sorted((*key[:2], value) for key, value in expected.items())
+
+
+def test_evaluations_and_numbers_do_not_mix() -> None:
+    with pytest.raises(InputError, match="a has evaluations and other scores"):
+        load({"a": {0: evaluated(0.5, 2), 1: 0.5}})
+
+
 def test_known_metrics_bring_their_direction() -> None:
     (run,) = load([{"mrr": 0.4, "my_score": 1.0}])
     assert run.scores["mrr"].direction == "higher"
@@ -113,7 +160,7 @@ def test_known_metrics_bring_their_direction() -> None:
 def test_duplicates_are_listed(write_run: Any, results: Path) -> None:
     write_run("pc", "sachs", 0, {"f1": 0.5})
     write_run("pc", "sachs", 0, {"f1": 0.6}, name="again.json")
-    with pytest.raises(InputError, match=r"1 runs occur twice: pc on sachs, seed 0 \(.*again.json; .*metrics_sachs_0"):
+    with pytest.raises(InputError, match=r"1 run occurs twice: pc on sachs, seed 0 \(.*again.json; .*metrics_sachs_0"):
         load(results)
 
 

@@ -128,7 +128,7 @@ def test_a_constant_difference_has_no_interval(n: int, gap: float, size: float) 
 @pytest.mark.parametrize(
     ("a", "b", "message"),
     [
-        ([1.0, math.nan], [1.0, 2.0], "1 of 2 scores are NaN or infinite, the first at index 1"),
+        ([1.0, math.nan], [1.0, 2.0], "1 of 2 scores is NaN or infinite, the first at index 1"),
         ([1.0, 2.0], [1.0], "pair by position"),
         ([], [], "equally many scores"),
         (["x"], ["y"], "expected numbers"),

@@ -121,10 +121,9 @@ def test_the_command(tmp_path: Path) -> None:
     for options, message in (
         (("--missing", "omit"), "--missing needs runs"),
         (("--over", "items"), "--over needs runs"),
-        ((), "direction of acc is not known"),
     ):
         with pytest.raises(OptionError, match=message):
-            run(str(path), "--n", "5", "--metric", "acc", *options, *(["--higher"] if options else []))
+            run(str(path), "--n", "5", "--metric", "acc", *options, "--higher")
     with pytest.raises(InputError, match=r"line 2 has a mean with its spread, not a run.*compare --n RUNS"):
         run(str(path), "--metric", "acc", "--higher")
 
@@ -151,7 +150,8 @@ def test_a_run_may_have_a_number_and_a_spread_of_its_own(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("table", "options", "message"),
     [
-        (rows(a="0.8 ± 0.1", b="0.9"), {"n": 5}, "row 2: b has a mean without a standard deviation"),
+        (rows(a="0.8 ± 0.1", b="0.9"), {"n": 5}, "no two methods with acc and its standard deviation"),
+        (rows(a="0.8 ± 0.1", b="0.9 ± 0.1", c="0.7"), {"n": 5, "baseline": "c"}, "c has a mean without a standard"),
         (rows(a="0.8 ± 0.1", b="0.9 ± 0.1"), {}, "row 1: the number of runs is not known.*--n"),
         (rows(a="0.8 ± 0", b="0.9 ± 0"), {"n": 5}, "both have a standard deviation of 0"),
         (rows(a="0.8 ± -1", b="0.9 ± 1"), {"n": 5}, "no standard deviation"),
@@ -233,3 +233,49 @@ def test_citations_are_no_part_of_a_name(cited: str, tmp_path: Path) -> None:
     )  # fmt: skip
     found = compare_published(str(table), n=10, metric="Acc", direction="higher")
     assert {mean.method for mean in found.means} == {"GCN", "GAT"}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "margin", "words"),
+    [
+        ("0.81 ± 0.01", "0.812 ± 0.01", 0.02, "are equivalent within ±0.02"),
+        ("0.81 ± 0.01", "0.83 ± 0.01", 0.02, "b is not worse than a by more than 0.02"),
+        ("0.81 ± 0.1", "0.83 ± 0.1", 0.02, "differences beyond ±0.02 remain possible"),
+    ],
+)
+def test_a_margin_is_judged_by_the_interval_of_two_one_sided_tests(
+    first: str, second: str, margin: float, words: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"model,acc\na,{first}\nb,{second}\n", encoding="utf-8")
+    asked = (str(path), "--n", "10", "--metric", "acc", "--margin", str(margin))
+    assert words in run(*asked).stdout
+    (test,) = json.loads(run(*asked, "--format", "json").stdout)["tests"]
+    (m1, s1), (m2, s2) = ([float(part) for part in cell.split(" ± ")] for cell in (second, first))
+    error = math.sqrt((s1**2 + s2**2) / 10)
+    df = (s1**2 + s2**2) ** 2 / (s1**4 + s2**4) * 9
+    reach = float(stats.t.ppf(0.95, df)) * error
+    assert test["margin"]["size"] == margin
+    assert test["margin"]["ci"] == pytest.approx([m1 - m2 - reach, m1 - m2 + reach])
+    assert words in test["margin"]["conclusion"]
+    with pytest.raises(OptionError, match="margin must be a positive number"):
+        compare_published(rows(a=first, b=second), n=10, margin=-1)
+
+
+def test_a_mean_without_its_spread_is_listed_and_may_have_any_place() -> None:
+    found = compare_published(rows(a="0.8 ± 0.01", b="0.9 ± 0.01", c="0.85"), n=5, metric="acc")
+    assert found.places() == {"b": (1, 2), "c": (1, 3), "a": (2, 3)}
+    assert [test.names for test in found.tests] == [("b", "a")]
+    assert "0.850 " in str(found) or "0.85 " in str(found)
+    assert "Without a standard deviation, so not tested, in any place: c." in str(found)
+    assert json.loads(found.render("json"))["means"][1]["std"] is None or "NaN" in found.render("json")
+
+
+@pytest.mark.parametrize(("metric", "best"), [("acc", "b"), ("test_loss", "a"), ("Accuracy", "b")])
+def test_a_usual_name_says_the_direction(metric: str, best: str) -> None:
+    table = [{"method": "a", metric: "0.8 ± 0.01"}, {"method": "b", metric: "0.9 ± 0.01"}]
+    found = compare_published(table, n=5, metric=metric)
+    assert found.standings(found.datasets[0])[0].method == best
+    assert f"follows from the name {metric}" in str(found)
+    with pytest.raises(OptionError, match="direction of zeal is not known"):
+        compare_published([{"method": "a", "zeal": "0.8 ± 0.01"}, {"method": "b", "zeal": "0.9 ± 0.01"}], n=5)

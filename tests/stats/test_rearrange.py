@@ -214,7 +214,7 @@ def test_margins_follow_the_direction() -> None:
 
 
 def test_what_cannot_be_tested() -> None:
-    with pytest.raises(InputError, match="1 of 2 scores are NaN"):
+    with pytest.raises(InputError, match="1 of 2 scores is NaN"):
         unpaired_test([1.0, math.nan], [1.0])
     with pytest.raises(InputError, match="expected a row of scores"):
         unpaired_test([], [1.0])

@@ -161,7 +161,7 @@ def test_columns_without_a_table_are_refused(write_run: Any, results: Path) -> N
 
 
 BAD = {
-    "method,seed,acc\na,0,1\na,0,1\n": r"1 runs occur twice: a, seed 0 \(line 2, line 3\)",
+    "method,seed,acc\na,0,1\na,0,1\n": r"1 run occurs twice: a, seed 0 \(line 2, line 3\)",
     "method,lr,seed,acc\na,1,0,.5\na,2,0,.6\n": r"They differ in lr: --columns method=method\+lr",
     "method,lr,acc\na,1,.5\na,2,.6\n": "2 rows of a differ in lr, so they are not repetitions",
     "method,split,acc\na,train,.5\na,test,.6\n": "2 rows of a differ in split",

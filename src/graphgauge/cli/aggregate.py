@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -82,13 +83,12 @@ def emit(
     result: Any, form: str, output: str | None, figure: str | None, drawing: str, style: Style | None = None
 ) -> None:
     """Write the result to a file in the format of its suffix, as a figure, and to stdout."""
+    render = cache(lambda kind: result.render(kind, style))  # a file and stdout often have the same format
     files: list[Callable[[], object]] = []
     if output is not None:
-        files.append(
-            lambda: write_text(output, result.render(_BY_ENDING.get(Path(output).suffix.lower(), form), style))
-        )
+        files.append(lambda: write_text(output, render(_BY_ENDING.get(Path(output).suffix.lower(), form))))
     if figure is not None:
         files.append(lambda: result.plot(figure, drawing))
-    files_then_words(files, lambda: click.echo(result.render(form, style), nl=False))
+    files_then_words(files, lambda: click.echo(render(form), nl=False))
     if output is not None:
         click.echo(f"wrote {output}", err=True)

@@ -42,7 +42,7 @@ def _finish(
 
 def _published(results: tuple[str, ...], runs: int, columns: tuple[str, ...], values: dict[str, Any]) -> Any:
     """The comparison of a table of means ± standard deviations; options that need runs are refused."""
-    taken = ("metric", "baseline", "method", "dataset", "alpha", "higher", "lower")
+    taken = ("metric", "baseline", "method", "dataset", "alpha", "margin", "higher", "lower")
     for name, field in FIELDS.items():
         if name not in taken and field.is_given(values[name]):
             raise OptionError(f"{flag(name)} needs runs, and --n says that the table has means", fix="Leave one out.")
@@ -51,7 +51,7 @@ def _published(results: tuple[str, ...], runs: int, columns: tuple[str, ...], va
     direction: Any = "higher" if values["higher"] else "lower" if values["lower"] else None
     return compare_published(
         results[0], n=runs, metric=values["metric"], baseline=values["baseline"], method=values["method"],
-        dataset=values["dataset"], alpha=values["alpha"], direction=direction, columns=columns,
+        dataset=values["dataset"], alpha=values["alpha"], margin=values["margin"], direction=direction, columns=columns,
     )  # fmt: skip
 
 

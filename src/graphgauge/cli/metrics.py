@@ -44,6 +44,7 @@ def explanation(entry: Metric) -> str:
         "interval": interval,
         "chance": chance,
         **{f"convention, {name}": rule for name, rule in entry.conventions.items()},
+        **({} if entry.fair_to is None else {"fair to": ", ".join(entry.fair_to)}),
         "reference": REFERENCES[entry.reference].short,
     }
     width = max(map(len, facts))

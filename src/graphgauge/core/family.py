@@ -59,7 +59,8 @@ class Family:
     `from_files` with `evaluate_files`. `truths` maps an input that only one form has to the inputs that are the truth
     there. If evaluations can be merged, `state` names the class ("module:Class") and `along` the arguments of
     `evaluate` with one entry per item. `example` has inputs for the study that `graphgauge init` writes. `refuse`
-    raises an error for values that do not go together beyond what the forms say.
+    raises an error for values that do not go together beyond what the forms say. `classes` groups what predictions can
+    be, from the reading `classes` to the names in `Metric.fair_to`, the narrowest first.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Family:
     along: tuple[str, ...] = ()
     example: Mapping[str, str] = field(default_factory=dict, hash=False)
     refuse: Callable[[Mapping[str, Any], Shown], None] | None = None
+    classes: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         _LOADED.append(self)

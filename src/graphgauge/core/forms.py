@@ -20,6 +20,7 @@ class Form:
     which one must be given with it; of a pair in `apart` only one may be given. Fields that no form names go with all.
     `samples` are those that its input can be counted into, if the form decides about them. `defaults` names the metrics
     that are computed from typed options without `metrics`, if they are not those of the family; None if they are.
+    `axes` are groups that the form itself breaks results down by.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Form:
     apart: tuple[tuple[str, str], ...] = ()
     samples: tuple[str, ...] = ()
     defaults: Callable[[Mapping[str, Any]], Sequence[str] | None] | None = field(default=None, hash=False)
+    axes: tuple[str, ...] = ()
 
     @property
     def own(self) -> frozenset[str]:

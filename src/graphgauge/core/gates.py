@@ -150,7 +150,7 @@ class Gate:
             yield f"{key} is not computed from {form.name}", f"It needs {' or '.join(metric.needs)}."
         axes = [self.axis, companion["axis"] if companion else None]
         for axis in axes if "groups" in family.fields else ():
-            known = dict(values.get("groups") or {})
+            known = [*dict(values.get("groups") or {}), *(() if form is None else form.axes)]
             if axis is not None and axis not in known:
                 has = f"they are {', '.join(known)}" if known else "there are none"
                 yield f"there are no groups {axis!r}: {has}", f"Pass their labels with {shown('groups')}."

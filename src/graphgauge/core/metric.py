@@ -167,7 +167,8 @@ class Metric:
     """A registered metric: its function and its declared properties.
 
     `needs` names the samples that it can be computed on; the first available one is used. `formerly` is an earlier key,
-    under which it can still be asked for and read.
+    under which it can still be asked for and read. `fair_to` are the classes of predictions (see `Family.classes`) that
+    can be compared by it; None: all.
     """
 
     key: str
@@ -188,6 +189,7 @@ class Metric:
     goal: float | None = None
     interpretation: Interpretation | None = None
     formerly: str | None = None
+    fair_to: tuple[str, ...] | None = None
 
     @cached_property
     def name(self) -> str:
@@ -353,6 +355,7 @@ def metric(
     goal: float | None = None,
     interpretation: Interpretation | None = None,
     formerly: str | None = None,
+    fair_to: tuple[str, ...] | None = None,
 ) -> Callable[[MetricFunction], Metric]:
     """Declare a metric. The function computes it; the registry has its properties."""
     undeclared = [law for law in LAWS if law not in laws]
@@ -364,7 +367,7 @@ def metric(
     def register(function: MetricFunction) -> Metric:
         entry = Metric(
             key, family, needs, function, direction, bounds, unit, conventions, reference, chance, interval, laws,
-            section, target, default, goal, interpretation, formerly,
+            section, target, default, goal, interpretation, formerly, fair_to,
         )  # fmt: skip
         known = _REGISTRY.setdefault(family, {})
         if key in known:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -45,6 +45,11 @@ class Interval:
     expected_coverage: float | None = None
 
     @property
+    def facts(self) -> tuple[Any, ...]:
+        """All fields, in their order."""
+        return tuple(getattr(self, one.name) for one in fields(self))
+
+    @property
     def caveat(self) -> str | None:
         """Why, and how far, the interval may cover less than its level; None if it should not."""
         if self.expected_coverage is None:
@@ -59,7 +64,7 @@ class Interval:
         return self.low <= value <= self.high
 
     def __eq__(self, other: object) -> bool:
-        return astuple(self) == astuple(other) if isinstance(other, Interval) else NotImplemented
+        return self.facts == other.facts if isinstance(other, Interval) else NotImplemented
 
     def __hash__(self) -> int:
         return hash((self.low, self.high, self.level))
@@ -69,9 +74,10 @@ class SimulatedInterval(Interval):
     """An interval whose expected coverage is simulated when it is first read, or whether it is approximate."""
 
     def __init__(self, known: Interval, simulate: Callable[[], float | None]) -> None:
-        super().__init__(*astuple(known))
-        self.__dict__ |= {"_known": known, "_simulate": simulate}
-        del self.__dict__["expected_coverage"], self.__dict__["approximate"]
+        given = {**vars(known), "_known": known, "_simulate": simulate}
+        self.__dict__ |= {
+            name: fact for name, fact in given.items() if name not in ("expected_coverage", "approximate")
+        }
 
     @cached_property
     def expected_coverage(self) -> float | None:
@@ -84,11 +90,11 @@ class SimulatedInterval(Interval):
         return known.approximate or self.expected_coverage is not None
 
     def __repr__(self) -> str:
-        return repr(Interval(*astuple(self)))
+        return repr(Interval(*self.facts))
 
     def __reduce__(self) -> tuple[type[Interval], tuple[Any, ...]]:
         """For files and other processes: with the expectation, without the sample."""
-        return Interval, astuple(self)
+        return Interval, self.facts
 
 
 def enclosing(value: Any, low: Any, high: Any, bounds: tuple[float, float]) -> tuple[Any, Any]:

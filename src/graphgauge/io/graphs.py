@@ -66,7 +66,8 @@ def _read_csv(path: Path) -> Any:
         return _listed(head, below, edge_columns(head) or (), path)
     if _is_headless_list(rows):
         return _listed(["source", "target", "weight"], rows, ("source", "target", "weight"), path)
-    if all(is_number(cell) for cell in head) and len(rows) == len(head):
+    # In a square table whose first cell is a number no line contains names; a cell that is no number is then an error.
+    if is_number(head[0]) and len(rows) == len(head):
         return as_floats(rows, path)
     # The corner is empty, or missing, if the first column contains the row names.
     names = head[1:] if len(head) == len(rows[-1][1]) and len(rows) == len(head) else head
@@ -204,7 +205,7 @@ def _named(values: Any, rows: Sequence[Any], columns: Sequence[Any], path: Path)
 
 
 def _listed(head: list[str], below: list[Row], columns: Sequence[str], path: Path) -> EdgeList:
-    """Edges from text below a header: numbers if every node is one, otherwise names."""
+    """Edges from text below a header: numbers if every node is one, written without leading zeros, otherwise names."""
     places = [head.index(name) for name in columns]
     edges: list[tuple[Any, ...]] = []
     for line, cells in equally_long(below, len(head), path):
@@ -214,7 +215,7 @@ def _listed(head: list[str], below: list[Row], columns: Sequence[str], path: Pat
         if not all(is_number(weight) for weight in weights):
             raise unreadable(path, line, f"a weight is not a number: {weights[0]!r:.60}", "Give every edge a weight.")
         edges.append((source, target, *map(float, weights)))
-    if all(re.fullmatch(r"\d+", end) for edge in edges for end in edge[:2]):
+    if all(re.fullmatch(r"0|[1-9]\d*", end) for edge in edges for end in edge[:2]):
         return EdgeList([(int(source), int(target), *weights) for source, target, *weights in edges])
     return EdgeList(edges)
 

@@ -10,7 +10,7 @@ import triton.language as tl
 # Rows shorter than this are read at once, and three counts of this size fit into one integer.
 _PACKED = 1 << 10
 # Scores that a program reads at once: of several short rows, or of one long row.
-_TILE, _STRETCH = 2048, 1024
+_TILE, _STRETCH, _BAND = 2048, 1024, 4096
 _COMPARED_AS = {"float16": "float32", "bfloat16": "float32", "bool": "int8"}
 
 
@@ -60,4 +60,89 @@ def count_rows(pos: Any, neg: Any, greater: Any, equal: Any, missing: Any, *, wi
         pos, neg, greater, equal, missing, rows, columns, pos.stride(0), neg.stride(0), neg.stride(1),
         ROWS=together, COLUMNS=width, PACKED=packed, COMPARED=getattr(tl, _COMPARED_AS.get(name, name)),
         num_warps=4 if packed else 16,
+    )  # fmt: skip
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _count_bands(  # type: ignore[no-untyped-def]
+    scores, offsets, low, high, above, inside, found, band_of, column_of, first, columns, room, row_stride,
+    column_stride, COUNT: tl.constexpr, PLACE: tl.constexpr, STRETCH: tl.constexpr,
+):  # fmt: skip
+    row = tl.program_id(0).to(tl.int64)
+    column = tl.program_id(1) * STRETCH + tl.arange(0, STRETCH)
+    read = column < columns
+    score = tl.load(scores + row * row_stride + column.to(tl.int64) * column_stride, mask=read, other=float("-inf"))
+    for band in range(tl.load(offsets + row), tl.load(offsets + row + 1)):
+        floor, ceiling = tl.load(low + band), tl.load(high + band)
+        # Both counts in one sum: a stretch has fewer than 2**16 scores.
+        both = tl.sum(tl.where(read & (score >= floor), 1, 0) + tl.where(read & (score > ceiling), 1 << 16, 0), 0)
+        over = both >> 16
+        within = (both & 65535) - over
+        if COUNT:
+            tl.atomic_add(above + band, over, sem="relaxed")
+            if within > 0:
+                tl.atomic_add(inside + band, within, sem="relaxed")
+        if PLACE:  # noqa: SIM102 (decided when compiled, the other when run)
+            if within > 0:
+                hit = read & (score >= floor) & (score <= ceiling)
+                place = tl.atomic_add(found, within, sem="relaxed") + tl.cumsum(hit.to(tl.int32), 0) - 1
+                kept = hit & (place < room)
+                tl.store(band_of + place, tl.zeros([STRETCH], tl.int32) + band, mask=kept)
+                tl.store(column_of + place, first + column, mask=kept)
+
+
+def count_bands(
+    scores: Any, offsets: Any, low: Any, high: Any, above: Any, inside: Any, places: tuple[Any, Any, Any] | None,
+    *, first: int, count: bool,
+) -> None:  # fmt: skip
+    """Add to the counts of each band how many scores of its row are above and inside; list those inside.
+
+    `places` are the number found, and the band and column of each as far as there is room, in any order.
+    """
+    rows, columns = scores.shape
+    found, band_of, column_of = (inside, inside, inside) if places is None else places
+    _count_bands[(rows, triton.cdiv(columns, _BAND))](
+        scores, offsets, low, high, above, inside, found, band_of, column_of, first, columns, len(column_of),
+        scores.stride(0), scores.stride(1), COUNT=count, PLACE=places is not None, STRETCH=_BAND, num_warps=8,
+    )  # fmt: skip
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _compare_again(  # type: ignore[no-untyped-def]
+    left, right, row_of, band_of, column_of, own, greater, equal, pairs, left_stride, right_stride,
+    WIDTH: tl.constexpr, SCORE: tl.constexpr, PAIRS: tl.constexpr,
+):  # fmt: skip
+    pair = tl.program_id(0) * PAIRS + tl.arange(0, PAIRS)
+    present = pair < pairs
+    band = tl.load(band_of + pair, mask=present, other=0)
+    row = tl.load(row_of + band, mask=present, other=0).to(tl.int64)
+    column = tl.load(column_of + pair, mask=present, other=0).to(tl.int64)
+    total = tl.zeros([PAIRS], tl.float64)
+    for part in range(WIDTH):
+        a = tl.load(left + row * left_stride + part, mask=present, other=0).to(tl.float64)
+        b = tl.load(right + column * right_stride + part, mask=present, other=0).to(tl.float64)
+        if SCORE == "l1":
+            total += tl.abs(a - b)
+        elif SCORE == "l2":
+            total += (a - b) * (a - b)
+        else:
+            total += a * b
+    if SCORE == "l1" or SCORE == "l2":
+        total = -total
+    reference = tl.load(own + band, mask=present, other=0)
+    tl.atomic_add(greater + band, 1, mask=present & (total > reference))
+    tl.atomic_add(equal + band, 1, mask=present & (total == reference))
+
+
+def compare_again(
+    left: Any, right: Any, score: str, row_of: Any, band_of: Any, column_of: Any, own: Any, greater: Any, equal: Any
+) -> None:
+    """Score pairs of a row and an entity in float64, and count those above and equal to their band's own score.
+
+    The terms are added one by one, without fused multiplication, as on the host.
+    """
+    pairs, together = len(band_of), 128
+    _compare_again[(triton.cdiv(pairs, together),)](
+        left, right, row_of, band_of, column_of, own, greater, equal, pairs, left.stride(0), right.stride(0),
+        WIDTH=left.shape[1], SCORE=score, PAIRS=together, num_warps=4, enable_fp_fusion=False,
     )  # fmt: skip

@@ -145,6 +145,12 @@ def _place_twin(scores: Scores, positive: Ints, first: Ints, begin: Ints, size: 
 
 @kernel(twin=_place_twin)
 def _place(scores: Scores, positive: Ints, first: Ints, begin: Ints, size: Ints, ahead: Ints, tied: Ints) -> None:
+    most = 0
+    for query in range(size.size):
+        most = max(most, first[query + 1] - first[query])
+    # One allocation for all queries, of which there may be many short ones.
+    all_levels = np.empty(most, scores.dtype)
+    all_above, all_beside = np.empty(most, np.int64), np.empty(most, np.int64)
     for query in range(size.size):
         low, high = first[query], first[query + 1]
         count = high - low
@@ -169,7 +175,7 @@ def _place(scores: Scores, positive: Ints, first: Ints, begin: Ints, size: Ints,
             old = own.copy()
             for i in range(count):
                 own[i] = old[count - 1 - order[count - 1 - i]]
-        levels = np.empty(count, scores.dtype)
+        levels = all_levels[:count]
         level = -1
         for i in range(count):
             score = scores[own[i]]
@@ -177,8 +183,7 @@ def _place(scores: Scores, positive: Ints, first: Ints, begin: Ints, size: Ints,
                 level += 1
                 levels[level] = score
         level += 1
-        above = np.zeros(level, np.int64)
-        beside = np.zeros(level, np.int64)
+        above, beside = all_above[:level], all_beside[:level]
         if level <= _COMPARE_ALL:
             done = 0
             while done + 4 <= level:  # four at a time, so that a candidate is loaded once for all of them
@@ -210,6 +215,7 @@ def _place(scores: Scores, positive: Ints, first: Ints, begin: Ints, size: Ints,
         else:
             # Each candidate is counted at the first level that it reaches, and the counts are added up.
             reached = np.zeros(level + 1, np.int64)
+            beside[:] = 0
             for i in range(candidates.size):
                 score = candidates[i]
                 left, length = 0, level
@@ -267,23 +273,31 @@ def _change(ids: NDArray[Any]) -> Ints:
     rows = ids.size
     found = np.empty(1024, np.int64)
     count = 0
-    for start in range(1, rows, 64):
-        stop = min(start + 64, rows)
-        # Slices tell the compiler that no index is negative. Most stretches are long: usually one pass without
-        # branches shows that nothing changes.
-        here, before = ids[start:stop], ids[start - 1 : stop - 1]
-        differing = ids[0] ^ ids[0]
-        for index in range(here.size):
-            differing |= here[index] ^ before[index]
-        if differing:
-            if count + 64 > found.size:
-                longer = np.empty(2 * found.size, np.int64)
-                longer[:count] = found[:count]
+    row = 1
+    while row < rows:
+        own = ids[row - 1]
+        stop = min(row + 8, rows)
+        while row < stop and ids[row] == own:
+            row += 1
+        if row == stop:  # a long stretch: most of it is passed without branches
+            while row + 32 <= rows:
+                part = ids[row : row + 32]
+                differing = own ^ own
+                for index in range(32):
+                    differing |= part[index] ^ own
+                if differing:
+                    break
+                row += 32
+            while row < rows and ids[row] == own:
+                row += 1
+        if row < rows:
+            if count == found.size:
+                longer = np.empty(2 * count, np.int64)
+                longer[:count] = found
                 found = longer
-            for row in range(start, stop):
-                if ids[row] != ids[row - 1]:
-                    found[count] = row
-                    count += 1
+            found[count] = row
+            count += 1
+            row += 1
     return found[:count].copy()
 
 

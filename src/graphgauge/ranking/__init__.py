@@ -6,8 +6,9 @@ from graphgauge.ranking.evaluate import average_precision, evaluate, hits_at_k, 
 from graphgauge.ranking.from_files import evaluate_files
 from graphgauge.ranking.items import Items, ListItems, compare
 from graphgauge.ranking.negative_sampling import Negatives, negatives
-from graphgauge.ranking.recommend import from_topk, recommend
+from graphgauge.ranking.recommend import recommend
 from graphgauge.ranking.state import RankingState
+from graphgauge.ranking.topk import TopK, from_topk, rank_topk, stream_topk
 from graphgauge.ranking.triples import known_answers, rank_triples
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "ListItems",
     "Negatives",
     "RankingState",
+    "TopK",
     "average_precision",
     "compare",
     "evaluate",
@@ -26,8 +28,10 @@ __all__ = [
     "mrr",
     "negatives",
     "rank_all",
+    "rank_topk",
     "rank_triples",
     "ranks",
     "recommend",
     "roc_auc",
+    "stream_topk",
 ]

@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import AnyArray, Ints, as_numeric, is_tensor, refuse_nan, require_shape
-from graphgauge.core.errors import InputError, OptionError, UnknownNameError
+from graphgauge.core.arrays import AnyArray, Ints, as_numeric, is_cuda, is_tensor, refuse_nan, require_shape
+from graphgauge.core.errors import InputError, OptionError, UnknownNameError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.kernels.bands import band_counts, threshold_counts
 from graphgauge.kernels.dtypes import refuse_inexact
 from graphgauge.kernels.threads import map_blocks, row_blocks
-from graphgauge.ranking.entity_sets import EntitySets, entity_numbers
+from graphgauge.ranking.device_entities import PRECISIONS, DeviceScores, OnDevice, on_device
+from graphgauge.ranking.entity_sets import BlockCounts, EntitySets, entity_numbers, number_of_sets
 from graphgauge.ranking.inputs import as_integers
 from graphgauge.ranking.state import RankingState
 
@@ -27,6 +28,8 @@ Rows = Any
 Scorer = Callable[[Rows, Rows], Any]
 
 SCORES = ("dot", "l1", "l2", "distmult")
+# What a score of −inf means: a value like any other, an entity that is no candidate, or an error.
+MINUS_INF = ("rank", "exclude", "raise")
 _SCORER = "It takes a block of queries and all entities."
 # Scores of one block of queries against all entities, in bytes.
 _BLOCK_BYTES = 1 << 27
@@ -38,6 +41,7 @@ def rank_all(
     targets: Any,
     *,
     score: str | Scorer = "dot",
+    precision: str = "full",
     known: Any = None,
     exclude: Any = None,
     candidates: Any = None,
@@ -47,6 +51,7 @@ def rank_all(
     weights: Any = None,
     ids: Any = None,
     keep: str | None = None,
+    minus_inf: str = "rank",
     batch: int | None = None,
     max_memory: int | None = None,
     threads: int | None = None,
@@ -70,52 +75,43 @@ def rank_all(
         entities: `(b, d), (m, d) → (b, m)`. It gets rows as they were given, tensors as tensors. The built-in ones are
         exact: a candidate whose score is within rounding of the target's is scored again in float64, in a fixed order,
         so equal rows tie.
+    precision
+        `full`, or the faster products `tf32` and `bf16` of a CUDA device, with the same ranks: more candidates are
+        scored again. Embeddings on a CUDA device are ranked there.
     known
         Other right answers, which are left out. The targets may be among them.
     exclude
         Entities that are no candidates, such as the items of training. A target among them is an error.
     candidates, kinds
         The only candidates of each query. With `kinds` (q,), the kind of each query, `candidates` has one set per kind.
+    minus_inf
+        What a score of −inf of a function means: `rank`, a low score like any other; `exclude`, an entity that is no
+        candidate, as libraries mark them; `raise`, an error.
     batch, max_memory
         Queries scored at once, or the bytes that their scores may take (128 MB).
     """
-    scorer = _Exact.of(queries, entities, score) if isinstance(score, str) else Given(queries, entities, score)
-    return ranked(
-        scorer, targets, known=known, exclude=exclude, candidates=candidates, kinds=kinds, groups=groups,
-        cluster=cluster, weights=weights, ids=ids, keep=keep, batch=batch, max_memory=max_memory, threads=threads,
-    )  # fmt: skip
-
-
-def ranked(
-    scorer: _Exact | Given,
-    targets: Any,
-    *,
-    known: Any = None,
-    exclude: Any = None,
-    candidates: Any = None,
-    kinds: Any = None,
-    groups: Mapping[str, Any] | None = None,
-    cluster: Any = None,
-    weights: Any = None,
-    ids: Any = None,
-    keep: str | None = None,
-    batch: int | None = None,
-    max_memory: int | None = None,
-    threads: int | None = None,
-) -> RankingState:
-    """The state of `rank_all`, for any scorer."""
+    one_of("minus_inf", minus_inf, MINUS_INF)
+    scorer = _scorer(queries, entities, score, minus_inf, one_of("precision", precision, PRECISIONS))
     state = RankingState(keep=keep)
-    one_each = _one_target_each(targets)
-    answers = _answers(targets, scorer, one_each)
-    field = Field.of(answers, known, exclude, candidates, kinds, scorer)
-    counts = _counted(scorer, field, _step(scorer, batch, max_memory), threads)
-    state.lowest_candidates += counts.lowest
-    if one_each:
-        return state.update_counts(
-            counts.greater, counts.equal, counts.negatives + 1,
-            groups=groups, cluster=cluster, weights=weights, ids=ids,
-        )  # fmt: skip
-    return state.update_lists(**_lists(answers, counts), queries=ids, groups=groups, cluster=cluster, weights=weights)
+    counted = ranked(
+        scorer, targets, known, exclude, candidates, kinds, batch=batch, max_memory=max_memory, threads=threads
+    )
+    return counted.added_to(state, ids, groups=groups, cluster=cluster, weights=weights)
+
+
+def _scorer(
+    queries: Any, entities: Any, score: str | Scorer, minus_inf: str, precision: str
+) -> _Exact | Given | OnDevice:
+    embeddings = (*queries, entities) if isinstance(queries, tuple | list) else (queries, entities)
+    there = isinstance(score, str) and all(map(is_cuda, embeddings))
+    if precision != "full" and not there:
+        raise OptionError(f"precision {precision!r} is for a named score of embeddings on a CUDA device",
+                          fix="Leave it out, or move queries and entities there.")  # fmt: skip
+    if not isinstance(score, str):
+        return Given(queries, entities, score, minus_inf)
+    if score not in SCORES:
+        raise UnknownNameError("score", score, SCORES)
+    return on_device(queries, entities, score, precision) if there else _Exact.of(queries, entities, score)
 
 
 def _one_target_each(targets: Any) -> bool:
@@ -125,7 +121,7 @@ def _one_target_each(targets: Any) -> bool:
     return isinstance(targets, list | range) and not any(np.ndim(each) or isinstance(each, set) for each in targets)
 
 
-def _answers(targets: Any, scorer: _Exact | Given, one_each: bool) -> EntitySets:
+def _answers(targets: Any, scorer: _Exact | Given | OnDevice, one_each: bool) -> EntitySets:
     if not one_each:
         return EntitySets.of(targets, scorer.queries, scorer.entities, "targets")
     numbers = entity_numbers(targets, "targets", scorer.entities)
@@ -133,12 +129,15 @@ def _answers(targets: Any, scorer: _Exact | Given, one_each: bool) -> EntitySets
     return EntitySets(numbers, np.arange(scorer.queries + 1), scorer.entities)
 
 
-def _step(scorer: _Exact | Given, batch: int | None, max_memory: int | None) -> int:
+def _rows_within(memory: int | None, entities: int, itemsize: int) -> int:
+    return max(1, (_BLOCK_BYTES if memory is None else memory) // max(1, entities * itemsize))
+
+
+def _step(scorer: _Exact | Given | OnDevice, batch: int | None, max_memory: int | None) -> int:
     """How many queries are scored at once."""
     if batch is not None:
         return whole_number("batch", batch, 1)
-    memory = _BLOCK_BYTES if max_memory is None else whole_number("max_memory", max_memory, 1)
-    return max(1, memory // max(1, scorer.entities * scorer.itemsize))
+    return scorer.rows_within(None if max_memory is None else whole_number("max_memory", max_memory, 1))
 
 
 @dataclass(frozen=True)
@@ -156,8 +155,9 @@ class Field:
 
     @classmethod
     def of(
-        cls, answers: EntitySets, known: Any, exclude: Any, candidates: Any, kinds: Any, scorer: _Exact | Given
-    ) -> Field:
+        cls, answers: EntitySets, known: Any, exclude: Any, candidates: Any, kinds: Any,
+        scorer: _Exact | Given | OnDevice,
+    ) -> Field:  # fmt: skip
         queries, entities = scorer.queries, scorer.entities
         left_out = EntitySets.of(known, queries, entities, "known")
         excluded = EntitySets.of(exclude, queries, entities, "exclude")
@@ -196,13 +196,10 @@ class Field:
 
 def _kinds(candidates: Any, kind: Ints) -> int:
     """The number of kinds: that of the sets, which all kinds of queries are among."""
-    if isinstance(candidates, tuple) and len(candidates) == 2:
-        count = len(candidates[1]) - 1
-    else:
-        count = candidates.shape[0] if hasattr(candidates, "shape") else len(candidates)
+    count = number_of_sets(candidates)
     if kind.size and (kind.min() < 0 or kind.max() >= count):
         raise InputError(f"kinds must be in 0 … {count - 1}, as there are {count} sets of candidates", where="kinds")
-    return int(count)
+    return count
 
 
 def _refuse(answers: EntitySets, wrong: AnyArray, what: str, fix: str) -> None:
@@ -226,7 +223,7 @@ class _Counts(NamedTuple):
     lowest: int
 
 
-def _counted(scorer: _Exact | Given, field: Field, step: int, threads: int | None) -> _Counts:
+def _counted(scorer: _Exact | Given | OnDevice, field: Field, step: int, threads: int | None) -> _Counts:
     answers = field.answers
     greater, equal = np.empty(len(answers.values), np.int64), np.empty(len(answers.values), np.int64)
     own = np.empty(len(answers.values))
@@ -241,7 +238,42 @@ def _counted(scorer: _Exact | Given, field: Field, step: int, threads: int | Non
     return _Counts(greater, equal, own, negatives, lowest)
 
 
-def _lists(answers: EntitySets, counts: _Counts) -> dict[str, Ints]:
+class Ranked(NamedTuple):
+    """What was counted of each right answer, and whether every query has one, given as a number."""
+
+    answers: EntitySets
+    counts: _Counts
+    one_each: bool
+
+    def added_to(self, state: RankingState, ids: Any = None, **labels: Any) -> RankingState:
+        """The state with these queries, under their `labels`."""
+        counts = self.counts
+        state.lowest_candidates += counts.lowest
+        if self.one_each:
+            return state.update_counts(counts.greater, counts.equal, counts.negatives + 1, ids=ids, **labels)
+        return state.update_lists(**_lists(self.answers, counts), queries=ids, **labels)
+
+
+def ranked(
+    scorer: _Exact | Given | OnDevice,
+    targets: Any,
+    known: Any = None,
+    exclude: Any = None,
+    candidates: Any = None,
+    kinds: Any = None,
+    *,
+    batch: int | None = None,
+    max_memory: int | None = None,
+    threads: int | None = None,
+) -> Ranked:
+    """Rank the right answers with any scorer; the sets are those of `rank_all`."""
+    one_each = _one_target_each(targets)
+    answers = _answers(targets, scorer, one_each)
+    field = Field.of(answers, known, exclude, candidates, kinds, scorer)
+    return Ranked(answers, _counted(scorer, field, _step(scorer, batch, max_memory), threads), one_each)
+
+
+def _lists(answers: EntitySets, counts: _Counts) -> dict[str, Any]:
     """The runs of equal scores that contain right answers, query by query and best first."""
     query = answers.rows()
     order = np.lexsort((-counts.own, query))
@@ -261,21 +293,11 @@ def _lists(answers: EntitySets, counts: _Counts) -> dict[str, Ints]:
     }
 
 
-class _BlockCounts(NamedTuple):
-    greater: Ints
-    equal: Ints
-    own: Floats
-    left_out: Ints | int = 0
-    lowest: int = 0
-
-
 class Given:
     """A user function; its scores are compared without rescoring.
 
     `minus_inf` says what a candidate at −inf is: ranked as any other, left out, or an error.
     """
-
-    itemsize = 8
 
     def __init__(self, queries: Rows, entities: Rows, function: Scorer, minus_inf: str = "rank") -> None:
         if not callable(function):
@@ -289,15 +311,19 @@ class Given:
         self.queries, self.entities = _length(self._queries, "queries"), _length(self._entities, "entities")
         self._minus_inf = minus_inf
 
-    def counts(self, block: slice, row: Ints, target: Ints, field: Field, threads: int | None) -> _BlockCounts:
-        scores = self._scores(block)
-        own = scores[row, target]
-        field.blank(scores, block, np.nan)
-        lowest = np.isneginf(scores)
-        filtered = int(np.count_nonzero(lowest))
+    def rows_within(self, memory: int | None) -> int:
+        """How many queries are scored at once."""
+        return _rows_within(memory, self.entities, 8)
+
+    def counts(self, block: slice, row: Ints, target: Ints, field: Field, threads: int | None) -> BlockCounts:
+        scores = self._scores(block, threads)
+        own = scores.own(row, target)
+        scores.blank(field, block)
+        lowest = scores.lowest()
+        filtered = int(lowest.sum())
         left_out: Ints | int = 0
         if filtered and self._minus_inf == "raise":
-            row_of_first, column = divmod(int(np.argmax(lowest)), self.entities)
+            row_of_first, column = scores.first_lowest()
             raise InputError(
                 f"{filtered} candidates score −inf, the first at ({block.start + row_of_first}, {column}): as a filter "
                 "they would still count as candidates", where="scores",
@@ -308,11 +334,11 @@ class Given:
             raise InputError(f"the right answer {target[first]} of query {block.start + row[first]} scores −inf",
                              where="scores", fix="Filter neither answers nor, with them, training items.")  # fmt: skip
         if filtered and self._minus_inf == "exclude":
-            scores[lowest] = np.nan
-            left_out, filtered = np.count_nonzero(lowest, axis=1), 0
-        return _BlockCounts(*threshold_counts(scores, row, own, threads=threads), own, left_out, filtered)
+            scores.drop_lowest()
+            left_out, filtered = lowest, 0
+        return BlockCounts(*scores.counts(row, own), own, left_out, filtered)
 
-    def _scores(self, block: slice) -> AnyArray:
+    def _scores(self, block: slice, threads: int | None) -> _HostScores | DeviceScores:
         """A copy of the function's scores, in which what takes no part can be blanked."""
         torch = _torch_of(self._queries, self._entities)
         try:
@@ -321,13 +347,49 @@ class Given:
         except (Exception, SystemExit) as error:
             what = " ".join(f"{type(error).__name__}: {error}".split())
             raise InputError(f"the function failed ({what:.200})", where="score", fix=_SCORER) from error
-        scores = as_numeric(found, "score")
+        scores = found if is_cuda(found) else as_numeric(found, "score")
         require_shape(scores, (block.stop - block.start, self.entities), "score", "It returns one row per query.")
-        refuse_nan(scores, "score", fix="Repair the model.")
-        if scores.dtype.kind in "iu" and scores.size:
-            refuse_inexact(int(scores.min()), int(scores.max()))
-        narrow = scores.dtype.kind == "f" and scores.dtype.itemsize <= 4
-        return np.array(scores, np.float32 if narrow else np.float64, order="C")
+        return DeviceScores(scores) if is_cuda(scores) else _HostScores(scores, threads)
+
+
+class _HostScores:
+    """The scores (b, m) of a function, as NumPy arrays."""
+
+    def __init__(self, scores: AnyArray, threads: int | None) -> None:
+        self._scores: Floats = as_floats(scores, "score")
+        self._threads = threads
+
+    def own(self, row: Ints, target: Ints) -> AnyArray:
+        return self._scores[row, target]
+
+    def blank(self, field: Field, block: slice) -> None:
+        field.blank(self._scores, block, np.nan)
+
+    def lowest(self) -> Ints:
+        """How many scores of each row are −inf."""
+        counts: Ints = np.count_nonzero(np.isneginf(self._scores), axis=1)
+        return counts
+
+    def first_lowest(self) -> tuple[int, int]:
+        row, column = divmod(int(np.argmax(np.isneginf(self._scores))), int(self._scores.shape[1]))
+        return row, column
+
+    def drop_lowest(self) -> None:
+        self._scores[np.isneginf(self._scores)] = np.nan
+
+    def counts(self, row: Ints, own: AnyArray) -> tuple[Ints, Ints]:
+        """How many scores of its row are above each of the right answers' own, and equal to it."""
+        return threshold_counts(self._scores, row, own, threads=self._threads)
+
+
+def as_floats(scores: Any, name: str) -> Floats:
+    """A copy of the scores of a model, as floats that compare as they do."""
+    given = as_numeric(scores, name)
+    refuse_nan(given, name, fix="Repair the model.")
+    if given.dtype.kind in "iu" and given.size:
+        refuse_inexact(int(given.min()), int(given.max()))
+    narrow = given.dtype.kind == "f" and given.dtype.itemsize <= 4
+    return np.array(given, np.float32 if narrow else np.float64, order="C")
 
 
 def _parts(rows: Rows, name: str) -> Rows:
@@ -365,7 +427,6 @@ class _Exact:
     """
 
     def __init__(self, queries: AnyArray, entities: AnyArray, score: str) -> None:
-        self.itemsize = queries.dtype.itemsize
         self._left, self._right, self._distance = queries, entities, score in ("l1", "l2")
         self._score = score
         self._scores: AnyArray | None = None
@@ -387,10 +448,12 @@ class _Exact:
         # Products that underflow have an absolute error, even for small scores.
         self._bound += (size + 4) * float(np.finfo(queries.dtype).tiny)
 
+    def rows_within(self, memory: int | None) -> int:
+        """How many queries are scored at once."""
+        return _rows_within(memory, self.entities, self._left.dtype.itemsize)
+
     @classmethod
     def of(cls, queries: Any, entities: Any, score: str) -> _Exact:
-        if score not in SCORES:
-            raise UnknownNameError("score", score, SCORES)
         entities = as_numeric(entities, "entities")
         if score == "distmult":
             if not isinstance(queries, tuple | list) or len(queries) != 2:
@@ -416,7 +479,7 @@ class _Exact:
             dtype = np.dtype(np.float64)
         return cls(np.ascontiguousarray(queries, dtype), np.ascontiguousarray(entities, dtype), score)
 
-    def counts(self, block: slice, row: Ints, target: Ints, field: Field, threads: int | None) -> _BlockCounts:
+    def counts(self, block: slice, row: Ints, target: Ints, field: Field, threads: int | None) -> BlockCounts:
         left = self._left[block]
         own = self._slow(left[row], target)
         fast = self._fast(left, threads)
@@ -427,7 +490,7 @@ class _Exact:
         above, band, entity = band_counts(fast, row, own - bound + shift, own + bound + shift, threads=threads)
         again = self._slow(left[row[band]], entity) if len(band) else np.empty(0)
         greater = above + np.bincount(band[again > own[band]], minlength=len(row))
-        return _BlockCounts(greater, np.bincount(band[again == own[band]], minlength=len(row)), own)
+        return BlockCounts(greater, np.bincount(band[again == own[band]], minlength=len(row)), own)
 
     def _fast(self, left: AnyArray, threads: int | None) -> AnyArray:
         if self._score == "l1":

@@ -9,7 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, Floats, Ints, as_labels, as_numeric, refuse_nan, require_shape
+from graphgauge.core.arrays import (
+    AnyArray,
+    Floats,
+    Ints,
+    as_labels,
+    as_numeric,
+    refuse_nan,
+    require_shape,
+    sorted_unique,
+)
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.metric import Estimate, Exempt, Laws, MetricFunction, NoChance, NoInterval, metric
 from graphgauge.core.options import whole_number
@@ -220,9 +229,13 @@ def _same_direction(function: MetricFunction, sample: Recommended, params: Mappi
 _WHOLE = NoInterval("it is a property of all lists together, which grows with their number")
 
 
+# What these metrics have in common.
+_OF_ITEMS: dict[str, Any] = {"family": "ranking", "unit": "query", "laws": _LAWS}
+
+
 @metric(
-    key="coverage@{k}", family="ranking", needs=("recommended",), direction="higher", bounds=(0, 1), unit="query",
-    conventions=_PER, reference="herlocker2004", chance=_random_coverage, interval=_WHOLE, laws=_LAWS,
+    key="coverage@{k}", **_OF_ITEMS, needs=("recommended",), direction="higher", bounds=(0, 1),
+    conventions=_PER, reference="herlocker2004", chance=_random_coverage, interval=_WHOLE,
 )  # fmt: skip
 def coverage_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     """Share of the catalogue that is among the first k of at least one query."""
@@ -235,9 +248,9 @@ def coverage_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
 
 
 @metric(
-    key="gini@{k}", family="ranking", needs=("recommended",), direction="lower", bounds=(0, 1), unit="query",
+    key="gini@{k}", **_OF_ITEMS, needs=("recommended",), direction="lower", bounds=(0, 1),
     conventions=_PER | {"exposure": "the expected number of lists with an item, over the whole catalogue"},
-    reference="fleder2009", chance=NoChance("it depends on the number of lists"), interval=_WHOLE, laws=_LAWS,
+    reference="fleder2009", chance=NoChance("it depends on the number of lists"), interval=_WHOLE,
 )  # fmt: skip
 def gini_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     """Gini coefficient of how often the items of the catalogue are among the first k: 0 if all are as often."""
@@ -249,9 +262,9 @@ def gini_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
 
 
 @metric(
-    key="personalization@{k}", family="ranking", needs=("recommended",), direction="higher", bounds=(0, 1),
-    unit="query", conventions=_PER | {"similarity": "cosine of two lists"}, reference="zhou2010",
-    chance=_random_overlap, interval=_mean, laws=_LAWS,
+    key="personalization@{k}", **_OF_ITEMS, needs=("recommended",), direction="higher", bounds=(0, 1),
+    conventions=_PER | {"similarity": "cosine of two lists"}, reference="zhou2010",
+    chance=_random_overlap, interval=_mean,
 )  # fmt: skip
 def personalization_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     """1 − the mean share of items that the lists of two queries have in common, over all pairs of queries."""
@@ -268,8 +281,8 @@ def personalization_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
 
 
 @metric(
-    key="popularity@{k}", family="ranking", needs=("popularity",), direction="lower", bounds=(0, np.inf), unit="query",
-    conventions=_PER, reference="abdollahpouri2019", chance=_of_catalog, interval=_mean, laws=_LAWS,
+    key="popularity@{k}", **_OF_ITEMS, needs=("popularity",), direction="lower", bounds=(0, np.inf),
+    conventions=_PER, reference="abdollahpouri2019", chance=_of_catalog, interval=_mean,
 )  # fmt: skip
 def popularity_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     """Mean popularity of a query's first k items, mean over queries (average recommendation popularity)."""
@@ -278,14 +291,14 @@ def popularity_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
 
 
 @metric(
-    key="novelty@{k}", family="ranking", needs=("popularity",), direction="higher", bounds=(0, np.inf), unit="query",
+    key="novelty@{k}", **_OF_ITEMS, needs=("popularity",), direction="higher", bounds=(0, np.inf),
     conventions=_PER | {"probability": "popularity over its sum"}, reference="zhou2010",
-    chance=_of_catalog, interval=_mean, laws=_LAWS,
+    chance=_of_catalog, interval=_mean,
 )  # fmt: skip
 def novelty_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     """Mean self-information −log2 p of a query's first k items, p an item's share of all popularity."""
     values = _self_information(sample.catalog)
-    seen = np.unique(sample.top.item[sample.places(k) > 0])
+    seen = sorted_unique(sample.top.item[sample.places(k) > 0])
     if not np.isfinite(values[seen]).all():
         reason = "an item in the lists has popularity 0, and infinite self-information"
         return Estimate(np.array([np.nan]), sample.n, reason=reason)
@@ -301,9 +314,9 @@ def _self_information(catalog: Catalog) -> Floats:
 
 
 @metric(
-    key="diversity@{k}", family="ranking", needs=("categories",), direction="higher", bounds=(0, 1), unit="query",
+    key="diversity@{k}", **_OF_ITEMS, needs=("categories",), direction="higher", bounds=(0, 1),
     conventions=_PER | {"similarity": "1 within a category, else 0"}, reference="ziegler2005",
-    chance=_same_category, interval=_mean, laws=_LAWS,
+    chance=_same_category, interval=_mean,
 )  # fmt: skip
 def diversity_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     """Share of pairs of a query's first k items that are of different categories, mean over queries."""
@@ -318,9 +331,9 @@ def diversity_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
 
 
 @metric(
-    key="embedding_diversity@{k}", family="ranking", needs=("embeddings",), direction="higher", bounds=(0, 2),
-    unit="query", conventions=_PER | {"similarity": "cosine of embeddings"}, reference="ziegler2005",
-    chance=_same_direction, interval=_mean, laws=_LAWS,
+    key="embedding_diversity@{k}", **_OF_ITEMS, needs=("embeddings",), direction="higher", bounds=(0, 2),
+    conventions=_PER | {"similarity": "cosine of embeddings"}, reference="ziegler2005",
+    chance=_same_direction, interval=_mean,
 )  # fmt: skip
 def embedding_diversity_at_k(sample: Recommended, *, k: int = 10) -> Estimate:
     """1 − the mean cosine of the embeddings of two of a query's first k items, mean over queries."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphgauge.core.arrays import Ints, Mask
+from graphgauge.core.arrays import Ints, Mask, sorted_unique
 from graphgauge.core.errors import InputError
 from graphgauge.kernels.distinct import draw_distinct
 
@@ -27,7 +27,7 @@ class Lists:
     def of(cls, owner: Ints, nodes: Ints, lists: int) -> Lists:
         """The distinct nodes of each owner, which are numbered below `lists`."""
         width = int(nodes.max(initial=0)) + 1
-        keys = distinct(pair_codes(owner, nodes, width))
+        keys = sorted_unique(pair_codes(owner, nodes, width))
         return cls(keys % width, np.searchsorted(keys // width, np.arange(lists + 1)))
 
     def expanded(self, chosen: Ints) -> tuple[Ints, Ints]:
@@ -51,7 +51,7 @@ class Pools:
     def of(cls, pool: Ints, node: Ints, nodes: int, levels: Ints | None = None) -> Pools:
         level = np.zeros(nodes, np.int64) if levels is None else levels
         made = cls(np.empty(0, np.int64), nodes, level)
-        return cls(distinct(made.key(pool, level[node], node)), nodes, level)
+        return cls(sorted_unique(made.key(pool, level[node], node)), nodes, level)
 
     def key(self, pool: Ints, level: Ints, node: Ints | int) -> Ints:
         depth = int(self.levels.max(initial=0)) + 3  # a level below the lowest, and one above the highest
@@ -119,7 +119,7 @@ class Draws:
         place, found = self.pools.places(columns[0][one][owner], node)
         # One sorted run of excluded places per combination, in one array.
         width = len(self.pools.keys) + 1
-        keys = distinct(pair_codes(owner[found], place[found], width))
+        keys = sorted_unique(pair_codes(owner[found], place[found], width))
 
         def bounds(places: Ints) -> Ints:
             return np.searchsorted(keys, pair_codes(shared, places, width))
@@ -149,13 +149,6 @@ def append(out: Ints, filled: Ints, nodes: Ints, take: Ints) -> None:
     row, column = np.nonzero(np.arange(nodes.shape[1]) < take[:, None])
     out[row, filled[row] + column] = nodes[row, column]
     filled += take
-
-
-def distinct(values: Ints) -> Ints:
-    """The distinct values, sorted. `np.unique` looks them up in a hash table, which takes several times as long."""
-    ordered = np.sort(values)
-    found: Ints = ordered[np.r_[True, ordered[1:] != ordered[:-1]][: len(ordered)]]
-    return found
 
 
 def dense(*columns: Ints) -> Ints:

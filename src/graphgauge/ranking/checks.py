@@ -84,6 +84,23 @@ def cutoff_above_candidates(ranks: Ranks, results: Mapping[str, Result]) -> Evid
 
 
 @check(
+    "no-negatives",
+    family="ranking",
+    severity="warning",
+    message="{share:.1%} of the right answers have no wrong one to be compared with ({count} in all): they rank first "
+    "with any model",
+    remedy="Leave these queries out, or give them negatives: a rank among one candidate says nothing.",
+)
+def no_negatives(ranks: Ranks) -> Evidence | None:
+    """A right answer is its only candidate, and ranks first with any model."""
+    if ranks.fewest_candidates > 1:
+        return None
+    alone = ranks.candidates == 1
+    items = ranks.count if ranks.items is None else ranks.items
+    return {"share": _share(ranks, alone), "count": int(items[alone].sum())}
+
+
+@check(
     "lowest-scores",
     family="ranking",
     severity="warning",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, Ints, as_numeric, is_tensor, require_shape
+from graphgauge.core.arrays import AnyArray, Ints, as_numeric, is_tensor, require_shape, sorted_unique
 from graphgauge.core.errors import InputError
 from graphgauge.ranking.inputs import as_integers, checked_offsets
 
@@ -16,6 +16,19 @@ _FORMS = (
     "Give entity numbers and offsets (values, offsets), a list with the entity numbers of each query, a scipy sparse "
     "matrix, or a boolean matrix (queries, entities)."
 )
+
+
+class BlockCounts(NamedTuple):
+    """For each right answer of a block of queries the wrong ones above and tied, and its own score.
+
+    `left_out` are those of each query that turned out to be no candidates, `lowest` the number at −inf in all.
+    """
+
+    greater: Ints
+    equal: Ints
+    own: AnyArray
+    left_out: Ints | int = 0
+    lowest: int = 0
 
 
 @dataclass(frozen=True)
@@ -52,7 +65,7 @@ class EntitySets:
         span = max(entities, 1)
         pair = row * span + entity
         if (pair[1:] <= pair[:-1]).any():
-            pair = np.unique(pair)
+            pair = sorted_unique(pair)
         row, entity = np.divmod(pair, span)
         return cls(entity, np.concatenate([[0], np.cumsum(np.bincount(row, minlength=count))]), entities)
 
@@ -134,6 +147,13 @@ class EntitySets:
         inside = np.arange(int(size.sum())) - np.repeat(ends - size, size)
         values = self.values[np.repeat(self.offsets[chosen], size) + inside]
         return EntitySets(values, np.concatenate([[0], ends]), self.entities)
+
+
+def number_of_sets(given: Any) -> int:
+    """How many sets there are, in any form in which they come."""
+    if isinstance(given, tuple) and len(given) == 2:
+        return len(given[1]) - 1
+    return int(given.shape[0]) if hasattr(given, "shape") else len(given)
 
 
 def _refuse_indicators(rows: Ints, name: str) -> None:

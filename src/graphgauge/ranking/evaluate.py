@@ -23,6 +23,7 @@ from graphgauge.ranking import beyond as _beyond
 from graphgauge.ranking import metrics as _metrics
 from graphgauge.ranking import spread as _spread
 from graphgauge.ranking.beyond import Catalog, beyond_samples
+from graphgauge.ranking.cut_lists import CONVENTIONS, as_known, knowable, notes_of_lists, reachable
 from graphgauge.ranking.inputs import Scores, counted, cutoff, cutoffs
 from graphgauge.ranking.items import POOL
 from graphgauge.ranking.negative_sampling import Negatives
@@ -154,6 +155,30 @@ def evaluate_state(
     one_of("tie rule", ties, TIES)
     confidence, metrics = confidence_level(confidence), metric_names(metrics)
     ks = cutoffs(k)
+    if state.cut is None:
+        return _evaluated(state, ks, ties, metrics, confidence, nan, catalog)
+    if ties != "realistic":
+        raise OptionError("lists of the first items have an order and no ties", fix="Leave out ties.")
+    names = knowable(state.cut, metrics)
+    within, skipped = reachable(state.cut, names, ks)
+    found = _evaluated(state, within, ties, names, confidence, nan, catalog)
+    return Evaluation(
+        "ranking",
+        [as_known(result, state.cut) for result in found.values()],
+        conventions=CONVENTIONS,
+        skipped=skipped,
+        options=found.options,
+        breakdowns=found.breakdowns,
+        # All of these metrics count queries.
+        notes=(*(note for note in found.notes if note != POSITIVES_AND_QUERIES), *notes_of_lists(state.cut)),
+        per_item=found.per_item,
+    )
+
+
+def _evaluated(
+    state: RankingState, ks: Sequence[int], ties: str, metrics: Sequence[str] | None, confidence: float, nan: str,
+    catalog: Catalog | Mapping[str, Any] | None,
+) -> Evaluation:  # fmt: skip
     if catalog is not None and state.top is None:
         raise OptionError("no items were kept", fix="Count with top=k, and give items=.")
     described = Catalog.of(catalog)

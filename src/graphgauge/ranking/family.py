@@ -25,9 +25,15 @@ def _of_pool(values: Mapping[str, Any]) -> Sequence[str] | None:
 
 
 def _of_topk(values: Mapping[str, Any]) -> Sequence[str]:
-    from graphgauge.ranking.recommend import names_of_lists
+    from graphgauge.ranking.cut_lists import names_of_lists
 
     return names_of_lists()
+
+
+def _of_recommenders(values: Mapping[str, Any]) -> Sequence[str]:
+    from graphgauge.ranking.recommend import names_of_recommenders
+
+    return names_of_recommenders()
 
 
 MATRIX = Form(
@@ -68,16 +74,39 @@ TOPK = Form(
     beside=_PAIRED,
     defaults=_of_topk,
 )
+RECOMMENDER = Form(
+    "the form of a recommender",
+    needs=("user_scores", "test_items"),
+    takes=("item_vectors", "train_items", "minus_inf", "score", "ids", "keep", "per_query"),
+    beside={"score": ("item_vectors",)},
+    samples=("ranks", "lists"),
+    defaults=_of_recommenders,
+)
+TRIPLES = Form(
+    "the form with triples",
+    needs=("triples",),
+    takes=("model", "n_entities", "entities", "relation_vectors", "score", "known_triples", "sides", "keep",
+           "per_query"),
+    beside={"entities": ("relation_vectors",), "relation_vectors": ("entities",), "n_entities": ("model",),
+            "score": ("entities",), "triples": ("model", "entities")},
+    apart=(("model", "entities"),),
+    samples=("ranks",),
+    axes=("side", "relation"),
+)  # fmt: skip
 
 
 def _refuse(values: Mapping[str, Any], shown: Shown) -> None:
-    if (values["relations"] is not None) != (values["score"] == "distmult"):
+    if values["triples"] is not None:
+        if values["entities"] is not None and values["score"] == "dot":
+            raise OptionError(f"{shown('score')} not given", fix="Triples are scored by distmult, l1 or l2.").about(
+                "triples"
+            )
+    elif (values["relations"] is not None) != (values["score"] == "distmult"):
         raise OptionError(
             f"{shown('relations')} and {shown('score')} distmult go together", fix="Give both, or neither."
         )
-    for name, default in (("ties", "realistic"), ("save_state", None)):
-        if values["topk"] is not None and values.get(name) not in (None, default):
-            raise OptionError(f"{TOPK.name} does not take {shown(name)}", fix="Leave it out.").about(name)
+    if values["topk"] is not None and values.get("ties") not in (None, "realistic"):
+        raise OptionError(f"{TOPK.name} does not take {shown('ties')}", fix="Leave it out.").about("ties")
 
 
 # What a batch of rows has a part of.
@@ -93,7 +122,7 @@ FAMILY = Family(
     question="How far up are the right answers?",
     headlines=("mrr", "hits@10", "adjusted_mrr"),
     package="graphgauge.ranking",
-    forms=(MATRIX, POOL, FLAT, ALL_ENTITIES, TOPK),
+    forms=(MATRIX, POOL, FLAT, ALL_ENTITIES, TOPK, RECOMMENDER, TRIPLES),
     truths={
         "pos_scores": TruthInputs(("mask",), ("offsets", "groups", "cluster")),
         "labels": TruthInputs(("labels", "queries"), ("groups", "cluster")),
@@ -101,6 +130,8 @@ FAMILY = Family(
             ("targets", "known_values", "known_offsets"),
             ("target_offsets", "exclude_values", "exclude_offsets", "groups", "cluster"),
         ),
+        "test_items": TruthInputs(("test_items", "train_items"), ("groups", "cluster")),
+        "triples": TruthInputs(("triples", "known_triples"), ("groups", "cluster")),
     },
     state="graphgauge.ranking.state:RankingState",
     along=_ALONG,

@@ -9,11 +9,13 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray
+from graphgauge.core.arrays import AnyArray, require_shape
 from graphgauge.core.errors import InputError, OptionError
+from graphgauge.core.factory import made
 from graphgauge.core.fields import (
     Choice,
     Confidence,
+    Factory,
     File,
     Files,
     Flag,
@@ -32,17 +34,19 @@ from graphgauge.io.arrays import ArrayFile, LoadedArray, Shards, open_array, ope
 from graphgauge.io.hashing import receipt_inputs
 from graphgauge.io.tables import write_table
 from graphgauge.kernels.jit import expect
-from graphgauge.ranking.all_entities import SCORES, rank_all
+from graphgauge.ranking.all_entities import MINUS_INF, SCORES, rank_all
 from graphgauge.ranking.beyond import Catalog
 from graphgauge.ranking.evaluate import last_place, needs_pool
-from graphgauge.ranking.family import ALL_ENTITIES, FAMILY, FLAT, MATRIX, TOPK
+from graphgauge.ranking.family import ALL_ENTITIES, FAMILY, FLAT, MATRIX, RECOMMENDER, TOPK, TRIPLES
 from graphgauge.ranking.fingerprints import Hashes, query_hashes
 from graphgauge.ranking.items import Items, ListItems
 from graphgauge.ranking.negative_sampling import Negatives
-from graphgauge.ranking.recommend import from_topk
+from graphgauge.ranking.recommend import names_of_recommenders, rank_recommended
 from graphgauge.ranking.shards import content_names, refuse_repeated
 from graphgauge.ranking.state import RankingState
 from graphgauge.ranking.ties import TIES, rank
+from graphgauge.ranking.topk import rank_topk
+from graphgauge.ranking.triples import SIDES, rank_triples
 
 # Read at once from a shard.
 _BLOCK_BYTES = 1 << 25
@@ -95,6 +99,36 @@ def evaluate_files(
         PathLike | None, File("With --score distmult: the relation embedding of each query (q, d).")
     ] = None,
     score: Annotated[str, Choice("How embeddings are scored.", SCORES)] = SCORES[0],
+    user_scores: Annotated[
+        PathLike | None,
+        File("Recommender: scores of all items (users, items); or embeddings (users, d), with --item-vectors."),
+    ] = None,
+    item_vectors: Annotated[PathLike | None, File("Recommender: embeddings of all items (items, d).")] = None,
+    test_items: Annotated[
+        PathLike | None, File("Recommender: the items to be found, pairs (n, 2) of user and item, by number.")
+    ] = None,
+    train_items: Annotated[
+        PathLike | None, File("Recommender: the items of training, which are no candidates, as pairs.")
+    ] = None,
+    minus_inf: Annotated[str, Choice("Recommender: what a score of −inf means.", MINUS_INF)] = "raise",
+    triples: Annotated[
+        PathLike | None, File("Knowledge graph: the test triples (n, 3), head, relation and tail, by number.")
+    ] = None,
+    known_triples: Annotated[
+        Paths, Files("Knowledge graph: triples whose answers are left out: training, validation. Repeatable.")
+    ] = (),
+    relation_vectors: Annotated[
+        PathLike | None, File("Knowledge graph: embeddings of all relations (relations, d), next to --entities.")
+    ] = None,
+    model: Annotated[
+        str | None, Factory("Knowledge graph: factory of a model that scores triples, called without arguments.")
+    ] = None,
+    n_entities: Annotated[
+        int | None, Whole("Knowledge graph: the number of entities, if the model does not know it.", 1)
+    ] = None,
+    sides: Annotated[
+        Sequence[str], Several("Knowledge graph: which sides of the triples are asked for.", Choice("", SIDES))
+    ] = SIDES,
     groups: Annotated[
         Mapping[str, PathLike] | Sequence[str], NamedFiles("Labels per query to break down by. Repeatable.")
     ] = (),
@@ -126,9 +160,9 @@ def evaluate_files(
         "weights": None if given["weights"] is None else _read(files, "weights", given["weights"]),
     }
     form = FAMILY.check(given)
-    if form is TOPK:
-        return _from_topk(given, per_item, files)
     count = _COUNTS[form]
+    if asked is None and form is RECOMMENDER:
+        asked = names_of_recommenders()
     keep = given["keep"] if given["per_query"] is None else "items"
     state = count(given | {"keep": keep}, per_item, files, progress)
     if given["save_state"] is not None:
@@ -266,29 +300,64 @@ def _from_embeddings(
     )
 
 
-def _from_topk(given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened) -> Evaluation:
-    lists, targets = _read(files, "topk", given["topk"]), _targets(files, given)
-    evaluation = from_topk(
-        lists, targets, exclude=_sets(files, given, "exclude_values", "exclude_offsets"),
-        **{name: given[name] for name in ("skip_excluded", "n_items", "k", "metrics", "keep", "confidence")}, **labels,
+def _from_topk(given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened, progress: Progress) -> RankingState:
+    return rank_topk(
+        _read_whole(files, "topk", given["topk"]), _targets(files, given),
+        exclude=_sets(files, given, "exclude_values", "exclude_offsets"),
+        **{name: given[name] for name in ("skip_excluded", "n_items", "keep")}, **labels,
     )  # fmt: skip
-    return _received(evaluation, files)
+
+
+def _from_recommender(
+    given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened, progress: Progress
+) -> RankingState:
+    scores, items = (
+        None if given[name] is None else _read(files, name, given[name]) for name in ("user_scores", "item_vectors")
+    )
+    test, train = (
+        None if given[name] is None else _read_whole(files, name, given[name]) for name in ("test_items", "train_items")
+    )
+    for name, pairs in (("test_items", test), ("train_items", train)):
+        if pairs is not None:
+            require_shape(pairs, (None, 2), name, "Pairs (n, 2) of user and item.")
+    options = {name: given[name] for name in ("score", "minus_inf", "keep", "threads")}
+    return rank_recommended(scores, items, test=test, train=train, **options, **labels)
+
+
+def _from_triples(
+    given: Mapping[str, Any], labels: Mapping[str, Any], files: Opened, progress: Progress
+) -> RankingState:
+    test = _read_whole(files, "triples", given["triples"])
+    known = None
+    if given["known_triples"]:
+        files["known_triples"] = open_arrays(given["known_triples"])
+        known = [_as_whole(file.rows(0, len(file)), file.path) for file in files["known_triples"]]
+    if given["model"] is not None:
+        model, score = made(given["model"]), None
+    else:
+        model = tuple(_read(files, name, given[name]) for name in ("entities", "relation_vectors"))
+        score = given["score"]
+    options = {name: given[name] for name in ("sides", "keep", "threads")}
+    return rank_triples(model, test, score=score, known=known, entities=given["n_entities"], **options, **labels)
 
 
 def _targets(files: Opened, given: Mapping[str, Any]) -> Any:
     """One number per query, or with offsets a set."""
     if given["target_offsets"] is None:
-        return _read(files, "targets", given["targets"])
+        return _read_whole(files, "targets", given["targets"])
     return _sets(files, given, "targets", "target_offsets")
 
 
 def _sets(files: Opened, given: Mapping[str, Any], values: str, offsets: str) -> tuple[AnyArray, AnyArray] | None:
     if given[values] is None:
         return None
-    return _read(files, values, given[values]), _read(files, offsets, given[offsets])
+    return _read_whole(files, values, given[values]), _read_whole(files, offsets, given[offsets])
 
 
-_COUNTS: dict[Any, Count] = {MATRIX: _from_matrix, FLAT: _from_flat, ALL_ENTITIES: _from_embeddings}
+_COUNTS: dict[Any, Count] = {
+    MATRIX: _from_matrix, FLAT: _from_flat, ALL_ENTITIES: _from_embeddings, TOPK: _from_topk,
+    RECOMMENDER: _from_recommender, TRIPLES: _from_triples,
+}  # fmt: skip
 
 
 def _check_shards(pos: Shards, neg: Shards) -> None:
@@ -315,6 +384,17 @@ def _read(files: Opened, name: str, path: str) -> AnyArray:
     file = open_array(path)
     files[name] = [file]
     return file.rows(0, len(file))
+
+
+def _read_whole(files: Opened, name: str, path: str) -> AnyArray:
+    """Whole numbers; a text file says no type, and its numbers come as floats."""
+    return _as_whole(_read(files, name, path), path)
+
+
+def _as_whole(array: AnyArray, path: str | Path) -> AnyArray:
+    is_text = Path(path).suffix.lower() == ".csv" and array.dtype.kind == "f"
+    whole = is_text and np.isfinite(array).all() and np.array_equal(array, np.trunc(array))
+    return array.astype(np.int64) if whole else array
 
 
 def _read_labels(files: Opened, name: str, path: str) -> AnyArray:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphgauge.core.arrays import Floats, Ints
+from graphgauge.core.arrays import Floats, Ints, sorted_unique
 from graphgauge.kernels.pagerank import personalised_pagerank
-from graphgauge.ranking.candidates import distinct
 from graphgauge.ranking.edges import Edges
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def scored(graph: csr_array, sources: Ints, common: str) -> Iterator[tuple[slice
         place = np.repeat(np.arange(len(walk.offsets) - 1), np.diff(walk.offsets))
         size = graph.shape[0]
         by_neighbours, by_walk = shared.row * np.int64(size) + shared.col, place * np.int64(size) + walk.nodes
-        keys = distinct(np.concatenate([by_neighbours, by_walk]))
+        keys = sorted_unique(np.concatenate([by_neighbours, by_walk]))
         columns = np.zeros((2, len(keys)))
         columns[0, np.searchsorted(keys, by_neighbours)] = np.round(shared.data, _DECIMALS)
         columns[1, np.searchsorted(keys, by_walk)] = np.round(walk.values, _DECIMALS)

@@ -382,60 +382,75 @@ def adjusted_hits_at_k(ranks: Ranks, *, k: int = 10) -> Estimate:
     return ranks.ratio(1 - ranks.within(k), 1 - random, top=worst, at_ends=AT_ENDS, reason=reason)
 
 
+# What metrics of whole lists have in common.
+_OF_LISTS: dict[str, Any] = {
+    "family": "ranking", "needs": ("lists",), "direction": "higher", "bounds": (0, 1), "unit": "query",
+    "chance": _blind, "interval": _mean, "laws": _LAWS,
+}  # fmt: skip
+
+
 @metric(
-    key="recall@{k}", family="ranking", needs=("lists",), direction="higher", bounds=(0, 1), unit="query",
-    conventions=_LIST_RULES, reference="mcsherry2008", chance=_blind, interval=_mean, laws=_LAWS,
-)  # fmt: skip
+    key="recall@{k}",
+    **_OF_LISTS,
+    conventions=_LIST_RULES,
+    reference="mcsherry2008",
+)
 def recall_at_k(lists: Lists, *, k: int = 10) -> Estimate:
     """Share of a query's positives that are among its first k candidates, mean over queries."""
     return lists.estimate(lists.hits(k) / lists.relevant, range=(0.0, 1.0))
 
 
 @metric(
-    key="precision@{k}", family="ranking", needs=("lists",), direction="higher", bounds=(0, 1), unit="query",
-    conventions=_LIST_RULES | {"short lists": "divided by k all the same"}, reference="mcsherry2008",
-    chance=_blind, interval=_mean, laws=_LAWS,
-)  # fmt: skip
+    key="precision@{k}",
+    **_OF_LISTS,
+    conventions=_LIST_RULES | {"short lists": "divided by k all the same"},
+    reference="mcsherry2008",
+)
 def precision_at_k(lists: Lists, *, k: int = 10) -> Estimate:
     """Share of a query's first k candidates that are positives, mean over queries."""
     return lists.estimate(lists.hits(k) / k, range=(0.0, 1.0))
 
 
 @metric(
-    key="map@{k}", family="ranking", needs=("lists",), direction="higher", bounds=(0, 1), unit="query",
-    conventions=_LIST_RULES | {"divided by": "min(positives, k)"}, reference="mcsherry2008",
-    chance=_blind, interval=_mean, laws=_LAWS,
-)  # fmt: skip
+    key="map@{k}",
+    **_OF_LISTS,
+    conventions=_LIST_RULES | {"divided by": "min(positives, k)"},
+    reference="mcsherry2008",
+)
 def map_at_k(lists: Lists, *, k: int = 10) -> Estimate:
     """Mean average precision: precision at each positive among the first k, over min(positives, k)."""
     return lists.estimate(lists.precision_sum(k) / np.minimum(lists.relevant, k), range=(0.0, 1.0))
 
 
 @metric(
-    key="mrr_first", family="ranking", needs=("lists",), direction="higher", bounds=(0, 1), unit="query",
-    conventions=_LIST_RULES | {"per": "query, by its best positive"}, reference="voorhees1999",
-    chance=_blind, interval=_mean, laws=_LAWS,
-)  # fmt: skip
+    key="mrr_first",
+    **_OF_LISTS,
+    conventions=_LIST_RULES | {"per": "query, by its best positive"},
+    reference="voorhees1999",
+)
 def mrr_first(lists: Lists) -> Estimate:
     """Reciprocal rank of a query's best positive, mean over queries."""
     return lists.estimate(lists.first_reciprocal(), range=(0.0, 1.0))
 
 
 @metric(
-    key="mrr_first@{k}", family="ranking", needs=("lists",), direction="higher", bounds=(0, 1), unit="query",
-    conventions=_LIST_RULES | {"per": "query, by its best positive", "beyond k": "0"}, reference="voorhees1999",
-    chance=_blind, interval=_mean, laws=_LAWS, default=False,
-)  # fmt: skip
+    key="mrr_first@{k}",
+    **_OF_LISTS,
+    conventions=_LIST_RULES | {"per": "query, by its best positive", "beyond k": "0"},
+    reference="voorhees1999",
+    default=False,
+)
 def mrr_first_at_k(lists: Lists, *, k: int = 10) -> Estimate:
     """Reciprocal rank of a query's best positive, 0 if it is not among the first k, mean over queries."""
     return lists.estimate(lists.first_reciprocal(k), range=(0.0, 1.0))
 
 
 @metric(
-    key="hit_ratio@{k}", family="ranking", needs=("lists",), direction="higher", bounds=(0, 1), unit="query",
-    conventions=_LIST_RULES | {"per": "query, by its best positive"}, reference="deshpande2004",
-    chance=_blind, interval=_share, laws=_LAWS,
-)  # fmt: skip
+    key="hit_ratio@{k}",
+    **_OF_LISTS | {"interval": _share},
+    conventions=_LIST_RULES | {"per": "query, by its best positive"},
+    reference="deshpande2004",
+)
 def hit_ratio_at_k(lists: Lists, *, k: int = 10) -> Estimate:
     """Share of queries with at least one positive among their first k candidates."""
     values = lists.hit(k)
@@ -444,29 +459,36 @@ def hit_ratio_at_k(lists: Lists, *, k: int = 10) -> Estimate:
 
 
 @metric(
-    key="f1@{k}", family="ranking", needs=("lists",), direction="higher", bounds=(0, 1), unit="query",
-    conventions=_LIST_RULES | {"short lists": "divided by k all the same"}, reference="vanrijsbergen1979",
-    chance=_blind, interval=_mean, laws=_LAWS, default=False,
-)  # fmt: skip
+    key="f1@{k}",
+    **_OF_LISTS,
+    conventions=_LIST_RULES | {"short lists": "divided by k all the same"},
+    reference="vanrijsbergen1979",
+    default=False,
+)
 def f1_at_k(lists: Lists, *, k: int = 10) -> Estimate:
     """Harmonic mean of a query's precision and recall at k, 2 · hits / (k + positives), mean over queries."""
     return lists.estimate(2 * lists.hits(k) / (k + lists.relevant), range=(0.0, 1.0))
 
 
 @metric(
-    key="r_precision", family="ranking", needs=("lists",), direction="higher", bounds=(0, 1), unit="query",
-    conventions=_LIST_RULES, reference="manning2008", chance=_blind, interval=_mean, laws=_LAWS, default=False,
-)  # fmt: skip
+    key="r_precision",
+    **_OF_LISTS,
+    conventions=_LIST_RULES,
+    reference="manning2008",
+    default=False,
+)
 def r_precision(lists: Lists) -> Estimate:
     """Share of positives among a query's first R candidates, R the number of its positives, mean over queries."""
     return lists.estimate(lists.hits(lists.relevant) / lists.relevant, range=(0.0, 1.0))
 
 
 @metric(
-    key="ndcg_exp@{k}", family="ranking", needs=("lists",), direction="higher", bounds=(0, 1), unit="query",
-    conventions=_LIST_RULES | {"gain": "2^grade − 1"}, reference="burges2005",
-    chance=_blind, interval=_mean, laws=_LAWS, default=False,
-)  # fmt: skip
+    key="ndcg_exp@{k}",
+    **_OF_LISTS,
+    conventions=_LIST_RULES | {"gain": "2^grade − 1"},
+    reference="burges2005",
+    default=False,
+)
 def ndcg_exp_at_k(lists: Lists, *, k: int = 10) -> Estimate:
     """nDCG with the exponential gain 2^grade − 1 of the positives; equal to `ndcg@k` if labels are 0 and 1."""
     with np.errstate(over="ignore", invalid="ignore"):

@@ -21,6 +21,7 @@ class Layout:
     clusters: str | None = None
     weighted: bool = False
     lists: bool = False
+    cut: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -31,8 +32,43 @@ class Layout:
 
     def __str__(self) -> str:
         form = "several positives per query" if self.lists else "one positive per query"
+        form = "lists of the first items" if self.cut else form
         weights = "weights" if self.weighted else "no weights"
         return f"{form}, groups {list(self.axes)}, clusters {self.clusters or 'none'} and {weights}"
+
+
+@dataclass(frozen=True)
+class CutLists:
+    """How far lists are known: their first `depth` places, and whether the number of all items is known.
+
+    `unfilled` places have no item, and `skipped` excluded items were passed over.
+    """
+
+    depth: int
+    items_known: bool
+    unfilled: int = 0
+    skipped: int = 0
+
+    def joined(self, other: CutLists | None) -> CutLists:
+        """What is known of both: the places that all lists have."""
+        if other is None:
+            return self
+        return CutLists(
+            min(self.depth, other.depth),
+            self.items_known and other.items_known,
+            self.unfilled + other.unfilled,
+            self.skipped + other.skipped,
+        )
+
+    @classmethod
+    def restored(cls, facts: Mapping[str, Any] | None) -> CutLists | None:
+        """As saved, if that is possible."""
+        if facts is None:
+            return None
+        cut = cls(**facts)
+        if cut.depth < 1 or cut.unfilled < 0 or cut.skipped < 0 or not isinstance(cut.items_known, bool):
+            raise ValueError("impossible lengths of lists")
+        return cut
 
 
 @dataclass(frozen=True)

@@ -123,9 +123,10 @@ class Sample:
         return np.bincount(self.group, values, self.groups).astype(float)
 
     def _total_in_any_order(self, values: NDArray[np.generic]) -> Floats:
-        """For cells in the order of the shards: sums over sorted values do not depend on it."""
+        """For cells in the order of the shards: sums over sorted values do not depend on it, nor do those of counts."""
         if self.group is None:
-            return np.add.reduce(np.sort(values), dtype=float, keepdims=True)
+            ordered = values if values.dtype.kind in "iu" else np.sort(values)
+            return np.add.reduce(ordered, dtype=float, keepdims=True)
         order = np.lexsort((values, self.group))
         return np.bincount(self.group[order], values[order], self.groups).astype(float)
 
@@ -240,15 +241,25 @@ class Ranks(Sample):
         return Ranks(count, None, 1, None, self.over, none, candidates - 1, candidates, self.ties)
 
     def rank(self) -> Floats:
+        return self._rank
+
+    @cached_property
+    def _rank(self) -> Floats:
         return rules.rank(self.greater, self.equal, self.ties)
 
     def reciprocal(self) -> Floats:
+        return self._reciprocal
+
+    @cached_property
+    def _reciprocal(self) -> Floats:
         return rules.reciprocal(self.greater, self.equal, self.ties)
 
     def log(self) -> Floats:
         return rules.log(self.greater, self.equal, self.ties)
 
     def within(self, k: float | Floats) -> Floats:
+        if self.ties != "expected":
+            return (self._rank <= k).astype(float)
         return rules.within(self.greater, self.equal, self.ties, k)
 
     def ndcg(self, k: int) -> Floats:
@@ -343,8 +354,10 @@ class Lists(Sample):
         return replace(self, counts=replace(own, runs=none + 1, start=none, length=own.candidates,
                                             positives=own.relevant, grades=own.grades_by_query))  # fmt: skip
 
-    def per_query(self, per_run: Floats) -> Floats:
-        return np.bincount(self.counts.run_query, per_run, len(self.counts)).astype(float)
+    def per_query(self, per_run: Floats, runs: Ints | None = None) -> Floats:
+        """The sum of one value per run, or of these runs."""
+        query = self.counts.run_query if runs is None else self.counts.run_query[runs]
+        return np.bincount(query, per_run, len(self.counts)).astype(float)
 
     def _total(self, values: NDArray[np.generic]) -> Floats:
         return self._total_in_any_order(values)
@@ -369,11 +382,28 @@ class Lists(Sample):
     def settled(self) -> bool:
         return self.ties in ("optimistic", "pessimistic")
 
+    def near(self, k: int) -> tuple[Ints, tuple[Ints, Ints, Ints]]:
+        """The runs that begin among the first k places, and where their positives may be.
+
+        Others add nothing to what happens there, and are most of all runs if k is small.
+        """
+        if k not in self._near:
+            chosen = np.flatnonzero(self._stretch[0] < k)
+            first, length, positives = (column[chosen] for column in self._stretch)
+            self._near[k] = chosen, (first, length, positives)
+        return self._near[k]
+
+    @cached_property
+    def _near(self) -> dict[int, tuple[Ints, tuple[Ints, Ints, Ints]]]:
+        return {}
+
     def hits(self, k: int | Ints) -> Floats:
         """Positives among the first k of each query; exact means over random order, unless the tie rule fixes it."""
+        if isinstance(k, int):
+            runs, (first, length, positives) = self.near(k)
+            return self.per_query(positives * (np.minimum(k - first, length) / length), runs)
         first, length, positives = self._stretch
-        k = k if isinstance(k, int) else k[self.counts.run_query]
-        return self.per_query(positives * (np.clip(k - first, 0, length) / length))
+        return self.per_query(positives * (np.clip(k[self.counts.run_query] - first, 0, length) / length))
 
     def hit(self, k: int) -> Floats:
         """Whether a positive is among the first k of each query: certain, or the probability in random order."""
@@ -386,7 +416,7 @@ class Lists(Sample):
         first, length, positives = self._best
         return rules.first_reciprocal(first, length, positives, np.inf if k is None else k)
 
-    @property
+    @cached_property
     def _best(self) -> tuple[Ints, Ints, Ints]:
         """The first run of each query: the best positive is in it."""
         best = np.cumsum(self.counts.runs) - self.counts.runs
@@ -398,10 +428,10 @@ class Lists(Sample):
         own = self.counts
         k = min(k, int(self.candidates.max(initial=1)))
         total = rules.cumulative_discount(k)
-        first, length, positives = self._stretch
         if own.grades is None:
-            inside = total[np.minimum(first + length, k)] - total[np.minimum(first, k)]
-            gained = self.per_query(inside * (positives / length)) / total[np.minimum(self.relevant, k)]
+            runs, (first, length, positives) = self.near(k)
+            inside = total[np.minimum(first + length, k)] - total[first]
+            gained = self.per_query(inside * (positives / length), runs) / total[np.minimum(self.relevant, k)]
         else:
             gains = own.grades if gain is None else gain(own.grades)
             gained = self._discounted(gains, total, k) / self._best_possible(gains, total, k)
@@ -436,15 +466,15 @@ class Lists(Sample):
         In a run of b candidates with p positives, after a candidates with P positives, place j has a positive with
         probability p/b, and then P + 1 + (j − 1)(p − 1)/(b − 1) positives are at or before it on average.
         """
-        first, length, positives = self._stretch
-        before = self.counts.positives_ahead
-        places = np.clip(k - first, 0, length)
+        runs, (first, length, positives) = self.near(k)
+        before = self.counts.positives_ahead[runs]
+        places = np.minimum(k - first, length)
         run = np.repeat(np.arange(len(first)), places)
         place = np.arange(len(run)) - np.repeat(np.cumsum(places) - places, places)  # j − 1
         share = (positives / length)[run]
         pace = ((positives - 1) / np.maximum(length - 1, 1))[run]
         term = share * (before[run] + 1 + place * pace) / (first[run] + 1 + place)
-        return np.bincount(self.counts.run_query[run], term, len(self.counts)).astype(float)
+        return self.per_query(term, runs[run])
 
 
 @dataclass(frozen=True)

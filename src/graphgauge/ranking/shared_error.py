@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphgauge.core.arrays import sorted_unique
 from graphgauge.core.metric import Bounds, Estimate, IntervalRule, Metric, NoInterval
 from graphgauge.ranking.metrics import group_errors
 from graphgauge.ranking.samples import Ranks
@@ -86,7 +87,7 @@ def pool_variance(ranks: Ranks, worth: Worth) -> tuple[float, float]:
     now = worth(ranks)
     without_above = _change(worth, replace(ranks, greater=np.maximum(ranks.greater - 1, 0)), now, ranks.greater > 0)
     without_tied = _change(worth, replace(ranks, equal=np.maximum(ranks.equal - 1, 0)), now, ranks.equal > 0)
-    places = np.unique(np.concatenate([[0, negatives], ranks.greater, ranks.greater + ranks.equal]))
+    places = sorted_unique(np.concatenate([[0, negatives], ranks.greater, ranks.greater + ranks.equal]))
     steps = np.zeros(len(places))
     first, last = np.searchsorted(places, ranks.greater), np.searchsorted(places, ranks.greater + ranks.equal)
     steps[0] += float(weight @ without_above)

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphgauge.core.metric import Estimate, Exempt, MetricFunction, NoChance, NoInterval, metric
 from graphgauge.ranking.metrics import _EXPECTED, _LAWS, _RULES, AT_ENDS, _log_mean, _mean, _zero
 from graphgauge.ranking.samples import Floats, Ranks
 
-_Z_RULES = _EXPECTED | {"scale": "standard deviations of a random order"}
+# What the metrics of this page have in common.
+_BY_NAME: dict[str, Any] = {
+    "family": "ranking", "needs": ("ranks",), "unit": "query", "reference": "hoyt2022", "default": False,
+}  # fmt: skip
+_Z_SCORE = _BY_NAME | {
+    "direction": "higher", "bounds": (-np.inf, np.inf), "chance": _zero, "interval": _mean, "laws": _LAWS,
+    "conventions": _EXPECTED | {"scale": "standard deviations of a random order"},
+}  # fmt: skip
+_SPREAD = _BY_NAME | {
+    "direction": "none", "bounds": (0, np.inf),
+    "laws": {**_LAWS, "monotone": Exempt("a spread is neither better nor worse")},
+}  # fmt: skip
 _SPREAD_RULES = _RULES | {"ties": "as chosen; expected counts the mean rank", "divided by": "n"}
-_SPREAD_LAWS = {**_LAWS, "monotone": Exempt("a spread is neither better nor worse")}
 # The median absolute deviation times this estimates the standard deviation of a normal distribution.
 _NORMAL = 1.482602218505602
 
@@ -53,10 +63,7 @@ def _z_score(
     )  # fmt: skip
 
 
-@metric(
-    key="z_mean_rank", family="ranking", needs=("ranks",), direction="higher", bounds=(-np.inf, np.inf), unit="query",
-    conventions=_Z_RULES, reference="hoyt2022", chance=_zero, interval=_mean, laws=_LAWS, default=False,
-)  # fmt: skip
+@metric(key="z_mean_rank", **_Z_SCORE)
 def z_mean_rank(ranks: Ranks) -> Estimate:
     """How many standard deviations the mean rank is better than that of a random order."""
     ranks = ranks.under("expected")
@@ -64,10 +71,7 @@ def z_mean_rank(ranks: Ranks) -> Estimate:
     return _z_score(ranks, -ranks.rank(), -(last + 1) / 2, (last**2 - 1) / 12, (-last, -1.0))
 
 
-@metric(
-    key="z_mrr", family="ranking", needs=("ranks",), direction="higher", bounds=(-np.inf, np.inf), unit="query",
-    conventions=_Z_RULES, reference="hoyt2022", chance=_zero, interval=_mean, laws=_LAWS, default=False,
-)  # fmt: skip
+@metric(key="z_mrr", **_Z_SCORE)
 def z_mrr(ranks: Ranks) -> Estimate:
     """How many standard deviations the mean reciprocal rank is better than that of a random order."""
     ranks = ranks.under("expected")
@@ -84,10 +88,7 @@ def _reciprocal_moments(candidates: int) -> tuple[float, float]:
     return float(values.mean()), float(values.var())
 
 
-@metric(
-    key="z_hits@{k}", family="ranking", needs=("ranks",), direction="higher", bounds=(-np.inf, np.inf), unit="query",
-    conventions=_Z_RULES, reference="hoyt2022", chance=_zero, interval=_mean, laws=_LAWS, default=False,
-)  # fmt: skip
+@metric(key="z_hits@{k}", **_Z_SCORE)
 def z_hits_at_k(ranks: Ranks, *, k: int = 10) -> Estimate:
     """How many standard deviations Hits@k is better than that of a random order."""
     ranks = ranks.under("expected")
@@ -110,45 +111,31 @@ def _random_spread(function: MetricFunction, ranks: Ranks, params: Mapping[str, 
     return {"random scorer": variance if function is rank_var.function else float(np.sqrt(variance))}
 
 
-def _variance(ranks: Ranks) -> tuple[Floats, NDArray[Any]]:
-    """The variance of the ranks, and each cell's squared deviation."""
-    rank = ranks.rank()
-    squares = (rank - ranks.to_cells(ranks.mean(rank))) ** 2
-    return ranks.mean(squares), squares
-
-
-@metric(
-    key="rank_var", family="ranking", needs=("ranks",), direction="none", bounds=(0, np.inf), unit="query",
-    conventions=_SPREAD_RULES, reference="hoyt2022", chance=_random_spread, interval=_log_mean,
-    laws=_SPREAD_LAWS, default=False,
-)  # fmt: skip
+@metric(key="rank_var", **_SPREAD, conventions=_SPREAD_RULES, chance=_random_spread, interval=_log_mean)
 def rank_var(ranks: Ranks) -> Estimate:
     """Variance of the ranks of the positives."""
-    value, squares = _variance(ranks)
-    own = ranks.to_cells(value)
-    return Estimate(value, ranks.n, squares - own, reason="no queries", facts={"unit": ranks.unit})
-
-
-@metric(
-    key="rank_std", family="ranking", needs=("ranks",), direction="none", bounds=(0, np.inf), unit="query",
-    conventions=_SPREAD_RULES, reference="hoyt2022", chance=_random_spread, interval=_log_mean,
-    laws=_SPREAD_LAWS, default=False,
-)  # fmt: skip
-def rank_std(ranks: Ranks) -> Estimate:
-    """Standard deviation of the ranks of the positives."""
-    variance, squares = _variance(ranks)
-    own = ranks.to_cells(variance)
-    value = np.sqrt(variance)
-    scale = 2 * ranks.to_cells(np.where(value > 0, value, np.nan))
-    influence = np.nan_to_num((squares - own) / scale)
+    rank = ranks.rank()
+    squares = (rank - ranks.to_cells(ranks.mean(rank))) ** 2
+    value = ranks.mean(squares)
+    influence = squares - ranks.to_cells(value)
     return Estimate(value, ranks.n, influence, reason="no queries", facts={"unit": ranks.unit})
 
 
+@metric(key="rank_std", **_SPREAD, conventions=_SPREAD_RULES, chance=_random_spread, interval=_log_mean)
+def rank_std(ranks: Ranks) -> Estimate:
+    """Standard deviation of the ranks of the positives."""
+    variance = rank_var(ranks)
+    assert variance.influence is not None
+    value = np.sqrt(variance.value)
+    scale = 2 * ranks.to_cells(np.where(value > 0, value, np.nan))
+    return replace(variance, value=value, influence=np.nan_to_num(variance.influence / scale))
+
+
 @metric(
-    key="rank_mad", family="ranking", needs=("ranks",), direction="none", bounds=(0, np.inf), unit="query",
+    key="rank_mad", **_SPREAD,
     conventions=_SPREAD_RULES | {"scale": "that of the standard deviation of a normal distribution"},
-    reference="hoyt2022", chance=NoChance("it has no closed form for a random order"),
-    interval=NoInterval("a median of deviations has no first-order error"), laws=_SPREAD_LAWS, default=False,
+    chance=NoChance("it has no closed form for a random order"),
+    interval=NoInterval("a median of deviations has no first-order error"),
 )  # fmt: skip
 def rank_mad(ranks: Ranks) -> Estimate:
     """Median absolute deviation of the ranks from their median, times 1.4826."""

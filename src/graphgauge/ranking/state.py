@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphgauge.core.arrays import AnyArray, Floats, Ints, as_labels, as_numeric, is_cuda, require_shape
+from graphgauge.core.arrays import AnyArray, Floats, Ints, as_labels, as_numeric, is_cuda, require_shape, sorted_unique
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.forms import chosen_form, given_names
 from graphgauge.core.options import NAN_POLICIES, nan_policy, thread_count, whole_number
@@ -35,7 +35,7 @@ from graphgauge.ranking.items import Items, ListItems
 from graphgauge.ranking.labels import Labels, QueryIds
 from graphgauge.ranking.lists import FlatBatch, QueryLists, TopItems
 from graphgauge.ranking.negative_sampling import Negatives, drawn_mask
-from graphgauge.ranking.parts import Layout, ListPart, in_range, sound_cells, sound_ids
+from graphgauge.ranking.parts import CutLists, Layout, ListPart, in_range, sound_cells, sound_ids
 from graphgauge.ranking.samples import Lists, Pooled, Ranks
 from graphgauge.ranking.shared_pool import Part, SharedPool, is_pool, pool_counts
 
@@ -115,6 +115,7 @@ class RankingState:
         self.dropped_queries = self.dropped_candidates = self.emptied_queries = self.without_positives = 0
         self.lowest_candidates = 0
         self._layout = Layout()
+        self._cut: CutLists | None = None
         self._own_clusters = 0
         self._numbered = 0
         self._labels: dict[str, Labels] = {}
@@ -353,11 +354,13 @@ class RankingState:
         groups: Mapping[str, Any] | None = None,
         cluster: Any = None,
         weights: Any = None,
+        cut: CutLists | None = None,
     ) -> RankingState:
         """Add candidate lists that were counted elsewhere, as `QueryLists` describes them.
 
         Per query: its positives, all candidates, and the runs of equal scores with a positive. Per run, query by query
         and best first: the candidates with higher scores, its length, and its positives. `grades` are one per positive.
+        If only the first items of the lists are known, `cut` says how many.
         """
         self._refuse_pool()
         counts = {"relevant": relevant, "candidates": candidates, "runs": runs, "start": start, "length": length,
@@ -378,7 +381,7 @@ class RankingState:
         numbers = np.arange(self._numbered, self._numbered + len(lists)) if names is None else names
         per_query: dict[str, Any] = {name: None if values is None else values[has] for name, values in given.items()}
         self._add_lists(lists.take(has), {axis: per_query[axis] for axis in labels}, per_query["cluster"],
-                        per_query["weights"], numbers[has], names)  # fmt: skip
+                        per_query["weights"], numbers[has], names, cut)  # fmt: skip
         self._numbered += len(lists) if names is None else 0
         self.without_positives += int(np.count_nonzero(~has))
         return self
@@ -421,7 +424,7 @@ class RankingState:
             return None
         if ids is not None:
             names = as_labels(ids, "ids")
-            if len(np.unique(names)) < names.size:
+            if len(sorted_unique(names)) < names.size:
                 raise InputError("an id occurs twice", where="ids", fix="Give every query its own id.")
             return names
         return np.arange(self._numbered, self._numbered + length)
@@ -472,6 +475,7 @@ class RankingState:
         weight: Floats | None,
         ids: AnyArray,
         names: AnyArray | None,
+        cut: CutLists | None = None,
     ) -> None:
         """Count lists under their labels and `ids`; queries that have `names` must be new."""
         if names is not None:
@@ -483,8 +487,9 @@ class RankingState:
         units, kind = (self._new_clusters(len(lists)), _BY_QUERY) if clusters is None else (clusters, _GIVEN)
         self._add(
             Counted(above, beside, negatives + 1), {axis: values[owner] for axis, values in labels.items()},
-            units[owner], kind, None if weight is None else weight[owner], lists=True,
+            units[owner], kind, None if weight is None else weight[owner], lists=True, cut=cut is not None,
         )  # fmt: skip
+        self._cut = None if cut is None else cut.joined(self._cut)
         if names is not None:
             self._queries.add(np.sort(names))
         self._own_clusters += len(lists) if kind == _BY_QUERY else 0
@@ -528,10 +533,11 @@ class RankingState:
         clusters: str = _GIVEN,
         weight: Floats | None = None,
         lists: bool = False,
+        cut: bool = False,
     ) -> None:
         self._mark()
         cells = self._histogram(
-            Layout(tuple(labels), None if cluster is None else clusters, weight is not None, lists)
+            Layout(tuple(labels), None if cluster is None else clusters, weight is not None, lists, cut)
         )
         for axis, values in labels.items():  # check all of them before any is changed
             self._labels[axis].require_kind(values)
@@ -610,6 +616,7 @@ class RankingState:
             codes = {axis: self._labels[axis].recode(part.groups[axis], names) for axis, names in other._labels.items()}
             self._lists.append(replace(part, groups=codes))
         self._items += other._items
+        self._cut = self._cut if other._cut is None else other._cut.joined(self._cut)
         self._top += other._top
         self._numbered += other._numbered
         self.dropped_queries += other.dropped_queries
@@ -644,6 +651,11 @@ class RankingState:
             return self._ranked_in_pool(self._shared).n
         self._gather()
         return 0 if self._cells is None else self._cells.total
+
+    @property
+    def cut(self) -> CutLists | None:
+        """How far lists are known, if only their first items are."""
+        return self._cut
 
     @property
     def counts_positives(self) -> bool:
@@ -755,7 +767,8 @@ class RankingState:
             return Items.join(self._items)
         part = ListPart.join(self._lists)
         assert part.ids is not None
-        return ListItems(part.ids, part.lists, part.cluster, weight=part.weight)
+        depth = None if self._cut is None else self._cut.depth
+        return ListItems(part.ids, part.lists, part.cluster, depth=depth, weight=part.weight)
 
     def recommended(self, catalog: Catalog | None) -> Recommended | None:
         """The first items of each query, if they were kept."""
@@ -803,6 +816,7 @@ class RankingState:
             "clusters": self._layout.clusters,
             "weighted": self._layout.weighted,
             "lists": self._layout.lists,
+            "cut": None if self._cut is None else vars(self._cut),
             "pooled": self.pooled,
             "shares_pool": self.shares_pool,
             "keep": self.keep,
@@ -843,7 +857,10 @@ class RankingState:
             return state
         if facts["axes"] is not None:
             lists = facts.get("lists", any(name.startswith("list_") for name in arrays))
-            layout = Layout(tuple(facts["axes"]), facts["clusters"], facts.get("weighted", False), lists)
+            state._cut = CutLists.restored(facts.get("cut"))
+            layout = Layout(
+                tuple(facts["axes"]), facts["clusters"], facts.get("weighted", False), lists, state._cut is not None
+            )
             cells = state._histogram(layout)
             state._labels = {axis: Labels(axis, facts["labels"][axis]) for axis in state.axes}
             cells.add(*sound_cells(arrays["cells"], layout.columns, state._labels))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphgauge.core.arrays import Ints, is_tensor
+from graphgauge.core.arrays import Ints, as_numeric, is_tensor, require_shape
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
 from graphgauge.ranking.all_entities import rank_all
@@ -16,11 +17,13 @@ from graphgauge.ranking.inputs import as_groups
 from graphgauge.ranking.state import RankingState
 
 SIDES = ("head", "tail")
+# How embeddings of entities and relations are scored: the distances are those of TransE.
+TRIPLE_SCORES = ("distmult", "l1", "l2")
 # The columns of a triple that are given if this side is asked for.
 _GIVEN = {"head": slice(1, 3), "tail": slice(0, 2)}
 _MODEL = (
     'A function of heads, relations and tails that broadcasts, a dictionary {"tail": f, "head": g} of functions of '
-    "pairs (b, 2) that score all entities, or a model with predict_t and predict_h."
+    "pairs (b, 2) that score all entities, a model with predict_t and predict_h, or embeddings (entities, relations)."
 )
 
 
@@ -33,9 +36,11 @@ def known_answers(triples: Any, known: Any, side: str = "tail") -> tuple[Ints, I
     (array([1, 2]), array([0, 2]))
     """
     one_of("side", side, SIDES)
-    asked, all_known = _triples(triples, "triples"), _joined(known, "known")
-    heads, tails = asked.head, asked.tail
-    given, others = (heads, all_known.head) if side == "tail" else (tails, all_known.tail)
+    return _answers_to(_triples(triples, "triples"), _joined(known, "known"), side)
+
+
+def _answers_to(asked: Edges, all_known: Edges, side: str) -> tuple[Ints, Ints]:
+    given, others = (asked.head, all_known.head) if side == "tail" else (asked.tail, all_known.tail)
     answers = all_known.tail if side == "tail" else all_known.head
     relations = 1 + max(int(asked.relation.max(initial=0)), int(all_known.relation.max(initial=0)))
     if (1 + max(int(given.max(initial=0)), int(others.max(initial=0)))) * relations > np.iinfo(np.int64).max:
@@ -57,11 +62,14 @@ def rank_triples(
     model: Any,
     test: Any,
     *,
+    score: str | None = None,
     known: Any = None,
     sides: Sequence[str] = SIDES,
     entities: int | None = None,
     candidates: Mapping[str, Any] | None = None,
     groups: Mapping[str, Any] | None = None,
+    cluster: Any = None,
+    weights: Any = None,
     keep: str | None = None,
     batch: int | None = None,
     max_memory: int | None = None,
@@ -77,50 +85,69 @@ def rank_triples(
         A function `score(heads, relations, tails)` of index arrays that broadcasts to (b, entities): for tails it gets
         (b, 1), (b, 1) and (1, entities). Or `{"tail": f, "head": g}`, functions of pairs (b, 2), (head, relation) and
         (relation, tail), that return scores (b, entities); or a model with such methods `predict_t` and `predict_h`, as
-        in PyKEEN. If `test` is a tensor, they get tensors.
+        in PyKEEN. If `test` is a tensor or the model a module of torch, they get tensors. Or embeddings of entities and
+        relations, a pair (entities, d), (relations, d), with `score`.
+    score
+        How embeddings are scored: `distmult`, or `l1` or `l2`, the distances of TransE.
     known
         Triples whose answers are left out, an array or a list of arrays: training, validation. Those of `test` are left
         out with them. None ranks without a filter.
     entities
-        The number of entities; by default the model's `num_entities`.
+        The number of entities; by default the model's `num_entities`, or the number of embeddings.
     candidates
         Allowed entities by relation, `{"tail": sets, "head": sets}`: one set per relation, as in `rank_all`.
     groups
         Further labels, one per triple.
+    cluster
+        Integers, one per triple, if not each triple is a cluster of its own.
+    weights
+        How much each triple counts.
     """
     sides = _sides(sides)
     triples = _triples(test, "test")
-    count = _entities(model, entities)
-    last = max(triples.head.max(initial=0), triples.tail.max(initial=0))
-    if len(triples) and last >= count:
-        raise InputError(f"names the entity {last}, and entity numbers must be in 0 … {count - 1}", where="test",
-                         fix="Number entities from 0, or pass their number as entities=.")  # fmt: skip
-    scorers = _scorers(model, sides, test, count)
+    rows = test if is_tensor(test) else np.stack([triples.head, triples.relation, triples.tail], axis=1)
+    asker = _asker(model, score, rows, entities)
+    _require_entities(triples, asker.entities, "test")
+    known_triples = None
+    if known is not None:
+        known_triples = Edges.joined([_joined(known, "known"), triples])
+        _require_entities(known_triples, asker.entities, "known")
+    allowed = _by_side(candidates)
     extra = as_groups(groups)
     for name in ("side", "relation"):
         if name in extra:
             raise OptionError(f"groups already have {name!r}", fix="Leave it out, or rename it.")
-    rows = test if is_tensor(test) else np.stack([triples.head, triples.relation, triples.tail], axis=1)
-    known_triples = None if known is None else Edges.joined([_joined(known, "known"), triples])
-    cluster = _numbered(triples)
     state = RankingState(keep=keep)
-    for side in sides:
-        targets = triples.tail if side == "tail" else triples.head
-        filtered = None if known_triples is None else known_answers(
-            np.stack([triples.head, triples.relation, triples.tail], axis=1),
-            np.stack([known_triples.head, known_triples.relation, known_triples.tail], axis=1), side,
-        )  # fmt: skip
-        allowed = (candidates or {}).get(side)
+    for side, (queries, every, function) in {side: asker.asked(side) for side in sides}.items():
+        filtered = None if known_triples is None else _answers_to(triples, known_triples, side)
         state.merge(
             rank_all(
-                rows[:, _GIVEN[side]], np.arange(count), targets, score=scorers[side], known=filtered,
-                candidates=allowed, kinds=None if allowed is None else triples.relation,
-                groups={"side": np.full(len(triples), side), "relation": triples.relation, **extra}, cluster=cluster,
+                queries, every, triples.tail if side == "tail" else triples.head, score=function, known=filtered,
+                candidates=allowed[side], kinds=None if allowed[side] is None else triples.relation,
+                groups={"side": np.full(len(triples), side), "relation": triples.relation, **extra},
+                cluster=_numbered(triples) if cluster is None else cluster, weights=weights,
                 ids=len(SIDES) * np.arange(len(triples)) + SIDES.index(side), keep=keep, batch=batch,
                 max_memory=max_memory, threads=threads,
             )
         )  # fmt: skip
     return state
+
+
+def _require_entities(triples: Edges, count: int, name: str) -> None:
+    last = max(triples.head.max(initial=-1), triples.tail.max(initial=-1))
+    if last >= count:
+        raise InputError(f"names the entity {last}, and entity numbers must be in 0 … {count - 1}", where=name,
+                         fix="Number entities from 0, or pass their number as entities=.")  # fmt: skip
+
+
+def _by_side(candidates: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The allowed candidates of each side, or None."""
+    if candidates is not None and not isinstance(candidates, Mapping):
+        raise InputError(f"expected sets by side, found {type(candidates).__name__}", where="candidates",
+                         fix='For example {"tail": sets}, one set per relation.')  # fmt: skip
+    for side in candidates or ():
+        one_of("side", side, SIDES)
+    return {side: (candidates or {}).get(side) for side in SIDES}
 
 
 def _sides(sides: Sequence[str]) -> tuple[str, ...]:
@@ -152,6 +179,70 @@ def _numbered(triples: Edges) -> Ints:
     return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
 
 
+class _Asker(NamedTuple):
+    """How the queries of a side are asked: their rows, all entities, and the score, for `rank_all`."""
+
+    entities: int
+    asked: Callable[[str], tuple[Any, Any, Any]]
+
+
+def _asker(model: Any, score: str | None, rows: Any, entities: int | None) -> _Asker:
+    if isinstance(model, tuple):
+        return _of_embeddings(model, score, rows, entities)
+    if score is not None:
+        raise OptionError("score goes with embeddings", fix="A model scores triples itself.")
+    count = _entities(model, entities)
+    rows = _for_model(model, rows)
+    methods = _methods(model)
+
+    def asked(side: str) -> tuple[Any, Any, Any]:
+        if methods is None:
+            function = _broadcast(model, side, rows, count)
+        elif callable(methods.get(side)):
+            function = _of_pairs(methods[side])
+        else:
+            raise OptionError(f"no function for the side {side!r}", fix=_MODEL)
+        return rows[:, _GIVEN[side]], np.arange(count), function
+
+    return _Asker(count, asked)
+
+
+def _of_embeddings(model: tuple[Any, ...], score: str | None, rows: Any, entities: int | None) -> _Asker:
+    """DistMult and TransE: a query is an embedding too, and is compared with those of all entities."""
+    if len(model) != 2:
+        raise OptionError(f"expected embeddings of entities and relations, found {len(model)} parts", fix=_MODEL)
+    if score not in TRIPLE_SCORES:
+        raise OptionError(f"score is {score!r:.60}" if score is not None else "score not given",
+                          fix=f"Embeddings are scored by {', '.join(TRIPLE_SCORES)}.")  # fmt: skip
+    vectors, shifts = (as_numeric(part, name) for part, name in zip(model, ("entities", "relations"), strict=True))
+    require_shape(vectors, (None, None), "entities", "Embeddings have shape (entities, d).")
+    require_shape(shifts, (None, vectors.shape[1]), "relations", "Entities and relations have the same width.")
+    if entities is not None and entities != len(vectors):
+        raise OptionError(f"entities is {entities}, and there are {len(vectors)} embeddings", fix="Leave it out.")
+    dtype = np.result_type(vectors, shifts, np.float32)
+    heads, kinds, tails = (as_numeric(rows[:, column], "test") for column in range(3))
+    if kinds.max(initial=-1) >= len(shifts):
+        raise InputError(f"names the relation {kinds.max()}, and relation numbers must be in 0 … {len(shifts) - 1}",
+                         where="test", fix="Number relations from 0.")  # fmt: skip
+
+    def asked(side: str) -> tuple[Any, Any, Any]:
+        given, moved = vectors[heads if side == "tail" else tails].astype(dtype), shifts[kinds].astype(dtype)
+        if score == "distmult":
+            return (given, moved), vectors, score
+        return (given + moved if side == "tail" else given - moved), vectors, score
+
+    return _Asker(len(vectors), asked)
+
+
+def _for_model(model: Any, rows: Any) -> Any:
+    """The triples as a tensor on the device of a module of torch."""
+    torch: Any = sys.modules.get("torch")
+    if torch is None or is_tensor(rows) or not isinstance(model, torch.nn.Module):
+        return rows
+    device = next((parameter.device for parameter in model.parameters()), None)
+    return torch.as_tensor(rows, device=device)
+
+
 def _entities(model: Any, entities: int | None) -> int:
     found = getattr(model, "num_entities", None) if entities is None else entities
     if found is None:
@@ -159,33 +250,28 @@ def _entities(model: Any, entities: int | None) -> int:
     return whole_number("entities", int(found) if hasattr(found, "__index__") else found, 1)
 
 
-def _scorers(model: Any, sides: tuple[str, ...], test: Any, entities: int) -> dict[str, Callable[[Any, Any], Any]]:
-    """For each side, the function that scores a block of its queries against all entities."""
+def _methods(model: Any) -> dict[str, Any] | None:
+    """The functions of pairs, by side; None if the model is a function of triples."""
     if isinstance(model, Mapping):
-        methods = dict(model)
-    elif hasattr(model, "predict_t") and hasattr(model, "predict_h"):
-        methods = {"tail": model.predict_t, "head": model.predict_h}
-    elif callable(model):
-        return {side: _broadcast(model, side, test, entities) for side in sides}
-    else:
-        raise OptionError(f"expected a model, not {model!r:.60}", fix=_MODEL)
-    missing = [side for side in sides if not callable(methods.get(side))]
-    if missing:
-        raise OptionError(f"no function for the side {missing[0]!r}", fix=_MODEL)
-    return {side: _of_pairs(methods[side]) for side in sides}
+        return dict(model)
+    if hasattr(model, "predict_t") and hasattr(model, "predict_h"):
+        return {"tail": model.predict_t, "head": model.predict_h}
+    if callable(model):
+        return None
+    raise OptionError(f"expected a model, not {model!r:.60}", fix=_MODEL)
 
 
 def _of_pairs(score: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda rows, _: score(rows)
 
 
-def _broadcast(score: Callable[..., Any], side: str, test: Any, entities: int) -> Callable[[Any, Any], Any]:
+def _broadcast(score: Callable[..., Any], side: str, triples: Any, entities: int) -> Callable[[Any, Any], Any]:
     def scored(rows: Any, _: Any) -> Any:
         every: Any = np.arange(entities)[None, :]
-        if is_tensor(test):
+        if is_tensor(triples):
             import torch
 
-            every = torch.as_tensor(every, device=test.device)
+            every = torch.as_tensor(every, device=triples.device)
         first, second = rows[:, :1], rows[:, 1:]
         return score(first, second, every) if side == "tail" else score(every, first, second)
 

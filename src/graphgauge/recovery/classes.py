@@ -10,20 +10,28 @@ from numpy.typing import NDArray
 
 from graphgauge.core.types import Ints
 from graphgauge.kernels.dags import cycle_of, sinks_first
-from graphgauge.recovery.marks import ARROWHEAD, CIRCLE, Edge, has_mark
+from graphgauge.recovery.marks import ARROWHEAD, CIRCLE, TAIL, Edge, Ends, ends_of_kinds, has_mark
+from graphgauge.recovery.pags import pag_of, with_what_follows
 from graphgauge.recovery.structure import Model
 
 Cells = NDArray[np.bool_]
 # Nodes up to which the rules of background knowledge are checked, on dense matrices.
 _MOST_NODES = 5000
+# Pairs of neighbours up to which the marks that follow from a PAG are derived.
+_MOST_TRIPLES = 200_000
+_MARK_NAMES = {ARROWHEAD: "arrowhead", TAIL: "tail", CIRCLE: "circle"}
 
 
 @dataclass(frozen=True)
 class GraphClass:
-    """The class of a graph, found or declared, and why the graph is not a valid one of it."""
+    """The class of a graph, found or declared, and why the graph is not a valid one of it.
+
+    `remark` says whether a PAG is maximally informative: whether it has all marks that follow, and no others.
+    """
 
     name: str
     problem: str | None = None
+    remark: str | None = None
 
     @property
     def is_valid(self) -> bool:
@@ -36,7 +44,8 @@ class GraphClass:
 def class_of(model: Model) -> GraphClass:
     """The declared class of a graph, or the narrowest that it may belong to, validated."""
     name = model.declared or _found(model)
-    return GraphClass(name, _PROBLEMS[name](model))
+    problem = _PROBLEMS[name](model)
+    return GraphClass(name, problem, _informative(model) if name == "pag" and problem is None else None)
 
 
 def _found(model: Model) -> str:
@@ -130,6 +139,14 @@ def _forced(model: Model) -> tuple[int, int] | None:
     return None
 
 
+def _mag_problem(model: Model) -> str | None:
+    circles = np.flatnonzero(has_mark(CIRCLE)[model.special[1]].any(1))
+    if circles.size:
+        ends = " and ".join(model.label(node) for node in divmod(int(model.special[0][circles[0]]), model.d))
+        return f"{model.name} has a circle mark between {ends}"
+    return _marked_problem(model)
+
+
 def _marked_problem(model: Model) -> str | None:
     """Why a graph with arrowheads on both ends, or circles, is not ancestral and maximal."""
     kinds = _as_mag(model)
@@ -185,6 +202,37 @@ def _as_mag(model: Model) -> tuple[Ints, Ints] | str:
     return pairs, kind
 
 
+def _informative(model: Model) -> str:
+    """Whether a valid PAG has exactly the marks that the MAGs it represents share."""
+    pairs, kind = model.kinds
+    degree = np.bincount(np.concatenate(np.divmod(pairs, max(model.d, 1))), minlength=model.d)
+    unchecked = f"whether {model.name} is maximally informative is not checked"
+    if np.isin(kind, (Edge.LINE, Edge.CIRCLE_TAIL, Edge.TAIL_CIRCLE)).any():
+        return f"{unchecked}: it has edges that selection bias leaves, and the rules used here are for graphs without"
+    if model.d > _MOST_NODES or int((degree**2).sum()) > _MOST_TRIPLES:
+        return f"{unchecked}: it has too many edges"
+    replaced = _as_mag(model)
+    assert not isinstance(replaced, str), "a valid PAG has a MAG"
+    given, mag = ends_of_kinds(pairs, kind, model.d), ends_of_kinds(*replaced, model.d)
+    more = with_what_follows(given, mag)
+    if not np.array_equal(more, given):
+        found = _marks(model, more, more != given)
+        return f"{model.name} is not maximally informative: it leaves open what follows from the rest, {found}"
+    shared = pag_of(mag)
+    if not np.array_equal(given, shared):
+        found = _marks(model, given, given != shared)
+        return f"{model.name} states what its equivalence class leaves open, {found}"
+    return f"{model.name} is maximally informative: no further mark follows from it"
+
+
+def _marks(model: Model, ends: Ends, where: Cells) -> str:
+    """The first of some marks, and how many more there are."""
+    (other, end), *others = np.argwhere(where).tolist()
+    more = f", and {len(others)} more" if others else ""
+    mark = _MARK_NAMES[int(ends[other, end])]
+    return f"the {mark} at {model.label(end)} of its edge with {model.label(other)}{more}"
+
+
 def _descendants(arrows: Ints, d: int) -> Cells:
     """[i, j]: whether j is a descendant of i, in a graph without a directed cycle."""
     below = np.zeros((d, d), bool)
@@ -212,8 +260,9 @@ def _inducing(model: Model, heads: tuple[Ints, Ints], below: Cells, pairs: Ints,
     adjacent[low, high] = adjacent[high, low] = True
     # Inner nodes of such a path are joined by ↔.
     entered = into & both.any(1)
-    starts = np.asarray(entered.any(1))
-    for i, j in np.argwhere(np.triu(~adjacent & np.logical_and.outer(starts, starts), 1)):
+    # In an ancestral graph the first of them is no ancestor of i, so it is one of j; and the other way round.
+    first = entered.astype(np.float32) @ below.astype(np.float32) > 0
+    for i, j in np.argwhere(np.triu(~adjacent & first & first.T, 1)):
         allowed = below[:, i] | below[:, j]
         found = entered[i] & allowed
         ends = entered[j] & allowed
@@ -235,7 +284,7 @@ _PROBLEMS: dict[str, Any] = {
     "directed": _directed_problem,
     "cpdag": _cpdag_problem,
     "mpdag": _mpdag_problem,
-    "mag": _marked_problem,
+    "mag": _mag_problem,
     "pag": _marked_problem,
     "undirected": _undirected_problem,
     "mixed": _no_problem,

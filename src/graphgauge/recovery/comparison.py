@@ -71,7 +71,13 @@ class Comparison:
     def of(cls, A_true: Any, A_pred: Any, rules: Rules = USUAL, **reading: Unpack[Reading]) -> Comparison:
         given: dict[str, Any] = dict(reading)
         options = Options(**{name: given.pop(name) for name in _OPTIONS if name in given})
-        return cls(*read_pair(A_true, A_pred, lagged=options.lagged, **given), options, rules)
+        truth, prediction = read_pair(A_true, A_pred, lagged=options.lagged, sign=options.sign, **given)
+        if prediction.has_marks and not 0 <= options.threshold < 1:
+            raise OptionError(
+                f"threshold {options.threshold:g} with a graph of marks, whose edges score 1 and other cells 0",
+                fix="Pass a threshold of at least 0 and below 1, or none.",
+            )
+        return cls(truth, prediction, options, rules)
 
     def at(self, threshold: float) -> Comparison:
         return replace(self, options=replace(self.options, threshold=threshold))
@@ -114,7 +120,7 @@ class Comparison:
                 "curves": self._curves([(self.pair, [row]) for row in self._rows]),
                 "models": Models(pairs=self.models, **self._common),
             }
-        if self.pair.weighted_truth and self.pair.weighted_scores:
+        if self.pair.may_have_weights:
             samples["weights"] = Weights(common=self._weights(), **self._common)
         if not self.pair.missing_scores:
             return samples
@@ -163,11 +169,11 @@ class Comparison:
         for row in self._rows:
             sides = zip(
                 (self.truth, self.prediction), (self.pair.true_edges(row), self.pair.predicted_edges(row)),
-                ("A_true", "A_pred"), strict=True,
+                self.pair.special(row), ("A_true", "A_pred"), strict=True,
             )  # fmt: skip
             truth, prediction = (
-                Model(edges, self.d, side.may_be_undirected, name, self.truth.names, side.special, side.declared)
-                for side, edges, name in sides
+                Model(edges, self.d, side.may_be_undirected, name, self.truth.names, special, side.declared)
+                for side, edges, special, name in sides
             )
             found.append((truth, prediction))
         return found
@@ -250,7 +256,9 @@ def compare(A_true: Any, A_pred: Any, rules: Rules = USUAL, **reading: Unpack[Re
         several(value, lagged, encoded=code) for value, code in zip((A_true, A_pred), encodings, strict=True)
     )
     if predictions is None and truths is None:
-        return Comparison.of(A_true, A_pred, rules, **reading)
+        if not (_is_list_of_arrays(A_pred) and _is_one_graph(A_true)):
+            return Comparison.of(A_true, A_pred, rules, **reading)
+        predictions = A_pred
     predictions = predictions or _as_stack(A_pred, lagged)
     if predictions is None:
         raise InputError(
@@ -266,8 +274,21 @@ def compare(A_true: Any, A_pred: Any, rules: Rules = USUAL, **reading: Unpack[Re
 
 def _as_stack(value: Any, lagged: bool) -> list[Any] | None:
     """The graphs of a plain stack; None for one graph."""
-    arrays = isinstance(value, list) and bool(value) and all(isinstance(part, np.ndarray) for part in value)
-    return list(value) if arrays or (isinstance(value, np.ndarray) and value.ndim == 3 + lagged) else None
+    stack = isinstance(value, np.ndarray) and value.ndim == 3 + lagged
+    return list(value) if stack or _is_list_of_arrays(value) else None
+
+
+def _is_list_of_arrays(value: Any) -> bool:
+    """Whether this is a list of matrices; a list of rows is one matrix."""
+    return isinstance(value, list) and bool(value) and all(
+        isinstance(part, np.ndarray) and part.ndim >= 2 for part in value
+    )  # fmt: skip
+
+
+def _is_one_graph(value: Any) -> bool:
+    if not isinstance(value, list):
+        return getattr(value, "ndim", 2) == 2
+    return not value or isinstance(value[0], tuple) or np.ndim(value[0]) == 1
 
 
 def refitted(A_true: Any, refits: Any, rules: Rules = USUAL, **reading: Unpack[Reading]) -> Axis:

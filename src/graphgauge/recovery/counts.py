@@ -181,6 +181,13 @@ _AS_CELL_PAIRS = _matrix(_as_cells[0] * CELL_STATES + _as_cells[1], _CELL_PAIRS)
 _LOOP_CELLS = _matrix(np.array([0, CELL_KINDS, 1, CELL_KINDS + 1]), CELL_STATES)
 
 
+def _moved(counts: Numbers, matrix: NDArray[np.int64]) -> Numbers:
+    """`counts @ matrix` over the states that occur, which are few of all."""
+    kept = np.flatnonzero(counts.any(0))
+    product: Numbers = counts[:, kept] @ matrix[kept]
+    return product
+
+
 @dataclass(frozen=True)
 class Counts:
     """Counts of states in one or more graphs, one row per graph: pairs, lagged pairs, lagged self-edges, loops.
@@ -202,7 +209,7 @@ class Counts:
             pairs[:, _KERNEL_STATES] = plain
         rows = len(pairs)
         none = np.zeros((rows, _CELL_PAIRS), np.int64), np.zeros((rows, CELL_STATES), np.int64)
-        return cls(pairs @ _FOLDING, *none, loops, np.broadcast_to(omitted, rows))
+        return cls(_moved(pairs, _FOLDING), *none, loops, np.broadcast_to(omitted, rows))
 
     @classmethod
     def of_lagged_cells(cls, true: Numbers, predicted: Numbers, *, loops: bool) -> Counts:
@@ -218,7 +225,8 @@ class Counts:
 
     def __getitem__(self, name: str) -> Numbers:
         pair_weights, cell_weights = WEIGHTS[name]
-        total: Numbers = self.pairs @ pair_weights + self._lagged_cells @ cell_weights
+        (pairs, kept), (cells, kept_cells) = self._occurring
+        total: Numbers = pairs @ pair_weights[kept] + cells @ cell_weights[kept_cells]
         return total - self.omitted if name == "cells" else total
 
     def __len__(self) -> int:
@@ -229,7 +237,7 @@ class Counts:
         nothing = np.zeros_like(self.pairs), np.zeros_like(self.loops)
         own = self.loops @ _LOOP_CELLS
         return Counts(
-            nothing[0], self.pairs @ _AS_CELL_PAIRS, own if loops else np.zeros_like(own),
+            nothing[0], _moved(self.pairs, _AS_CELL_PAIRS), own if loops else np.zeros_like(own),
             nothing[1] if loops else self.loops, self.omitted,
         )  # fmt: skip
 
@@ -242,7 +250,8 @@ class Counts:
 
     def crossed(self) -> Counts:
         """The counts of the transposed predictions."""
-        return replace(self, pairs=self.pairs @ _CROSSING, lagged_pairs=self.lagged_pairs @ _CELL_CROSSING)
+        crossed = _moved(self.pairs, _CROSSING), _moved(self.lagged_pairs, _CELL_CROSSING)
+        return replace(self, pairs=crossed[0], lagged_pairs=crossed[1])
 
     def between_nodes(self, name: str) -> Numbers:
         """A count without self-edges, which are the same in the transposed prediction."""
@@ -260,7 +269,7 @@ class Counts:
         Pairs with edges that have no direction are drawn first, as many as predicted, and the cells from the others.
         """
         units = np.maximum(self.pairs.sum(1), 1)[:, np.newaxis]
-        kinds = self.pairs @ _matrix(_PREDICTED_KIND, KINDS) / units
+        kinds = _moved(self.pairs, _matrix(_PREDICTED_KIND, KINDS)) / units
         kinds = (kinds + kinds[:, MIRRORED]) / 2
         kinds[:, : Edge.LINE] = 0
         without = kinds.sum(1)
@@ -290,7 +299,7 @@ class Counts:
 
     def _predicting(self, kinds: Numbers, cell_kinds: Numbers) -> Counts:
         """The expected counts, given the probabilities of every kind of a pair, and of every edge of a lagged cell."""
-        pairs = self.pairs @ _SAME_TRUTH * kinds[:, _PREDICTED_KIND]
+        pairs = _moved(self.pairs, _SAME_TRUTH) * kinds[:, _PREDICTED_KIND]
         cell_kinds = cell_kinds.copy()
         cell_kinds[:, 0] = 1 - cell_kinds[:, 1:].sum(1)
         cells = self._lagged_cells @ _SAME_TRUE_CELL * cell_kinds[:, _PREDICTED_CELL_KIND]
@@ -299,8 +308,13 @@ class Counts:
 
     @cached_property
     def _lagged_cells(self) -> Numbers:
-        cells: Numbers = self.lagged_pairs @ _BOTH_CELLS + self.lagged_loops
-        return cells
+        return _moved(self.lagged_pairs, _BOTH_CELLS) + self.lagged_loops
+
+    @cached_property
+    def _occurring(self) -> tuple[tuple[Numbers, Numbers], tuple[Numbers, Numbers]]:
+        """The counts of pairs and of lagged cells, and their states, without the states that no graph has."""
+        kept = [np.flatnonzero(counts.any(0)) for counts in (self.pairs, self._lagged_cells)]
+        return (self.pairs[:, kept[0]], kept[0]), (self._lagged_cells[:, kept[1]], kept[1])
 
     def _parts(self) -> tuple[Numbers, ...]:
         return self.pairs, self.lagged_pairs, self.lagged_loops, self.loops, self.omitted

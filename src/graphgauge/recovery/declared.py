@@ -35,6 +35,12 @@ CELLS = EMPTY | {
     "cells": "off the diagonal; at lags above 0 all", "undirected": "no arrow: neither right nor wrong, not selected",
 }  # fmt: skip
 PAIRS = EMPTY | {"pairs": "unordered, each once; at lags above 0 each cell"}
+# Classes of predictions that a metric is fair to (`Family.classes`): those that state every mark; those that stand for
+# DAGs; and those of which no undirected edge states two tails.
+STATED = ("DAG", "MAG", "lagged")
+OF_DAGS = ("DAG", "CPDAG")
+WITHOUT_LINES = ("DAG", "MAG", "PAG", "lagged")
+TO_ALL: dict[str, Any] = {"fair_to": None}
 # Knows the edges, and turns them.
 _TRANSPOSED = "transposed prediction"
 NO_COMMON = "no pair is adjacent in both graphs"
@@ -117,6 +123,7 @@ def blind_model(function: MetricFunction, models: Models, params: Mapping[str, A
 EDGES: dict[str, Any] = {
     "family": "recovery", "needs": ("edges",), "interval": over_graphs, "chance": blind, "unit": "cell",
     "conventions": CELLS, "reference": "rijsbergen1979", "laws": LAWS, "direction": "higher", "bounds": (0, 1),
+    "fair_to": STATED,
 }  # fmt: skip
 SHARE = EDGES | {"laws": LAWS | EXCHANGED}
 COUNT = EDGES | {"direction": "none", "bounds": (0, np.inf)}
@@ -124,13 +131,13 @@ DIRECTIONS = COUNT | {"unit": "pair", "conventions": PAIRS | {"undirected": "equ
 DISTANCE = DIRECTIONS | {"direction": "lower", "reference": "tsamardinos2006"}
 PART = DISTANCE | {"direction": "none", "laws": LAWS | ONE_WAY}
 SKELETON = EDGES | {
-    "unit": "pair", "conventions": PAIRS, "chance": blind_skeleton, "laws": LAWS | TURNED_IS_ADJACENT,
+    "unit": "pair", "conventions": PAIRS, "chance": blind_skeleton, "laws": LAWS | TURNED_IS_ADJACENT, **TO_ALL,
 }  # fmt: skip
 SKELETON_SHARE = SKELETON | {"laws": LAWS | EXCHANGED | TURNED_IS_ADJACENT}
 SKELETON_COUNT = SKELETON | {"direction": "none", "bounds": (0, np.inf)}
 CURVE = EDGES | {"needs": ("curves",), "laws": LAWS | ONE_WAY}
 MODEL = EDGES | {
-    "needs": ("models",), "unit": "pair", "chance": blind_model, "laws": LAWS | MORE_IS_NOT_BETTER,
+    "needs": ("models",), "unit": "pair", "chance": blind_model, "laws": LAWS | MORE_IS_NOT_BETTER, "fair_to": OF_DAGS,
 }  # fmt: skip
 COLLIDERS = MODEL | {
     "reference": "verma1990", "laws": LAWS | EXCHANGED | MORE_IS_NOT_BETTER,
@@ -138,7 +145,7 @@ COLLIDERS = MODEL | {
 }  # fmt: skip
 MODEL_DISTANCE = MODEL | {"direction": "lower", "bounds": (0, np.inf)}
 ADJUSTMENT = MODEL_DISTANCE | {
-    "reference": "henckel2024", "chance": empty_model, "laws": LAWS | ONE_WAY | MORE_IS_NOT_BETTER,
+    "reference": "henckel2024", "chance": empty_model, "fair_to": ("DAG",), "laws": LAWS | ONE_WAY | MORE_IS_NOT_BETTER,
     "conventions": {"counts": "ordered pairs, of d·(d − 1)", "graphs": "DAGs, or CPDAGs with a named encoding"},
 }  # fmt: skip
 MARK = EDGES | {
@@ -147,7 +154,6 @@ MARK = EDGES | {
                             "undirected": "two tails"},
     "laws": LAWS | ONE_WAY,
 }  # fmt: skip
-MARK_SHARE = MARK
 CLASS_MARKS = MODEL | {
     "unit": "mark", "reference": "spirtes2000", "default": False, "laws": LAWS | EXCHANGED | MORE_IS_NOT_BETTER,
     "conventions": EMPTY | {"graphs": "both replaced by their equivalence classes; PAGs and MAGs unchanged"},
@@ -160,6 +166,6 @@ WEIGHTS: dict[str, Any] = EDGES | {
     "needs": ("weights",), "unit": "edge", "default": False, "reference": "zheng2018",
     "laws": LAWS | MORE_IS_NOT_BETTER,
     "conventions": EMPTY | {"over": "the arrows in both graphs, with the weights as given"},
-    "chance": NoChance("weights of edges that are found are not drawn at random"),
+    "chance": NoChance("weights of edges that are found are not drawn at random"), **TO_ALL,
 }  # fmt: skip
 ADJUSTMENT_DISTANCES = ("sid", "parent_aid", "ancestor_aid", "oset_aid")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from math import isfinite
@@ -21,14 +22,19 @@ from graphgauge.recovery.classes import class_of
 from graphgauge.recovery.comparison import Comparison, Reading, Rules, Stack, compare, refitted
 from graphgauge.recovery.declared import ADJUSTMENT_DISTANCES
 from graphgauge.recovery.family import FAMILY
+from graphgauge.recovery.inputs import per_argument
 from graphgauge.recovery.members import BOUNDS
+from graphgauge.recovery.nodes import are_numbers
 from graphgauge.recovery.pairs import Options
 from graphgauge.recovery.samples import GraphSample, Models
+from graphgauge.recovery.structure import Model
 
 FRACTIONS = (0.5, 0.75, 1.0, 1.5, 2.0)
 # Total sizes up to which the slowest metrics are computed by default.
 _QUICK_NODES = 1000
 _QUICK_EDGES = 1_000_000
+# Different remarks on the graphs of a stack that are listed.
+_REMARKS = 3
 
 
 def evaluate(
@@ -159,10 +165,11 @@ def checked_fractions(fractions: Sequence[float] | float) -> tuple[float, ...]:
 def _conventions(options: Options, rules: Rules, edges: Any, encoding: Any) -> dict[str, str]:
     shown = {
         "threshold": f"> {options.threshold:g}", "shd": rules.shd, "sign": options.sign or "no negative scores",
-        "edges": edges if isinstance(edges, str) else " and ".join(edges), "nan": options.nan,
+        "edges": _of_both(per_argument("edges", edges, "row_to_column"), "row_to_column"), "nan": options.nan,
     }  # fmt: skip
-    if encoding is not None:
-        shown["encoding"] = encoding if isinstance(encoding, str) else " and ".join(map(str, encoding))
+    encodings = per_argument("encoding", encoding, None)
+    if encodings != (None, None):
+        shown["encoding"] = _of_both(encodings, None)
     if options.lagged:
         shown["auto-edges"] = "counted" if options.auto_edges == "count" else "left out"
     if rules.area != "steps":
@@ -170,6 +177,12 @@ def _conventions(options: Options, rules: Rules, edges: Any, encoding: Any) -> d
     if rules.zero_division == rules.zero_division:
         shown["zero_division"] = f"{rules.zero_division:g}"
     return shown
+
+
+def _of_both(pair: tuple[Any, Any], usual: str | None) -> str:
+    """An option of truth and prediction: the prediction's value alone if the truth has the usual one."""
+    truth, prediction = pair
+    return str(prediction) if truth == usual else f"{truth} and {prediction or 'none'}"
 
 
 def _needing_models() -> dict[str, str]:
@@ -201,13 +214,13 @@ def described_classes(comparison: Comparison | Stack) -> Described:
     """The class of truth and prediction, and what keeps the first graphs from being valid ones."""
     parts = comparison.parts if isinstance(comparison, Stack) else (comparison,)
     if comparison.options.lagged:
-        return Described({"classes": "lagged and lagged"}, _contemporaneous_cycles(parts[0]))
+        return Described({"classes": _lagged_classes(comparison)}, _contemporaneous_cycles(parts[0]))
     sides = [side for part in parts for side in (part.truth, part.prediction)]
     if not any(side.may_be_undirected or side.declared for side in sides):
         return Described({})
     pairs = comparison.models()
     if sum(len(model.cells) for pair in pairs for model in pair) > _QUICK_EDGES:
-        return Described({})
+        return Described({"classes": " and ".join(map(_unvalidated, zip(*pairs, strict=True)))})
     found = [[class_of(model) for model in side] for side in zip(*pairs, strict=True)]
     named = [" or ".join(dict.fromkeys(kind.name for kind in side)) for side in found]
     notes = []
@@ -216,7 +229,27 @@ def described_classes(comparison: Comparison | Stack) -> Described:
         if wrong:
             count = "" if len(side) == 1 else f"{len(wrong)} of {len(side)} graphs, the first: "
             notes.append(f"{name} is no valid {label}: {count}{wrong[0]}")
+        remarks = Counter(kind.remark for kind in side if kind.remark is not None)
+        for remark, times in remarks.most_common(_REMARKS):
+            notes.append(remark if len(side) == 1 else f"{times} of {len(side)} graphs: {remark}")
     return Described({"classes": " and ".join(named)}, tuple(notes))
+
+
+def _lagged_classes(comparison: Comparison | Stack) -> str:
+    """Whether truth and prediction have edges without a direction."""
+    open_marks = (comparison.counts[f"{side}_undirected"].any() for side in ("true", "predicted"))
+    return " and ".join("mixed lagged" if found else "lagged" for found in open_marks)
+
+
+def _unvalidated(side: Sequence[Model]) -> str:
+    """The classes of graphs that are too large to validate, by their kinds of edges."""
+    return " or ".join(dict.fromkeys(model.declared or _widest(model) for model in side))
+
+
+def _widest(model: Model) -> str:
+    if model.special[0].size:
+        return "pag"
+    return "mixed" if model.has_undirected else "directed"
 
 
 def _contemporaneous_cycles(comparison: Comparison) -> tuple[str, ...]:
@@ -281,7 +314,7 @@ def _notes(whole: Comparison | Stack) -> tuple[str, ...]:
         if found:
             notes.append(f"{found} self-loops in {name} are not counted")
     sides = comparison.truth.named, comparison.prediction.named
-    if sides[0] != sides[1]:
+    if sides[0] != sides[1] and not are_numbers(comparison.truth.names or ()):
         names = ("A_true", "A_pred") if sides[0] else ("A_pred", "A_true")
         notes.append(f"only {names[0]} names its nodes: {names[1]} is assumed to be in the same order")
     return tuple(notes)

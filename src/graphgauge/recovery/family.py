@@ -15,4 +15,10 @@ FAMILY = Family(
         "true": "recovery/data/{seed}/graph.npy",
         "pred": "recovery/{method}/{seed}/graph.npy",
     },
-)
+    # By what a graph leaves open: nothing, the direction of some edges, or any mark.
+    classes={
+        "dag": "DAG", "directed": "DAG", "mag": "MAG",
+        "cpdag": "CPDAG", "mpdag": "CPDAG", "undirected": "CPDAG", "mixed": "CPDAG",
+        "pag": "PAG", "lagged": "lagged", "mixed lagged": "lagged with open marks",
+    },
+)  # fmt: skip

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,6 +24,7 @@ from graphgauge.core.fields import (
     Threads,
     split_list,
 )
+from graphgauge.core.graphs import EdgeList, NamedMatrix
 from graphgauge.core.progress import SILENT, Progress
 from graphgauge.core.result import Evaluation
 from graphgauge.io.graphs import has_columns, read_graph
@@ -164,10 +165,35 @@ def evaluate_files(
         raise InputError(
             f"no file has the columns {', '.join(chosen.values())}", where="columns", fix="Name them as in the header."
         )
-    graphs = {name: read_graph(paths[name], chosen) for name in ("true", "pred", "refits") if name in paths}
+    graphs: dict[str, Any] = {
+        name: read_graph(paths[name], chosen) for name in ("true", "pred", "refits") if name in paths
+    }
+    graphs, nodes = _named_alike(graphs, nodes)
     evaluation = evaluate(graphs["true"], graphs["pred"], refits=graphs.get("refits"), nodes=nodes, **given)
     evaluation.inputs = lambda: [receipt_input(name, path) for name, path in paths.items()]
     return evaluation
+
+
+def _named_alike(graphs: dict[str, Any], nodes: Any) -> tuple[dict[str, Any], Any]:
+    """Numbers as text if some names are text: one format writes the name 7 as a number, another as text."""
+    names = list(nodes) if isinstance(nodes, tuple) else []
+    names += [name for graph in graphs.values() for name in _names(graph)]
+    if not any(isinstance(name, str) for name in names):
+        return graphs, nodes
+    graphs = {key: _with_text(graph) if isinstance(graph, EdgeList) else graph for key, graph in graphs.items()}
+    return graphs, tuple(map(str, nodes)) if isinstance(nodes, tuple) else nodes
+
+
+def _names(graph: Any) -> Iterable[Any]:
+    """The names of nodes that a file states; the ends of edges alone may be numbers of nodes."""
+    if isinstance(graph, NamedMatrix):
+        return graph.names
+    return getattr(graph, "nodes", None) or ()
+
+
+def _with_text(graph: EdgeList) -> EdgeList:
+    edges = [(str(source), str(target), *weight) for source, target, *weight in graph.edges]
+    return replace(graph, edges=edges, nodes=None if graph.nodes is None else tuple(map(str, graph.nodes)))
 
 
 def read_names(path: PathLike) -> tuple[str, ...]:

@@ -103,8 +103,11 @@ def edge_frequencies(graphs: Any, **reading: Unpack[Reading]) -> Table:
     if reading.get("lagged"):
         raise OptionError("edge_frequencies is for graphs without lags")
     totals: dict[int, NDArray[np.float64]] = {}
+    read = _as_truth_too(reading)
     for graph in listed:
-        comparison = Comparison.of(graph, graph, **_as_truth_too(reading))
+        comparison = Comparison.of(graph, graph, **read)
+        if read.get("nodes") is None:  # all graphs in the order of the first
+            read["nodes"] = comparison.truth.names or comparison.d
         pairs, kinds = comparison.pair.kinds(0)[1]
         shares = np.stack([np.ones(len(kinds)), *_WAYS[:, kinds]], 1)
         for pair, share in zip(pairs.tolist(), shares, strict=True):

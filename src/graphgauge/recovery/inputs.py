@@ -14,7 +14,7 @@ from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.graphs import EdgeList, EdgeMarks, NamedMatrix, Names, edge_columns
 from graphgauge.recovery.encodings import Cells, Decoded, decode
 from graphgauge.recovery.marks import ARROWHEAD, NO_MARK, TAIL, Edge, Ends, kinds_of_ends
-from graphgauge.recovery.nodes import checked_names, counted_or_named, numbered_edges, same_names
+from graphgauge.recovery.nodes import by_number, checked_names, counted_or_named, numbered_edges, same_names
 from graphgauge.recovery.tools import ToolGraph, from_tool
 
 EDGES = ("row_to_column", "column_to_row")
@@ -66,6 +66,11 @@ class Graph:
     def may_be_undirected(self) -> bool:
         return self.undirected is not False
 
+    @property
+    def has_marks(self) -> bool:
+        """Whether the edges are given by their marks, not by scores."""
+        return self.undirected is True and not isinstance(self.data, SparseGraph) and self.data.dtype == bool
+
     def undirected_cells(self, row: int = 0) -> Ints:
         """Both cells of every undirected edge, in order."""
         if not self.may_be_undirected:
@@ -105,6 +110,7 @@ def read_pair(
     lagged: bool = False,
     classes: str | tuple[str | None, str | None] | None = None,
     lag_axis: str = "last",
+    sign: str | None = None,
 ) -> tuple[Graph, Graph]:
     """Both graphs, over the same nodes in the same order."""
     directions = list(per_argument("edges", edges, "row_to_column"))
@@ -121,7 +127,14 @@ def read_pair(
     for place, value in enumerate(values):
         tool = from_tool(value)
         if tool is not None:
-            values[place], directions[place] = _tool_value(tool, lag_axis, directions[place])
+            if tool.lags_first and not lagged:
+                raise InputError("the model has lags", where=_ARGUMENTS[place], fix="Pass lagged=True.")
+            if tool.encoding is not None and directions[place] != "row_to_column":
+                raise OptionError(
+                    f"edges={directions[place]!r} with a result that states its directions: {_ARGUMENTS[place]}",
+                    fix="Leave edges= out.",
+                )
+            values[place], directions[place] = _tool_value(tool, lag_axis if lagged else "last", directions[place])
             if encodings[place] is None:
                 encodings[place] = tool.encoding
     if isinstance(nodes, str) and nodes == "listed":
@@ -131,7 +144,7 @@ def read_pair(
         _as_matrix(value, name, code, lagged, lag_axis, named)
         for value, name, code, named in zip(values, _ARGUMENTS, encodings, declared, strict=True)
     ]
-    order = names or next((known for known in map(_known_names, sides) if known is not None), None)
+    order = names or next((by_number(known) for known in map(_known_names, sides) if known is not None), None)
     if count is not None and order is not None and len(order) != count:
         raise InputError(f"the graphs name {len(order)} nodes", where="nodes", fix=f"nodes= says {count}.")
     sizes = [count, *(side.d for side in sides if isinstance(side, Graph)), None if order is None else len(order)]
@@ -140,6 +153,8 @@ def read_pair(
     for index, (side, kind) in enumerate(zip(sides, declared, strict=True)):
         if isinstance(side, EdgeList) and kind is not None:
             placed[index] = _declared_list(placed[index], _ARGUMENTS[index], kind)
+        elif kind == "undirected" and encodings[index] is None and not isinstance(values[index], EdgeMarks):
+            placed[index] = _in_both_cells(placed[index], by_size=index == 0 or sign != "keep")
     for side, name in zip(placed, _ARGUMENTS, strict=True):
         if side.d != d:
             raise InputError(
@@ -174,6 +189,8 @@ def _tool_value(tool: ToolGraph, lag_axis: str, direction: str) -> tuple[Any, st
     value: Any = tool.values
     if tool.lags_first and lag_axis == "last":
         value = np.moveaxis(np.asarray(value), 0, -1)
+    elif tool.encoding == "tigramite" and lag_axis == "first":
+        value = np.moveaxis(value, -1, 0)
     value = value if tool.names is None else NamedMatrix(value, tool.names)
     return value, tool.edges or direction
 
@@ -212,13 +229,22 @@ def several(value: Any, lagged: bool, *, encoded: str | None) -> list[Any] | Non
     if isinstance(value, np.ndarray):
         single = 3 if lagged or encoded == "tigramite" else 2
         return list(value) if value.ndim == single + 1 and (lagged or encoded is not None) else None
-    if not isinstance(value, list) or not value or any(isinstance(part, tuple | list | int | float) for part in value):
+    if not isinstance(value, list) or not any(map(_is_graph, value)):
         return None
-    if not all(isinstance(part, np.ndarray) for part in value):
-        return value if not any(np.isscalar(part) for part in value) else None
-    if encoded is None and not lagged and len({part.shape for part in value}) == 1:
+    if not all(_is_graph(part) or isinstance(part, list) for part in value):
         return None
-    return value if all(part.ndim >= 2 for part in value) else None
+    shapes = {part.shape if isinstance(part, np.ndarray) else None for part in value}
+    is_stack = encoded is None and not lagged and len(shapes) == 1 and None not in shapes
+    return None if is_stack else value
+
+
+def _is_graph(part: Any) -> bool:
+    """Whether this is a graph and neither an edge nor the row of a matrix; a list of tuples is a list of edges."""
+    if isinstance(part, list):
+        return bool(part) and all(isinstance(edge, tuple) for edge in part)
+    if isinstance(part, tuple):
+        return from_tool(part) is not None
+    return not np.isscalar(part) and getattr(part, "ndim", 2) >= 2
 
 
 def _known_names(side: Graph | EdgeList) -> Names | None:
@@ -283,16 +309,26 @@ def _declared(graph: Graph, name: str, declared: str | None) -> Graph:
         raise OptionError(f"a matrix without marks cannot be a pag: {name}", fix="Name its encoding=.")
     assert not isinstance(graph.data, SparseGraph)
     data = graph.data
-    if declared == "undirected":
-        data = np.maximum(data, data.transpose(0, 2, 1))
     if declared != "mag":
-        return replace(graph, data=data, undirected=True, declared=declared)
+        return replace(graph, undirected=True, declared=declared)
     if len(data) > 1:
         raise OptionError(f"a stack of mags: {name}", fix="Pass a list of graphs.")
     cells = data[0] != 0
     ends = np.where(cells, ARROWHEAD, np.where(cells.T, TAIL, NO_MARK)).astype(np.int8)
     np.fill_diagonal(ends, NO_MARK)
     return replace(graph, undirected=True, declared=declared, ends=ends)
+
+
+def _in_both_cells(graph: Graph, *, by_size: bool) -> Graph:
+    """An undirected graph with the greater value of two cells in both: a weight may be negative, a score is not."""
+    data = graph.data
+    assert not isinstance(data, SparseGraph)
+    other = data.transpose(0, 2, 1)
+    if not by_size or data.dtype.kind in "bu":
+        return replace(graph, data=np.fmax(data, other))
+    size = np.abs(data.astype(float))
+    own = np.isnan(size.transpose(0, 2, 1)) | (size >= size.transpose(0, 2, 1))
+    return replace(graph, data=np.where(own, data, other))
 
 
 def _declared_list(graph: Graph, name: str, declared: str) -> Graph:

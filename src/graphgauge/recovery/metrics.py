@@ -21,7 +21,6 @@ from graphgauge.recovery.declared import (
     EDGES,
     LAWS,
     MARK,
-    MARK_SHARE,
     MEMBERS,
     MODEL_DISTANCE,
     MORE_IS_NOT_BETTER,
@@ -33,8 +32,10 @@ from graphgauge.recovery.declared import (
     SKELETON,
     SKELETON_COUNT,
     SKELETON_SHARE,
+    TO_ALL,
     TURNED_IS_ADJACENT,
     WEIGHTS,
+    WITHOUT_LINES,
     blind_skeleton,
     coin_flips,
     constant_scores,
@@ -50,7 +51,7 @@ _NO_HEAD, _NO_TAIL = "neither graph has an arrowhead", "neither graph has a tail
 _ONE_CLASS = "no directed true edges, or nothing else"
 
 
-@metric(key="directed_precision", **SHARE)
+@metric(key="directed_precision", **SHARE | TO_ALL)
 def directed_precision(edges: EdgeCounts) -> Estimate:
     """Share of directed predicted edges that are true, direction included."""
     return edges.ratio(edges["tp"], edges["predicted"], _NO_PREDICTED_ARROW)
@@ -109,7 +110,7 @@ def skeleton_f1(edges: EdgeCounts) -> Estimate:
 
 @metric(
     key="skeleton_shd",
-    **DISTANCE | {"chance": blind_skeleton, "laws": LAWS | TURNED_IS_ADJACENT},
+    **DISTANCE | TO_ALL | {"chance": blind_skeleton, "laws": LAWS | TURNED_IS_ADJACENT},
 )
 def skeleton_shd(edges: EdgeCounts) -> Estimate:
     """Pairs that are adjacent in one graph only."""
@@ -235,7 +236,7 @@ def shd_undirected(edges: EdgeCounts) -> Estimate:
     return edges.count(edges["undirected_differs"], edges["pairs"])
 
 
-@metric(key="fdr", **SHARE | {"direction": "lower"})
+@metric(key="fdr", **SHARE | TO_ALL | {"direction": "lower"})
 def fdr(edges: EdgeCounts) -> Estimate:
     """False discovery rate: share of predicted edges that are not true, 1 − directed_precision."""
     return edges.ratio(edges["predicted"] - edges["tp"], edges["predicted"], _NO_PREDICTED_ARROW)
@@ -247,7 +248,7 @@ def tpr(edges: EdgeCounts) -> Estimate:
     return edges.ratio(edges["tp"], edges["true"], _NO_TRUE_ARROW)
 
 
-@metric(key="fpr", **SHARE | {"direction": "lower", "laws": LAWS | ONE_WAY})
+@metric(key="fpr", **SHARE | TO_ALL | {"direction": "lower", "laws": LAWS | ONE_WAY})
 def fpr(edges: EdgeCounts) -> Estimate:
     """False positive rate: share of cells without a true edge that are predicted."""
     return edges.ratio(edges["predicted"] - edges["tp"], edges["cells"] - edges["true"], "every cell is a true edge")
@@ -346,13 +347,13 @@ def normalised_distance(models: Models, *, distance: str = "parent_aid") -> Esti
     return models.adjustment_distance(distance, normalised=True)
 
 
-@metric(key="arrowhead_precision", **MARK_SHARE)
+@metric(key="arrowhead_precision", **MARK | TO_ALL)
 def arrowhead_precision(edges: EdgeCounts) -> Estimate:
     """Share of predicted arrowheads that are true, whatever the mark at the other end."""
     return edges.ratio(edges["arrowheads_tp"], edges["arrowheads_predicted"], _NO_PREDICTED_HEAD)
 
 
-@metric(key="arrowhead_recall", **MARK_SHARE)
+@metric(key="arrowhead_recall", **MARK)
 def arrowhead_recall(edges: EdgeCounts) -> Estimate:
     """Share of true arrowheads that are predicted; a circle does not find one."""
     return edges.ratio(edges["arrowheads_tp"], edges["arrowheads_true"], _NO_TRUE_HEAD)
@@ -365,13 +366,13 @@ def arrowhead_f1(edges: EdgeCounts) -> Estimate:
     return edges.ratio(2 * edges["arrowheads_tp"], both, _NO_HEAD)
 
 
-@metric(key="tail_precision", **MARK_SHARE)
+@metric(key="tail_precision", **MARK | {"fair_to": WITHOUT_LINES})
 def tail_precision(edges: EdgeCounts) -> Estimate:
     """Share of predicted tails that are true; an undirected edge has two."""
     return edges.ratio(edges["tails_tp"], edges["tails_predicted"], _NO_PREDICTED_TAIL)
 
 
-@metric(key="tail_recall", **MARK_SHARE)
+@metric(key="tail_recall", **MARK)
 def tail_recall(edges: EdgeCounts) -> Estimate:
     """Share of true tails that are predicted; a circle does not find one."""
     return edges.ratio(edges["tails_tp"], edges["tails_true"], _NO_TRUE_TAIL)
@@ -383,19 +384,19 @@ def tail_f1(edges: EdgeCounts) -> Estimate:
     return edges.ratio(2 * edges["tails_tp"], edges["tails_predicted"] + edges["tails_true"], _NO_TAIL)
 
 
-@metric(key="class_arrowhead_precision", **CLASS_MARKS)
+@metric(key="class_arrowhead_precision", **CLASS_MARKS | TO_ALL)
 def class_arrowhead_precision(models: Models) -> Estimate:
     """Share of the arrowheads of the predicted class that the true class has."""
     return models.class_marks("arrowheads", "precision", _NO_PREDICTED_HEAD)
 
 
-@metric(key="class_arrowhead_recall", **CLASS_MARKS)
+@metric(key="class_arrowhead_recall", **CLASS_MARKS | TO_ALL)
 def class_arrowhead_recall(models: Models) -> Estimate:
     """Share of the arrowheads of the true class that the predicted class has."""
     return models.class_marks("arrowheads", "recall", _NO_TRUE_HEAD)
 
 
-@metric(key="class_arrowhead_f1", **CLASS_MARKS | {"laws": LAWS | MORE_IS_NOT_BETTER})
+@metric(key="class_arrowhead_f1", **CLASS_MARKS | TO_ALL | {"laws": LAWS | MORE_IS_NOT_BETTER})
 def class_arrowhead_f1(models: Models) -> Estimate:
     """Harmonic mean of the precision and recall of the arrowheads of both classes."""
     return models.class_marks("arrowheads", "f1", _NO_HEAD)
@@ -421,7 +422,7 @@ def class_tail_f1(models: Models) -> Estimate:
 
 @metric(
     key="claimed_shd",
-    **DISTANCE | {
+    **DISTANCE | TO_ALL | {
         "default": False,
         "conventions": PAIRS | {"undirected": "states no mark: contradicts nothing", "circle": "states no mark"},
     },

@@ -39,6 +39,20 @@ def checked_names(names: Iterable[Any], where: str) -> Names:
     return listed
 
 
+def by_number(names: Names) -> Names:
+    """Names that are 0 … d − 1, as numbers or text, in the order that a matrix without names has; others unchanged."""
+    ordered = sorted(names, key=lambda name: (len(str(name)), str(name)))
+    return tuple(ordered) if are_numbers(tuple(ordered)) else names
+
+
+def are_numbers(names: Names) -> bool:
+    """Whether the names are 0 … d − 1 in order."""
+    return all(
+        isinstance(name, int | np.integer | str) and not isinstance(name, bool) and str(name) == str(number)
+        for number, name in enumerate(names)
+    )
+
+
 def same_names(found: Names, expected: Names, name: str) -> None:
     held, wanted = set(found), set(expected)
     absent = [repr(label) for label in expected if label not in held]

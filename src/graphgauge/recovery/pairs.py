@@ -64,6 +64,7 @@ def compared(truth: Graph, prediction: Graph, options: Options) -> DensePair | S
         and not prediction.may_be_undirected  # a result with a named encoding is no truth in the wrong place
         and not pair.weighted_scores
         and not _are_weights(pair)
+        and pair.offending("A_pred", _is_edge)[0].any()  # a method may find nothing
     ):
         raise InputError(
             "the arguments look swapped: the first has values other than 0 and 1, the second does not",
@@ -91,6 +92,7 @@ class Pair(ABC):
 
     d: int
     options: Options
+    weighted_truth: bool
     _sides: tuple[Graph, Graph]
 
     @abstractmethod
@@ -113,6 +115,12 @@ class Pair(ABC):
         """Whether the prediction has values other than 0 and 1."""
         return bool(self.offending("A_pred", lambda part: (part != 0) & (part != 1))[0].any())
 
+    @property
+    def may_have_weights(self) -> bool:
+        """Whether both graphs have weights, or no edge that could have one."""
+        weighted = {"A_true": self.weighted_truth, "A_pred": self.weighted_scores}
+        return all(held or not self.offending(name, _is_edge)[0].any() for name, held in weighted.items())
+
     @abstractmethod
     def offending(self, name: str, is_wrong: Predicate) -> Offence: ...
 
@@ -125,21 +133,38 @@ class Pair(ABC):
         truth, prediction = self._sides
         if row and self.options.lagged:
             return truth.late_undirected_cells(row), prediction.late_undirected_cells(row)
-        return truth.undirected_cells(row), prediction.undirected_cells(row)
+        return truth.undirected_cells(row), self._on_one_side(row, prediction.undirected_cells(row))
+
+    def _on_one_side(self, row: int, cells: Ints) -> Ints:
+        """Two-way cells of the prediction, without those of pairs of which only one score exceeds the threshold."""
+        if not cells.size or self._sides[1].has_marks:
+            return cells
+        held = np.isin(cells, self.predicted_edges(row))
+        source, target = np.divmod(cells, self.d)
+        alike: Ints = cells[held == held[np.searchsorted(cells, target * self.d + source)]]
+        return alike
 
     def true_arrows(self, row: int) -> Ints:
         edges = self.true_edges(row)
         return np.setdiff1d(edges, self.undirected(row)[0], assume_unique=True) if self.may_be_undirected else edges
 
+    def special(self, row: int) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
+        """The pairs of truth and prediction with edges other than arrows and undirected ones, and their kinds."""
+        found = []
+        edges, undirected = (self.true_edges(row), self.predicted_edges(row)), self.undirected(row)
+        for side, graph in enumerate(self._sides):
+            pairs, kinds = graph.special
+            held = np.isin(pairs, edges[side]) & np.isin(pairs, undirected[side])
+            found.append((pairs[held], kinds[held]))
+        return found[0], found[1]
+
     def kinds(self, row: int) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
         """The adjacent pairs of truth and prediction, and the kinds of their edges."""
         listed = []
-        undirected = self.undirected(row)
+        undirected, special = self.undirected(row), self.special(row)
         for side, edges in enumerate((self.true_edges(row), self.predicted_edges(row))):
             pairs, kinds = listed_kinds(edges, undirected[side], self.d)
-            special, own = self._sides[side].special
-            held = np.isin(special, pairs)
-            kinds[np.searchsorted(pairs, special[held])] = own[held]
+            kinds[np.searchsorted(pairs, special[side][0])] = special[side][1]
             listed.append((pairs, kinds))
         return listed[0], listed[1]
 
@@ -404,6 +429,11 @@ def _row_major(stack: AnyArray) -> tuple[AnyArray, bool]:
     if not stack.flags.c_contiguous and stack.transpose(0, 2, 1).flags.c_contiguous:
         return stack.transpose(0, 2, 1), True
     return stack, False
+
+
+def _is_edge(values: AnyArray) -> AnyArray:
+    found: AnyArray = values != 0
+    return found
 
 
 def _absolute(scores: AnyArray) -> AnyArray:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.graphs import Names
+from graphgauge.core.graphs import EdgeMarks, Names
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,15 @@ def from_tool(value: Any) -> ToolGraph | None:
     """The graph in a result of another library; None for everything else.
 
     causal-learn: `CausalGraph`, `GeneralGraph`, the record of GES, and the pair that FCI returns. gcastle: a learner.
-    lingam: a model, also with lags. tigramite: the results with a `graph`.
+    lingam: a model, also with lags. tigramite: the results with a `graph`. pgmpy: a `MAG` or an `ADMG`, which networkx
+    knows as graphs without marks.
     """
     if isinstance(value, tuple) and len(value) == 2 and _is_general_graph(value[0]):
         value = value[0]
     if isinstance(value, Mapping):
         return _from_mapping(value)
+    if hasattr(value, "valid_marks") or hasattr(value, "add_bidirected_edges"):
+        return ToolGraph(_pgmpy_marks(value))
     graph = getattr(value, "G", value)
     if _is_general_graph(graph):
         return _causal_learn(graph)
@@ -55,6 +58,20 @@ def _from_mapping(value: Mapping[str, Any]) -> ToolGraph | None:
     if "graph" in value and np.asarray(value["graph"]).dtype.kind in "US":
         return ToolGraph(np.asarray(value["graph"]), "tigramite")
     return None
+
+
+_PGMPY_ENDS = {"o": 1, ">": 2, "-": 3}
+
+
+def _pgmpy_marks(graph: Any) -> EdgeMarks:
+    """A `MAG` has the marks of every edge; an `ADMG` lists its edges ↔ both ways."""
+    if hasattr(graph, "valid_marks"):
+        marked = [(*ends, *(_PGMPY_ENDS[marks[end]] for end in ends)) for *ends, marks in graph.edges(data="marks")]
+        return EdgeMarks(marked, tuple(graph.nodes))
+    edges = list(graph.edges(data="type"))
+    two_heads = {frozenset(ends): (*ends, 2, 2) for *ends, kind in edges if kind == "bidirected"}
+    arrows = [(*ends, 3, 2) for *ends, kind in edges if kind != "bidirected"]
+    return EdgeMarks([*arrows, *two_heads.values()], tuple(graph.nodes))
 
 
 def _is_general_graph(value: Any) -> bool:

@@ -132,7 +132,8 @@ def _table(content: Mapping[str, Any], title: str) -> PageTable:
         apart = adjusted <= number_from_json(content["alpha"])
         able = over_items or test["can_reject"] is True
         verdict = "significant" if apart else "not significant" if able else "cannot reject"
-        interval = f"[{number(low)}, {number(high)}]" if low == low else "–"
+        mark = "" if test.get("expected_coverage") is None else f"{APPROXIMATE} "
+        interval = f"{mark}[{number(low)}, {number(high)}]" if low == low else "–"
         rows.append([
             Cell(" vs ".join(str(name) for name in test["names"])), Cell(number(difference), sort=difference),
             Cell(interval), Cell(f"{p:.4g}", sort=p), Cell(f"{adjusted:.4g}", sort=adjusted), Cell(verdict),

@@ -135,7 +135,7 @@ def _compared(item: Family, number: int, identifier: str) -> ComparisonView:
 def _conclusions(outcome: Comparison) -> list[str]:
     pairs = [f"{' and '.join(test.names)}: {test.conclusion}" for test in outcome.tests]
     shown = list(dict.fromkeys(pairs)) if len(pairs) <= 10 else []
-    return [outcome.design.sentence, *shown, *outcome.notes]
+    return [outcome.design.sentence, *shown, *outcome.caveats(), *outcome.notes]
 
 
 def _runs(families: Sequence[Family]) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ from graphgauge.core.text import APPROXIMATE, ARROWS, number
 from graphgauge.report.family import Family, Row
 from graphgauge.report.tables import BETTER, Cell, Head, PageTable, span
 from graphgauge.stats.collect import Collected
+from graphgauge.stats.fair import Fairness, legend
 from graphgauge.stats.text import bounds, fixed, listing, several
 
 _COUNT_HEADS = (Head("Runs", numeric=True), Head("n", numeric=True))
@@ -36,8 +37,9 @@ def _leading_metrics(family: Family) -> PageTable:
             found = [family.rows.get((key, dataset, method)) for key in keys]
             values = [_value_cell(row, digits[key], chance=True) for key, row in zip(keys, found, strict=True)]
             rows.append([Cell(dataset), Cell(method), *values, *_count_cells(found)])
-    heads = [Head("Dataset"), Head("Method"), *(_metric_head(family.facts[key]) for key in keys), *_COUNT_HEADS]
-    return PageTable(f"{family.name}: methods by leading metrics", heads, rows, 2, tuple(_table_notes(rows, [family])))
+    heads = [Head("Dataset"), Head("Method"), *(_metric_head(family, key) for key in keys), *_COUNT_HEADS]
+    notes = *_table_notes(rows, [family]), *_fairness_notes(family, keys)
+    return PageTable(f"{family.name}: methods by leading metrics", heads, rows, 2, notes)
 
 
 def _leading_metric_of_each(families: Sequence[Family]) -> PageTable:
@@ -70,11 +72,11 @@ def dataset_table(family: Family, dataset: str) -> PageTable:
         for method in family.methods
         if any((key, dataset, method) in family.rows for key in keys)
     ]
-    notes = tuple(_table_notes(rows, [family]))
+    notes = *_table_notes(rows, [family]), *_fairness_notes(family, keys)
     if any(row.chance for found in of_key.values() for row in found):
         levels = (span((level for row in of_key[key] for level in row.chance), digits[key]) for key in keys)
         rows.append([Cell("chance", mark="chance"), *(Cell(level or "–") for level in levels)])
-    heads = [Head("Method"), *(_metric_head(family.facts[key]) for key in keys)]
+    heads = [Head("Method"), *(_metric_head(family, key) for key in keys)]
     return PageTable(f"{family.name} on {dataset}: mean and interval", heads, rows, notes=notes)
 
 
@@ -157,8 +159,19 @@ def _arrowed(result: Result) -> str:
     return f"{result.key} {ARROWS[result.direction]}".strip()
 
 
-def _metric_head(result: Result) -> Head:
-    return Head(_arrowed(result), numeric=True)
+def _metric_head(family: Family, key: str) -> Head:
+    fairness = _fairness(family, key)
+    return Head(_arrowed(family.facts[key]) + ("" if fairness is None else fairness.mark), numeric=True)
+
+
+def _fairness(family: Family, key: str) -> Fairness | None:
+    table = family.tables.get(key)
+    return None if table is None or table.panels[key].better is None else table.panels[key].fairness
+
+
+def _fairness_notes(family: Family, keys: Sequence[str]) -> list[str]:
+    """Which columns are fair to methods that predict graphs of different classes."""
+    return legend({key: _fairness(family, key) for key in keys})
 
 
 def _value_cell(row: Row | None, digits: int | None, *, chance: bool = False) -> Cell:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -13,9 +13,11 @@ import numpy as np
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError, one_of
 from graphgauge.core.options import metric_names
 from graphgauge.core.schema import dumps, number_to_json
+from graphgauge.stats.fair import legend
 from graphgauge.stats.intervals import sample_interval, sample_std, tail
 from graphgauge.stats.load import load
 from graphgauge.stats.many import holm
+from graphgauge.stats.names import by_name, usual_direction
 from graphgauge.stats.paired import paired_test
 from graphgauge.stats.present import Presented, Style
 from graphgauge.stats.runs import MISSING, Better, Gap, Missing, Panel, Runs, on_dataset, panel
@@ -156,7 +158,9 @@ class Aggregate(Presented):
         heads = []
         for _, metric in columns:
             arrow = _ARROWS.get(self.panels[metric].direction or "", "")
-            heads.append(f"{metric}{' (%)' if metric in shares else ''} {arrow}".strip())
+            fairness = self.panels[metric].fairness
+            unfair = "" if fairness is None else fairness.mark
+            heads.append(f"{metric}{' (%)' if metric in shares else ''} {arrow}".strip() + unfair)
         if several_sets:
             heads = [f"{dataset}: {head}" for (dataset, _), head in zip(columns, heads, strict=True)]
         return Grid(["method", *heads], rows, tuple(self._notes(marks, style)))
@@ -192,11 +196,17 @@ class Aggregate(Presented):
                     if not found and m not in unknown and d not in self.panels[m].conflicts]  # fmt: skip
         if methods > 1 and unpaired and style.marks == "tests":
             yield f"Nothing is marked, because the methods do not have values for the same seeds: {listing(unpaired)}."
+        yield from self._fairness_notes
         if self.gaps:
             names = listing([str(gap) for gap in self.gaps])
             yield f"{several(len(self.gaps), 'run')} without a value: {names}. {_POLICY[self.missing]}"
         for note in self._panel_notes:
             yield f"{note}."
+
+    @property
+    def _fairness_notes(self) -> list[str]:
+        """Which columns are fair to methods that predict graphs of different classes."""
+        return legend({metric: view.fairness for metric, view in self.panels.items() if view.better is not None})
 
     @property
     def _panel_notes(self) -> list[str]:
@@ -213,7 +223,7 @@ class Aggregate(Presented):
             "conventions": {metric: dict(view.conventions) for metric, view in self.panels.items()},
             "rows": rows,
             "gaps": [asdict(gap) for gap in self.gaps],
-            "notes": [f"{note}." for note in self._panel_notes],
+            "notes": [*self._fairness_notes, *(f"{note}." for note in self._panel_notes)],
         }
 
     def to_json(self) -> str:
@@ -258,7 +268,7 @@ def aggregate(
     missing must not improve a mean: by default the mean is NaN with the reason; `missing="omit"` averages the others
     and states how many; `missing="worst"` scores it at the metric's worst bound. Methods that were measured against
     different truths, according to their receipts, are refused; `truths="any"` lists them anyway, with a warning and
-    without marks.
+    without marks. `directions` says which direction of a metric is better if neither graphgauge nor its name does.
 
     >>> round(aggregate([{"f1": 0.9}, {"f1": 0.8}])["f1"].ci_lower, 4)
     0.2147
@@ -270,7 +280,9 @@ def aggregate(
         raise InputError("there are no runs")
     chosen = [known.named(metric) for metric in metric_names(metrics) or known.metrics]
     given = _checked_directions(directions or {}, known)
-    panels = {metric: panel(known, metric, direction=given.get(metric), truths=truths) for metric in chosen}
+    panels = {
+        metric: _with_direction(panel(known, metric, direction=given.get(metric), truths=truths)) for metric in chosen
+    }
     if missing == "worst":
         panels = {metric: view.filled() for metric, view in panels.items()}
     rows = [
@@ -280,6 +292,14 @@ def aggregate(
         for method in view.methods
     ]
     return Aggregate(rows, panels, confidence=confidence, alpha=alpha, missing=missing)
+
+
+def _with_direction(view: Panel) -> Panel:
+    """The direction of a metric that is only a column of numbers follows from a usual name, with a note."""
+    usual = None if view.direction else usual_direction(view.metric)
+    if usual is None:
+        return view
+    return replace(view, direction=usual, notes=(*view.notes, by_name(view.metric, usual).rstrip(".")))
 
 
 def _checked_directions(directions: Mapping[str, Better], runs: Runs) -> Mapping[str, Better]:

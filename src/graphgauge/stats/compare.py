@@ -31,7 +31,7 @@ from graphgauge.stats.intervals import Bounds, agreement_interval, sample_interv
 from graphgauge.stats.load import load
 from graphgauge.stats.many import critical_difference, friedman, holm, mean_ranks
 from graphgauge.stats.method_test import MethodTest
-from graphgauge.stats.names import sounds_like_share, usual_direction
+from graphgauge.stats.names import by_name, sounds_like_share, usual_direction
 from graphgauge.stats.paired import STATISTICS, Plan, Statistic, require_margin
 from graphgauge.stats.power import Needed, needed, require_effect
 from graphgauge.stats.resample import (
@@ -142,8 +142,8 @@ def compare(
     whole_number("metrics_compared", metrics_compared, 1)
     known = load(runs)
     view = panel(known, _only(known) if metric is None else metric, direction=direction, truths=truths)
-    by_name = None if view.direction else usual_direction(view.metric)
-    view = replace(view, direction=view.direction or by_name)
+    usual = None if view.direction else usual_direction(view.metric)
+    view = replace(view, direction=view.direction or usual)
     if baseline is not None:
         one_of("method", baseline, view.methods)
     better = _better(view, known.notes)
@@ -164,8 +164,8 @@ def compare(
         design_of(cells, design, datasets, chosen),
     )  # fmt: skip
     notes = _one_run(cells, chosen)
-    if by_name is not None:
-        notes.append(f"That {by_name} is better follows from the name {view.metric}; direction overrules it.")
+    if usual is not None:
+        notes.append(by_name(view.metric, usual))
     notes += _in_percent(view, cells, margin, effect)
     return _compared(view, better, cells, ask, notes)
 
@@ -278,11 +278,12 @@ def _squared(score: float) -> str:
 
 
 def _unmatched(view: Panel) -> list[str]:
+    methods = sorted(view.methods)
     return [
         f"{on_dataset(method, dataset)} seed {seed} (other methods have it)"
         for dataset, by_method in sorted(view.values.items())
         for seed in sorted({seed for seeds in by_method.values() for seed in seeds}, key=seed_order)
-        for method in sorted(view.methods)
+        for method in methods
         if seed not in by_method[method]
     ]
 
@@ -355,7 +356,13 @@ def _compared(view: Panel, better: Better, cells: Cells, ask: _Asked, notes: lis
         metrics_compared=ask.metrics_compared,
         needed=_needed(tests, own, pairs, ask),
         simulated=_simulated(own, pairs, ask),
+        unfair=_unfair(view),
     )  # fmt: skip
+
+
+def _unfair(view: Panel) -> str | None:
+    fairness = view.fairness
+    return fairness.sentence(view.metric, view.fair_metrics) if fairness is not None and fairness.unfair_to else None
 
 
 def _badness(view: Panel, values: Floats) -> Floats:
@@ -411,10 +418,11 @@ def _chances(low: list[list[Floats]], pairs: list[tuple[int, int]], counts: list
     total: Floats = np.zeros((len(counts[0][0]), len(pairs)))
     known = np.zeros_like(total)
     for row, drawn in zip(low, counts, strict=True):
-        wins = [win_matrix(-row[a], -row[b]) for a, b in pairs]
         if paired:
-            each = counted_chances(wins, drawn[0])
+            scores, (first, second) = -np.array(row), np.transpose(pairs)
+            each = counted_chances(win_matrix(scores[first], scores[second]), drawn[0])
         else:
+            wins = [win_matrix(-row[a], -row[b]) for a, b in pairs]
             runs = [len(row[a]) * len(row[b]) for a, b in pairs]
             each = np.stack(
                 [
@@ -498,7 +506,11 @@ def _one_seed(cells: Cells) -> list[str]:
     alone = seeds.count(1)
     if not (alone and cells.paired):
         return []
-    which = "there is one seed" if len(seeds) == 1 else f"{alone} of {len(seeds)} datasets have one seed"
+    which = (
+        "there is one seed"
+        if len(seeds) == 1
+        else f"{alone} of {len(seeds)} datasets {'has' if alone == 1 else 'have'} one seed"
+    )
     return [f"P(first better) compares runs on different seeds of a dataset, but {which}."]
 
 
@@ -559,11 +571,9 @@ def _pairs(methods: list[str], baseline: str | None) -> list[tuple[int, int]]:
     return [(index, reference) for index in range(len(methods)) if index != reference]
 
 
-def tested_data(own: list[list[Floats]], a: int, b: int, drawn: bool) -> list[tuple[Floats, Floats]]:
-    """What a pair of methods is tested on: the runs of each dataset, or one mean per dataset if these are drawn."""
-    if not drawn:
-        return [(row[a], row[b]) for row in own]
-    return [(np.array([row[a].mean() for row in own]), np.array([row[b].mean() for row in own]))]
+def tested_scores(own: list[list[Floats]], drawn: bool) -> list[list[Floats]]:
+    """What methods are tested on: their runs on each dataset, or one mean per dataset if these are drawn."""
+    return [[np.array([row[m].mean() for row in own]) for m in range(len(own[0]))]] if drawn else own
 
 
 def _tests(
@@ -578,9 +588,9 @@ def _tests(
     label = f"{view.metric}, distance from {view.target:g}" if view.direction == "target" else view.metric
     drawn = ask.design.datasets == "drawn"
     plans: dict[tuple[tuple[int, int], ...], Plan] = {}
-    tests = []
+    tests, scores = [], tested_scores(own, drawn)
     for a, b in pairs:
-        data = tested_data(own, a, b, drawn)
+        data = [(row[a], row[b]) for row in scores]
         sizes = tuple((len(first), len(second)) for first, second in data)
         if sizes not in plans:
             plans[sizes] = Plan(sizes, drawn or ask.design.runs == "paired", ask.test, ask.alpha, ask.margin, ask.seed)
@@ -600,9 +610,10 @@ def _needed(
     if ask.effect is None:
         return ()
     drawn = ask.design.datasets == "drawn"
+    scores = tested_scores(own, drawn)
     return tuple(
         needed(
-            tested_data(own, a, b, drawn), effect=ask.effect, power=ask.power, alpha=ask.alpha,
+            [(row[a], row[b]) for row in scores], effect=ask.effect, power=ask.power, alpha=ask.alpha,
             comparisons=len(tests) * ask.metrics_compared, paired=drawn or ask.design.runs == "paired",
             unit="dataset" if drawn else "seed", names=test.names,
         )

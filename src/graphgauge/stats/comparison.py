@@ -11,7 +11,9 @@ from typing import Any
 from graphgauge.core.arrays import Floats
 from graphgauge.core.result import Interval
 from graphgauge.core.schema import dumps, number_to_json
+from graphgauge.core.text import APPROXIMATE
 from graphgauge.stats.design import Design
+from graphgauge.stats.fair import UNFAIR
 from graphgauge.stats.many import Friedman
 from graphgauge.stats.method_test import MethodTest
 from graphgauge.stats.power import Needed
@@ -19,7 +21,7 @@ from graphgauge.stats.present import Presented, Style, comparison_marks, standin
 from graphgauge.stats.runs import Better
 from graphgauge.stats.simulate import Simulated
 from graphgauge.stats.tables import Cell, Grid, remark
-from graphgauge.stats.text import bounds, decimals, fixed, p_text, plus_minus, several
+from graphgauge.stats.text import bounds, decimals, fixed, listing, p_text, plus_minus, several
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,8 @@ class Comparison(Presented):
     datasets are drawn from others, otherwise `seed`, or `run` if runs are not paired. `scores` has a column per method
     and a row per unit: a seed or run of one dataset, or the mean on a dataset. `best` has the best mean. If the metric
     has a target, methods are judged by the distance from it. `needed` says what would detect the effect that was asked
-    about, `simulated` how the procedure behaves at this design, if that was asked for.
+    about, `simulated` how the procedure behaves at this design, if that was asked for. `unfair` says to which methods
+    the metric is not fair, because they predict graphs of a class that leaves open what it counts.
     """
 
     metric: str
@@ -82,6 +85,7 @@ class Comparison(Presented):
     metrics_compared: int = 1
     needed: tuple[Needed, ...] = ()
     simulated: Simulated | None = None
+    unfair: str | None = None
 
     @property
     def methods(self) -> list[str]:
@@ -156,7 +160,7 @@ class Comparison(Presented):
                 [
                     Cell(" vs ".join(test.names)),
                     Cell(fixed(test.shift, digits)),
-                    Cell(bounds(test.ci, digits)),
+                    Cell(f"{APPROXIMATE} " * (test.caveat is not None) + bounds(test.ci, digits)),
                     Cell(f"{test.p_value:.4g}"),
                     Cell(f"{test.p_adjusted:.4g}"),
                     Cell(f"{test.effect_size_r:.2f} ({test.effect_word})"),
@@ -177,7 +181,8 @@ class Comparison(Presented):
         way = f"target {self.target:g}" if self.target is not None else f"{self.better} is better"
         stated = "; ".join(f"{name}: {value}" for name, value in self.conventions.items())
         parts = [
-            f"{self.metric} ({way}) over {over}" + (f"  ({stated})" if stated else ""),
+            f"{self.metric}{f' {UNFAIR}' if self.unfair else ''} ({way}) over {over}"
+            + (f"  ({stated})" if stated else ""),
             f"{self.design.sentence}\n",
             self.grid(style).text(),
             self.tests_grid().text(),
@@ -200,6 +205,8 @@ class Comparison(Presented):
         return f"{self.unit}s" if self.design.datasets != "these" else "datasets"
 
     def _remarks(self) -> Iterator[str]:
+        if self.unfair is not None:
+            yield self.unfair
         if self.friedman is not None:
             kind = "exact" if self.friedman.exact else "chi-squared"
             yield f"Friedman: χ² = {self.friedman.statistic:.3g}, {p_text(self.friedman.p_value)} ({kind})."
@@ -208,6 +215,7 @@ class Comparison(Presented):
             yield f"{' vs '.join(test.names)}: {test.conclusion}"
             if test.margin is not None:
                 yield f"{' vs '.join(test.names)}: {test.equivalence}"
+        yield from self.caveats()
         yield from (f"{need}" for need in self.needed)
         if self.simulated is not None:
             yield str(self.simulated)
@@ -222,6 +230,14 @@ class Comparison(Presented):
         for reason in dict.fromkeys(item.no_interval for item in self.improvements if item.no_interval):
             yield f"P(first better) has no interval: {reason}."
         yield from self.notes
+
+    def caveats(self) -> list[str]:
+        """Which intervals and tests fall short of their level in simulations of their runs: each case once."""
+        found: dict[str, list[str]] = {}
+        for test in self.tests:
+            if test.caveat is not None:
+                found.setdefault(test.caveat, []).append(" vs ".join(test.names))
+        return [f"{APPROXIMATE} {listing(pairs)}: {caveat}." for caveat, pairs in found.items()]
 
     def render(self, form: str, style: Style | None = None) -> str:
         """The comparison as `table`, `markdown`, `latex`, `csv` (one line per pair) or `json`."""
@@ -261,6 +277,7 @@ class Comparison(Presented):
             "needed": [need.to_dict() for need in self.needed],
             "simulated": None if self.simulated is None else self.simulated.to_dict(),
             "scores": self.scores.tolist(),
+            "unfair": self.unfair,
             "notes": list(self.notes),
         }
         return dict(jsonable(content))

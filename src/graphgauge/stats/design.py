@@ -146,16 +146,16 @@ def _kind(by_method: Mapping[str, set[Seed]]) -> str:
 
 def split_of(runs: Iterable[Run], datasets: Sequence[str]) -> str | None:
     """Whether the receipts record one truth for all seeds of each dataset."""
-    kinds = set()
-    for dataset in datasets:
-        own = [run for run in runs if run.dataset == dataset and run.truths]
-        by_seed: dict[Seed, set[tuple[Any, ...]]] = {}
-        for run in own:
+    held: dict[str, dict[Seed, set[tuple[Any, ...]]]] = {dataset: {} for dataset in datasets}
+    for run in runs:
+        if run.truths and run.dataset in held:
             content = tuple(sorted((name, truth.hashes) for name, truth in run.truths.items()))
-            by_seed.setdefault(run.seed, set()).add(content)
-        if len(by_seed) < 2:
-            continue
-        kinds.add("shared" if len(set().union(*by_seed.values())) == 1 else "per seed")
+            held[run.dataset].setdefault(run.seed, set()).add(content)
+    kinds = {
+        "shared" if len(set().union(*by_seed.values())) == 1 else "per seed"
+        for by_seed in held.values()
+        if len(by_seed) > 1
+    }
     return kinds.pop() if len(kinds) == 1 else None
 
 

@@ -21,7 +21,7 @@ from graphgauge.stats.intervals import FARTHER, UNSEEN
 # Coverage within this of the level is the level: simulations of good intervals differ as much.
 TOLERANCE = 0.02
 _SEED = 7919
-_POPULATIONS, _SAMPLES = 40, 20
+POPULATIONS, SAMPLES = 40, 20
 # Of an item at each end, if single items hardly ever reach it.
 _RARELY_AT_END = 0.02
 # Cells of a histogram, and items of a clustered sample, that are enough to simulate it.
@@ -67,7 +67,8 @@ def expected_coverage(
         return None
     deviations, label = np.asarray(influence, dtype=np.float64), None if cluster is None else cluster[there]
 
-    def hold(rng: np.random.Generator) -> Floats:
+    def hold(seed: int) -> Floats:
+        rng = np.random.default_rng(seed)
         if label is None:
             drawn = _items(rng, deviations, count, reach)
         else:
@@ -78,25 +79,28 @@ def expected_coverage(
         low, high = intervals(value + mean, deviation - mean[sample], cells, sample, samples, own)
         slack = 1e-9 * (abs(value) + float(np.ptp(deviations)))
         inside = (low <= value + truth + slack) & (value + truth - slack <= high)
-        return np.where(np.isnan(low), np.nan, inside).reshape(_POPULATIONS, -1)
+        return np.where(np.isnan(low), np.nan, inside).reshape(POPULATIONS, -1)
 
-    return _reported(hold, confidence)
+    return reported(hold, confidence)
 
 
-def _reported(hold: Callable[[np.random.Generator], Floats], confidence: float) -> float | None:
-    """The expectation if it falls short; a small shortfall is simulated again, because draws vary as much."""
-    held = hold(np.random.default_rng(_SEED))
-    found = _expected(held)
+def reported(hold: Callable[[int], Floats], confidence: float, caution: float = 1.0) -> float | None:
+    """The expectation if it falls short; a small shortfall is simulated again, because draws vary as much.
+
+    `hold` says for a seed whether each interval of each population contains its value, NaN for no interval.
+    """
+    held = hold(_SEED)
+    found = _expected(held, caution)
     if found is not None and confidence - 0.06 < found < confidence - TOLERANCE:
-        again = [hold(np.random.default_rng(_SEED + more)) for more in (1, 2, 3)]
-        found = _expected(np.concatenate([held, *again]))
+        again = [hold(_SEED + more) for more in (1, 2, 3)]
+        found = _expected(np.concatenate([held, *again]), caution)
     if found is None or round(found, 2) > confidence - TOLERANCE - 1e-9:
         return None
     return round(found, 2)
 
 
-def _expected(held: Floats) -> float | None:
-    """The mean over populations less their standard deviation, without that of the draws."""
+def _expected(held: Floats, caution: float) -> float | None:
+    """The mean over populations less so many of their standard deviations, without that of the draws."""
     enough = held[(~np.isnan(held)).sum(axis=1) >= 2]
     if len(enough) < 2:
         return None
@@ -105,7 +109,7 @@ def _expected(held: Floats) -> float | None:
     # What draws from one population would vary by, and by how much that is uncertain.
     noise = mean * (1 - mean) * float(np.mean(1 / sizes)) * (1 + (2 / (len(shares) - 1)) ** 0.5)
     between = max(0.0, float(shares.var(ddof=1)) - noise)
-    return max(0.0, mean - float(between**0.5))
+    return max(0.0, mean - caution * float(between**0.5))
 
 
 def expected_macro_coverage(
@@ -141,8 +145,9 @@ def expected_macro_coverage(
     label = np.repeat(np.arange(groups), slots)
     further, amount = reach.unseen(items)
 
-    def hold(rng: np.random.Generator) -> Floats:
-        held = np.full((_POPULATIONS, 2 * _SAMPLES // 5), np.nan)
+    def hold(seed: int) -> Floats:
+        rng = np.random.default_rng(seed)
+        held = np.full((POPULATIONS, 2 * SAMPLES // 5), np.nan)
         for population in held:
             like, weight = (rng.standard_exponential(len(part)) for part in (items, pool))
             inner = np.add.reduceat(like * items, start) / np.add.reduceat(like, start)
@@ -164,7 +169,7 @@ def expected_macro_coverage(
                     population[i] = low[0] <= truth + 1e-12 and truth - 1e-12 <= high[0]
         return held
 
-    return _reported(hold, confidence)
+    return reported(hold, confidence)
 
 
 Drawn = tuple[Floats, Floats, Floats, Ints, Ints | None]
@@ -175,11 +180,11 @@ def _items(rng: np.random.Generator, influence: Floats, count: NDArray[np.number
     influence, count = _merged(influence, count.astype(float))
     further, amount = reach.unseen(influence)
     deviation, weight = np.append(influence, further), np.append(count, amount)
-    share = rng.standard_gamma(weight, (_POPULATIONS, len(weight)))
+    share = rng.standard_gamma(weight, (POPULATIONS, len(weight)))
     share /= share.sum(axis=1, keepdims=True)
-    counts = rng.multinomial(round(float(count.sum())), np.repeat(share, _SAMPLES, axis=0))
+    counts = rng.multinomial(round(float(count.sum())), np.repeat(share, SAMPLES, axis=0))
     sample, cell = np.nonzero(counts)
-    return np.repeat(share @ deviation, _SAMPLES), deviation[cell], counts[sample, cell].astype(float), sample, None
+    return np.repeat(share @ deviation, SAMPLES), deviation[cell], counts[sample, cell].astype(float), sample, None
 
 
 def _merged(influence: Floats, count: Floats) -> tuple[Floats, Floats]:
@@ -221,11 +226,11 @@ def _clusters(
     items, size = np.append(items, further), np.append(size, np.ones(len(further), np.int64))
     mean, follow = np.append(mean, further), np.append(follow, np.ones(len(further)))
     start = np.cumsum(size) - size
-    samples = _POPULATIONS * _SAMPLES // 2
-    each = samples // _POPULATIONS
-    like = rng.standard_gamma(shape, (_POPULATIONS, len(size)))
+    samples = POPULATIONS * SAMPLES // 2
+    each = samples // POPULATIONS
+    like = rng.standard_gamma(shape, (POPULATIONS, len(size)))
     like /= like.sum(axis=1, keepdims=True)
-    rare = rng.standard_gamma(amount, (_POPULATIONS, len(amount))) / len(items)
+    rare = rng.standard_gamma(amount, (POPULATIONS, len(amount))) / len(items)
     seldom = np.minimum(rare.sum(axis=1), 0.5)
     any_mean = (1 - seldom) * (like @ mean) + rare @ further
     truth = (like * follow) @ mean + any_mean * (like @ (1 - follow))
@@ -233,11 +238,11 @@ def _clusters(
     donor = np.concatenate([rng.choice(len(size), (each, len(slots)), p=p) for p in like])
     model = np.repeat(donor, slots, axis=1)
     strays = rng.random(model.shape) >= follow[model]
-    parts = zip(np.split(strays, _POPULATIONS), like, strict=True)
+    parts = zip(np.split(strays, POPULATIONS), like, strict=True)
     fresh = np.concatenate([rng.choice(len(size), int(part.sum()), p=p) for part, p in parts])
     model[strays] = fresh
     drawn = items[start[model] + (rng.random(model.shape) * size[model]).astype(np.int64)]
-    population = np.repeat(np.arange(_POPULATIONS), each)
+    population = np.repeat(np.arange(POPULATIONS), each)
     unseen = strays & (rng.random(model.shape) < seldom[population][:, None])
     row = np.nonzero(unseen)[0]
     chance = np.cumsum(rare, axis=1) / rare.sum(axis=1, keepdims=True)

@@ -144,14 +144,14 @@ def _from_sequence(parts: list[Any], columns: Columns) -> _Found:
     return found
 
 
-def _numbered_evaluations(evaluations: Sequence[Evaluation], **labels: str) -> list[Run]:
+def _numbered_evaluations(evaluations: Sequence[Evaluation], **labels: Any) -> list[Run]:
     """Evaluations as runs; those that do not state a seed are repetitions."""
     runs, taken = [], Counter[tuple[str, str, str]]()
     for evaluation in evaluations:
         own = {name: value for name, value in evaluation.run.items() if value is not None}
         facts = {"method": "", "dataset": "", **own, **labels}
         key = (str(facts["method"]), str(facts["dataset"]), evaluation.family)
-        if "seed" not in own:
+        if "seed" not in facts:
             facts["seed"] = taken[key]
             taken[key] += 1
         runs.append(_from_evaluation(evaluation, labels=facts))
@@ -173,11 +173,11 @@ def _from_mapping(source: Mapping[Any, Any], columns: Columns) -> _Found:
         return _from_sheet(records_sheet(rows, "dictionary"), columns)
     found, units = _Found(tables=1), []
     for method, scores in source.items():
-        listed = [scores] if isinstance(scores, Evaluation) else scores
-        if _is_list(listed) and len(listed) and all(isinstance(part, Evaluation) for part in listed):
-            found.found += _numbered_evaluations(list(listed), method=str(method))
-        else:
+        evaluated = _evaluations_of(scores, {"method": str(method)})
+        if evaluated is None:
             units += _units_of(str(method), scores)
+        else:
+            found.found += evaluated
     if units:
         reading = Reading(units, [], "dictionary", columns.get("seed") == "@order")
         found.found += runs_of(reading)
@@ -188,6 +188,29 @@ def _from_mapping(source: Mapping[Any, Any], columns: Columns) -> _Found:
                 'columns={"seed": "@order"}, pairs them'
             )
     return found
+
+
+def _evaluations_of(scores: Any, labels: Mapping[str, Any]) -> list[Run] | None:
+    """The evaluations of one method: one, a list of repetitions, or a mapping from seed, dataset or both; else None."""
+    if isinstance(scores, Evaluation):
+        return _numbered_evaluations([scores], **labels)
+    if _is_list(scores) and len(scores) and all(isinstance(part, Evaluation) for part in scores):
+        return _numbered_evaluations(list(scores), **labels)
+    if not isinstance(scores, Mapping):
+        return None
+    by_seed = all(isinstance(part, Evaluation) for part in scores.values()) and (
+        "dataset" in labels or all(isinstance(seed_of(name), int) for name in scores)
+    )
+    level = "seed" if by_seed else "dataset"
+    if level in labels:
+        return None
+    found = [_evaluations_of(part, {**labels, level: name}) for name, part in scores.items()]
+    if all(part is None for part in found):
+        return None
+    if any(part is None for part in found):
+        raise InputError(f"{labels['method']} has evaluations and other scores", where="dictionary",
+                         fix="Pass evaluations alone, or numbers alone.")  # fmt: skip
+    return [run for part in found if part is not None for run in part]
 
 
 def _units_of(method: str, scores: Any, dataset: str = "") -> list[Unit]:
@@ -203,27 +226,46 @@ def _units_of(method: str, scores: Any, dataset: str = "") -> list[Unit]:
             raise InputError(f"{place}: {error}", where="dictionary") from None
         return Unit(method, dataset, seed, {metric: number}, place)
 
+    def one_run(values: Mapping[Any, Any], seed: Seed | None, place: str) -> Unit:
+        numbers = [unit(value, seed, f"{place}, {name}", str(name)) for name, value in values.items()]
+        return replace(numbers[0], numbers={key: number for each in numbers for key, number in each.numbers.items()})
+
     if isinstance(scores, Real) or is_empty(scores):
         return [unit(scores, None, where)]
     if isinstance(scores, Mapping):
+        if dataset and _is_one_run(scores):
+            return [one_run(scores, None, where)]
+        if dataset and scores and all(_is_one_run(part) for part in scores.values()):
+            return [one_run(part, seed_of(seed), f"{where}, seed {seed}") for seed, part in scores.items()]
         if all(isinstance(part, Mapping) or _is_list(part) for part in scores.values()) and not dataset and scores:
             if all(sounds_like_metric(str(name)) for name in scores):
                 return _by_metric(method, scores)
+            if all(isinstance(seed_of(name), int) and _is_one_run(part) for name, part in scores.items()):
+                return [one_run(part, seed_of(seed), f"{where}, seed {seed}") for seed, part in scores.items()]
             return [each for name, part in scores.items() for each in _units_of(method, part, str(name))]
         numbered = all(isinstance(seed_of(name), int) for name in scores)
         if numbered or dataset:
             return [unit(value, seed_of(seed), f"{where}, seed {seed}") for seed, value in scores.items()]
-        if all(sounds_like_metric(str(name)) for name in scores):
-            numbers = [unit(value, None, f"{where}, {name}", str(name)) for name, value in scores.items()]
-            return [replace(numbers[0], numbers={k: v for each in numbers for k, v in each.numbers.items()})]
+        if _is_one_run(scores):
+            return [one_run(scores, None, where)]
         return [each for name, value in scores.items() for each in _units_of(method, value, str(name))]
     if _is_list(scores):
         if len(scores) and all(isinstance(part, Mapping) for part in scores):
             sheet = records_sheet(list(scores), f"dictionary, {method}")
-            return [replace(each, method=method) for each in read_units(sheet).units]
+            return [replace(each, method=method, dataset=dataset or each.dataset) for each in read_units(sheet).units]
         return [unit(value, None, f"{where}, score {index + 1}") for index, value in enumerate(scores)]
     raise InputError(f"the scores of {where} are {type(scores).__name__}", where="dictionary",
                      fix="Pass a list of numbers, or a mapping from seed, dataset or metric.")  # fmt: skip
+
+
+def _is_one_run(scores: Any) -> bool:
+    """Whether this is a mapping from metrics to numbers."""
+    return (
+        isinstance(scores, Mapping)
+        and bool(scores)
+        and all(sounds_like_metric(str(name)) for name in scores)
+        and not any(isinstance(part, Mapping) or _is_list(part) for part in scores.values())
+    )
 
 
 def _by_metric(method: str, scores: Mapping[Any, Any]) -> list[Unit]:

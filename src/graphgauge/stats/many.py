@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -77,19 +78,20 @@ def critical_difference(methods: int, blocks: int, alpha: float = 0.05) -> float
     return studentized_range(methods, alpha) * math.sqrt(methods * (methods + 1) / (12 * blocks))
 
 
+@lru_cache(maxsize=64)
 def studentized_range(methods: int, alpha: float) -> float:
     """The upper α point of the range of `methods` independent standard normals: infinite degrees of freedom."""
-    from scipy.optimize import brentq
     from scipy.special import ndtr
 
     z = np.linspace(-9, 9, 20_001)
-    density = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi) * (z[1] - z[0])
-
-    def excess(q: float) -> float:
-        within = methods * float(np.sum(density * (ndtr(z) - ndtr(z - q)) ** (methods - 1)))
-        return 1 - within - alpha
-
-    return float(brentq(excess, 1e-6, 60, xtol=1e-10))
+    density = methods * np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi) * (z[1] - z[0])
+    below = ndtr(z)
+    low, high = 0.0, 60.0
+    while high - low > 1e-10:
+        middle = (low + high) / 2
+        within = float(density @ (below - ndtr(z - middle)) ** (methods - 1))
+        low, high = (middle, high) if within < 1 - alpha else (low, middle)
+    return (low + high) / 2
 
 
 def _matrix(scores: ArrayLike) -> Floats:

@@ -145,6 +145,11 @@ def usual_direction(name: str) -> Literal["higher", "lower"] | None:
     return "higher" if words & _HIGHER else "lower"
 
 
+def by_name(metric: str, direction: str | None) -> str:
+    """What to say where the direction follows from the name alone."""
+    return f"That {direction} is better follows from the name {metric}; direction overrules it."
+
+
 def sounds_like_share(name: str) -> bool:
     """Whether a metric of this name is usually between 0 and 1."""
     return bool(set(re.split(r"[\W_]+", name.lower())) & _SHARES)

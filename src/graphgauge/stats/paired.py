@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from graphgauge.core.arrays import Floats, as_numeric
 from graphgauge.core.errors import InputError, OptionError, one_of
-from graphgauge.core.result import Interval
+from graphgauge.core.result import Interval, SimulatedInterval
+from graphgauge.stats.expected_difference import expected_difference_coverage
 from graphgauge.stats.intervals import is_rounding, sample_std
 from graphgauge.stats.method_test import Margin, MethodTest
 from graphgauge.stats.power import is_real
@@ -154,6 +155,12 @@ class Plan:
         low, high, _ = self.bounds(rounded, alpha, found)
         return found.p_value, found.difference, low, high
 
+    def expected(self, datasets: Sequence[Pair], bounds: tuple[float, float] = (-math.inf, math.inf)) -> float | None:
+        """What the interval of these runs is expected to cover, if that falls short of its level."""
+        return expected_difference_coverage(
+            datasets, paired=self.paired, ranks=self.test == "ranks", alpha=self.alpha, bounds=bounds
+        )
+
     def tested(
         self,
         datasets: Sequence[Pair],
@@ -188,7 +195,7 @@ class Plan:
             means=means,
             stds=stds,
             mean_difference=float(np.mean([_mean_difference(a, b, self.paired) for a, b in rounded])),
-            ci=ci,
+            ci=None if ci is None else SimulatedInterval(ci, lambda: self.expected(rounded, bounds)),
             test_statistic=self._statistic(rounded),
             p_value=found.p_value,
             exact=found.exact,
@@ -326,8 +333,9 @@ def _scores(values: Any, name: str) -> Floats:
 def _finite(scores: Floats, name: str) -> Floats:
     bad = np.flatnonzero(~np.isfinite(scores))
     if len(bad):
+        are = "is" if len(bad) == 1 else "are"
         raise InputError(
-            f"{len(bad)} of {len(scores)} scores are NaN or infinite, the first at index {bad[0]}",
+            f"{len(bad)} of {len(scores)} scores {are} NaN or infinite, the first at index {bad[0]}",
             where=name,
             fix="A failed run cannot be paired: repeat it, or leave its seed out on both sides and report it.",
         )

@@ -4,29 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.options import whole_number
+from graphgauge.core.result import Interval
 from graphgauge.core.schema import dumps
 from graphgauge.io.sheets import read_sheet, records_sheet
 from graphgauge.stats.comparison import jsonable
 from graphgauge.stats.intervals import t_quantile
 from graphgauge.stats.many import holm
+from graphgauge.stats.method_test import Margin, margin_words
+from graphgauge.stats.names import by_name, usual_direction
+from graphgauge.stats.paired import require_margin
 from graphgauge.stats.present import Presented, Style
 from graphgauge.stats.runs import UNNAMED_METRIC, Better, known_metric, on_dataset
 from graphgauge.stats.tables import Cell, Grid, remark
 from graphgauge.stats.tabular import Columns, columns_of, read_units
-from graphgauge.stats.text import decimals, fixed, listing, p_text, plus_minus
+from graphgauge.stats.text import decimals, fixed, listing, p_text, plus_minus, several
 from graphgauge.stats.wilcoxon import require_alpha
 
 
 @dataclass(frozen=True)
 class PublishedMean:
-    """A mean and its standard deviation over `n` runs (with n − 1), as printed."""
+    """A mean and its standard deviation over `n` runs (with n − 1), as printed; NaN if none is."""
 
     method: str
     dataset: str
@@ -47,13 +51,15 @@ class WelchTest:
     df: float
     p_value: float
     p_adjusted: float = math.nan
+    margin: Margin | None = None
 
 
 @dataclass(frozen=True)
 class PublishedComparison(Presented):
     """Outcome of `compare_published`: unpaired and approximate, because the runs themselves are not known.
 
-    `comparison["gcn"]` is a mean, `comparison["gcn", "gat"]` a test; with several datasets, add the dataset.
+    `comparison["gcn"]` is a mean, `comparison["gcn", "gat"]` a test; with several datasets, add the dataset. Methods
+    without a standard deviation are listed, not tested.
     """
 
     metric: str
@@ -197,7 +203,7 @@ class PublishedComparison(Presented):
         yield from self.notes
 
     def conclusions(self) -> list[str]:
-        """What follows for methods in neighbouring places."""
+        """What follows for methods in neighbouring places, and for all pairs if there is a margin."""
         found = []
         for dataset in self.datasets:
             own = [mean.method for mean in self.standings(dataset)]
@@ -209,7 +215,12 @@ class PublishedComparison(Presented):
                     verb = "differ significantly" if apart else "do not differ significantly and are exchangeable"
                     places = f"places {place} and {place + 1} ({', '.join(pair)})"
                     found.append(f"{where}{places} {verb} ({p_text(tests[0].p_adjusted)}).")
-        return found
+        return found + [
+            f"{on_dataset(' vs '.join(test.names), test.dataset if len(self.datasets) > 1 else '')}: "
+            f"{margin_words(test.names, test.margin, self.better)}"
+            for test in self.tests
+            if test.margin is not None
+        ]
 
     def render(self, form: str, style: Style | None = None) -> str:
         """The comparison as `table`, `markdown`, `latex`, `csv` (one line per pair) or `json`."""
@@ -238,11 +249,20 @@ class PublishedComparison(Presented):
                     "alpha": self.alpha,
                     "baseline": self.baseline,
                     "means": self.records(),
-                    "tests": [asdict(test) for test in self.tests],
+                    "tests": [self._test(test) for test in self.tests],
                     "notes": list(self._notes()),
                 }
             )
         )
+
+    def _test(self, test: WelchTest) -> dict[str, Any]:
+        margin = test.margin
+        said = margin and {
+            "size": margin.size,
+            "ci": None if margin.ci is None else list(margin.ci),
+            "conclusion": margin_words(test.names, margin, self.better),
+        }
+        return {**asdict(replace(test, margin=None)), "margin": said}
 
     def __str__(self) -> str:
         return self.render("table")
@@ -257,6 +277,7 @@ def compare_published(
     method: Iterable[str] = (),
     dataset: Iterable[str] = (),
     alpha: float = 0.05,
+    margin: float | None = None,
     direction: Better | None = None,
     columns: Columns | str | Iterable[str] | None = None,
 ) -> PublishedComparison:
@@ -264,13 +285,16 @@ def compare_published(
 
     `source` is a table whose cells are `71.2 ± 0.3`, `71.2 (0.3)` or the LaTeX of these, or that has columns for the
     mean and the standard deviation; a column of counts may take the place of `n`. Pairs are tested by Welch's
-    t-test, which needs no runs but takes them for independent and normal; standard deviations are those with n − 1.
+    t-test, which needs no runs but takes them for independent and normal; standard deviations are those with n − 1. A
+    mean without one is listed and not tested. `margin` is a difference that does not matter: equivalence and
+    non-inferiority are reported. `direction` may be left out if the metric has a usual name, such as accuracy.
 
     >>> table = [{"method": "a", "acc": "0.81 ± 0.01"}, {"method": "b", "acc": "0.85 ± 0.01"}]
     >>> compare_published(table, n=5, metric="acc", direction="higher").places()
     {'b': (1, 1), 'a': (2, 2)}
     """
     require_alpha(alpha)
+    require_margin(margin)
     if n is not None:
         whole_number("n", n, 2)
     means, key, notes = _means(source, n, metric, columns_of(columns))
@@ -279,27 +303,39 @@ def compare_published(
             one_of(kind, name, dict.fromkeys(getattr(mean, kind) for mean in means))
         means = [mean for mean in means if not chosen or getattr(mean, kind) in chosen]
     better = _better(key, direction)
+    spread = [mean for mean in means if not math.isnan(mean.std)]
     if baseline is not None:
         one_of("method", baseline, dict.fromkeys(mean.method for mean in means))
-    tests = list(_tests(means, better, baseline, alpha))
+        if baseline not in {mean.method for mean in spread}:
+            raise InputError(f"{baseline} has a mean without a standard deviation", fix="Choose another baseline.")
+    tests = list(_tests(spread, better, baseline, alpha, margin))
     if not tests:
-        raise InputError(f"there are no two methods with {key}", fix="A comparison needs at least two methods.")
+        alone = " and its standard deviation" if len(means) > len(spread) else ""
+        raise InputError(f"there are no two methods with {key}{alone}", fix="A comparison needs at least two methods.")
     adjusted = holm([test.p_value for test in tests])
-    tested = tuple(
-        WelchTest(**{**asdict(test), "p_adjusted": float(p)}) for test, p in zip(tests, adjusted, strict=True)
-    )
-    return PublishedComparison(
-        key, better, tuple(means), tested, alpha, baseline, (*_rounding(means), *(f"{note}." for note in notes))
-    )
+    tested = tuple(replace(test, p_adjusted=float(p)) for test, p in zip(tests, adjusted, strict=True))
+    said = (*_usual(key, direction), *_without_spread(means), *_rounding(means), *(f"{note}." for note in notes))
+    return PublishedComparison(key, better, tuple(means), tested, alpha, baseline, said)
 
 
 def _better(metric: str, direction: Better | None) -> Better:
     if direction is not None:
         return "higher" if one_of("direction", direction, ("higher", "lower")) == "higher" else "lower"
-    known = known_metric(metric)[1]
+    known = known_metric(metric)[1] or usual_direction(metric)
     if known not in ("higher", "lower"):
         raise OptionError(f"the better direction of {metric} is not known", fix="Pass --higher or --lower.")
     return "higher" if known == "higher" else "lower"
+
+
+def _usual(metric: str, direction: Better | None) -> Iterator[str]:
+    if direction is None and known_metric(metric)[1] is None:
+        yield by_name(metric, usual_direction(metric))
+
+
+def _without_spread(means: Sequence[PublishedMean]) -> Iterator[str]:
+    alone = [on_dataset(mean.method, mean.dataset) for mean in means if math.isnan(mean.std)]
+    if alone:
+        yield f"Without a standard deviation, so not tested, in any place: {listing(alone)}."
 
 
 def _means(
@@ -326,7 +362,7 @@ def _means(
     spread = [key for key in keys if any(u.numbers[key].std is not None for u in reading.units if key in u.numbers)]
     if not spread:
         raise InputError("no cell has a mean ± standard deviation", where=reading.where,
-                         fix="Leave --n out if the table has runs.")  # fmt: skip
+                         fix="Leave --n out: means alone are tested over several datasets.")  # fmt: skip
     key = _chosen(metric, spread, reading.where)
     means = []
     for unit in reading.units:
@@ -338,12 +374,10 @@ def _means(
         if count is None:
             raise OptionError(f"{place}: the number of runs is not known",
                               fix="Pass --n (n= in Python), the number of runs of each mean.")  # fmt: skip
-        if number.std is None:
-            raise InputError(f"{unit.method} has a mean without a standard deviation", where=place,
-                             fix="Add it, or remove the row: without it the mean cannot be compared.")  # fmt: skip
-        if number.std < 0 or count < 2:
-            raise InputError(f"{number.std:g} over {count} runs is no standard deviation", where=place)
-        means.append(PublishedMean(unit.method, unit.dataset, number.value, number.std, count))
+        std = math.nan if number.std is None else number.std
+        if std < 0 or count < 2:
+            raise InputError(f"{std:g} over {several(count, 'run')} is no standard deviation", where=place)
+        means.append(PublishedMean(unit.method, unit.dataset, number.value, std, count))
     _refuse_twice(means, reading.where)
     named = metric if key == UNNAMED_METRIC and metric else key
     return means, known_metric(named)[0], reading.notes
@@ -371,20 +405,22 @@ def _refuse_twice(means: Sequence[PublishedMean], where: str) -> None:
         seen.add((mean.method, mean.dataset))
 
 
-def _tests(means: Sequence[PublishedMean], better: Better, baseline: str | None, alpha: float) -> Iterator[WelchTest]:
+def _tests(
+    means: Sequence[PublishedMean], better: Better, baseline: str | None, alpha: float, margin: float | None
+) -> Iterator[WelchTest]:
     for dataset in dict.fromkeys(mean.dataset for mean in means):
         own = sorted(
             (mean for mean in means if mean.dataset == dataset),
             key=lambda mean: -mean.mean if better == "higher" else mean.mean,
         )
         for first, second in combinations(own, 2):
-            if baseline is None:
-                yield _welch(first, second, alpha)
-            elif baseline in (first.method, second.method):
-                yield _welch(first, second, alpha) if second.method == baseline else _welch(second, first, alpha)
+            if baseline in (None, second.method):
+                yield _welch(first, second, alpha, margin)
+            elif baseline == first.method:
+                yield _welch(second, first, alpha, margin)
 
 
-def _welch(first: PublishedMean, second: PublishedMean, alpha: float) -> WelchTest:
+def _welch(first: PublishedMean, second: PublishedMean, alpha: float, margin: float | None) -> WelchTest:
     names = (first.method, second.method)
     difference = first.mean - second.mean
     a, b = first.std**2 / first.n, second.std**2 / second.n
@@ -398,16 +434,22 @@ def _welch(first: PublishedMean, second: PublishedMean, alpha: float) -> WelchTe
     statistic = difference / error
     from scipy.special import stdtr
 
-    p, factor = 2 * float(stdtr(df, -abs(statistic))), float(t_quantile([df], 1 - alpha)[0])
-    return WelchTest(names, first.dataset, difference, (difference - factor * error, difference + factor * error),
-                     statistic, df, p)  # fmt: skip
+    def interval(level: float) -> Interval:
+        reach = float(t_quantile([df], 1 - level)[0]) * error
+        return Interval(difference - reach, difference + reach, 1 - level, "t", "runs")
+
+    low, high = interval(alpha)
+    p = 2 * float(stdtr(df, -abs(statistic)))
+    within = None if margin is None else Margin(float(margin), interval(min(2 * alpha, 0.999)))
+    return WelchTest(names, first.dataset, difference, (low, high), statistic, df, p, margin=within)
 
 
 def _printed(means: Sequence[PublishedMean], factor: float) -> int:
     """As many digits as were printed, unless these show more than two of the spread."""
     written = max(
-        len(f"{number:.10f}".rstrip("0").partition(".")[2]) for mean in means for number in (mean.mean, mean.std)
-    )
+        len(f"{number:.10f}".rstrip("0").partition(".")[2])
+        for mean in means for number in (mean.mean, mean.std) if not math.isnan(number)
+    )  # fmt: skip
     shown = max(decimals(mean.std * factor, mean.mean * factor) for mean in means)
     return min(max(written - (2 if factor > 1 else 0), 0), shown)
 

@@ -62,12 +62,12 @@ def signed_rank_shift(differences: Floats, alpha: float) -> tuple[float, float, 
     """The Hodges–Lehmann estimate, the median of the means of two, and its interval; NaN if pairs are too few."""
     rows, columns = np.triu_indices(len(differences))
     means = np.sort((differences[rows] + differences[columns]) / 2)
-    return _ordered(means, _signed_rank_cut(len(differences), alpha))
+    return _ordered(means, signed_rank_cut(len(differences), alpha))
 
 
 def rank_sum_shift(a: Floats, b: Floats, alpha: float) -> tuple[float, float, float]:
     """The median of the differences of a run of each, and its interval; NaN if runs are too few."""
-    return _ordered(np.sort((a[:, None] - b).ravel()), _rank_sum_cut(len(a), len(b), alpha))
+    return _ordered(np.sort((a[:, None] - b).ravel()), rank_sum_cut(len(a), len(b), alpha))
 
 
 def _ordered(values: Floats, cut: int) -> tuple[float, float, float]:
@@ -78,7 +78,7 @@ def _ordered(values: Floats, cut: int) -> tuple[float, float, float]:
 
 
 @lru_cache(maxsize=256)
-def _signed_rank_cut(n: int, alpha: float) -> int:
+def signed_rank_cut(n: int, alpha: float) -> int:
     """How many of the ordered means, from either end, the interval begins with."""
     if n > _EXACT_PAIRS:
         return _normal_cut(n * (n + 1) / 4, math.sqrt(n * (n + 1) * (2 * n + 1) / 24), alpha)
@@ -87,7 +87,7 @@ def _signed_rank_cut(n: int, alpha: float) -> int:
 
 
 @lru_cache(maxsize=256)
-def _rank_sum_cut(n: int, m: int, alpha: float) -> int:
+def rank_sum_cut(n: int, m: int, alpha: float) -> int:
     if n + m > _EXACT_RUNS:
         return _normal_cut(n * m / 2, math.sqrt(n * m * (n + m + 1) / 12), alpha)
     ways = np.array(_subset_sums(list(range(1, n + m + 1)), n))[n * (n + 1) // 2 :]

@@ -26,7 +26,7 @@ from graphgauge.core.options import generator_of
 LIMIT = 50_000
 DRAWS = 9_999
 # With more runs than this, Student's t is as good as drawing.
-_MOST_RUNS = 400
+_MOST_RUNS = 200
 _FEWEST_HITS = 10
 _STEPS = 26
 _ROUNDING = 1e-12
@@ -72,10 +72,12 @@ class Arrangements:
         return math.prod(len(block) for block in self.blocks) if self.complete else len(self.blocks[0])
 
 
-def arrangements(sizes: Sequence[tuple[int, int]], *, paired: bool, seed: int, draws: int = DRAWS) -> Arrangements:
-    """All rearrangements of datasets with these numbers of runs, or as many draws from them."""
+def arrangements(
+    sizes: Sequence[tuple[int, int]], *, paired: bool, seed: int, draws: int = DRAWS, limit: int = LIMIT
+) -> Arrangements:
+    """All rearrangements of datasets with these numbers of runs, if they are not above the limit, or draws."""
     possible = math.prod(2**n if paired else math.comb(n + m, n) for n, m in sizes)
-    if possible <= LIMIT:
+    if possible <= limit:
         return Arrangements(tuple(_signs(n) if paired else _splits(n, m) for n, m in sizes), paired, True)
     if not (paired and len(sizes) == 1) and sum(n + m for n, m in sizes) > _MOST_RUNS:
         return Arrangements((), paired, False)
@@ -121,13 +123,11 @@ def shift_test(datasets: Sequence[Pair], arranged: Arrangements, alpha: float) -
     moved = [(first - estimate, second) for first, second in datasets]
     flips = _Statistics.of(moved, arranged)
     p, lowest = flips.p_value(-estimate), flips.lowest_p
-    low, high = flips.interval(alpha, error)
+    low, high = flips.interval(alpha, error, _t_reach(error, df, alpha) if df == df else 0.0)
     if df == df:
         few = not arranged.complete and p * arranged.count < _FEWEST_HITS + 1
         lowest = lowest if arranged.complete else _rarest(datasets, arranged.paired)
         p = max(lowest if few else p, t_p(estimate, error, df))
-        reach = _t_reach(error, df, alpha)
-        low, high = min(low, -reach), max(high, reach)  # NaN stays NaN
     low, high = agreeing(low + estimate, high + estimate, estimate, p <= alpha)
     return Shift(estimate, low, high, p, lowest, arranged.complete, arranged.count, error, df)
 
@@ -259,13 +259,15 @@ class _Statistics:
         spread = float(np.abs(self.mean[0]).max()) + math.sqrt(float(np.abs(self.variance[0]).max()))
         return min(self.p_value(sign * 1e4 * (spread or 1.0)) for sign in (-1, 1))
 
-    def interval(self, alpha: float, error: float) -> tuple[float, float]:
-        """Around the estimate, which is 0; NaN if the test cannot reject at this level."""
+    def interval(self, alpha: float, error: float, least: float) -> tuple[float, float]:
+        """Around the estimate, which is 0, at least so far to either side; NaN if the test cannot reject."""
         unit = error if error > 0 else math.sqrt(float(np.abs(self.variance[0]).max())) or 1.0
-        low, high = (self._end(sign, unit, alpha) for sign in (-1, 1))
+        low, high = (self._end(sign, unit, alpha, least) for sign in (-1, 1))
         return (math.nan, math.nan) if math.isnan(low + high) else (low, high)
 
-    def _end(self, sign: int, unit: float, alpha: float) -> float:
+    def _end(self, sign: int, unit: float, alpha: float, least: float) -> float:
+        if least > 0 and self.p_value(sign * least) <= alpha:
+            return sign * least
         inside, outside = 0.0, 2 * unit
         while self.p_value(sign * outside) > alpha:
             inside, outside = outside, 2 * outside
@@ -277,7 +279,7 @@ class _Statistics:
                 inside = middle
             else:
                 outside = middle
-        return sign * inside
+        return sign * max(inside, least)
 
 
 def _paired_coefficients(a: Floats, b: Floats, signs: Bytes, studentized: bool) -> Floats:

@@ -14,6 +14,7 @@ from graphgauge.core.errors import InputError
 from graphgauge.stats.intervals import Bounds, percentile_interval
 
 _MANY_SEEDS = 1000
+_FEW_PAIRS = 10
 _NO_NAN = "Leave failed runs out and report it, or score them at the metric's worst value."
 
 
@@ -105,26 +106,31 @@ def counted_interquartile_means(scores: Floats, counts: Counts) -> Floats:
     return np.asarray(sums / (total - 2 * cut))
 
 
-def counted_chances(wins: Sequence[Floats], counts: Counts) -> Floats:
+def counted_chances(wins: ArrayLike, counts: Counts) -> Floats:
     """Of each pair, how often a run of the first beats one of the second in each resample; resamples × pairs.
 
     `wins` has a matrix per pair, seeds × seeds. Runs of one seed are not compared. NaN if a resample has one seed only.
     """
-    seeds = counts.shape[1]
-    rows, columns = np.triu_indices(seeds, 1)
-    both = np.stack([(matrix + matrix.T)[rows, columns] for matrix in wins], axis=1)
+    resamples, seeds = counts.shape
     # Halves of whole numbers are exact in four bytes up to thousands of seeds.
     exact: NDArray[Any] = counts if seeds < _MANY_SEEDS else counts.astype(float)
-    products = exact[:, rows] * exact[:, columns]
-    compared = 2 * products.sum(axis=1, keepdims=True, dtype=float)
-    won = (products @ both.astype(exact.dtype)).astype(float)
+    matrices = np.asarray(wins, dtype=exact.dtype)
+    pairs = len(matrices)
+    compared = np.sum(exact, axis=1, keepdims=True, dtype=float) ** 2 - np.sum(exact**2, axis=1, keepdims=True)
+    if pairs <= _FEW_PAIRS:
+        apart = np.where(np.eye(seeds, dtype=bool), 0, matrices).transpose(1, 0, 2).reshape(seeds, -1)
+        won = np.einsum("rps,rs->rp", (exact @ apart).reshape(resamples, pairs, seeds), exact).astype(float)
+    else:  # products of counts, once for all pairs
+        rows, columns = np.triu_indices(seeds, 1)
+        both = matrices[:, rows, columns] + matrices[:, columns, rows]
+        won = (exact[:, rows] * exact[:, columns] @ both.T).astype(float)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.where(compared > 0, won / compared, np.nan))
 
 
 def win_matrix(a: Floats, b: Floats) -> Floats:
-    """1 where a run of a is higher than one of b, ½ where they are equal."""
-    return np.asarray((np.sign(a[:, None] - b) + 1) / 2)
+    """1 where a run of a is higher than one of b, ½ where they are equal, along the last axis."""
+    return np.asarray((np.sign(a[..., :, None] - b[..., None, :]) + 1) / 2)
 
 
 def _scores(values: ArrayLike, name: str) -> Floats:

@@ -7,7 +7,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from numbers import Real
 from pathlib import Path
 from typing import Any, Literal
@@ -15,7 +15,8 @@ from typing import Any, Literal
 from graphgauge.core.errors import InputError, OptionError, one_of
 from graphgauge.core.result import READINGS, Direction
 from graphgauge.core.truths import Truth
-from graphgauge.stats.text import listing
+from graphgauge.stats.fair import READING, Fairness, fairness_of
+from graphgauge.stats.text import listing, several, several_do
 from graphgauge.stats.truths import TRUTHS, Truths, different_truths, refuse_different, warnings_of
 
 Missing = Literal["raise", "omit", "worst"]
@@ -94,7 +95,11 @@ def seed_of(value: Any) -> Seed:
     """Seeds that look like integers are compared as integers, in any file format."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    text = str(value).strip()
+    return _seed_in(str(value).strip())
+
+
+@lru_cache(4096)  # seeds occur in many rows
+def _seed_in(text: str) -> Seed:
     found = re.fullmatch(r"(-?\d{1,18})(?:\.0*)?", text)
     return int(found[1]) if found else text
 
@@ -143,7 +148,8 @@ class Runs:
                 twice.append(f"{run} ({'; '.join(filter(None, places))})")
             seen[key] = run
         if twice:
-            raise InputError(f"{len(twice)} runs occur twice: {listing(twice)}", fix="Keep one file for each run.")
+            what = f"{several_do(len(twice), 'run', 'occurs', 'occur')} twice: {listing(twice)}"
+            raise InputError(what, fix="Keep one file for each run.")
 
     def __len__(self) -> int:
         return len(self._runs)
@@ -152,8 +158,8 @@ class Runs:
         return iter(self._runs)
 
     def __repr__(self) -> str:
-        counts = (len(self.methods), len(self.datasets), len({run.seed for run in self}))
-        return "<Runs: {} of {} methods, {} datasets, {} seeds>".format(len(self), *counts)
+        counts = {"method": len(self.methods), "dataset": len(self.datasets), "seed": len({run.seed for run in self})}
+        return f"<Runs: {len(self)} of {', '.join(several(count, noun) for noun, count in counts.items())}>"
 
     @property
     def methods(self) -> list[str]:
@@ -224,6 +230,8 @@ class Panel:
     gaps: tuple[Gap, ...]
     notes: tuple[str, ...]
     conflicts: Mapping[str, str] = field(default_factory=dict)  # datasets whose truth differs between methods
+    fairness: Fairness | None = None  # to methods that predict graphs of different classes, if any do
+    fair_metrics: tuple[str, ...] = ()  # the runs' metrics that are fair to all of them
 
     @property
     def methods(self) -> list[str]:
@@ -250,8 +258,9 @@ class Panel:
         """`unpaired`: the runs may also have been meant to be independent."""
         if lacking:
             declare = '; or declare independent runs (design="unpaired", --design unpaired)' if unpaired else ""
+            runs, are = several(len(lacking), "run"), "is" if len(lacking) == 1 else "are"
             raise InputError(
-                f"{len(lacking)} runs of {self.metric} are missing: {listing(lacking)}",
+                f"{runs} of {self.metric} {are} missing: {listing(lacking)}",
                 fix='Repeat them; or leave those seeds out for all methods (missing="omit", --missing omit), or score '
                 f'failures at the bound (missing="worst"){declare}.',
             )
@@ -318,17 +327,36 @@ def panel(runs: Runs, metric: str, *, direction: Better | None = None, truths: T
         refuse_different(conflicts)
     first = scored[0][1]
     values, gaps = _values(chosen, metric)
+    fairness = _fairness(scored, metric)
+    fair = [] if fairness is None else [key for key in runs.metrics if _is_fair(chosen, key)]
     return Panel(
         metric, direction or first.direction, first.target, first.bounds, shared, values, tuple(gaps),
         (*_notes(scored, metric), *read, *warnings_of(conflicts), *unchecked_runs(chosen), *runs.notes), conflicts,
+        fairness, tuple(fair),
     )  # fmt: skip
+
+
+def _fairness(scored: Sequence[tuple[Run, Score]], metric: str) -> Fairness | None:
+    return fairness_of(
+        ((run.method, score.conventions.get(READING)) for run, score in scored), metric, scored[0][0].family
+    )
+
+
+def _is_fair(runs: Sequence[Run], metric: str) -> bool:
+    """Whether a metric has a better direction and is fair to the methods of runs that have it."""
+    scored = [(run, run.scores[metric]) for run in runs if metric in run.scores]
+    if not scored or scored[0][1].direction in (None, "none"):
+        return False
+    found = _fairness(scored, metric)
+    return found is not None and not found.unfair_to
 
 
 def unchecked_runs(runs: Iterable[Run]) -> Iterator[str]:
     """Which runs come from files without a root."""
     marked = [run for run in runs if run.unchecked]
     if marked:
-        yield f"{len(marked)} runs are {marked[0].unchecked} ({listing([str(run) for run in marked], 3)})"
+        which = listing([str(run) for run in marked], 3)
+        yield f"{several_do(len(marked), 'run', 'is', 'are')} {marked[0].unchecked} ({which})"
 
 
 def _values(runs: list[Run], metric: str) -> tuple[dict[str, dict[str, dict[Seed, float]]], list[Gap]]:
@@ -380,7 +408,7 @@ def _by_value(stated: list[tuple[Run, str]]) -> str:
     by_value = defaultdict(list)
     for run, value in stated:
         by_value[value].append(str(run))
-    return "; ".join(f"{value} in {len(who)} runs ({listing(who, 3)})" for value, who in by_value.items())
+    return "; ".join(f"{value} in {several(len(who), 'run')} ({listing(who, 3)})" for value, who in by_value.items())
 
 
 def _notes(scored: list[tuple[Run, Score]], metric: str) -> Iterator[str]:
@@ -391,7 +419,7 @@ def _notes(scored: list[tuple[Run, Score]], metric: str) -> Iterator[str]:
             counted[run.dataset][score.n] += 1
     for dataset, sizes in counted.items():
         if len(sizes) > 1:
-            counts = ", ".join(f"{n:,} in {times} runs" for n, times in sorted(sizes.items()))
+            counts = ", ".join(f"{n:,} in {several(times, 'run')}" for n, times in sorted(sizes.items()))
             if len(sizes) > _SIZES_LISTED:
                 counts = f"{min(sizes):,} to {max(sizes):,}"
             yield f"{metric} on {dataset} is computed on different numbers of items: {counts}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,8 @@ class Simulated:
     `error` is how often it rejects without a difference. `coverage`, `below` and `above` say how often the interval
     contains the true difference, lies below it and above it, with the effect; `none` how often there is no interval.
     `width` is the median width divided by that of an oracle that knows the spread of the estimate. `power` is how
-    often the difference is found; NaN without an effect.
+    often the difference is found; NaN without an effect. `expected` is the mean of what intervals print about their
+    coverage, where they print nothing their level; NaN if that was not asked for.
     """
 
     error: float
@@ -42,6 +43,7 @@ class Simulated:
     effect: float
     repeats: int
     level: float = 0.95
+    expected: float = math.nan
 
     def __str__(self) -> str:
         error = math.sqrt(0.05 * 0.95 / self.repeats)
@@ -63,8 +65,9 @@ class Model:
     """Scores of two methods: dataset effects, seed effects that they share, and their own noise.
 
     `between` is the standard deviation over datasets of the difference of the methods, `spreads` those of the runs of
-    each, `correlation` that of two runs with the same seed. Scores are rounded to a multiple of `grid` and cut at
-    `ceiling`, if given.
+    each, `correlation` that of two runs with the same seed. `shapes` are the distributions of the noise of each:
+    `normal`, `exponential`, `lognormal`, or `-exponential` and `-lognormal` with the long tail below. Scores are
+    rounded to a multiple of `grid` and cut at `ceiling`, if given.
     """
 
     effect: float = 0.0
@@ -73,6 +76,7 @@ class Model:
     between: float = 0.0
     grid: float | None = None
     ceiling: float | None = None
+    shapes: tuple[str, str] = ("normal", "normal")
 
     def draw(self, sizes: Sequence[tuple[int, int]], generator: np.random.Generator) -> list[Pair]:
         datasets = []
@@ -81,7 +85,7 @@ class Model:
             shared, own = math.sqrt(self.correlation), math.sqrt(1 - self.correlation)
             ahead = self.effect + self.between * float(generator.normal()) if self.between else self.effect
             a, b = (
-                self.spreads[index] * (shared * luck[:size] + own * generator.normal(size=size))
+                self.spreads[index] * (shared * luck[:size] + own * _noise(self.shapes[index], size, generator))
                 for index, size in enumerate((n, m))
             )
             datasets.append((self._shown(a + ahead / 2), self._shown(b - ahead / 2)))
@@ -100,6 +104,19 @@ class Model:
         return float(np.mean([a.mean() - b.mean() for a, b in self.draw(sizes, np.random.default_rng(0))]))
 
 
+def _noise(shape: str, size: int, generator: np.random.Generator) -> Floats:
+    """With mean 0 and variance 1."""
+    kind = shape.removeprefix("-")
+    one_of("shape", kind, ("normal", "exponential", "lognormal"))
+    if kind == "normal":
+        return generator.normal(size=size)
+    if kind == "exponential":
+        values = generator.exponential(size=size) - 1
+    else:
+        values = (np.exp(generator.normal(size=size)) - math.exp(0.5)) / math.sqrt(math.e * (math.e - 1))
+    return np.asarray(-values if shape.startswith("-") else values)
+
+
 def simulate(
     sizes: Sequence[tuple[int, int]],
     *,
@@ -110,11 +127,13 @@ def simulate(
     alpha: float = 0.05,
     repeats: int = REPEATS,
     seed: int = 0,
+    expectations: int = 0,
 ) -> Simulated:
     """Repeat a comparison of two methods with these numbers of runs per dataset on simulated scores.
 
     The error is that without an effect, everything else with the model's. If the datasets are `drawn`, they vary with
-    `between`; if they are `these`, they do not.
+    `between`; if they are `these`, they do not. So many of the repetitions, `expectations`, also simulate what they
+    expect of their interval.
 
     >>> found = simulate([(6, 6)], repeats=200)
     >>> found.error <= 0.06
@@ -131,7 +150,7 @@ def simulate(
     tested = ((len(sizes), len(sizes)),) if drawn else tuple(sizes)
     plan = Plan(tested, drawn or paired, test, alpha, seed=seed, draws=_DRAWS)
     generator = np.random.default_rng(seed)
-    null = Model(0.0, model.correlation, model.spreads, model.between, model.grid, model.ceiling)
+    null = replace(model, effect=0.0)
     error = _outcomes(plan, null, sizes, drawn, alpha, repeats, generator)
     with_effect = error if model.effect == 0 else _outcomes(plan, model, sizes, drawn, alpha, repeats, generator)
     p, estimate, low, high = with_effect
@@ -154,7 +173,25 @@ def simulate(
         effect=model.effect,
         repeats=repeats,
         level=1 - alpha,
+        expected=_expected(plan, model, sizes, drawn, alpha, expectations, seed),
     )
+
+
+def _expected(
+    plan: Plan, model: Model, sizes: Sequence[tuple[int, int]], drawn: bool, alpha: float, repeats: int, seed: int
+) -> float:
+    generator = np.random.default_rng(seed)
+    found = []
+    for _ in range(repeats):
+        data = _tested(model.draw(sizes, generator), drawn)
+        if not math.isnan(plan.outcome(data, alpha)[2]):
+            found.append(plan.expected(data) or 1 - alpha)
+    return float(np.mean(found)) if found else math.nan
+
+
+def _tested(data: list[Pair], drawn: bool) -> list[Pair]:
+    """The scores that are tested: means on each dataset, if these are drawn."""
+    return [(np.array([a.mean() for a, _ in data]), np.array([b.mean() for _, b in data]))] if drawn else data
 
 
 def _outcomes(
@@ -168,10 +205,7 @@ def _outcomes(
 ) -> tuple[Floats, Floats, Floats, Floats]:
     rows = []
     for _ in range(repeats):
-        data = model.draw(sizes, generator)
-        if drawn:
-            data = [(np.array([a.mean() for a, _ in data]), np.array([b.mean() for _, b in data]))]
-        rows.append(plan.outcome(data, alpha))
+        rows.append(plan.outcome(_tested(model.draw(sizes, generator), drawn), alpha))
     p, estimate, low, high = np.array(rows).T
     return p, estimate, low, high
 

@@ -151,7 +151,7 @@ def _latex_row(cells: Iterable[str]) -> str:
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "↑": r"$\uparrow$", "↓": r"$\downarrow$",
-    "◎": r"$\circledcirc$", "–": "--", "α": r"$\alpha$", "≥": r"$\geq$", "<": r"$<$", ">": r"$>$",
+    "◎": r"$\circledcirc$", "–": "--", "α": r"$\alpha$", "†": r"$\dagger$", "≥": r"$\geq$", "<": r"$<$", ">": r"$>$",
     "|": r"\textbar{}",
 }  # fmt: skip
 

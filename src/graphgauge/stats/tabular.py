@@ -137,6 +137,7 @@ class _Table:
     given: dict[str, str]
     labels: dict[str, str]
     notes: list[str] = field(default_factory=list)
+    _known_places: dict[str, list[int]] = field(default_factory=dict)
 
     def reading(self) -> Reading:
         if not self.sheet.rows:
@@ -213,11 +214,17 @@ class _Table:
     @cache  # noqa: B019 -- a table lives as long as its reading
     def is_numeric(self, name: str) -> bool:
         """Whether a column has a number."""
-        return any(not is_empty(cell) and is_number(cell) for cell in self.sheet.column(name))
+        return any(not is_empty(cell) and is_number(cell) for cell in self.distinct(name))
 
     @cache  # noqa: B019
     def is_blank(self, name: str) -> bool:
         return all(is_empty(cell) for cell in self.sheet.column(name))
+
+    @cache  # noqa: B019
+    def distinct(self, name: str) -> list[Any]:
+        """The cells of a column, equal texts once: a method and a dataset occur in many rows."""
+        cells = self.sheet.column(name)
+        return list(dict.fromkeys(cells)) if all(isinstance(cell, str) for cell in cells) else cells
 
     def __hash__(self) -> int:
         return id(self)
@@ -266,7 +273,7 @@ class _Table:
 
     def _fits(self, role: str, name: str) -> bool:
         """Whether the content of a column can be that of a role."""
-        cells = [cell for cell in self.sheet.column(name) if not is_empty(cell)]
+        cells = [cell for cell in self.distinct(name) if not is_empty(cell)]
         if role in ("std", "n"):
             return self.is_numeric(name)
         if role == "seed":
@@ -295,13 +302,21 @@ class _Table:
         if self.given.get(role) == FILE:
             return self.labels.get("file", "")
         if role in self.roles:
-            values = [self.sheet.rows[row][self.sheet.place[name]] for name in self.roles[role]]
-            return ", ".join(_name(value, self._is_marked_up) for value in values)
+            cells = self.sheet.rows[row]
+            return ", ".join([_name(cells[place], self._is_marked_up) for place in self._role_places[role]])
         return self.labels.get(role, "")
+
+    @property
+    def _role_places(self) -> dict[str, list[int]]:
+        """Where the columns of each role are; a layout may add a role."""
+        if len(self._known_places) != len(self.roles):
+            self._known_places = {role: [self.sheet.place[n] for n in names] for role, names in self.roles.items()}
+        return self._known_places
 
     def seed(self, row: int) -> Seed | None:
         if "seed" in self.roles:
-            values = [self.sheet.rows[row][self.sheet.place[name]] for name in self.roles["seed"]]
+            cells = self.sheet.rows[row]
+            values = [cells[place] for place in self._role_places["seed"]]
             if any(is_empty(value) for value in values):
                 raise InputError("has no seed", where=f"{self.sheet.where}, {self.sheet.places[row]}",
                                  fix="Fill the column in, or drop it: rows without seeds are repetitions.")  # fmt: skip
@@ -349,7 +364,7 @@ class _Table:
 
     def _is_condition(self, name: str) -> bool:
         """A column such as split = train, valid or test."""
-        cells = {plain_text(str(cell)).lower() for cell in self.sheet.column(name) if not is_empty(cell)}
+        cells = {plain_text(str(cell)).lower() for cell in self.distinct(name) if not is_empty(cell)}
         return bool(cells) and cells <= _SPLITS
 
     # -------------------------------------------------------------------- layouts
@@ -377,11 +392,11 @@ class _Table:
             yield from self._wide()
 
     def _unit(self, row: int, numbers: Mapping[str, Number], **other: Any) -> Unit:
-        facts = {
-            "method": self.label("method", row), "dataset": self.label("dataset", row), "seed": self.seed(row),
-            "place": self.sheet.places[row], "settings": self.settings(row), "n": self._count(row),
-        }  # fmt: skip
-        return self._named(Unit(numbers=numbers, **{**facts, **other}))
+        unit = Unit(
+            self.label("method", row), self.label("dataset", row), self.seed(row), numbers, self.sheet.places[row],
+            self.settings(row), self._count(row),
+        )  # fmt: skip
+        return self._named(replace(unit, **other) if other else unit)
 
     def _named(self, unit: Unit) -> Unit:
         """A run named after its method and seed, if nothing else gives them."""
@@ -417,9 +432,14 @@ class _Table:
 
     def _state(self, row: int) -> str:
         """The state in which another program left a run that did not finish."""
-        columns = [name for name in self.sheet.names if simple(name) in ("state", "status")]
-        cell = str(self.sheet.rows[row][self.sheet.place[columns[0]]]).strip() if columns else ""
+        if self._state_place is None:
+            return ""
+        cell = str(self.sheet.rows[row][self._state_place]).strip()
         return "" if cell.lower() in _FINISHED or is_empty(cell) else cell
+
+    @cached_property
+    def _state_place(self) -> int | None:
+        return next((place for place, name in enumerate(self.sheet.names) if simple(name) in ("state", "status")), None)
 
     def _long(self) -> Iterator[Unit]:
         """Rows of one metric each, joined by their labels; a metric that comes again starts the next repetition."""

@@ -43,6 +43,11 @@ def several(count: int, noun: str) -> str:
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
+def several_do(count: int, noun: str, one: str, more: str) -> str:
+    """`1 run occurs`, `5 runs occur`."""
+    return f"{several(count, noun)} {one if count == 1 else more}"
+
+
 def listing(names: list[str], limit: int = 8) -> str:
     """The first names, and a count of the rest."""
     more = f" and {len(names) - limit} more" if len(names) > limit else ""

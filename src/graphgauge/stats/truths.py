@@ -27,11 +27,10 @@ def different_truths(runs: Iterable[Run], *, items: bool = False) -> dict[str, s
     Truths may differ from seed to seed, as simulated graphs do, so methods are compared seed by seed. Over items they
     are not paired by seed: there, methods with different seeds must all have the same truth.
     """
-    runs = list(runs)
-    found: dict[str, list[str]] = defaultdict(list)
-    for dataset in dict.fromkeys(run.dataset for run in runs):
-        own = [run for run in runs if run.dataset == dataset]
-        found[dataset] += _by_seed(own) or _across_seeds(own, items)
+    by_dataset: dict[str, list[Run]] = defaultdict(list)
+    for run in runs:
+        by_dataset[run.dataset].append(run)
+    found = {dataset: _by_seed(own) or _across_seeds(own, items) for dataset, own in by_dataset.items()}
     return {dataset: listing(said, _SHOWN) for dataset, said in found.items() if said}
 
 

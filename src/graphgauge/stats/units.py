@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from graphgauge.core.errors import InputError
 from graphgauge.stats.cells import Number
 from graphgauge.stats.runs import Run, Score, Seed, known_metric, on_dataset, repetition
-from graphgauge.stats.text import listing
+from graphgauge.stats.text import listing, several_do
 
 
 @dataclass(frozen=True)
@@ -123,4 +123,6 @@ def _refuse_twice(units: Sequence[Unit], reading: Reading) -> None:
     fix = "Keep one row for each run, or name the column in which they differ: --columns seed=COLUMN."
     if varying:
         fix = f"They differ in {listing(varying)}: {reading.as_method(varying[0])} makes it part of the method."
-    raise InputError(f"{len(twice)} runs occur twice: {listing(said, 3)}", where=reading.where, fix=fix)
+    raise InputError(
+        f"{several_do(len(twice), 'run', 'occurs', 'occur')} twice: {listing(said, 3)}", where=reading.where, fix=fix
+    )
