@@ -17,7 +17,7 @@ from graphgauge.generation.evaluate import FAMILY
 from graphgauge.generation.graphs import Graphs
 
 QUICK = {"resamples": 20, "permutations": 19}
-REAL = ("real", "reconstructed", "latents", "real_conditions")
+REAL = ("real", "reconstructed", "latents", "real_conditions", "real_valid")
 GENERATED = ("generated", "generated_latents", "conditions", "valid", "predicted")
 
 
@@ -70,6 +70,7 @@ class BitsCase(Case):
             "predicted": rng.integers(0, conditions, m), "classifier_labels": rng.integers(0, conditions, 12),
             "classifier_predicted": rng.integers(0, conditions, 12),
             "labels": [str(code) for code in range(conditions)], "ordered": True, "threshold": 0.5,
+            "real_valid": np.r_[np.ones(10, bool), rng.random(n - 10) < 0.9],
         }  # fmt: skip
 
     def typical(self) -> Inputs:
@@ -86,6 +87,7 @@ class BitsCase(Case):
             "generated_latents": np.zeros((0, 2)), "statistics": {"size": []}, "generated_statistics": {"size": []},
             "predicted": np.zeros(0, int), "classifier_labels": np.zeros(0, int),
             "classifier_predicted": np.zeros(0, int), "labels": ["0", "1"], "ordered": True, "threshold": 0.5,
+            "real_valid": np.zeros(0, bool),
         }  # fmt: skip
 
     def evaluate(self, inputs: Inputs) -> Evaluation:

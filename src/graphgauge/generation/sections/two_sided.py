@@ -397,7 +397,8 @@ class Drawn(Sides):
             real, generated = self._described(kind)
             self._tests[kind] = self.each(
                 lambda code: feature_mmd(
-                    real[self.real_codes == code], self._kept(generated[self.codes == code], kind, code),
+                    _by_content(real[self.real_codes == code]),
+                    _by_content(self._kept(generated[self.codes == code], kind, code)),
                     self.convention.kernels[kind],
                     self.convention.score, permutations=self._draws.permutations,
                     generator=self._draws.generator(5, code),
@@ -435,7 +436,7 @@ class Drawn(Sides):
         chosen, real = self.convention.kernels[kind], self._described(kind)[0]
 
         def levels(code: int) -> Mapping[str, Floats]:
-            own = real[self.real_codes == code]
+            own = _by_content(real[self.real_codes == code])
             test = self.mmd(kind)[code]
             assert test is not None
             n, m = test.n
@@ -469,6 +470,11 @@ class Drawn(Sides):
     @cached_property
     def _pool_cache(self) -> dict[int, dict[str, Graphs]]:
         return {}
+
+
+def _by_content(rows: Floats) -> Floats:
+    """Rows in an order that does not depend on that of the graphs."""
+    return rows[np.lexsort(rows.T[::-1])] if rows.size else rows
 
 
 # Graphs of each reference generator at most.
