@@ -21,6 +21,7 @@ import numpy as np
 
 from graphgauge import audit, explanation, generation
 from graphgauge.core.result import Evaluation
+from graphgauge.generation.levels import near_copies
 from graphgauge.generation.subjects import read_checkpoint
 from graphgauge.zoo.moonboard.checkpoint import restore
 from graphgauge.zoo.moonboard.controls import Copies
@@ -197,6 +198,13 @@ def digits() -> Iterator[tuple[str, str]]:
         f"within the distance between halves of real ones, the energy test gives "
         f"p = {float(once['energy_p_value']):.2f}, and "
         f"{float(once['overall_exact_accuracy']):.1%} are the requested digit.",
+    )
+    moved = near_copies(np.asarray(learnt.samples), np.random.default_rng(0))
+    near = generation.evaluate(real=held.samples, train=learnt.samples, generated=moved, metrics=["diversity"])
+    yield (
+        "near-copies",
+        f"Digits, with one inked pixel of each training image moved: {told(near, 'near-copies')}. Their novelty is "
+        f"{float(near['novelty']):.3f}.",
     )
     everything = generation.Labelled(*(np.concatenate(parts) for parts in zip(learnt, held, strict=True)))
     copies = example["TrainingSet"](learnt, replace=False)

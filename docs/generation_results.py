@@ -31,7 +31,6 @@ from graphgauge.zoo.moonboard.training import Schedule, train_generator
 
 OUTPUT = Path(__file__).parent / "generation_results"
 DIGITS = Path(__file__).parents[1] / "examples" / "generation_digits.py"
-NULL = "real against real, 95th percentile"
 
 
 def main(checkpoint: str, classifier: str) -> None:
@@ -131,7 +130,7 @@ def cell(evaluation: Evaluation, key: str) -> str:
     if result is None or math.isnan(result.value):
         return "–"
     limits = f" [{result.interval.low:.2f}, {result.interval.high:.2f}]" if result.interval is not None else ""
-    null = "".join(f" ({item.value:.2f})" for item in result.chance if item.name == NULL)
+    null = f" ({result.goal:.2f})" if key == "overall_mean_distance" and result.goal is not None else ""
     return f"{result.value:.{3 if key.endswith('p_value') else 2}f}{limits}{null}"
 
 

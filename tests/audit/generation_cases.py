@@ -4,6 +4,7 @@ import numpy as np
 from tests.audit.cases import Case
 
 from graphgauge.generation import Labelled, collect, evaluate
+from graphgauge.generation.levels import near_copies
 
 CONDITIONS = 3
 REAL = np.repeat(np.arange(CONDITIONS), (60, 40, 20))
@@ -35,6 +36,15 @@ def copying(rng, share=0.0):
         mine = np.flatnonzero((code == MADE) & (rng.random(len(MADE)) < share))
         made[mine] = train[rng.permutation(np.flatnonzero(code == TRAIN))[: len(mine)]]
     return judged(samples(rng, ink, REAL), made, ["novelty"], train=train)
+
+
+def varying(rng, share=0.0):
+    """A generator that moves one bit of what it learned from, this often; else it draws as the data were drawn."""
+    ink = world(rng, 40)
+    train, made = samples(rng, ink, TRAIN), samples(rng, ink, MADE)
+    mine = np.flatnonzero(rng.random(len(MADE)) < share)
+    made[mine] = near_copies(train[rng.permutation(len(train))[: len(mine)]], rng)
+    return judged(samples(rng, ink, REAL), made, ["novelty", "nearer_to_training"], train=train)
 
 
 def overlapping(rng, share=0.0):
@@ -147,6 +157,7 @@ def perfect(rng):
 
 CASES = [
     Case("copied-training-set", copying, copying, {"a third copied": 0.33, "two thirds": 0.67, "all": 1.0}),
+    Case("near-copies", varying, varying, {"two thirds are near copies": 0.67, "nine tenths": 0.9, "all": 1.0}),
     Case("learned-real-samples", overlapping, overlapping,
          {"one real sample in a hundred trained on": 0.01, "a tenth": 0.1, "all": 1.0}),
     Case("repeated-samples", repeating, repeating, {"60 samples in store": 60, "20": 20, "3": 3}),

@@ -199,9 +199,9 @@ def five_neighbours(real, made):
     return inside.any(0).mean(), (across < own).any(1).mean(), inside.sum(0).mean() / 5, inside.any(1).mean()
 
 
-def discrepancy(real, made):
+def discrepancy(real, made, bandwidth=None):
     everything = np.concatenate([real, made])
-    bandwidth = np.median(pdist(everything))
+    bandwidth = np.median(pdist(everything)) if bandwidth is None else bandwidth
     kernel = np.exp(-cdist(everything, everything, "sqeuclidean") / (2 * bandwidth**2))
     n, m = len(real), len(made)
     within = [(part.sum() - len(part)) / (len(part) * (len(part) - 1)) for part in (kernel[:n, :n], kernel[n:, n:])]
@@ -220,12 +220,14 @@ def test_the_null_is_two_draws_from_the_real_samples(given, found, parts):
                          for part in columns]  # fmt: skip
             means.append(np.mean([*distances, 0]))  # the third is the same constant on both sides
         draws.append(np.mean(means))
-    levels = {level.name: level.value for level in found["overall_mean_distance"].chance}
-    assert found["overall_mean_distance"].goal == levels["real against real, 95th percentile"]
+    result = found["overall_mean_distance"]
+    (perfect,) = result.levels
     # Four standard errors of two sets of 400 draws.
     error = np.std(draws) * np.sqrt(2 / 400)
-    assert levels["real against real"] == pytest.approx(np.mean(draws), abs=4 * error)
-    assert levels["real against real, 95th percentile"] == pytest.approx(np.quantile(draws, 0.95), abs=10 * error)
+    assert perfect.value == pytest.approx(np.mean(draws), abs=4 * error)
+    assert result.goal == pytest.approx(np.quantile(draws, 0.95), abs=10 * error)
+    assert perfect.low == pytest.approx(np.quantile(draws, 0.025), abs=10 * error)
+    assert perfect.high == pytest.approx(np.quantile(draws, 0.975), abs=12 * error)
 
 
 @pytest.mark.parametrize("average", ["macro", "micro"])
@@ -303,11 +305,11 @@ def test_draws_without_a_spread_are_scaled_by_that_of_both():
     wider = np.sqrt(10 / 9) * drawn.distances[:, 0]
     assert evaluation.by("rare")["null_mean"] == pytest.approx(wider.mean(axis=0))
     assert evaluation.by("rare")["null_95"] == pytest.approx(np.quantile(wider, 0.95, axis=0))
-    levels = {level.name: level.value for level in evaluation["scaled_wasserstein_rare"].chance}
+    (perfect,) = evaluation["scaled_wasserstein_rare"].levels
     scales = drawn.scales[:, 0, 0]
     scaled = np.divide(wider[:, 0], scales, out=np.zeros(300), where=scales > 0)
-    assert levels["real against real"] == pytest.approx(scaled.mean())
-    assert 0 < levels["real against real"] < levels["real against real, 95th percentile"] < np.inf
+    assert perfect.value == pytest.approx(scaled.mean())
+    assert 0 <= perfect.low < perfect.value < perfect.high < np.inf
     assert evaluation["overall_mean_distance"].reached
 
 
@@ -460,7 +462,7 @@ def test_baselines_of_diversity_are_of_the_conditions_that_were_generated(given,
         ("overall_mean_diversity", "hamming", 1), ("mean_hamming_bits", "hamming", 60), ("mean_jaccard", "jaccard", 1),
     ):  # fmt: skip
         expected = np.mean([pdist(part, distance).mean() * scale for part in rows])
-        assert levels_of(found, key) == pytest.approx({"one sample repeated": 0, "real samples": expected}), key
+        assert levels_of(found, key) == pytest.approx({"chance": 0, "perfect": expected}), key
     sizes = [len(own) for own in parts[1]]
 
     def distinct(part, drawn):
@@ -468,15 +470,16 @@ def test_baselines_of_diversity_are_of_the_conditions_that_were_generated(given,
         missed = [math.comb(len(part) - count, drawn) / math.comb(len(part), drawn) for count in counts]
         return (len(counts) - sum(missed)) / drawn
 
-    for key, drawn in (("overall_uniqueness_ratio", sizes), ("unique@3", [3, 3, 3])):
+    halves = [min(size, len(part) // 2) for part, size in zip(rows, sizes, strict=True)]
+    for key, drawn, shown in (("overall_uniqueness_ratio", halves, sizes), ("unique@3", [3, 3, 3], [3, 3, 3])):
         expected = {
-            "one sample repeated": np.mean(np.divide(1, drawn)),
-            "real samples": np.mean([distinct(part, min(k, len(part))) for part, k in zip(rows, drawn, strict=True)]),
+            "chance": np.mean(np.divide(1, shown)),
+            "perfect": np.mean([distinct(part, k) for part, k in zip(rows, drawn, strict=True)]),
         }
         assert levels_of(found, key) == pytest.approx(expected), key
     known = {row.tobytes() for row in given["train"].reshape(30, -1)}
     held_out = np.mean([row.tobytes() not in known for row in offered["real"].reshape(N_REAL + 20, -1)])
-    assert levels_of(found, "novelty")["real held-out samples"] == pytest.approx(held_out)
+    assert levels_of(found, "novelty")["perfect"] == pytest.approx(held_out)
 
 
 def test_as_many_real_samples_are_drawn_as_there_are_generated_ones():
@@ -484,7 +487,7 @@ def test_as_many_real_samples_are_drawn_as_there_are_generated_ones():
     real = np.repeat(np.eye(2, 4, dtype=bool), 4, axis=0)
     made = np.eye(4, dtype=bool)
     evaluation = generation.evaluate(real=real, generated=made, metrics="overall_uniqueness_ratio")
-    assert levels_of(evaluation, "overall_uniqueness_ratio")["real samples"] == pytest.approx((2 - 2 / 70) / 4)
+    assert levels_of(evaluation, "overall_uniqueness_ratio")["perfect"] == pytest.approx((2 - 2 / 70) / 4)
 
 
 def test_conditions_that_all_agree_count_as_many_times_as_the_smallest_has_samples():
@@ -500,23 +503,30 @@ def test_conditions_that_all_agree_count_as_many_times_as_the_smallest_has_sampl
 def test_baselines_of_conditioning(given, found, parts, key, tolerance):
     answered = np.concatenate([given["predicted"][own] for own in parts[1]])
     dealt = np.mean([np.mean(np.abs(answered - code) <= tolerance) for code in PRESENT])
-    assert levels_of(found, f"overall_{key}_accuracy") == pytest.approx({"answers dealt at random": dealt})
-    truth = given["classifier_labels"]
+    levels = levels_of(found, f"overall_{key}_accuracy")
+    assert levels["chance"] == pytest.approx(dealt)
+    truth, answers = given["classifier_labels"], given["classifier_predicted"]
+    # Conditions count the same, as in the value, however many real samples each has.
+    right = [np.mean(np.abs(answers[truth == code] - code) <= tolerance) for code in PRESENT]
+    assert levels["perfect"] == pytest.approx(np.mean(right), abs=0.03)
     blind = max(np.mean(np.abs(truth - code) <= tolerance) for code in range(4))
-    assert levels_of(found, f"classifier_{key}_accuracy") == pytest.approx({"one answer for all": blind})
+    assert levels_of(found, f"classifier_{key}_accuracy") == pytest.approx({"chance": blind})
 
 
 def test_baselines_of_distances_and_of_the_latent_space(given, found, parts):
-    dealt = []
+    redrawn = []
     for code in PRESENT:
         real, made = given["latents"][parts[0][code]], given["generated_latents"][parts[1][code]]
-        everything, rng = np.concatenate([real, made]), np.random.default_rng(code)
-        mixed = [rng.permutation(everything) for _ in range(100)]
-        dealt.append(np.mean([discrepancy(part[: len(real)], part[len(real) :])[0] for part in mixed]))
-    assert levels_of(found, "mmd")["real and generated dealt anew"] == pytest.approx(np.mean(dealt), abs=0.002)
-    halves = levels_of(found, "prdc_precision")
-    assert halves["samples from elsewhere"] == 0
-    assert 0.5 < halves["real against real"] < 1
+        rng, width = np.random.default_rng(code), discrepancy(real, made)[1]
+        pairs = [(rng.choice(real, len(real)), rng.choice(real, len(made))) for _ in range(200)]
+        redrawn.append([discrepancy(*pair, width)[0] for pair in pairs])
+    draws = np.mean(redrawn, axis=0)
+    (perfect,) = [level for level in found["mmd"].levels if level.name == "perfect"]
+    assert perfect.value == pytest.approx(draws.mean(), abs=0.3 * draws.std())
+    assert perfect.high - perfect.low == pytest.approx(np.diff(np.quantile(draws, [0.025, 0.975]))[0], rel=0.3)
+    (halves,) = [level for level in found["prdc_precision"].levels if level.name == "perfect"]
+    assert 0.5 < halves.low <= halves.value <= halves.high <= 1
+    assert "real and" in halves.note
     for key, least, most in (("silhouette_score", -0.1, 0.02), ("condition_separation", 0.2, 0.9)):
         level = levels_of(found, key)["conditions dealt at random"]
         assert least < level < most

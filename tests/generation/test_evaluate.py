@@ -104,8 +104,10 @@ def test_perfect_reconstruction_is_one(evaluation):
 
 def test_real_samples_lie_within_their_own_null(evaluation):
     result = evaluation["overall_mean_distance"]
-    assert result.goal == {level.name: level.value for level in result.chance}["real against real, 95th percentile"]
+    (perfect,) = result.levels
+    assert perfect.low < perfect.value < result.goal < perfect.high
     assert result.reached
+    assert result.compatible == ("perfect",)
     assert "within" in result.interpretation
     assert evaluation["energy_p_value"].value > 0.01
 
@@ -331,7 +333,7 @@ def test_copies_of_the_training_set_are_found_out():
         real=held, generated=train, real_conditions=codes, conditions=codes, train=train, metrics=["diversity"]
     )
     assert found["novelty"] == 0
-    assert {level.name: level.value for level in found["novelty"].chance}["real held-out samples"] == 1
+    assert {level.name: level.value for level in found["novelty"].chance}["perfect"] == 1
     assert [finding.check for finding in found.findings] == ["copied-training-set"]
 
 
@@ -430,7 +432,7 @@ def test_names_from_data_are_shown_as_they_are():
 def test_figure(evaluation, tmp_path):
     evaluation.plot(tmp_path / "sections.svg")
     picture = (tmp_path / "sections.svg").read_text()
-    for text in ("reconstruction: IoU", "share of distinct samples", "goal: 0.8", "real against real", "6A+"):
+    for text in ("reconstruction: IoU", "share of distinct samples", "goal: 0.8", "perfect", "6A+"):
         assert text in picture, text
     with pytest.raises(InputError, match="nothing to draw"):
         generation.evaluate(generated=np.zeros((0, 4))).plot(tmp_path / "nothing.svg")

@@ -16,7 +16,8 @@ from graphgauge.generation.graph_mmd import (
     graph_mmd,
     spectral_histograms,
 )
-from graphgauge.generation.graphs import Graphs, graph_ids, is_graphs
+from graphgauge.generation.graphs import Graphs, is_graphs
+from graphgauge.generation.isomorphism import graph_ids
 
 Floats = NDArray[np.float64]
 
@@ -90,10 +91,10 @@ def test_trees_of_the_same_degrees_need_no_exact_comparison(monkeypatch: pytest.
     first, second = Graphs.of([[*path, (1, 6)]]), Graphs.of([[*path, (2, 6)]])
     assert sorted(first.degrees) == sorted(second.degrees)
 
-    def refuse(module: str, purpose: str) -> None:
-        raise AssertionError(module)
+    def refuse(graphs: Graphs, index: int, *, most: int) -> None:
+        raise AssertionError(index)
 
-    monkeypatch.setattr("graphgauge.generation.graphs.need", refuse)
+    monkeypatch.setattr("graphgauge.generation.isomorphism.canonical_form", refuse)
     assert [ids.tolist() for ids in graph_ids(first, second, first)] == [[0], [1], [0]]
 
 
@@ -114,8 +115,10 @@ def test_round_trip_and_taking() -> None:
 @pytest.mark.parametrize(
     ("graph", "words"),
     [
-        (nx.DiGraph([(0, 1)]), "undirected"),
-        (nx.MultiGraph([(0, 1), (0, 1)]), "undirected"),
+        (nx.MultiGraph([(0, 1), (0, 1)]), "simple graph"),
+        (nx.MultiDiGraph([(0, 1), (0, 1)]), "simple graph"),
+        ({"nodes": 3, "edges": [(0, 1)], "node_labels": ["C"]}, "1 node_labels for 3 nodes"),
+        ({"nodes": 3, "edges": [(0, 1)], "colour": ["C"]}, "'colour'"),
         (nx.Graph([(2, 2)]), "self-loop"),
         ([(1, 1)], "self-loop"),
         ((2, [(0, 5)]), "its edges refer to nodes beyond its 2 nodes"),

@@ -209,7 +209,7 @@ def test_real_samples_of_the_training_set_are_left_out_with_all_that_is_known_of
     (finding,) = [finding for finding in found.findings if finding.check == "learned-real-samples"]
     assert finding.evidence == {"excluded": 10, "given": 30, "compared": 20}
     levels = {level.name: level.value for level in found["novelty"].chance}
-    assert levels["real held-out samples"] == pytest.approx(20 / 30)
+    assert levels["perfect"] == pytest.approx(20 / 30)
     kept = np.flatnonzero(keep)
     alone = SampleTable.of(
         real=[real[place] for place in kept] if kind == "graphs" else real[keep], real_conditions=codes[keep],

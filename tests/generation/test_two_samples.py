@@ -19,6 +19,7 @@ from graphgauge.generation.two_sample import (
     kernel_sums,
     mmd_test,
     prdc,
+    squared_distances,
     stratified,
 )
 
@@ -237,8 +238,9 @@ def test_points_that_mostly_coincide_still_have_a_bandwidth() -> None:
 def prdc_by_hand(real: Floats, generated: Floats, k: int) -> PRDC:
     across = cdist(real, generated)
     real_radii, generated_radii = (np.sort(cdist(side, side), axis=1)[:, k] for side in (real, generated))
-    inside = across < real_radii[:, np.newaxis]
-    recall = (across < generated_radii).any(axis=1).mean()
+    slack = 1 + 1e-12  # balls are closed, and distances rounded
+    inside = across <= real_radii[:, np.newaxis] * slack
+    recall = (across <= generated_radii * slack).any(axis=1).mean()
     return PRDC(
         float(inside.any(axis=0).mean()), float(recall), inside.sum() / (k * len(generated)),
         float(inside.any(axis=1).mean()),
@@ -253,6 +255,23 @@ def test_prdc_against_brute_force(n: int, m: int, dimensions: int, k: int, threa
     assert prdc(real, generated, k=k, threads=threads) == pytest.approx(prdc_by_hand(real, generated, k), rel=1e-12)
 
 
+@pytest.mark.parametrize("share", [0.02, 0.5])
+def test_identical_bits_are_all_inside_each_others_balls(share: float) -> None:
+    """Distances between bits are tied: the fifth neighbour is as far as many others."""
+    bits = (generator().random((150, 12)) < share).astype(float)
+    found = prdc(bits, bits[generator(1).permutation(150)])
+    assert (found.precision, found.recall, found.coverage) == (1.0, 1.0, 1.0)
+    assert found == pytest.approx(prdc_by_hand(bits, bits, 5))
+
+
+@pytest.mark.parametrize("dimensions", [3, 594])
+def test_distances_between_integers_are_exact(dimensions: int) -> None:
+    points = generator().integers(-3, 4, (40, dimensions)).astype(float)
+    brute = ((points[:, np.newaxis] - points) ** 2).sum(-1)
+    np.testing.assert_array_equal(squared_distances(points, points), brute)
+    np.testing.assert_allclose(squared_distances(points / 7, points / 7), brute / 49, rtol=1e-12, atol=1e-15)
+
+
 def test_prdc_of_ties_and_copies() -> None:
     grid = generator().integers(0, 4, (200, 2)).astype(float)
     assert prdc(grid[:120], grid[120:]) == pytest.approx(prdc_by_hand(grid[:120], grid[120:], 5))
@@ -261,7 +280,7 @@ def test_prdc_of_ties_and_copies() -> None:
     assert (copied.precision, copied.recall, copied.coverage) == (1.0, 1.0, 1.0)
     collapsed = prdc(points, np.repeat(points[:1], 50, axis=0))
     assert collapsed.precision == 1.0
-    assert collapsed.recall == 0.0
+    assert collapsed.recall == 0.01  # the sample that is repeated
     assert collapsed.coverage < 0.15
     far = prdc(points, points + 100)
     assert far == PRDC(0.0, 0.0, 0.0, 0.0)

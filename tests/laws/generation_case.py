@@ -17,13 +17,16 @@ from graphgauge.generation.evaluate import FAMILY
 from graphgauge.generation.graphs import Graphs
 
 QUICK = {"resamples": 20, "permutations": 19}
-REAL = ("real", "reconstructed", "latents", "real_conditions")
+REAL = ("real", "reconstructed", "latents", "real_conditions", "real_valid")
 GENERATED = ("generated", "generated_latents", "conditions", "valid", "predicted")
 
 
 def without_companions(evaluation: Evaluation) -> Evaluation:
     """The results that were asked for; their other averages have tests of their own."""
     return Evaluation(FAMILY, [result for result in evaluation.values() if not result.is_companion])
+
+
+_OF_GRAPHS = (("graphs",), ("graph_training",))
 
 
 class BitsCase(Case):
@@ -33,7 +36,7 @@ class BitsCase(Case):
     shape: tuple[int, ...] = (2, 3)
 
     def covers(self, metric: Metric) -> bool:
-        return metric.needs != ("graphs",)
+        return metric.needs not in _OF_GRAPHS
 
     def parameters(self, metric: Metric) -> Iterable[dict[str, Any]]:
         if "k" in metric.params:
@@ -67,6 +70,7 @@ class BitsCase(Case):
             "predicted": rng.integers(0, conditions, m), "classifier_labels": rng.integers(0, conditions, 12),
             "classifier_predicted": rng.integers(0, conditions, 12),
             "labels": [str(code) for code in range(conditions)], "ordered": True, "threshold": 0.5,
+            "real_valid": np.r_[np.ones(10, bool), rng.random(n - 10) < 0.9],
         }  # fmt: skip
 
     def typical(self) -> Inputs:
@@ -83,6 +87,7 @@ class BitsCase(Case):
             "generated_latents": np.zeros((0, 2)), "statistics": {"size": []}, "generated_statistics": {"size": []},
             "predicted": np.zeros(0, int), "classifier_labels": np.zeros(0, int),
             "classifier_predicted": np.zeros(0, int), "labels": ["0", "1"], "ordered": True, "threshold": 0.5,
+            "real_valid": np.zeros(0, bool),
         }  # fmt: skip
 
     def evaluate(self, inputs: Inputs) -> Evaluation:
@@ -118,7 +123,7 @@ class GraphsCase(Case):
     scores = ("latents",)
 
     def covers(self, metric: Metric) -> bool:
-        return metric.needs == ("graphs",)
+        return metric.needs in _OF_GRAPHS
 
     def drawn(self, n: int, rng: np.random.Generator) -> Inputs:
         def graphs() -> list[Any]:
@@ -126,8 +131,10 @@ class GraphsCase(Case):
                     for _ in range(n)]  # fmt: skip
 
         codes = np.r_[np.zeros(10, int), rng.integers(0, 2, n - 10)]
+        # Larger than the real graphs, none of which may be among them.
+        train = [networkx.gnp_random_graph(9, 0.4, seed=int(rng.integers(1 << 30))) for _ in range(10)]
         return {
-            "real": graphs(), "generated": graphs(), "real_conditions": codes, "conditions": codes,
+            "train": train, "real": graphs(), "generated": graphs(), "real_conditions": codes, "conditions": codes,
             "latents": rng.integers(0, 17, (n, 2)).astype(float), "labels": ["0", "1"],
         }  # fmt: skip
 
@@ -145,7 +152,7 @@ class GraphsCase(Case):
         none = Graphs.of([], "real")
         return {
             "real": none, "generated": none, "real_conditions": [], "conditions": [], "latents": np.zeros((0, 2)),
-            "labels": ["0", "1"],
+            "labels": ["0", "1"], "train": none,
         }  # fmt: skip
 
     def evaluate(self, inputs: Inputs) -> Evaluation:

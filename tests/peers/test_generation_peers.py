@@ -18,7 +18,8 @@ from tests.peers.agreement import assert_current, peer, versions
 
 from graphgauge.core.errors import InputError
 from graphgauge.generation.distances import hamming_pairs, jaccard_pairs, row_ids
-from graphgauge.generation.graphs import Graphs, graph_ids
+from graphgauge.generation.graphs import Graphs
+from graphgauge.generation.isomorphism import graph_ids
 from graphgauge.generation.sections.latent_space import spearman
 from graphgauge.generation.two_sample import energy_test, prdc
 from graphgauge.kernels.silhouette import silhouettes

@@ -63,15 +63,50 @@ class Estimate:
         return replace(self, warnings=(*self.warnings, *warnings)) if warnings else self
 
 
-class Baseline(float):
+class Level(float):
+    """A level of a system without knowledge, or of another kind: see the subclasses.
+
+    A simulated level has a band, `low` to `high`, in which 95 % of the values of its system are. If it was simulated
+    with fewer samples than the run has, `own` is the run's value with as many, and `note` says how many.
+    """
+
+    kind: Kind = "chance"
+    low: float | None
+    high: float | None
+    own: float | None
+    note: str | None
+
+    def __new__(
+        cls,
+        value: float,
+        low: float | None = None,
+        high: float | None = None,
+        own: float | None = None,
+        note: str | None = None,
+    ) -> Level:
+        level = super().__new__(cls, value)
+        level.low, level.high, level.own, level.note = low, high, own, note
+        return level
+
+
+class Baseline(Level):
     """A level of a simple system that knows something, such as the last value of a series."""
 
+    kind: Kind = "baseline"
 
-class Ideal(float):
+
+class Ideal(Level):
     """A level that is the best possible on this data, such as that of real samples."""
 
+    kind: Kind = "ideal"
 
-_KINDS: dict[type, Kind] = {Baseline: "baseline", Ideal: "ideal"}
+
+def _named_level(name: str, level: float) -> Chance:
+    if not isinstance(level, Level):
+        return Chance(name, float(level))
+    return Chance(name, float(level), level.kind, level.low, level.high, level.own, level.note)
+
+
 Bounds = tuple[Floats, Floats]
 MetricFunction = Callable[..., Estimate]
 ChanceFunction = Callable[[MetricFunction, Any, Mapping[str, Any]], Mapping[str, float]]
@@ -233,9 +268,7 @@ class Metric:
         chance: tuple[Chance, ...] = ()
         if not isinstance(self.chance, NoChance) and n > 0:
             levels = self.chance(self.function, sample, params)
-            chance = tuple(
-                Chance(name, float(level), _KINDS.get(type(level), "chance")) for name, level in levels.items()
-            )
+            chance = tuple(_named_level(name, level) for name, level in levels.items())
         found = Result(
             key=self.key_of(**params),
             metric=self.name,

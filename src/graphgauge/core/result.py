@@ -108,12 +108,26 @@ class Chance:
     """A level to compare a value with: the score of a named reference.
 
     The `kind` of the reference is `chance` (it has no knowledge), `baseline` (a simple system that has some) or `ideal`
-    (the best that is possible on this data).
+    (the best that is possible on this data). A simulated level has a band, `low` to `high`, that contains 95 % of the
+    reference's values. If it was simulated with fewer samples than were evaluated, `own` is the evaluated value with as
+    many, which is the one to compare, and `note` says how many.
     """
 
     name: str
     value: float
     kind: Kind = "chance"
+    low: float | None = None
+    high: float | None = None
+    own: float | None = None
+    note: str | None = None
+
+    def contains(self, value: float) -> bool | None:
+        """Whether the band contains the value, up to rounding; None if the level has no band."""
+        if self.low is None or self.high is None:
+            return None
+        compared = value if self.own is None else self.own
+        slack = 1e-9 * max(abs(self.low), abs(self.high), abs(compared))
+        return self.low - slack <= compared <= self.high + slack
 
 
 @dataclass(frozen=True)
@@ -186,6 +200,12 @@ class Result:
     def levels(self) -> tuple[Chance, ...]:
         """All reference levels, of any kind."""
         return self.chance
+
+    @property
+    def compatible(self) -> tuple[str, ...] | None:
+        """The names of the simulated levels whose bands contain the value; None if no level was simulated."""
+        within = {level.name: level.contains(self.value) for level in self.chance if level.low is not None}
+        return tuple(name for name, inside in within.items() if inside) if within and self.defined else None
 
     @property
     def ci(self) -> Interval | None:

@@ -354,9 +354,7 @@ def _result_to_dict(result: Result) -> dict[str, Any]:
         "bounds": [number_to_json(bound) for bound in result.bounds],
         "interval": None if interval is None else _interval_to_dict(interval),
         "no_interval": result.no_interval,
-        "levels": [
-            {"name": level.name, "value": number_to_json(level.value), "kind": level.kind} for level in result.chance
-        ],
+        "levels": [_level_to_dict(level) for level in result.chance],
         **_split_readings(result.conventions),
         "reason": result.reason,
         "oracle": result.oracle,
@@ -415,9 +413,20 @@ def _result_from_dict(entry: Mapping[str, Any]) -> Result:
     )
 
 
+# What only simulated levels have.
+_SIMULATED = ("low", "high", "own")
+
+
+def _level_to_dict(level: Chance) -> dict[str, Any]:
+    simulated = {name: number_to_json(getattr(level, name)) for name in _SIMULATED if getattr(level, name) is not None}
+    noted = {} if level.note is None else {"note": level.note}
+    return {"name": level.name, "value": number_to_json(level.value), "kind": level.kind, **simulated, **noted}
+
+
 def _level_from_dict(level: Mapping[str, Any]) -> Chance:
     kind = cast(Kind, one_of("kind", level["kind"], get_args(Kind)))
-    return Chance(str(level["name"]), number_from_json(level["value"]), kind)
+    simulated = {name: number_from_json(level[name]) for name in _SIMULATED if name in level}
+    return Chance(str(level["name"]), number_from_json(level["value"]), kind, note=level.get("note"), **simulated)
 
 
 def _table_to_dict(table: Table) -> dict[str, Any]:

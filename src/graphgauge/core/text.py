@@ -74,6 +74,7 @@ def remark_lines(evaluation: Evaluation) -> Iterator[str]:
     baselines = dict.fromkeys(result.chance[-1].name for result in evaluation.values() if result.chance)
     if baselines:
         yield f"chance: {', '.join(baselines)}."
+    yield from _compatible_lines(evaluation)
     without = {result.key: result.reason for result in evaluation.values() if result.reason and not result.is_companion}
     for reason, keys in _grouped(without):
         yield f"{', '.join(keys)}: no value, {reason}."
@@ -86,6 +87,20 @@ def remark_lines(evaluation: Evaluation) -> Iterator[str]:
         yield f"skipped {_listed(keys)}: {reason}."
     for note in evaluation.notes:
         yield f"note: {note}."
+
+
+def _compatible_lines(evaluation: Evaluation) -> Iterator[str]:
+    """Within which simulated levels the values are, and with how many samples they were compared."""
+    found = {
+        result.key: " or ".join(result.compatible) or "none of the levels"
+        for result in evaluation.values()
+        if result.compatible is not None and not result.is_companion
+    }
+    for names, keys in _grouped(found):
+        yield f"compatible with {names}: {', '.join(keys)}."
+    notes = {f"{result.key}": level.note for result in evaluation.values() for level in result.chance if level.note}
+    for note, keys in _grouped(notes):
+        yield f"levels of {', '.join(keys)}: {note}."
 
 
 def evaluation_html(evaluation: Evaluation) -> str:

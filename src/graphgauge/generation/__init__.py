@@ -6,10 +6,11 @@ from graphgauge.core.renamed import say_renamed
 from graphgauge.generation.collect import collect
 from graphgauge.generation.evaluate import evaluate
 from graphgauge.generation.from_files import evaluate_files
+from graphgauge.generation.graphs import Graphs
 from graphgauge.generation.subjects import Case, Labelled, open_checkpoint
 from graphgauge.generation.table import SampleTable
 
-__all__ = ["Case", "Labelled", "SampleTable", "collect", "evaluate", "evaluate_files", "open_checkpoint"]
+__all__ = ["Case", "Graphs", "Labelled", "SampleTable", "collect", "evaluate", "evaluate_files", "open_checkpoint"]
 
 
 def __getattr__(name: str) -> Any:

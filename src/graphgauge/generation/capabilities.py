@@ -27,6 +27,8 @@ REQUIRED = {
     "statistics": ("data", "generate", "statistics"),
     "encodings": ("data", "generate", "vectors"),
     "graphs": ("data", "generate", "graphs"),
+    "graph_training": ("data", "generate", "graphs", "train"),
+    "copies": ("data", "generate", "train"),
     "latents": ("data", "encode"),
     "answers": ("generate", "classifier"),
 }
@@ -49,23 +51,30 @@ REASONS = {
 class Capabilities:
     """The samples of a table, created when first needed."""
 
-    def __init__(self, table: SampleTable, empty: int | str, draws: Draws, threads: int | None) -> None:
-        self._table, self._draws = table, draws
+    def __init__(
+        self, table: SampleTable, empty: int | str, draws: Draws, threads: int | None, convention: str = "graphgauge"
+    ) -> None:
+        self._table, self._draws, self._convention = table, draws, convention
         self._common: dict[str, Any] = {"seed": draws.seed, "threads": threads}
         self.made: dict[str, ConditionSample] = {}
         self._makers: dict[str, Callable[[], ConditionSample]] = {
             "reconstructions": lambda: Reconstructions.of(table, empty, **self._common),
-            **dict.fromkeys(("attempts", "validity", "novelty", "pairs"), lambda: self._attempts),
+            **dict.fromkeys(("attempts", "validity", "novelty", "pairs", "copies"), lambda: self._attempts),
             "statistics": lambda: Statistics(table.labels, sides=Described(table, draws), **self._common),
             "encodings": lambda: Encodings(table.labels, sides=Encoded(table, draws, threads), **self._common),
-            "graphs": lambda: GraphSides(table.labels, sides=Drawn(table, draws), **self._common),
+            **dict.fromkeys(("graphs", "graph_training"), lambda: self._graphs),
             "latents": lambda: Latents.of(table, **self._common),
             "answers": lambda: Answers.of(table, draws, **self._common),
         }
 
     @cached_property
     def _attempts(self) -> Attempts:
-        return Attempts.of(self._table, **self._common)
+        return Attempts.of(self._table, self._draws, **self._common)
+
+    @cached_property
+    def _graphs(self) -> GraphSides:
+        table = self._table
+        return GraphSides(table.labels, sides=Drawn(table, self._draws, self._convention), **self._common)
 
     @cached_property
     def _there(self) -> dict[str, bool]:

@@ -45,8 +45,12 @@ def _level(result: Result, name: str) -> float | None:
 )
 def copied_training_set(results: Mapping[str, Result]) -> Evidence | None:
     """The generator copies its training set."""
+    return _copied(results)
+
+
+def _copied(results: Mapping[str, Result]) -> Evidence | None:
     novelty = results.get("novelty")
-    real = None if novelty is None else _level(novelty, "real held-out samples")
+    real = None if novelty is None else _level(novelty, "perfect")
     if novelty is None or real is None or novelty.interval is None or novelty.interval.high >= _MOSTLY_NEW * real:
         return None
     return {"novelty": novelty.value, "real": real}
@@ -65,6 +69,28 @@ def learned_real_samples(held_out: HeldOut) -> Evidence | None:
         return None
     given = held_out.compared + held_out.excluded
     return {"excluded": held_out.excluded, "given": given, "compared": held_out.compared}
+
+
+@check(
+    "near-copies",
+    family="generation",
+    severity="warning",
+    message="{share:.0%} of the samples are nearer to a training sample than to any real held-out one, {real:.0%} "
+    "[{low:.0%}, {high:.0%}] of real ones would be: the generator makes near copies of what it learned from",
+    remedy="Compare samples with their nearest training samples; novelty does not show copies with small changes.",
+)
+def near_copies(results: Mapping[str, Result]) -> Evidence | None:
+    """Samples are new, but much nearer to the training set than real ones are."""
+    nearer = results.get("nearer_to_training")
+    perfect = None if nearer is None else next((level for level in nearer.chance if level.name == "perfect"), None)
+    if nearer is None or perfect is None or perfect.high is None or perfect.low is None:
+        return None
+    if _copied(results) is not None:  # the stronger finding
+        return None
+    # Half of the way from a perfect generator to one that only copies.
+    if not nearer.value > max(perfect.high, (1 + perfect.value) / 2):
+        return None
+    return {"share": nearer.value, "real": perfect.value, "low": perfect.low, "high": perfect.high}
 
 
 @check(
@@ -159,10 +185,9 @@ def hidden_retries(attempts: Attempts, drawn: Any) -> Evidence | None:
 def distance_within_noise(results: Mapping[str, Result]) -> Evidence | None:
     """The distance from real samples is no larger than between two draws of real samples."""
     distance = results.get("overall_mean_distance")
-    noise = None if distance is None else _level(distance, "real against real, 95th percentile")
-    if distance is None or noise is None or not distance.value <= noise:
+    if distance is None or distance.goal is None or not distance.value <= distance.goal:
         return None
-    return {"value": distance.value, "noise": noise, "mean": _level(distance, "real against real")}
+    return {"value": distance.value, "noise": distance.goal, "mean": _level(distance, "perfect")}
 
 
 @check(

@@ -38,7 +38,8 @@ _ASKED = {
 # The method that provides a part of the table.
 _METHODS = {
     "reconstructed": "reconstruct", "latents": "encode", "generated_latents": "encode", "statistics": "statistics",
-    "generated_statistics": "statistics", "generated": "generate", "valid": "validate", "predicted": "predict",
+    "generated_statistics": "statistics", "generated": "generate", "valid": "validate",
+    "real_valid": "validate", "predicted": "predict",
     "classifier_predicted": "predict", "labels": "conditions", "channels": "channels",
 }  # fmt: skip
 
@@ -144,6 +145,8 @@ class Collection:
                 given |= {"latents": self._latents, "leaks": self._leaks}
             if "statistics" in asked:
                 given["statistics"] = self._statistics
+            if "generate" in asked and self.offers["validate"]:
+                given["real_valid"] = self._real_valid
         if "generate" in asked:
             given |= {"generated": self._attempts[0], "conditions": self._attempts[1], "valid": self._valid}
             if "encode" in asked:
@@ -301,6 +304,11 @@ class Collection:
     @cached_property
     def _valid(self) -> Any:
         return self._subject.whole_answer("validate", self._attempts[0]) if self.offers["validate"] else None
+
+    @cached_property
+    def _real_valid(self) -> Any:
+        """Real samples pass the same rules as generated ones."""
+        return self._subject.whole_answer("validate", self._shown) if len(self._shown) else np.empty(0, bool)
 
     @cached_property
     def _generated_latents(self) -> Any:

@@ -91,6 +91,12 @@ def of_draws(sample: ConditionSample, estimate: Estimate) -> IntervalRule | NoIn
                         note="bootstrap percentiles, which are exact only in large samples")  # fmt: skip
 
 
+def of_discrepancy(sample: ConditionSample, estimate: Estimate) -> IntervalRule | NoInterval:
+    """Student's t with the standard error of an MMD² in large samples."""
+    return IntervalRule("asymptotic-t", "samples", _t_bounds, approximate=True,
+                        note="the normal limit of an MMD, which a small one approaches slowly")  # fmt: skip
+
+
 def of_correlation(sample: ConditionSample, estimate: Estimate) -> IntervalRule | NoInterval:
     """Fisher's z over samples; no interval if the order is perfect."""
     if is_rounding(1 - np.abs(estimate.value), 1.0).all():

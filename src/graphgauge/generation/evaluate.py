@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.findings import Finding
 from graphgauge.core.metric import asked, find, sections, select
@@ -28,7 +30,8 @@ _BESIDE = re.compile(r"\.(n|low|high)$")
 _INPUTS = (
     "real", "generated", "real_conditions", "conditions", "train", "valid", "reconstructed", "latents",
     "generated_latents", "leaks", "statistics", "generated_statistics", "predicted", "classifier_labels",
-    "classifier_predicted", "labels", "ordered", "channels", "threshold",
+    "classifier_predicted", "labels", "ordered", "channels", "threshold", "real_valid", "samples", "node_labels",
+    "edge_labels",
 )  # fmt: skip
 
 
@@ -41,6 +44,7 @@ def evaluate(
     conditions: Any = None,
     train: Any = None,
     valid: Any = None,
+    real_valid: Any = None,
     reconstructed: Any = None,
     latents: Any = None,
     generated_latents: Any = None,
@@ -54,6 +58,10 @@ def evaluate(
     labels: Sequence[str] | None = None,
     ordered: bool = False,
     channels: Sequence[str] | None = None,
+    samples: str | None = None,
+    node_labels: Sequence[str] | str | None = None,
+    edge_labels: Sequence[str] | str | None = None,
+    convention: str = "graphgauge",
     metrics: Sequence[str] | str | None = None,
     k: Sequence[int] | int = 10,
     empty: int | str = 1,
@@ -71,13 +79,15 @@ def evaluate(
     table
         The result of `collect` or `SampleTable.load`; or pass any of the following arguments instead.
     real, generated
-        Samples: arrays (n, *shape) of 0 and 1, or graphs (networkx, or lists of edges). `real_conditions` and
-        `conditions` are their true and their requested conditions: codes or names.
+        Samples: arrays (n, *shape) of 0 and 1, or graphs (networkx, PyG data, lists of edges, adjacency matrices).
+        `real_conditions` and `conditions` are their true and their requested conditions: codes or names.
     train
         The samples that the generator was trained on, for `novelty`. Real samples among them are not held out: they are
         left out and counted.
-    valid
+    valid, real_valid
         Whether each generated sample is valid; None counts as not valid. Without this argument all samples are valid.
+        Real samples that are not valid by the same rules are left out of comparisons; their share is the level of
+        `validity_rate`.
     reconstructed, latents
         The reconstruction of each real sample, in bits, and its latent vector (n, d); `generated_latents` are those of
         generated samples. `leaks` is whether the encoder is given the condition; `threshold` is the probability above
@@ -90,6 +100,14 @@ def evaluate(
     labels, ordered, channels
         Names of the conditions in the order of their codes; whether that order is meaningful (text conditions then need
         `labels`); names of the first axis of a sample.
+    samples
+        `graphs` or `bits`, for arrays (n, N, N) that could be both.
+    node_labels, edge_labels
+        Attributes of networkx graphs that are labels, `x` and `edge_attr` of PyG data; an empty list for none. By
+        default all that are text, whole numbers or truth values.
+    convention
+        How graphs are compared: `graphgauge`, or as in the code of `gran`, `spectre`, `digress`, `digress_emd` or
+        `polygraph`.
     metrics
         Sections (`reconstruction`, `diversity`, `statistical`, `latent_space`, `conditioning`) or keys, instead of all.
     k
@@ -118,7 +136,14 @@ def evaluate(
     chosen = metric_names(metrics)
     draws = Draws(seed, whole_number("resamples", resamples, 1), whole_number("permutations", permutations, 1))
     request = Request(
-        None if chosen is None else tuple(chosen), cutoffs(k), empty, confidence_level(confidence), draws, nan, threads
+        None if chosen is None else tuple(chosen),
+        cutoffs(k),
+        empty,
+        confidence_level(confidence),
+        draws,
+        nan,
+        threads,
+        convention,
     )
     return joined([evaluate_section(table, name, request) for name in request.by_section], request)
 
@@ -135,7 +160,7 @@ def _refuse_unused(given: Mapping[str, Any], empty: int | str) -> None:
 def evaluate_section(table: SampleTable, name: str, request: Request) -> Evaluation:
     """One requested section: its results, breakdowns and skipped parts."""
     names = request.by_section[name]
-    at_hand = Capabilities(table, request.empty, request.draws, request.threads)
+    at_hand = Capabilities(table, request.empty, request.draws, request.threads, request.convention)
     skipped: dict[str, str] = {}
     wanted = asked(FAMILY, names)
     possible = [item for item in wanted if at_hand.applies(item.metric)]
@@ -238,6 +263,9 @@ def _notes(table: SampleTable) -> tuple[str, ...]:
     notes = list(table.notes)
     if table.generated is not None and table.valid is None:
         notes.append("validity is not given: all samples count as valid")
+    if table.real_valid is not None and not table.real_valid.all():
+        count = int(np.count_nonzero(~table.real_valid))
+        notes.append(f"{count} of {len(table.real_valid)} real samples are not valid and are compared with no other")
     return tuple(notes)
 
 

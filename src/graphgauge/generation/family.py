@@ -8,15 +8,23 @@ from graphgauge.core.forms import Form
 # Options for sampling from a generator.
 _ASKING = ("num_samples", "temperature", "threshold", "empty")
 _CONDITIONS = ("real_conditions", "conditions")
+# What is known about samples besides themselves.
+_DESCRIBED = (
+    "statistics", "generated_statistics", "latents", "generated_latents", "predicted", "classifier_labels",
+    "classifier_predicted",
+)  # fmt: skip
 CHECKPOINT = Form("a checkpoint", needs=("checkpoint",), takes=("data", "classifier_checkpoint", "cpu", *_ASKING))
 SUBJECT = Form("a subject", needs=("subject",), takes=("data", "train", *_ASKING))
 SAMPLES = Form(
     "the form with samples",
     any_of=("real", "generated"),
-    takes=("train", "valid", *_CONDITIONS, "labels", "ordered", "nan"),
+    takes=("train", "valid", "real_valid", *_CONDITIONS, "labels", "ordered", "samples", "node_labels", "edge_labels",
+           *_DESCRIBED, "nan"),
     beside={
-        "real_conditions": ("real",), "conditions": ("generated",), "valid": ("generated",), "labels": _CONDITIONS,
-        "ordered": _CONDITIONS,
+        "real_conditions": ("real",), "conditions": ("generated",), "valid": ("generated",), "real_valid": ("real",),
+        "labels": _CONDITIONS, "ordered": _CONDITIONS, "statistics": ("real",), "latents": ("real",),
+        "generated_statistics": ("statistics",), "generated_latents": ("latents",), "predicted": ("generated",),
+        "classifier_labels": ("classifier_predicted",), "classifier_predicted": ("classifier_labels",),
     },
 )  # fmt: skip
 TABLE = Form("a table", needs=("table",), takes=("empty",))

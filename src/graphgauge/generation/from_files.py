@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Protocol
 
+import numpy as np
+
 from graphgauge.core.errors import InputError
 from graphgauge.core.factory import made
 from graphgauge.core.fields import (
@@ -33,14 +35,18 @@ from graphgauge.core.schema import evaluation_from_dict, read_content
 from graphgauge.generation.collect import Collection
 from graphgauge.generation.evaluate import evaluate_section, joined, part_of
 from graphgauge.generation.family import CHECKPOINT, FAMILY, SAMPLES, SUBJECT, TABLE
+from graphgauge.generation.graph_mmd import CONVENTIONS
 from graphgauge.generation.graphs import Graphs
+from graphgauge.generation.inputs import SAMPLE_KINDS
 from graphgauge.generation.section_results import Request
 from graphgauge.generation.sections.two_sided import Draws
 from graphgauge.generation.subjects import Case, Labelled, best_device, open_checkpoint
 from graphgauge.generation.table import SampleTable
+from graphgauge.io import delimited, parquet
 from graphgauge.io.arrays import read_array, read_labels
 from graphgauge.io.code import sources
 from graphgauge.io.hashing import receipt_input
+from graphgauge.io.npz import read_npz
 
 _LATER = "not evaluated yet"
 Inputs = Callable[[], list[Mapping[str, Any]]]
@@ -69,6 +75,17 @@ def evaluate_files(
     conditions: Annotated[PathLike | None, File("The requested condition of each generated sample.")] = None,
     train: Annotated[PathLike | None, File("The generator's training samples, for novelty.")] = None,
     valid: Annotated[PathLike | None, File("Which generated samples are valid.")] = None,
+    real_valid: Annotated[PathLike | None, File("Which real samples are valid, by the same rules.")] = None,
+    samples: Annotated[str | None, Choice("What arrays (n, N, N) are.", SAMPLE_KINDS)] = None,
+    node_labels: Annotated[Sequence[str] | str | None, Several("Attributes that label nodes.")] = None,
+    edge_labels: Annotated[Sequence[str] | str | None, Several("Attributes that label edges.")] = None,
+    statistics: Annotated[PathLike | None, File("Statistics of real samples, one column each.")] = None,
+    generated_statistics: Annotated[PathLike | None, File("Statistics of generated samples, likewise.")] = None,
+    latents: Annotated[PathLike | None, File("Latent vectors of real samples (n, d).")] = None,
+    generated_latents: Annotated[PathLike | None, File("Latent vectors of generated samples.")] = None,
+    predicted: Annotated[PathLike | None, File("A classifier's codes for generated samples.")] = None,
+    classifier_labels: Annotated[PathLike | None, File("True codes of real samples it was tested on.")] = None,
+    classifier_predicted: Annotated[PathLike | None, File("Its codes for these samples.")] = None,
     labels: Annotated[Sequence[str] | str | None, Several("Names of the conditions, in order.")] = None,
     ordered: Annotated[bool, Flag("The conditions are ordered, as in --labels or by number.")] = False,
     table: Annotated[PathLike | None, File("Answers collected before.")] = None,
@@ -80,6 +97,7 @@ def evaluate_files(
     empty: Annotated[str, Choice("Score of a reconstruction if both sides are empty.", ("1", "nan", "skip"))] = "1",
     resamples: Annotated[int, Whole("Draws for nulls and bootstraps.", 1)] = 1000,
     permutations: Annotated[int, Whole("Permutations of tests.", 1)] = 999,
+    convention: Annotated[str, Choice("How graphs are compared.", tuple(CONVENTIONS))] = "graphgauge",
     cpu: Annotated[bool, Flag("Do not use an accelerator.")] = False,
     metrics: Metrics = None,
     confidence: Confidence = 0.95,
@@ -98,7 +116,7 @@ def evaluate_files(
     request = Request(
         None if asked is None else tuple(asked), given["k"], 1 if given["empty"] == "1" else given["empty"],
         given["confidence"], Draws(given["seed"], given["resamples"], given["permutations"]), given["nan"],
-        given["threads"],
+        given["threads"], given["convention"],
     )  # fmt: skip
     names = list(request.by_section)  # an unknown name should fail before the evaluation
     source = _SOURCES[FAMILY.check(given)](given, progress)
@@ -172,10 +190,11 @@ def _asking(
 
 
 def _from_samples(given: Mapping[str, Any], progress: Progress) -> Source:
-    names = ("real", "generated", "train", "real_conditions", "conditions", "valid")
+    names = ("real", "generated", "train", *_READERS)
     files = {name: given[name] for name in names if given[name]}
     read: dict[str, Any] = {name: _READERS.get(name, _read_samples)(path) for name, path in files.items()}
-    table = SampleTable.of(labels=given["labels"], ordered=given["ordered"], nan=given["nan"], **read)
+    options = {name: given[name] for name in ("labels", "ordered", "nan", "samples", "node_labels", "edge_labels")}
+    table = SampleTable.of(**options, **read)
     return Source(lambda name: table, {}, lambda: [receipt_input(name, path) for name, path in files.items()])
 
 
@@ -192,10 +211,33 @@ _SOURCES: dict[Any, Callable[[Mapping[str, Any], Progress], Source]] = {
 }
 
 
+def _read_statistics(path: str) -> dict[str, Any]:
+    """The columns of a table with a head (.csv, .parquet), or the arrays of an .npz, by name."""
+    file = Path(path)
+    if file.suffix == ".npz":
+        return dict(read_npz(file))
+    batches = parquet.read_columns(file, parquet.column_names(file)) if file.suffix == ".parquet" else None
+    if file.suffix == ".csv":
+        batches = delimited.read_columns(file, delimited.read_table(file)[0])
+    if batches is None:
+        raise InputError(f"files ending in {file.suffix or 'nothing'} have no named columns", where=path,
+                         fix="Use .csv with a head, .parquet or .npz.")  # fmt: skip
+    parts = list(batches)
+    return {name: np.concatenate([part[name] for part in parts]) for name in (parts[0] if parts else ())}
+
+
 _READERS: dict[str, Callable[[str], Any]] = {
     "real_conditions": read_labels,
     "conditions": read_labels,
     "valid": read_array,
+    "real_valid": read_array,
+    "statistics": _read_statistics,
+    "generated_statistics": _read_statistics,
+    "latents": read_array,
+    "generated_latents": read_array,
+    "predicted": read_array,
+    "classifier_labels": read_array,
+    "classifier_predicted": read_array,
 }
 
 
@@ -215,7 +257,7 @@ def _read_samples(path: str) -> Any:
 
 def _graph(item: Any) -> Any:
     edges = [(source, target) for source, target in (item["edges"] if isinstance(item, dict) else item)]
-    return (item["nodes"], edges) if isinstance(item, dict) else edges
+    return {**item, "edges": edges} if isinstance(item, dict) else edges
 
 
 def _pair(path: str) -> Labelled:

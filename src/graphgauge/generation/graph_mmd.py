@@ -1,88 +1,168 @@
-"""MMD between sets of graphs, from histograms of degrees, clustering coefficients and spectra."""
+"""MMD between sets of graphs, from their degrees, clustering coefficients, orbits and spectra.
+
+A convention is a choice of histograms, kernel and estimator. `graphgauge` is unbiased and its histograms do not depend
+on rounding; the others give the numbers that papers and libraries print.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from graphgauge.core.arrays import Floats, Ints
 from graphgauge.core.errors import InputError, one_of
 from graphgauge.generation.graphs import Graphs
-from graphgauge.generation.two_sample import MMDTest, kernel_test
+from graphgauge.generation.two_sample import MMDTest, Score, biased, kernel_test, unbiased
+from graphgauge.kernels.orbits import ORBITS, node_orbits
 
 _CLUSTERING_BINS, _SPECTRAL_BINS = 100, 200
 # Maximum number of nodes of a graph whose spectrum is computed; more would exhaust the memory.
 _MOST_DENSE = 20_000
+# The lower end of the spectrum's histogram in GRAN's code and all that followed it.
+_BELOW_ZERO = -1e-5
+STATISTICS = ("degree", "clustering", "orbit", "spectral")
+
+Kernel = Callable[[Floats, Floats], Floats]
+
+
+@dataclass(frozen=True)
+class GraphKernel:
+    """Features of graphs and a kernel between them."""
+
+    features: Callable[[Graphs], Floats]
+    kernel: Kernel
+    bandwidth: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Convention:
+    """How graphs are compared: a kernel for each statistic, and the estimator of MMD²."""
+
+    name: str
+    kernels: Mapping[str, GraphKernel]
+    score: Score
+    estimator: str
+    # Statistics of which only as many generated graphs are compared as there are real ones, the first.
+    truncated: tuple[str, ...] = ()
+
+    @property
+    def is_biased(self) -> bool:
+        return self.score is biased
 
 
 def graph_mmd(
-    real: Graphs, generated: Graphs, kind: str, *, permutations: int, generator: np.random.Generator
+    real: Graphs,
+    generated: Graphs,
+    kind: str,
+    *,
+    permutations: int,
+    generator: np.random.Generator,
+    convention: str = "graphgauge",
 ) -> MMDTest:
-    """MMD² of the graphs' histograms of `degree`, `clustering` coefficient or normalised Laplacian eigenvalues.
-
-    The kernel is exp(−t²/2σ²) of the total variation t between two histograms, with the bandwidths of Liao et al. 2019:
-    1, 0.1 and 1. The test's power depends on them (O'Bray et al. 2022).
-    """
-    histograms, bandwidth = _KINDS[one_of("graph statistic", kind, _KINDS)]
+    """MMD² of the graphs' `degree`, `clustering`, `orbit` or `spectral` statistics under a convention."""
+    rules = CONVENTIONS[one_of("convention", convention, CONVENTIONS)]
+    chosen = rules.kernels[one_of("graph statistic", kind, rules.kernels)]
     if min(len(real), len(generated)) < 2:
         raise InputError(f"expected at least two graphs on either side, found {len(real)} and {len(generated)}")
-    parts = [histograms(graphs) for graphs in (real, generated)]
-    rows = np.zeros((len(real) + len(generated), max(part.shape[1] for part in parts)))
-    rows[: len(real), : parts[0].shape[1]], rows[len(real) :, : parts[1].shape[1]] = parts
-
-    def strip(some: slice) -> Floats:
-        from scipy.spatial.distance import cdist
-
-        variation = cdist(rows[some], rows, "cityblock") / 2
-        return np.asarray(np.exp(variation**2 / (-2 * bandwidth**2)))
-
-    return kernel_test(
-        strip, len(real), len(generated), "exp(−t²/2σ²), t total variation", bandwidth, permutations=permutations,
+    if kind in rules.truncated:
+        generated = generated.take(np.arange(min(len(real), len(generated))))
+    return feature_mmd(
+        chosen.features(real), chosen.features(generated), chosen, rules.score, permutations=permutations,
         generator=generator,
     )  # fmt: skip
 
 
+def feature_mmd(
+    real: Floats,
+    generated: Floats,
+    chosen: GraphKernel,
+    score: Score,
+    *,
+    permutations: int,
+    generator: np.random.Generator,
+) -> MMDTest:
+    """The test of features that are known."""
+    rows = np.concatenate(padded(real, generated))
+    return kernel_test(
+        lambda some: chosen.kernel(rows[some], rows), len(real), len(generated), chosen.text, chosen.bandwidth,
+        permutations=permutations, generator=generator, score=score,
+    )  # fmt: skip
+
+
+def padded(*features: Floats) -> list[Floats]:
+    """Histograms with the same number of bins."""
+    width = max(part.shape[1] for part in features)
+    return [np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in features]
+
+
+# ---------------------------------------------------------------------------------------------------------- features
+
+
 def degree_histograms(graphs: Graphs) -> Floats:
-    """The degree distribution of each graph (n, degrees); zeros for a graph without nodes."""
-    return _shares(graphs, graphs.degrees, int(graphs.degrees.max(initial=0)) + 1)
+    """The degree distribution of each graph (n, degrees); of directed ones the in-degrees, then the out-degrees."""
+    if not graphs.directed:
+        return _shares(graphs, graphs.degrees, int(graphs.degrees.max(initial=0)) + 1)
+    # Even bins are those of in-degrees, odd ones of out-degrees, so that histograms of any width can be compared.
+    found = []
+    for side in (1, 0):
+        degrees = np.bincount(graphs.through[:, side], minlength=int(graphs.nodes.sum()))
+        found.append(_shares(graphs, degrees, int(degrees.max(initial=0)) + 1))
+    both = padded(*found)
+    return np.stack(both, axis=2).reshape(len(graphs), -1) / 2
 
 
-def clustering_histograms(graphs: Graphs) -> Floats:
-    """The distribution of clustering coefficients in bins of 0.01; the coefficient is 0 below two neighbours."""
+def clustering_coefficients(graphs: Graphs) -> Floats:
+    """The clustering coefficient of each node; 0 below two neighbours."""
     from scipy.sparse import csr_array
 
     size = int(graphs.nodes.sum())
     adjacency = csr_array((np.ones(len(graphs.ends)), graphs.ends.T), shape=(size, size))
     # Ordered pairs of connected neighbours.
     closed: Floats = (adjacency @ adjacency).multiply(adjacency).sum(axis=1)
-    possible = graphs.degrees * (graphs.degrees - 1)
-    return _shares(graphs, _bins(closed / np.maximum(possible, 1), 1.0, _CLUSTERING_BINS), _CLUSTERING_BINS)
+    return np.asarray(closed / np.maximum(graphs.degrees * (graphs.degrees - 1), 1))
+
+
+def clustering_histograms(graphs: Graphs) -> Floats:
+    """The distribution of clustering coefficients in bins of 0.01."""
+    return _shares(graphs, _bins(clustering_coefficients(graphs), 1.0, _CLUSTERING_BINS), _CLUSTERING_BINS)
+
+
+def orbit_means(graphs: Graphs) -> Floats:
+    """The mean number of times (n, 15) that a node is at each orbit of the connected graphs of up to four nodes."""
+    counts = node_orbits(graphs.ends, int(graphs.nodes.sum()))
+    sums = np.zeros((len(graphs), ORBITS))
+    np.add.at(sums, graphs.owner, counts)
+    return sums / np.maximum(graphs.nodes, 1)[:, np.newaxis]
 
 
 def spectral_histograms(graphs: Graphs) -> Floats:
     """The distribution of each graph's normalised Laplacian eigenvalues in bins of 0.01 from 0 to 2."""
+    values = np.concatenate([np.empty(0), *spectra(graphs)])
+    return _shares(graphs, _bins(values, 2.0, _SPECTRAL_BINS), _SPECTRAL_BINS)
+
+
+def spectra(graphs: Graphs, eigenvalues: Callable[[Any], Any] = np.linalg.eigvalsh) -> list[Floats]:
+    """The eigenvalues of each graph's normalised Laplacian; rows of isolated nodes are 0."""
     if graphs.nodes.max(initial=0) > _MOST_DENSE:
         raise InputError(
             f"a graph of {graphs.nodes.max()} nodes is too large for its spectrum; the limit is {_MOST_DENSE}",
             where="spectral_mmd", fix="Request other metrics by name.",
         )  # fmt: skip
-    eigenvalues = []
+    found = []
     for index, size in enumerate(graphs.nodes.tolist()):
         adjacency = np.zeros((size, size))
         source, target = graphs[index].T
         adjacency[source, target] = adjacency[target, source] = 1
         degrees = adjacency.sum(axis=1)
         scale = np.divide(1, np.sqrt(degrees), out=np.zeros(size), where=degrees > 0)
-        laplacian = np.diag((degrees > 0).astype(float)) - scale[:, np.newaxis] * adjacency * scale
-        eigenvalues.append(np.linalg.eigvalsh(laplacian))
-    values = np.concatenate(eigenvalues) if eigenvalues else np.empty(0)
-    return _shares(graphs, _bins(values, 2.0, _SPECTRAL_BINS), _SPECTRAL_BINS)
-
-
-_KINDS = {
-    "degree": (degree_histograms, 1.0),
-    "clustering": (clustering_histograms, 0.1),
-    "spectral": (spectral_histograms, 1.0),
-}
+        # In the order of networkx, so that eigenvalues on the edge of a bin are rounded alike.
+        laplacian = scale[:, np.newaxis] * ((np.diag(degrees) - adjacency) * scale)
+        found.append(eigenvalues(laplacian) if size else np.empty(0))
+    return found
 
 
 def _bins(values: Floats, top: float, bins: int) -> Ints:
@@ -93,3 +173,125 @@ def _bins(values: Floats, top: float, bins: int) -> Ints:
 def _shares(graphs: Graphs, bins: Ints, width: int) -> Floats:
     counts = np.bincount(graphs.owner * width + bins, minlength=len(graphs) * width).reshape(len(graphs), width)
     return counts / np.maximum(graphs.nodes, 1)[:, np.newaxis]
+
+
+# --------------------------------------------------------------------------------------- features as others bin them
+
+
+def _numpy_histograms(graphs: Graphs, values: list[Floats], bins: int, low: float, high: float) -> Floats:
+    """Counts as np.histogram gives them: values beyond the range, even by rounding, are left out."""
+    rows = [np.histogram(own, bins=bins, range=(low, high))[0] for own in values]
+    return np.array(rows, dtype=float).reshape(len(graphs), bins)
+
+
+def _numpy_clustering(graphs: Graphs) -> Floats:
+    values = np.split(clustering_coefficients(graphs), np.cumsum(graphs.nodes)[:-1])
+    return _numpy_histograms(graphs, values[: len(graphs)], _CLUSTERING_BINS, 0.0, 1.0)
+
+
+def _numpy_spectral(graphs: Graphs) -> Floats:
+    counts = _numpy_histograms(graphs, spectra(graphs), _SPECTRAL_BINS, _BELOW_ZERO, 2.0)
+    return _normalised(counts, 0.0)
+
+
+def _scipy_spectral(graphs: Graphs) -> Floats:
+    """With SciPy's eigenvalues: those of bipartite graphs end at 2, and rounding decides whether that counts."""
+    from scipy.linalg import eigvalsh
+
+    counts = _numpy_histograms(graphs, spectra(graphs, eigvalsh), _SPECTRAL_BINS, _BELOW_ZERO, 2.0)
+    return _normalised(counts, 0.0)
+
+
+def _degree_counts(graphs: Graphs) -> Floats:
+    return np.asarray(degree_histograms(graphs) * np.maximum(graphs.nodes, 1)[:, np.newaxis])
+
+
+def _normalised(counts: Floats, extra: float) -> Floats:
+    total = counts.sum(axis=1, keepdims=True) + extra
+    return np.asarray(np.divide(counts, total, out=np.zeros_like(counts), where=total > 0))
+
+
+def _shares_of(counts: Callable[[Graphs], Floats], extra: float) -> Callable[[Graphs], Floats]:
+    return lambda graphs: _normalised(counts(graphs), extra)
+
+
+# ----------------------------------------------------------------------------------------------------------- kernels
+
+
+def _total_variation(bandwidth: float) -> Kernel:
+    def kernel(x: Floats, y: Floats) -> Floats:
+        from scipy.spatial.distance import cdist
+
+        return np.asarray(np.exp(-((cdist(x, y, "cityblock") / 2) ** 2) / (2 * bandwidth**2)))
+
+    return kernel
+
+
+def _gaussian(bandwidth: float) -> Kernel:
+    def kernel(x: Floats, y: Floats) -> Floats:
+        from scipy.spatial.distance import cdist
+
+        return np.asarray(np.exp(-cdist(x, y, "sqeuclidean") / (2 * bandwidth**2)))
+
+    return kernel
+
+
+def _earth_mover(bandwidth: float, bins: float = 1.0) -> Kernel:
+    """Of histograms on a line: the area between cumulative sums.
+
+    Sums of these histograms differ by at most 1e-6. pyemd charges that difference in another way, so its values agree
+    with these to about six digits.
+    """
+
+    def kernel(x: Floats, y: Floats) -> Floats:
+        from scipy.spatial.distance import cdist
+
+        moved = cdist(np.cumsum(x, axis=1), np.cumsum(y, axis=1), "cityblock") / bins
+        return np.asarray(np.exp(-(moved**2) / (2 * bandwidth**2)))
+
+    return kernel
+
+
+_TV, _EMD, _L2 = "exp(−t²/2σ²), t total variation", "exp(−e²/2σ²), e earth mover's distance", "exp(−d²/2σ²)"
+
+
+def _tv_kernels(
+    degree: Callable[[Graphs], Floats], clustering: Callable[[Graphs], Floats], spectral: Callable[[Graphs], Floats]
+) -> dict[str, GraphKernel]:
+    """The kernels of Liao et al. 2019; the power of a test depends on their bandwidths (O'Bray et al. 2022)."""
+    return {
+        "degree": GraphKernel(degree, _total_variation(1.0), 1.0, _TV),
+        "clustering": GraphKernel(clustering, _total_variation(0.1), 0.1, _TV),
+        "orbit": GraphKernel(orbit_means, _total_variation(30.0), 30.0, _TV),
+        "spectral": GraphKernel(spectral, _total_variation(1.0), 1.0, _TV),
+    }
+
+
+# SPECTRE, and DiGress after it, add this to the sum of a histogram before they divide by it.
+_EXTRA = 1e-6
+_SHARES = [_shares_of(counts, 0.0) for counts in (_degree_counts, _numpy_clustering, _scipy_spectral)]
+_LESS = [_shares_of(counts, _EXTRA) for counts in (_degree_counts, _numpy_clustering, _scipy_spectral)]
+_EMD_KERNELS = {
+    "degree": GraphKernel(_LESS[0], _earth_mover(1.0), 1.0, _EMD),
+    "clustering": GraphKernel(_LESS[1], _earth_mover(0.1, _CLUSTERING_BINS), 0.1, _EMD),
+    "orbit": GraphKernel(orbit_means, _gaussian(30.0), 30.0, _L2),
+    "spectral": GraphKernel(_LESS[2], _earth_mover(1.0), 1.0, _EMD),
+}
+_UNBIASED, _BIASED = "MMD squared, unbiased: may be below 0", "MMD squared, biased: pairs of a graph with itself count"
+CONVENTIONS = {
+    rule.name: rule
+    for rule in (
+        Convention(
+            "graphgauge",
+            _tv_kernels(degree_histograms, clustering_histograms, spectral_histograms),
+            unbiased,
+            _UNBIASED,
+        ),
+        Convention("gran", _tv_kernels(*_SHARES), biased, _BIASED),
+        # Their code pairs graphs with a list as long as the real graphs, so further generated ones are left out.
+        Convention("spectre", _tv_kernels(*_LESS), biased, _BIASED, ("spectral",)),
+        Convention("digress", _tv_kernels(*_LESS), biased, _BIASED, ("spectral",)),
+        Convention("digress_emd", _EMD_KERNELS, biased, _BIASED, ("spectral",)),
+        Convention("polygraph", _tv_kernels(_SHARES[0], _SHARES[1], _numpy_spectral), biased, _BIASED),
+    )
+}

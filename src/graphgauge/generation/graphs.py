@@ -1,55 +1,84 @@
-"""Graphs as samples: simple, undirected and unlabelled; isomorphic graphs are equal."""
+"""Graphs as samples: simple graphs, directed or not, with labels of nodes and edges; isomorphic graphs are equal."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from hashlib import blake2b
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphgauge.core.arrays import Ints
+from graphgauge.core.arrays import Ints, as_numeric
 from graphgauge.core.errors import InputError
-from graphgauge.core.extras import need
 
 Words = NDArray[np.uint64]
 
-# Rounds of colour refinement; graphs that still look equal are compared exactly.
-_ROUNDS = 4
 # Maximum number of nodes of all graphs together; more would exhaust the memory.
 _MOST_NODES = 20_000_000
+# The label of nodes and edges without one.
+UNLABELLED = 0
+
+
+class LabelNames(NamedTuple):
+    """The attributes that label nodes and edges; None for all that are text, whole numbers or truth values."""
+
+    nodes: tuple[str, ...] | None = None
+    edges: tuple[str, ...] | None = None
+
+
+ALL_LABELS = LabelNames()
 
 
 @dataclass(frozen=True, eq=False)
 class Graphs:
     """Graphs one after the other: graph i has nodes 0 … nodes[i] − 1 and edges[offsets[i]:offsets[i + 1]].
 
-    Every edge is stored once, with its smaller end first, and the edges of a graph are sorted.
+    Every edge is stored once, an undirected one with its smaller end first, and the edges of a graph are sorted.
+    `node_labels` and `edge_labels` are hashes of the labels, one per node of all graphs and one per edge, if there are
+    any.
     """
 
     nodes: Ints
     offsets: Ints
     edges: Ints
+    node_labels: Words | None = None
+    edge_labels: Words | None = None
+    directed: bool = False
+    # Attributes that are not labels, because they are numbers or arrays.
+    ignored: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, value: Any, name: str = "graphs") -> Graphs:
-        """From a list of networkx graphs, of edge lists (E, 2), or of pairs (number of nodes, edge list).
+    def of(cls, value: Any, name: str = "graphs", labels: LabelNames = ALL_LABELS) -> Graphs:
+        """From a list of networkx graphs, PyG data, edge lists (E, 2), or pairs (number of nodes, edge list); or from a
+        stack (n, N, N) of adjacency matrices.
 
-        An edge list cannot contain isolated nodes: its nodes are those that occur.
+        An edge list cannot contain isolated nodes: its nodes are those that occur. Attributes of networkx graphs that
+        are text, whole numbers or truth values are labels, unless `labels` names others.
         """
         if isinstance(value, Graphs):
             return value
-        read = [_graph(graph, f"{name}[{index}]") for index, graph in enumerate(value)]
-        total = sum(count for count, _ in read)
+        if is_stack(value):
+            value = _matrices(as_numeric(value, name), name)
+        read = [_graph(graph, f"{name}[{index}]", labels) for index, graph in enumerate(value)]
+        total = sum(graph.nodes for graph in read)
         if total > _MOST_NODES:
             raise InputError(f"graphs with {total:.3g} nodes together; the limit is {_MOST_NODES}", where=name)
-        nodes = np.array([count for count, _ in read], np.int64)
-        offsets = np.append(0, np.cumsum([len(edges) for _, edges in read], dtype=np.int64)).astype(np.int64)
-        edges = np.concatenate([edges for _, edges in read]) if read else np.empty((0, 2), np.int64)
-        return cls(nodes, offsets, edges)
+        kinds = {graph.directed for graph in read}
+        if len(kinds) > 1:
+            raise InputError("some graphs are directed and others are not", where=name, fix="Convert them to one kind.")
+        require_same_labels([graph.node_labels is not None for graph in read if graph.nodes], "node", name)
+        require_same_labels([graph.edge_labels is not None for graph in read if len(graph.edges)], "edge", name)
+        nodes = np.array([graph.nodes for graph in read], np.int64)
+        offsets = np.append(0, np.cumsum([len(graph.edges) for graph in read], dtype=np.int64)).astype(np.int64)
+        edges = np.concatenate([graph.edges for graph in read]) if read else np.empty((0, 2), np.int64)
+        ignored = tuple(dict.fromkeys(attribute for graph in read for attribute in graph.ignored))
+        return cls(
+            nodes, offsets, edges, _joined([graph.node_labels for graph in read], nodes),
+            _joined([graph.edge_labels for graph in read], np.diff(offsets)), kinds == {True}, ignored,
+        )  # fmt: skip
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -61,14 +90,33 @@ class Graphs:
     def take(self, index: NDArray[Any]) -> Graphs:
         """Some of the graphs, by a mask or by index."""
         places = np.arange(len(self))[index]
-        edges = [self[place] for place in places]
-        lengths = np.array([len(part) for part in edges], np.int64)
-        joined = np.concatenate(edges) if edges else np.empty((0, 2), np.int64)
-        return Graphs(self.nodes[places], np.append(0, np.cumsum(lengths)).astype(np.int64), joined)
+        lengths = np.diff(self.offsets)[places]
+        chosen = _ranges(self.offsets[places], lengths)
+        of_nodes = _ranges(self.starts[places], self.nodes[places])
+        return Graphs(
+            self.nodes[places], np.append(0, np.cumsum(lengths)).astype(np.int64), self.edges[chosen],
+            None if self.node_labels is None else self.node_labels[of_nodes],
+            None if self.edge_labels is None else self.edge_labels[chosen], self.directed, self.ignored,
+        )  # fmt: skip
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arguments of `Graphs(**arrays)`."""
-        return {"nodes": self.nodes, "offsets": self.offsets, "edges": self.edges}
+        arrays: dict[str, NDArray[Any]] = {"nodes": self.nodes, "offsets": self.offsets, "edges": self.edges}
+        if self.node_labels is not None:
+            arrays["node_labels"] = self.node_labels
+        if self.edge_labels is not None:
+            arrays["edge_labels"] = self.edge_labels
+        return arrays | ({"directed": np.array(True)} if self.directed else {})
+
+    @property
+    def labelled(self) -> tuple[bool, bool]:
+        """Whether nodes and edges have labels."""
+        return self.node_labels is not None, self.edge_labels is not None
+
+    @cached_property
+    def starts(self) -> Ints:
+        """The number of the first node of each graph, with the nodes of all graphs numbered consecutively."""
+        return np.append(0, np.cumsum(self.nodes))[:-1].astype(np.int64)
 
     @cached_property
     def owner(self) -> Ints:
@@ -76,15 +124,45 @@ class Graphs:
         return np.repeat(np.arange(len(self)), self.nodes)
 
     @cached_property
+    def through(self) -> Ints:
+        """The edges, with the nodes of all graphs numbered consecutively."""
+        return self.edges + np.repeat(self.starts, np.diff(self.offsets))[:, np.newaxis]
+
+    @cached_property
     def ends(self) -> Ints:
-        """The edges in both directions, with the nodes of all graphs numbered consecutively."""
-        start = np.append(0, np.cumsum(self.nodes))[:-1]
-        through = self.edges + np.repeat(start, np.diff(self.offsets))[:, np.newaxis]
-        return np.concatenate([through, through[:, ::-1]])
+        """The edges of the underlying undirected graphs in both directions, numbered consecutively, each once."""
+        both = np.concatenate([self.through, self.through[:, ::-1]])
+        return np.unique(both, axis=0) if self.directed else both
 
     @cached_property
     def degrees(self) -> Ints:
+        """Degrees in the underlying undirected graphs."""
         return np.bincount(self.ends[:, 0], minlength=int(self.nodes.sum()))
+
+
+def require_same_labels(labelled: Iterable[bool], kind: str, where: str) -> None:
+    """Refuse to compare graphs with and without labels, which would all differ."""
+    if len(set(labelled)) > 1:
+        raise InputError(
+            f"some graphs have labelled {kind}s and others do not", where=where,
+            fix=f"Label all of them, or ignore the labels with {kind}_labels=[].",
+        )  # fmt: skip
+
+
+def _joined(parts: Sequence[Words | None], sizes: Ints) -> Words | None:
+    if all(part is None for part in parts):
+        return None
+    filled = [
+        np.full(int(size), UNLABELLED, np.uint64) if part is None else part
+        for part, size in zip(parts, sizes, strict=True)
+    ]
+    return np.concatenate(filled).astype(np.uint64)
+
+
+def _ranges(starts: Ints, lengths: Ints) -> Ints:
+    """All numbers of some ranges, one range after the other."""
+    before = np.cumsum(lengths) - lengths
+    return np.asarray(np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths), np.int64)
 
 
 def is_graphs(value: Any) -> bool:
@@ -96,75 +174,37 @@ def is_graphs(value: Any) -> bool:
     return all(_is_graph(item) for item in value)
 
 
-def graph_ids(*collections: Graphs) -> tuple[Ints, ...]:
-    """Ids that are equal if and only if graphs are isomorphic, over all collections together.
-
-    Graphs that differ under colour refinement are not isomorphic (Weisfeiler and Leman 1968); the others are compared
-    exactly.
-    """
-    classes: dict[tuple[int, int, int], list[tuple[int, int, Ints, Words]]] = defaultdict(list)
-    found, known = [], 0
-    for graphs in collections:
-        colours = _colours(graphs)
-        signature = np.zeros(len(graphs), np.uint64)
-        np.add.at(signature, graphs.owner, _mixed(colours))
-        starts = np.append(0, np.cumsum(graphs.nodes))
-        ids = np.empty(len(graphs), np.int64)
-        for index in range(len(graphs)):
-            edges, own = graphs[index], colours[starts[index] : starts[index + 1]]
-            alike = classes[int(graphs.nodes[index]), len(edges), int(signature[index])]
-            for known_id, nodes, other_edges, other in alike:
-                if _isomorphic(nodes, edges, own, other_edges, other):
-                    ids[index] = known_id
-                    break
-            else:
-                alike.append((known, int(graphs.nodes[index]), edges, own))
-                ids[index], known = known, known + 1
-        found.append(ids)
-    return tuple(found)
+def is_stack(value: Any) -> bool:
+    """Whether this is one array (n, N, N)."""
+    shape = getattr(value, "shape", None)
+    return shape is not None and len(shape) == 3 and shape[1] == shape[2]
 
 
-def _colours(graphs: Graphs) -> Words:
-    """A number for each node of all graphs that is invariant under isomorphism."""
-    colours = graphs.degrees.astype(np.uint64)
-    source, target = graphs.ends.T
-    for _ in range(_ROUNDS):
-        around = np.zeros(len(colours), np.uint64)
-        np.add.at(around, source, _mixed(colours)[target])
-        colours = _mixed(colours + _mixed(around))
-    return colours
+def may_be_adjacency(array: NDArray[Any]) -> bool:
+    """Whether an array could be adjacency matrices of undirected graphs: square, symmetric, 0 on the diagonal."""
+    if not is_stack(array) or array.shape[1] < 3 or not len(array):
+        return False
+    loops = np.diagonal(array, axis1=1, axis2=2).any()
+    return not loops and bool(array.any()) and bool((array == np.swapaxes(array, 1, 2)).all())
 
 
-def _mixed(words: Words) -> Words:
-    """Mix the bits of a word (splitmix64)."""
-    words = words + np.uint64(0x9E3779B97F4A7C15)
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))
-
-
-def _isomorphic(nodes: int, edges: Ints, colours: Words, other_edges: Ints, other_colours: Words) -> bool:
-    if np.array_equal(edges, other_edges):
-        return True
-    networkx = need("networkx", "comparing graphs up to isomorphism")
-
-    def coloured(ends: Ints, own: Words) -> Any:
-        graph = networkx.Graph()
-        graph.add_nodes_from((node, {"colour": int(colour)}) for node, colour in enumerate(own))
-        graph.add_edges_from(ends.tolist())
-        return graph
-
-    same_colour = networkx.algorithms.isomorphism.categorical_node_match("colour", None)
-    first, second = coloured(edges, colours), coloured(other_edges, other_colours)
-    return bool(networkx.is_isomorphic(first, second, node_match=same_colour))
+def hashed_label(value: Any) -> int:
+    """A word for a label: equal labels have equal words, never 0."""
+    word = int.from_bytes(blake2b(repr(value).encode(), digest_size=8).digest(), "big")
+    return word or 1
 
 
 def is_networkx(value: Any) -> bool:
     return hasattr(value, "edges") and hasattr(value, "nodes") and hasattr(value, "is_directed")
 
 
+def is_pyg(value: Any) -> bool:
+    """Whether this is PyG's `Data`, or an object like it."""
+    return hasattr(value, "edge_index") and hasattr(value, "num_nodes")
+
+
 def _is_graph(value: Any) -> bool:
-    if is_networkx(value):
+    if is_networkx(value) or is_pyg(value) or _is_mapping(value):
         return True
     if _is_pair(value):
         value = value[1]
@@ -173,37 +213,152 @@ def _is_graph(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(isinstance(edge, list | tuple) and len(edge) == 2 for edge in value)
 
 
+def _is_mapping(value: Any) -> bool:
+    """A graph as JSON files have it: {"nodes": number, "edges": […]}, with "node_labels" and so on."""
+    return isinstance(value, Mapping) and "edges" in value
+
+
 def _is_pair(value: Any) -> bool:
     """(number of nodes, edges)."""
     return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], int | np.integer)
 
 
-def _graph(value: Any, where: str) -> tuple[int, Ints]:
-    """The number of nodes, and the edges as pairs of node indices."""
+class OneGraph(NamedTuple):
+    nodes: int
+    edges: Ints
+    node_labels: Words | None = None
+    edge_labels: Words | None = None
+    directed: bool = False
+    ignored: tuple[str, ...] = ()
+
+
+def _graph(value: Any, where: str, labels: LabelNames) -> OneGraph:
+    """The number of nodes, the edges as pairs of node indices, and labels."""
     if not _is_graph(value):
         raise InputError(
             f"expected a graph, found {type(value).__name__}", where=where,
-            fix="Pass a networkx graph, an edge list (E, 2), or (number of nodes, edge list).",
+            fix="Pass a networkx graph, PyG data, an edge list (E, 2), or (number of nodes, edge list).",
         )  # fmt: skip
     if is_networkx(value):
-        if value.is_directed() or value.is_multigraph():
-            raise InputError(
-                f"expected a simple undirected graph, found {type(value).__name__}", where=where,
-                fix="Convert it with networkx.Graph(graph).",
-            )  # fmt: skip
-        place = {node: index for index, node in enumerate(value.nodes)}
-        return len(place), _edges([(place[a], place[b]) for a, b in value.edges], where)
+        return _from_networkx(value, where, labels)
+    if is_pyg(value):
+        return _from_pyg(value, where, labels)
+    if _is_mapping(value):
+        return _from_mapping(value, where)
     if _is_pair(value):
         edges = _edges(value[1], where)
-        if value[0] < 0 or edges.max(initial=-1) >= value[0] or edges.min(initial=0) < 0:
-            raise InputError(f"its edges refer to nodes beyond its {value[0]} nodes", where=where)
-        return int(value[0]), edges
+        _within(int(value[0]), edges, where)
+        return OneGraph(int(value[0]), edges)
     names: dict[Any, int] = {}
     try:
         numbered = [[names.setdefault(end, len(names)) for end in edge] for edge in _listed(value)]
     except TypeError as error:
         raise InputError(f"the name of a node is not hashable ({error})", where=where) from None
-    return len(names), _edges(numbered, where)
+    return OneGraph(len(names), _edges(numbered, where))
+
+
+def _within(nodes: int, edges: Ints, where: str) -> None:
+    if nodes < 0 or edges.max(initial=-1) >= nodes or edges.min(initial=0) < 0:
+        raise InputError(f"its edges refer to nodes beyond its {nodes} nodes", where=where)
+
+
+def _from_mapping(value: Mapping[str, Any], where: str) -> OneGraph:
+    unknown = [name for name in value if name not in ("nodes", "edges", "node_labels", "edge_labels", "directed")]
+    if unknown:
+        raise InputError(f"a graph has no {unknown[0]!r}", where=where, fix="See the page on generation.")
+    listed = list(value["edges"])
+    words: dict[str, Words | None] = {"node_labels": None, "edge_labels": None}
+    count = int(value["nodes"]) if "nodes" in value else None
+    if count is None:
+        count = 1 + max((int(end) for edge in listed for end in edge), default=-1)
+    for name, rows in (("node_labels", count), ("edge_labels", len(listed))):
+        if value.get(name) is not None:
+            if len(value[name]) != rows:
+                raise InputError(f"{len(value[name])} {name} for {rows} {name[:4]}s", where=where)
+            words[name] = np.array([hashed_label(_plain(label)) for label in value[name]], np.uint64)
+    directed = bool(value.get("directed", False))
+    edges, edge_words = _sorted(listed, words["edge_labels"], where, directed=directed)
+    _within(count, edges, where)
+    return OneGraph(count, edges, words["node_labels"], edge_words, directed)
+
+
+def _from_networkx(value: Any, where: str, labels: LabelNames) -> OneGraph:
+    if value.is_multigraph():
+        raise InputError(
+            f"expected a simple graph, found {type(value).__name__}", where=where,
+            fix="Convert it with networkx.Graph(graph) or networkx.DiGraph(graph).",
+        )  # fmt: skip
+    place = {node: index for index, node in enumerate(value.nodes)}
+    nodes, ignored_nodes = _labels([value.nodes[node] for node in place], labels.nodes)
+    listed = list(value.edges(data=True))
+    words, ignored = _labels([content for _, _, content in listed], labels.edges)
+    directed = bool(value.is_directed())
+    edges, words = _sorted([(place[a], place[b]) for a, b, _ in listed], words, where, directed=directed)
+    return OneGraph(len(place), edges, nodes, words, directed, (*ignored_nodes, *ignored))
+
+
+def _from_pyg(value: Any, where: str, labels: LabelNames) -> OneGraph:
+    ends = as_numeric(value.edge_index, f"{where}.edge_index")
+    if ends.ndim != 2 or len(ends) != 2:
+        raise InputError(f"edge_index has shape {ends.shape}", where=where, fix="Its shape must be (2, E).")
+    count = int(value.num_nodes)
+    _within(count, ends, where)
+    ignored: list[str] = []
+
+    def words(name: str, rows: int, chosen: tuple[str, ...] | None) -> Words | None:
+        content = getattr(value, name, None)
+        if content is None or (chosen is not None and name not in chosen):
+            return None
+        array = as_numeric(content, f"{where}.{name}")
+        array = array.reshape(rows, -1)
+        if chosen is None and not np.isin(array, (0, 1)).all() and array.dtype.kind not in "iub":
+            ignored.append(name)
+            return None
+        return np.array([hashed_label(tuple(row)) for row in array.tolist()], np.uint64)
+
+    pairs = ends.T.tolist()
+    node_words, edge_words = words("x", count, labels.nodes), words("edge_attr", len(pairs), labels.edges)
+    # Undirected edges are listed in both directions.
+    listed = set(map(tuple, pairs))
+    directed = any((b, a) not in listed for a, b in listed)
+    edges, edge_words = _sorted(pairs, edge_words, where, directed=directed)
+    return OneGraph(count, edges, node_words, edge_words, directed, tuple(ignored))
+
+
+def _labels(contents: list[Mapping[str, Any]], names: tuple[str, ...] | None) -> tuple[Words | None, tuple[str, ...]]:
+    """A word for the labels of each node or edge, and the attributes that are no labels; None without labels."""
+    present = dict.fromkeys(name for content in contents for name in content)
+    if names is None:
+        values = {name: [content[name] for content in contents if name in content] for name in present}
+        chosen = [name for name, found in values.items() if all(isinstance(item, _CATEGORIES) for item in found)]
+        ignored = tuple(str(name) for name in present if name not in chosen)
+    else:
+        chosen, ignored = [name for name in names if name in present], ()
+    if not chosen:
+        return None, ignored
+    rows = [tuple((name, _plain(content.get(name))) for name in sorted(map(str, chosen))) for content in contents]
+    return np.array([hashed_label(row) for row in rows], np.uint64), ignored
+
+
+_CATEGORIES = (str, bool, int, np.bool_, np.integer)
+
+
+def _plain(value: Any) -> Hashable:
+    """Labels that are equal in Python are equal as text: numpy's 1 and 1."""
+    item = value.item() if isinstance(value, np.generic) else value
+    return repr(item) if not isinstance(item, Hashable) else item
+
+
+def _matrices(array: NDArray[Any], name: str) -> Iterable[tuple[int, Ints]]:
+    """The graphs of a stack of symmetric adjacency matrices of 0 and 1."""
+    if not np.isin(array, (0, 1)).all():
+        raise InputError("adjacency matrices have entries other than 0 and 1", where=name, fix="Pass weights != 0.")
+    if not may_be_adjacency(array) and array.any():
+        raise InputError(
+            "adjacency matrices of undirected graphs are symmetric with a diagonal of 0", where=name,
+            fix="Pass directed graphs as networkx.DiGraph.",
+        )  # fmt: skip
+    return [(array.shape[1], np.argwhere(np.triu(matrix, 1))) for matrix in array]
 
 
 def _listed(value: NDArray[Any] | Sequence[Any]) -> Sequence[Any]:
@@ -212,15 +367,23 @@ def _listed(value: NDArray[Any] | Sequence[Any]) -> Sequence[Any]:
 
 
 def _edges(value: Any, where: str) -> Ints:
-    """Distinct sorted edges with the smaller end first."""
+    """Distinct sorted undirected edges with the smaller end first."""
+    return _sorted(value, None, where, directed=False)[0]
+
+
+def _sorted(value: Any, words: Words | None, where: str, *, directed: bool) -> tuple[Ints, Words | None]:
+    """Distinct sorted edges with their labels."""
     ends = np.asarray(value)
     if ends.size and ends.dtype.kind not in "iu":
         raise InputError("some ends of edges are not integers", where=where, fix="Count nodes from 0.")
-    edges = np.sort(ends.astype(np.int64).reshape(-1, 2), axis=1)
+    edges = ends.astype(np.int64).reshape(-1, 2)
     loops = np.flatnonzero(edges[:, 0] == edges[:, 1])
     if loops.size:
         node = int(edges[loops[0], 0])
         raise InputError(
             f"{loops.size} self-loops, the first at node {node}", where=where, fix="Remove them: graphs must be simple."
         )
-    return np.unique(edges, axis=0)
+    if not directed:
+        edges = np.sort(edges, axis=1)
+    edges, first = np.unique(edges, axis=0, return_index=True)
+    return edges, None if words is None else words[first]

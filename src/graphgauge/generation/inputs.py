@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphgauge.core.arrays import AnyArray, Floats, as_labels, as_numeric, refuse_nan, require_shape
-from graphgauge.core.errors import InputError, OptionError
-from graphgauge.generation.graphs import Graphs, is_graphs
+from graphgauge.core.errors import InputError, OptionError, one_of
+from graphgauge.generation.graphs import Graphs, LabelNames, is_graphs, may_be_adjacency
 
 Bits = NDArray[np.bool_]
 Codes = NDArray[np.int64]
@@ -28,16 +28,56 @@ TAKEN = {
 UNCONDITIONAL = "all"
 
 
-def as_samples(value: Any, name: str) -> Samples:
+SAMPLE_KINDS = ("bits", "graphs")
+
+
+class SampleReading(NamedTuple):
+    """How samples are read: as bits or graphs if both are possible, and which attributes are labels."""
+
+    kind: str | None = None
+    labels: LabelNames = LabelNames()
+
+    @classmethod
+    def of(
+        cls, kind: str | None, nodes: Sequence[str] | str | None, edges: Sequence[str] | str | None
+    ) -> SampleReading:
+        if kind is not None:
+            one_of("samples", kind, SAMPLE_KINDS)
+        return cls(kind, LabelNames(_attributes(nodes, "node_labels"), _attributes(edges, "edge_labels")))
+
+
+ANY_KIND = SampleReading()
+
+
+def _attributes(names: Sequence[str] | str | None, option: str) -> tuple[str, ...] | None:
+    if names is None:
+        return None
+    found = (names,) if isinstance(names, str) else as_names(names, option)
+    return tuple(name for name in found if name)
+
+
+def as_samples(value: Any, name: str, reading: SampleReading = ANY_KIND) -> Samples:
     """Bits (n, *shape) of 0 and 1 in any numeric dtype, or graphs."""
-    if is_graphs(value):
+    if reading.kind == "graphs":
+        return Graphs.of(value, name, reading.labels)
+    if reading.kind is None and is_graphs(value):
         if _may_be_bits(value):
             raise InputError(
                 "may be lists of edges between nodes 0 and 1, or samples of bits", where=name,
                 fix="Pass bits as one array, or edges as tuples.",
             )  # fmt: skip
-        return Graphs.of(value, name)
-    return as_bits(as_numeric(value, name), name)
+        return Graphs.of(value, name, reading.labels)
+    if isinstance(value, Graphs):
+        raise InputError("graphs, but samples='bits'", where=name)
+    array = as_numeric(value, name)
+    if reading.kind is None and may_be_adjacency(array):
+        raise InputError(
+            f"an array of shape {array.shape} whose samples are symmetric with a diagonal of 0: adjacency matrices of "
+            "graphs, or samples of bits", where=name,
+            fix='Say which: samples="graphs" or samples="bits", --samples on the command line. A subject returns '
+            "generation.Graphs.of(array).",
+        )  # fmt: skip
+    return as_bits(array, name)
 
 
 def _may_be_bits(value: Any) -> bool:

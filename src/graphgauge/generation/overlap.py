@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from graphgauge.core.errors import InputError
 from graphgauge.generation.distances import row_ids
-from graphgauge.generation.graphs import Graphs, graph_ids
-from graphgauge.generation.inputs import Bits, Samples, as_samples
+from graphgauge.generation.graphs import Graphs, is_graphs
+from graphgauge.generation.inputs import Bits, SampleReading, Samples, as_samples
+from graphgauge.generation.isomorphism import graph_ids
 
 
 class HeldOut(NamedTuple):
@@ -28,7 +29,7 @@ Hashes = NDArray[np.uint8]
 
 def sample_hashes(samples: Any, name: str = "samples") -> Hashes:
     """A hash (n, 16) of the bits of each sample; it does not depend on position, condition or file."""
-    bits = as_samples(samples, name)
+    bits = as_samples(samples, name, SampleReading(None if is_graphs(samples) else "bits"))
     if isinstance(bits, Graphs):
         raise InputError("graphs cannot be hashed", where=name, fix="Pass the graphs as train.")
     shape = str(bits.shape[1:]).encode()

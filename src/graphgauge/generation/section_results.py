@@ -10,17 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from graphgauge.core.errors import OptionError
+from graphgauge.core.errors import OptionError, one_of
 from graphgauge.core.loop import Axis, Chosen, measured
 from graphgauge.core.metric import Metric, NoChance, asked, sections
 from graphgauge.core.options import thread_count, whole_number
 from graphgauge.core.result import Result, Table
 from graphgauge.generation.capabilities import Capabilities
 from graphgauge.generation.declared import FAMILY
+from graphgauge.generation.graph_mmd import CONVENTIONS
 from graphgauge.generation.samples import ConditionSample
 from graphgauge.generation.sections.latent_space import CENTROIDS, Latents
 from graphgauge.generation.sections.reconstruction import EMPTY_RULES, Reconstructions
-from graphgauge.generation.sections.statistical import Encodings, Statistics
+from graphgauge.generation.sections.statistical import Encodings, GraphSides, Statistics
 from graphgauge.generation.sections.two_sided import Draws
 from graphgauge.generation.table import SampleTable
 
@@ -36,9 +37,11 @@ class Request:
     draws: Draws = field(default_factory=Draws)
     nan: str = "raise"
     threads: int | None = None
+    convention: str = "graphgauge"
 
     def __post_init__(self) -> None:
         thread_count(self.threads)
+        one_of("convention", self.convention, CONVENTIONS)
         if self.empty not in EMPTY_RULES:
             raise OptionError(f"empty must be 1, 'nan' or 'skip', not {self.empty!r}")
 
@@ -46,7 +49,7 @@ class Request:
     def options(self) -> dict[str, Any]:
         return {
             "confidence": self.confidence, "k": list(self.k), "empty": str(self.empty), "seed": self.draws.seed,
-            "resamples": self.draws.resamples, "permutations": self.draws.permutations,
+            "resamples": self.draws.resamples, "permutations": self.draws.permutations, "convention": self.convention,
         }  # fmt: skip
 
     @cached_property
@@ -123,6 +126,9 @@ def section_results(
 def _conventions(sample: ConditionSample) -> dict[str, str]:
     if isinstance(sample, Reconstructions):
         return {"two empty sides": sample.empty}
+    if isinstance(sample, GraphSides):
+        rules = sample.sides.convention
+        return {"convention": rules.name, "power": rules.estimator}
     return {"encodings": sample.sides.space} if isinstance(sample, Encodings) else {}
 
 

@@ -18,6 +18,7 @@ from graphgauge.generation.graphs import Graphs, is_graphs
 from graphgauge.generation.inputs import (
     Bits,
     Codes,
+    SampleReading,
     Samples,
     as_answers,
     as_bits,
@@ -33,9 +34,9 @@ from graphgauge.generation.overlap import learned
 _KIND = "generation-table"
 _WRITE = "A table is written with table.save(), or with --save-table."
 # The side that an argument belongs to; its rows are dropped together.
-_REAL = ("real", "reconstructed", "latents", "statistics")
+_REAL = ("real", "reconstructed", "latents", "statistics", "real_valid")
 _GENERATED = ("generated", "generated_latents", "generated_statistics", "valid", "predicted")
-_MEASURED = {*_REAL, *_GENERATED} - {"valid"}
+_MEASURED = {*_REAL, *_GENERATED} - {"valid", "real_valid"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +56,8 @@ class SampleTable:
     reconstructed: Bits | None = None
     latents: Floats | None = None
     statistics: Mapping[str, Floats] | None = None
+    # Whether the real samples are valid by the same rules. Those that are not are compared with no generated one.
+    real_valid: Bits | None = None
     generated: Samples | None = None
     codes: Codes = field(default_factory=lambda: np.empty(0, np.int64))
     valid: Bits | None = None
@@ -87,6 +90,7 @@ class SampleTable:
         statistics: Mapping[str, Any] | None = None,
         generated_statistics: Mapping[str, Any] | None = None,
         valid: Any = None,
+        real_valid: Any = None,
         predicted: Any = None,
         classifier_labels: Any = None,
         classifier_predicted: Any = None,
@@ -99,6 +103,9 @@ class SampleTable:
         missing: Mapping[str, str] | None = None,
         notes: Sequence[str] = (),
         nan: str = "raise",
+        samples: str | None = None,
+        node_labels: Sequence[str] | str | None = None,
+        edge_labels: Sequence[str] | str | None = None,
     ) -> SampleTable:
         """Check the arguments, which are those of `evaluate`.
 
@@ -108,15 +115,16 @@ class SampleTable:
             "real": real, "reconstructed": reconstructed, "latents": latents, "statistics": statistics,
             "real_conditions": real_conditions, "generated": generated, "generated_latents": generated_latents,
             "generated_statistics": generated_statistics, "valid": valid, "predicted": predicted,
-            "conditions": conditions,
+            "conditions": conditions, "real_valid": real_valid,
         }  # fmt: skip
+        reading = SampleReading.of(samples, node_labels, edge_labels)
         if nan_policy(nan) == "omit":
             given, dropped = _without_nan(given)
             notes = (*notes, *dropped)
-        for name, samples in (("real_conditions", "real"), ("conditions", "generated"), ("valid", "generated")):
-            if given[name] is not None and given[samples] is None:
-                raise InputError(f"{name} without {samples}", where=name, fix=f"Pass {samples}= with it.")
-        read = _read_sides(given)
+        for name, side in _NEEDED.items():
+            if given[name] is not None and given[side] is None:
+                raise InputError(f"{name} without {side}", where=name, fix=f"Pass {side}= with it.")
+        read = _read_sides(given, reading)
         names, codes = read_conditions(
             {
                 **({"real_conditions": (given["real_conditions"], _rows(read["real"]))} if real is not None else {}),
@@ -126,7 +134,8 @@ class SampleTable:
             ordered=bool(ordered),
         )
         pair = _answers(given["predicted"], classifier_labels, classifier_predicted, read["generated"], len(names))
-        train = _like(read, as_samples(train, "train"), "train") if train is not None else None
+        train = _like(read, as_samples(train, "train", reading), "train") if train is not None else None
+        notes = (*notes, *_ignored_attributes(read["real"], read["generated"], train))
         real_codes = codes.get("real_conditions", np.empty(0, np.int64))
         seen = np.zeros(0, bool) if read["real"] is None else learned(read["real"], train)
         if seen.any():
@@ -143,7 +152,7 @@ class SampleTable:
             leaks=leaks,
             options=_options(options or {}),
             missing={str(name): str(reason) for name, reason in (missing or {}).items()},
-            notes=tuple(notes),
+            notes=tuple(dict.fromkeys(notes)),
             **pair,
             **read,
         )
@@ -184,7 +193,7 @@ class SampleTable:
             for name in ("real", "generated", "train"):
                 parts = {key.partition(".")[2]: array for key, array in arrays.items() if key.startswith(f"{name}.")}
                 if parts:
-                    given[name] = _graphs(parts["nodes"], parts["offsets"], parts["edges"], name)
+                    given[name] = _graphs(parts, name)
             notes = tuple(str(note) for note in facts.pop("notes"))
             real_codes, codes = given.pop("real_codes"), given.pop("codes")
             table = cls.of(
@@ -199,7 +208,17 @@ class SampleTable:
         return replace(table, notes=notes)
 
 
-def _read_sides(given: Mapping[str, Any]) -> dict[str, Any]:
+def _ignored_attributes(*collections: Any) -> tuple[str, ...]:
+    """A note about attributes of graphs that are neither labels nor edges."""
+    names = dict.fromkeys(name for graphs in collections if isinstance(graphs, Graphs) for name in graphs.ignored)
+    return (f"attributes of graphs that are numbers are ignored: {', '.join(names)}",) if names else ()
+
+
+# The samples that an argument describes.
+_NEEDED = {"real_conditions": "real", "real_valid": "real", "conditions": "generated", "valid": "generated"}
+
+
+def _read_sides(given: Mapping[str, Any], reading: SampleReading) -> dict[str, Any]:
     """Both sides, each argument checked against its samples."""
     read: dict[str, Any] = {}
     for samples, vectors, described in (
@@ -209,14 +228,15 @@ def _read_sides(given: Mapping[str, Any]) -> dict[str, Any]:
         for name in (vectors, described):
             if given[name] is not None and given[samples] is None:
                 raise InputError(f"{name} without {samples}", where=name, fix=f"Pass {samples}= with it.")
-        read[samples] = None if given[samples] is None else as_samples(given[samples], samples)
+        read[samples] = None if given[samples] is None else as_samples(given[samples], samples, reading)
         rows = _rows(read[samples])
         read[vectors] = None if given[vectors] is None else as_vectors(given[vectors], vectors, rows)
         read[described] = None if given[described] is None else as_statistics(given[described], described, rows)
     for samples in ("real", "generated"):
         read[samples] = _like(read, read[samples], samples)
     _check_pairs(read)
-    read["valid"] = None if given["valid"] is None else as_validity(given["valid"], "valid", _rows(read["generated"]))
+    for name in ("valid", "real_valid"):
+        read[name] = None if given[name] is None else as_validity(given[name], name, _rows(read[_NEEDED[name]]))
     read["reconstructed"] = None
     if given["reconstructed"] is not None:
         if not isinstance(read["real"], np.ndarray):
@@ -282,14 +302,24 @@ def _channels(channels: Sequence[str] | None, read: Mapping[str, Any]) -> tuple[
     return names
 
 
-def _graphs(nodes: Codes, offsets: Codes, edges: Codes, name: str) -> Graphs:
+def _graphs(parts: Mapping[str, NDArray[Any]], name: str) -> Graphs:
     """Graphs from a file, with each graph checked."""
+    nodes, offsets, edges = parts["nodes"], parts["offsets"], parts["edges"]
     if nodes.dtype.kind != "i" or offsets.dtype.kind != "i" or len(offsets) != len(nodes) + 1:
         raise TypeError("not numbers of nodes and offsets of edges")
     if offsets[0] != 0 or offsets[-1] != len(edges) or (np.diff(offsets) < 0).any():
         raise ValueError("edges that belong to no graph, or to several")
     ranges = zip(nodes.tolist(), offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
-    return Graphs.of([(count, edges[start:stop]) for count, start, stop in ranges], name)
+    directed = bool(parts.get("directed", False))
+    read = Graphs.of([(count, edges[start:stop]) for count, start, stop in ranges], name)
+    labels = {key: parts[key] for key in ("node_labels", "edge_labels") if key in parts}
+    for key, words in labels.items():
+        rows = int(nodes.sum()) if key == "node_labels" else len(edges)
+        if words.dtype != np.uint64 or words.shape != (rows,):
+            raise ValueError(f"{key} of another number of nodes or edges")
+    if not labels and not directed:
+        return read
+    return Graphs(read.nodes, offsets, edges, labels.get("node_labels"), labels.get("edge_labels"), directed)
 
 
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:

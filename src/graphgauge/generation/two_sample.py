@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ from graphgauge.kernels.threads import map_blocks
 
 # Kernel values between a range of items and all items.
 Strip = Callable[[slice], Floats]
+# A discrepancy from sums over ordered pairs within n items, within m others, and across.
+Score = Callable[[Any, Any, Any, int, int], Any]
 
 
 class KernelSums(NamedTuple):
@@ -75,12 +77,28 @@ def two_samples(first: Floats, second: Floats) -> None:
 LEVEL = 0.05
 
 
+def unbiased(first: Any, second: Any, across: Any, n: int, m: int) -> Any:
+    """MMD² without the pairs of an item with itself, for a kernel that is 1 there; it may be negative."""
+    return (first - n) / (n * (n - 1)) + (second - m) / (m * (m - 1)) - 2 * across / (n * m)
+
+
+def biased(first: Any, second: Any, across: Any, n: int, m: int) -> Any:
+    """MMD² with the pairs of an item with itself, as most papers on graph generators print it."""
+    return first / (n * n) + second / (m * m) - 2 * across / (n * m)
+
+
+def energy(first: Any, second: Any, across: Any, n: int, m: int) -> Any:
+    """Energy distance from sums of distances."""
+    return -biased(first, second, across, n, m)
+
+
 @dataclass(frozen=True)
 class MMDTest:
     """MMD² of two samples, and its distribution under random permutations.
 
-    `value` is the unbiased estimate, which may be negative. `critical` is the threshold of significance at 5 %, and
-    `power` the probability that another pair of samples of this size exceeds it if the true MMD² is the measured one.
+    `value` is the unbiased estimate, which may be negative, or the biased one. `critical` is the threshold of
+    significance at 5 %, `power` the probability that another pair of samples of this size exceeds it if the true MMD²
+    is the measured one, and `error` the standard error of the estimate in large samples.
     """
 
     value: float
@@ -91,6 +109,7 @@ class MMDTest:
     kernel: str
     bandwidth: float
     n: tuple[int, int]
+    error: float = math.nan
 
 
 def mmd_test(
@@ -114,8 +133,7 @@ def mmd_test(
     sigma = _median_distance(cloud) if bandwidth is None else bandwidth / cloud.unit
 
     def strip(rows: slice) -> Floats:
-        squared = np.concatenate([cloud.squared(rows, columns) for columns in tiles(0, n + m)], axis=1)
-        return np.exp(squared / (-2 * sigma**2))
+        return np.exp(cloud.strip(rows, slice(0, n + m)) / (-2 * sigma**2))
 
     return kernel_test(strip, n, m, "exp(−d²/2σ²)", sigma * cloud.unit, permutations=permutations, generator=generator)
 
@@ -129,33 +147,39 @@ def kernel_test(
     *,
     permutations: int,
     generator: np.random.Generator,
+    score: Score = unbiased,
 ) -> MMDTest:
     """The test of n items against the m that follow them, for a kernel that is 1 between equal items."""
     sums = kernel_sums(strip, n, m, permutations, generator)
-    # Each item adds 1 for the pair with itself.
-    values = (sums.first - n) / (n * (n - 1)) + (sums.second - m) / (m * (m - 1)) - 2 * sums.across / (n * m)
+    values = score(sums.first, sums.second, sums.across, n, m)
     value, null = float(values[0]), values[1:]
     critical = float(np.quantile(null, 1 - LEVEL, method="higher")) if permutations else math.nan
+    error = _error(null, sums, n, m) if permutations else math.nan
     return MMDTest(
         value=value,
         p_value=p_value(value, null),
         null=null,
         critical=critical,
-        power=_power(value, critical, null, sums, n, m),
+        power=_power(value, critical, error),
         kernel=kernel,
         bandwidth=bandwidth,
         n=(n, m),
+        error=error,
     )
 
 
-def _power(value: float, critical: float, null: Floats, sums: KernelSums, n: int, m: int) -> float:
-    """From the normal limit of the estimate: its first-order variance, and its variance under the null hypothesis."""
+def _power(value: float, critical: float, error: float) -> float:
+    """From the normal limit of the estimate."""
     from scipy.special import ndtr
 
+    return float(ndtr((value - critical) / error)) if error > 0 else math.nan
+
+
+def _error(null: Floats, sums: KernelSums, n: int, m: int) -> float:
+    """From the first-order variance of the estimate, and its variance under the null hypothesis."""
     first = (sums.rows_first[:n] - 1) / (n - 1) - sums.rows_second[:n] / m
     second = (sums.rows_second[n:] - 1) / (m - 1) - sums.rows_first[n:] / n
-    variance = 4 * (np.var(first) / n + np.var(second) / m) + np.var(null)
-    return float(ndtr((value - critical) / math.sqrt(variance))) if variance > 0 else math.nan
+    return math.sqrt(4 * (np.var(first) / n + np.var(second) / m) + np.var(null))
 
 
 def _median_distance(cloud: Points) -> float:
@@ -199,7 +223,7 @@ def energy_test(
     cloud = Points.of(np.concatenate([x, y]))
 
     def strip(rows: slice) -> Floats:
-        return np.concatenate([cloud.distances(rows, columns) for columns in tiles(0, n + m)], axis=1)
+        return np.sqrt(cloud.strip(rows, slice(0, n + m)))
 
     sums = kernel_sums(strip, n, m, permutations, generator)
     values = cloud.unit * (2 * sums.across / (n * m) - sums.first / n**2 - sums.second / m**2)
@@ -222,10 +246,12 @@ def _test(values: Floats, n: tuple[int, int]) -> EnergyTest:
 
 
 class PRDC(NamedTuple):
-    """Open balls around points, with the distance to the k-th nearest neighbour in the same sample as radius.
+    """Closed balls around points, with the distance to the k-th nearest neighbour in the same sample as radius.
 
     precision: share of generated points in a real ball; recall: share of real points in a generated ball; density: real
     balls that contain a generated point, over k, on average; coverage: share of real balls with a generated point.
+    Open balls, which differ only if distances are tied, would leave out points of discrete data that are as near as
+    the k-th neighbour.
     """
 
     precision: float
@@ -244,15 +270,11 @@ def prdc(
     cloud = Points.of(np.concatenate([real, generated]))
     sides = slice(0, n), slice(n, n + m)
 
-    def strip(rows: slice, side: slice) -> Floats:
-        parts = [cloud.distances(rows, columns) for columns in tiles(side.start, side.stop)]
-        return np.concatenate(parts, axis=1)
-
     def radii(side: slice) -> Floats:
         # Each point is its own nearest neighbour, which does not count.
         return np.concatenate(
             map_blocks(
-                lambda rows: np.partition(strip(rows, side), k, axis=1)[:, k], tiles(side.start, side.stop),
+                lambda rows: np.partition(cloud.strip(rows, side), k, axis=1)[:, k], tiles(side.start, side.stop),
                 threads=threads,
             )
         )  # fmt: skip
@@ -260,10 +282,29 @@ def prdc(
     real_radii, generated_radii = (radii(side) for side in sides)
 
     def count(rows: slice) -> tuple[NDArray[np.bool_], int, int, int]:
-        distances = strip(rows, sides[1])
-        inside = distances < real_radii[rows, np.newaxis]
-        reached = (distances < generated_radii).any(axis=1)
+        squared = cloud.strip(rows, sides[1])
+        inside = squared <= real_radii[rows, np.newaxis]
+        reached = (squared <= generated_radii).any(axis=1)
         return np.asarray(inside.any(axis=0)), int(inside.sum()), int(inside.any(axis=1).sum()), int(reached.sum())
 
     held, inside, covered, reached = zip(*map_blocks(count, tiles(0, n), threads=threads), strict=True)
     return PRDC(float(np.any(held, axis=0).mean()), sum(reached) / n, sum(inside) / (k * m), sum(covered) / n)
+
+
+def squared_distances(first: Floats, second: Floats) -> Floats:
+    """All squared distances between few points."""
+    cloud = Points.of(np.concatenate([first, second]))
+    n = len(first)
+    parts = [cloud.strip(rows, slice(n, n + len(second))) for rows in tiles(0, n)]
+    return np.concatenate(parts) * cloud.unit**2 if parts else np.empty((0, len(second)))
+
+
+def prdc_of(real: Floats, generated: Floats, across: Floats, k: int) -> PRDC:
+    """The same from squared distances within and between few points."""
+    real_radii, generated_radii = (np.partition(part, k, axis=1)[:, k] for part in (real, generated))
+    inside = across <= real_radii[:, np.newaxis]
+    reached = (across <= generated_radii).any(axis=1)
+    return PRDC(
+        float(inside.any(axis=0).mean()), float(reached.mean()), float(inside.sum() / (k * across.shape[1])),
+        float(inside.any(axis=1).mean()),
+    )  # fmt: skip

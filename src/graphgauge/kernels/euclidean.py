@@ -1,6 +1,7 @@
 """Euclidean distances between points, tile by tile, from the differences of their coordinates.
 
-The product ‖x‖² + ‖y‖² − 2x·y would not be faster here, and loses all digits if points are close to each other.
+The product ‖x‖² + ‖y‖² − 2x·y loses all digits if points are close to each other. It is exact, and many times as fast,
+for small integers such as bits, and is used for those.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from graphgauge.kernels.jit import expect, kernel
 TILE = 128
 # Coordinates per pass over a tile; points are padded with zeros to a multiple of it.
 _TOGETHER = 4
+# Integers up to this are exact in single precision.
+_EXACT = 2.0**24
 
 
 class Points(NamedTuple):
@@ -25,6 +28,9 @@ class Points(NamedTuple):
     rows: Floats
     turned: Floats
     unit: float
+    # The points as they are, and their squared lengths, if both and all products are exact in single precision.
+    integers: NDArray[np.float32] | None = None
+    lengths: NDArray[np.float32] | None = None
 
     @classmethod
     def of(cls, points: NDArray[Any]) -> Points:
@@ -34,16 +40,32 @@ class Points(NamedTuple):
         if points.ndim != 2 or not np.isfinite(largest):
             raise ValueError(f"expected rows of finite numbers, found shape {points.shape} up to {largest}")
         exponent = int(np.frexp(largest)[1])
+        integers = lengths = None
+        if largest < _EXACT and 0 < points.shape[1] * (2 * largest) ** 2 < _EXACT and (points == np.rint(points)).all():
+            integers = points.astype(np.float32)
+            lengths = np.einsum("ij,ij->i", integers, integers)
         rows = np.zeros((len(points), -(-points.shape[1] // _TOGETHER) * _TOGETHER))
         np.ldexp(points, -exponent, out=rows[:, : points.shape[1]])
         expect(len(rows) * rows.size)
-        return cls(rows, np.ascontiguousarray(rows.T), float(np.ldexp(1.0, exponent)))
+        return cls(rows, np.ascontiguousarray(rows.T), float(np.ldexp(1.0, exponent)), integers, lengths)
 
     def squared(self, rows: slice, columns: slice) -> Floats:
         """Squared distances between two ranges of points, in squared units."""
+        if self.integers is not None and self.lengths is not None:
+            tile = self.integers[rows] @ self.integers[columns].T
+            tile *= -2
+            tile += self.lengths[rows, np.newaxis]
+            tile += self.lengths[columns]
+            return tile.astype(np.float64) / self.unit**2
         tile = np.empty((rows.stop - rows.start, columns.stop - columns.start))
         _fill.implementation(tile.size * len(self.turned))(self.rows[rows], self.turned[:, columns].copy(), tile)
         return tile
+
+    def strip(self, rows: slice, columns: slice) -> Floats:
+        """The same for a range of any width."""
+        if self.integers is not None:
+            return self.squared(rows, columns)
+        return np.concatenate([self.squared(rows, part) for part in tiles(columns.start, columns.stop)], axis=1)
 
     def distances(self, rows: slice, columns: slice) -> Floats:
         """Distances between two ranges of points, in units."""

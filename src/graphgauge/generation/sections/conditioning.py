@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from graphgauge.core.arrays import Floats
-from graphgauge.core.metric import Estimate, MetricFunction, NoChance, NoInterval, metric, section
+from graphgauge.core.metric import Estimate, Level, MetricFunction, NoChance, NoInterval, metric, section
 from graphgauge.core.result import Result
 from graphgauge.generation.confusion import bootstrapped_compositions, compositions, condition_number
 from graphgauge.generation.declared import (
@@ -20,12 +20,12 @@ from graphgauge.generation.declared import (
     MICRO,
     NO_ORDER,
     WHOLE,
-    known,
     level,
     of_draws,
     of_shares,
 )
 from graphgauge.generation.inputs import Bits, Codes
+from graphgauge.generation.levels import answer_draws, named, simulated
 from graphgauge.generation.samples import ConditionSample, Numbers
 from graphgauge.generation.sections.two_sided import Draws
 from graphgauge.generation.table import SampleTable
@@ -37,6 +37,8 @@ section(
 
 # Above this the classifier's confusions cannot be corrected, because noise would be amplified by this factor.
 WORST_CONDITION_NUMBER = 10
+# A classifier with a lower accuracy on real samples is weak.
+WEAK = 0.5
 _ASSUMED = "assumes that the classifier makes the same errors on generated samples as on real ones"
 
 
@@ -48,6 +50,7 @@ class Confusions:
         groups = len(table.labels)
         kept: Bits = np.ones(len(table.codes), bool) if table.valid is None else table.valid
         self.codes, self.predicted = table.codes[kept], table.predicted[kept]
+        self.groups = groups
         self.labels = np.empty(0, np.int64) if table.classifier_labels is None else table.classifier_labels
         self.answers = np.empty(0, np.int64) if table.classifier_predicted is None else table.classifier_predicted
         self.asked = _crossed(self.codes, self.predicted, groups)
@@ -98,6 +101,29 @@ class Confusions:
         generator = self._draws.generator(8)
         return np.asarray(bootstrapped_compositions(*self._indices(), draws=self._draws.resamples, generator=generator))
 
+    @cached_property
+    def tested(self) -> Bits:
+        """Conditions with generated samples and real ones that the classifier was tested on."""
+        return np.asarray((self.counts > 0) & (self.confusion.sum(1) > 0))
+
+    @cached_property
+    def perfect(self) -> Codes:
+        """Answers (draws, conditions, answers) to real samples in place of the generated ones of tested conditions."""
+        counts = np.where(self.tested, self.counts, 0)
+        return answer_draws(self.confusion, counts, draws=self._draws.resamples, generator=self._draws.generator(20))
+
+    @cached_property
+    def perfect_compositions(self) -> Floats:
+        """The corrected composition (draws, present, usable) of real samples, with errors of both sides."""
+        generator = self._draws.generator(21)
+        confusion, _ = self._indices()
+        rates = confusion / np.maximum(confusion.sum(1, keepdims=True), 1)
+        place = np.searchsorted(self.usable, self.present)
+        counts = np.rint(rates[place] * self.counts[self.present][:, np.newaxis]).astype(np.int64)
+        return np.asarray(
+            bootstrapped_compositions(confusion, counts, draws=min(self._draws.resamples, 199), generator=generator)
+        )
+
     def within(self, shares: Floats, tolerance: int) -> Floats:
         """The share within `tolerance` of the requested condition; the last axis is that of the usable conditions."""
         near = np.abs(self.usable[np.newaxis, :] - self.present[:, np.newaxis]) <= tolerance
@@ -123,6 +149,18 @@ class Answers(ConditionSample):
         pairs = zip(self.labels, self.found.counts.tolist(), strict=True)
         return {label: "no valid generated samples" for label, count in pairs if count == 0}
 
+    def weak_classifier(self) -> tuple[str, ...]:
+        """A warning if the classifier gets less than half of the real samples right."""
+        found = self.found
+        total = int(found.confusion.sum())
+        right = int(np.trace(found.confusion))
+        if not total or right >= WEAK * total:
+            return ()
+        return (
+            f"the classifier gets {right / total:.0%} of {total} real held-out samples right: it misjudges most "
+            "generated samples, too",
+        )
+
     def generated(self, tolerance: int) -> Estimate:
         near = np.abs(self.found.predicted - self.found.codes) <= tolerance
         return self.share(near, self.found.codes, "no valid generated samples")
@@ -145,8 +183,9 @@ class Answers(ConditionSample):
         return self.estimate(values, found.counts, "", draws=draws)
 
 
-def _dealt(tolerance: int) -> Any:
-    """The same predictions in random order, on average."""
+def _dealt(tolerance: int, *, corrected: bool = False) -> Any:
+    """Perfect: real samples in place of the generated ones, with the classifier's errors on real held-out samples of
+    the same conditions. Chance: the same predictions in random order, on average."""
 
     def chance(function: MetricFunction, sample: Answers, params: Mapping[str, Any]) -> dict[str, float]:
         found = sample.found
@@ -154,10 +193,30 @@ def _dealt(tolerance: int) -> Any:
         codes = np.arange(sample.groups)
         near = np.abs(codes[:, np.newaxis] - codes) <= tolerance
         values = np.where(found.counts > 0, near @ answered, np.nan)
-        return known({"answers dealt at random": min(level(sample, values, found.counts), 1.0)})
+        levels: dict[str, Level | None] = {"chance": Level(min(level(sample, values, found.counts), 1.0))}
+        if corrected and found.reason is None:
+            drawn = np.full((len(found.perfect_compositions), sample.groups), np.nan)
+            drawn[:, found.present] = found.within(found.perfect_compositions, tolerance)
+            levels["perfect"] = simulated("perfect", _averaged(sample, drawn))
+        elif found.tested.any() and not corrected:
+            with np.errstate(invalid="ignore"):
+                drawn = (found.perfect * near).sum(2) / np.where(found.tested, found.counts, np.nan)
+                own = (found.asked * near).sum(1) / np.where(found.tested, found.counts, np.nan)
+            missing = int(np.count_nonzero((found.counts > 0) & ~found.tested))
+            note = f"without {missing} conditions that the classifier was not tested on" if missing else None
+            value = float(_averaged(sample, own[np.newaxis])[0]) if missing else None
+            levels["perfect"] = simulated("perfect", _averaged(sample, drawn), own=value, note=note)
+        return named(levels)
 
     chance.__doc__ = _dealt.__doc__
     return chance
+
+
+def _averaged(sample: Answers, values: Floats) -> Floats:
+    """Values (draws, conditions) averaged over the conditions that have one, like the sample."""
+    weights = np.where(np.isnan(values), 0.0, sample.found.counts if sample.average == "micro" else 1.0)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.nansum(values * weights, axis=1) / weights.sum(1))
 
 
 def _majority(tolerance: int) -> Any:
@@ -167,19 +226,24 @@ def _majority(tolerance: int) -> Any:
         counts = sample.found.confusion.sum(1)
         codes = np.arange(sample.groups)
         near = np.abs(codes[:, np.newaxis] - codes) <= tolerance
-        return {"one answer for all": float((near @ counts).max() / counts.sum())}
+        return named({"chance": Level(float((near @ counts).max() / counts.sum()))})
 
     chance.__doc__ = _majority.__doc__
     return chance
 
 
 def _read(result: Result) -> str:
-    blind = result.chance[-1].value if result.chance else np.nan
-    if result.interval is None:
+    levels = {found.name: found for found in result.chance}
+    if result.interval is None or "chance" not in levels:
         return "too few samples for a comparison with chance"
-    if not result.interval.low > blind:
-        return "not significantly better than chance; compare with classifier_exact_accuracy"
-    return "better than chance; the classifier's accuracy on real samples is its ceiling"
+    if not result.interval.low > levels["chance"].value:
+        return "not significantly better than chance"
+    if "perfect" not in levels:
+        return "better than chance; without real samples its ceiling is not known"
+    perfect = levels["perfect"]
+    if perfect.contains(result.value):
+        return "better than chance, and as good as real samples of the same conditions"
+    return f"better than chance; real samples of the same conditions score {perfect.value:.2f}"
 
 
 _COMMON: dict[str, Any] = {
@@ -198,7 +262,7 @@ _CORRECTED = _COMMON | {
 )  # fmt: skip
 def overall_exact_accuracy(sample: Answers) -> Estimate:
     """Share of valid generated samples that the classifier assigns to the requested condition."""
-    return sample.generated(0)
+    return sample.generated(0).warned(*sample.weak_classifier())
 
 
 @metric(key="overall_tolerance_1_accuracy", conventions=MACRO | _SHARE, interval=of_shares, chance=_dealt(1), **_COMMON)
@@ -212,7 +276,11 @@ def overall_tolerance_1_accuracy(sample: Answers) -> Estimate:
     chance=_majority(0), **_COMMON,
 )  # fmt: skip
 def classifier_exact_accuracy(sample: Answers) -> Estimate:
-    """Share of real held-out samples that the classifier gets right: the score of a perfect generator."""
+    """Share of real held-out samples that the classifier gets right.
+
+    A perfect generator reaches it only with the same mix of conditions; `perfect`, next to `overall_exact_accuracy`, is
+    the score of real samples with the mix of the generated ones.
+    """
     return sample.real(0)
 
 
@@ -237,13 +305,13 @@ def classifier_condition_number(sample: Answers) -> Estimate:
     return Estimate(np.array([value]), np.array([found.confusion.sum()]), reason="no real samples were classified")
 
 
-@metric(key="corrected_exact_accuracy", chance=_dealt(0), **_CORRECTED)
+@metric(key="corrected_exact_accuracy", chance=_dealt(0, corrected=True), **_CORRECTED)
 def corrected_exact_accuracy(sample: Answers) -> Estimate:
     """Share of samples with the requested condition, corrected for the classifier's confusions on real samples."""
     return sample.corrected(0)
 
 
-@metric(key="corrected_tolerance_1_accuracy", chance=_dealt(1), **_CORRECTED)
+@metric(key="corrected_tolerance_1_accuracy", chance=_dealt(1, corrected=True), **_CORRECTED)
 def corrected_tolerance_1_accuracy(sample: Answers) -> Estimate:
     """The same share, with neighbours of the requested condition."""
     return sample.corrected(1) if sample.ordered else sample.nothing(NO_ORDER)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,9 @@ from graphgauge.core.metric import (
     Baseline,
     ChanceFunction,
     Estimate,
+    Exempt,
     Ideal,
+    Level,
     MetricFunction,
     NoChance,
     NoInterval,
@@ -25,14 +27,15 @@ from graphgauge.core.result import Result
 from graphgauge.generation.declared import (
     COUNT_LAWS,
     FAMILY,
+    FEWEST_COMPARED,
     FEWEST_VALID,
     LAWS,
     MACRO,
     MICRO,
     TOTAL,
+    WHOLE,
     counted,
     few,
-    known,
     level,
     members,
     nan_array,
@@ -42,11 +45,25 @@ from graphgauge.generation.declared import (
     values_of,
 )  # fmt: skip
 from graphgauge.generation.distances import Pairs, hamming_pairs, jaccard_pairs, row_ids, unique_at
-from graphgauge.generation.graphs import Graphs, graph_ids
+from graphgauge.generation.graphs import Graphs
 from graphgauge.generation.inputs import Bits, Codes, Samples
+from graphgauge.generation.isomorphism import GraphIds, colour_counts, compared
+from graphgauge.generation.levels import (
+    BAND,
+    MOST,
+    SPLITS,
+    band,
+    named,
+    near_copies,
+    share_draws,
+    simulated,
+    wider,
+)
 from graphgauge.generation.samples import ConditionSample, canonical_order
+from graphgauge.generation.sections.two_sided import Draws
 from graphgauge.generation.table import SampleTable
-from graphgauge.stats.intervals import standard_error
+from graphgauge.generation.two_sample import squared_distances
+from graphgauge.stats.intervals import standard_error, t_interval
 
 section(
     "diversity", family=FAMILY, priority="high",
@@ -57,14 +74,15 @@ section(
 class Valid:
     """The valid samples and their references, in a fixed order; computed once, when first needed."""
 
-    def __init__(self, table: SampleTable, threads: int | None) -> None:
+    def __init__(self, table: SampleTable, draws: Draws, threads: int | None) -> None:
         assert table.generated is not None
-        self.groups, self._threads = len(table.labels), threads
+        self.groups, self._threads, self.draws = len(table.labels), threads, draws
         kept = np.ones(len(table.codes), bool) if table.valid is None else table.valid
         self.generated, self.codes = _ordered(table.generated, table.codes, kept)
         self.real, self.real_codes = None, None
         if table.real is not None:
-            self.real, self.real_codes = _ordered(table.real, table.real_codes, np.ones(len(table.real_codes), bool))
+            fit = np.ones(len(table.real_codes), bool) if table.real_valid is None else table.real_valid
+            self.real, self.real_codes = _ordered(table.real, table.real_codes, fit)
         self.train, self.excluded = table.train, len(table.excluded)
 
     @cached_property
@@ -76,11 +94,26 @@ class Valid:
         return [] if self.real_codes is None else members(self.real_codes, self.groups)
 
     @cached_property
-    def _ids(self) -> list[Codes]:
+    def _compared(self) -> GraphIds:
         """Ids of samples: equal samples have equal ids; graphs are equal up to isomorphism."""
         given = [part for part in (self.generated, self.real, self.train) if part is not None]
         graphs = [part for part in given if isinstance(part, Graphs)]
-        return list(graph_ids(*graphs) if graphs else row_ids(*(_flat(part) for part in given)))
+        return compared(*graphs) if graphs else GraphIds(row_ids(*(_flat(part) for part in given)), 0)
+
+    @property
+    def _ids(self) -> tuple[Codes, ...]:
+        return self._compared.ids
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What makes ids uncertain."""
+        count = self._compared.undecided
+        if not count:
+            return ()
+        return (
+            f"{count} graphs are too symmetric to be compared within the time limit: those that colour refinement "
+            "cannot distinguish count as equal",
+        )
 
     @property
     def ids(self) -> Codes:
@@ -89,6 +122,10 @@ class Valid:
     @property
     def real_ids(self) -> Codes | None:
         return None if self.real is None else self._ids[1]
+
+    @property
+    def train_ids(self) -> Codes:
+        return self._ids[-1]
 
     @cached_property
     def novel(self) -> Bits:
@@ -117,6 +154,46 @@ class Valid:
         bits = _flat(samples)
         return [pairs(bits[own], threads=self._threads) if len(own) >= FEWEST_VALID else None for own in rows]
 
+    @cached_property
+    def train_pairs(self) -> dict[str, Pairs]:
+        """Distances between training samples of the only condition."""
+        if self.groups > 1 or not isinstance(self.train, np.ndarray) or len(self.train) < FEWEST_VALID:
+            return {}
+        bits = _flat(self.train)[: MOST * 5]
+        return {"hamming": hamming_pairs(bits, threads=self._threads), "jaccard": jaccard_pairs(bits)}
+
+    @cached_property
+    def near_copy_novelty(self) -> float:
+        """The share of near copies of training samples that are not in the training set."""
+        if self.train is None or not len(self.train) or getattr(self.train, "directed", False):
+            return np.nan
+        copies = near_copies(self.train, self.draws.generator(14))
+        if not isinstance(self.train, Graphs):
+            own, known = row_ids(_flat(copies), _flat(self.train))
+        elif any(self.train.labelled):
+            return np.nan
+        else:
+            own, known = compared(copies, self.train).ids
+        return float(np.mean(~np.isin(own, known)))
+
+    @cached_property
+    def nearest(self) -> Nearest | None:
+        """Whether generated samples are nearer to training samples than to real ones; None without enough."""
+        assert self.train is not None
+        if self.real is None or self.real_ids is None:
+            return None
+        # Real samples that are in the training set were left out, so generated ones that equal either are too.
+        own = np.flatnonzero(self.novel & ~np.isin(self.ids, self.real_ids))
+        if min(len(own), len(self.real), len(self.train)) < FEWEST_COMPARED:
+            return None
+        made, train, real = _vectors_of(_rows_of(self.generated, own), self.train, self.real)
+        generator = self.draws.generator(13)
+        copies = None if getattr(self.train, "directed", False) else near_copies(self.train, generator)
+        near = None if copies is None else _vectors_of(copies, self.train, self.real)[0]
+        return Nearest.of(
+            made, train, real, near, generator, self.draws.resamples, graphs=isinstance(self.train, Graphs)
+        )
+
     @property
     def width(self) -> int:
         """Number of bits of a sample; 1 if there are no samples."""
@@ -138,6 +215,71 @@ def _flat(samples: Any) -> Bits:
 
 
 @dataclass(frozen=True)
+class Nearest:
+    """The share of generated samples whose nearest neighbour is a training sample, among training and real samples.
+
+    Ties share their weight. `drawn` are draws of the reference generators.
+    """
+
+    share: float
+    n: int
+    drawn: Mapping[str, Floats]
+
+    @classmethod
+    def of(
+        cls,
+        own: Floats,
+        train: Floats,
+        real: Floats,
+        near: Floats | None,
+        generator: np.random.Generator,
+        draws: int,
+        *,
+        graphs: bool,
+    ) -> Nearest:
+        train, real = (_at_most(part, 5 * MOST, generator) for part in (train, real))
+        own = _at_most(own, MOST, generator)
+        pool = np.concatenate([train, real])
+
+        def weights(points: Floats) -> Floats:
+            """How much of each point's nearest neighbour each of the pool is."""
+            distances = _cityblock(points, pool) if graphs else squared_distances(points, pool)
+            nearest = distances == distances.min(axis=1, keepdims=True)
+            return np.asarray(nearest / nearest.sum(axis=1, keepdims=True))
+
+        counts = weights(own).sum(0)
+        dealt = np.array(
+            [counts[generator.choice(len(pool), len(train), replace=False)].sum() for _ in range(draws)]
+        ) / len(own)
+        drawn = {"perfect": dealt}
+        if near is not None:
+            shares = weights(_at_most(near, MOST, generator))[:, : len(train)].sum(1)
+            drawn["near_copy"] = np.array([generator.choice(shares, len(own)).mean() for _ in range(draws)])
+        return cls(float(counts[: len(train)].sum() / len(own)), len(own), drawn)
+
+
+def _at_most(points: Floats, most: int, generator: np.random.Generator) -> Floats:
+    return points if len(points) <= most else points[np.sort(generator.choice(len(points), most, replace=False))]
+
+
+def _cityblock(first: Floats, second: Floats) -> Floats:
+    from scipy.spatial.distance import cdist
+
+    return np.asarray(cdist(first, second, "cityblock"))
+
+
+def _rows_of(samples: Samples, index: Codes) -> Samples:
+    return samples.take(index) if isinstance(samples, Graphs) else samples[index]
+
+
+def _vectors_of(*samples: Any) -> list[Floats]:
+    """Bits as vectors; graphs as counts of their colours after refinement."""
+    if isinstance(samples[0], Graphs):
+        return [colour_counts(part) for part in samples]
+    return [_flat(part).astype(np.float64) for part in samples]
+
+
+@dataclass(frozen=True)
 class Attempts(ConditionSample):
     """All attempts, valid or not, and the valid ones."""
 
@@ -145,11 +287,14 @@ class Attempts(ConditionSample):
     answers: Bits | None = field(kw_only=True)
     valid: Valid = field(kw_only=True)
 
+    real_answers: tuple[Bits, Codes] | None = field(kw_only=True, default=None)
+
     @classmethod
-    def of(cls, table: SampleTable, **common: Any) -> Attempts:
+    def of(cls, table: SampleTable, draws: Draws, **common: Any) -> Attempts:
         return cls(
-            table.labels, codes=table.codes, answers=table.valid, valid=Valid(table, common.get("threads")), **common
-        )
+            table.labels, codes=table.codes, answers=table.valid, valid=Valid(table, draws, common.get("threads")),
+            real_answers=None if table.real_valid is None else (table.real_valid, table.real_codes), **common,
+        )  # fmt: skip
 
     @property
     def attempts(self) -> Codes:
@@ -182,46 +327,152 @@ class Attempts(ConditionSample):
                 (error[place],), (df[place],) = standard_error(spread, np.ones(len(spread)))
         return self.estimate(values, self.counts, _FEW, error=error, df=df)
 
+    def pairs_level(self, pairs: Sequence[Pairs | None], scale: float, kind: type[Level]) -> Level:
+        """The mean distance in a reference sample, with the band of further samples of the run's sizes."""
+        values = np.where(self.enough, values_of(pairs, "mean"), np.nan) / scale
+        error, df = np.full(self.groups, np.nan), np.zeros(self.groups)
+        for place, own in enumerate(pairs):
+            if own is not None and self.counts[place]:
+                spread = 2 * (own.row_means - own.mean) / scale
+                (found,), (df[place],) = standard_error(spread, np.ones(len(spread)))
+                error[place] = found * np.sqrt(1 + len(spread) / self.counts[place])
+        whole = self.averaged(self.average or "macro").estimate(values, self.counts, "", error=error, df=df)
+        low, high = t_interval(whole.value, whole.facts["error"], whole.facts["df"], BAND)
+        value = float(whole.value[0])
+        edges = [None if bound != bound else float(bound) for bound in (low[0], high[0])]
+        return kind(value, *(edges if None not in edges else (None, None)))
+
+    def unique_level(self, k: int | None) -> Level | None:
+        """The share of distinct samples among real ones.
+
+        The run is compared at sizes at which the real samples can be drawn without repeating any: half of them. A
+        repeat that real samples do not show may still be there: its rate is bounded by the number of their pairs.
+        """
+        valid, generator = self.valid, self.valid.draws.generator(19)
+        if valid.real_ids is None:
+            return None
+        columns, own, centre = np.full((3, SPLITS * 5, self.groups), np.nan)
+        reduced: list[int] = []
+        for place, rows in enumerate(valid.real_rows):
+            n, m = len(rows), int(self.counts[place])
+            size = min(m, n // 2) if k is None else k
+            half = min(m, n // 2)
+            if not self.enough[place] or size < FEWEST_VALID or half < size or m < size:
+                continue
+            ids = valid.real_ids[rows]
+            centre[:, place] = unique_at(ids, size)
+            own[:, place] = unique_at(valid.ids[valid.rows[place]], size)
+            reduced += [size] if k is None and size < m else []
+            drawn = np.array([unique_at(generator.permutation(ids)[:half], size) for _ in range(SPLITS * 5)])
+            columns[:, place] = wider(drawn, centre[0, place], n, m, half)
+            # Pairs of equal samples, as rare events (Jeffreys' prior).
+            pairs = float((np.unique(ids, return_counts=True)[1] ** 2).sum() - n) / 2
+            rate = generator.gamma(pairs + 0.5, 1 / (n * (n - 1) / 2), SPLITS * 5)
+            repeats = generator.poisson(rate * m * (m - 1) / 2) * (size - 1) / max(m - 1, 1) / m
+            columns[:, place] = np.where(pairs < 5, 1 - np.minimum(repeats, 1), columns[:, place])
+        known = ~np.isnan(centre[0])
+        if not known.any():
+            return None
+        averaged = self.averaged(self.average or "macro")
+
+        def mean(values: Floats) -> float:
+            return float(averaged.estimate(np.where(known, values, np.nan), self.counts, "").value[0])
+
+        draws = np.clip([mean(row) for row in columns], 0, 1)
+        at_size = mean(own[0]) if reduced or not known[self.enough].all() else None
+        note = None
+        if reduced:
+            each = "" if self.groups == 1 else " per condition"
+            note = f"simulated with at most {max(reduced)} samples{each}, half of the real ones; see `own`"
+        low, high = band(draws)
+        value = mean(centre[0])
+        return Ideal(value, min(low, value), max(high, value), at_size, note)
+
     def of_ids(self, read: Callable[[Codes], float]) -> Floats:
         """A function of the ids of the valid samples of each condition, if there are enough."""
         valid = self.valid
         return nan_array(read(valid.ids[own]) if len(own) >= FEWEST_VALID else np.nan for own in valid.rows)
 
 
-def _real_pairs(read: Callable[[Valid], Floats]) -> ChanceFunction:
-    """A generator that repeats one sample, and the real samples compared with each other."""
+def _real_pairs(kind: str, scale: Callable[[Valid], float], *, spread: bool = False) -> ChanceFunction:
+    """Perfect: the real samples compared with each other. Memoriser: the training samples. Chance: one sample
+    repeated."""
 
     def chance(function: MetricFunction, sample: Attempts, params: Mapping[str, Any]) -> dict[str, float]:
-        real = level(sample, np.where(sample.enough, read(sample.valid), np.nan), sample.counts)
-        return known({"one sample repeated": 0.0, "real samples": Ideal(real)})
+        valid, by = sample.valid, scale(sample.valid)
+        real = valid.real_hamming if kind == "hamming" else valid.real_jaccard
+        if spread:
+            found = level(sample, np.where(sample.enough, values_of(real, "std") / by, np.nan), sample.counts)
+            return named({"chance": Level(0.0), "perfect": Ideal(found)})
+        train = [valid.train_pairs[kind]] if kind in valid.train_pairs else []
+        levels = {"perfect": sample.pairs_level(real, by, Ideal)}
+        levels |= {"memoriser": sample.pairs_level(train, by, Baseline)} if train else {}
+        return named({"chance": Level(0.0), **levels})
 
     chance.__doc__ = _real_pairs.__doc__
     return chance
 
 
 def _real_unique(function: MetricFunction, sample: Attempts, params: Mapping[str, Any]) -> dict[str, float]:
-    """A generator that repeats one sample, and the same number of real samples without replacement, on average."""
+    """Perfect: as many real samples, of half of the real ones at most. Memoriser: training samples. Chance: one sample
+    repeated."""
     valid, k = sample.valid, params.get("k")
     sizes = sample.counts if k is None else np.full(sample.groups, k)
-    values = np.full(sample.groups, np.nan)
-    if valid.real_ids is not None:
-        for place, rows in enumerate(valid.real_rows):
-            drawn = min(int(sizes[place]), len(rows))
-            if drawn >= FEWEST_VALID and sample.enough[place]:
-                values[place] = unique_at(valid.real_ids[rows], drawn)
     repeated = level(sample, np.where(sample.enough, 1 / np.maximum(sizes, 1), np.nan), sample.counts)
-    return known({"one sample repeated": repeated, "real samples": Ideal(level(sample, values, sample.counts))})
+    levels: dict[str, Level | None] = {"chance": Level(repeated)}
+    levels["perfect"] = sample.unique_level(k)
+    if valid.train is not None and sample.groups == 1 and len(valid.train) and sample.enough[0]:
+        generator, size = valid.draws.generator(15), int(sizes[0])
+        again = len(valid.train) < size
+        ids = [generator.choice(valid.train_ids, size, replace=again) for _ in range(SPLITS)]
+        levels["memoriser"] = simulated("memoriser", np.array([len(np.unique(own)) / size for own in ids]))
+    return named(levels)
 
 
 def _real_novelty(function: MetricFunction, sample: Attempts, params: Mapping[str, Any]) -> dict[str, float]:
-    """A generator that copies the training set, and the real samples that it was not trained on."""
-    levels: dict[str, float] = {"copies of the training set": Baseline(0.0)}
+    """Perfect: real samples that the generator was not trained on. Memoriser: copies of training samples; near_copy:
+    the same with one bit or edge moved."""
     # Real samples that it was trained on were dropped; they count as not novel.
     valid = sample.valid
     given = valid.excluded + (0 if valid.real is None else len(valid.real))
-    if given:
-        levels["real held-out samples"] = Ideal(1 - valid.excluded / given)
-    return levels
+    levels: dict[str, Level | None] = {"memoriser": Baseline(0.0, 0.0, 0.0)}
+    copied, count = valid.near_copy_novelty, len(valid.codes)
+    if copied == copied and count:
+        draws = valid.draws.generator(16).binomial(count, copied, valid.draws.resamples) / count
+        levels["near_copy"] = Baseline(copied, *band(draws))
+    if given and count:
+        new = given - valid.excluded
+        draws = share_draws(new, given, count, draws=valid.draws.resamples, generator=valid.draws.generator(17))
+        levels["perfect"] = Ideal(new / given, *band(draws))
+    return named(levels)
+
+
+def _real_validity(function: MetricFunction, sample: Attempts, params: Mapping[str, Any]) -> dict[str, float]:
+    """Perfect: real samples under the same rules, with the run's mix of conditions; only if their validity is given."""
+    if sample.real_answers is None or not len(sample.real_answers[0]):
+        return {}
+    fit, codes = sample.real_answers
+    n = np.bincount(codes, minlength=sample.groups).astype(float)
+    valid = np.bincount(codes, fit, minlength=sample.groups)
+    # Conditions without real samples have the rate of all.
+    valid, n = np.where(n > 0, valid, fit.sum()), np.where(n > 0, n, len(fit))
+    draws = sample.valid.draws
+    shares = share_draws(valid, n, sample.attempts, draws=draws.resamples, generator=draws.generator(18))
+    asked = sample.attempts > 0
+    weights = sample.attempts[asked] / sample.attempts.sum()
+    return named({"perfect": Ideal(float(valid[asked] / n[asked] @ weights), *band(shares[:, asked] @ weights))})
+
+
+def _never_new(function: MetricFunction, sample: Attempts, params: Mapping[str, Any]) -> dict[str, float]:
+    """Memoriser: copies of training samples, none of which is new."""
+    return {"memoriser": Baseline(0.0)}
+
+
+def _copies_levels(function: MetricFunction, sample: Attempts, params: Mapping[str, Any]) -> dict[str, float]:
+    """Perfect: training and real samples with their roles dealt at random. Near_copy: training samples with one bit or
+    edge moved."""
+    found = sample.valid.nearest
+    return {} if found is None else named({name: simulated(name, draws) for name, draws in found.drawn.items()})
 
 
 def _read(result: Result) -> str:
@@ -247,7 +498,7 @@ _COUNT = _COMMON | {
 
 @metric(
     key="validity_rate", interval=of_shares, conventions=MICRO | {"attempts": "all of them; no answer is not valid"},
-    chance=NoChance("it depends only on the validity rules"),
+    chance=_real_validity,
     **_COMMON | {"needs": ("validity",), "laws": LAWS | {"monotone": True}},
 )  # fmt: skip
 def validity_rate(sample: Attempts) -> Estimate:
@@ -259,7 +510,7 @@ def validity_rate(sample: Attempts) -> Estimate:
 @metric(
     key="overall_mean_diversity", conventions=_WITHIN | {"distance": "Hamming, as a share of all bits"},
     interval=over_pairs,
-    chance=_real_pairs(lambda valid: values_of(valid.real_hamming, "mean") / valid.width),
+    chance=_real_pairs("hamming", lambda valid: valid.width),
     **_PAIRS,
 )  # fmt: skip
 def overall_mean_diversity(sample: Attempts) -> Estimate:
@@ -274,7 +525,7 @@ def overall_mean_diversity(sample: Attempts) -> Estimate:
 @metric(
     key="overall_std_diversity", conventions=_WITHIN | {"distance": "Hamming, as a share of all bits", "ddof": "0"},
     interval=NoInterval("a spread describes these samples"),
-    chance=_real_pairs(lambda valid: values_of(valid.real_hamming, "std") / valid.width),
+    chance=_real_pairs("hamming", lambda valid: valid.width, spread=True),
     **_PAIRS | {"direction": "none", "laws": COUNT_LAWS},
 )  # fmt: skip
 def overall_std_diversity(sample: Attempts) -> Estimate:
@@ -296,7 +547,8 @@ def overall_uniqueness_ratio(sample: Attempts) -> Estimate:
             # The jackknife, which is conservative: leaving out a sample that occurs once removes its id.
             single = np.count_nonzero(counts == 1) / len(rows)
             error[place], df[place] = np.sqrt(single * (1 - single) / (len(rows) - 1)), len(rows) - 1
-    return sample.estimate(values, sample.counts, _FEW, error=error, df=df, range=(0.0, 1.0))
+    estimate = sample.estimate(values, sample.counts, _FEW, error=error, df=df, range=(0.0, 1.0))
+    return estimate.warned(*sample.valid.warnings)
 
 
 @metric(
@@ -306,12 +558,52 @@ def overall_uniqueness_ratio(sample: Attempts) -> Estimate:
 def novelty(sample: Attempts) -> Estimate:
     """Share of valid samples that are not in the training set; graphs are equal up to isomorphism."""
     kept = sample.enough[sample.valid.codes]
-    return sample.share(sample.valid.novel[kept], sample.valid.codes[kept], _FEW)
+    estimate = sample.share(sample.valid.novel[kept], sample.valid.codes[kept], _FEW)
+    return estimate.warned(*sample.valid.warnings)
+
+
+@metric(
+    key="valid_unique_novel", conventions=MICRO | {"attempts": "all of them", "repeats": "over all conditions"},
+    interval=of_shares, chance=_never_new,
+    **_COMMON | {"needs": ("novelty",), "reference": "vignac2023"},
+)  # fmt: skip
+def valid_unique_novel(sample: Attempts) -> Estimate:
+    """Share of all attempts that are valid, differ from all earlier ones and are not in the training set."""
+    valid = sample.valid
+    first = np.zeros(len(valid.ids), bool)
+    first[np.unique(valid.ids, return_index=True)[1]] = True
+    missed = np.repeat(np.arange(sample.groups), sample.attempts - sample.counts)
+    items = np.concatenate([first & valid.novel, np.zeros(len(missed), bool)])
+    estimate = sample.share(items, np.concatenate([valid.codes, missed]), "no samples were generated")
+    return estimate.warned(*valid.warnings)
+
+
+@metric(
+    key="nearer_to_training",
+    conventions=WHOLE | {"samples": "valid ones that equal no training or real sample", "ties": "share their weight",
+                         "distance": "Hamming; graphs: L1 between counts of refined colours"},
+    interval=NoInterval("samples share their neighbours; compare with the band of a perfect generator"),
+    chance=_copies_levels,
+    **_COMMON | {"needs": ("copies",), "reference": "alaa2022", "direction": "lower",
+                 "laws": LAWS | {"permutation": Exempt("large samples are drawn from, in their order")}},
+)  # fmt: skip
+def nearer_to_training(sample: Attempts) -> Estimate:
+    """Share of new samples whose nearest neighbour is a training sample, among training and real held-out samples.
+
+    Samples that equal a training or real sample are left out; novelty counts those. A generator that is as
+    near to one as to the other has the share of training samples among both. Near copies of training samples have a
+    larger share, even if none of them is in the training set.
+    """
+    found = sample.valid.nearest
+    if found is None:
+        few_of = f"fewer than {FEWEST_COMPARED} new generated, training or real samples"
+        return Estimate(np.array([np.nan]), np.array([0]), reason=few_of)
+    return Estimate(np.array([found.share]), np.array([found.n]))
 
 
 @metric(
     key="mean_hamming_bits", conventions=_WITHIN | {"distance": "Hamming, in bits"}, interval=over_pairs,
-    chance=_real_pairs(lambda valid: values_of(valid.real_hamming, "mean")),
+    chance=_real_pairs("hamming", lambda valid: 1.0),
     **_PAIRS | {"bounds": (0, np.inf), "unit": "sample"},
 )  # fmt: skip
 def mean_hamming_bits(sample: Attempts) -> Estimate:
@@ -321,7 +613,7 @@ def mean_hamming_bits(sample: Attempts) -> Estimate:
 
 @metric(
     key="mean_jaccard", conventions=_WITHIN | {"distance": "Jaccard; two empty samples: 0"}, interval=over_pairs,
-    chance=_real_pairs(lambda valid: values_of(valid.real_jaccard, "mean")),
+    chance=_real_pairs("jaccard", lambda valid: 1.0),
     **_PAIRS | {"reference": "jaccard1912"},
 )  # fmt: skip
 def mean_jaccard(sample: Attempts) -> Estimate:

@@ -11,10 +11,12 @@ import numpy as np
 from graphgauge.core.arrays import Floats
 from graphgauge.core.errors import one_of
 from graphgauge.core.metric import (
+    AS_CHOSEN,
+    Baseline,
     ChanceFunction,
     Estimate,
     Exempt,
-    Ideal,
+    Level,
     MetricFunction,
     NoChance,
     NoInterval,
@@ -24,18 +26,19 @@ from graphgauge.core.metric import (
 from graphgauge.core.result import Result, Table
 from graphgauge.generation.declared import (
     COUNT_LAWS,
-    EMPTY,
     FAMILY,
     FEWEST_COMPARED,
     LAWS,
     MACRO,
     TOTAL,
     WHOLE,
-    known,
     level,
     nan_array,
+    of_discrepancy,
     values_of,
 )  # fmt: skip
+from graphgauge.generation.inputs import Codes
+from graphgauge.generation.levels import named, simulated
 from graphgauge.generation.sections.two_sided import NEIGHBOURS, Described, Drawn, Encoded, TwoSided
 from graphgauge.generation.two_sample import p_value
 
@@ -44,7 +47,8 @@ section(
     question="whether generated samples have the distribution of real ones",
 )  # fmt: skip
 
-_UPPER, _NULL_95 = 0.95, "real against real, 95th percentile"
+# The goal of a distance: this quantile of the distance between two draws from the real samples.
+_UPPER = 0.95
 
 
 @dataclass(frozen=True)
@@ -52,13 +56,6 @@ class Statistics(TwoSided):
     """Statistics of both sides."""
 
     sides: Described = field(kw_only=True)
-
-    def averaged_draws(self, values: Floats) -> Floats:
-        """Draws (draws, conditions) averaged over the conditions with a value, without NaN."""
-        weights = np.where(np.isnan(values), 0, self.n if self.average == "micro" else 1)
-        total = weights.sum(1)
-        found = (np.nan_to_num(values) * weights).sum(1)[total > 0] / total[total > 0]
-        return np.asarray(found)
 
     def by_statistic(self) -> dict[str, Table]:
         """A table by condition for each statistic: distances, their null distribution, the moments of both sides."""
@@ -105,50 +102,52 @@ def _mean_over_statistics(values: Floats) -> Floats:
 
 
 def _null_of_mean(function: MetricFunction, sample: Statistics, params: Mapping[str, Any]) -> dict[str, float]:
-    """Two draws from the real samples, with the sizes of the generated and the real sample: 95th percentile and mean.
+    """Perfect: two draws from the real samples, with the sizes of the generated and the real sample.
 
     If the real samples are constant, from real and generated samples together.
     """
-    return _levels(sample, _mean_over_statistics(sample.sides.scaled_null))
+    return _drawn_levels(sample, {"perfect": _mean_over_statistics(sample.sides.scaled_null)})
 
 
 def _null_of(read: Callable[[Described], Floats]) -> ChanceFunction:
     def chance(function: MetricFunction, sample: Statistics, params: Mapping[str, Any]) -> dict[str, float]:
         place = sample.sides.names.index(params["statistic"])
-        return _levels(sample, read(sample.sides)[:, :, place])
+        return _drawn_levels(sample, {"perfect": read(sample.sides)[:, :, place]})
 
     chance.__doc__ = _null_of_mean.__doc__
     return chance
 
 
-def _levels(sample: Statistics, values: Floats) -> dict[str, float]:
-    draws = sample.averaged_draws(values)
-    return (
-        {}
-        if not len(draws)
-        else {_NULL_95: Ideal(np.quantile(draws, _UPPER)), "real against real": Ideal(draws.mean())}
-    )
+def _drawn_levels(sample: TwoSided, drawn: Mapping[str, Floats]) -> dict[str, float]:
+    """Levels from draws (draws, conditions), averaged like the sample."""
+    return named({name: simulated(name, sample.averaged_draws(draws)) for name, draws in drawn.items()})
 
 
-def _permuted(tests: Callable[[Any], list[Any]]) -> ChanceFunction:
-    """The mean over permutations of real and generated samples within each condition."""
+def _of_kernels(read: Callable[[Any], Mapping[str, Floats]]) -> ChanceFunction:
+    """Perfect: two draws from the real samples, with the run's sizes. Memoriser: training samples; near_copy: the same
+    with one bit or edge moved. Chance: samples with separate coordinates, graphs with random edges."""
 
     def chance(function: MetricFunction, sample: TwoSided, params: Mapping[str, Any]) -> dict[str, float]:
-        values = nan_array(np.nan if test is None else np.mean(test.null) for test in tests(sample.sides))
-        return known({"real and generated dealt anew": Ideal(level(sample, values, sample.n))})
+        return _drawn_levels(sample, read(sample.sides))
 
-    chance.__doc__ = _permuted.__doc__
+    chance.__doc__ = _of_kernels.__doc__
     return chance
 
 
-def _halves(name: str) -> ChanceFunction:
-    """Samples far from all real ones, and one random half of the real samples against the other."""
+def _of_neighbours(name: str) -> ChanceFunction:
+    """Perfect: disjoint parts of the real samples. Memoriser, near_copy: training samples, and with one bit moved.
+    Chance: samples with separate coordinates. All with the sizes at which real samples suffice for both sides."""
 
     def chance(function: MetricFunction, sample: Encodings, params: Mapping[str, Any]) -> dict[str, float]:
-        values = values_of(sample.sides.halves, name)
-        return known({"samples from elsewhere": 0.0, "real against real": Ideal(level(sample, values, sample.n))})
+        measures, own, note = sample.sides.prdc_levels
+        value = level(sample, values_of(own, name), sample.n)
+        levels = {
+            kind: simulated(kind, sample.averaged_draws(draws), own=value, note=note)
+            for kind, draws in measures[name].items()
+        }
+        return named({"chance": Level(0.0), **levels})
 
-    chance.__doc__ = _halves.__doc__
+    chance.__doc__ = _of_neighbours.__doc__
     return chance
 
 
@@ -190,8 +189,8 @@ def overall_mean_distance(sample: Statistics) -> Estimate:
     reason = _FEW if not sides.enough.any() else "no statistics given"
     if sample.average is None:
         return sample.estimate(values, sample.n, reason)
-    levels = _levels(sample, _mean_over_statistics(sides.scaled_null))
-    goal: dict[str, Any] = {"goal": levels[_NULL_95]} if levels else {}
+    null = sample.averaged_draws(_mean_over_statistics(sides.scaled_null))
+    goal: dict[str, Any] = {"goal": float(np.quantile(null, _UPPER))} if len(null) else {}
     estimate = sample.estimate(values, sample.n, reason, **goal)
     return estimate.warned(
         *(
@@ -237,11 +236,12 @@ def num_real(sample: TwoSided) -> Estimate:
 
 @metric(
     key="energy_distance", conventions=MACRO | _EACH | _SCALE | {"on": "all statistics together, each scaled"},
-    chance=_permuted(lambda sides: sides.energy), **_COMMON | {"reference": "szekely2013", "bounds": (0, np.inf)},
+    chance=_of_kernels(lambda sides: sides.energy_levels), **_COMMON | {"reference": "szekely2013"},
 )  # fmt: skip
 def energy_distance(sample: Statistics) -> Estimate:
     """Energy distance between the statistics of generated and real samples, all statistics together."""
-    return sample.estimate(values_of(sample.sides.energy, "distance"), sample.n, _FEW)
+    tests = sample.sides.energy
+    return _of_tests(sample, values_of(tests, "distance"), tests)
 
 
 @metric(
@@ -253,9 +253,10 @@ def energy_distance(sample: Statistics) -> Estimate:
 def energy_p_value(sample: Statistics) -> Estimate:
     """Share of permutations within each condition with a distance at least as large as the observed one."""
     if sample.average is None:
-        return sample.estimate(values_of(sample.sides.energy, "p_value"), sample.n, _FEW)
+        return sample.estimate(values_of(sample.sides.energy, "p_value"), _compared(sample.sides.energy), _FEW)
     test = sample.sides.energy_overall
-    return Estimate(np.array([np.nan if test is None else test.p_value]), np.array([sample.n.sum()]), reason=_FEW)
+    n = _compared(sample.sides.energy).sum()
+    return Estimate(np.array([np.nan if test is None else test.p_value]), np.array([n]), reason=_FEW)
 
 
 _NEIGHBOURS = _COMMON | {
@@ -265,25 +266,25 @@ _NEIGHBOURS = _COMMON | {
 }  # fmt: skip
 
 
-@metric(key="prdc_precision", chance=_halves("precision"), **_NEIGHBOURS | {"reference": "kynkaanniemi2019"})
+@metric(key="prdc_precision", chance=_of_neighbours("precision"), **_NEIGHBOURS | {"reference": "kynkaanniemi2019"})
 def prdc_precision(sample: Encodings) -> Estimate:
     """Share of generated samples that are nearer to some real sample than its fifth nearest real neighbour."""
     return sample.estimate(values_of(sample.sides.prdc, "precision"), sample.n, _FEW)
 
 
-@metric(key="prdc_recall", chance=_halves("recall"), **_NEIGHBOURS | {"reference": "kynkaanniemi2019"})
+@metric(key="prdc_recall", chance=_of_neighbours("recall"), **_NEIGHBOURS | {"reference": "kynkaanniemi2019"})
 def prdc_recall(sample: Encodings) -> Estimate:
     """Share of real samples that are nearer to some generated sample than its fifth nearest generated neighbour."""
     return sample.estimate(values_of(sample.sides.prdc, "recall"), sample.n, _FEW)
 
 
-@metric(key="prdc_density", chance=_halves("density"), **_NEIGHBOURS | {"bounds": (0, np.inf)})
+@metric(key="prdc_density", chance=_of_neighbours("density"), **_NEIGHBOURS | {"bounds": (0, np.inf)})
 def prdc_density(sample: Encodings) -> Estimate:
     """Mean number of real samples whose fifth nearest neighbour is further than the generated sample, over five."""
     return sample.estimate(values_of(sample.sides.prdc, "density"), sample.n, _FEW)
 
 
-@metric(key="prdc_coverage", chance=_halves("coverage"), **_NEIGHBOURS)
+@metric(key="prdc_coverage", chance=_of_neighbours("coverage"), **_NEIGHBOURS)
 def prdc_coverage(sample: Encodings) -> Estimate:
     """Share of real samples with a generated sample nearer than their fifth nearest real neighbour."""
     return sample.estimate(values_of(sample.sides.prdc, "coverage"), sample.n, _FEW)
@@ -297,27 +298,62 @@ _MMD = _COMMON | {
 }  # fmt: skip
 
 
-@metric(key="mmd", chance=_permuted(lambda sides: sides.mmd), **_MMD)
-def mmd(sample: Encodings) -> Estimate:
-    """Squared maximum mean discrepancy between the encodings of generated and real samples."""
-    return sample.estimate(values_of(sample.sides.mmd, "value"), sample.n, _FEW)
+def _compared(tests: list[Any]) -> Codes:
+    """The number of generated samples that each test compared."""
+    return np.array([0 if test is None else test.n[1] for test in tests], np.int64)
+
+
+def _of_tests(sample: TwoSided, values: Floats, tests: list[Any], **facts: Any) -> Estimate:
+    """Values of tests, which do not compare all samples of large sides, or under some conventions."""
+    compared = _compared(tests)
+    estimate = sample.estimate(values, compared, _FEW, **facts)
+    real = np.array([0 if test is None else test.n[0] for test in tests])
+    given = np.where(sample.sides.enough, sample.sides.real_counts, 0)
+    if (compared < sample.n).any() or (real < given).any():
+        return estimate.warned(
+            f"{compared.sum()} of {sample.n.sum()} generated samples and {real.sum()} of {given.sum()} real ones are "
+            "compared"
+        )
+    return estimate
+
+
+def _of_mmd(sample: TwoSided, tests: list[Any]) -> Estimate:
+    errors = values_of(tests, "error")
+    df = np.maximum(np.minimum(_compared(tests), sample.sides.real_counts) - 1, 0).astype(float)
+    return _of_tests(sample, values_of(tests, "value"), tests, error=errors, df=df)
+
+
+def _p_of(sample: TwoSided, tests: list[Any]) -> Estimate:
+    """The share of permutations within each condition with a mean at least as large as the observed one."""
+    if sample.average is None:
+        return sample.estimate(values_of(tests, "p_value"), _compared(tests), _FEW)
+    known = [test for test in tests if test is not None]
+    value = np.nan
+    if known:
+        null = np.mean([test.null for test in known], axis=0)
+        value = p_value(float(np.mean([test.value for test in known])), null)
+    return Estimate(np.array([value]), np.array([_compared(tests).sum()]), reason=_FEW)
 
 
 @metric(
-    key="mmd_p_value", chance=NoChance("p-values are uniform if nothing differs"),
-    **_MMD | {"direction": "none", "bounds": (0, 1), "laws": COUNT_LAWS, "interval": NoInterval("no estimate"),
-              "conventions": WHOLE | _EACH | {"test": "permutations within each condition"}},
+    key="mmd", chance=_of_kernels(lambda sides: sides.mmd_levels), **_MMD | {"interval": of_discrepancy}
 )  # fmt: skip
+def mmd(sample: Encodings) -> Estimate:
+    """Squared maximum mean discrepancy between the encodings of generated and real samples."""
+    return _of_mmd(sample, sample.sides.mmd)
+
+
+_P_VALUE = {
+    "direction": "none", "bounds": (0, 1), "laws": COUNT_LAWS, "interval": NoInterval("a p-value is not an estimate"),
+    "chance": NoChance("p-values are uniform if nothing differs"),
+}  # fmt: skip
+_PERMUTED = WHOLE | _EACH | {"test": "permutations within each condition"}
+
+
+@metric(key="mmd_p_value", **_MMD | _P_VALUE | {"conventions": _PERMUTED})
 def mmd_p_value(sample: Encodings) -> Estimate:
     """Share of permutations within each condition with a mean discrepancy at least as large as the observed one."""
-    tests = [test for test in sample.sides.mmd if test is not None]
-    if sample.average is None:
-        return sample.estimate(values_of(sample.sides.mmd, "p_value"), sample.n, _FEW)
-    value = np.nan
-    if tests:
-        null = np.mean([test.null for test in tests], axis=0)
-        value = p_value(float(np.mean([test.value for test in tests])), null)
-    return Estimate(np.array([value]), np.array([sample.n.sum()]), reason=_FEW)
+    return _p_of(sample, sample.sides.mmd)
 
 
 @metric(
@@ -340,26 +376,84 @@ def mmd_bandwidth(sample: Encodings) -> Estimate:
 
 
 _ORDER = Exempt("rounding depends on the order of the graphs")
+_CHOSEN = {"convention": AS_CHOSEN, "power": AS_CHOSEN}
 _GRAPH = _MMD | {
     "needs": ("graphs",), "reference": "liao2019", "laws": LAWS | {"permutation": _ORDER},
-    "conventions": EMPTY | {"average": "macro", "kernel": "Gaussian of total variation, bandwidth 1; clustering 0.1",
-                            "power": "MMD squared, unbiased: may be below 0"} | _EACH,
+    "conventions": MACRO | _EACH | _CHOSEN, "interval": of_discrepancy,
 }  # fmt: skip
+_GRAPH_P = _GRAPH | _P_VALUE | {"conventions": _PERMUTED | {"convention": AS_CHOSEN}}
 
 
-@metric(key="degree_mmd", chance=_permuted(lambda sides: sides.mmd("degree")), **_GRAPH)
+def _training_set(function: MetricFunction, sample: GraphSides, params: Mapping[str, Any]) -> dict[str, float]:
+    """Memoriser: the training set itself."""
+    return {"memoriser": Baseline(1.0)}
+
+
+def _graph_levels(kind: str) -> ChanceFunction:
+    return _of_kernels(lambda sides: sides.mmd_levels(kind))
+
+
+@metric(key="degree_mmd", chance=_graph_levels("degree"), **_GRAPH)
 def degree_mmd(sample: GraphSides) -> Estimate:
     """Squared maximum mean discrepancy between the degree distributions of generated and real graphs."""
-    return sample.estimate(values_of(sample.sides.mmd("degree"), "value"), sample.n, _FEW)
+    return _of_mmd(sample, sample.sides.mmd("degree"))
 
 
-@metric(key="clustering_mmd", chance=_permuted(lambda sides: sides.mmd("clustering")), **_GRAPH)
+@metric(key="clustering_mmd", chance=_graph_levels("clustering"), **_GRAPH)
 def clustering_mmd(sample: GraphSides) -> Estimate:
     """Squared maximum mean discrepancy between the distributions of clustering coefficients."""
-    return sample.estimate(values_of(sample.sides.mmd("clustering"), "value"), sample.n, _FEW)
+    return _of_mmd(sample, sample.sides.mmd("clustering"))
 
 
-@metric(key="spectral_mmd", chance=_permuted(lambda sides: sides.mmd("spectral")), **_GRAPH)
+@metric(key="orbit_mmd", chance=_graph_levels("orbit"), **_GRAPH)
+def orbit_mmd(sample: GraphSides) -> Estimate:
+    """Squared maximum mean discrepancy between mean counts of the 15 orbits of connected graphs of up to four nodes."""
+    return _of_mmd(sample, sample.sides.mmd("orbit"))
+
+
+@metric(key="spectral_mmd", chance=_graph_levels("spectral"), **_GRAPH)
 def spectral_mmd(sample: GraphSides) -> Estimate:
     """Squared maximum mean discrepancy between the spectra of the normalised Laplacians."""
-    return sample.estimate(values_of(sample.sides.mmd("spectral"), "value"), sample.n, _FEW)
+    return _of_mmd(sample, sample.sides.mmd("spectral"))
+
+
+@metric(key="degree_mmd_p_value", **_GRAPH_P)
+def degree_mmd_p_value(sample: GraphSides) -> Estimate:
+    """Share of permutations of real and generated graphs with a degree_mmd at least as large as the observed one."""
+    return _p_of(sample, sample.sides.mmd("degree"))
+
+
+@metric(key="clustering_mmd_p_value", **_GRAPH_P)
+def clustering_mmd_p_value(sample: GraphSides) -> Estimate:
+    """Share of permutations of real and generated graphs with a clustering_mmd at least as large as observed."""
+    return _p_of(sample, sample.sides.mmd("clustering"))
+
+
+@metric(key="orbit_mmd_p_value", **_GRAPH_P)
+def orbit_mmd_p_value(sample: GraphSides) -> Estimate:
+    """Share of permutations of real and generated graphs with an orbit_mmd at least as large as the observed one."""
+    return _p_of(sample, sample.sides.mmd("orbit"))
+
+
+@metric(key="spectral_mmd_p_value", **_GRAPH_P)
+def spectral_mmd_p_value(sample: GraphSides) -> Estimate:
+    """Share of permutations of real and generated graphs with a spectral_mmd at least as large as the observed one."""
+    return _p_of(sample, sample.sides.mmd("spectral"))
+
+
+@metric(
+    key="graph_mmd_ratio", chance=_training_set,
+    **_GRAPH | {"needs": ("graph_training",), "reference": "vignac2023", "bounds": (0, np.inf),
+                "interval": NoInterval("a mean of four ratios of the same graphs"),
+                "conventions": MACRO | _EACH | {"convention": AS_CHOSEN, "power": "MMD squared, biased"}},
+)  # fmt: skip
+def graph_mmd_ratio(sample: GraphSides) -> Estimate:
+    """Mean over the four graph statistics of the discrepancy of generated graphs over that of the training set.
+
+    1 means as far from the real graphs as the training set is.
+    """
+    if sample.groups > 1:
+        return sample.nothing("training samples have no conditions")
+    values = nan_array(sample.sides.ratio(0) if sample.sides.enough[0] else np.nan for _ in range(1))
+    reason = "the training set is at no distance from the real graphs" if sample.sides.enough[0] else _FEW
+    return sample.estimate(values, sample.n, reason)

@@ -13,12 +13,35 @@ from graphgauge.core.arrays import Floats
 from graphgauge.core.options import whole_number
 from graphgauge.generation.declared import FEWEST_COMPARED, few
 from graphgauge.generation.distances import NullDraws, null_distances, rounded_off
-from graphgauge.generation.graph_mmd import graph_mmd
+from graphgauge.generation.graph_mmd import CONVENTIONS, feature_mmd, padded
 from graphgauge.generation.graphs import Graphs
 from graphgauge.generation.inputs import Bits, Codes
+from graphgauge.generation.levels import (
+    MOST,
+    SPLITS,
+    kernel_levels,
+    near_copies,
+    note_of_sizes,
+    split_sizes,
+    splits,
+    unstructured,
+)
 from graphgauge.generation.samples import ConditionSample, canonical_order
 from graphgauge.generation.table import SampleTable
-from graphgauge.generation.two_sample import PRDC, EnergyTest, MMDTest, energy_test, mmd_test, prdc, stratified
+from graphgauge.generation.two_sample import (
+    PRDC,
+    EnergyTest,
+    MMDTest,
+    biased,
+    energy,
+    energy_test,
+    mmd_test,
+    prdc,
+    prdc_of,
+    squared_distances,
+    stratified,
+    unbiased,
+)
 from graphgauge.kernels.wasserstein import moments, wasserstein
 
 # The number of neighbours in precision, recall, density and coverage.
@@ -59,6 +82,16 @@ class Sides:
         """The measurement in each condition with enough samples; None in the others."""
         return [measure(code) if self.enough[code] else None for code in range(self.groups)]
 
+    def drawn(self, found: list[Mapping[str, Floats] | None]) -> dict[str, Floats]:
+        """The draws (draws, conditions) of each level that every compared condition has."""
+        own = [(code, draws) for code, draws in enumerate(found) if draws is not None]
+        names = [name for name in (own[0][1] if own else ()) if all(name in draws for _, draws in own)]
+        columns = {name: np.full((len(own[0][1][name]), self.groups), np.nan) for name in names}
+        for code, draws in own:
+            for name in names:
+                columns[name][:, code] = draws[name]
+        return columns
+
 
 def _rows(samples: Any, mask: Bits) -> Any:
     return samples.take(mask) if isinstance(samples, Graphs) else samples[mask]
@@ -72,6 +105,13 @@ class TwoSided(ConditionSample):
     def n(self) -> Codes:
         """The number of generated samples in each compared condition."""
         return np.where(self.sides.enough, self.sides.counts, 0)
+
+    def averaged_draws(self, values: Floats) -> Floats:
+        """Draws (draws, conditions) averaged over the conditions with a value, without NaN."""
+        weights = np.where(np.isnan(values), 0, self.n if self.average == "micro" else 1)
+        total = weights.sum(1)
+        found = (np.nan_to_num(values) * weights).sum(1)[total > 0] / total[total > 0]
+        return np.asarray(found)
 
     def left_out(self) -> Mapping[str, str]:
         reasons = {}
@@ -93,8 +133,8 @@ class Described(Sides):
         self.names, self._draws = tuple(table.statistics), draws
         real = _columns(table.statistics, self.names, len(table.real_codes))
         generated = _columns(table.generated_statistics, self.names, len(table.codes))
-        super().__init__(*_in_order(real, table.real_codes), *_in_order(generated, table.codes, table.valid),
-                         len(table.labels))  # fmt: skip
+        super().__init__(*_in_order(real, table.real_codes, table.real_valid),
+                         *_in_order(generated, table.codes, table.valid), len(table.labels))  # fmt: skip
 
     @cached_property
     def raw(self) -> Floats:
@@ -186,6 +226,24 @@ class Described(Sides):
         return self.each(test)
 
     @cached_property
+    def energy_levels(self) -> dict[str, Floats]:
+        """Energy distances of two draws from the real samples, and of samples with separate coordinates."""
+
+        def levels(code: int) -> Mapping[str, Floats] | None:
+            test = self.energy[code]
+            if test is None:
+                return None
+            real = _over(self.pair(code)[0], self.scale[code])
+            generator = self._draws.generator(9, code)
+            chance = unstructured(real, min(4 * test.n[1], MOST), generator) if real.shape[1] > 1 else real[:0]
+            return kernel_levels(
+                lambda x, y: np.sqrt(squared_distances(x, y)), real, {"chance": chance}, *test.n, energy,
+                draws=self._draws.resamples, generator=generator,
+            )  # fmt: skip
+
+        return self.drawn(self.each(levels))
+
+    @cached_property
     def energy_overall(self) -> EnergyTest | None:
         tests = [test for test in self.energy if test is not None]
         return stratified(tests) if tests else None
@@ -197,32 +255,88 @@ class Encoded(Sides):
     def __init__(self, table: SampleTable, draws: Draws, threads: int | None) -> None:
         self._draws, self._threads = draws, threads
         self.space = "latent vectors" if encoded(table) else "bits"
+        self._train: Floats | None = None
         if encoded(table):
             real, generated = table.latents, table.generated_latents
         else:
             real, generated = (_as_vectors(samples) for samples in (table.real, table.generated))
+            # Training samples have no conditions, so they stand for generated ones only if there is a single one.
+            if table.train is not None and len(table.labels) == 1 and len(table.train):
+                self._train = _as_vectors(table.train)
+                self._train = self._train[canonical_order(self._train)]
         assert real is not None
         assert generated is not None
-        super().__init__(*_in_order(real, table.real_codes), *_in_order(generated, table.codes, table.valid),
-                         len(table.labels))  # fmt: skip
+        super().__init__(*_in_order(real, table.real_codes, table.real_valid),
+                         *_in_order(generated, table.codes, table.valid), len(table.labels))  # fmt: skip
+
+    def pools(self, real: Floats, count: int, generator: np.random.Generator) -> dict[str, Floats]:
+        """Samples of the reference generators other than the perfect one."""
+        pools: dict[str, Floats] = {}
+        if self._train is not None:
+            size = min(len(self._train), MOST)
+            chosen = self._train[np.sort(generator.choice(len(self._train), size, replace=False))]
+            pools |= {"memoriser": chosen, "near_copy": near_copies(chosen, generator)}
+        if real.shape[1] > 1:
+            pools["chance"] = unstructured(real, max(count, min(4 * count, MOST)), generator)
+        return pools
 
     @cached_property
     def prdc(self) -> list[PRDC | None]:
         return self.each(lambda code: prdc(*self.pair(code), k=NEIGHBOURS, threads=self._threads))
 
     @cached_property
-    def halves(self) -> list[PRDC | None]:
-        """The same for one random half of the real samples against the other."""
+    def prdc_levels(self) -> tuple[dict[str, dict[str, Floats]], list[PRDC | None], str | None]:
+        """The draws of each level of each measure, the run at the same sizes, and what these are."""
+        sizes: dict[int, tuple[int, int]] = {}
+        own: list[PRDC | None] = [None] * self.groups
+        most = _most_points(self.real.shape[1])
 
-        def halved(code: int) -> PRDC | None:
-            real, _ = self.pair(code)
-            order = self._draws.generator(3, code).permutation(len(real))
-            half = len(real) // 2
-            if half <= NEIGHBOURS:
+        def levels(code: int) -> Mapping[str, list[PRDC]] | None:
+            real, generated = self.pair(code)
+            kept, fresh = split_sizes(len(real), len(generated), most)
+            if min(kept, fresh) <= NEIGHBOURS:
                 return None
-            return prdc(real[order[half:]], real[order[:half]], k=NEIGHBOURS, threads=self._threads)
+            sizes[code] = kept, fresh
+            generator = self._draws.generator(3, code)
+            real = real[np.sort(generator.choice(len(real), min(len(real), most), replace=False))]
+            within = squared_distances(real, real)
+            parts = splits(len(real), kept, fresh, generator)
+            found = {
+                "perfect": [
+                    prdc_of(within[np.ix_(a, a)], within[np.ix_(b, b)], within[np.ix_(a, b)], NEIGHBOURS)
+                    for a, b in parts
+                ]
+            }
 
-        return self.each(halved)
+            def against(pool: Floats, rows: Any, chosen: Any) -> PRDC:
+                some = pool[chosen]
+                return prdc_of(
+                    within[np.ix_(rows, rows)], squared_distances(some, some), squared_distances(real[rows], some),
+                    NEIGHBOURS,
+                )  # fmt: skip
+
+            first = parts[0][0]
+            own[code] = against(generated, first, generator.choice(len(generated), fresh, replace=False))
+            for name, pool in self.pools(real, fresh, generator).items():
+                found[name] = [
+                    against(pool, rows, generator.choice(len(pool), fresh, replace=len(pool) < fresh))
+                    for rows, _ in parts
+                ]
+            return found
+
+        drawn = self.each(levels)
+        measures = {
+            name: self.drawn(
+                [None if each is None else {kind: np.array([getattr(one, name) for one in draws])
+                                            for kind, draws in each.items()} for each in drawn]
+            )
+            for name in PRDC._fields
+        }  # fmt: skip
+        note = None
+        if sizes:
+            kept, fresh = ([pair[side] for pair in sizes.values()] for side in (0, 1))
+            note = note_of_sizes(kept, fresh, self.groups)
+        return measures, own, note
 
     @cached_property
     def mmd(self) -> list[MMDTest | None]:
@@ -232,27 +346,139 @@ class Encoded(Sides):
             )
         )
 
+    @cached_property
+    def mmd_levels(self) -> dict[str, Floats]:
+        def levels(code: int) -> Mapping[str, Floats] | None:
+            test = self.mmd[code]
+            if test is None:
+                return None
+            real, _ = self.pair(code)
+            generator, width = self._draws.generator(10, code), -2 * test.bandwidth**2
+            return kernel_levels(
+                lambda x, y: np.exp(squared_distances(x, y) / width), real,
+                self.pools(real, min(max(test.n[1], 2), MOST), generator), *test.n, unbiased,
+                draws=self._draws.resamples, generator=generator,
+            )  # fmt: skip
+
+        return self.drawn(self.each(levels))
+
+
+def _most_points(width: int) -> int:
+    """How many points the levels of neighbourhoods use at most, so that they take seconds."""
+    return int(np.clip(np.sqrt(4e9 / (SPLITS * max(width, 1))), 100, MOST))
+
 
 class Drawn(Sides):
     """Graphs on both sides."""
 
-    def __init__(self, table: SampleTable, draws: Draws) -> None:
-        self._draws = draws
-        kept = slice(None) if table.valid is None else table.valid
+    def __init__(self, table: SampleTable, draws: Draws, convention: str) -> None:
+        self._draws, self.convention = draws, CONVENTIONS[convention]
+        assert isinstance(table.real, Graphs)
         assert isinstance(table.generated, Graphs)
-        generated = table.generated if table.valid is None else table.generated.take(table.valid)
-        super().__init__(table.real, table.real_codes, generated, table.codes[kept], len(table.labels))
+        sides = (table.real, table.real_codes, table.real_valid), (table.generated, table.codes, table.valid)
+        kept = [np.ones(len(codes), bool) if valid is None else valid for _, codes, valid in sides]
+        (real, real_codes), (generated, codes) = (
+            (graphs.take(rows), own[rows]) for (graphs, own, _), rows in zip(sides, kept, strict=True)
+        )
+        super().__init__(real, real_codes, generated, codes, len(table.labels))
+        self._train = table.train if isinstance(table.train, Graphs) and len(table.labels) == 1 else None
         self._tests: dict[str, list[MMDTest | None]] = {}
+        self._features: dict[str, tuple[Floats, Floats]] = {}
+
+    def _described(self, kind: str) -> tuple[Floats, Floats]:
+        if kind not in self._features:
+            features = self.convention.kernels[kind].features
+            real, generated = padded(features(self.real), features(self.generated))
+            self._features[kind] = real, generated
+        return self._features[kind]
 
     def mmd(self, kind: str) -> list[MMDTest | None]:
         if kind not in self._tests:
+            real, generated = self._described(kind)
             self._tests[kind] = self.each(
-                lambda code: graph_mmd(
-                    *self.pair(code), kind, permutations=self._draws.permutations,
+                lambda code: feature_mmd(
+                    _by_content(real[self.real_codes == code]),
+                    _by_content(self._kept(generated[self.codes == code], kind, code)),
+                    self.convention.kernels[kind],
+                    self.convention.score, permutations=self._draws.permutations,
                     generator=self._draws.generator(5, code),
                 )
             )  # fmt: skip
         return self._tests[kind]
+
+    def _kept(self, generated: Floats, kind: str, code: int) -> Floats:
+        """The generated graphs that the convention compares."""
+        return generated[: self.real_counts[code]] if kind in self.convention.truncated else generated
+
+    def ratio(self, code: int) -> float:
+        """The mean over statistics of the MMD² of generated graphs over that of the training set, both biased."""
+        if self._train is None or len(self._train) < 2:
+            return np.nan
+        found = []
+        for kind, chosen in self.convention.kernels.items():
+            real, generated = (
+                side[codes == code]
+                for side, codes in zip(self._described(kind), (self.real_codes, self.codes), strict=True)
+            )
+            real, generated, train = padded(real, generated, chosen.features(self._train))
+            inside = chosen.kernel(real, real).sum()
+            values = [
+                biased(
+                    inside, chosen.kernel(other, other).sum(), chosen.kernel(real, other).sum(), len(real), len(other)
+                )
+                for other in (generated, train)
+            ]
+            found.append(values[0] / values[1] if values[1] > 0 else np.nan)
+        known = [value for value in found if value == value]
+        return float(np.mean(known)) if known else np.nan
+
+    def mmd_levels(self, kind: str) -> dict[str, Floats]:
+        chosen, real = self.convention.kernels[kind], self._described(kind)[0]
+
+        def levels(code: int) -> Mapping[str, Floats]:
+            own = _by_content(real[self.real_codes == code])
+            test = self.mmd(kind)[code]
+            assert test is not None
+            n, m = test.n
+            pools = {name: chosen.features(pool) for name, pool in self._pools(code, m).items()}
+            width = max([own.shape[1], *(pool.shape[1] for pool in pools.values())])
+
+            def wide(rows: Floats) -> Floats:
+                return np.pad(rows, ((0, 0), (0, width - rows.shape[1])))
+
+            return kernel_levels(
+                chosen.kernel, wide(own), {name: wide(pool) for name, pool in pools.items()}, n, m,
+                self.convention.score, draws=self._draws.resamples, generator=self._draws.generator(11, code),
+            )  # fmt: skip
+
+        return self.drawn(self.each(levels))
+
+    def _pools(self, code: int, count: int) -> dict[str, Graphs]:
+        if code not in self._pool_cache:
+            generator = self._draws.generator(12, code)
+            real, _ = self.pair(code)
+            pools = {} if real.directed else {"chance": unstructured(real, min(count, _POOL), generator)}
+            if self._train is not None and len(self._train):
+                size = min(len(self._train), _POOL)
+                train = self._train.take(np.sort(generator.choice(len(self._train), size, replace=False)))
+                pools["memoriser"] = train
+                if not train.directed:
+                    pools["near_copy"] = near_copies(train, generator)
+            self._pool_cache[code] = pools
+        return self._pool_cache[code]
+
+    @cached_property
+    def _pool_cache(self) -> dict[int, dict[str, Graphs]]:
+        return {}
+
+
+def _by_content(rows: Floats) -> Floats:
+    """Rows in an order that does not depend on that of the graphs."""
+    return rows[np.lexsort(rows.T[::-1])] if rows.size else rows
+
+
+# Graphs of each reference generator at most.
+_POOL = 200
 
 
 def encoded(table: SampleTable) -> bool:

@@ -1,0 +1,240 @@
+"""The levels next to a value: what reference generators score on the same data, at the run's own sizes.
+
+- `perfect`: real samples in place of the generated ones
+- `memoriser`: copies of training samples; `near_copy`: training samples with one bit or one edge moved
+- `chance`: samples without structure (each coordinate drawn separately, graphs with random edges), or none that fit
+
+Each level has a band that contains 95 % of the values of its generator. If the real samples are too few to supply
+as many fresh ones as were generated, both sides are made smaller, and the run is compared at those sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from graphgauge.core.arrays import Floats, Ints
+from graphgauge.core.metric import Baseline, Ideal, Level
+from graphgauge.generation.graphs import Graphs
+from graphgauge.generation.inputs import Bits
+from graphgauge.generation.two_sample import Score
+from graphgauge.stats.intervals import tail
+
+BAND = 0.95
+# The smallest and the largest of 39 exchangeable values enclose 95 % of a further one.
+SPLITS = 39
+# Points of a reference that are compared with each other at most.
+MOST = 1000
+# The order in tables; the last level is the one shown.
+KINDS: dict[str, type[Level]] = {"near_copy": Baseline, "memoriser": Baseline, "chance": Level, "perfect": Ideal}
+
+
+def named(levels: Mapping[str, Level | None]) -> dict[str, float]:
+    """The levels that have a value, in the order of tables."""
+    found = {name: levels.get(name) for name in KINDS}
+    return {name: level for name, level in found.items() if level is not None and level == level}
+
+
+def band(draws: Floats) -> tuple[float, float]:
+    """The order statistics that enclose a further draw with probability 95 %."""
+    ordered = np.sort(draws)
+    outside = max(int(tail(BAND) * (len(ordered) + 1) + 1e-9), 1)
+    return float(ordered[outside - 1]), float(ordered[-outside])
+
+
+def simulated(name: str, draws: Floats, *, own: float | None = None, note: str | None = None) -> Level | None:
+    """A level from its draws; None without any."""
+    draws = draws[~np.isnan(draws)]
+    if not len(draws):
+        return None
+    low, high = band(draws)
+    return KINDS[name](float(draws.mean()), low, high, own, note)
+
+
+# ------------------------------------------------------------------------------------------- two samples, by kernels
+
+
+def redrawn(gram: Floats, n: int, m: int, score: Score, *, draws: int, generator: np.random.Generator) -> Floats:
+    """Scores of n and m items, both drawn with replacement from those whose kernel values are `gram`.
+
+    Two draws of one item count as two items at its mean distance from the others; only a draw and itself are equal.
+    Otherwise copies would widen the distribution of a narrow kernel, and shift that of a biased estimate.
+    """
+    size = len(gram)
+    shares = np.full(size, 1 / size)
+    gram, equal = _apart(gram)
+    first, second = (generator.multinomial(count, shares, draws).astype(float) for count in (n, m))
+    with_first, with_second = first @ gram, second @ gram
+    return np.asarray(
+        score(
+            np.einsum("di,di->d", with_first, first) + first @ equal,
+            np.einsum("di,di->d", with_second, second) + second @ equal,
+            np.einsum("di,di->d", with_first, second),
+            n,
+            m,
+        )
+    )
+
+
+def _apart(gram: Floats) -> tuple[Floats, Floats]:
+    """Kernel values with those of copies replaced by the item's mean, and what an item and itself have more."""
+    equal, gram = np.diagonal(gram).copy(), gram.copy()
+    mean = (gram.sum(1) - equal) / max(len(gram) - 1, 1)
+    np.fill_diagonal(gram, mean)
+    return gram, equal - mean
+
+
+def kernel_levels(
+    kernel: Callable[[Any, Any], Floats],
+    real: Any,
+    pools: Mapping[str, Any],
+    n: int,
+    m: int,
+    score: Score,
+    *,
+    draws: int,
+    generator: np.random.Generator,
+) -> dict[str, Floats]:
+    """Draws of each level of a discrepancy: two draws from the real items, and draws from each pool against them."""
+    real = _some(real, MOST, generator)
+    within = kernel(real, real)
+    found = {"perfect": redrawn(within, n, m, score, draws=draws, generator=generator)}
+    for name, pool in pools.items():
+        if not len(pool):
+            continue
+        pool = _some(pool, MOST, generator)
+        inside, across = kernel(pool, pool), kernel(real, pool)
+        counts = generator.multinomial(m, np.full(len(pool), 1 / len(pool)), draws).astype(float)
+        inside, equal = _apart(inside)
+        second = np.einsum("di,di->d", counts @ inside, counts) + counts @ equal
+        found[name] = np.asarray(score(within.sum(), second, counts @ across.sum(0), len(real), m))
+    return found
+
+
+def _some(items: Any, most: int, generator: np.random.Generator) -> Any:
+    if len(items) <= most:
+        return items
+    chosen = np.sort(generator.choice(len(items), most, replace=False))
+    return items.take(chosen) if isinstance(items, Graphs) else items[chosen]
+
+
+# --------------------------------------------------------------------------------------------- two samples, by splits
+
+
+def split_sizes(n: int, m: int, most: int = MOST) -> tuple[int, int]:
+    """How many of n real samples remain real, and how many stand for the m generated ones."""
+    fresh = min(m, n // 2, most // 2)
+    return min(n - fresh, most - fresh), fresh
+
+
+def splits(n: int, kept: int, fresh: int, generator: np.random.Generator) -> list[tuple[Ints, Ints]]:
+    """Random disjoint parts of n samples."""
+    orders = [generator.permutation(n) for _ in range(SPLITS)]
+    return [(order[:kept], order[kept : kept + fresh]) for order in orders]
+
+
+def note_of_sizes(kept: list[int], fresh: list[int], conditions: int) -> str:
+    """How many samples the levels were simulated with."""
+
+    def range_of(counts: list[int]) -> str:
+        return f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+
+    each = "" if conditions == 1 else " per condition"
+    return (
+        f"simulated with {range_of(kept)} real and {range_of(fresh)} generated samples{each}, because real samples are "
+        "needed on both sides; the value with as many is in `own`"
+    )
+
+
+# ------------------------------------------------------------------------------------------------------- one sample
+
+
+def share_draws(successes: Any, n: Any, m: Any, *, draws: int, generator: np.random.Generator) -> Floats:
+    """Shares among m further samples, predicted from `successes` among n (Jeffreys' prior); one column per group."""
+    successes, n, m = (np.asarray(value, dtype=float) for value in (successes, n, m))
+    rate = generator.beta(successes + 0.5, n - successes + 0.5, (draws, *np.broadcast_shapes(successes.shape, m.shape)))
+    counts = generator.binomial(m.astype(np.int64), rate)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(counts / m)
+
+
+def answer_draws(confusion: Ints, counts: Ints, *, draws: int, generator: np.random.Generator) -> Ints:
+    """Answers (draws, conditions, answers) to as many samples of each condition as `counts`, if they were real."""
+    groups = len(confusion)
+    drawn = np.zeros((draws, groups, groups), np.int64)
+    for code in np.flatnonzero(counts):
+        rates = generator.dirichlet(confusion[code] + 1 / groups, draws)
+        drawn[:, code] = generator.multinomial(int(counts[code]), rates)
+    return drawn
+
+
+def wider(draws: Floats, centre: Any, n: Any, m: Any, drawn: Any) -> Floats:
+    """Values of m fresh samples around that of n real ones, from those of `drawn` real ones without replacement.
+
+    `centre` is the value of all real ones, which is the mean over all subsets. Subsets of one sample vary less than
+    independent samples do: by 1/drawn − 1/n instead of 1/m + 1/n.
+    """
+    factor = np.sqrt((1 / m + 1 / n) / (1 / drawn - 1 / n))
+    return np.asarray(centre + (draws - centre) * factor)
+
+
+# --------------------------------------------------------------------------------------------- reference generators
+
+
+def near_copies(samples: Any, generator: np.random.Generator) -> Any:
+    """Each sample with one set bit moved, or one edge."""
+    return _moved_edges(samples, generator) if isinstance(samples, Graphs) else _moved_bits(samples, generator)
+
+
+def unstructured(samples: Any, count: int, generator: np.random.Generator) -> Any:
+    """Samples whose coordinates are drawn separately, or random graphs with the nodes and edges of real ones."""
+    if isinstance(samples, Graphs):
+        chosen = samples.take(generator.integers(0, len(samples), count))
+        return Graphs.of(
+            [(int(nodes), _random_edges(int(nodes), len(chosen[i]), generator)) for i, nodes in enumerate(chosen.nodes)]
+        )
+    rows = generator.integers(0, len(samples), (count, samples.shape[1]))
+    return samples[rows, np.arange(samples.shape[1])]
+
+
+def _moved_bits(samples: Any, generator: np.random.Generator) -> Any:
+    bits = np.array(samples, copy=True).reshape(len(samples), int(np.prod(np.shape(samples)[1:])))
+    if not bits.size:
+        return bits.reshape(np.shape(samples))
+    mask = bits != 0
+    weight = generator.random(bits.shape)
+    off, on = np.where(mask, weight, -1).argmax(1), np.where(mask, -1, weight).argmax(1)
+    rows = np.flatnonzero(mask.any(1) & ~mask.all(1))
+    bits[rows, off[rows]], bits[rows, on[rows]] = 0, 1
+    return bits.reshape(np.shape(samples))
+
+
+def _moved_edges(graphs: Graphs, generator: np.random.Generator) -> Graphs:
+    found = []
+    for index, nodes in enumerate(graphs.nodes.tolist()):
+        edges, possible = graphs[index], nodes * (nodes - 1) // 2
+        if not len(edges) or len(edges) >= possible:
+            found.append((nodes, edges))
+            continue
+        known = set(map(tuple, edges.tolist()))
+        while True:
+            pair = tuple(sorted(generator.choice(nodes, 2, replace=False).tolist()))
+            if pair not in known:
+                break
+        kept = np.delete(edges, generator.integers(len(edges)), axis=0)
+        found.append((nodes, np.concatenate([kept, [pair]])))
+    return Graphs.of(found)
+
+
+def _random_edges(nodes: int, count: int, generator: np.random.Generator) -> Ints:
+    upper = np.array(np.triu_indices(nodes, 1)).T
+    return np.asarray(upper[generator.choice(len(upper), min(count, len(upper)), replace=False)], np.int64)
+
+
+def as_columns(mask: Bits, values: Floats) -> Floats:
+    """Values of some conditions, as columns of all; NaN in the others."""
+    found = np.full((len(values), len(mask)), np.nan)
+    found[:, mask] = values
+    return found

@@ -1,0 +1,141 @@
+"""How often each node is at each place of the connected graphs of up to four nodes: the 15 orbits of Pržulj 2007.
+
+Orbits are counted as induced subgraphs. The counts of subgraphs that need not be induced follow from degrees, common
+neighbours and triangles; those are turned into induced ones with the number of times that each subgraph contains the
+others. Only complete graphs of four nodes are searched for.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphgauge.core.types import Ints
+from graphgauge.kernels.jit import kernel
+
+ORBITS = 15
+
+
+def node_orbits(ends: Ints, size: int) -> Ints:
+    """Counts (size, 15) from edges (E, 2) that are listed in both directions, each once, without loops."""
+    from scipy.sparse import csr_array
+
+    adjacency = csr_array((np.ones(len(ends), np.int64), (ends[:, 0], ends[:, 1])), shape=(size, size))
+    adjacency.sort_indices()
+    start, around = adjacency.indptr.astype(np.int64), adjacency.indices.astype(np.int64)
+    degree = np.diff(start)
+    paths = (adjacency @ adjacency).tocsr()
+    shared = adjacency.multiply(paths).tocsr()  # common neighbours of the ends of each edge
+    rows = np.repeat(np.arange(size), np.diff(shared.indptr))
+    common = np.zeros(len(around), np.int64)
+    # `shared` leaves out edges without a common neighbour.
+    source = np.repeat(np.arange(size), degree)
+    common[np.searchsorted(source * size + around, rows * size + shared.indices)] = shared.data
+
+    def over_edges(values: NDArray[np.int64]) -> Ints:
+        """Sums over the neighbours of each node, of a value per edge."""
+        return np.bincount(source, values, minlength=size).astype(np.int64)
+
+    triangles = over_edges(common) // 2
+    # Two different nodes with c common neighbours are opposite in c(c − 1)/2 cycles of four.
+    of_paths = np.repeat(np.arange(size), np.diff(paths.indptr))
+    apart = of_paths != paths.indices
+    pairs = np.where(apart, paths.data * (paths.data - 1) // 2, 0)
+    cycles = np.bincount(of_paths, pairs, minlength=size).astype(np.int64)
+    complete = np.zeros(size, np.int64)
+    across = np.zeros((2, size), np.int64)
+    _search.implementation(int((common * degree[source]).sum()))(start, around, common, degree, complete, across)
+
+    d, other = degree, degree[around]
+    ends3 = over_edges(other - 1)
+    reach = ends3[around]
+    loose = {
+        4: over_edges(reach - (d[source] - 1) - common),
+        5: over_edges((d[source] - 1) * (other - 1) - common),
+        6: over_edges((other - 1) * (other - 2) // 2),
+        7: d * (d - 1) * (d - 2) // 6,
+        8: cycles,
+        9: over_edges(triangles[around] - common),
+        10: across[0],
+        11: triangles * (d - 2),
+        12: across[1],
+        13: over_edges(common * (common - 1) // 2),
+    }
+    found = np.zeros((size, ORBITS), np.int64)
+    found[:, 0], found[:, 3], found[:, 14] = d, triangles, complete
+    found[:, 1], found[:, 2] = ends3 - 2 * triangles, d * (d - 1) // 2 - triangles
+    for orbit in sorted(_CONTAINED, reverse=True):
+        within = sum(times * found[:, larger] for larger, times in _CONTAINED[orbit].items())
+        found[:, orbit] = loose[orbit] - within
+    return found
+
+
+# How often a node at the larger orbit is at this one, in subgraphs that need not be induced.
+_CONTAINED = {
+    4: {8: 2, 9: 2, 10: 1, 12: 4, 13: 2, 14: 6},
+    5: {8: 2, 10: 1, 11: 2, 12: 2, 13: 4, 14: 6},
+    6: {9: 1, 10: 1, 12: 2, 13: 1, 14: 3},
+    7: {11: 1, 13: 1, 14: 1},
+    8: {12: 1, 13: 1, 14: 3},
+    9: {12: 2, 14: 3},
+    10: {12: 2, 13: 2, 14: 6},
+    11: {13: 2, 14: 3},
+    12: {14: 3},
+    13: {14: 3},
+}
+
+
+def _search_twin(start: Ints, around: Ints, common: Ints, degree: Ints, complete: Ints, across: Ints) -> None:
+    place = {}
+    for node in range(len(start) - 1):
+        for at in range(start[node], start[node + 1]):
+            place[node, int(around[at])] = at
+    for u in range(len(start) - 1):
+        mine = around[start[u] : start[u + 1]]
+        for v in mine[mine > u].tolist():
+            both = np.intersect1d(mine, around[start[v] : start[v + 1]], assume_unique=True)
+            for w in both[both > v].tolist():
+                for a, b, c in ((u, v, w), (v, u, w), (w, u, v)):
+                    across[0, a] += degree[b] + degree[c] - 4
+                    across[1, a] += common[place[b, c]] - 1
+                last = np.intersect1d(both[both > w], around[start[w] : start[w + 1]], assume_unique=True)
+                complete[[u, v, w]] += len(last)
+                complete[last] += 1
+
+
+@kernel(twin=_search_twin)
+def _search(start: Ints, around: Ints, common: Ints, degree: Ints, complete: Ints, across: Ints) -> None:
+    """Over all triangles: pendant edges and further triangles on the opposite side, and fourth nodes that join all."""
+    size = start.size - 1
+    mark_u = np.full(size, -1, np.int64)
+    mark_v = np.full(size, -1, np.int64)
+    for u in range(size):
+        for at in range(start[u], start[u + 1]):
+            mark_u[around[at]] = at
+        for to_v in range(start[u], start[u + 1]):
+            v = around[to_v]
+            if v <= u:
+                continue
+            for at in range(start[v], start[v + 1]):
+                mark_v[around[at]] = at
+            for to_w in range(start[v], start[v + 1]):
+                w = around[to_w]
+                if w <= v or mark_u[w] < start[u]:
+                    continue
+                across[0, u] += degree[v] + degree[w] - 4
+                across[0, v] += degree[u] + degree[w] - 4
+                across[0, w] += degree[u] + degree[v] - 4
+                across[1, u] += common[to_w] - 1
+                across[1, v] += common[mark_u[w]] - 1
+                across[1, w] += common[to_v] - 1
+                for at in range(start[w], start[w + 1]):
+                    x = around[at]
+                    if x > w and mark_u[x] >= start[u] and mark_v[x] >= start[v]:
+                        complete[u] += 1
+                        complete[v] += 1
+                        complete[w] += 1
+                        complete[x] += 1
+            for at in range(start[v], start[v + 1]):
+                mark_v[around[at]] = -1
+        for at in range(start[u], start[u + 1]):
+            mark_u[around[at]] = -1

@@ -1,0 +1,279 @@
+"""The levels of reference generators: a perfect one is in its band, copies are recognised."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import binomtest
+
+from graphgauge import generation
+from graphgauge.core.result import Chance, Result
+from graphgauge.core.schema import evaluation_from_dict
+from graphgauge.generation.graphs import Graphs
+from graphgauge.generation.levels import band, near_copies, share_draws, unstructured
+from graphgauge.generation.two_sample import prdc
+
+Bits = NDArray[np.bool_]
+QUICK: dict[str, Any] = {"permutations": 9, "resamples": 199}
+
+
+def level(result: Result, name: str) -> Chance:
+    return {each.name: each for each in result.levels}[name]
+
+
+def structured(rng: np.random.Generator, count: int, width: int = 12) -> Bits:
+    """Bits of two kinds: either end is mostly set."""
+    rates = np.linspace(0.1, 0.6, width)
+    return rng.random((count, width)) < np.where(rng.random((count, 1)) < 0.5, rates, rates[::-1])
+
+
+def perfect_case(kind: str, rng: np.random.Generator, n: int, m: int, rate: float) -> dict[str, Any]:
+    """Real and generated samples of one distribution."""
+    if kind == "gaussian":
+        mixing = np.array([[1, 0.5, 0], [0, 1, 0], [0.3, 0, 1]])
+        a, b = (rng.standard_normal((size, 3)) @ mixing for size in (n, m))
+        return {
+            "real": np.zeros((n, 1)), "generated": np.zeros((m, 1)), "latents": a, "generated_latents": b,
+            "statistics": {"a": a[:, 0], "b": a[:, 1]}, "generated_statistics": {"a": b[:, 0], "b": b[:, 1]},
+            "metrics": ["statistical"],
+        }  # fmt: skip
+    if kind == "bits":
+        return {
+            "real": structured(rng, n), "generated": structured(rng, m), "train": structured(rng, n, 12),
+            "valid": rng.random(m) < rate, "real_valid": rng.random(n) < rate, "metrics": ["diversity", "statistical"],
+        }  # fmt: skip
+
+    def graphs(count: int) -> list[Any]:
+        return [
+            nx.gnp_random_graph(int(rng.integers(5, 9)), 0.35, seed=int(rng.integers(1 << 30))) for _ in range(count)
+        ]
+
+    return {
+        "real": graphs(n), "generated": graphs(m), "valid": rng.random(m) < rate, "real_valid": rng.random(n) < rate,
+        "metrics": ["degree_mmd", "clustering_mmd", "orbit_mmd", "spectral_mmd", "overall_uniqueness_ratio"],
+    }  # fmt: skip
+
+
+def coverage(kind: str, n: int, m: int, rate: float, runs: int, seed: int = 0) -> dict[str, tuple[int, int]]:
+    """For every metric, in how many runs a perfect generator is in its band, and of how many."""
+    rng = np.random.default_rng(seed)
+    found: dict[str, list[bool]] = {}
+    for run in range(runs):
+        evaluation = generation.evaluate(**perfect_case(kind, rng, n, m, rate), **QUICK, seed=run)
+        for key, result in evaluation.items():
+            inside = [each.contains(result.value) for each in result.levels if each.name == "perfect"]
+            if inside and inside[0] is not None and result.defined:
+                found.setdefault(key, []).append(bool(inside[0]))
+    return {key: (sum(inside), len(inside)) for key, inside in found.items()}
+
+
+@pytest.mark.parametrize(("kind", "n", "m", "rate"), [("gaussian", 50, 50, 1.0), ("bits", 60, 60, 0.8)])
+def test_a_perfect_generator_is_in_its_band(kind: str, n: int, m: int, rate: float) -> None:
+    counts = coverage(kind, n, m, rate, runs=20)
+    assert len(counts) >= 10
+    for key, (inside, runs) in counts.items():
+        assert binomtest(inside, runs, 0.95, alternative="less").pvalue > 0.05 / 30, (key, inside, runs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["gaussian", "bits", "graph"])
+@pytest.mark.parametrize(("n", "m"), [(60, 60), (300, 30), (40, 400)])
+@pytest.mark.parametrize("rate", [0.6, 1.0])
+def test_perfect_generators_at_all_sizes(kind: str, n: int, m: int, rate: float) -> None:
+    """Not less than 95 %, up to chance over all cells; discrete metrics may have more."""
+    for key, (inside, runs) in coverage(kind, n, m, rate, runs=500).items():
+        assert binomtest(inside, runs, 0.95, alternative="less").pvalue > 0.05 / 300, (key, inside, runs)
+
+
+# ------------------------------------------------------------------------------------------------------- copies
+
+
+def copied(rng: np.random.Generator, how: str) -> dict[str, Any]:
+    real, train = structured(rng, 150, 40), structured(rng, 150, 40)
+    made = {"fresh": structured(rng, 120, 40), "memoriser": train[:120], "near_copy": near_copies(train, rng)[:120]}
+    return {"real": real, "train": train, "generated": made[how], "permutations": 49, "resamples": 199}
+
+
+def test_a_memoriser_is_recognised() -> None:
+    found = generation.evaluate(**copied(np.random.default_rng(0), "memoriser"))
+    assert found["novelty"].compatible == ("memoriser",)
+    assert "copied-training-set" in [finding.check for finding in found.findings]
+    assert found["valid_unique_novel"] == 0
+
+
+def test_near_copies_are_recognised_though_they_are_new() -> None:
+    found = generation.evaluate(**copied(np.random.default_rng(0), "near_copy"))
+    assert found["novelty"].value > 0.95
+    nearer = found["nearer_to_training"]
+    assert nearer.value > 0.95
+    assert nearer.compatible == ("near_copy",)
+    (finding,) = [one for one in found.findings if one.check == "near-copies"]
+    assert finding.evidence["share"] == nearer.value
+    assert "near-copies" not in [
+        one.check for one in generation.evaluate(**copied(np.random.default_rng(1), "fresh")).findings
+    ]
+
+
+def test_fresh_samples_are_as_near_to_both() -> None:
+    """By brute force: the share of samples whose nearest of all is a training sample, ties shared."""
+    given = copied(np.random.default_rng(3), "fresh")
+    result = generation.evaluate(**given, metrics=["nearer_to_training"])["nearer_to_training"]
+    pool = np.concatenate([given["train"], given["real"]])
+    shares = []
+    for sample in given["generated"]:
+        distances = (pool != sample).sum(1)
+        nearest = np.flatnonzero(distances == distances.min())
+        shares.append(np.mean(nearest < 150))
+    assert result.value == pytest.approx(np.mean(shares))
+    assert level(result, "perfect").value == pytest.approx(0.5, abs=0.02)
+    assert "perfect" in result.compatible
+
+
+def test_near_copies_of_graphs_are_recognised() -> None:
+    graphs = [nx.gnp_random_graph(16, 0.25, seed=seed) for seed in range(120)]
+    train = Graphs.of(graphs[:60])
+    moved = near_copies(train, np.random.default_rng(0))
+    found = generation.evaluate(
+        real=graphs[60:], train=graphs[:60], generated=moved, metrics=["novelty", "nearer_to_training"], resamples=199
+    )
+    assert found["novelty"] == 1
+    assert found["nearer_to_training"].value > 0.8
+    assert "near-copies" in [finding.check for finding in found.findings]
+
+
+def test_near_copies_differ_by_one_move() -> None:
+    rng = np.random.default_rng(0)
+    bits = structured(rng, 50, 20)
+    moved = near_copies(bits, rng)
+    assert ((bits != moved).sum(1) == 2).all()
+    np.testing.assert_array_equal(bits.sum(1), moved.sum(1))
+    graphs = Graphs.of([nx.gnp_random_graph(8, 0.4, seed=seed) for seed in range(10)])
+    other = near_copies(graphs, rng)
+    for index in range(10):
+        before, after = (set(map(tuple, side[index].tolist())) for side in (graphs, other))
+        assert len(before ^ after) == 2
+        assert len(before) == len(after)
+    whole = near_copies(Graphs.of([nx.complete_graph(4), nx.empty_graph(3)]), rng)
+    assert [len(whole[index]) for index in range(2)] == [6, 0]
+
+
+def test_samples_without_structure_keep_what_they_should() -> None:
+    rng = np.random.default_rng(0)
+    columns = np.stack([np.arange(500), np.arange(500)], axis=1).astype(float)
+    apart = unstructured(columns, 400, rng)
+    assert abs(np.corrcoef(apart.T)[0, 1]) < 0.2
+    assert set(apart[:, 0]) <= set(columns[:, 0])
+    graphs = Graphs.of([nx.star_graph(6)] * 3)
+    made = unstructured(graphs, 5, rng)
+    assert made.nodes.tolist() == [7] * 5
+    assert np.diff(made.offsets).tolist() == [6] * 5
+
+
+# ---------------------------------------------------------------------------------------------- levels and their use
+
+
+def test_the_band_of_39_draws_is_their_range() -> None:
+    draws = np.random.default_rng(0).permutation(np.arange(39.0))
+    assert band(draws) == (0.0, 38.0)
+    assert band(np.arange(999.0)) == (24.0, 974.0)
+
+
+def test_predicted_shares_contain_a_further_share_as_often_as_they_say() -> None:
+    rng = np.random.default_rng(0)
+    for rate in (0.02, 0.3, 0.99):
+        inside = 0
+        for _ in range(400):
+            low, high = band(share_draws(rng.binomial(80, rate), 80, 50, draws=199, generator=rng))
+            inside += low <= rng.binomial(50, rate) / 50 <= high
+        assert binomtest(int(inside), 400, 0.95, alternative="less").pvalue > 0.001
+
+
+def test_neighbourhoods_have_the_level_of_their_sizes() -> None:
+    """1,000 real and 100 generated Gaussians cover .38 of the real ones, and halves of 1,000 would cover .97."""
+    rng = np.random.default_rng(0)
+    real, generated = rng.standard_normal((1000, 2)), rng.standard_normal((100, 2))
+    found = generation.evaluate(
+        real=np.zeros((1000, 1)), generated=np.zeros((100, 1)), latents=real, generated_latents=generated,
+        metrics=["prdc_coverage"],
+    )["prdc_coverage"]  # fmt: skip
+    perfect = level(found, "perfect")
+    assert found.value == prdc(real, generated).coverage == pytest.approx(0.38, abs=0.05)
+    assert perfect.value == pytest.approx(0.4, abs=0.06)
+    assert "perfect" in found.compatible
+    assert "900 real and 100 generated" in perfect.note
+
+
+def test_the_ceiling_of_conditioning_has_the_runs_mix() -> None:
+    """The classifier knows the frequent condition and never the rare one; the run asks for both alike."""
+    labels = np.repeat([0, 1], [190, 10])
+    answers = np.zeros(200, int)
+    codes = np.repeat([0, 1], 100)
+    found = generation.evaluate(
+        generated=np.zeros((200, 1)), conditions=codes, predicted=np.zeros(200, int), classifier_labels=labels,
+        classifier_predicted=answers, labels=["a", "b"], resamples=999,
+    )  # fmt: skip
+    assert found["classifier_exact_accuracy"].value == 0.95
+    result = found["overall_exact_accuracy"]
+    assert result.value == 0.5
+    assert level(result, "perfect").value == pytest.approx(0.5, abs=0.04)
+    assert "perfect" in result.compatible
+
+
+def test_a_weak_classifier_is_reported_in_words_and_figures() -> None:
+    rng = np.random.default_rng(0)
+    labels = np.arange(100) % 4
+    answers = np.where(rng.random(100) < 0.36, labels, (labels + 1) % 4)
+    right = np.mean(labels == answers)
+    found = generation.evaluate(
+        generated=np.zeros((40, 1)), conditions=np.arange(40) % 4, predicted=np.arange(40) % 4, labels=list("abcd"),
+        classifier_labels=labels, classifier_predicted=answers,
+    )  # fmt: skip
+    (warning,) = found["overall_exact_accuracy"].warnings
+    assert f"{right:.0%} of 100 real held-out samples" in warning
+
+
+def test_real_samples_pass_the_same_rules_as_generated_ones() -> None:
+    """Invalid samples have larger statistics: without the filter, real ones would have them and generated ones not."""
+    rng = np.random.default_rng(0)
+
+    def drawn(count: int) -> tuple[Any, Any]:
+        valid = rng.random(count) < 0.8
+        return {"size": rng.standard_normal(count) + 4 * ~valid}, valid
+
+    (real, real_valid), (made, valid) = drawn(150), drawn(120)
+    blank = {"real": np.zeros((150, 1)), "generated": np.zeros((120, 1))}
+    options: dict[str, Any] = {"statistics": real, "generated_statistics": made, "permutations": 199, "resamples": 199}
+    unequal = generation.evaluate(**blank, **options, valid=valid)
+    assert unequal["energy_p_value"].value == 1 / 200
+    found = generation.evaluate(**blank, **options, valid=valid, real_valid=real_valid)
+    assert found["energy_p_value"].value > 0.01
+    assert found["num_real"].value == real_valid.sum()
+    rate = found["validity_rate"]
+    assert level(rate, "perfect").value == pytest.approx(real_valid.mean())
+    assert "perfect" in rate.compatible
+    assert any("real samples are not valid" in note for note in found.notes)
+
+
+def test_compared_samples_are_counted() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((2100, 1)), rng.standard_normal((2050, 1))
+    found = generation.evaluate(
+        real=np.zeros((2100, 1)), generated=np.zeros((2050, 1)), latents=a, generated_latents=b, metrics=["mmd"],
+        permutations=3, resamples=20,
+    )["mmd"]  # fmt: skip
+    assert found.n == 2000
+    assert "2000 of 2050 generated samples and 2000 of 2100 real ones" in found.warnings[0]
+
+
+def test_levels_survive_a_file() -> None:
+    found = generation.evaluate(**copied(np.random.default_rng(0), "near_copy"))
+    again = evaluation_from_dict(found.to_dict(), where="here")
+    for key, result in found.items():
+        assert again[key].levels == result.levels, key
+        assert again[key].compatible == result.compatible, key
+    text = str(found)
+    assert "compatible with near_copy" in text
