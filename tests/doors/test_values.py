@@ -309,10 +309,10 @@ def _explanation(table: Any = None, explanations: Any = None, **given: Any) -> E
         metric, option = _OF_SINGLE[name]
         single.setdefault(metric, {})[option] = given.pop(name)
     asked = {"options": single, "absolute": not given.pop("signed", False), "keep": given.pop("keep", None)}
-    given.pop("model", None)
+    model = None if given.pop("model", None) is None else Weighted(3)
     if table is not None:
         return explanation.evaluate(explanation.read_table(table), **asked, **given)
-    return explanation.evaluate(Weighted(3), explanation.read_explanations(explanations), **asked, **given)
+    return explanation.evaluate(model, explanation.read_explanations(explanations), **asked, **given)
 
 
 def _points() -> dict[str, Any]:
@@ -393,12 +393,21 @@ DATA = {
             _answers,
             {"explainer": "two"},
         ),
+        Data(
+            "explanation alone",
+            {},
+            {"explanations": "explanations.jsonl"},
+            _explanation,
+            _answers,
+            {"explainer": "two", "metrics": ("sparsity", "cohesiveness")},
+        ),
         Data("evolution", {}, {"log": "log", "labels": "labels.npy"}, _evolution, _growth),
     )
 }
 # Cheap examples first: a run of a growing graph costs a hundred times as much as a ranking.
 EXAMPLES = {"evolution": 4, "generation": 6, "generation conditions": 4, "generation table": 4,
-            "generation subject": 1, "explanation table": 6, "explanation model": 3}  # fmt: skip
+            "generation subject": 1, "explanation table": 6, "explanation model": 3,
+            "explanation alone": 6}  # fmt: skip
 # Options whose library counterpart is the same by construction, and which only cost time.
 # `columns` are those of files, which the library is not given.
 _LEFT_OUT = ("threads", "resamples", "permutations", "columns")
@@ -473,7 +482,7 @@ def by_library(data: Data, folder: Path, values: dict[str, Any], chosen: dict[st
 
 
 def by_files(data: Data, folder: Path, values: dict[str, Any], chosen: dict[str, Any]) -> Outcome:
-    return told(data.declared.evaluate_files(**values, **chosen))
+    return told(data.declared.evaluate_files(**values | chosen))
 
 
 def by_command(data: Data, folder: Path, values: dict[str, Any], chosen: dict[str, Any]) -> Outcome:

@@ -17,7 +17,7 @@ from graphgauge.core.result import Evaluation, Result, Table
 from graphgauge.explanation.collect import Stages, collect, refuse_original
 from graphgauge.explanation.conventions import CONVENTIONS, Convention
 from graphgauge.explanation.declared import ABSOLUTE, RANDOM, directed, follows_ranking
-from graphgauge.explanation.family import ASKING
+from graphgauge.explanation.family import ASKING, ORDERING
 from graphgauge.explanation.inputs import Explanation
 from graphgauge.explanation.items import Items
 from graphgauge.explanation.masks import ROBUST_DROP, ROBUST_KEEP, AccAuc, follow_messages
@@ -116,6 +116,9 @@ batch_edges, seed, path, progress
     _refuse_unknown(metrics, library)
     if explanations is None and collecting:
         raise OptionError(f"{', '.join(collecting)}: not for scoring a table", fix="Pass these options to collect().")
+    unused = [name for name in collecting if name in ASKING and name not in ORDERING]
+    if table is None and explanations is not None and unused:
+        raise OptionError(f"{', '.join(unused)}: not for metrics that need no model", fix="Pass the model as well.")
     stored = as_table(table) if explanations is None else None
     sweep = AccAuc() if stored is None else stored.settings.acc_auc
     rules = Rules.of(options, sweep, score, absolute, label_threshold)

@@ -9,7 +9,7 @@ from graphgauge.core.forms import Form
 ASKING = ("levels", "topk", "model_output", "by", "normalize", "ties", "random", "ceiling", "robust_drop",
           "robust_keep", "robust_samples", "batch_edges")  # fmt: skip
 # Those that also decide about explanations without a model.
-_RANKING = ("levels", "topk", "by", "normalize", "ties", "random")
+ORDERING = ("levels", "topk", "by", "normalize", "ties", "random")
 
 FAMILY = Family(
     "explanation",
@@ -20,7 +20,7 @@ FAMILY = Family(
     forms=(
         Form("a table, which already has the answers,", needs=("table",), takes=("metrics",)),
         Form("asking a model", needs=("explanations", "model"), takes=("save_table", "metrics", "seed", *ASKING)),
-        Form("metrics that need no model", needs=("explanations", "metrics"), takes=("seed", *_RANKING)),
+        Form("metrics that need no model", needs=("explanations", "metrics"), takes=("seed", *ORDERING)),
     ),
     example={
         "table": "explanation/{seed}.jsonl",
