@@ -69,7 +69,8 @@ class ConditionSample:
         else:
             weights = np.ones(len(found)) if self.average == "macro" else sizes.astype(float)
             weights = weights / weights.sum() if weights.sum() else weights
-            value = float(weights @ found) if len(found) else np.nan
+            # Not by BLAS, whose last digits depend on where arrays happen to be in memory.
+            value = float((weights * found).sum()) if len(found) else np.nan
         if error is not None and df is not None:
             facts["error"], facts["df"] = _combined(weights, error[defined], df[defined])
         units = len(found) * sizes.min(initial=np.iinfo(np.int64).max) if len(found) else 0

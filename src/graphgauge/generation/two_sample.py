@@ -235,7 +235,7 @@ def stratified(tests: Sequence[EnergyTest]) -> EnergyTest:
     if len({len(test.null) for test in tests}) != 1:
         raise InputError("expected at least one test, all with the same number of permutations", where="tests")
     weights = np.array([test.weight for test in tests]) / sum(test.weight for test in tests)
-    values = weights @ np.array([np.append(test.distance, test.null) for test in tests])
+    values = (weights[:, np.newaxis] * [np.append(test.distance, test.null) for test in tests]).sum(axis=0)
     return _test(values, (sum(test.n[0] for test in tests), sum(test.n[1] for test in tests)))
 
 

@@ -460,7 +460,8 @@ def _real_validity(function: MetricFunction, sample: Attempts, params: Mapping[s
     shares = share_draws(valid, n, sample.attempts, draws=draws.resamples, generator=draws.generator(18))
     asked = sample.attempts > 0
     weights = sample.attempts[asked] / sample.attempts.sum()
-    return named({"perfect": Ideal(float(valid[asked] / n[asked] @ weights), *band(shares[:, asked] @ weights))})
+    drawn = (shares[:, asked] * weights).sum(axis=1)
+    return named({"perfect": Ideal(float((valid[asked] / n[asked] * weights).sum()), *band(drawn))})
 
 
 def _never_new(function: MetricFunction, sample: Attempts, params: Mapping[str, Any]) -> dict[str, float]:
