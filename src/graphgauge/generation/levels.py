@@ -229,8 +229,12 @@ def _moved_edges(graphs: Graphs, generator: np.random.Generator) -> Graphs:
 
 
 def _random_edges(nodes: int, count: int, generator: np.random.Generator) -> Ints:
-    upper = np.array(np.triu_indices(nodes, 1)).T
-    return np.asarray(upper[generator.choice(len(upper), min(count, len(upper)), replace=False)], np.int64)
+    possible = nodes * (nodes - 1) // 2
+    pair = generator.choice(possible, min(count, possible), replace=False)
+    # Pairs are numbered row by row of the upper triangle, whose rows start here.
+    start = np.append(0, np.cumsum(np.arange(nodes - 1, 0, -1)))
+    low = np.searchsorted(start, pair, side="right") - 1
+    return np.stack([low, pair - start[low] + low + 1], axis=1).astype(np.int64)
 
 
 def as_columns(mask: Bits, values: Floats) -> Floats:
