@@ -39,7 +39,7 @@ def test_mlflow_has_the_numbers_the_conventions_and_the_file(evaluation, undefin
     assert found.data.metrics["valid/mrr.low"] == evaluation["mrr"].ci.low
     assert found.data.tags["graphgauge.valid/ties"] == "realistic"
     assert not any(name.startswith("empty/") for name in found.data.metrics)
-    text = mlflow.artifacts.load_text(f"{found.info.artifact_uri}/graphgauge/valid/ranking.json")
+    text = mlflow.artifacts.load_text(f"{found.info.artifact_uri}/graphgauge/valid/ranking-3.json")
     assert json.loads(text)["root"] == evaluation.to_dict()["root"]
 
 
