@@ -7,9 +7,13 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from graphgauge.core.errors import OptionError
 from graphgauge.stats.intervals import (
+    Spread,
     agreement_interval,
     delong,
     logit_t_interval,
@@ -17,6 +21,8 @@ from graphgauge.stats.intervals import (
     percentile_interval,
     sample_interval,
     sample_std,
+    score_interval,
+    spread,
     standard_error,
     t_interval,
     t_quantile,
@@ -350,3 +356,21 @@ def test_a_sample_without_spread_has_no_interval() -> None:
     assert math.isnan(sample_std(np.array([1.0, np.inf])))
     assert sample_interval(np.array([1.0]), 0.95, "seeds") is None
     assert sample_interval(np.array([1.0, np.inf]), 0.95, "seeds") is None
+
+
+@given(
+    values=arrays(float, st.integers(3, 30), elements=st.floats(0, 1)), at_ends=st.sampled_from([0.0, 0.05]),
+    ends=st.sampled_from([(0.0, 1.0), (-0.5, 2.0), (-1e3, 1e3), (-np.inf, 1.0), (0.5, 0.5)]),
+    confidence=st.sampled_from([0.5, 0.95, 0.999]),
+)  # fmt: skip
+def test_one_score_interval_has_the_bits_of_several(
+    values: np.ndarray, at_ends: float, ends: tuple[float, float], confidence: float
+) -> None:
+    """Single intervals are computed in Python's numbers, several in arrays."""
+    value = values.mean()
+    one = spread(values - value, np.ones(len(values)))
+    two = Spread(*(np.repeat(column, 2) for column in one))
+    single = score_interval(np.array([value]), one, ends, confidence, at_ends=at_ends)
+    several = score_interval(np.array([value, value]), two, ends, confidence, at_ends=at_ends)
+    for first, second in zip(single, several, strict=True):
+        np.testing.assert_array_equal(np.repeat(first, 2), second)
