@@ -55,22 +55,22 @@ def joint_sums(
     """
     assert slab.members is not None
     steps, horizons, size = slab.y.shape
-    masks = None if slab.mask is None else slab.mask
     found: dict[str, Any] = {}
 
     def vectors(array: Any) -> Any:
         return None if array is None else array.reshape(steps * horizons, *array.shape[2:])
 
+    def paths_of(array: Any) -> Any:
+        return None if array is None else np.moveaxis(array, 2, 1).reshape(steps * size, horizons, *array.shape[3:])
+
     if nodes and size > 1:
-        given = vectors(slab.y), vectors(slab.members), vectors(masks)
+        given = vectors(slab.y), vectors(slab.members), vectors(slab.mask)
         found["energy"] = energy_scores(*given, first=first * horizons)
         if graph is not None:
             y, members, mask = given
             found["variogram"] = variogram_scores(y, members, graph, mask, power=POWER, first=first * horizons)
     if paths and horizons > 1:
-        turned = [None if array is None else np.moveaxis(array, 2, 1) for array in (slab.y, slab.members, masks)]
-        flat = [None if array is None else array.reshape(steps * size, *array.shape[2:]) for array in turned]
-        found["path"] = energy_scores(*flat, first=first * size)  # type: ignore[arg-type]
+        found["path"] = energy_scores(paths_of(slab.y), paths_of(slab.members), paths_of(slab.mask), first=first * size)
     floats, counts = [], []
     for name in _SCORES:
         score = found.get(name)

@@ -7,6 +7,7 @@ contributes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,7 +72,7 @@ def variogram_scores(
 
 
 def _scored(
-    score: object, y: AnyArray, members: AnyArray, mask: Mask | None, first: int, more: tuple[object, ...],
+    score: Callable[..., None], y: AnyArray, members: AnyArray, mask: Mask | None, first: int, more: tuple[object, ...],
     threads: int | None,
 ) -> Joint:  # fmt: skip
     dtype = np.result_type(y.dtype, members.dtype, np.float32)
@@ -81,7 +82,7 @@ def _scored(
     def of_block(block: slice) -> None:
         part = exact(y[block], dtype), exact(members[block], dtype), seen[block] if mask is not None else seen
         with np.errstate(all="ignore"):
-            score(*part, *more, first + block.start, found.score[block], found.rotated[block])  # type: ignore[operator]
+            score(*part, *more, first + block.start, found.score[block], found.rotated[block])
 
     if y.size and members.shape[2]:
         map_blocks(of_block, row_blocks(len(y), members.size * 8), threads=threads)
