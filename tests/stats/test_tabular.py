@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import zipfile
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
 from graphgauge.io import sheets
-from graphgauge.stats import Runs, aggregate, load
+from graphgauge.stats import Runs, aggregate, load, tabular
 
 Key = tuple[str, str, Any]
 
@@ -422,3 +423,10 @@ def test_several_tables_are_methods_by_their_names(tmp_path: Path) -> None:
     wanted = {("gcn", "", 0), ("gcn", "", 1), ("gat", "", 0), ("gat", "", 1)}
     assert set(values(load(tmp_path))) == wanted
     assert set(values(load([tmp_path / "gcn.csv", tmp_path / "gat.csv"]))) == wanted
+
+
+def test_a_table_is_forgotten_after_it_was_read(tmp_path: Path) -> None:
+    kept = read(tmp_path, "model,seed,acc\na,0,.5\nb,0,.6\n")
+    gc.collect()
+    assert len(kept) == 2
+    assert not [one for one in gc.get_objects() if type(one).__module__ == tabular.__name__]

@@ -11,7 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 from graphgauge.core.errors import InputError, OptionError, one_of
@@ -132,12 +132,33 @@ def _dictionary(cell: Any) -> dict[str, Any] | None:
 
 
 @dataclass
+class _Column:
+    """The cells of a column, and what they are, found when it is first asked for."""
+
+    cells: list[Any]
+
+    @cached_property
+    def distinct(self) -> list[Any]:
+        """Equal texts once: a method and a dataset occur in many rows."""
+        return list(dict.fromkeys(self.cells)) if all(isinstance(cell, str) for cell in self.cells) else self.cells
+
+    @cached_property
+    def numeric(self) -> bool:
+        return any(not is_empty(cell) and is_number(cell) for cell in self.distinct)
+
+    @cached_property
+    def blank(self) -> bool:
+        return all(is_empty(cell) for cell in self.distinct)
+
+
+@dataclass
 class _Table:
     sheet: Sheet
     given: dict[str, str]
     labels: dict[str, str]
     notes: list[str] = field(default_factory=list)
     _known_places: dict[str, list[int]] = field(default_factory=dict)
+    _columns: dict[str, _Column] = field(default_factory=dict)
 
     def reading(self) -> Reading:
         if not self.sheet.rows:
@@ -211,23 +232,21 @@ class _Table:
             )  # fmt: skip
             raise InputError(said, where=f"{self.sheet.where}, {self.sheet.places[row]}") from None
 
-    @cache  # noqa: B019 -- a table lives as long as its reading
+    def _column(self, name: str) -> _Column:
+        if name not in self._columns:
+            self._columns[name] = _Column(self.sheet.column(name))
+        return self._columns[name]
+
     def is_numeric(self, name: str) -> bool:
         """Whether a column has a number."""
-        return any(not is_empty(cell) and is_number(cell) for cell in self.distinct(name))
+        return self._column(name).numeric
 
-    @cache  # noqa: B019
     def is_blank(self, name: str) -> bool:
-        return all(is_empty(cell) for cell in self.sheet.column(name))
+        return self._column(name).blank
 
-    @cache  # noqa: B019
     def distinct(self, name: str) -> list[Any]:
-        """The cells of a column, equal texts once: a method and a dataset occur in many rows."""
-        cells = self.sheet.column(name)
-        return list(dict.fromkeys(cells)) if all(isinstance(cell, str) for cell in cells) else cells
-
-    def __hash__(self) -> int:
-        return id(self)
+        """The cells of a column, equal texts once."""
+        return self._column(name).distinct
 
     # -------------------------------------------------------------------- roles
 
