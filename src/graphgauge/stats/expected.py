@@ -357,11 +357,14 @@ _known: dict[bytes, float | None] = {}
 
 
 def _remembered(key: bytes, simulate: Callable[[], float | None]) -> float | None:
-    if key not in _known:
-        if len(_known) >= 4096:
-            _known.clear()
-        _known[key] = simulate()
-    return _known[key]
+    try:
+        return _known[key]
+    except KeyError:
+        found = simulate()
+    if len(_known) >= 4096:  # another thread may do so at any moment
+        _known.clear()
+    _known[key] = found
+    return found
 
 
 def _digest(kind: str, *parts: NDArray[Any] | str | None) -> bytes:
