@@ -288,8 +288,11 @@ def spread(
 
     No estimate is worth more independent items than `most`: their number, if counts are not weights.
     """
-    influence = np.broadcast_to(np.asarray(influence, dtype=float), np.shape(count))
-    count = np.asarray(count, dtype=float)
+    influence, count = np.asarray(influence, dtype=float), np.asarray(count, dtype=float)
+    if influence.shape != count.shape:
+        influence = np.broadcast_to(influence, count.shape)
+    if group is None and cluster is None:
+        return _one_spread(influence, count, most)
     if cluster is not None and not isinstance(cluster, Clusters):
         cluster = Clusters.of(count, cluster, group, groups)
     error, df = standard_error(influence, count, group=group, groups=groups, cluster=cluster)
@@ -301,6 +304,18 @@ def spread(
     lowest, highest = _extremes(group, np.where(count > 0, influence, 0.0), groups)
     most = total if most is None else np.asarray(most, dtype=float)
     return Spread(error, df, units, np.clip(items, units, np.maximum(most, units)), lowest, highest)
+
+
+def _one_spread(influence: Floats, count: Floats, most: ArrayLike | None) -> Spread:
+    """The `spread` of a single estimate of independent items, in Python's numbers; see `_one_score_interval`."""
+    total, squares = float(np.add.reduce(count)), float(np.add.reduce(count * influence**2))
+    error = math.sqrt(squares / (total * (total - 1))) if total >= 2 else math.nan
+    items = squares / total / (error * error) if error * error > 0 else total
+    largest = total if most is None else max(float(np.asarray(most).item()), total)
+    seen = np.where(count > 0, influence, 0.0)
+    lowest, highest = np.minimum.reduce(seen, initial=0.0), np.maximum.reduce(seen, initial=0.0)
+    facts = error, max(total - 1, 0.0), total, min(max(items, total), largest), lowest, highest
+    return Spread(*np.array(facts)[:, None])
 
 
 def score_interval(
