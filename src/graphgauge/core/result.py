@@ -74,10 +74,9 @@ class SimulatedInterval(Interval):
     """An interval whose expected coverage is simulated when it is first read, or whether it is approximate."""
 
     def __init__(self, known: Interval, simulate: Callable[[], float | None]) -> None:
-        given = {**vars(known), "_known": known, "_simulate": simulate}
-        self.__dict__ |= {
-            name: fact for name, fact in given.items() if name not in ("expected_coverage", "approximate")
-        }
+        facts = self.__dict__
+        facts.update(vars(known), _known=known, _simulate=simulate)
+        del facts["expected_coverage"], facts["approximate"]
 
     @cached_property
     def expected_coverage(self) -> float | None:
