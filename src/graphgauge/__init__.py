@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         generation,
         ranking,
         recovery,
+        report,
         stats,
         study,
     )
@@ -34,6 +35,7 @@ __all__ = [
     "generation",
     "ranking",
     "recovery",
+    "report",
     "stats",
     "study",
 ]

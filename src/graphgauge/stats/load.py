@@ -521,7 +521,7 @@ def _from_evaluation(
         {key: _score(result, evaluation.conventions) for key, result in evaluation.items()},
         evaluation.family,
         source,
-        items=items,
+        items=evaluation.per_item if items is None else items,
         unchecked=unchecked(evaluation.notes),
     )
 

@@ -51,7 +51,7 @@ class SideFile:
 
 @dataclass(frozen=True)
 class Run:
-    """One trained and evaluated model. `failed` says why there are no scores, `items` where the per-item values are.
+    """One trained and evaluated model. `failed` says why there are no scores, `items` are the per-item values or their file.
 
     `truths` are the inputs that it was measured against, by name, if a receipt records them. `unchecked` is the note on
     a result file that has no root.
@@ -64,7 +64,7 @@ class Run:
     family: str = ""
     source: str = ""
     failed: str | None = None
-    items: SideFile | None = None
+    items: Any = None
     truths: Mapping[str, Truth] = field(default_factory=dict)
     unchecked: str | None = None
 
