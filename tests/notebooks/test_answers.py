@@ -35,9 +35,7 @@ def ranked(**options: Any) -> Evaluation:
 
 
 def compared_items() -> Any:
-    first, second = (
-        ranking.evaluate(POS + shift, NEG, keep="items", ids=np.arange(90)) for shift in (0, 0.4)
-    )
+    first, second = (ranking.evaluate(POS + shift, NEG, keep="items", ids=np.arange(90)) for shift in (0, 0.4))
     for name, evaluation in (("a", first), ("b", second)):
         evaluation.run |= {"method": name, "dataset": "d", "seed": 0}
     return stats.compare([first, second], metric="mrr", over="items")
@@ -49,7 +47,9 @@ EVALUATIONS: dict[str, Callable[[], Evaluation]] = {
     "forecasting": lambda: forecasting.evaluate(
         RNG.normal(size=(8, 3, 4)), RNG.normal(size=(8, 3, 4)), std=np.ones((8, 3, 4))
     ),
-    "generation": lambda: generation.evaluate(generated=RNG.random((30, 5, 5)) > 0.5, real=RNG.random((40, 5, 5)) > 0.5),
+    "generation": lambda: generation.evaluate(
+        generated=RNG.random((30, 5, 5)) > 0.5, real=RNG.random((40, 5, 5)) > 0.5
+    ),
     "explanation": lambda: explanation.evaluate(Weighted(0), random_explanations(0, 3)),
 }
 OUTCOMES: dict[str, Callable[[], Any]] = {
@@ -128,11 +128,8 @@ def test_every_family_draws_in_memory_and_in_the_place_of_axes(family: str) -> N
     left, _ = whole.subplots(1, 2)
     assert evaluation.plot(ax=left) is whole
     assert len(whole.axes) >= 2
-    free = Figure().add_axes((0, 0, 1, 1))
-    try:
-        evaluation.plot(ax=free)
-    except InputError as error:
-        assert "several panels" in str(error)
+    with pytest.raises(InputError, match="several panels"):
+        evaluation.plot(ax=Figure().add_axes((0, 0, 1, 1)))
 
 
 def test_figures_can_be_copied_and_sent() -> None:

@@ -61,7 +61,9 @@ def drawn(draw: Callable[[Path], None], path: str | Path | None = None, ax: Any 
     if path is not None and ax is not None:
         raise OptionError("both path and ax are given", fix="Draw on ax, then save its figure with savefig().")
     if ax is not None and not hasattr(ax, "get_subplotspec"):
-        raise InputError(f"found {type(ax).__name__}", where="ax", fix="Pass matplotlib axes, such as plt.subplots()[1].")
+        raise InputError(
+            f"found {type(ax).__name__}", where="ax", fix="Pass matplotlib axes, such as plt.subplots()[1]."
+        )
     sheet = _Sheet(ax, to_file=path is not None)
     token = _SHEET.set(sheet)
     try:

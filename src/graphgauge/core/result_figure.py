@@ -38,7 +38,9 @@ def draw_result(result: Result, by: str | None, path: str | Path) -> None:
 
 def _groups(axes: Any, table: Table) -> None:
     shown = np.sort(np.argsort(-table["n"], kind="stable")[:_GROUPS])
-    low, high = (table[side][shown] if side in table.columns else np.full(len(shown), np.nan) for side in ("low", "high"))
+    low, high = (
+        table[side][shown] if side in table.columns else np.full(len(shown), np.nan) for side in ("low", "high")
+    )
     for place, (value, *ends) in enumerate(zip(table["value"][shown], low, high, strict=True)):
         if value == value:
             _point(axes, value, None if ends[0] != ends[0] else ends, place)

@@ -5,7 +5,6 @@ Nothing is computed here.
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 

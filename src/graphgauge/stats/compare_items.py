@@ -330,7 +330,7 @@ def _same(one: NDArray[np.int64] | None, other: NDArray[np.int64] | None) -> boo
     return one is other is None or (one is not None and other is not None and np.array_equal(one, other))
 
 
-def _kept(run: Run) -> Any:
+def kept_items(run: Run) -> Any:
     """The items of a run: in memory, or in the unchanged side file of its result."""
     if not isinstance(run.items, SideFile):
         return run.items
@@ -340,7 +340,7 @@ def _kept(run: Run) -> Any:
 
 def _items(run: Run, view: Panel) -> tuple[NDArray[Any], Floats, NDArray[np.int64] | None, str | None]:
     """Sorted ids, the values and clusters of the items, read by the family, and what it remarks on them."""
-    items = _kept(run)
+    items = kept_items(run)
     if getattr(items, "weight", None) is not None:
         raise InputError(f"the items of {run} are weighted, and a paired comparison counts every item alike",
                          fix='Evaluate without weights, or use over="seeds".')  # fmt: skip

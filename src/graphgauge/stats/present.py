@@ -167,7 +167,8 @@ class Presented(Mapping[Any, Any]):
         ending = target.suffix.lower()
         if ending not in (*forms, ".html"):
             raise OptionError(
-                f"{target.name!r:.60} has no known ending", fix=f"Use {', '.join(forms)} or .html; plot() draws figures."
+                f"{target.name!r:.60} has no known ending",
+                fix=f"Use {', '.join(forms)} or .html; plot() draws figures.",
             )
         write_text(target, self._repr_html_() if ending == ".html" else self.render(forms[ending]))
         return target

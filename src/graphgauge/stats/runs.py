@@ -7,7 +7,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from numbers import Real
 from pathlib import Path
 from typing import Any, Literal
@@ -51,7 +51,7 @@ class SideFile:
 
 @dataclass(frozen=True)
 class Run:
-    """One trained and evaluated model. `failed` says why there are no scores, `items` are the per-item values or their file.
+    """One trained and evaluated model. `failed` says why there are no scores; `items` are its items or their file.
 
     `truths` are the inputs that it was measured against, by name, if a receipt records them. `unchecked` is the note on
     a result file that has no root.
@@ -171,11 +171,15 @@ class Runs:
 
     @property
     def metrics(self) -> list[str]:
-        return list(dict.fromkeys(key for run in self for key in run.scores))
+        return list(self._metrics)
+
+    @cached_property
+    def _metrics(self) -> dict[str, None]:
+        return dict.fromkeys(key for run in self for key in run.scores)
 
     def named(self, metric: str) -> str:
         """The key of one of the metrics, which may be asked for by an earlier one; a metric without a name gets it."""
-        if metric in self.metrics:
+        if metric in self._metrics:
             return metric
         if self.metrics == [UNNAMED_METRIC] and isinstance(metric, str) and metric:
             return known_metric(metric)[0]
