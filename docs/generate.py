@@ -33,7 +33,7 @@ GOLDEN = DOCS.parent / "tests" / "golden"
 GENERATED = ("metrics", "cli", "reference")
 _WIDTH = 100
 _ROWS = {
-    "formula": "the definition; `[ ]` is 1 if the condition holds, else 0, and means and sums run over the counted items",
+    "formula": "the definition; `[ ]` is 1 if the condition holds, else 0; means and sums are over the counted items",
     "better": "which direction is better, and the range of values",
     "counts": "the items that `n` counts",
     "computed": "by default or on request, and the samples it can be computed on (the input is counted into "

@@ -101,14 +101,25 @@ def run(
     ----------
     subject
         An evaluation, several of them, or a folder of results. Checks of many results together run over the last two,
-        and the findings of each evaluation are repeated. Without it, `family` selects the checks that look at the
-        materials.
+        and the findings of each evaluation are repeated.
+    family
+        Instead of a subject: the family whose checks look at the materials.
     only
         Names of the checks to run.
     ignore
         Checks whose findings are marked as ignored, besides those that the study of a folder names.
     materials
         Inputs that only an audit takes, such as `train_edges`; they are named after the parameters of the checks.
+
+    Returns
+    -------
+    Findings
+        What the checks found, most severe first, and which found nothing or could not run.
+
+    Raises
+    ------
+    OptionError
+        If neither or both of `subject` and `family` are given, or if a name is unknown.
     """
     wanted = {item.name for item in checks()} if only is None else _names(only)
     ignored = _names(ignore) | _names(_ignored_by_study(subject))

@@ -170,7 +170,7 @@ def table_grid(table: Table, most: int | None = None) -> Grid:
 
 
 def _cell(value: Any) -> str:
-    return number(value) if isinstance(value, float | np.floating) else str(value)
+    return number(float(value)) if isinstance(value, float | np.floating) else str(value)
 
 
 def _grouped(reasons: Mapping[str, str]) -> list[tuple[str, list[str]]]:

@@ -104,17 +104,14 @@ def forest_chart(families: Sequence[Family], identifier: str) -> Chart | None:
             tooltip=["method:N", "dataset:N", "metric:N", "value:Q", "low:Q", "high:Q", "chance:Q", "status:N"],
         ),
     )  # fmt: skip
+    most = max(Counter(row["family"] for row in rows).values())
     cut = any(len(family.methods) * len(family.datasets) > _FOREST for family in families)
     return Chart(
         identifier,
         "Methods on datasets by the leading metric",
         "Mark: mean over runs, or the only run; line: its 95 % interval; orange tick: chance level. Best methods first"
         + (f"; at most {_FOREST} rows, the table has all." if cut else "."),
-        finished(
-            alt,
-            layers.add_params(*params) if params else layers,
-            21 * max(Counter(row["family"] for row in rows).values()) + 10,
-        ),
+        finished(alt, layers.add_params(*params) if params else layers, 21 * most + 10),
         ["family", "dataset", "method", "metric", "value", "low", "high", "chance", "status"],
         rows,
     )
@@ -166,7 +163,7 @@ def curves_chart(family: Family, identifier: str) -> Chart | None:
     ]  # fmt: skip
     if not rows or len(rows) > _POINTS:
         return None
-    names = list(dict.fromkeys(row["curve"] for row in rows))
+    names = [curve for curve in curves if any(row["curve"] == curve for row in rows)]
     params, rule = [_choice(alt, "chosen_curve", "Metric", names)] if len(names) > 1 else [], []
     if len(names) > 1:
         rule.append("datum.curve === chosen_curve")
