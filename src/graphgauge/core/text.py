@@ -77,9 +77,7 @@ def remark_lines(evaluation: Evaluation) -> Iterator[str]:
     if levels:
         yield f"{max(levels):.0%} intervals: {', '.join(methods)}."
     yield from (f"{note}." for note in interval_notes(evaluation))
-    baselines = dict.fromkeys(result.chance[-1].name for result in evaluation.values() if result.chance)
-    if baselines:
-        yield f"chance: {', '.join(baselines)}."
+    yield from _chance_lines(evaluation)
     yield from _compatible_lines(evaluation)
     without = {result.key: result.reason for result in evaluation.values() if result.reason and not result.is_companion}
     for reason, keys in _grouped(without):
@@ -93,6 +91,20 @@ def remark_lines(evaluation: Evaluation) -> Iterator[str]:
         yield f"skipped {_listed(keys)}: {reason}."
     for note in evaluation.notes:
         yield f"note: {note}."
+
+
+def _chance_lines(evaluation: Evaluation) -> Iterator[str]:
+    """Which reference the column of chance has: one for all, or by name with the metrics that it belongs to."""
+    names = {
+        result.key: result.chance[-1].name + (" (the best possible)" if result.chance[-1].kind == "ideal" else "")
+        for result in evaluation.values()
+        if result.chance and not result.is_companion
+    }
+    groups = _grouped(names)
+    if len(groups) == 1:
+        yield f"chance: {groups[0][0]}."
+    elif groups:
+        yield f"chance: {'; '.join(f'{name}: {_listed(keys)}' for name, keys in groups)}."
 
 
 def _compatible_lines(evaluation: Evaluation) -> Iterator[str]:
