@@ -85,7 +85,7 @@ def forest_chart(families: Sequence[Family], identifier: str) -> Chart | None:
         params.append(_choice(alt, "chosen_family", "Family", shown, labels))
         base = base.transform_filter("datum.family === chosen_family")
     statuses = [status for status in _STATUS if any(row["status"] == status for row in rows)]
-    key = alt.Legend(title=None, orient="top", columns=3, labelLimit=300)
+    key = alt.Legend(title=None, orient="top", columns=alt.ExprRef("width < 420 ? 1 : 3"), labelLimit=300)
     colours = alt.Scale(domain=statuses, range=[_STATUS[status][0] for status in statuses])
     shapes = alt.Scale(domain=statuses, range=[_STATUS[status][1] for status in statuses])
     place = alt.Y("line:N", sort=alt.EncodingSortField("order"), title=None, axis=alt.Axis(grid=False, labelLimit=260))
@@ -232,7 +232,7 @@ def _lines(alt: Any, base: Any, family: Family, axis: Any, tooltip: list[str]) -
 
 def _method_scales(alt: Any, family: Family) -> tuple[Any, Any, Any]:
     methods = family.methods
-    key = alt.Legend(title=None, orient="top", columns=4, symbolOpacity=1)
+    key = alt.Legend(title=None, orient="top", columns=alt.ExprRef("width < 420 ? 2 : 4"), symbolOpacity=1)
     palette = [f"var(--c{1 + index % 7})" for index in range(len(methods))]
     shapes = [SHAPES[index % len(SHAPES)] for index in range(len(methods))]
     dashes = [_DASHES[index % len(_DASHES)] for index in range(len(methods))]

@@ -163,7 +163,11 @@ def _settled(comparison: Comparison, test: MethodTest) -> str:
     """What would settle an open difference, on the condition that the true one is as large as the observed."""
     if test.significant:
         error = test.expected_error
-        return "" if error is None else f"; in simulations of such runs the test rejects equal methods in {error:.0%}"
+        return (
+            ""
+            if error is None
+            else f"; in simulations of such runs the test rejects equal methods in {error:.0%} of cases"
+        )
     least = "" if test.can_reject else f"; at least {several(test.seeds_needed, comparison.unit)} are needed"
     columns = [comparison.methods.index(name) for name in test.names]
     first, second = comparison.scores[:, columns].T
