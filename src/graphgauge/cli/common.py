@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -56,6 +57,8 @@ class Run:
     quiet: bool
     debug: bool
     started: float = field(default_factory=time.time)
+    # The command and its options, as the receipt has them.
+    recipe: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         # An invalid gate should fail before the evaluation, not after it.
@@ -111,6 +114,11 @@ class Run:
         seconds = time.time() - self.started
         started = datetime.fromtimestamp(self.started, UTC).isoformat(timespec="seconds")
         receipt = {"inputs": list(inputs()), "started": started, "seconds": round(seconds, 3)}
+        if self.recipe is not None:
+            folder = os.path.relpath(Path.cwd(), Path(path).absolute().parent)
+            code = [{"factory": name, "source_hash": digest} for name, digest in self.recipe["code"].items()]
+            made = {"name": self.recipe["name"], "folder": folder, "options": self.recipe["options"]}
+            receipt |= {"command": made, "code": code}
         return write_result(evaluation, path, receipt=receipt)
 
     def say(self, text: str) -> None:
