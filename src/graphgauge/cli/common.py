@@ -17,8 +17,9 @@ from typing import Any
 import click
 
 from graphgauge.cli.options import OUTPUT_FILE
+from graphgauge.core.errors import InputError
 from graphgauge.core.files import write_text
-from graphgauge.core.gates import Gate
+from graphgauge.core.gates import Gate, GateOutcome
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import dumps, plain, result_path, write_result
 
@@ -85,6 +86,7 @@ class Run:
     def finish(self, evaluation: Evaluation, inputs: Inputs) -> None:
         """Write, draw, print, and check gates."""
         evaluation.run |= self.identity
+        evaluation.gates, undecided = self._checked(evaluation)
         path, flat, figure = self.place(evaluation.family), self.flat, self.figure
         files: list[Callable[[], object]] = []
         if path is not None:
@@ -96,11 +98,22 @@ class Run:
         files_then_words(files, lambda: emit(evaluation, self.form))
         if path is not None:
             self.say(f"wrote {path}")
-        outcomes = [gate.check(evaluation) for gate in self._gates]
-        for outcome in outcomes:
+        for outcome in evaluation.gates:
             click.echo(str(outcome), err=True)
-        if not all(outcome.passed for outcome in outcomes):
+        if undecided is not None:
+            raise undecided
+        if not all(outcome.passed for outcome in evaluation.gates):
             raise click.exceptions.Exit(1)
+
+    def _checked(self, evaluation: Evaluation) -> tuple[tuple[GateOutcome, ...], InputError | None]:
+        """The outcomes of the gates, and why one could not be checked, if so."""
+        outcomes: list[GateOutcome] = []
+        for gate in self._gates:
+            try:
+                outcomes.append(gate.check(evaluation))
+            except InputError as error:
+                return tuple(outcomes), error
+        return tuple(outcomes), None
 
     def place(self, family: str) -> Path | None:
         """The path of the result file, if one is written."""

@@ -36,7 +36,7 @@ from graphgauge.core.fields import (
     read_all,
     refuse_overwriting,
 )
-from graphgauge.core.gates import Gate
+from graphgauge.core.gates import Gate, metrics_with_gates
 from graphgauge.core.metric import metrics, sections
 from graphgauge.core.progress import Progress
 from graphgauge.core.result import Evaluation
@@ -112,8 +112,10 @@ class FamilyCommand(OnceCommand):
         if not ctx.resilient_parsing:
             values = read_all(self.family.fields, ctx.params, flag)
             form = self.family.check(values, shown=flag)
-            for text in ctx.params["gates"]:
-                Gate.parse(text).require_planned(self.family, values, form, flag)
+            gates = [Gate.parse(text) for text in ctx.params["gates"]]
+            names = metrics_with_gates(gates, self.family, values, form, flag)
+            if names is not None:
+                ctx.params["metrics"] = names
         return rest
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

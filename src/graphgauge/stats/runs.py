@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 from collections import Counter, defaultdict
@@ -47,6 +48,10 @@ class SideFile:
 
     path: Path
     hash: str
+
+    @classmethod
+    def of(cls, path: Path) -> SideFile:
+        return cls(path, hashlib.sha256(path.read_bytes()).hexdigest())
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from graphgauge.core.errors import InputError
-from graphgauge.core.schema import read_content, result_files, side_path
+from graphgauge.core.gates import Gate
+from graphgauge.core.schema import evaluation_from_dict, read_content, result_files, side_path
 from graphgauge.core.state import load_state
 from graphgauge.io.hashing import HashIndex
 from graphgauge.study.claim import Claim, Examiner, Verdict
@@ -150,6 +151,8 @@ def _recomputed(
 
 def _compared(claim: Claim, output: Path) -> Verdict:
     then, now = claim.content, read_content(output)
+    if "gates" in then:
+        now = {**now, "gates": _gates(then["gates"], now, str(output))}
     moved = differences(then, now, first_edition=claim.first_edition)
     found = [*moved, *_beside(claim, now, output), *_receipt(claim, now)]
     values = {
@@ -166,6 +169,18 @@ def _compared(claim: Claim, output: Path) -> Verdict:
         found += [f"its own {shown(name)} is not the given truth" for name in _other_truths(claim, now)]
         return claim.verdict("drifted", "; ".join([*found, *_other_versions(then, now)]), values)
     return claim.verdict("equal", claim.remark, values)
+
+
+def _gates(stated: Iterable[Mapping[str, Any]], now: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
+    """The same gates on the recomputed values."""
+    evaluation = evaluation_from_dict(now, where=where)
+    found = []
+    for entry in stated:
+        try:
+            found.append(Gate.parse(str(entry["gate"])).check(evaluation).to_dict())
+        except InputError as error:
+            found.append({"gate": str(entry["gate"]), "error": str(error)})
+    return found
 
 
 def _other_truths(claim: Claim, now: Mapping[str, Any]) -> list[str]:
