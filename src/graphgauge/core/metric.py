@@ -431,6 +431,11 @@ class AskedMetric(NamedTuple):
 DEFAULT = "default"
 
 
+def are_default(names: Sequence[str] | None) -> bool:
+    """Whether the default metrics are among those asked for; of these, what cannot be computed is left out."""
+    return names is None or DEFAULT in names
+
+
 def asked(family: str, names: Sequence[str] | None) -> list[AskedMetric]:
     """The request in `metrics=`: sections, keys and `default`, or None for the default metrics."""
     entries = metrics(family)

@@ -186,6 +186,9 @@ class Runs:
             return known_metric(metric)[0]
         from graphgauge.core.metric import current_key
 
+        if not self.metrics:
+            why = listing(list(dict.fromkeys(run.failed.removeprefix("failed: ") for run in self if run.failed)), 2).rstrip(".")
+            raise InputError("there is no value to compare", fix=f"All runs failed: {why}." if why else None)
         return one_of("metric", current_key(metric) if isinstance(metric, str) else metric, self.metrics)
 
     def only(self, *, method: Iterable[str] = (), dataset: Iterable[str] = (), family: str | None = None) -> Runs:

@@ -73,10 +73,25 @@ class ComparisonRequest:
 
 
 @dataclass(frozen=True)
+class BaselineRequest:
+    """A gate against a baseline: results of an earlier version, which must not be better by more than a margin."""
+
+    against: Path
+    metric: str
+    margin: float
+    over: str = "auto"
+    undecided: str = "fail"
+
+    @property
+    def text(self) -> str:
+        return f"{self.metric} against {shown(self.against.name)}, margin {self.margin:g}"
+
+
+@dataclass(frozen=True)
 class GateRequest:
     """A `[[gate]]` table: a requirement, and the results it applies to; no names mean all of them."""
 
-    gate: Gate
+    gate: Gate | BaselineRequest
     family: tuple[str, ...] = ()
     method: tuple[str, ...] = ()
     dataset: tuple[str, ...] = ()
