@@ -59,11 +59,19 @@ def test_a_checkpoint_in_ci(folder: Path, tmp_path: Path, name: str, code: int) 
         (["main.json", "--metric", "mrr"], 2, "need --against"),
         (["main.json", "--against", "main.json", "--metric", "mrr"], 2, "needs --metric and --margin"),
         (["main.json", "--against", "no.json", "--metric", "mrr", "--margin", 1], 3, "no such file"),
-        (["main.json", "--against", "main.json", "--metric", "mrr", "--margin", 1, "-o", "main.json"], 2, "also an input"),
+        (
+            ["main.json", "--against", "main.json", "--metric", "mrr", "--margin", 1, "-o", "main.json"],
+            2,
+            "also an input",
+        ),
         (["main.json", "--gate", "mrr"], 2, "cannot be read"),
         (["main.json", "--gate", "mrr >= 0.9"], 1, ""),
         (["main.npy", "--against", "main.json", "--metric", "mrr", "--margin", 1], 3, "are not read"),
-        (["main.json", "--against", "main.json", "--metric", "mrr", "--margin", 1, "--higher", "--lower"], 2, "exclude"),
+        (
+            ["main.json", "--against", "main.json", "--metric", "mrr", "--margin", 1, "--higher", "--lower"],
+            2,
+            "exclude",
+        ),
         (["main.json", "--against", "main.json", "--metric", "mrr", "--margin", 1, "--margin", 1], 2, "2 margins"),
     ],
 )
@@ -73,7 +81,18 @@ def test_exit_codes(folder: Path, words: list[object], code: int, said: str) -> 
 
 
 def test_undecided_fails_unless_asked(folder: Path) -> None:
-    words = ["gate", "equal.json", "--against", "main.json", "--metric", "mrr", "--margin", 0.001, "--over", "intervals"]
+    words = [
+        "gate",
+        "equal.json",
+        "--against",
+        "main.json",
+        "--metric",
+        "mrr",
+        "--margin",
+        0.001,
+        "--over",
+        "intervals",
+    ]
     done = graphgauge(*words, cwd=folder)
     assert (done.returncode, "it is undecided whether mrr is worse" in done.stdout) == (1, True)
     done = graphgauge(*words, "--undecided", "pass", "--annotate", cwd=folder)

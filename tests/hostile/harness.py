@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from tests.hostile.damage import damaged, flipped
 from tests.hostile.seeds import Reader, readers
 
@@ -371,4 +370,3 @@ def write_page(counts: list[Count]) -> None:
     now = {(count.part, count.name): count.row() for count in counts}
     rows = {tuple(cell.strip() for cell in row.split("|")[1:3]): row for row in old if row.startswith("|")}
     PAGE.write_text("\n".join([*head, *(rows | now).values()]) + "\n")
-

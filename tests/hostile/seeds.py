@@ -67,7 +67,7 @@ def readers() -> list[Reader]:
     text = Path.write_text
     table = "method,dataset,seed,mrr\n" + "".join(f"{m},d,{s},0.{s}{i}\n" for i, m in enumerate("ab") for s in range(4))
     edges = {"nodes": ["a", "b", "c"], "edges": [["a", "b"], ["b", "c", 0.5]]}
-    found = [
+    return [
         Reader("array .npy", "a.npy", lambda p: np.save(p, MATRIX), read_array),
         Reader("array .npz", "a.npz", lambda p: np.savez_compressed(p, a=MATRIX), read_array),
         Reader("array .csv", "a.csv", lambda p: np.savetxt(p, MATRIX, delimiter=","), read_array),
@@ -86,7 +86,12 @@ def readers() -> list[Reader]:
         Reader("graph .txt (Tetrad)", "t.txt", _tetrad, read_graph),
         Reader("table .csv", "t.csv", lambda p: text(p, table), load),
         Reader("table .xlsx", "t.xlsx", _xlsx, load),
-        Reader("table .md", "t.md", lambda p: text(p, "| method | dataset | mrr |\n|---|---|---|\n| a | d | 0.3 |\n| b | d | 0.4 |\n"), load),
+        Reader(
+            "table .md",
+            "t.md",
+            lambda p: text(p, "| method | dataset | mrr |\n|---|---|---|\n| a | d | 0.3 |\n| b | d | 0.4 |\n"),
+            load,
+        ),
         Reader("records .parquet", "r.parquet", _parquet, read_records),
         Reader("flat JSON", "metrics_d_0.json", lambda p: text(p, '{"mrr": 0.5, "hits@10": 0.7}'), load),
         Reader("result file", "r.json", _result, lambda p: read_result(p).to_json()),
@@ -97,7 +102,6 @@ def readers() -> list[Reader]:
         Reader("births of a log", "b.parquet", _births, read_births),
         Reader("state of forecasts", "f.npz", _forecasts, ForecastState.load),
     ]
-    return found
 
 
 def _evaluation() -> Any:
@@ -171,7 +175,9 @@ def _xlsx(path: Path) -> None:
     )
     main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("xl/worksheets/sheet1.xml", f'<worksheet xmlns="{main}"><sheetData>{rows}</sheetData></worksheet>')
+        archive.writestr(
+            "xl/worksheets/sheet1.xml", f'<worksheet xmlns="{main}"><sheetData>{rows}</sheetData></worksheet>'
+        )
 
 
 def _cell(place: str, value: Any) -> str:
@@ -194,4 +200,3 @@ def _forecasts(path: Path) -> None:
     true = np.random.default_rng(0).normal(size=(20, 2, 3))
     state.update(true, true + 0.1)
     state.save(path)
-

@@ -8,17 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats as scipy_stats
+from tests.sealed import write_sealed
 
 from graphgauge import ranking, stats
 from graphgauge.core.errors import InputError, OptionError
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import read_content, write_result
-from tests.sealed import write_sealed
 
 N = 400
 
 
-def evaluated(shift: float = 0.0, *, seed: int = 0, keep: str | None = "items", n: int = N, **options: Any) -> Evaluation:
+def evaluated(
+    shift: float = 0.0, *, seed: int = 0, keep: str | None = "items", n: int = N, **options: Any
+) -> Evaluation:
     draw = np.random.default_rng(seed)
     pos, neg = draw.normal(1, 1, n), draw.normal(0, 1, (n, 20))
     return ranking.evaluate(pos + shift, neg, keep=keep, **options)

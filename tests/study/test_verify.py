@@ -48,7 +48,9 @@ def test_one_byte_of_an_input_is_named(finished):
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))  # also if nothing else shows it
     done = command("verify", "results", cwd=finished)
     assert done.returncode == 1
-    assert "good/ranking/metrics_toy_1.json: failed: inputs changed: scores/good/1/neg-1.npy (neg_scores)" in done.stdout
+    assert (
+        "good/ranking/metrics_toy_1.json: failed: inputs changed: scores/good/1/neg-1.npy (neg_scores)" in done.stdout
+    )
     assert done.stdout.count(": equal\n") == 5
 
 

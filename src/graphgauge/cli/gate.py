@@ -20,35 +20,92 @@ from graphgauge.stats.truths import TRUTHS
 @click.command(name="gate", cls=OnceCommand)
 @click.argument("new", type=click.Path())
 @click.option("--against", type=click.Path(), help="The baseline: a result file, or a folder of results.")
-@click.option("--metric", "metrics", multiple=True, metavar="KEY",
-              help="With --against: a metric that must not become worse, or a group KEY[AXIS=LABEL]. Repeatable.")
-@click.option("--margin", "margins", multiple=True, type=float,
-              help="With --against: the loss that does not matter; one for all metrics, or one for each.")
-@click.option("--gate", "gates", multiple=True, metavar="'KEY >= NUMBER'",
-              help="A requirement on NEW alone, which must be a result file. Repeatable.")
-@click.option("--over", type=click.Choice(OVER), default="auto", show_default=True,
-              help="Compare runs, the items of single runs, or their intervals.")
-@click.option("--undecided", type=click.Choice(["fail", "pass"]), default="fail", show_default=True,
-              help="Whether an undecided test fails.")
-@click.option("--alpha", type=click.FloatRange(0, 0.5, min_open=True, max_open=True), default=0.05, show_default=True,
-              help="Level of the one-sided tests.")
-@click.option("--truths", type=click.Choice(TRUTHS), default="same", show_default=True,
-              help="Refuse results against different truths, or compare them with a note.")
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="KEY",
+    help="With --against: a metric that must not become worse, or a group KEY[AXIS=LABEL]. Repeatable.",
+)
+@click.option(
+    "--margin",
+    "margins",
+    multiple=True,
+    type=float,
+    help="With --against: the loss that does not matter; one for all metrics, or one for each.",
+)
+@click.option(
+    "--gate",
+    "gates",
+    multiple=True,
+    metavar="'KEY >= NUMBER'",
+    help="A requirement on NEW alone, which must be a result file. Repeatable.",
+)
+@click.option(
+    "--over",
+    type=click.Choice(OVER),
+    default="auto",
+    show_default=True,
+    help="Compare runs, the items of single runs, or their intervals.",
+)
+@click.option(
+    "--undecided",
+    type=click.Choice(["fail", "pass"]),
+    default="fail",
+    show_default=True,
+    help="Whether an undecided test fails.",
+)
+@click.option(
+    "--alpha",
+    type=click.FloatRange(0, 0.5, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="Level of the one-sided tests.",
+)
+@click.option(
+    "--truths",
+    type=click.Choice(TRUTHS),
+    default="same",
+    show_default=True,
+    help="Refuse results against different truths, or compare them with a note.",
+)
 @click.option("--higher", is_flag=True, help="Higher is better for the metrics.")
 @click.option("--lower", is_flag=True, help="Lower is better for the metrics.")
 @click.option("--output", "-o", type=OUTPUT_FILE, help="Write the outcomes (JSON).")
 @click.option("--junit", type=OUTPUT_FILE, help="Write the outcomes as a test suite (JUnit XML).")
 @click.option("--summary", type=OUTPUT_FILE, help="Write a summary (Markdown), such as $GITHUB_STEP_SUMMARY.")
 @click.option("--figure", type=OUTPUT_FILE, help="Draw the changes with their margins (.svg, .png, .pdf).")
-@click.option("--annotate/--no-annotate", default=None,
-              help="Print annotations of GitHub Actions (default: if it runs there).")
-@click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True,
-              help="Format of stdout.")
+@click.option(
+    "--annotate/--no-annotate", default=None, help="Print annotations of GitHub Actions (default: if it runs there)."
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "markdown"]),
+    default="text",
+    show_default=True,
+    help="Format of stdout.",
+)
 @DEBUG
 def command(
-    new: str, against: str | None, metrics: tuple[str, ...], margins: tuple[float, ...], gates: tuple[str, ...],
-    over: str, undecided: str, alpha: float, truths: Any, higher: bool, lower: bool, output: str | None,
-    junit: str | None, summary: str | None, figure: str | None, annotate: bool | None, form: str, debug: bool,
+    new: str,
+    against: str | None,
+    metrics: tuple[str, ...],
+    margins: tuple[float, ...],
+    gates: tuple[str, ...],
+    over: str,
+    undecided: str,
+    alpha: float,
+    truths: Any,
+    higher: bool,
+    lower: bool,
+    output: str | None,
+    junit: str | None,
+    summary: str | None,
+    figure: str | None,
+    annotate: bool | None,
+    form: str,
+    debug: bool,
 ) -> None:
     """Test whether the results NEW are worse than a baseline by more than a margin, for CI.
 

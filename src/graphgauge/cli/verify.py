@@ -24,26 +24,57 @@ _GB = 1 << 30
 
 @click.command(name="verify")
 @click.argument("results", type=click.Path(), required=False)
-@click.option("--submission", "submissions", multiple=True, metavar="DIR", type=click.Path(file_okay=False),
-              help="Instead of RESULTS: a folder of somebody else, verified against --truth. Repeatable.")
-@click.option("--truth", "truths", multiple=True, metavar="[DATASET/]NAME=FILE",
-              help="With --submission: your own file for the input NAME, or sha256:HASH that its file must have. "
-              "Repeatable.")
+@click.option(
+    "--submission",
+    "submissions",
+    multiple=True,
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help="Instead of RESULTS: a folder of somebody else, verified against --truth. Repeatable.",
+)
+@click.option(
+    "--truth",
+    "truths",
+    multiple=True,
+    metavar="[DATASET/]NAME=FILE",
+    help="With --submission: your own file for the input NAME, or sha256:HASH that its file must have. Repeatable.",
+)
 @click.option("--trust-code", is_flag=True, help="Import the code that results name, and run it without network.")
-@click.option("--seconds", type=click.FloatRange(min=0, min_open=True), default=600, show_default=True,
-              help="With --submission: the most time per result.")
-@click.option("--memory", type=click.FloatRange(min=0, min_open=True), default=8, show_default=True,
-              help="With --submission: the most memory per process, in GB.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    default=600,
+    show_default=True,
+    help="With --submission: the most time per result.",
+)
+@click.option(
+    "--memory",
+    type=click.FloatRange(min=0, min_open=True),
+    default=8,
+    show_default=True,
+    help="With --submission: the most memory per process, in GB.",
+)
 @JOBS
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,
-              help="Format of stdout.")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format of stdout."
+)
 @click.option("--output", "-o", type=OUTPUT_FILE, help="Also write the verdicts (JSON).")
 @click.option("--page", type=OUTPUT_FILE, help="Also write a page of the verdicts (HTML).")
 @click.option("--quiet", is_flag=True, help="Show only results that are not equal.")
 @DEBUG
 def command(
-    results: str | None, submissions: tuple[str, ...], truths: tuple[str, ...], trust_code: bool, seconds: float,
-    memory: float, jobs: int | None, form: str, output: str | None, page: str | None, quiet: bool, debug: bool,
+    results: str | None,
+    submissions: tuple[str, ...],
+    truths: tuple[str, ...],
+    trust_code: bool,
+    seconds: float,
+    memory: float,
+    jobs: int | None,
+    form: str,
+    output: str | None,
+    page: str | None,
+    quiet: bool,
+    debug: bool,
 ) -> None:
     """Recompute every result in RESULTS (a folder or one file) from its inputs.
 
@@ -76,8 +107,13 @@ def command(
 
 
 def _verdicts(
-    results: str | None, submissions: tuple[str, ...], truths: tuple[str, ...], trust_code: bool, seconds: float,
-    memory: float, jobs: int | None,
+    results: str | None,
+    submissions: tuple[str, ...],
+    truths: tuple[str, ...],
+    trust_code: bool,
+    seconds: float,
+    memory: float,
+    jobs: int | None,
 ) -> dict[Path, list[Verdict]]:
     """The verdicts of each folder."""
     from graphgauge.study.confine import Limits

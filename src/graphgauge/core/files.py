@@ -121,7 +121,9 @@ def require_bounded(packed: int, unpacked: int, where: str) -> None:
     """Refuse compressed input that unpacks to far more than its size: a small file must not fill the memory."""
     if unpacked > max(_UNPACKED, _RATIO * packed):
         raise InputError(
-            f"unpacks from {packed:,} to {unpacked:,} bytes", where=where, fix="If this is right, write it uncompressed."
+            f"unpacks from {packed:,} to {unpacked:,} bytes",
+            where=where,
+            fix="If this is right, write it uncompressed.",
         )
 
 

@@ -127,7 +127,9 @@ def _draw_row(axes: Any, outcome: Outcome) -> None:
     axes.set_yticks([])
     axes.grid(False)
     # A dollar sign would begin a formula.
-    text = f"{test.metric}: worse by more than {test.margin:g} is {test.worse} (change {change:+.4g}, dashed: the margin)"
+    text = (
+        f"{test.metric}: worse by more than {test.margin:g} is {test.worse} (change {change:+.4g}, dashed: the margin)"
+    )
     axes.set_title(clean(text, 120).replace("$", r"\$"), fontsize=9, loc="left")
 
 
@@ -137,7 +139,14 @@ def _markdown_row(outcome: Outcome) -> str:
     low, high = test.difference_interval or (float("nan"), float("nan"))
     interval = "–" if low != low else f"[{low:+.4g}, {high:+.4g}]"
     change = test.new - test.baseline
-    cells = [_cell(test.metric), f"{test.new:.4g}", f"{test.baseline:.4g}", f"{change:+.4g}", interval, f"{test.margin:g}"]
+    cells = [
+        _cell(test.metric),
+        f"{test.new:.4g}",
+        f"{test.baseline:.4g}",
+        f"{change:+.4g}",
+        interval,
+        f"{test.margin:g}",
+    ]
     return f"| {' | '.join([*cells, _mark(outcome)])} |"
 
 

@@ -186,7 +186,7 @@ def gate(
     with _loaded(new, NEW) as first, _loaded(against, BASELINE) as second:
         if _GROUP.fullmatch(metric):
             if over not in ("auto", "intervals"):
-                raise OptionError(f"the group {metric} is compared from intervals", fix='Leave over out.')
+                raise OptionError(f"the group {metric} is compared from intervals", fix="Leave over out.")
             return _from_intervals(first, second, asked)
         return _compared(first, second, asked, over)
 

@@ -187,7 +187,9 @@ class Runs:
         from graphgauge.core.metric import current_key
 
         if not self.metrics:
-            why = listing(list(dict.fromkeys(run.failed.removeprefix("failed: ") for run in self if run.failed)), 2).rstrip(".")
+            why = listing(
+                list(dict.fromkeys(run.failed.removeprefix("failed: ") for run in self if run.failed)), 2
+            ).rstrip(".")
             raise InputError("there is no value to compare", fix=f"All runs failed: {why}." if why else None)
         return one_of("metric", current_key(metric) if isinstance(metric, str) else metric, self.metrics)
 

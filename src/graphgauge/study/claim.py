@@ -224,9 +224,7 @@ class Examiner:
         code = tuple(factories_of(command, item.options))
         if code:
             self._require_code(code, folder, receipt)
-        return Claim(
-            path, content, item, folder, command, tuple(pinned), code, tuple(sorted(names)), remark
-        )
+        return Claim(path, content, item, folder, command, tuple(pinned), code, tuple(sorted(names)), remark)
 
     def _require_inside(self, path: Path, what: str) -> None:
         if self._submission is not None and not self._submission.contains(path):

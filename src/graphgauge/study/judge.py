@@ -131,9 +131,7 @@ def _baseline_files(against: Path, family: str, method: str, dataset: str) -> An
     return [run.source for run in runs]
 
 
-def _gate(
-    request: GateRequest, evaluations: Mapping[Item, Evaluation | str], results: Path
-) -> Iterator[GateVerdict]:
+def _gate(request: GateRequest, evaluations: Mapping[Item, Evaluation | str], results: Path) -> Iterator[GateVerdict]:
     """One verdict per result of the families that have the gate's metric."""
     gate = request.gate
     if isinstance(gate, BaselineRequest):

@@ -90,7 +90,7 @@ def missing_inputs(study: Study, planned: Plan) -> list[str]:
 def _fits(item: Item, only: str | None) -> bool:
     if only is None:
         return True
-    names = (item.label, item.family, item.method, item.dataset, str(item.seed))
+    names = (item.label, item.family, str(item.method), str(item.dataset), str(item.seed))
     return any(fnmatchcase(name, only) for name in names)
 
 

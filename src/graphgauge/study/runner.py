@@ -88,7 +88,9 @@ def run(
     study = read_study(path)
     for request in study.gates:
         if isinstance(request.gate, BaselineRequest) and not request.gate.against.exists():
-            raise InputError("no such file or folder", where=str(request.gate.against), fix="A gate names it as against.")
+            raise InputError(
+                "no such file or folder", where=str(request.gate.against), fix="A gate names it as against."
+            )
     with sole_writer(study.results):
         claims = Claims(study)
         claims.refuse_foreign()

@@ -109,7 +109,9 @@ class Submission:
         used = [part for field in (*form.decisive, *form.given) for part in _parts(field, options.get(field))]
         lacking = [part for part in used if part not in names]
         if lacking:
-            raise Untested(f"not recomputed: its truth {shown(', '.join(lacking))} is the submitter's own, none was given")
+            raise Untested(
+                f"not recomputed: its truth {shown(', '.join(lacking))} is the submitter's own, none was given"
+            )
         if not names & set(used):
             raise Untested("not recomputed: none of its inputs is a truth that was given")
 

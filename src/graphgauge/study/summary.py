@@ -25,7 +25,8 @@ def tables(study: Study) -> Iterator[str]:
 
 def _headlines(study: Study, runs: Runs) -> list[str]:
     named = [request.options["metric"] for request in study.comparisons] + [
-        request.gate.metric if isinstance(request.gate, BaselineRequest) else request.gate.key for request in study.gates
+        request.gate.metric if isinstance(request.gate, BaselineRequest) else request.gate.key
+        for request in study.gates
     ]
     return [metric for metric in dict.fromkeys([*named, *runs.metrics]) if metric in runs.metrics][:_COLUMNS]
 
