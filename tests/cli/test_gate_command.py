@@ -44,7 +44,7 @@ def test_a_checkpoint_in_ci(folder: Path, tmp_path: Path, name: str, code: int) 
     suite = ET.parse(files[1]).getroot().find("testsuite")
     assert suite is not None
     assert (suite.get("tests"), suite.get("failures")) == ("3", str(2 * code))
-    assert [case.get("name") for case in suite][0] == "mrr, margin 0.02"
+    assert next(case.get("name") for case in suite) == "mrr, margin 0.02"
     notes = [line for line in done.stdout.splitlines() if line.startswith("::")]
     assert [note.partition(" ")[0] for note in notes] == [["::notice", "::error"][code]] * 2 + ["::notice"]
     assert "90 %25 interval" in notes[0]

@@ -6,8 +6,8 @@ import random
 from collections.abc import Callable
 
 _NUMBERS = [b"0", b"-1", b"1e308", b"1e999", b"nan", b"99999999999999999999", b"9" * 400, b"2147483648"]
-_TEXTS = [b"\x00", b"\xff\xfe", b"\x1b[2J", b"[" * 2000, b"{" * 2000, b'"', b"\n", b"\r", b",,,,", b"/*" * 500, b"(" * 500,
-          b"probability(" * 200, b"A" * 5000, b"&a;", b"<a>" * 200, "\u202e".encode()]  # fmt: skip
+_TEXTS = [b"\x00", b"\xff\xfe", b"\x1b[2J", b"[" * 2000, b"{" * 2000, b'"', b"\n", b"\r", b",,,,", b"/*" * 500,
+          b"(" * 500, b"probability(" * 200, b"A" * 5000, b"&a;", b"<a>" * 200, "\u202e".encode()]  # fmt: skip
 
 
 def damaged(content: bytes, draw: random.Random) -> bytes:

@@ -192,8 +192,8 @@ COMMANDS = (
             ("out.json", "out.items.npz", "flat.json", "f.svg")),
     Command("merge", ("merge", "s0.npz", "s1.npz", "--save", "s.npz", "-o", "merged.json"), ("merged.json", "s.npz")),
     Command("report", ("report", "results", "-o", "page.html"), ("page.html",)),
-    Command("gate", ("gate", "results/a.json", "--against", "results/b.json", "--metric", "mrr", "--margin", "0.1", "-o",
-                     "gate.json", "--junit", "j.xml", "--summary", "s.md"), ("gate.json", "j.xml", "s.md")),
+    Command("gate", ("gate", "results/b.json", "--against", "results/a.json", "--metric", "mrr", "--margin", "0.1",
+                     "-o", "gate.json", "--junit", "j.xml", "--summary", "s.md"), ("gate.json", "j.xml", "s.md")),
     Command("run", ("run", "study.toml", "--jobs", "1"), ()),
 )  # fmt: skip
 

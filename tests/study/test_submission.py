@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
-import os
 import shutil
 import socket
 from collections.abc import Callable
@@ -274,7 +273,8 @@ def test_the_page_and_the_json_of_a_benchmark(benchmark: Path, tmp_path: Path) -
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    [([], "RESULTS, or --submission"), (["--submission", "s"], "needs --truth"), (["r", "--truth", "a=b"], "needs --sub"),
+    [([], "RESULTS, or --submission"), (["--submission", "s"], "needs --truth"),
+     (["r", "--truth", "a=b"], "needs --sub"),
      (["r", "--submission", "s"], "RESULTS, or --submission")],
 )  # fmt: skip
 def test_options_that_do_not_go_together(tmp_path: Path, words: list[str], said: str) -> None:
@@ -286,6 +286,6 @@ def test_options_that_do_not_go_together(tmp_path: Path, words: list[str], said:
 def test_links_out_of_a_submission_are_not_read(benchmark: Path, tmp_path: Path) -> None:
     folder = tmp_path / "s"
     folder.mkdir()
-    os.symlink(benchmark / "honest/result.json", folder / "result.json")
+    (folder / "result.json").symlink_to(benchmark / "honest/result.json")
     verdict = only(folder, f"true={benchmark / 'true.npy'}")
     assert (verdict.status, "outside the submission" in verdict.detail) == ("damaged", True)

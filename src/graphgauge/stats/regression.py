@@ -121,8 +121,8 @@ class Regression:
             return f"No number of {self.unit}s can be named, because there is no spread to plan with."
         if self.needed <= self.n:
             return (
-                f"With these {several(self.n, self.unit)} a loss of {self.margin:g} would usually be excluded if the models "
-                "were equal, so a loss is likely, or the draw was unlucky."
+                f"With these {several(self.n, self.unit)} a loss of {self.margin:g} would usually be excluded if the "
+                "models were equal, so a loss is likely, or the draw was unlucky."
             )
         return (
             f"{several(self.needed, self.unit)} ({self.needed - self.n:,} more) would exclude it with "
@@ -297,8 +297,8 @@ def _over_runs(runs: Runs, asked: _Asked) -> Regression:
         bounds = (test.mean_difference,) * 2 if alike else None
     values = found[NEW].mean, found[BASELINE].mean
     return _judged(
-        asked, found.metric, found.better, values, bounds, unit=found.unit, n=len(found.units) if not these else test.pairs,
-        paired=test.test in ("sign-flip", "signed-rank"), std=math.nan if needed is None else needed.std,
+        asked, found.metric, found.better, values, bounds, unit=found.unit,
+        n=test.pairs if these else len(found.units), paired=test.test in ("sign-flip", "signed-rank"), std=math.nan if needed is None else needed.std,
         datasets=len(found.units) if these else 1, dataset=listing([name for name in runs.datasets if name]),
         notes=tuple(found.notes), caveat=test.caveat,
     )  # fmt: skip
@@ -326,8 +326,8 @@ def _from_intervals(new: _Side, old: _Side, asked: _Asked) -> Regression:
         )
     caveats = [result.interval.caveat for result in results if result.interval is not None and result.interval.caveat]
     return _judged(
-        asked, asked.metric, better, (values[0], values[1]), both if known else None, unit="interval", n=0, paired=False,
-        std=math.nan, dataset=str(old.evaluation.run.get("dataset") or "") if old.evaluation else "",
+        asked, asked.metric, better, (values[0], values[1]), both if known else None, unit="interval", n=0,
+        paired=False, std=math.nan, dataset=str(old.evaluation.run.get("dataset") or "") if old.evaluation else "",
         caveat=caveats[0] if caveats else None,
     )  # fmt: skip
 

@@ -48,8 +48,8 @@ class Verdict:
 
     `equal`: recomputed, with the same outcome. `drifted`: the same inputs now give other values. `unchecked`: it could
     not be recomputed here. `damaged`: the file or one of its side files was changed after it was written. `failed`: the
-    inputs or the study contradict it, or it cannot be computed from them. `detail` gives sizes and reasons. `version` is
-    the library version that made it, `proof` which fields are proved; `values` are the recomputed ones.
+    inputs or the study contradict it, or it cannot be computed from them. `detail` gives sizes and reasons. `version`
+    is the library version that made it, `proof` which fields are proved; `values` are the recomputed ones.
     """
 
     path: Path
@@ -252,8 +252,8 @@ class Examiner:
         most, number = _MOST_FILES + len(receipt["inputs"]), 0
         truths = frozenset() if self._submission is None else self._submission.files
         with_truth = {name.partition(".")[0] for name in replaced}
-        for name, field in fields.items():
-            texts = field.kind.paths(values[name]) if field.is_given(values[name]) else ()
+        for name, declared in fields.items():
+            texts = declared.kind.paths(values[name]) if declared.is_given(values[name]) else ()
             for file in (file for text in texts for file in files_named(text, folder)):
                 number += 1
                 if number > most:

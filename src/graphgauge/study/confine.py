@@ -1,7 +1,7 @@
 """Limits for a process that reads data, or runs code, of somebody else: time, memory, files and network.
 
-Time, memory and file sizes are limits of POSIX. On Linux, Landlock restricts which files are opened, and a seccomp filter
-refuses sockets. A limit that the system lacks is reported by `protections`.
+Time, memory and file sizes are limits of POSIX. On Linux, Landlock restricts which files are opened, and a seccomp
+filter refuses sockets. A limit that the system lacks is reported by `protections`.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _FILE_RIGHTS = (1 << 0) | (1 << 1) | (1 << 2) | (1 << 14) | (1 << 15)
 # The architecture in a seccomp filter, and the numbers of socket, io_uring_setup and ptrace.
 _CALLS = {"x86_64": (0xC000003E, (41, 425, 101)), "aarch64": (0xC00000B7, (198, 425, 117))}
 # Folders with libraries, settings of the system and facts about the process.
-_SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/etc", "/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system",
-           "/sys/fs/cgroup", "/dev/null", "/dev/zero", "/dev/urandom", "/dev/shm")  # fmt: skip
+_SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/etc", "/proc/self", "/proc/cpuinfo", "/proc/meminfo",
+           "/sys/devices/system", "/sys/fs/cgroup", "/dev/null", "/dev/zero", "/dev/urandom", "/dev/shm")  # fmt: skip
 
 
 @dataclass(frozen=True)

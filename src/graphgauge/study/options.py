@@ -40,7 +40,7 @@ def refused(fields: Fields, command: str, key: str) -> str | None:
 
 
 def options_of(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of a family, or of `merge`, from a file that is not trusted: only keys that a study may have, checked and typed."""
+    """Options of a family, or of `merge`, from a file that is not trusted: only keys of studies, checked and typed."""
     fields = fields_by_command(name)
     allowed = keys_of(fields)
     for key in given:

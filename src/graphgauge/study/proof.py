@@ -1,7 +1,7 @@
 """What a verification proves, field by field.
 
-A field of a result is recomputed (from the inputs), pinned (by the hash of its content) or declared (by the author of the
-file). A verification shows that the values follow from these inputs. It does not show where the inputs come from.
+A field of a result is recomputed (from the inputs), pinned (by the hash of its content) or declared (by the author of
+the file). A verification shows that the values follow from these inputs. It does not show where the inputs come from.
 """
 
 from __future__ import annotations
