@@ -19,6 +19,7 @@ from graphgauge.core.text import APPROXIMATE
 from graphgauge.stats.compare import compare
 from graphgauge.stats.comparison import jsonable
 from graphgauge.stats.load import from_evaluation, from_result, load
+from graphgauge.stats.method_test import PAIRED
 from graphgauge.stats.names import usual_direction
 from graphgauge.stats.paired import require_margin
 from graphgauge.stats.power import fewest_units
@@ -298,7 +299,8 @@ def _over_runs(runs: Runs, asked: _Asked) -> Regression:
     values = found[NEW].mean, found[BASELINE].mean
     return _judged(
         asked, found.metric, found.better, values, bounds, unit=found.unit,
-        n=test.pairs if these else len(found.units), paired=test.test in ("sign-flip", "signed-rank"), std=math.nan if needed is None else needed.std,
+        n=test.pairs if these else len(found.units), paired=test.test in PAIRED,
+        std=math.nan if needed is None else needed.std,
         datasets=len(found.units) if these else 1, dataset=listing([name for name in runs.datasets if name]),
         notes=tuple(found.notes), caveat=test.caveat,
     )  # fmt: skip
