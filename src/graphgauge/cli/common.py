@@ -22,6 +22,7 @@ from graphgauge.core.files import write_text
 from graphgauge.core.gates import Gate, GateOutcome
 from graphgauge.core.result import Evaluation
 from graphgauge.core.schema import dumps, plain, result_path, write_result
+from graphgauge.kernels import jit
 
 # What every command that evaluates can do with the result.
 OUTPUT_OPTIONS = [
@@ -62,6 +63,8 @@ class Run:
     recipe: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
+        if self.quiet:
+            jit.quiet = True
         # An invalid gate should fail before the evaluation, not after it.
         self._gates = [Gate.parse(text) for text in self.gates]
 

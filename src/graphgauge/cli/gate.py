@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +140,7 @@ def command(
         "gates": [outcome.to_dict() for outcome in outcomes],
     })  # fmt: skip
     page = gate_files.markdown(outcomes, new, against)
-    files = [
+    files: list[tuple[str | None, Callable[[str], None]]] = [
         (output, lambda path: write_text(path, content)),
         (junit, lambda path: write_text(path, gate_files.junit(outcomes))),
         (summary, lambda path: write_text(path, page)),
@@ -150,12 +152,12 @@ def command(
     def words() -> None:
         lines = {"text": "\n".join(map(str, outcomes)) + "\n", "json": content, "markdown": page}[form]
         click.echo(lines, nl=False)
-        for line in gate_files.annotations(outcomes) if annotate else ():
+        for line in gate_files.annotation_lines(outcomes) if annotate else ():
             # Of JSON nothing else may be on stdout; GitHub reads both streams.
             click.echo(line, err=form != "text")
 
     _refuse_overwriting([path for path, _ in files], [new, against])
-    files_then_words([lambda path=path, write=write: write(path) for path, write in files if path is not None], words)
+    files_then_words([partial(write, path) for path, write in files if path is not None], words)
     if not passed:
         raise click.exceptions.Exit(1)
 

@@ -70,7 +70,7 @@ def junit(outcomes: Sequence[Outcome]) -> str:
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(suites, encoding="unicode") + "\n"
 
 
-def annotations(outcomes: Sequence[Outcome], file: str | None = None) -> list[str]:
+def annotation_lines(outcomes: Sequence[Outcome], file: str | None = None) -> list[str]:
     """Workflow commands of GitHub Actions; they show at the pull request."""
     place = "" if file is None else f"file={_property(file)},"
     lines = []

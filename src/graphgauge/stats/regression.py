@@ -353,7 +353,7 @@ def _direction(result: Result) -> Better:
     found = result.direction if result.direction in ("higher", "lower") else usual_direction(result.metric)
     if found not in ("higher", "lower"):
         raise OptionError(f"{result.key} has no better direction", fix="Use another metric, or pass direction=.")
-    return found  # type: ignore[return-value]
+    return found
 
 
 def _judged(

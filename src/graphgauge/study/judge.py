@@ -112,15 +112,15 @@ def _against(
         run = {"family": family, "method": method, "dataset": dataset, "seed": None}
         try:
             old = _baseline_files(gate.against, family, str(method), str(dataset))
-            found = regression(
+            test = regression(
                 [item.path(results) for item in items], old, metric=gate.metric, margin=gate.margin, over=gate.over
             )
         except InputError as error:
             yield GateVerdict(gate.text, run, False, reason=str(error))
             continue
-        passed = found.passed or (found.worse == "undecided" and gate.undecided == "pass")
-        reason = " ".join(filter(None, (f"{found.verdict}: {found.evidence}.", found.advice)))
-        yield GateVerdict(gate.text, run, passed, reason=reason, against=found.to_dict())
+        passed = test.passed or (test.worse == "undecided" and gate.undecided == "pass")
+        reason = " ".join(filter(None, (f"{test.verdict}: {test.evidence}.", test.advice)))
+        yield GateVerdict(gate.text, run, passed, reason=reason, against=test.to_dict())
 
 
 def _baseline_files(against: Path, family: str, method: str, dataset: str) -> Any:
