@@ -216,7 +216,7 @@ class Examiner:
             options, {str(check): str(why) for check, why in recipe.get("ignore", {}).items()},
         )  # fmt: skip
         self._bound_files(command, item, folder, receipt, names)
-        remark = _DECLARED
+        remark = _DECLARED if self._submission is None else ""
         if study is not None and self._submission is None:
             differs, remark = self._against_study(path, item, folder, study.get("file"))
             if differs:
