@@ -432,15 +432,26 @@ class AskedMetric(NamedTuple):
     by_name: bool
 
 
+# Stands for the default metrics among others that are named.
+DEFAULT = "default"
+
+
+def are_default(names: Sequence[str] | None) -> bool:
+    """Whether the default metrics are among those asked for; of these, what cannot be computed is left out."""
+    return names is None or DEFAULT in names
+
+
 def asked(family: str, names: Sequence[str] | None) -> list[AskedMetric]:
-    """The request in `metrics=`: sections and keys, or None for the default metrics."""
+    """The request in `metrics=`: sections, keys and `default`, or None for the default metrics."""
     entries = metrics(family)
     if names is None:
         return [AskedMetric(entry, dict(entry.params), True, False) for entry in entries if entry.default]
     known = {name: item.name for item in sections(family) for name in (item.name, *item.aliases)}
     found: list[AskedMetric] = []
     for name in names:
-        if name in known:
+        if name == DEFAULT:
+            found += asked(family, None)
+        elif name in known:
             chosen = [entry for entry in entries if entry.section == known[name] and entry.default]
             found += [AskedMetric(entry, dict(entry.params), True, False) for entry in chosen]
         else:

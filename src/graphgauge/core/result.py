@@ -295,6 +295,8 @@ class Evaluation(Mapping[str, Result]):
         self.per_item = per_item
         # The files it was computed from, as a receipt lists them. Hashing them takes longer than evaluating them.
         self.inputs: Callable[[], list[Mapping[str, Any]]] = list
+        # Outcomes of gates that a command checked.
+        self.gates: tuple[GateOutcome, ...] = ()
         self._figure = figure
         # The measurements, for the checks; an evaluation read from a file has the findings instead.
         self.materials = {**(materials or {}), "results": self}

@@ -9,7 +9,7 @@ import numpy as np
 
 from graphgauge.core.arrays import as_numeric
 from graphgauge.core.errors import InputError, OptionError, UnknownNameError
-from graphgauge.core.metric import find
+from graphgauge.core.metric import asked
 from graphgauge.core.options import whole_number
 
 AXES = ("time", "horizon", "node")
@@ -59,10 +59,9 @@ def checked_levels(levels: Any, name: str = "levels") -> tuple[float, ...]:
 def interval_levels(coverage: Any, metrics: Sequence[str] | None) -> tuple[float, ...]:
     """The levels in `coverage`, and those in the names of the metrics."""
     levels = list(probabilities(coverage, "coverage"))
-    for name in metrics or ():
-        metric, params = find(name, "forecasting")
-        if "level" in params and name not in (metric.key, metric.name):
-            levels.append(params["level"] / 100)
+    for item in asked("forecasting", metrics) if metrics else ():
+        if "level" in item.params and not item.is_open:
+            levels.append(item.params["level"] / 100)
     return checked_levels(sorted({round(level, 10) for level in levels}), "coverage")
 
 
