@@ -151,11 +151,11 @@ def evaluated(function: Callable[..., Evaluation], values: dict[str, Any], run: 
 class _Shown(Progress):
     """Progress as bars, and notes on stderr."""
 
-    def __init__(self, run: Run, update: Callable[[str, int, int], None]) -> None:
+    def __init__(self, run: Run, update: Callable[[str, int, int, str], None]) -> None:
         self._run, self._update = run, update
 
-    def stage(self, name: str, done: int, total: int) -> None:
-        self._update(name, done, total)
+    def stage(self, name: str, done: int, total: int, detail: str = "") -> None:
+        self._update(name, done, total, detail)
 
     def say(self, text: str) -> None:
         self._run.say(text)

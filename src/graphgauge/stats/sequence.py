@@ -194,7 +194,7 @@ class MeanSequence:
         if self.weight < math.inf:  # what the unread items can still add
             self.low = max((self.total + max(self.left, 0.0) * low) / self.weight, low)
             self.high = min((self.total + max(self.left, 0.0) * high) / self.weight, high)
-            if self._finished:
+            if self.finished:
                 self.low = self.high = self.best_low = self.best_high = self.total / self.weight
                 return
         self.best_low = max(self.best_low, float((middle - reach).max()), self.low)
@@ -239,14 +239,15 @@ class MeanSequence:
     @property
     def decided(self) -> Decision | None:
         """On which side of the gate the mean has been shown to be, at any look so far."""
-        if self._decided is None and self.gate is not None and self._finished:
+        if self._decided is None and self.gate is not None and self.finished:
             beyond = self.total / self.weight - self.gate
             if abs(beyond) > _ROUNDING * (self.bounds[1] - self.bounds[0]):
                 return "above" if beyond > 0 else "below"
         return self._decided
 
     @property
-    def _finished(self) -> bool:
+    def finished(self) -> bool:
+        """Whether every item was read."""
         return self.weights is not None and self.read == len(self.weights)
 
     @property
@@ -266,7 +267,7 @@ class MeanSequence:
 
     def at(self, confidence: float) -> tuple[float, float]:
         """The interval of this look at another level; wider than `interval`, which is that of all looks together."""
-        if self.read == 0 or self._finished:
+        if self.read == 0 or self.finished:
             return self.best_low, self.best_high
         reach = self._scale(False) * (math.log(2 / (1 - confidence)) + self.cost) / self.slope
         middle = self.centre / self.slope
@@ -276,11 +277,11 @@ class MeanSequence:
     def t_interval(self) -> Interval:
         """The usual interval, for one look: it may decide when to stop by its width, and nothing else."""
         method, over = "t, for one look", "items"
-        if self.read < 2 or self._finished:
+        if self.read < 2 or self.finished:
             return Interval(self.best_low, self.best_high, self.confidence, method, over)
         middle = self.drift / self.pace
         error = math.sqrt(self.squares * self.read / (self.read - 1)) / self.pace
-        reach = float(t_quantile(self.read - 1, self.confidence)) * error
+        reach = t_quantile(self.read - 1, self.confidence).item() * error
         low, high = max(middle - reach, self.low), min(middle + reach, self.high)
         return Interval(min(low, high), max(low, high), self.confidence, method, over)
 
@@ -348,9 +349,13 @@ class PairedSequence(MeanSequence):
         bounds: tuple[float, float] = (0.0, 1.0),
         confidence: float = 0.95,
         aim: float = 0.01,
+        gate: float = 0.0,
+        two_sided: bool = True,
     ) -> None:
         span = float(bounds[1]) - float(bounds[0])
-        super().__init__(population, bounds=(-span, span), confidence=confidence, aim=aim, gate=0.0, two_sided=True)
+        super().__init__(
+            population, bounds=(-span, span), confidence=confidence, aim=aim, gate=gate, two_sided=two_sided
+        )
 
     def update_pair(self, first: ArrayLike, second: ArrayLike, *, weights: ArrayLike | None = None) -> PairedSequence:
         """Read the scores of both methods on the next items."""
