@@ -141,7 +141,8 @@ def with_inputs(
 
 def evaluated(function: Callable[..., Evaluation], values: dict[str, Any], run: Run) -> Evaluation:
     """The evaluation, with progress on a terminal; functions that write parts as they go are told where."""
-    keeping = {"store": run} if "store" in inspect.signature(function).parameters else {}
+    taken = inspect.signature(function).parameters
+    keeping = {name: given for name, given in (("store", run), ("gates", run.gates)) if name in taken}
     with stage_bars(run) as update:
         evaluation = function(**values, progress=_Shown(run, update), **keeping)
     evaluation.run |= run.identity

@@ -144,7 +144,8 @@ class Gate:
             current = form.defaults(values)
         own = [item for item in asked(family.name, current) if item.metric is metric]
         if not own and names is None:
-            yield f"{key} is computed only if it is asked for", f"Name it in {shown('metrics')}."
+            place = "until" if values.get("until") else "metrics"
+            yield f"{key} is computed only if it is asked for", f"Name it in {shown(place)}."
         elif not own:
             yield f"{key} is not computed: {shown('metrics')} is {listed}", f"Name {key} there, too."
         elif not any(item.is_open or item.params == params for item in own):
@@ -192,6 +193,9 @@ class Gate:
         """Of a mean of which not all was read: what the run decided, or what its interval leaves open."""
         named = limit if isinstance(self.limit, str) else None
         decided = asked.get("gates", {}).get(self.text)
+        side = asked.get("decided", {}).get(self.key)
+        if side in ("above", "below") and limit == 0 and self.sign in (">", ">=", "<", "<="):
+            return GateOutcome(self.text, (side == "above") == (self.sign in (">", ">=")), result.value, named)
         if decided is not None and decided["outcome"] != "undecided":
             return GateOutcome(self.text, decided["outcome"] == "passed", result.value, named)
         if result.interval is None:

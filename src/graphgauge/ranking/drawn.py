@@ -129,7 +129,9 @@ class ScoredQueries:
 
     pace = Pace(64, 0.1)
 
-    def __init__(self, pos: Any, neg: Any, *, offsets: Any = None, mask: Any = None, threads: int | None = None) -> None:
+    def __init__(
+        self, pos: Any, neg: Any, *, offsets: Any = None, mask: Any = None, threads: int | None = None
+    ) -> None:
         if pos is None or neg is None:
             raise OptionError("pos_scores and neg_scores go together", fix="Give both.")
         self._pos, self._neg, self._mask = (_readable(given, name) for given, name in (

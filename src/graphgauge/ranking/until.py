@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -36,9 +35,7 @@ INNER = ("exact", "race")
 GUARANTEES = ("anytime", "width")
 DIFFERENCE = "_difference"
 # The half-width that a gate's own sequence is tightest at.
-_AIM = 0.01
-_WIDTH = re.compile(r"\s*(?P<key>\S+)\s*(?:±|\+/-|\+-)\s*(?P<width>\S+)\s*")
-_UNTIL = "Write 'mrr ± 0.01', 'mrr >= 0.30', 'gates', or, with another model to compare with, 'difference'."
+_AIM = 0.03
 SEQUENCE, THIS_SET, NEW = "confidence sequence", "this test set, at every look", "new queries"
 
 
@@ -378,28 +375,6 @@ def _means(key: str) -> tuple[str, ...]:
     return (key,) if name.name in ("mrr", "hits", "ndcg") or "lists" in name.needs else ()
 
 
-def parse_until(texts: Sequence[str]) -> tuple[dict[str, float], list[str], set[str]]:
-    """Widths, gates, and the words `gates` and `difference`, from texts such as `mrr ± 0.01` and `mrr >= 0.3`."""
-    within: dict[str, float] = {}
-    gates: list[str] = []
-    words: set[str] = set()
-    for text in texts:
-        width = _WIDTH.fullmatch(text)
-        if text.strip() in ("gates", "difference"):
-            words.add(text.strip())
-        elif width is not None:
-            try:
-                within[width["key"]] = float(width["width"])
-            except ValueError:
-                raise OptionError(f"{text!r:.60} has no width", fix=_UNTIL).about("until") from None
-        else:
-            try:
-                gates.append(Gate.parse(text).text)
-            except OptionError:
-                raise OptionError(f"{text!r:.60} cannot be read", fix=_UNTIL).about("until") from None
-    return within, gates, words
-
-
 # ---------------------------------------------------------------- labels
 
 
@@ -436,7 +411,12 @@ class _Labels:
         found = cls(as_groups({**own, **(groups or {})}), None if cluster is None else as_clusters(cluster),
                     None if weights is None else as_weights(weights), None if ids is None else as_labels(ids, "ids"),
                     source.queries)  # fmt: skip
-        for name, values in [*found.groups.items(), ("cluster", found.cluster), ("weights", found.weights), ("ids", found.ids)]:
+        for name, values in [
+            *found.groups.items(),
+            ("cluster", found.cluster),
+            ("weights", found.weights),
+            ("ids", found.ids),
+        ]:
             if values is not None:
                 require_shape(values, (source.queries,), name, "One per query.")
         return found
@@ -483,7 +463,9 @@ def _proxy(given: Any, labelled: _Labels, metric: str, ties: str) -> Floats:
     """One number per query that goes with the metric; NaN where there is none."""
     if isinstance(given, Evaluation):
         if given.per_item is None:
-            raise InputError("the evaluation has kept no values per query", where="assist", fix='Evaluate with keep="items".')
+            raise InputError(
+                "the evaluation has kept no values per query", where="assist", fix='Evaluate with keep="items".'
+            )
         given = given.per_item
     if isinstance(given, Items | ListItems):
         ids = np.arange(labelled.queries) if labelled.ids is None else labelled.ids
@@ -492,7 +474,9 @@ def _proxy(given: Any, labelled: _Labels, metric: str, ties: str) -> Floats:
         place = np.minimum(np.searchsorted(ids, given.ids, sorter=order), len(ids) - 1)
         there = ids[order[place]] == given.ids
         if not there.any():
-            raise InputError("none of its queries is among those to be read", where="assist", fix="Give both the same ids.")
+            raise InputError(
+                "none of its queries is among those to be read", where="assist", fix="Give both the same ids."
+            )
         found[order[place[there]]] = given.values(metric, ties=ties)[there]
         return found
     proxy = as_numeric(given, "assist").astype(float)
@@ -576,6 +560,9 @@ class _Report:
                              conventions={"ties": self.reading.ties})  # fmt: skip
         else:
             counted = base[key]
+            # On its own, a mean over groups is no companion of another value.
+            params = {"average" if name == "macro" else name: value for name, value in counted.params.items()}
+            counted = replace(counted, params=params)
         if self.reading.complete:
             value = counted.value
             exact = Interval(value, value, sequence.confidence, "everything was read", "this test set")
@@ -602,7 +589,10 @@ class _Report:
         sequence, units = statement.sequence, self.reading.units
         level = 1 - (1 - sequence.confidence) / 2
         if statement.asymptotic:
-            middle, reach = self._estimate(statement), statement.half_width * _normal(level) / _normal(sequence.confidence)
+            middle, reach = (
+                self._estimate(statement),
+                statement.half_width * _normal(level) / _normal(sequence.confidence),
+            )
             low, high = middle - reach, middle + reach
         else:
             low, high = sequence.at(level)
@@ -618,7 +608,9 @@ class _Report:
         error = math.sqrt(float(np.mean(units.weights[drawn] * values**2)) / float(units.weights.sum()))
         reach = _normal(level) * error
         over = "new queries" if units.single else "new clusters of queries"
-        return Interval(max(low - reach, 0.0), min(high + reach, 1.0), sequence.confidence, f"{SEQUENCE} and sampling", over)
+        return Interval(
+            max(low - reach, 0.0), min(high + reach, 1.0), sequence.confidence, f"{SEQUENCE} and sampling", over
+        )
 
     def _difference(self, statement: Statement, base: Evaluation | None) -> Result:
         sequence, metric = statement.sequence, find(statement.metric, "ranking")[0]
@@ -633,11 +625,13 @@ class _Report:
             value = min(max(self._estimate(statement), interval.low), interval.high)
         ahead = self.reading.complete and value != 0
         side = ("above" if value > 0 else "below") if ahead else sequence.decided
-        found = {"above": "the first is better", "below": "the second is better"}.get(side or "", "not decided which is better")
-        if sequence.gate:
-            found = None
+        ends = {"above": "the first is better", "below": "the second is better"}
+        found = ends.get(side or "", "not decided which is better")
+        if side is not None and 0 in interval and value != 0:
+            found += ", by a test that is sharper than the interval"
         return Result(statement.key, metric.name, value, self.reading.read, "query", "higher", (-1.0, 1.0), params,
-                      interval=interval, conventions={"ties": self.reading.ties}, interpretation=found)  # fmt: skip
+                      interval=interval, conventions={"ties": self.reading.ties},
+                      interpretation=None if sequence.gate else found)  # fmt: skip
 
     def _note(self) -> str:
         reading = self.reading
@@ -656,6 +650,8 @@ class _Report:
             "inner": "exact" if reading.race is None else "race", "within": dict(self.asked.within),
         }  # fmt: skip
         facts["gates"] = {each.gate.text: self._gate(each) for each in reading.statements if each.gate is not None}
+        decided = {each.key: each.sequence.decided for each in reading.statements if each.paired and each.gate is None}
+        facts["decided"] = {key: side for key, side in decided.items() if side is not None}
         facts["trail"] = [[read, low, high] for read, low, high in reading.trail]
         return facts
 

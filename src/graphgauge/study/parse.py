@@ -8,6 +8,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -72,6 +73,8 @@ class _Reader:
         folder = self._path.parent.resolve()
         ignored = self._ignored()
         items = self._items(ignored)
+        gates = tuple(self._gate(table, index, items) for index, table in enumerate(self._tables("gate")))
+        items = tuple(_with_gates(item, gates) for item in items)
         return Study(
             path=self._path,
             folder=folder,
@@ -81,7 +84,7 @@ class _Reader:
             comparisons=tuple(
                 self._comparison(table, index, items) for index, table in enumerate(self._tables("compare"))
             ),
-            gates=tuple(self._gate(table, index, items) for index, table in enumerate(self._tables("gate"))),
+            gates=gates,
             ignore=ignored,
         )
 
@@ -300,6 +303,19 @@ class _Reader:
         error = StudyError(what, where=f"{self._path}, line {self._lines.of(place, index, key)}", fix=fix)
         error.exit_code = exit_code
         raise error from None
+
+
+def _with_gates(item: Item, gates: Iterable[GateRequest]) -> Item:
+    """An evaluation that reads until its gates are decided, with these gates among its options."""
+    until = item.options.get("until") or []
+    texts = [until] if isinstance(until, str) else list(until)
+    if "gates" not in texts:
+        return item
+    own = [request.gate.text for request in gates if request.concerns(item)]
+    if not own:
+        raise InputError(f"there are no gates to read until ({item})", fix="Write a [[gate]] table.")
+    named = [text for text in texts if text != "gates"]
+    return replace(item, options={**item.options, "until": [*named, *(text for text in own if text not in named)]})
 
 
 def _require_planned(request: GateRequest, items: Iterable[Item], folder: Path) -> None:
