@@ -72,8 +72,8 @@ def remark_lines(evaluation: Evaluation) -> Iterator[str]:
         yield f"{max(levels):.0%} intervals: {', '.join(methods)}."
     for result in evaluation.values():
         if result.new_queries is not None:
-            low, high = result.new_queries
-            yield f"{result.key} for {result.new_queries.over}: [{number(low)}, {number(high)}] ({result.new_queries.method})."
+            low, high = map(number, result.new_queries)
+            yield f"{result.key} for {result.new_queries.over}: [{low}, {high}] ({result.new_queries.method})."
     yield from (f"{note}." for note in interval_notes(evaluation))
     baselines = dict.fromkeys(result.chance[-1].name for result in evaluation.values() if result.chance)
     if baselines:

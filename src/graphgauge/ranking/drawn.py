@@ -95,7 +95,7 @@ class TripleSides:
     def __init__(self, model: Any, test: Any, *, sides: Sequence[str] = SIDES, batch: int | None = None,
                  max_memory: int | None = None, threads: int | None = None, **asked: Any) -> None:  # fmt: skip
         self._asked = TripleQueries.of(model, test, sides=sides, **asked)
-        limits = {"batch": batch, "max_memory": max_memory, "threads": threads}
+        limits: dict[str, Any] = {"batch": batch, "max_memory": max_memory, "threads": threads}
         self._sides = [EntityQueries(*self._asked.arguments(side), **self._asked.options(side), **limits)
                        for side in self._asked.sides]  # fmt: skip
         self.queries = len(self._asked.sides) * len(self._asked.triples)
@@ -251,7 +251,7 @@ class AskedQueries:
         pos, neg = (as_numeric(part, f"score_query({row})") for part in found)
         if pos.ndim > 1 or neg.ndim != 1 or not pos.size:
             raise InputError(f"returned shapes {pos.shape} and {neg.shape} for query {row}", where="score_query",
-                             fix="A number or a flat array of right answers, and a flat array of wrong ones.")  # fmt: skip
+                             fix="A number or a flat array of right answers, and a flat array of others.")  # fmt: skip
         return pos, neg
 
 

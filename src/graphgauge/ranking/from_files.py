@@ -237,7 +237,7 @@ def _until(
         unknown = [name for name in given["against"] if name not in _MODEL_FILES or given[name] in (None, ())]
         if unknown:
             raise OptionError(f"against: {unknown[0]!r:.60} is not an input of the model",
-                              fix=f"Name those that are given, of {', '.join(_MODEL_FILES)}.").about("against")  # fmt: skip
+                              fix=f"Name given ones of {', '.join(_MODEL_FILES)}.").about("against")  # fmt: skip
         opened: Opened = {}
         replaced = {name: (path,) if name in _SHARDED else path for name, path in given["against"].items()}
         other = _drawn(form, {**given, **replaced}, opened)

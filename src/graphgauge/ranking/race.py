@@ -30,7 +30,7 @@ class Race:
     def __init__(self, source: Source, ties: str, hard: Any = None) -> None:
         if not isinstance(source, EntityQueries) or not source.one_each or not hasattr(source.scorer, "pairs"):
             raise OptionError('inner="race" needs embeddings, with one target per query',
-                              fix='Pass queries, entities and targets with a score, or leave inner at "exact".')  # fmt: skip
+                              fix='Pass queries, entities and targets, or leave inner at "exact".')  # fmt: skip
         self._source, self._ties = source, one_of("tie rule of a race", ties, RACE_TIES)
         self._rng = np.random.default_rng(0)
         self._hard = None if hard is None else EntitySets.of(hard, source.queries, source.entities, "hard")
@@ -111,4 +111,5 @@ class Race:
         tied = scores == own
         if tied.any():
             tied &= self._rng.random(len(scores)) < lost_coins
-        return (scores > own) | tied
+        beats: NDArray[np.bool_] = (scores > own) | tied
+        return beats

@@ -1,4 +1,4 @@
-"""One adaptive run: units drawn in random order, sequences that follow their values, and what is kept to go on later."""
+"""One adaptive run: units drawn in random order, sequences that follow their values, and a file to go on from."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Units:
         self.count = int(self.code.max(initial=-1)) + 1
         self.single = cluster is None
         self.sizes = np.bincount(self.code, minlength=self.count)
-        self.weights = np.bincount(self.code, weights, self.count)
+        self.weights: Floats = np.bincount(self.code, weights, self.count).astype(float)
         self._members = np.argsort(self.code, kind="stable")
         self._begin = np.cumsum(self.sizes) - self.sizes
 
@@ -121,8 +121,10 @@ class Reading:
         ties: str = "realistic",
         assist: Mapping[str, Assist] | None = None,
         max_queries: int | None = None,
+        any_kind: bool = False,
         progress: Progress = SILENT,
     ) -> None:
+        self._any_kind = any_kind
         self.source, self.other, self.race, self.units = source, other, race, units
         self.statements, self.ties, self.seed = list(statements), ties, seed
         self.metrics = list(dict.fromkeys(each.metric for each in statements))
@@ -145,7 +147,8 @@ class Reading:
         """Independent draws, with probability proportional to weight."""
         ends = np.cumsum(self.units.weights)
         rng = np.random.default_rng([self.seed, 1, block])
-        return np.minimum(np.searchsorted(ends, rng.random(_DRAWS) * ends[-1], side="right"), len(ends) - 1)
+        found = np.searchsorted(ends, rng.random(_DRAWS) * ends[-1], side="right")
+        return np.asarray(np.minimum(found, len(ends) - 1))
 
     def _next(self, start: int, stop: int) -> Ints:
         while self.race is not None and len(self.order) < stop:
@@ -183,7 +186,9 @@ class Reading:
 
     @property
     def settled(self) -> bool:
-        return all(each.settled for each in self.statements)
+        kinds = ([each.settled for each in self.statements if (each.width is None) is gated] for gated in (False, True))
+        found = [all(kind) for kind in kinds if kind]
+        return any(found) if self._any_kind else all(found)
 
     def run(self) -> str:
         """Read until everything is settled or may not go on; returns why it stopped."""
@@ -238,7 +243,7 @@ class Reading:
                 self.scores += int(_candidates(items).sum())
                 place = _placed(items.ids, queries)
                 for metric in self.metrics:
-                    found[metric].append(items.values(metric, ties=self.ties)[place])
+                    found[metric].append(np.asarray(items.values(metric, ties=self.ties)[place], float))
         for metric in self.metrics:
             self.values[metric].append(found[metric][0])
         means = {metric: [self.units.means(queries, owner, each, len(units)) for each in pair]
@@ -353,13 +358,12 @@ class Reading:
             if each.name in saved:
                 each.sequence.resume(saved[each.name])
                 continue
-            known = next((other for other in self.statements
-                          if other.name in saved and (other.metric, other.paired) == (each.metric, each.paired)), None)  # fmt: skip
-            if each.gate is None or known is None:
+            alike = [other for other in self.statements
+                     if other.name in saved and (other.metric, other.paired) == (each.metric, each.paired)]  # fmt: skip
+            if each.gate is None or not alike:
                 raise InputError(f"{each.name} was not followed by the saved run", where=where,
                                  fix="Begin anew with another file.")  # fmt: skip
-            known.sequence.resume(saved[known.name])
-            each.sequence.begin_after(known.sequence)
+            each.sequence.begin_after(alike[0].sequence.resume(saved[alike[0].name]))
 
     def _require_same_scores(self, where: str) -> None:
         """Read the first units again: other scores belong to another run."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
@@ -75,6 +76,7 @@ def rank_until(
     inner: str = "exact",
     hard: Any = None,
     guarantee: str = "anytime",
+    stop: str = "all",
     max_queries: int | None = None,
     joint: bool = False,
     ties: str | None = None,
@@ -127,6 +129,8 @@ def rank_until(
     guarantee
         `anytime`, or `width`: stop when a usual t-interval has this width, which takes about half the queries and is
         only approximately valid, and not with gates.
+    stop
+        `all`: stop when all widths are reached and all gates are decided; `any`: when either is the case.
     joint
         Whether all intervals and gates hold together with this confidence, not each.
     resume, save
@@ -151,9 +155,9 @@ def rank_until(
         other = _source({**forms, **against}, limits)
     return read_until(
         source, other, groups=groups, cluster=cluster, weights=weights, ids=ids, within=within, gates=gates,
-        average=average, assist=assist, inner=inner, hard=hard, guarantee=guarantee, max_queries=max_queries,
-        joint=joint, ties=ties, confidence=confidence, seed=seed, keep=keep, resume=resume, save=save,
-        progress=progress,
+        average=average, assist=assist, inner=inner, hard=hard, guarantee=guarantee, stop=stop,
+        max_queries=max_queries, joint=joint, ties=ties, confidence=confidence, seed=seed, keep=keep, resume=resume,
+        save=save, progress=progress,
     )  # fmt: skip
 
 
@@ -180,8 +184,8 @@ def _source(given: Mapping[str, Any], limits: Mapping[str, Any]) -> Source:
                      "precision"),
     }[forms[0]]  # fmt: skip
     defaults = {"sides": SIDES, "minus_inf": "rank", "precision": "full"}
-    foreign = [name for name, value in given.items()
-               if name not in takes and value is not None and not (name in defaults and value == defaults[name])]  # fmt: skip
+    unset = {name: defaults.get(name) for name in given if name not in takes}
+    foreign = [name for name, default in unset.items() if given[name] is not None and given[name] is not default]
     if foreign:
         raise OptionError(f"the form with {forms[0]} does not take {foreign[0]}", fix="Leave it out.")
     threads = {"threads": limits["threads"]}
@@ -227,6 +231,7 @@ def read_until(
     inner: str = "exact",
     hard: Any = None,
     guarantee: str = "anytime",
+    stop: str = "all",
     max_queries: int | None = None,
     joint: bool = False,
     ties: str | None = None,
@@ -240,6 +245,7 @@ def read_until(
     """`rank_until` on queries of any form."""
     one_of("inner", inner, INNER)
     one_of("guarantee", guarantee, GUARANTEES)
+    one_of("stop", stop, ("all", "any"))
     seed = whole_number("seed", seed)
     ties = ties or (RACE_TIES[0] if inner == "race" else TIES[0])
     one_of("tie rule", ties, TIES)
@@ -265,7 +271,7 @@ def read_until(
     statements = asked.statements(None if race is not None else units.weights, confidence_level(confidence), joint)
     helped = _assists(assist, labelled, asked.metrics, ties)
     reading = Reading(source, statements, units, seed=seed, other=other, race=race, ties=ties, assist=helped,
-                      max_queries=max_queries, progress=progress)  # fmt: skip
+                      max_queries=max_queries, any_kind=stop == "any", progress=progress)  # fmt: skip
     if resume is not None:
         reading.resume(resume)
     stopped = reading.run()
@@ -311,7 +317,7 @@ class _Asked:
     def _require_gate(self, gate: Gate) -> None:
         if gate.bound or gate.axis is not None or isinstance(gate.limit, str) or gate.sign in ("==", "!="):
             raise OptionError(f"gate {gate.text!r} cannot be decided by reading until it is",
-                              fix="Write KEY >= NUMBER or KEY <= NUMBER; the error is bounded by the sequence.")  # fmt: skip
+                              fix="Write KEY >= NUMBER or KEY <= NUMBER, with the key of a mean.")  # fmt: skip
         if self.guarantee == "width":
             raise OptionError("gates need the guarantee at every look", fix='Leave out guarantee="width".')
         if gate.key != _full_key(gate.key, self.average):
@@ -324,7 +330,7 @@ class _Asked:
             raise OptionError(f"{key} needs a second model", fix="Pass it with against.")
         if metric.bounds != (0, 1) or metric.key_of(**params) not in _means(metric.key_of(**params)):
             raise OptionError(f"{metric.key_of(**params)} is not a mean of values between 0 and 1 per query",
-                              fix="Use mrr, hits@k, or with several right answers mrr_first, recall@k, ndcg@k, map@k.")  # fmt: skip
+                              fix="Use mrr or hits@k, or with several right answers recall@k or ndcg@k.")  # fmt: skip
 
     @property
     def keys(self) -> list[str]:
@@ -344,7 +350,8 @@ class _Asked:
 
         def sequence(key: str, **options: Any) -> MeanSequence:
             kind: Any = PairedSequence if key.endswith(DIFFERENCE) else MeanSequence
-            return kind(weights, confidence=level, **options)
+            followed: MeanSequence = kind(weights, confidence=level, **options)
+            return followed
 
         def add(name: str, key: str, followed: MeanSequence, **facts: Any) -> None:
             paired = key.endswith(DIFFERENCE)
@@ -394,8 +401,10 @@ class _Labels:
             flat = source
             if ids is not None:
                 raise OptionError("the flat form has its query ids", fix="Leave out ids.")
-            named = {axis: flat.one_each(values, f"groups[{axis!r}]", lambda given, axis=axis: as_labels(given, f"groups[{axis!r}]"))
-                     for axis, values in named_groups(groups).items()}  # fmt: skip
+            named = {}
+            for axis, values in named_groups(groups).items():
+                name = f"groups[{axis!r}]"
+                named[axis] = flat.one_each(values, name, partial(as_labels, name=name))
             return cls(named, None if cluster is None else flat.one_each(cluster, "cluster", as_clusters),
                        None if weights is None else flat.one_each(weights, "weights", as_weights),
                        flat.of.names[flat.chosen], source.queries)  # fmt: skip
@@ -549,14 +558,15 @@ class _Report:
             state.update_counts(items.greater[order], items.equal[order], items.candidates[order], **labels)
         else:
             ids = labels.pop("ids")
-            state.update_lists(**items.lists.arranged(order).columns(), queries=ids, **labels)
+            columns: dict[str, Any] = dict(items.lists.arranged(order).columns())
+            state.update_lists(**columns, queries=ids, **labels)
         return evaluate_state(state, metrics=list(metrics), ties=reading.ties, confidence=self.confidence)
 
     def _result(self, statement: Statement, base: Evaluation | None) -> Result:
         sequence, key = statement.sequence, statement.key
         if base is None:
             metric, params = find(statement.metric, "ranking")
-            counted = Result(key, metric.name, math.nan, self.reading.read, metric.unit, metric.direction, (0.0, 1.0), params,
+            counted = Result(key, metric.name, math.nan, self.reading.read, "query", "higher", (0.0, 1.0), params,
                              conventions={"ties": self.reading.ties})  # fmt: skip
         else:
             counted = base[key]
@@ -579,8 +589,9 @@ class _Report:
     def _interval(self, statement: Statement) -> Interval:
         sequence = statement.sequence
         if statement.asymptotic:
-            return replace(sequence.t_interval, method="t, at the width asked for", over="this test set", approximate=True,
-                           note="valid for a run that stops at its width and is not looked at for anything else")  # fmt: skip
+            note = "valid for a run that stops at its width and is not looked at for anything else"
+            t = sequence.t_interval
+            return replace(t, method="t, at the width asked for", over="this test set", approximate=True, note=note)
         low, high = sequence.interval
         return Interval(low, high, sequence.confidence, SEQUENCE, THIS_SET)
 
@@ -601,10 +612,7 @@ class _Report:
         values = units.means(queries, owner, np.concatenate(self.reading.values[statement.metric]), len(drawn))
         if len(drawn) < 2:
             return None
-        if self.reading.race is None:
-            values = values - values.mean()
-        else:
-            values = values - sequence.estimate
+        values = values - values.mean()
         error = math.sqrt(float(np.mean(units.weights[drawn] * values**2)) / float(units.weights.sum()))
         reach = _normal(level) * error
         over = "new queries" if units.single else "new clusters of queries"
@@ -637,16 +645,16 @@ class _Report:
         reading = self.reading
         total = int(reading.units.sizes.sum())
         raced = ", with repetition" if reading.race is not None else ""
+        queries = f"{reading.read:,} of {total:,} queries read{raced} ({reading.read / total:.1%})"
         share = f"{reading.scores / max(reading.whole_cost, 1):.1%} of the scores of a full ranking"
-        return (f"{reading.read:,} of {total:,} queries read{raced} ({reading.read / total:.1%}), {reading.scores:,} scores, "
-                f"{share}: {self.stopped}")  # fmt: skip
+        return f"{queries}, {reading.scores:,} scores, {share}: {self.stopped}"
 
     def _facts(self) -> dict[str, Any]:
         reading = self.reading
         facts: dict[str, Any] = {
             "read": reading.read, "of": int(reading.units.sizes.sum()), "scores": reading.scores,
-            "scores_of": reading.whole_cost, "complete": reading.complete, "stopped": self.stopped, "seed": reading.seed,
-            "average": self.average, "guarantee": self.guarantee,
+            "scores_of": reading.whole_cost, "complete": reading.complete, "stopped": self.stopped,
+            "seed": reading.seed, "average": self.average, "guarantee": self.guarantee,
             "inner": "exact" if reading.race is None else "race", "within": dict(self.asked.within),
         }  # fmt: skip
         facts["gates"] = {each.gate.text: self._gate(each) for each in reading.statements if each.gate is not None}
@@ -660,8 +668,9 @@ class _Report:
         if outcome != "undecided":
             return {"outcome": outcome}
         low, high = statement.sequence.interval
-        return {"outcome": outcome, "reason": f"{statement.key} is between {low:.4g} and {high:.4g} after "
-                f"{self.reading.read:,} of {int(self.reading.units.sizes.sum()):,} queries; {self.stopped}"}  # fmt: skip
+        share = f"{self.reading.read:,} of {int(self.reading.units.sizes.sum()):,} queries"
+        reason = f"{statement.key} is between {low:.4g} and {high:.4g} after {share}; {self.stopped}"
+        return {"outcome": outcome, "reason": reason}
 
 
 def _first_of_keys(statements: Sequence[Statement]) -> list[Statement]:

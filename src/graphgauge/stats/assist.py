@@ -38,7 +38,8 @@ class Assist:
             size = int(cells.max()) + 1
             total = np.bincount(cells[read], left, minlength=size)
             predicted += (total / (np.bincount(cells[read], minlength=size) + _PRIOR))[cells]
-        return np.clip(predicted, *bounds)
+        clipped: Floats = np.clip(predicted, *bounds)
+        return clipped
 
 
 def _nested(labels: Sequence[Ints]) -> list[Ints]:
